@@ -1,1 +1,1 @@
-"""Everything that meets the outside: model families' wire formats, workers, the SGLang plug-in."""
+"""Adapters: wire formats of model families, workers, the SGLang plug-in."""

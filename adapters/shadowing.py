@@ -1,7 +1,7 @@
-"""Detection of other installed packages that have the name of one of Switchyard's.
+"""Detection of other installed packages that shadow one of Switchyard's.
 
 The top-level packages have short names (docs/adr/0007), so another distribution may install one of
-the same name. Python imports the first one on its path; a start that checks this reports the name
+the same name. Python imports the first one on its path. This check at startup reports the conflict
 instead of an ImportError from deep inside.
 """
 

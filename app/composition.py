@@ -64,7 +64,7 @@ class Components:
     loads_per_second: int
 
     async def start(self) -> None:
-        """Start the pool and the cache. Raises SettingError if a worker can't load its model."""
+        """Start the pool and the cache. Raises SettingError if a worker cannot load its model."""
         try:
             await self.pool.start()
         except WorkerError as error:

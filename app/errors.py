@@ -2,7 +2,7 @@
 
     {"error": {"message": str, "type": str, "param": str | null, "code": str | null}}
 
-``ApiError`` is raised wherever a request can't be served; api.error_responses makes an answer of
+``ApiError`` is raised wherever a request cannot be served; api.error_responses makes an answer of
 it. The type follows from the status; the functions below make the usual errors.
 """
 
@@ -84,7 +84,7 @@ def unsupported_value(param: str, message: str) -> ApiError:
 
 
 def unavailable(message: str, code: str) -> ApiError:
-    """Return a 503: the server can't serve the request now."""
+    """Return a 503: the server cannot serve the request now."""
     return ApiError(503, message, code=code, headers={"Retry-After": str(RETRY_AFTER)})
 
 

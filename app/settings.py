@@ -307,7 +307,7 @@ class Settings(BaseSettings):
             raise ValueError("SGLang workers need TOKENIZER (or MODEL): the model's own vocabulary")
         if self.thinking_token_budget is not None and self.grammar_backend != "switchyard":
             raise ValueError(
-                f"GRAMMAR_BACKEND={self.grammar_backend} can't enforce THINKING_TOKEN_BUDGET"
+                f"GRAMMAR_BACKEND={self.grammar_backend} cannot enforce THINKING_TOKEN_BUDGET"
             )
         if self.default_completion_tokens > self.max_completion_tokens:
             raise ValueError("DEFAULT_COMPLETION_TOKENS is larger than MAX_COMPLETION_TOKENS")

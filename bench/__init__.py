@@ -1,1 +1,1 @@
-"""The engine's measuring suite: our engine alone, or beside its peers in one run."""
+"""Benchmarks of the engine, alone or together with its peers in one run."""

@@ -1,10 +1,10 @@
-"""What each idea is worth: our engine with its ``Features`` switched off and on, as in table 1 of
-XGrammar 2 (section 4.3): preprocessing time, and the time to make a mask, over many JSON schemas.
+"""An ablation: the engine with its ``Features`` off and on, as in table 1 of XGrammar 2
+(section 4.3). Measures preprocessing time and the time of a mask over many JSON schemas.
 
-The first row is the paper's baseline: masks are made with the grammar, here the ``AHEAD`` that are
-expected to cost most, since most schemas have states without end. Then masks are made when they are
-met; then come the paper's other ideas and our own, one more in each row. The last rows leave out
-one at a time.
+The first row is the paper's baseline: masks are computed with the grammar; here only the ``AHEAD``
+most expensive ones, since most schemas have infinitely many states. The next row computes masks
+when they are needed; each further row adds one idea of the paper or of ours. The last rows each
+leave out one idea.
 """
 
 from typing import Any, NamedTuple
@@ -15,7 +15,7 @@ from .report import markdown
 from .worker import DIED, TIME_OUT, Bounds, Setup, workers
 
 AHEAD = 1000
-#: feature -> what the table calls it, in the order in which they are added
+#: feature -> its name in the table, in the order in which they are added
 IDEAS = {
     "cross_grammar": "cross-grammar cache",
     "count_registers": "repetition in registers",
@@ -24,7 +24,7 @@ IDEAS = {
 
 
 class Row(NamedTuple):
-    """``options``: what our engine's constructor takes."""
+    """``options``: arguments of our engine's constructor."""
 
     name: str
     options: dict[str, Any]
@@ -48,7 +48,7 @@ def measure(vocabulary: str, cases: list[SchemaCase], bounds: Bounds) -> Turns:
         return take_turns(runners, schema_case, cases)
 
 
-#: a column's head -> the kind of time, the percentile (None is the mean), microseconds in its unit
+#: column head -> kind of time, percentile (None: mean), microseconds per unit
 _COLUMNS: dict[str, tuple[str, float | None, int]] = {
     "preprocessing (ms)": ("compile", None, 1000),
     "its p99": ("compile", 99, 1000),
@@ -60,7 +60,7 @@ _COLUMNS: dict[str, tuple[str, float | None, int]] = {
 
 
 def figures(result: Result) -> dict[str, float]:
-    """By column; nothing where there were no times."""
+    """Return the figures by column; empty without times."""
     out = {}
     for column, (kind, p, unit) in _COLUMNS.items():
         if values := result.times.get(kind):
@@ -70,7 +70,7 @@ def figures(result: Result) -> dict[str, float]:
 
 
 def table(turns: Turns) -> str:
-    """Times over the schemas that every row did in time; what was not done, over all."""
+    """Return times over the schemas that every row finished, and counts of all failures."""
     known = [TIME_OUT, DIED]
     counts = [c for result in turns.every.values() for c in result.counts if c != "schemas taken"]
     missed = list(dict.fromkeys([*known, *counts]))

@@ -1,12 +1,12 @@
-"""Masks of many states at a time, as a server fills them before each step of its model.
+"""Masks of many states at once, as a server fills them before each step of its model.
 
-Three kinds of batch, all of tool calling: ``same``, every row at the same place of one answer;
-``spread``, the rows along one answer; ``many``, each row with its own tools, along their answers.
-After each batch every row takes its token; a row at the end begins again.
+There are three kinds of batch, all of tool calls: ``same``, all rows at one position of one answer;
+``spread``, rows at different positions of one answer; ``many``, each row with its own tools, at
+different positions. After each batch every row takes its token; a row at its end starts again.
 
-The grammars of each batch are its own: the first round pays for masks never made before, ``again``
-is the same round once more. What a process shares between grammars is warm, and where all rows have
-one tool set it is always the same one under other names, so that sizes can be compared.
+Each batch has its own grammars. The first round pays for masks that were never computed before;
+``again`` repeats the round. Structures that a process shares between grammars are warm. If all rows
+have one tool set, it is always the same set with other names, so that sizes can be compared.
 """
 
 from collections.abc import Iterator, Sequence
@@ -28,7 +28,7 @@ STEPS = 48
 
 
 class Row:
-    """One place of a batch: a grammar, and where in its text we are; ``origin`` is the first."""
+    """A row of a batch: a grammar and a position in its text; ``origin`` is the first one."""
 
     def __init__(self, engine: Engine, compiled: Any, ids: list[int], origin: int) -> None:
         self.engine, self.compiled, self.ids, self.origin = engine, compiled, ids, origin
@@ -45,11 +45,11 @@ class Row:
         elif self.engine.accept(self.state, self.ids[self.at]):
             self.at += 1
         else:
-            raise ValueError("a true answer is not taken")
+            raise ValueError("a true answer is rejected")
 
 
 class Point(NamedTuple):
-    """Microseconds for a whole batch in the first round and in the second."""
+    """Microseconds per batch in the first and the second round."""
 
     kind: str
     size: int
@@ -100,9 +100,9 @@ def batches(
     threads: int = 1,
     steps: int = STEPS,
 ) -> Iterator[Point]:
-    """A task that yields a point for each kind and size.
+    """Run a task that yields a point for each kind and size.
 
-    ``cases``: distinct sets whose true answers the engine takes, ``needed(sizes)`` of them.
+    ``cases``: ``needed(sizes)`` distinct sets whose true answers the engine accepts.
     """
     one, others = cases[0], iter(cases[1:])
     _round(engine, _rows(engine, loaded, [_renamed(one, "warm")], "same", 1), 1, steps)
@@ -123,12 +123,12 @@ def needed(sizes: tuple[int, ...]) -> int:
 
 
 def median(points: Sequence[Point], kind: str, size: int) -> float | None:
-    """Microseconds for a mask in the first round; None where there is no such point."""
+    """Return microseconds per mask in the first round; None: there is no such point."""
     return next((p.p50 / size for p in points if (p.kind, p.size) == (kind, size)), None)
 
 
 def table(found: dict[str, list[Point]]) -> str:
-    """Microseconds for a mask: those for a batch, divided by its rows."""
+    """Return a table of microseconds per mask: those of a batch divided by its rows."""
     names = list(found)
     places = list(dict.fromkeys((p.kind, p.size) for points in found.values() for p in points))
     lines = [["a mask in a batch (us)", *names]]

@@ -1,14 +1,14 @@
 """python -m bench.cache: what replicas gain from the log in Redis, and what following it costs.
 
-Three processes walk through the same schemas and tool sets side by side, case by case in turn, so
-that whatever else the machine does meets all of them:
+Three processes take turns, case by case, on the same schemas and tool sets, so that other load of
+the machine affects all of them equally:
 
-    alone     no log
-    twin      no log either: how far two equal processes differ is the noise of all ratios
-    fresh     follows the log of a Redis that another process, "first", filled: a new replica
+    alone     without the log
+    twin      also without the log: the difference of two equal processes is the noise of all ratios
+    fresh     a new replica that follows the log in a Redis which the process "first" has filled
 
-Each case is compiled, and its texts are walked token by token with a mask before each. Afterwards
-"first" makes masks that no replica has, and "fresh" waits until it can use them.
+Each case is compiled, and its texts are walked token by token with a mask before each token.
+Afterwards "first" computes masks that no replica has, and "fresh" waits until it can use them.
 """
 
 import argparse
@@ -36,7 +36,7 @@ from .vocabularies import NAMES, load
 
 KEY = b"sixteen bytes of secret"
 SHOWN = (0.5, 0.9, 0.99)
-#: masks made ahead of a schema when two replicas share it
+#: masks computed ahead per schema when two replicas share it
 PREPARED = 64
 
 
@@ -46,8 +46,8 @@ class Case(NamedTuple):
 
 
 class Pass(NamedTuple):
-    """Of each case the microseconds until its first mask, and those of all its masks; then what the
-    compiler counted since the first case, and the milliseconds of loading before it.
+    """For each case the microseconds to its first mask, and those of all its masks; the compiler's
+    counters since the first case; and the milliseconds of loading before it.
     """
 
     first_us: list[float]
@@ -57,7 +57,7 @@ class Pass(NamedTuple):
 
 
 def cases(asked: argparse.Namespace) -> Iterator[Case]:
-    """Schemas, then tool sets, each as the schema of a call of one of its tools."""
+    """Return schemas, then tool sets, each as the schema of a call of one of its tools."""
     schemas = builtin_schemas()
     if asked.maskbench:
         schemas = maskbench(Path(asked.maskbench), asked.schemas, half=asked.half)
@@ -80,7 +80,7 @@ def _call(name: Any, arguments: Any) -> dict[str, Any]:
 
 
 class Replica:
-    """A process's compiler, and what each case took."""
+    """A process's compiler, and the time of each case."""
 
     def __init__(self, asked: argparse.Namespace, url: str | None) -> None:
         loaded = load(asked.vocabulary)
@@ -91,7 +91,7 @@ class Replica:
             stop_token_ids=[loaded.stop],
             special_token_ids=loaded.special.values(),
         )
-        # no grammar is kept, so that each pass compiles them all
+        # keep no grammar, so that each pass compiles all of them
         self.compiler = Compiler(
             vocabulary, store=self._store or None, limits=Limits(kept_grammars=1)
         )
@@ -141,23 +141,23 @@ class Replica:
         return Pass(self._first, self._whole, counts, self._load_ms)
 
     def share(self, number: int) -> float:
-        """Make masks that no other replica has. Returns when they were made."""
+        """Compute masks that no other replica has. Return the time of completion."""
         schema = {"type": "string", "pattern": f"^(?:{number}[a-z]{{1,9}} ){{3,20}}x$"}
         self.compiler.compile_json_schema(schema).prepare(PREPARED)
         return time.monotonic()
 
     def wait_for(self, loaded: int) -> tuple[float, int]:
-        """Wait until more entries were loaded. Returns when that was, and how many they are."""
+        """Wait until more entries are loaded. Return the time, and their number."""
         end = time.monotonic() + PATIENCE_SECONDS
         while (now := self.compiler.stats()["shared_masks_loaded"]) <= loaded:
             if time.monotonic() > end:
-                raise TimeoutError("the other replica's masks did not come")
+                raise TimeoutError("the other replica's masks did not arrive")
             time.sleep(0.001)
         return time.monotonic(), now
 
 
 def serve(end: Connection, asked: argparse.Namespace, url: str | None) -> None:
-    """Run a replica in this process: call its methods as they are asked for, until the end."""
+    """Run a replica in this process: serve calls of its methods until the end."""
     replica = Replica(asked, url)
     end.send(len(replica))
     while True:
@@ -170,10 +170,10 @@ def serve(end: Connection, asked: argparse.Namespace, url: str | None) -> None:
 
 
 class Process:
-    """One of the processes side by side."""
+    """One of the processes."""
 
     def __init__(self, asked: argparse.Namespace, url: str | None) -> None:
-        # a fresh interpreter, as a new replica is one
+        # a fresh interpreter, like a new replica
         context = multiprocessing.get_context("spawn")
         self._end, theirs = context.Pipe()
         self._process = context.Process(target=serve, args=(theirs, asked, url), daemon=True)
@@ -182,7 +182,7 @@ class Process:
         self.cases: int = self._end.recv()
 
     def begin(self, method: str, *given: Any) -> Callable[[], Any]:
-        """Call a method; what is returned waits for its result."""
+        """Call a method; return a function that waits for its result."""
         self._end.send((method, *given))
         return self._end.recv
 
@@ -235,7 +235,7 @@ def _process(stack: ExitStack, asked: argparse.Namespace, url: str | None) -> Pr
 
 
 def _delays(maker: Process, user: Process, rounds: int) -> Iterator[float]:
-    """Seconds from masks made by one replica until the other one has them."""
+    """Return the seconds from a mask at one replica to its use at the other one."""
     loaded = user.call("end").counts["shared_masks_loaded"]
     for number in range(rounds):
         usable = user.begin("wait_for", loaded)
@@ -245,7 +245,7 @@ def _delays(maker: Process, user: Process, rounds: int) -> Iterator[float]:
 
 
 def _held(url: str) -> tuple[int, int]:
-    """The bytes that all entries take in Redis, by its own account, and how many they are."""
+    """Return the bytes of all entries in Redis, as Redis reports them, and their number."""
     with Redis.from_url(url) as client:
         sizes = [
             client.memory_usage(key, samples=0) or 0
@@ -285,15 +285,15 @@ def figures(found: Found) -> str:
             label = "first mask" if what == "first_us" else "case"
             rows.append([f"{label}, {name} / alone", *(f"{ratio:.2f}" for ratio in ratios)])
     rows.append(
-        ["made at one replica, usable at the other (ms)"]
+        ["from one replica to the other (ms)"]
         + [f"{1e3 * q:,.0f}" for q in np.quantile(found.delays, SHOWN)]
     )
     told = [
-        f"masks made again by the fresh process: {made['fresh'] / made['alone']:.1%} of the time "
+        f"masks recomputed by the fresh process: {made['fresh'] / made['alone']:.1%} of the time "
         "alone",
         f"in Redis {found.redis_entries:,} entries, {found.redis_bytes:,} bytes",
         f"the fresh process loaded {fresh.counts['shared_masks_loaded']:,} entries, at start in "
-        f"{fresh.load_ms:,.0f} ms; to make them took "
+        f"{fresh.load_ms:,.0f} ms; computing them took "
         f"{fresh.counts['shared_masks_saved_ns'] / 1e6:,.0f} ms",
     ]
     return "\n".join([markdown(rows), "", *told])

@@ -1,14 +1,13 @@
-"""python -m bench.cache_latency: what Redis adds to an answer, healthy or not.
+"""python -m bench.cache_latency: the latency that Redis adds to answers, healthy or not.
 
-Two gateways side by side, with and without Redis, get the same requests in turn. No request has a
-schema that was sent before, so the gateway with Redis always has something to publish. A figure is
-the difference of two answers to the same request, one behind the other; between two gateways
-without Redis it is the noise.
+Two gateways, one with Redis and one without, get the same requests in turn. Every request has a new
+schema, so the gateway with Redis always has something to publish. A figure is the difference of two
+consecutive answers to one request; between two gateways without Redis it is the noise.
 
-    healthy    as it should be
-    hung       stopped by a signal: connections stay open, and nothing answers
-    hostile    another server in its place sends replies without end
-    killed     nothing listens
+    healthy    a working Redis
+    hung       stopped by a signal: connections stay open, but get no replies
+    hostile    another server in its place sends endless replies
+    killed     no server listens
 """
 
 import argparse
@@ -31,7 +30,7 @@ from .report import markdown
 
 KEY = "sixteen bytes of secret"
 TOKENS = 8
-#: requests that nobody measures: the first ones of a process
+#: requests that are not measured: the first ones of a process
 UNCOUNTED = 20
 
 
@@ -43,7 +42,7 @@ class Pair(NamedTuple):
 
 
 class Gateways:
-    """Two gateways, without Redis and, unless ``url`` is None, with it."""
+    """Two gateways: one without Redis and, unless ``url`` is None, one with it."""
 
     def __init__(self, stack: ExitStack, url: str | None, client: httpx.Client) -> None:
         settings = [{"CACHE_KEY": KEY, "REDIS_URL": each} for each in ("", url or "")]
@@ -69,7 +68,7 @@ class Gateways:
 
 
 def measure(requests: int) -> dict[str, list[Pair]]:
-    """Pairs by the state of Redis."""
+    """Return the pairs by the state of Redis."""
     found: dict[str, list[Pair]] = {}
     with httpx.Client(timeout=60) as client:
         with ExitStack() as stack:
@@ -98,7 +97,7 @@ def _redis() -> Iterator[RedisServer]:
 
 
 def _flood(connection: socket.socket) -> None:
-    """A string without end."""
+    """Send an endless string."""
     connection.sendall(b"$1000000000000\r\n")
     while True:
         connection.sendall(b"x" * (1 << 20))

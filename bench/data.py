@@ -1,7 +1,7 @@
-"""What is measured: schemas with instances, and tool sets with true calls.
+"""The data of the benchmarks: schemas with instances, and tool sets with true calls.
 
-Built in are a few of each, so that the benchmark runs with nothing beside it. A folder of MaskBench
-files ({"schema", "tests": [{"valid", "data"}]}) and BFCL's data are read where they are named.
+A few of each are built in, so that the benchmarks run without other files. Arguments name a folder
+of MaskBench files ({"schema", "tests": [{"valid", "data"}]}) and a folder of BFCL's data.
 """
 
 import json
@@ -77,7 +77,7 @@ def builtin_tools() -> list[ToolCase]:
 def maskbench(
     folder: Path, sample: int, *, half: int | None = None, seed: int = 7
 ) -> list[SchemaCase]:
-    """``half`` 0 or 1: every second file of the sorted list, so that the others stay unseen."""
+    """Read the files. ``half`` 0 or 1: every second file of the sorted list."""
     files = sorted(folder.glob("*.json"))
     if half is not None:
         files = files[half::2]
@@ -91,7 +91,7 @@ def maskbench(
     return cases
 
 
-#: BFCL's names of types that JSON Schema calls otherwise; all others that it does not know are open
+#: BFCL's type names -> those of JSON Schema; unknown types accept any value
 _TYPES = {
     **dict.fromkeys(("dict", "HashMap", "Hashtable"), "object"),
     **dict.fromkeys(("tuple", "ArrayList", "Array"), "array"),
@@ -105,7 +105,7 @@ _KEPT = ("required", "enum", "minimum", "maximum", "minItems", "maxItems")
 
 
 def _normal(schema: Any) -> Any:
-    """BFCL's dialect as JSON Schema, keywords in their order."""
+    """Convert BFCL's dialect to JSON Schema; the order of keywords stays."""
     if not isinstance(schema, dict):
         return schema
     out: dict[str, Any] = {}
@@ -127,13 +127,13 @@ def _normal(schema: Any) -> Any:
 
 
 def _first(value: Any) -> Any:
-    """The first acceptable value of each leaf of a BFCL answer."""
+    """Return the first acceptable value of each leaf of a BFCL answer."""
     value = value[0] if isinstance(value, list) and value else value
     return {k: _first(v) for k, v in value.items()} if isinstance(value, dict) else value
 
 
 def _in_order(schema: Any, value: Any) -> Any:
-    """Arguments in the order of the schema; an empty one means left out, unless it is required."""
+    """Return arguments in the order of the schema; empty optional ones are left out."""
     if not (isinstance(value, dict) and isinstance(schema, dict) and "properties" in schema):
         return value
     required = schema.get("required", [])
@@ -157,7 +157,7 @@ _KINDS = ("live_multiple", "live_parallel_multiple", "multiple", "parallel_multi
 
 
 def bfcl(folder: Path, sample: int | None = None, seed: int = 3) -> list[ToolCase]:
-    """Cases of several tools each, all of them where no number is given."""
+    """Return cases with several tools each; all of them without a number."""
     cases = []
     for kind in _KINDS:
         file = f"BFCL_v4_{kind}.json"

@@ -1,6 +1,6 @@
-"""Our engine and its peers behind one face, each with its best settings, one thread.
+"""Our engine and its peers behind one interface, each with its best settings and one thread.
 
-Only ``batch`` takes more threads, where it is asked for them.
+Only ``batch`` can use more threads.
 """
 
 import json
@@ -17,11 +17,12 @@ from .vocabularies import Loaded
 
 
 class Engine(Protocol):
-    """``compile`` returns something that ``start`` makes a text's state of; errors mean refused.
+    """An engine.
 
-    ``library_name`` is the module whose import may take long, so that it can be had before.
-    ``batch`` returns a function that fills the masks of all these states, one row each.
-    ``compile_call`` is for ``forced``: known texts in one spelling, where the engine has a choice.
+    ``compile`` returns a grammar, from which ``start`` creates the state of a text; an exception
+    is a refusal. ``library_name`` is a module that is slow to import, so that it can be imported
+    before. ``batch`` returns a function that fills the masks of all these states, one row each.
+    ``compile_call`` is for ``forced``: it gives known text one spelling if the engine can.
     ``forced`` returns the bytes that must come next.
     """
 
@@ -54,7 +55,7 @@ def structural_tag(form: Format, tags: Sequence[Tag]) -> dict[str, Any]:
 
 
 class _Masked:
-    """A mask of one row; bit t % 32 of word t // 32 is token t."""
+    """Return a mask of one row; bit t % 32 of word t // 32 is token t."""
 
     def __init__(self, size: int) -> None:
         self.size = size
@@ -74,7 +75,7 @@ def _threads(count: int) -> ThreadPoolExecutor:
 
 
 class Ours(_Masked):
-    """``ahead``: how many masks are made with the grammar, before anything asks for them."""
+    """``ahead``: number of masks that are computed with the grammar."""
 
     library_name = "engine"
 
@@ -112,7 +113,7 @@ class Ours(_Masked):
         return state.accept_token(token)
 
     def batch(self, states: Sequence[Any], threads: int) -> Callable[[], None]:
-        """One call, or as many as there are threads, each with its share of the states."""
+        """Return one call, or one per thread, each with its share of the states."""
         masks = self.masks(len(states))
         if threads == 1:
             rows = list(range(len(states)))
@@ -216,7 +217,7 @@ class LLGuidance(_Masked):
         return self.compile_call(schema, compact=False)
 
     def compile_tags(self, form: Format, tags: Sequence[Tag]) -> Any:
-        """Its own tags where they are plain text, and else what comes nearest to them."""
+        """Its own tags if they are plain text, otherwise the closest equivalent."""
         if special := form.special(self.loaded):
             return self._matcher(lark(form, tags, special))
         made = [
@@ -253,7 +254,7 @@ class LLGuidance(_Masked):
         return state.compute_ff_bytes()
 
     def accept_bytes(self, state: Any, data: bytes) -> bool:
-        """By the tokens of single bytes, of which every vocabulary here has all."""
+        """Tokenize by single bytes, which every vocabulary here contains."""
         return state.consume_tokens([self.single[byte] for byte in data])
 
 

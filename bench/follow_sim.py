@@ -1,20 +1,20 @@
-"""python -m bench.follow_sim: what a shared cache costs a large fleet, simulated without Redis.
+"""python -m bench.follow_sim: the cost of a shared cache in a large fleet, simulated without Redis.
 
-Each replica draws tool sets, makes the entries that it does not hold, publishes and announces them,
-and loads what others announce, as engine/artifact_cache.py and cache/redis_log.py do, with their
-constants. Several load budgets and tables are compared.
+Each replica draws tool sets, computes missing entries, publishes and announces them, and loads
+announced entries, as engine/sharing/artifact_cache.py and cache/redis_log.py do, with their
+constants. Several load budgets and table sizes are compared.
 
-Assumed, and to be replaced by figures of your own:
-- tool sets are drawn by Zipf's law, the k-th in proportion to 1/k^exponent, by each replica anew. A
-  router that keeps clients on one replica makes hits more frequent;
-- a replica draws --draws sets a second that its compiled grammars do not answer;
-- a set has one entry of ENTRY_BYTES that no other set has. Real sets share most of theirs, and few
-  have any of their own: a namespace of this size belongs to very many of them. Real entries grow,
-  too, as replicas visit more states, and are published again each time: here they do not;
-- an entry takes TABLE_FACTOR times its bytes in a table, and a full table drops all it holds;
-- all is read and written in steps of FOLLOW_SECONDS; Redis never fails and is never late;
-- SAMPLE replicas are simulated. The others announce: a draw elsewhere is a miss if a replica of the
-  sample, chosen by chance, does not hold the set.
+Assumptions; replace them by your own figures:
+- each replica draws tool sets independently by Zipf's law, the k-th in proportion to 1/k^exponent.
+  A router that keeps clients on one replica would make hits more frequent;
+- a replica draws --draws sets per second that its compiled grammars do not contain;
+- a set has one entry of ENTRY_BYTES of its own. Real sets share most entries, so a real namespace
+  of this size belongs to many more sets. Real entries also grow as replicas visit more states, and
+  are published again each time; simulated ones do not;
+- an entry takes TABLE_FACTOR times its bytes in a table, and a full table drops all entries;
+- reads and writes happen in steps of FOLLOW_SECONDS; Redis never fails and is never late;
+- SAMPLE replicas are simulated. The others only announce: a draw elsewhere is a miss if a random
+  replica of the sample does not hold the set.
 """
 
 import argparse
@@ -38,27 +38,27 @@ from engine.sharing.artifact_cache import (
 
 from .report import markdown
 
-#: measured with llama3, 300 schemas and 300 tool sets: masks, nearly all that lies in Redis
+#: measured with llama3, 300 schemas and 300 tool sets: masks, which are nearly all entries
 ENTRY_BYTES: Final = 25_000
 TABLE_FACTOR: Final = 2.3
-#: entries that a start loads in a second from a Redis that has time
+#: entries per second that a start loads from an idle Redis
 LOADED_PER_SECOND: Final = 2_000
-#: measured with 1,000 followers: bytes of a reply with an announcement of one entry, and replies a
-#: second that fill the one processor of a Redis
+#: measured with 1,000 followers: bytes of a reply that announces one entry, and replies per second
+#: that saturate the one processor of a Redis
 MESSAGE_BYTES: Final = 215
 REPLIES_PER_SECOND: Final = 50_000
-#: of the network before Redis: 10 Gbit/s
+#: bandwidth of the network to Redis: 10 Gbit/s
 LINK_BYTES: Final = 1_250_000_000
 SAMPLE: Final = 10
 BUDGETS: Final = (0, 5, 50, LOADS_PER_SECOND)
 TABLES: Final = (64 << 20, Limits().token_mask_bytes, 1 << 30)
 LOAD_SECONDS: Final = (0.0, 1.0, 5.0)
-#: of a replica's life after a restart, in which hits are counted
+#: seconds after a restart in which hits are counted
 FIRST_SECONDS: Final = 60
 
 
 class Replica:
-    """The sets that one replica holds, at most ``room`` of them; ``budget`` in entries a second."""
+    """The sets that one replica holds, at most ``room``; ``budget``: entries per second."""
 
     def __init__(self, room: int, budget: float) -> None:
         self._room = room
@@ -67,7 +67,7 @@ class Replica:
         self.hits = self.draws = self.reads = self.drops = self.most_held = 0
 
     def draw(self, number: int) -> bool:
-        """Use a set. False: its entry was made here."""
+        """Use a set. Return False if its entry had to be computed."""
         self.draws += 1
         is_hit = number in self.held
         self.hits += is_hit
@@ -75,14 +75,14 @@ class Replica:
         return is_hit
 
     def hear(self, announced: Sequence[int]) -> None:
-        """One step of following. Also held entries are read: they may have grown."""
+        """Follow the log for one step. Held entries are read too: they may have grown."""
         self._allowance = min(self._budget, self._allowance + self._budget * FOLLOW_SECONDS)
         taken = announced[: int(self._allowance)]
         self._allowance -= len(taken)
         self.load([*dict.fromkeys(taken)], MOST_FILLED)
 
     def load(self, numbers: Sequence[int], most_filled: float = MOST_FILLED_AT_START) -> None:
-        """Into a share of the table."""
+        """Add a set to the table."""
         for start in range(0, len(numbers), AT_ONCE):
             if len(self.held) >= int(self._room * most_filled):
                 break
@@ -101,7 +101,7 @@ class Replica:
 
 @dataclass(frozen=True)
 class Fleet:
-    """``weights`` of the sets are cumulated."""
+    """``weights``: cumulative weights of the sets."""
 
     replicas: int
     draws: float
@@ -114,9 +114,11 @@ class Fleet:
 
 
 class Told(NamedTuple):
-    """Of a fleet: shares of draws that hit; bytes and messages a second, means of the whole time
-    and the peak of one step; processors that replies to followers would take with one message each,
-    of which Redis has one: beyond that, messages come together and later; most bytes of a table.
+    """Figures of a fleet.
+
+    Shares of draws that hit; bytes and messages per second, as means and as the peak of one step;
+    processors needed for one reply per message, of which Redis has one (beyond that, messages are
+    combined and late); maximum bytes of a table.
     """
 
     hits: float
@@ -132,7 +134,7 @@ class Told(NamedTuple):
 
 
 def cold_fleet(fleet: Fleet, table_bytes: int, budget: float, seed: int = 1) -> Told:
-    """All replicas start with an empty Redis; late hits are those of the last sixth."""
+    """Start all replicas with an empty Redis; late hits are those of the last sixth."""
     chance = random.Random(seed)
     sample = [Replica(_room(table_bytes), budget) for _ in range(SAMPLE)]
     known: set[int] = set()
@@ -146,7 +148,7 @@ def cold_fleet(fleet: Fleet, table_bytes: int, budget: float, seed: int = 1) -> 
         for replica in sample:
             drawn = fleet.drawn(chance, fleet.draws * FOLLOW_SECONDS)
             missed += [number for number in drawn if not replica.draw(number)]
-        # others may have made another part: a miss reads the entry before it is published
+        # others may have computed another part: a miss reads the entry before it publishes
         read_before_publishing += sum(number in known for number in missed)
         announced = [n for n in missed if n not in known]
         known.update(missed)
@@ -187,14 +189,14 @@ def _hits(replicas: Sequence[Replica]) -> tuple[int, int]:
 
 
 class Start(NamedTuple):
-    """Of a replica that starts with a full Redis: bytes loaded, hits of its first minute."""
+    """Figures of a replica that starts with a full Redis: loaded bytes, hits of a minute."""
 
     loaded_bytes: float
     hits: float
 
 
 def start(fleet: Fleet, table_bytes: int, load_seconds: float, seed: int = 2) -> Start:
-    """Popular entries alone: what is announced meanwhile is left out."""
+    """Load popular entries; announcements in the meantime are ignored."""
     chance = random.Random(seed)
     sample = [Replica(_room(table_bytes), 0) for _ in range(SAMPLE)]
     for replica in sample:

@@ -1,15 +1,15 @@
-"""How much of a true tool call its grammar forces: bytes that cost no pass of the model.
+"""Forced text: the share of a true tool call that its grammar forces, without a forward pass.
 
-The grammar of a tool set is the JSON schema of one call, {"name", "arguments"}. Its true calls are
-walked: at each place the engine is asked for the text that must come. Bytes of that text count as
-forced, and the walk goes on behind it; where nothing is forced it goes on by a byte.
+The grammar of a tool set is the JSON schema of one call, {"name", "arguments"}. The walk through a
+true call asks the engine at each position for the text that must come. Bytes of that text count as
+forced, and the walk continues after it; without forced text it continues by a byte.
 
-With ``tokens`` the walk is a model's that writes the true call as its tokenizer splits it, but for
-forced tokens, which it is given: each other token takes a pass, and a pass takes what was forced
-before it along.
+With ``tokens``, the walk simulates a model that writes the true call in its tokenizer's tokens,
+except for forced tokens, which it is given. Each other token takes a pass, which also reads the
+forced tokens before it.
 
-compact    no white space, neither in the grammar nor in the call
-flexible   the engine's own flexible white space; the call has ", " and ": "
+compact    no white space in grammar and call
+flexible   the engine's flexible white space; the call has ", " and ": "
 """
 
 import json
@@ -22,14 +22,14 @@ from .report import markdown
 from .vocabularies import Loaded
 from .worker import OK, Runner
 
-#: white space by kind: the separators of the true call
+#: separators of the true call by kind
 KINDS = {"compact": (",", ":"), "flexible": (", ", ": ")}
 #: characters before and after each forced text, in a call that is shown
 OPEN, CLOSE = "[", "]"
 
 
 class Share(NamedTuple):
-    """Of one kind: ``forced`` of ``bytes``. ``shown``: the call, forced text in brackets."""
+    """Forced bytes of all bytes. ``shown``: the call with forced text in brackets."""
 
     forced: int
     bytes: int
@@ -49,11 +49,11 @@ class Walk(NamedTuple):
 
 
 class Contradiction(Exception):
-    """What an engine forces is not what the true call has there."""
+    """An engine forces text that differs from the true call."""
 
 
 def call_schema(case: ToolCase) -> dict[str, Any]:
-    """The schema of a call of one of the tools."""
+    """Return the schema of a call of one of the tools."""
     return {"anyOf": [_call(name, parameters) for name, parameters in case.tools]}
 
 
@@ -67,19 +67,19 @@ def _call(name: str, parameters: Any) -> dict[str, Any]:
 
 
 def forced(engine: Engine, loaded: Loaded, case: ToolCase, kind: str) -> list[Share]:
-    """A task: a share for each true call."""
+    """Run a task: a share for each true call."""
     compiled = engine.compile_call(call_schema(case), compact=kind == "compact")
     return [_walk(engine, engine.start(compiled), text.encode()) for text in texts(case, kind)]
 
 
 def texts(case: ToolCase, kind: str) -> list[str]:
-    """The true calls."""
+    """Return the true calls."""
     calls = [{"name": name, "arguments": arguments} for name, arguments in case.calls]
     return [json.dumps(call, separators=KINDS[kind], ensure_ascii=False) for call in calls]
 
 
 def tokens(engine: Engine, loaded: Loaded, case: ToolCase, kind: str) -> list[Walk]:
-    """A task, for our engine: a walk for each true call."""
+    """Run a task of our engine: a walk for each true call."""
     compiled = engine.compile_call(call_schema(case), compact=kind == "compact")
     return [
         token_walk(engine.start(compiled), loaded.encoding.encode(text, disallowed_special=()))
@@ -88,14 +88,14 @@ def tokens(engine: Engine, loaded: Loaded, case: ToolCase, kind: str) -> list[Wa
 
 
 def token_walk(matcher: Any, own: list[int]) -> Walk:
-    """Raises Contradiction where the split of forced text leads away from ``own`` for good."""
+    """Walk one call. Raises Contradiction if forced tokens never return to ``own``."""
     vocabulary = matcher.compiled.vocabulary
     text = b"".join(vocabulary.tokens[number] for number in own)
     ids: list[int] = []
     at = count = 0
     while at < len(text):
         must = matcher.forced_tokens()
-        # behind another split than its own, a model goes on as its tokenizer splits the rest
+        # after another split than its own, a model continues as its tokenizer splits the rest
         rest = own[len(ids) :] if own[: len(ids)] == ids else vocabulary.encode(text[at:].decode())
         for number in must or rest[:1]:
             piece = vocabulary.tokens[number]
@@ -115,7 +115,7 @@ def _walk(engine: Engine, state: Any, text: bytes) -> Share:
             raise Contradiction(f"{must!r} instead of {text[at:]!r}")
         piece = must or text[at : at + 1]
         if not engine.accept_bytes(state, piece):
-            raise Contradiction(f"{piece!r} is not taken behind {text[:at]!r}")
+            raise Contradiction(f"{piece!r} is rejected after {text[:at]!r}")
         at, count = at + len(piece), count + len(must)
         shown += OPEN.encode() + must + CLOSE.encode() if must else piece
     return Share(count, len(text), shown.decode())
@@ -124,7 +124,7 @@ def _walk(engine: Engine, state: Any, text: bytes) -> Share:
 def measure(
     runners: Mapping[str, Runner], cases: Iterable[ToolCase]
 ) -> dict[str, dict[str, list[Share]]]:
-    """By kind and engine, the calls of those cases that every engine takes."""
+    """Return calls by kind and engine, of the cases that every engine accepts."""
     found: dict[str, dict[str, list[Share]]] = {kind: {n: [] for n in runners} for kind in KINDS}
     for case in cases:
         for kind, shares in found.items():
@@ -136,7 +136,7 @@ def measure(
 
 
 def percent(shares: Sequence[Share]) -> float | None:
-    """Of all bytes of these calls."""
+    """Return the forced share of all bytes."""
     count = sum(share.bytes for share in shares)
     return 100 * sum(share.forced for share in shares) / count if count else None
 
@@ -167,7 +167,7 @@ def token_table(found: Mapping[tuple[str, str], Sequence[Walk]]) -> str:
 
 
 def example(found: Mapping[str, Mapping[str, Sequence[Share]]]) -> str:
-    """The first call as each engine forces it."""
+    """Return the first call with the text that each engine forces."""
     lines = [
         f"{kind:8} {name:10} {shares[0].shown}"
         for kind, by_engine in found.items()

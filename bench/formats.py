@@ -1,11 +1,11 @@
-"""Formats of tool calls: how a call is written, and the answer around the calls.
+"""Formats of tool calls, with answers around the calls.
 
-llama     <function=NAME>{...}</function>, all of it plain text
+llama     <function=NAME>{...}</function> as plain text
 hermes    <tool_call> and a JSON object with the name and the arguments; the tags are special tokens
-harmony   a message of its own for each call, after one with the thoughts; special tokens throughout
+harmony   a message for each call, after one with the thoughts; the marks are special tokens
 
-Each has the vocabulary of a model that writes it. A special token that stands in a format is one
-token where the vocabulary has it, and else spelled.
+Each format has the vocabulary of a model that writes it. A mark is a special token if the
+vocabulary contains it, otherwise text.
 """
 
 import json
@@ -24,7 +24,7 @@ class Tag(NamedTuple):
 
 
 class Format(NamedTuple):
-    """``begin`` has NAME where the tool's name stands; ``between`` stands between two calls."""
+    """A format. ``begin`` contains NAME for the tool's name; ``between``: between two calls."""
 
     name: str
     vocabulary: str
@@ -38,14 +38,14 @@ class Format(NamedTuple):
         return [Tag(self._opening(name), schema, self.end) for name, schema in case.tools]
 
     def answer(self, case: ToolCase) -> str:
-        """What a model would say: some text, then the true calls."""
+        """Return an answer: some text, then the true calls."""
         return self.before + self.between.join(
             self._opening(name) + json.dumps(arguments, ensure_ascii=False) + self.end
             for name, arguments in case.calls
         )
 
     def wrong_answers(self, case: ToolCase) -> list[str]:
-        """The answer with a tool that nobody offers, and with arguments that are no object."""
+        """Yield wrong answers: with an unknown tool, and with arguments that are not an object."""
         if not case.calls:
             return []
         name = case.calls[0][0]
@@ -56,7 +56,7 @@ class Format(NamedTuple):
         ]
 
     def special(self, loaded: Loaded) -> set[str]:
-        """The special tokens that stand in the format."""
+        """Return the special tokens of the format."""
         marks = self.begin + self.end + self.before + self.between
         return {text for text in loaded.special if text in marks}
 

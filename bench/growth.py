@@ -1,14 +1,14 @@
-"""How compile, first mask and masks grow with one thing at a time.
+"""Growth of the times of compile, first mask and masks along one axis at a time.
 
-tools        so many tools in one set, four parameters each or so; the answer calls one of them
-schema       a schema of so many KB, an object of objects; the value has most of them
+tools        number of tools in a set, with about four parameters each; the answer calls one
+schema       KB of a schema, an object of objects; the value contains most of them
 vocabulary   a set of four tools and ``sized@N`` (see vocabularies)
 pattern, maxLength, minItems
              one counter with the bound n: ``[a-z]{0,n}``, and n characters or n items
 
-Of each point there are variants that an engine has never seen. One more comes first and is not
-counted, since it pays for what an engine makes once. Texts are decoded for WALK tokens at most.
-What is not done in time is counted, and no larger point of that axis is asked of that engine.
+Each point has variants that are new to an engine. The first one is not counted, because it pays for
+structures that an engine builds once. Texts are decoded for at most WALK tokens. Timeouts are
+counted; after one, an engine skips all larger points of that axis.
 """
 
 from collections.abc import Callable, Mapping
@@ -27,7 +27,7 @@ VARIANTS = 3
 WARM = VARIANTS
 _BOUNDS = (10, 30, 100, 300, 1000, 3000, 10_000, 30_000, 65_536)
 _POWERS = tuple(2**k for k in range(11))
-#: axis -> its points; every second of them unless all are asked for
+#: axis -> its points; by default, every second one
 AXES = {
     "tools": _POWERS,
     "schema": _POWERS,
@@ -111,7 +111,7 @@ def _point(runner: Runner, at: int, cases: list[tuple[Callable[..., Result], Any
 def along(
     runners: Mapping[str, Runner], axis: str, points: tuple[int, ...], variants: int = VARIANTS
 ) -> dict[str, list[Point]]:
-    """One axis; at each point the engines take turns."""
+    """Measure one axis; at each point the engines take turns."""
     found: dict[str, list[Point]] = {name: [] for name in runners}
     given_up: set[str] = set()
     for runner in runners.values():
@@ -132,7 +132,7 @@ def along(
 def along_vocabularies(
     setups: dict[str, Setup], bounds: Bounds, points: tuple[int, ...], variants: int = VARIANTS
 ) -> dict[str, list[Point]]:
-    """As ``along``, with a process for each engine and vocabulary; ``setup`` is their start."""
+    """Like ``along``, with a process for each engine and vocabulary; ``setup`` starts them."""
     found: dict[str, list[Point]] = {name: [] for name in setups}
     for at in points:
         sized = {n: setup._replace(vocabulary=f"sized@{at}") for n, setup in setups.items()}

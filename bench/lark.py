@@ -1,7 +1,7 @@
-"""Tool calls as llguidance's Lark, for formats whose tags are special tokens.
+"""Tool calls in llguidance's Lark, for formats whose tags are special tokens.
 
-llguidance's own tags (StructTag) take plain text alone. This is the fairest that it has beside
-them: free text, then a tag, again and again; and Harmony's messages spelled out one by one.
+llguidance's own tags (StructTag) accept only plain text. These grammars are the fairest equivalent:
+free text and tags in turn, and Harmony's messages written out one by one.
 """
 
 import json
@@ -18,7 +18,7 @@ _MESSAGES = (
 
 
 def literal(text: str, special: Iterable[str]) -> str:
-    """Text in quotes, special tokens bare."""
+    """Return text in quotes and special tokens without them."""
     longest = sorted(special, key=len, reverse=True)
     out, plain, at = [], "", 0
     while at < len(text):

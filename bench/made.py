@@ -1,7 +1,7 @@
-"""Specs made to order, each with a value that fits: any number of them, of any size, no two alike.
+"""Generated specs, each with a valid value: any number, of any size, no two alike.
 
-Everything follows from the ``Random`` that is passed in. The keywords are those that all engines
-take: objects, arrays, strings, numbers, enums, required and optional properties.
+The ``Random`` argument determines everything. The keywords are those that all engines accept:
+objects, arrays, strings, numbers, enums, required and optional properties.
 """
 
 import json
@@ -59,7 +59,7 @@ _LEAVES = (_text, _text, _text, _bounded, _integer, _integer, _number, _flag, _e
 
 
 def record(random: Random, fields: int, depth: int = 1) -> tuple[dict[str, Any], dict[str, Any]]:
-    """A closed object of so many properties, objects among them while ``depth`` lasts."""
+    """Return a closed object with this many properties, including objects up to ``depth``."""
     properties, value, required = {}, {}, []
     for k in range(fields):
         name = f"{_name(random)}_{k}"
@@ -85,7 +85,7 @@ def schema_case(random: Random, fields: int = 6) -> SchemaCase:
 
 
 def schema_of(random: Random, size: int) -> SchemaCase:
-    """A schema of about ``size`` bytes as JSON text: an object of objects of six properties."""
+    """Return a schema of about ``size`` bytes of JSON: an object of objects of six properties."""
     properties: dict[str, Any] = {}
     value: dict[str, Any] = {}
     held = 0
@@ -98,23 +98,23 @@ def schema_of(random: Random, size: int) -> SchemaCase:
 
 
 def tool_case(random: Random, tools: int = 4) -> ToolCase:
-    """So many tools of two to six parameters, and a call of one of them."""
+    """Return tools of two to six parameters, and a call of one of them."""
     made = [(f"{_name(random)}_{k}", record(random, random.randint(2, 6))) for k in range(tools)]
     name, (_, value) = random.choice(made)
     return ToolCase("made", [(n, schema) for n, (schema, _) in made], [(name, value)])
 
 
 def tool_cases(real: list[ToolCase], count: int, seed: int = 11) -> list[ToolCase]:
-    """The distinct sets among ``real``, and made ones where they do not suffice."""
+    """Return the distinct sets of ``real``, followed by generated ones if there are too few."""
     distinct = list({json.dumps(case.tools): case for case in real}.values())[:count]
     return distinct + [tool_case(Random(seed + k)) for k in range(count - len(distinct))]
 
 
 def large_sets(real: list[ToolCase], tools: int, sets: int, seed: int = 13) -> list[ToolCase]:
-    """Sets of so many tools, of which no two share one.
+    """Return sets of ``tools`` tools without common tools.
 
-    The real cases are dealt out whole, as long as all their tools are new; a set's calls are those
-    of its first case, and made tools fill it up.
+    Real cases are used whole while all their tools are new; a set's calls are those of its first
+    case, and generated tools fill it up.
     """
     dealt: list[list[ToolCase]] = [[] for _ in range(sets)]
     owned: list[dict[str, Any]] = [{} for _ in range(sets)]

@@ -1,13 +1,14 @@
-"""Timing one case with one engine, and taking turns: a case goes through every engine before the
-next one comes, so that drift of the machine hits all alike.
+"""Timing of cases.
 
-All times in microseconds.
+The engines take turns, case by case, so that drift of the machine affects all of them equally.
 
-compile  the spec becomes a grammar
-first    compile, a matcher and its first mask: what a request waits for
-mask     filling a mask before each token, the first one too
-accept   taking the token
-answer   compile, and all masks and tokens of one answer (tool calling)
+All times are in microseconds.
+
+compile  compiling the spec
+first    compile, a matcher and its first mask: the time that a request waits
+mask     filling a mask before each token, including the first
+accept   accepting the token
+answer   compile, and all masks and tokens of one answer (tool calls)
 """
 
 from collections import defaultdict
@@ -24,7 +25,7 @@ from .worker import OK, TIME_OUT, Outcome, Runner
 
 
 class Result:
-    """What one engine showed: times by kind, and counts."""
+    """Results of one engine: times by kind, and counts."""
 
     def __init__(self) -> None:
         self.times: dict[str, list[float]] = defaultdict(list)
@@ -42,7 +43,7 @@ class Result:
 
 
 class Walk(NamedTuple):
-    """Whether a text was taken to its end, and whether it may end there."""
+    """Whether a text was accepted to its end, and whether it may end there."""
 
     taken: bool
     whole: bool
@@ -91,7 +92,7 @@ def _refused(result: Result, error: Exception) -> Result:
 def schema_case(
     engine: Engine, loaded: Loaded, case: SchemaCase, most: int | None = None
 ) -> Result:
-    """A task. Of each text no more than ``most`` tokens are looked at."""
+    """Run a task on at most ``most`` tokens of each text."""
     result = Result()
     start = perf_counter()
     try:
@@ -114,9 +115,9 @@ def schema_case(
 def tool_case(
     engine: Engine, loaded: Loaded, case: ToolCase, most: int | None = None, form: Format = LLAMA
 ) -> Result:
-    """A task. Of the answer no more than ``most`` tokens are looked at.
+    """Run a task on at most ``most`` tokens of the answer.
 
-    The matcher is made with the grammar, and is the one that decodes the answer.
+    The matcher is created with the grammar, and decodes the answer.
     """
     result, tags = Result(), form.tags(case)
     start = perf_counter()
@@ -143,14 +144,14 @@ def tool_case(
 
 
 class Turns(NamedTuple):
-    """By engine: over all cases, and over those alone that every engine compiled in time."""
+    """Return results by engine: over all cases, and over those that every engine compiled."""
 
     every: dict[str, Result]
     shared: dict[str, Result]
 
 
 def _result(runner: Runner, outcome: Outcome) -> Result:
-    """A case that was not done in time counts with the limit where the first mask is waited for."""
+    """Return the results; a timeout counts with the limit as its time to the first mask."""
     if outcome.status == OK:
         return outcome.value
     result = Result()
@@ -177,7 +178,7 @@ def take_turns(
 
 
 def agreed(runners: Mapping[str, Runner], cases: Iterable[ToolCase]) -> list[ToolCase]:
-    """The sets that every engine compiles, and whose true answers every engine takes."""
+    """Return the sets that every engine compiles and whose true answers every engine accepts."""
     kept = []
     for case in cases:
         found = [_result(runner, runner.run(tool_case, case)) for runner in runners.values()]
@@ -192,7 +193,7 @@ def percentile(values: Sequence[float], p: float) -> float:
 
 
 def summary(result: Result) -> dict[str, float]:
-    """Medians of compile and first mask, and of masks the median and p99."""
+    """Return medians of compile and first mask, and the median and p99 of masks."""
     out = {kind: median(result.times[kind]) for kind in ("compile", "first")}
     if masks := result.times.get("mask"):
         out |= {"mask p50": percentile(masks, 50), "mask p99": percentile(masks, 99)}

@@ -1,13 +1,13 @@
-"""What grammars hold: resident memory of a process with one engine, as it grows.
+"""Memory of grammars: the resident memory of a process with one engine, as it grows.
 
-``held``: so many distinct specs compiled, and of each a matcher kept that is at its first mask (or,
-where asked for, at the end of its text, since masks are made as they are met).
-``churn``: so many distinct schemas, each compiled, decoded and dropped: only what the engine itself
-keeps is left, which its caches have to bound.
+``held``: compiles distinct specs and keeps a matcher of each, at its first mask or at the end of
+its text (masks are computed when they are needed).
+``churn``: compiles, decodes and drops distinct schemas, so that only the engine's caches remain,
+which must be bounded.
 
-Resident memory is read where Linux says it (/proc), after a collection of Python's garbage. For
-``held``, what the C library has free is given back first, or grammars would go unseen into the room
-that setting up has left; for ``churn`` it is not, since a server has to live with it.
+Resident memory is read from /proc after a garbage collection. For ``held``, the C library first
+returns free memory to the system; otherwise grammars would use memory left over from the setup.
+For ``churn`` it does not, as in a server.
 """
 
 import ctypes
@@ -34,7 +34,7 @@ POINTS = 10
 
 
 class Point(NamedTuple):
-    """``bytes`` resident after so many grammars; ``stats``: what our compiler says it keeps."""
+    """``bytes`` resident after this many grammars; ``stats``: sizes of our compiler's caches."""
 
     grammars: int
     bytes: int
@@ -54,9 +54,9 @@ def _marks(count: int) -> set[int]:
 
 
 def _start(engine: Engine, case: SchemaCase | ToolCase) -> tuple[Any, str]:
-    """A matcher and a text that it takes, the first of several.
+    """Return a matcher and the first text that it accepts.
 
-    The matcher is what lives: whatever it needs of its grammar stays with it.
+    The matcher keeps alive all that it needs of its grammar.
     """
     if isinstance(case, ToolCase):
         return engine.start(engine.compile_tags(LLAMA, LLAMA.tags(case))), LLAMA.answer(case)
@@ -65,7 +65,7 @@ def _start(engine: Engine, case: SchemaCase | ToolCase) -> tuple[Any, str]:
 
 
 def _decode(engine: Engine, state: Any, ids: list[int]) -> None:
-    """A mask, and one more after each token, as far as the engine takes them."""
+    """Fill a mask, and one after each token that the engine accepts."""
     engine.fill(state)
     for token in ids:
         if not (engine.allowed(token) and engine.accept(state, token)):
@@ -76,7 +76,7 @@ def _decode(engine: Engine, state: Any, ids: list[int]) -> None:
 def held(
     engine: Engine, loaded: Loaded, cases: Sequence[SchemaCase | ToolCase], whole: bool
 ) -> Iterator[Point]:
-    """A task. The first spec is in no point: it pays for what an engine makes once."""
+    """Run a task. No point contains the first spec, which pays for one-time work."""
     kept: list[Any] = []
     refused, marks = 0, _marks(len(cases) - 1)
     for k, case in enumerate(cases):
@@ -92,7 +92,7 @@ def held(
 
 
 def churn(engine: Any, loaded: Loaded, count: int, seed: int = 23) -> Iterator[Point]:
-    """A task for our engine: schema k is made from seed + k."""
+    """Run a task of our engine: schema k is generated from seed + k."""
     total, marks = Result(), {1, *_marks(count)}
     yield Point(0, resident(), 0, engine.compiler.stats())
     for k in range(1, count + 1):
@@ -105,13 +105,13 @@ def churn(engine: Any, loaded: Loaded, count: int, seed: int = 23) -> Iterator[P
 
 
 def per_grammar(points: list[Point]) -> float:
-    """Bytes for one grammar more, from the first point to the last."""
+    """Return bytes per further grammar, from the first point to the last."""
     first, last = points[0], points[-1]
     return (last.bytes - first.bytes) / max(1, last.grammars - first.grammars)
 
 
 def grown(points: Sequence[Point]) -> float | None:
-    """Bytes from the first point to the last."""
+    """Return the growth in bytes from the first point to the last."""
     return points[-1].bytes - points[0].bytes if len(points) > 1 else None
 
 

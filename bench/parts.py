@@ -1,8 +1,8 @@
-"""What the suite measures, part by part.
+"""The parts of the suite.
 
-A part runs its cases, and says and plots what it found; it is a function of the ``Run``. Where
-engines are compared they take turns, case by case, each in a process of its own; where a process
-itself is measured (memory, batches) they come one after another.
+A part is a function of the ``Run``: it runs its cases, and prints and plots the results. Engines
+that are compared take turns, case by case, each in its own process. If a process itself is measured
+(memory, batches), engines run one after another.
 """
 
 import importlib.util
@@ -20,7 +20,7 @@ from .vocabularies import NAMES
 from .worker import OK, Bounds, Outcome, Setup, workers
 
 VOCABULARY = "llama3"
-#: engines whose compiling takes seconds for many a schema; asked with --every-engine alone
+#: engines that take seconds to compile many of the schemas; only run with --every-engine
 SLOW_WITH_SCHEMAS = ("xgrammar",)
 #: sets of many tools
 LARGE_SETS = 5
@@ -32,7 +32,7 @@ _LARGE_ROWS = ["compile p50", "first p50", "mask p50"]
 
 
 class Run:
-    """What was asked for, and where to say what was found."""
+    """The arguments of a run, and the report of its results."""
 
     def __init__(self, asked: Namespace, report: Report) -> None:
         self.asked, self.report = asked, report
@@ -48,7 +48,7 @@ class Run:
     def for_schemas(self) -> dict[str, Setup]:
         left_out = () if self.asked.every_engine else SLOW_WITH_SCHEMAS
         if skipped := [name for name in self.engines if name in left_out]:
-            self.report.say(f"Not asked without --every-engine: {', '.join(skipped)}.")
+            self.report.say(f"Skipped without --every-engine: {', '.join(skipped)}.")
         return {name: setup for name, setup in self.setups.items() if name not in left_out}
 
     def schemas(self) -> list[data.SchemaCase]:
@@ -86,7 +86,7 @@ class Run:
         self.summary.take(title, found.every, rows)
 
     def _of_all(self, title: str, plot: str, found: Turns) -> None:
-        """Once more without the cases that some engine did not compile, if there were any."""
+        """Report again without the cases that some engine did not compile, if there are any."""
         done = {name: len(result.times.get("compile", [])) for name, result in found.every.items()}
         common = min(len(result.times.get("compile", [])) for result in found.shared.values())
         if set(done.values()) != {common} and common:
@@ -256,5 +256,5 @@ PARTS: dict[str, Callable[[Run], None]] = {
     "growth": grow,
     "ablation": ablate,
 }
-#: what runs where no part is named
+#: parts that run by default
 STANDARD = ("schemas", "tools", "large")

@@ -1,4 +1,4 @@
-"""Figures as PNG, with matplotlib: a colour for each engine, one legend below."""
+"""Plots as PNG files, with matplotlib: a colour for each engine and one legend."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -17,8 +17,8 @@ _TAILS = tuple(10 ** (-k / 10) for k in range(41))
 
 
 def _styles(names: Sequence[str]) -> dict[str, dict[str, Any]]:
-    """By name, which is an engine's or "engine, what of it": colours for the one, marks for the
-    other."""
+    """Return styles by name, an engine or "engine, detail": colours for engines, marks for
+    details."""
     kinds = list(dict.fromkeys(name.partition(", ")[2] for name in names))
     return {
         name: {
@@ -45,7 +45,7 @@ def _figure(columns: int) -> tuple[Any, Any]:
 
 
 def _logarithmic(panel: Any) -> None:
-    """Both axes, where there is a line; an empty panel has no logarithms."""
+    """Make the axes logarithmic, except of an empty panel."""
     if any(len(line.get_xdata()) for line in panel.lines if line.get_linestyle() != "None"):
         panel.set(xscale="log", yscale="log")
 
@@ -85,8 +85,7 @@ def percentiles(file: Path, results: Mapping[str, Result]) -> None:
 
 
 def growing(file: Path, axis: str, found: Mapping[str, Sequence[growth.Point]]) -> None:
-    """Compile, first mask and masks along an axis; a cross on top where an engine has no figures,
-    be it that it refused or was too late."""
+    """Plot compile, first mask and masks along an axis; a cross marks a refusal or a timeout."""
     figure, axes = _figure(3)
     styles = _styles(list(found))
     panels = {"compile": axes[0], "first": axes[1], "mask p50": axes[2], "mask p99": axes[2]}
@@ -110,7 +109,7 @@ def growing(file: Path, axis: str, found: Mapping[str, Sequence[growth.Point]]) 
 
 
 def batches(file: Path, found: Mapping[str, Sequence[batch.Point]]) -> None:
-    """A mask's share of its batch, by the size of the batch: first round, and again (dashed)."""
+    """Plot the time per mask by the size of the batch: first round, and again (dashed)."""
     figure, axes = _figure(len(batch.KINDS))
     styles = _styles(list(found))
     for kind, panel in zip(batch.KINDS, axes, strict=True):
@@ -126,7 +125,7 @@ def batches(file: Path, found: Mapping[str, Sequence[batch.Point]]) -> None:
 
 
 def resident(file: Path, found: Mapping[str, Sequence[memory.Point]]) -> None:
-    """Memory by the number of grammars, above that of the first point."""
+    """Plot memory by the number of grammars, relative to the first point."""
     figure, (panel,) = _figure(1)
     styles = _styles(list(found))
     for name, points in found.items():
@@ -137,7 +136,7 @@ def resident(file: Path, found: Mapping[str, Sequence[memory.Point]]) -> None:
 
 
 def features(file: Path, turns: Turns) -> None:
-    """The ablation: preprocessing and masks by row, the first on top."""
+    """Plot the ablation: preprocessing and masks by row, from the top."""
     figure, axes = _figure(2)
     found = {name: ablation.figures(result) for name, result in turns.shared.items()}
     for column, panel in zip(("preprocessing (ms)", "mask (us)"), axes, strict=True):

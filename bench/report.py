@@ -1,4 +1,4 @@
-"""Results as Markdown tables, and a report that is printed as it grows and kept in a folder."""
+"""Results as Markdown tables, and a report that is printed and also written to a folder."""
 
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -12,7 +12,7 @@ OURS = "ours"
 
 
 def markdown(lines: Sequence[Sequence[str]]) -> str:
-    """The first line is the head; the first column stands left, all others right."""
+    """Return a table; the first line is the head, the first column is aligned left."""
     widths = [max(3, *(len(line[k]) for line in lines)) for k in range(len(lines[0]))]
 
     def row(line: Sequence[str]) -> str:
@@ -24,7 +24,7 @@ def markdown(lines: Sequence[Sequence[str]]) -> str:
 
 
 def figure(result: Result, row: str) -> float | None:
-    """One figure by its row's name, such as "mask avg" or "first p99"."""
+    """Return one figure by its row's name, such as "mask avg" or "first p99"."""
     kind, _, what = row.partition(" ")
     values = result.times.get(kind)
     if not values:
@@ -38,14 +38,14 @@ def _rows() -> list[str]:
 
 
 def ratio(figures: Mapping[str, float | None]) -> str:
-    """Ours as a part of the best peer's."""
+    """Return the ratio of our figure to that of the best peer."""
     own = figures.get(OURS)
     best = min((v for name, v in figures.items() if name != OURS and v is not None), default=None)
     return f"{own / best:.3f}" if best and own is not None else "-"
 
 
 def table(title: str, results: Mapping[str, Result]) -> str:
-    """A column for each engine, and the ratio to the best peer where one ran."""
+    """Return a column for each engine, and the ratio to the best peer if one ran."""
     compared = len(results) > 1 and OURS in results
     last = [""] if compared else []
     lines = [[f"{title} (us)", *results, *(["ours / best peer"] if compared else [])]]
@@ -62,7 +62,7 @@ def table(title: str, results: Mapping[str, Result]) -> str:
 
 
 class Summary:
-    """The figures that matter most, each on one line with the ratio to the best peer."""
+    """Return the most important figures, each in one line with the ratio to the best peer."""
 
     def __init__(self, engines: Sequence[str]) -> None:
         self._engines = engines
@@ -84,7 +84,7 @@ class Summary:
 
 
 class Report:
-    """Prints what is said; with a folder, ``report.md`` has it too and plots lie beside it."""
+    """Prints a report; with a folder, also writes ``report.md`` and plots to it."""
 
     def __init__(self, folder: Path | None) -> None:
         self._folder = folder

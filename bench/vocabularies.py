@@ -1,9 +1,9 @@
-"""Real vocabularies out of the package quicktok-v1: tokens by id, special tokens, tokenizer.
+"""Real vocabularies of the package quicktok-v1: tokens by id, special tokens, tokenizer.
 
-Other sizes are asked for as ``sized@N``: the first tokens of one list, then o200k_harmony's special
-tokens, N in all. The list is o200k's tokens by rank (so that up to about 200,000 it is o200k cut
-off, which is again what byte-pair merging yields), then those of llama3 and of qwen3 that are not
-in it, then pairs of neighbours in o200k. ``bytes`` is a toy for tests.
+``sized@N`` is a vocabulary of N tokens: the first ones of one list, then the special tokens of
+o200k_harmony. The list has o200k's tokens by rank (a prefix of them is again a result of byte-pair
+merging), then those of llama3 and qwen3 that o200k lacks, then pairs of neighbours in o200k.
+``bytes`` is a small vocabulary for tests.
 """
 
 import struct
@@ -26,7 +26,7 @@ _O200K = (
 
 
 class _Source(NamedTuple):
-    """The vocabulary's file, the token that stops, and how its tokenizer cuts text into words."""
+    """The vocabulary's file, its stop token, and its tokenizer's pattern of words."""
 
     file: str
     stop: str
@@ -50,7 +50,7 @@ class Loaded(NamedTuple):
 
 
 def _records(path: Path, *, number_first: bool) -> dict[bytes, int]:
-    """A count, then records of a length, bytes, and the token's number before or after them."""
+    """Read a count, then records: a length, bytes, and the token's id before or after them."""
     data = path.read_bytes()
     (count,) = struct.unpack_from("<I", data, 0)
     at, found = 4, {}

@@ -1,9 +1,9 @@
-"""A process with one engine in it, so that a task may be too slow or too large without harm.
+"""A process with one engine, which may be killed if a task is too slow or too large.
 
-A task is a function of a module: ``task(engine, loaded, *more)``, its arguments and what comes back
-in pickles. It either returns, or is a generator whose parts come back as they are made; the limit
-in seconds holds for each part. What passes the limit is killed, and the next task meets a fresh
-process. Setting up the engine is in no limit.
+A task is a function of a module: ``task(engine, loaded, *more)``, with pickled arguments and
+results. It returns a value, or is a generator whose parts are sent at once; the limit in seconds
+applies to each part. A task that exceeds a limit is killed, and the next one gets a fresh process.
+No limit includes the setup of the engine.
 """
 
 import multiprocessing
@@ -25,7 +25,7 @@ OK, TIME_OUT, DIED, FAILED = "ok", "time-outs", "died", "failed"
 
 
 class Setup(NamedTuple):
-    """``options``: what the engine's constructor takes besides the vocabulary."""
+    """``options``: arguments of the engine's constructor besides the vocabulary."""
 
     engine: str
     vocabulary: str
@@ -37,18 +37,18 @@ class Setup(NamedTuple):
 
 
 class Bounds(NamedTuple):
-    """``seconds`` for a task or a part of one; ``bytes`` of address space for the process."""
+    """Limits: ``seconds`` of a task or a part of it; ``bytes`` of the process's address space."""
 
     seconds: float = 15.0
     bytes: int = 8 << 30
 
     def long(self) -> "Bounds":
-        """For tasks whose every part is hundreds of cases."""
+        """Return limits for tasks with hundreds of cases in each part."""
         return self._replace(seconds=10 * self.seconds)
 
 
 class Outcome(NamedTuple):
-    """``status``, and what a task returned, or the list of its parts."""
+    """``status``, and the result of a task or the list of its parts."""
 
     status: str
     value: Any = None
@@ -101,10 +101,10 @@ def _serve(pipe: Connection, setup: Setup, most_bytes: int) -> None:
 
 
 class Worker:
-    """Runs tasks in a process of its own.
+    """Runs tasks in another process.
 
-    ``setup_seconds``: at the latest start, from having imported the engine and read the vocabulary
-    to being ready for the first grammar.
+    ``setup_seconds``: of the latest start, from the import of the engine and the vocabulary to the
+    first grammar.
     """
 
     def __init__(self, setup: Setup, bounds: Bounds) -> None:
@@ -159,7 +159,7 @@ class Worker:
 
 @contextmanager
 def workers(setups: dict[str, Setup], bounds: Bounds) -> Iterator[dict[str, Worker]]:
-    """A worker for each setup, ended together; they start when they are first asked."""
+    """Workers, one for each setup, which start at their first task and end together."""
     with ExitStack() as stack:
         made = {name: Worker(setup, bounds) for name, setup in setups.items()}
         for worker in made.values():

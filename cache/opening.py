@@ -65,7 +65,7 @@ def _read(file: Path) -> str:
         with file.open("rb") as opened:
             data = opened.read(MOST_BYTES + 1)
     except OSError as error:
-        raise ValueError(f"{file} can't be read: {error.strerror}") from None
+        raise ValueError(f"{file} cannot be read: {error.strerror}") from None
     if len(data) > MOST_BYTES:
         raise ValueError(f"{file} is larger than {MOST_BYTES:,} bytes, the maximum of a key")
     try:

@@ -3,11 +3,11 @@
     python -m engine.check schema.json          text for people
     python -m engine.check --json - < file      JSON for programs
 
-Exit status: 0 the whole schema is enforced; 1 a part is refused; 2 there is no schema: the file
-cannot be read, is not JSON, or contains neither an object nor a boolean.
+Exit status: 0 all constraints are enforced; 1 a constraint is refused, or the schema is invalid; 2
+no schema: a file that cannot be read, is not JSON, or contains neither an object nor a boolean.
 
-The check uses a vocabulary of single bytes, which is enough to find out what is enforced. Times and
-bytes are smaller than with a model's vocabulary.
+The vocabulary consists of single bytes, which is enough to find what the engine enforces; with a
+model's vocabulary, times and bytes are larger.
 """
 
 import argparse
@@ -25,7 +25,7 @@ ENFORCED, REFUSED, NO_SCHEMA = 0, 1, 2
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the command and return the exit status."""
+    """Return the exit status."""
     parser = argparse.ArgumentParser(
         prog="python -m engine.check",
         description="Report which parts of a JSON Schema are enforced.",
@@ -45,12 +45,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def read_schema(file: str) -> Any:
-    """Read a schema.
-
-    Raises:
-        OSError: the file cannot be read.
-        ValueError, RecursionError: the file contains no schema.
-    """
+    """Read a schema. Raises OSError; ValueError or RecursionError for an invalid one."""
     text = sys.stdin.read() if file == "-" else Path(file).read_text("utf-8")
     schema = json.loads(text)
     if not isinstance(schema, dict | bool):

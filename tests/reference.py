@@ -288,7 +288,7 @@ class CharMachine:
 
 
 class BoundedMachine:
-    """The words of a graph of characters that have so many of them, every way tried.
+    """The words of a graph of characters with a bounded length, by exhaustive search.
 
     Position   (characters read, ways): a way is a state of the graph and the bytes of a character
                that is not whole yet.

@@ -1,4 +1,4 @@
-"""What the reference recogniser reads letter by letter: characters, JSON spellings and free text.
+"""Nodes that the reference recogniser reads by letters: characters, JSON spellings, free text.
 
 Nothing here refers to other nodes, apart from the arms of a DISPATCH. A letter is 0..255 for a byte
 and 256 + id for a token; a machine's ``scan`` gives the next position or None.

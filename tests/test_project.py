@@ -1,4 +1,4 @@
-"""What the documents say about the project is so: commands exist, links lead somewhere."""
+"""The documents are true: commands exist, and links lead somewhere."""
 
 import re
 from pathlib import Path

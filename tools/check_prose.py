@@ -21,12 +21,16 @@ ROOT: Final = Path(__file__).parents[1]
 DOCUMENTS: Final = ("*.md", "docs/**/*.md", "bench/*.md", "engine/*.md")
 #: files and folders of sources whose prose is clean
 SOURCES: Final = (
-    *("app/settings.py", "cache", "tools"),
-    *("engine/automata", "engine/earley", "engine/grammar", "engine/masks", "engine/native"),
-    *("engine/runtime", "engine/sharing", "engine/vocabulary"),
-    *("engine/__init__.py", "engine/_modules.py", "engine/check.py", "engine/compiler.py"),
-    *("engine/errors.py", "engine/events.py", "engine/features.py", "engine/limits.py"),
-    "engine/versions.py",
+    "adapters",
+    "app",
+    "bench",
+    "cache",
+    *("engine/automata", "engine/earley", "engine/grammar", "engine/inspection", "engine/masks"),
+    *("engine/native", "engine/runtime", "engine/schema_tools", "engine/sharing"),
+    *("engine/vocabulary", "engine/__init__.py", "engine/_modules.py", "engine/check.py"),
+    *("engine/compiler.py", "engine/errors.py", "engine/events.py", "engine/features.py"),
+    *("engine/limits.py", "engine/versions.py"),
+    "tools",
 )
 SUFFIXES: Final = (".py", ".pyx", ".pxd", ".pyi")
 

@@ -4,7 +4,7 @@ plan = get_format("hermes").plan(OutputSpec(tools=...), special_texts)
 plan.spec               the structural tag that constrains the model
 plan.spec_json          the same as JSON text, for workers
 plan.reader()           turns the engine's events into deltas
-plan.locate(pointer)    the location in the request behind a place of the spec
+plan.locate(pointer)    the location in the request that a node of the spec was made from
 """
 
 from dataclasses import replace

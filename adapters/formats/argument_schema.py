@@ -2,8 +2,8 @@
 
 A call's arguments are a JSON object on every wire, so a tool's schema is narrowed to objects. A
 schema that allows only objects stays unchanged; otherwise ``"type": "object"`` is added, or
-replaces a list of types. A schema that no object satisfies is refused with the place that excludes
-them.
+replaces a list of types. A schema that no object satisfies is refused; the error names the keyword
+that excludes objects.
 
 Only direct statements count: type, const, enum, and those behind $ref, anyOf, oneOf and allOf. The
 engine refuses contradictions that lie deeper. Branches are never dropped, so pointers stay those of
@@ -34,7 +34,7 @@ def argument_schema(schema: Any, param: str) -> dict[str, Any]:
     """Return ``schema`` narrowed to objects; {} means no arguments, as with OpenAI.
 
     Raises:
-        FormatError: ``schema`` is no schema, or no object fits it.
+        FormatError: ``schema`` is not a schema, or no object satisfies it.
     """
     if not isinstance(schema, Mapping):
         raise FormatError("the parameters must be a JSON Schema object", param)
@@ -52,7 +52,7 @@ def argument_schema(schema: Any, param: str) -> dict[str, Any]:
 
 
 class _Objects:
-    """Facts about the parts of one schema, by identity; unknown is None or False."""
+    """Facts about the parts of one schema, by identity; None or False if unknown."""
 
     def __init__(self, root: Mapping[str, Any]) -> None:
         self._root = root
@@ -80,7 +80,7 @@ class _Objects:
         return any(c and all(self.certain(part, depth) for part in c) for c in choices)
 
     def excluded(self, schema: Any, depth: int) -> str | None:
-        """Return the pointer inside ``schema`` to what excludes objects; None: nothing does."""
+        """Return the pointer to the keyword that excludes objects; None: there is none."""
         if schema is False:
             return ""
         if not isinstance(schema, Mapping) or not depth:

@@ -1,13 +1,12 @@
 """Dialects of the structural tag, for the grammar engine that reads it.
 
-own engine        additional keys of objects stand last: models write them last, and a text can't
-                  put off a required key for ever. Values that the grammar fixes have one spelling,
-                  so that they need not be drawn. The field "switchyard" of a json_schema node says
-                  so.
-foreign engine    the plain structural tag, which these engines accept; they put additional keys
-                  last by themselves.
-reading foreign   every json_schema node accepts any JSON, however badly written: a foreign engine
-                  enforces schemas by rules of its own, and its text must still be read.
+own engine        additional keys of objects come last: models write them last, and an answer
+                  cannot postpone a required key for ever. Values that the grammar determines have
+                  one spelling, so that they need no sampling. The field "switchyard" of a
+                  json_schema node requests this.
+foreign engine    the plain structural tag; these engines always put additional keys last.
+reading foreign   every json_schema node accepts any JSON in any spelling: a foreign engine enforces
+                  schemas in its own way, and its text must still be parsed.
 
 Pointers, roles and origins are the same in all of them.
 """

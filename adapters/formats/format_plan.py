@@ -1,9 +1,9 @@
 """The plan of one answer in one format: its structural tag, and the way back from the tag.
 
-Representation   spec is the structural tag as plain JSON values; the order of a schema's keys is
-                 kept, for it decides the order of the answer's keys.
+Representation   spec is the structural tag as plain JSON values, with the keys of schemas in their
+                 given order, which is the order of the answer's keys.
 Invariants       I1 every node of the spec has a role. I2 every pointer into the spec has a
-                 location, if only an unknown one.
+                 location, which may be unknown.
 Not here         building specs (families), reading answers (reader), dialects (dialects).
 """
 
@@ -25,7 +25,7 @@ _SCHEMA_FIELD = "/json_schema"
 @dataclass(frozen=True)
 class FormatPlan:
     """See the file's header. ``stop_texts``: tokens that end the answer. ``default_location``: of
-    spec nodes that no field of the request led to.
+    spec nodes that stem from no field of the request.
     """
 
     spec: dict[str, Any]
@@ -44,18 +44,18 @@ class FormatPlan:
         """The spec as compact ASCII JSON, written once; equal outputs give equal bytes.
 
         Raises:
-            FormatError: a schema is no JSON, or nested too deep to be written.
+            FormatError: a schema is not JSON, or nested too deeply.
         """
         try:
             return json.dumps(self.spec, separators=(",", ":"), allow_nan=False)
         except RecursionError:
-            problem = "the schema is nested too deep"
+            problem = "the schema is nested too deeply"
         except (TypeError, ValueError) as error:
             problem = f"the schema is not JSON: {error}"
         raise FormatError(problem, self.default_location.param)
 
     def locate(self, pointer: str) -> Location:
-        """Return the location in the request that led to this place of the spec."""
+        """Return the location in the request from which this node of the spec was made."""
         node, rest = pointer, ""
         while node and node not in self.origins:
             node, _, step = node.rpartition("/")
@@ -86,7 +86,7 @@ class FormatPlan:
 def make_plan(
     root: Part, output: OutputSpec, *, stop_texts: tuple[str, ...], whitespace: TagWhitespace
 ) -> FormatPlan:
-    """Write out ``root`` as a structural tag."""
+    """Return the plan of ``root`` as a structural tag."""
     index = SpecIndex()
     spec = {"type": "structural_tag", "format": lower(root, "/format", index)}
     default = _default_location(output, index)
@@ -98,7 +98,7 @@ def _key(value: Any, step: str) -> Any:
 
 
 def _put(value: Any, steps: Sequence[str], made: Any) -> Any:
-    """Return a copy with ``made`` at the end of the steps."""
+    """Return a copy with ``made`` at the end of the path."""
     if not steps:
         return made
     copy = value.copy()

@@ -1,15 +1,15 @@
-"""A place in a request, and the JSON pointers (RFC 6901) that lead into schemas."""
+"""Locations in a request, and JSON pointers (RFC 6901) into its schemas."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-#: how the response format's schema is reached; errors name the parameter "response_format" alone
+#: path of the response format's schema; errors name only the parameter "response_format"
 _RESPONSE_SCHEMA_PATH = "response_format/json_schema/schema"
 
 
 @dataclass(frozen=True, slots=True)
 class Location:
-    """A field of a request, and a place inside the schema that stands there.
+    """A field of a request, and a location inside its schema.
 
     ``param``    the field as errors name it: "tools[0].function.parameters", "response_format",
                  "tool_choice"; None: no single field.

@@ -1,4 +1,4 @@
-"""The output spec: what a request says about its answer, before any wire format.
+"""The output spec: the requirements of a request on its answer, before any wire format.
 
 Not here    the grammar of the answer (families), its reading (reader), prompts (families).
 """
@@ -12,16 +12,16 @@ from .location import Location
 #: a chat message as clients send it
 ChatMessage = Mapping[str, Any]
 ToolChoice = Literal["auto", "none", "required", "named"]
-#: "auto": the model may reason first, in its family's own way; "off": it can't
+#: "auto": the model may reason first, in its family's syntax; "off": it may not
 Reasoning = Literal["auto", "off"]
-#: where the end of the prompt leaves the model: free to begin a thought, inside one, or behind one
+#: the state at the end of the prompt: a thought may begin, has begun, or has ended
 Thought = Literal["free", "open", "closed"]
 #: reasoning effort, for families whose prompt states one
 Effort = Literal["low", "medium", "high"]
 
 
 class FormatError(ValueError):
-    """The request asks for an answer that this format can't write; ``location`` says where."""
+    """This format cannot write the requested answer; ``location``: of the reason."""
 
     def __init__(self, message: str, param: str | None = None, pointer: str = "") -> None:
         self.location = Location(param, pointer)
@@ -57,18 +57,18 @@ class ThinkingMarks:
 
 @dataclass(frozen=True)
 class OutputSpec:
-    """What an answer may look like.
+    """The requirements of a request on its answer.
 
     ``tools``            all tools of the request, in its order.
     ``tool_name``        the tool of tool_choice "named".
-    ``barred``           names of tools that the prompt shows and that may not be called.
+    ``barred``           names of tools that the prompt shows but the model may not call.
     ``response_schema``  JSON Schema of the content; None: free text; json_object is {"type":
                          "object"}.
     ``response_strict``  the client refuses a relaxed response schema.
-    ``response_name``, ``response_description``  what the client tells the model about that schema.
+    ``response_name``, ``response_description``  the client's name and description of the schema.
     ``schema_in_prompt``  whether the prompt contains the schema, its name and its description.
-    ``thought``          where the prompt ends: the answer begins there.
-    ``thinking_tokens``  tokens of reasoning that the grammar allows; None: any number.
+    ``thought``          the state at the end of the prompt.
+    ``thinking_tokens``  maximum tokens of reasoning; None: no limit.
     """
 
     tools: tuple[Tool, ...] = ()

@@ -2,8 +2,8 @@
 
 A Part is one node plus two facts that are not sent: its Role (what the reader does with the node's
 events) and its Origin (the field of the request that it was made from). ``lower`` writes parts as
-the plain structural tag and keeps roles and origins by JSON pointer, so that grammar and reading
-can't drift apart.
+the plain structural tag and keeps roles and origins by JSON pointer, so that grammar and reader
+always agree.
 
 Representation   fields are those of the structural-tag language; a value may be a Part or a list of
                  Parts. Schemas are copied unchanged and never searched.
@@ -18,7 +18,7 @@ from typing import Any
 
 
 class Kind(Enum):
-    """What the text of a node means."""
+    """The meaning of a node's text."""
 
     SYNTAX = "syntax"  # the format's own marks, never shown
     CONTENT = "content"  # free text
@@ -31,7 +31,7 @@ class Kind(Enum):
 
 @dataclass(frozen=True)
 class Role:
-    """What the reader does with a node's events. ``tool``: the called tool's name, for CALL."""
+    """A node's role, which tells the reader how to treat its events. ``tool``: of a CALL."""
 
     kind: Kind
     tool: str = ""

@@ -1,17 +1,16 @@
 """The reader of an answer: the engine's events in, deltas out.
 
-The engine parses with the grammar that constrained the model, so nothing is searched for here: an
-event names its node, and the node's role says what the bytes mean.
+The engine parses with the grammar that constrained the model, so the reader never searches text: an
+event names its node, and the node's role gives the meaning of the bytes.
 
-Representation   one open UTF-8 decoder for the current stretch of text; text held back between two
-                 calls (``_gap``, None when nothing can be held) and behind a possible end of
-                 reasoning (``_tail``).
+Representation   a UTF-8 decoder for the current stretch of text; text held back between two
+                 calls (``_gap``, None elsewhere) and after a possible end of reasoning (``_tail``).
 Invariants       I1 the deltas add up to the same message however events are grouped into calls of
-                 feed and text into events. I2 a cut-off answer loses no byte of content, reasoning
-                 or arguments. I3 incomplete characters wait; only the end of a stretch turns them
-                 into U+FFFD.
+                 feed and text into events. I2 a truncated answer loses no byte of content,
+                 reasoning or arguments. I3 incomplete characters wait; only the end of a stretch
+                 turns them into U+FFFD.
 Cost             linear in the bytes, except white space held back between calls.
-Not here         what is text and what is syntax (the spec), tokens (the engine's parser).
+Not here         the distinction of text and syntax (the spec), tokens (the engine's parser).
 """
 
 import codecs
@@ -30,11 +29,10 @@ _new_decoder = codecs.getincrementaldecoder("utf-8")
 class TagWhitespace:
     """White space around a family's tags that the grammar accepts as free text.
 
-    ``between``          characters that may stand between two calls, or behind the last: no content
-                         while only these came.
-    ``thought_newlines`` line feeds dropped behind the mark that opens reasoning, and before the one
+    ``between``          characters between two calls or after the last one that are not content.
+    ``thought_newlines`` line feeds dropped after the mark that opens reasoning, and before the one
                          that closes it.
-    ``answer_newlines``  line feeds dropped behind the mark that closes reasoning.
+    ``answer_newlines``  line feeds dropped after the mark that closes reasoning.
     """
 
     between: str = ""
@@ -45,9 +43,9 @@ class TagWhitespace:
 class Reader:
     """The reader of one answer.
 
-    ``tool_calls_started`` counts the calls seen so far. ``thoughts`` says where reasoning stands in
-    the answer's bytes, its marks included: (begin, end) of each stretch, an end of None while it
-    goes on.
+    ``tool_calls_started`` counts the calls seen so far. ``thoughts`` locates reasoning in the
+    answer's bytes, including its marks: (begin, end) of each stretch; end is None while it
+    is open.
     """
 
     def __init__(self, roles: Mapping[str, Role], whitespace: TagWhitespace) -> None:
@@ -64,7 +62,7 @@ class Reader:
         self._tail = ""
 
     def feed(self, events: Iterable[Event]) -> list[Delta]:
-        """Return what these events add to the message."""
+        """Return the deltas of these events."""
         for event in events:
             role = self._role(event.node)
             start, self._position = self._position, self._position + len(event.bytes)
@@ -77,7 +75,7 @@ class Reader:
         return self._take()
 
     def finish(self) -> list[Delta]:
-        """Return what was held back. Call it once, after the parser's finish."""
+        """Return deltas of the text held back. Call it once, after the parser's finish."""
         self._end_stretch()
         self._emit(ReasoningDelta(self._tail))
         self._tail = ""
@@ -85,7 +83,7 @@ class Reader:
 
     def _role(self, node: str) -> Role:
         role = self._roles.get(node)
-        if role is None:  # a place inside a node, such as a tag's begin
+        if role is None:  # a location inside a node, such as a tag's begin
             role = self._role(node.rpartition("/")[0]) if node else SYNTAX
             self._roles[node] = role
         return role

@@ -11,7 +11,7 @@ class Format(Protocol):
     """One model family's wire syntax: prompts, the grammar of answers, and how answers are read.
 
     ``stop_texts``  the tokens that end its answers.
-    ``own_tokens``  the special tokens it requires: a vocabulary that lacks one does not fit.
+    ``own_tokens``  the special tokens that it requires; a vocabulary must contain all of them.
     """
 
     @property
@@ -22,13 +22,13 @@ class Format(Protocol):
     def own_tokens(self) -> tuple[str, ...]: ...
 
     def plan(self, output: OutputSpec, special_texts: Sequence[str]) -> FormatPlan:
-        """Return the structural tag of an answer, and how to read the answer.
+        """Return the plan of an answer: its structural tag and its reader.
 
         ``special_texts``: all special tokens of the vocabulary. Free text contains none of them
         except those that open the format's own tags.
 
         Raises:
-            FormatError: the output can't be written in this format, or nothing satisfies it.
+            FormatError: this format cannot write the output, or no answer satisfies it.
         """
         ...
 
@@ -39,18 +39,18 @@ class Format(Protocol):
         template.
 
         Raises:
-            FormatError: a message has a shape that this format can't show.
+            FormatError: a message has a form that this format cannot show.
         """
         ...
 
     def instructions(self, tools: Sequence[Tool], output: OutputSpec) -> str:
-        """Return what a system message must say about ``tools`` and the response schema, for a chat
-        template that shows neither; "" for nothing.
+        """Return a system message's text about ``tools`` and the response schema, for chat
+        templates that show neither; "" for none.
         """
         ...
 
     def as_text(self, message: ChatMessage) -> str | None:
-        """Return a past answer with calls, or a tool's result, as the model would read it in text,
-        for a chat template that shows neither; None: this format has no such text.
+        """Return a past answer with calls, or a tool's result, as text, for chat templates that
+        show neither; None: this format has no such text.
         """
         ...

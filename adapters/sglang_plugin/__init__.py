@@ -24,7 +24,7 @@ NAME = "switchyard"
 
 
 class ShadowedPackage(RuntimeError):
-    """Another installed package has the name of one of Switchyard's."""
+    """Another installed package has the same name as one of Switchyard's."""
 
 
 def register() -> None:
@@ -35,7 +35,7 @@ def register() -> None:
 
     Raises:
         UnsupportedSGLang: the plug-in was not tested with this version.
-        ShadowedPackage: the engine or the cache can't be imported.
+        ShadowedPackage: the engine or the cache cannot be imported.
     """
     from ..shadowing import shadowing_error
 

@@ -1,11 +1,11 @@
-"""SGLang's grammar backend ``switchyard``: requests in, grammars out.
+"""The grammar backend ``switchyard`` of SGLang: requests in, grammars out.
 
-Thinking   SGLang says of each request whether it thinks first. Where the server has a reasoning
-           parser, such a request's grammar begins with a region of free thinking up to the
-           parser's end tag (requests), bounded by the request's ``thinking_budget`` or by
-           SGLANG_MAX_THINK_TOKENS. ``--enable-strict-thinking`` is refused at start: it also
-           filters requests without a grammar.
-Threads    the scheduler's; compiling has its own (compiling).
+Thinking   SGLang marks requests whose answers begin with reasoning. If the server has a reasoning
+           parser, the grammar of such a request begins with a region of free text that ends at
+           the parser's end tag (grammar_specs). The request's ``thinking_budget`` or
+           SGLANG_MAX_THINK_TOKENS bounds this region. ``--enable-strict-thinking`` aborts startup:
+           it also filters requests without a grammar.
+Threads    the scheduler's thread; compiles run in threads of their own (compiling).
 """
 
 import gc
@@ -39,14 +39,14 @@ from .tokenizers import read_vocabulary
 
 _log = logging.getLogger(__name__)
 
-#: characters of an engine's message that are handed on to clients
+#: characters of an engine's message that clients see
 MESSAGE_CHARS = 500
 
 _here: "SwitchyardBackend | None" = None
 
 
 class GrammarKey(tuple[str, GrammarText]):
-    """SGLang's (kind, text), with what else of a request matters for its grammar."""
+    """SGLang's (kind, text) and the other fields of a request that determine its grammar."""
 
     prompt_tokens: int
     thinking_budget: int | None
@@ -91,13 +91,13 @@ class SwitchyardBackend(BaseGrammarBackend):  # type: ignore[misc]
         input_ids: Sequence[int],
         thinking_budget: int | None,
     ) -> GrammarKey:
-        """Keeps what SGLang tells here only; the key is shown in its messages."""
+        """Return a key with SGLang's further fields; SGLang shows the key in its messages."""
         return GrammarKey.of(key, len(input_ids), thinking_budget)
 
     def get_cached_or_future_value(
         self, key: tuple[str, str], require_reasoning: bool
     ) -> tuple[BaseGrammarObject | Future[BaseGrammarObject], bool]:
-        """The grammar, or its future; and whether it is there."""
+        """Return the grammar or its future, and whether it is the grammar."""
         try:
             spec = self._grammar_spec(key, require_reasoning)
             found = self.compilations.known(spec)
@@ -110,14 +110,14 @@ class SwitchyardBackend(BaseGrammarBackend):  # type: ignore[misc]
             return self._invalid(error), True
 
     def set_cache(self, key: tuple[str, str], value: BaseGrammarObject) -> None:
-        """Nothing: what was compiled is known already, and a failure or a time-out must not be."""
+        """Do nothing: the compiler keeps grammars; failures and timeouts must not be cached."""
 
     def reset(self) -> None:
-        """Forgets compiled grammars, and gives their memory back."""
+        """Drop compiled grammars and free their memory."""
         self.compiler.clear()
 
     def dispatch_json(self, key_string: str) -> BaseGrammarObject:
-        """Compiles at once; as the other three."""
+        """Compile in the calling thread, like the other three."""
         return self._compiled_now("json", key_string)
 
     def dispatch_regex(self, key_string: str) -> BaseGrammarObject:
@@ -132,7 +132,7 @@ class SwitchyardBackend(BaseGrammarBackend):  # type: ignore[misc]
     # -- making grammars ---------------------------------------------------------------------------
     def _grammar_spec(self, key: tuple[str, str], require_reasoning: bool) -> GrammarSpec:
         kind, text = key[0], str(key[1])
-        # a grammar of the whole answer says itself what thinking is
+        # a grammar of the whole answer contains its own thinking
         if not require_reasoning or self._thinking_end is None or kind == "full_assistant_ebnf":
             return GrammarSpec(kind, text, None, self._most_whitespace)
         budget = getattr(key, "thinking_budget", None)
@@ -164,7 +164,7 @@ class SwitchyardBackend(BaseGrammarBackend):  # type: ignore[misc]
             return self._invalid(error)
 
     def _invalid(self, error: Exception) -> InvalidGrammarObject:
-        """What SGLang answers with 400."""
+        """Return a grammar that SGLang answers with a 400."""
         if isinstance(error, EngineError):
             return InvalidGrammarObject(str(error)[:MESSAGE_CHARS])
         number = secrets.token_hex(4)
@@ -176,16 +176,17 @@ class SwitchyardBackend(BaseGrammarBackend):  # type: ignore[misc]
 def create(
     server_args: Any, tokenizer: Any, vocab_size: int, eos_token_ids: Any
 ) -> SwitchyardBackend:
-    """The backend of this scheduler's process.
+    """Return the backend of this scheduler's process.
 
     Raises:
-        UnsupportedTokenizer, BadSetting, ValueError: the server can't start; the message says why.
+        UnsupportedTokenizer, BadSetting, ValueError: the server cannot start, for the reason in
+            the message.
     """
     global _here
     api = versions.check()
     settings = environment.load()
     if not api.stands_alone(server_args):
-        # what is made ahead depends on time; a limit on all that was made would then, too
+        # masks computed ahead depend on timing, and so would a limit that counts them
         settings = replace(settings, prefill_most_ms=0, masks_ahead=False)
     if api.strict_thinking():
         raise ValueError(
@@ -237,12 +238,12 @@ def create(
 
 
 def _ids(given: Any) -> Collection[int]:
-    """SGLang's end-of-sequence ids: a set, a list, one id, or None."""
+    """Return SGLang's end-of-sequence ids, which are a set, a list, one id, or None."""
     if given is None:
         return ()
     return (given,) if isinstance(given, int) else given
 
 
 def status_here() -> dict[str, Any] | None:
-    """What this process's backend says of itself; None: it has none."""
+    """Return the status of this process's backend; None: there is no backend."""
     return None if _here is None else describe(_here.compiler, _here.shared, _here.compilations)

@@ -1,4 +1,4 @@
-"""Compiles for SGLang: one for all requests that wait for a grammar, then a look-up.
+"""Compiles for SGLang: requests that need one grammar share one compile.
 
 Representation   ``_under_way``: running compiles with the futures of waiting requests. Only the
                  compiler keeps grammars and refusals.
@@ -22,7 +22,7 @@ from .executor import BoundedExecutor
 from .grammar_specs import GrammarSpec, compile_grammar, find_grammar
 from .settings import Settings
 
-#: grammars that wait for masks; behind more than these a prefill ends before its turn comes
+#: grammars that wait for masks; with more, prefills would end before their turn
 MOST_AHEAD = 8
 #: masks of the first look-ahead during a prefill; each further one has twice as many
 FIRST_LOOK = 4

@@ -1,7 +1,7 @@
-"""One thread with a bounded queue before it: work that may as well be left undone.
+"""A thread with a bounded queue, for optional work.
 
-Invariants   I1 at most ``most`` calls wait or run; what comes beyond is refused at once.
-             I2 what a call raises is logged, and the thread lives on.
+Invariants   I1 at most ``most`` calls wait or run; further calls are refused at once.
+             I2 exceptions of calls are logged and do not end the thread.
 Threads      ``submit`` from any thread; it never waits.
 """
 
@@ -27,24 +27,24 @@ class BoundedExecutor:
         self._room = BoundedSemaphore(most)
 
     def submit(self, call: Callable[..., Any], *arguments: Any) -> bool:
-        """Has it called, in its turn; False where there is no room, or the process ends."""
+        """Queue the call; return False if the queue is full or the process is exiting."""
         if not self._room.acquire(blocking=False):
             return False
         try:
             self._thread.submit(self._run, call, *arguments)
-        except RuntimeError:  # the process ends
+        except RuntimeError:  # the process is exiting
             self._room.release()
             return False
         return True
 
     def wait(self) -> None:
-        """Until all that was submitted so far is done."""
+        """Wait until all calls submitted so far are done."""
         self._thread.submit(int).result()
 
     def _run(self, call: Callable[..., Any], *arguments: Any) -> None:
         try:
             call(*arguments)
         except Exception:
-            _log.exception("work ahead of time failed")
+            _log.exception("optional work failed")
         finally:
             self._room.release()

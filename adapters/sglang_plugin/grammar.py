@@ -1,13 +1,13 @@
-"""One request's grammar as SGLang drives it.
+"""The grammar of one request, as SGLang drives it.
 
-Invariants   I1 nothing but ValueError leaves it, and that only from accept_token: SGLang ends the
-                request for it. Any other exception would end the whole server.
-             I2 after an error of ours the mask allows stop tokens only, and accepting one raises:
-                the request ends as an error, never as a short answer that looks whole.
-             I3 a token that does not fit is refused whatever the mask said.
-             I4 terminated is what a stop token has ended, and nothing else.
-             I5 the object is true (SGLang tests it).
-Threads      the scheduler's; compiling threads make them.
+Invariants   I1 only accept_token raises, and only ValueError: SGLang then aborts the request. Any
+                other exception would end the whole server.
+             I2 after an internal error the mask allows only stop tokens, and accepting one raises.
+                So the request ends with an error, never as a short answer that looks complete.
+             I3 a token that does not fit is refused, whatever the mask allowed.
+             I4 a grammar is terminated if a stop token has ended it, and only then.
+             I5 the object is truthy (SGLang tests it).
+Threads      the scheduler's thread; compile threads create the objects.
 """
 
 import logging
@@ -30,11 +30,10 @@ _log = logging.getLogger(__name__)
 
 @dataclass(slots=True)
 class GrammarCounters:
-    """What happened in a scheduler's process, and the nanoseconds that it took of the scheduler; of
-    tokens accepted, ``MatcherCounters`` counts both.
+    """Counters of a scheduler's process, and nanoseconds of the scheduler's time.
 
-    ``steps`` are batches whose masks were filled, ``limits`` grammars that passed a bound of the
-    engine while they were used, ``errors`` what must stay 0.
+    ``steps`` counts batches whose masks were filled, ``limits`` grammars that exceeded a limit of
+    the engine while in use. ``errors`` must stay 0. ``MatcherCounters`` counts accepted tokens.
     """
 
     refused_tokens: int = 0
@@ -50,7 +49,7 @@ class GrammarCounters:
 
 
 class Shared:
-    """What all grammars of a worker have in common."""
+    """The objects that all grammars of a worker share."""
 
     __slots__ = ("counters", "masks", "prefetcher", "stop_ids", "stop_row", "tally")
 
@@ -75,9 +74,9 @@ class SwitchyardGrammar(BaseGrammarObject):  # type: ignore[misc]
     """See the file's header.
 
     Args:
-        compiled: shared by all requests that want it.
-        shared: the worker's.
-        stats: for SGLang's metrics.
+        compiled: the compiled grammar, shared between requests.
+        shared: the worker's shared objects.
+        stats: statistics for SGLang's metrics.
     """
 
     def __init__(
@@ -89,8 +88,8 @@ class SwitchyardGrammar(BaseGrammarObject):  # type: ignore[misc]
         self._shared = shared
         self._matcher: Matcher | None = Matcher(compiled, shared.tally)  # None: it failed
         self._failure = ""
-        self._is_over = False  # asked for more often than it changes
-        self._ignored = 0  # tokens after the end, which rollback counts
+        self._is_over = False  # read more often than it changes
+        self._ignored = 0  # tokens after the end; rollback counts them
 
     # -- tokens ------------------------------------------------------------------------------------
     def accept_token(self, token: int) -> None:
@@ -115,7 +114,7 @@ class SwitchyardGrammar(BaseGrammarObject):  # type: ignore[misc]
         self.current_token = token
 
     def _is_past_the_end(self) -> bool:
-        """SGLang's loop may go on by a token behind the stop token; it is none of the grammar's."""
+        """Count a token after the stop token; SGLang's loop may overrun by one."""
         self._ignored += self._is_over
         return self._is_over
 
@@ -126,7 +125,7 @@ class SwitchyardGrammar(BaseGrammarObject):  # type: ignore[misc]
         raise ValueError(f"the token {token} does not fit the grammar")
 
     def rollback(self, k: int) -> None:
-        """Takes the last ``k`` tokens back."""
+        """Undo the last ``k`` tokens."""
         try:
             ignored = min(k, self._ignored)
             self._ignored -= ignored
@@ -138,27 +137,27 @@ class SwitchyardGrammar(BaseGrammarObject):  # type: ignore[misc]
             self._fail("taking tokens back", error)
 
     def is_terminated(self) -> bool:
-        """Whether a stop token has ended it."""
+        """Whether a stop token has ended the answer."""
         return self._is_over
 
     # -- masks -------------------------------------------------------------------------------------
     def allocate_vocab_mask(self, vocab_size: int, batch_size: int, device: Any) -> torch.Tensor:
-        """For a whole batch; all-allowed."""
+        """Return masks for a batch, with every token allowed."""
         return self._shared.masks.allocate(vocab_size, batch_size, device)
 
     def move_vocab_mask(self, vocab_mask: torch.Tensor, device: Any) -> torch.Tensor:
-        """A whole batch's, to the device."""
+        """Return the masks of a batch on the device."""
         return self._shared.masks.move(vocab_mask, device)
 
     def apply_vocab_mask(self, logits: torch.Tensor, vocab_mask: torch.Tensor) -> None:
-        """A whole batch's, over its logits (float32, changed in place)."""
+        """Apply the masks of a batch to its logits (float32), in place."""
         start = time.perf_counter_ns()
         shared = self._shared
         shared.masks.apply(logits, vocab_mask)
         shared.counters.apply_ns += time.perf_counter_ns() - start
 
     def fill_vocab_mask(self, vocab_mask: torch.Tensor, idx: int) -> None:
-        """One row."""
+        """Fill the mask of one row."""
         counters = self._shared.counters
         start = time.perf_counter_ns()
         self._fill(vocab_mask, idx)
@@ -179,12 +178,12 @@ class SwitchyardGrammar(BaseGrammarObject):  # type: ignore[misc]
         try:
             vocab_mask[row, : stop.shape[0]] = stop
             vocab_mask[row, stop.shape[0] :] = 0
-        except Exception as error:  # memory that can't be written: accept_token raises all the same
+        except Exception as error:  # memory that cannot be written: accept_token will raise
             self._fail("making a mask", error)
 
     @staticmethod
     def fill_vocab_mask_batched(entries: Sequence[Any], vocab_mask: torch.Tensor) -> None:
-        """The rows of ``entries`` in one call; others stay as they are."""
+        """Fill the rows of ``entries`` in one call; other rows do not change."""
         if not entries:
             return
         start = time.perf_counter_ns()
@@ -196,7 +195,7 @@ class SwitchyardGrammar(BaseGrammarObject):  # type: ignore[misc]
                 [entry.row for entry in entries],
             )
         except Exception:
-            # one of them has failed, or does now: each by itself
+            # one of them has failed: fill each one separately
             for entry in entries:
                 entry.grammar._fill(vocab_mask, entry.row)
         counters = shared.counters
@@ -212,8 +211,10 @@ class SwitchyardGrammar(BaseGrammarObject):  # type: ignore[misc]
         tokens: Sequence[int],
         mask: torch.Tensor,
     ) -> None:
-        """The masks behind every node of a draft tree that the grammar takes; others stay as they
-        are. Node 0 is where the matcher stands; -1: no child, no sibling.
+        """Fill the masks after each node of a draft tree that the grammar accepts.
+
+        Rows of other nodes do not change. Node 0 is the matcher's position; -1: no child, no
+        sibling.
         """
         counters = self._shared.counters
         start = time.perf_counter_ns()
@@ -241,12 +242,12 @@ class SwitchyardGrammar(BaseGrammarObject):  # type: ignore[misc]
 
     # -- the rest ----------------------------------------------------------------------------------
     def copy(self) -> "SwitchyardGrammar":
-        """From the beginning, for another request."""
+        """Return a grammar in its initial state, for another request."""
         stats = self.grammar_stats
         return SwitchyardGrammar(self._compiled, self._shared, stats)
 
     def _fail(self, what: str, error: Exception) -> None:
-        """From now on only the request's end as an error is possible."""
+        """Make the request end with an error."""
         self._matcher, self._is_over = None, False
         number = secrets.token_hex(4)
         if isinstance(error, EngineError):
@@ -269,8 +270,9 @@ def _walk(
     tokens: Sequence[int],
     rows: Bitmask,
 ) -> None:
-    """``engine.fill_bitmask_tree`` clears the rows of nodes that the grammar does not take; SGLang
-    draws from these too, so here they must stay all-allowed.
+    """Fill the masks of a draft tree; rows of rejected nodes stay all-allowed.
+
+    ``engine.fill_bitmask_tree`` would clear these rows, but SGLang samples from them too.
     """
     todo = [(children[0], matcher)]
     while todo:
@@ -284,7 +286,7 @@ def _walk(
 
 
 def walk_tree(grammar: Any, children: Any, siblings: Any, tokens: Any, mask: torch.Tensor) -> bool:
-    """SGLang's draft tree for one request; False: it is none of our grammars."""
+    """Fill the masks of SGLang's draft tree; return False for a foreign grammar."""
     if not isinstance(grammar, SwitchyardGrammar):
         return False
     grammar.fill_tree(children.tolist(), siblings.tolist(), tokens.tolist(), mask)

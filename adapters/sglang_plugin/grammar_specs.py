@@ -1,4 +1,4 @@
-"""Grammar specs: what a request of SGLang's makes the compiler compile.
+"""Grammar specs: the input of the compiler, made from a request to SGLang.
 
 SGLang names a grammar by (kind, text): json, regex, ebnf or structural_tag. A request that thinks
 first gets the same grammar behind a region of free thinking, which ends at the model's end tag.
@@ -18,7 +18,7 @@ KINDS = ("json", "regex", "ebnf", "full_assistant_ebnf", "structural_tag")
 
 
 class GrammarText(str):
-    """A grammar's text; its repr, which SGLang puts into messages, is short."""
+    """The text of a grammar, with a short repr: SGLang puts it into messages."""
 
     __slots__ = ()
 

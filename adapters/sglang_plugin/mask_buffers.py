@@ -5,11 +5,11 @@ Representation   int32, shape (rows, ceil(V / 32)); bit t % 32 of word t // 32 s
                  pinned.
 Invariants       I1 an allocated mask allows everything.
                  I2 a buffer is not written while a copy may still read it.
-                 I3 nothing raises: if memory is short, the allocated mask can't be filled, and each
-                    grammar that tries ends its own request.
-Cost             a step writes the rows that the last step filled, and its own. A call of torch
-                 between two steps takes 5-30 us, since its code has left the processor's caches;
-                 so views are kept, and logits are accessed by address.
+                 I3 nothing raises: if memory is short, the allocated mask cannot be filled, and
+                    each grammar that tries aborts its own request.
+Cost             a step resets the rows of the last step and writes its own. A call into torch
+                 between two steps takes 5-30 us, because its code is no longer in the processor's
+                 caches. So views are reused, and logits are accessed by address.
 Threads          the scheduler's only.
 """
 
@@ -23,7 +23,7 @@ from engine import Bitmask, apply_bitmask_at
 
 _log = logging.getLogger(__name__)
 
-#: buffers whose copies may run at once; beyond them a step allocates memory of its own
+#: buffers whose copies may run at once; with more, a step allocates its own memory
 MOST_BUFFERS = 4
 
 
@@ -35,7 +35,7 @@ class _View(NamedTuple):
 
 
 class _Buffer:
-    """Memory of some rows. ``used``: number of leading rows that may hold a mask."""
+    """Memory for several rows. ``used``: number of leading rows that may hold a mask."""
 
     __slots__ = ("_views", "copied", "rows", "taken", "tensor", "used", "words")
 
@@ -80,7 +80,7 @@ class MaskBuffers:
         self._device_kernel = device_kernel
         self._kernel: Callable[[Any, Any], None] | None = None
         self._buffers: list[_Buffer] = []
-        # the last that was handed out, and what it was asked for where it may be so again at once
+        # the last rows returned, and the request for them if the next one may be equal
         self._tensor: torch.Tensor | None = None
         self._held: Bitmask | None = None
         self._asked = (0, 0)
@@ -94,11 +94,11 @@ class MaskBuffers:
         words = (vocab_size + 31) // 32
         try:
             if self._pin and str(device) == "cpu":
-                # a draft tree's: it is copied by SGLang, and when that is done only torch knows
+                # a draft tree: SGLang copies it, and only torch knows when the copy is done
                 return self._new(rows, words)
             mask = self._take(rows, words)
             if mask is self._tensor and not self._pin:
-                # without a device the step is over when the next one begins
+                # without a device, a step has ended when the next one begins
                 self._asked = (vocab_size, rows)
             return mask
         except Exception:
@@ -143,7 +143,7 @@ class MaskBuffers:
             else:
                 _apply_slowly(logits, mask)
         except Exception:
-            # every token is checked again when it is accepted: what does not fit ends its request
+            # accept_token checks every token again, so a wrong one aborts its request
             self._failed("applying a mask")
 
     # -- buffers -----------------------------------------------------------------------------------

@@ -1,4 +1,4 @@
-"""What a worker's environment says; names and meanings of the cache are the gateway's own."""
+"""The settings of a worker, from its environment; those of the cache equal the gateway's."""
 
 import os
 from collections.abc import Mapping
@@ -9,7 +9,7 @@ from typing import Literal, cast
 from cache import RedisAddress, key_of
 
 PREFIX = "SWITCHYARD_"
-#: what begins like a setting of the plug-in; other variables with our prefix may be a gateway's
+#: prefixes of the plug-in's settings; other SWITCHYARD_ variables may be a gateway's
 _OURS = (f"{PREFIX}SGLANG_", f"{PREFIX}CACHE_")
 _KNOWN = frozenset(
     PREFIX + name
@@ -26,7 +26,7 @@ _KNOWN = frozenset(
         "SGLANG_MASKS_AHEAD",
         "SGLANG_DRAFTS",
         "SGLANG_UNTESTED",
-        # of the project's tests of this plug-in
+        # read by the tests of this plug-in
         "SGLANG_VENV",
         "SGLANG_PYTHON",
     )
@@ -34,12 +34,12 @@ _KNOWN = frozenset(
 
 
 class BadSetting(ValueError):
-    """A variable's value means nothing; the message names it."""
+    """A variable has an invalid value; the message names the variable."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
-    """All of them, with their defaults."""
+    """All settings with their defaults."""
 
     redis_url: str | None = None
     cache_key: bytes | None = None
@@ -47,25 +47,25 @@ class Settings:
     cache_ttl_seconds: int = 7 * 24 * 3600
     cache_prefetch_seconds: float = 1.0
     cache_loads_per_second: int = 500
-    #: about what the compiler's own caches may hold: grammars, and what they share
+    #: approximate limit of the compiler's caches: grammars and their shared parts
     compiler_memory_bytes: int = 832 << 20
-    #: threads that compile; they share the scheduler's process
+    #: compile threads in the scheduler's process
     compile_threads: int = 2
-    #: microseconds of masks made ahead for each token of the prompt, and milliseconds at most
+    #: microseconds of masks computed ahead per token of the prompt, and the limit in milliseconds
     prefill_us_per_token: float = 20.0
     prefill_most_ms: float = 50.0
-    #: whether a thread makes masks between steps. On two processors without a device the thread
-    #: took the scheduler about 20 us a token; not measured on a GPU
+    #: whether a thread computes masks between steps. On two processors without a device the thread
+    #: costs the scheduler about 20 us per token; not measured on a GPU
     masks_ahead: bool = False
-    #: whether forced text is offered as drafts, where the server speculates by n-grams
+    #: whether forced text becomes drafts if the server uses n-gram speculation
     drafts: bool = True
 
 
 def load(environment: Mapping[str, str] = os.environ) -> Settings:
-    """The plug-in's settings.
+    """Return the settings of the plug-in.
 
     Raises:
-        BadSetting: an invalid value, or a variable of the plug-in's that does not exist.
+        BadSetting: an invalid value, or an unknown variable with one of its prefixes.
     """
     for name in sorted(environment):
         if name.startswith(_OURS) and name not in _KNOWN:
@@ -73,7 +73,7 @@ def load(environment: Mapping[str, str] = os.environ) -> Settings:
     key = _key(environment)
     trust = environment.get(f"{PREFIX}CACHE_TRUST") or "key"
     if trust not in ("key", "network"):
-        raise BadSetting(f"{PREFIX}CACHE_TRUST must be key or network, not {trust!r}")
+        raise BadSetting(f"{PREFIX}CACHE_TRUST must be key or network, got {trust!r}")
     default = Settings()
     return Settings(
         redis_url=_redis(environment),
@@ -125,7 +125,7 @@ def _count(environment: Mapping[str, str], name: str, default: int, *, least: in
     if not text:
         return default
     if not text.isascii() or not text.isdigit() or int(text) < least:
-        raise BadSetting(f"{PREFIX}{name} must be a whole number of at least {least}, not {text!r}")
+        raise BadSetting(f"{PREFIX}{name} must be an integer >= {least}, got {text!r}")
     return int(text)
 
 
@@ -134,7 +134,7 @@ def _switch(environment: Mapping[str, str], name: str, default: bool) -> bool:
     if not text:
         return default
     if text not in ("0", "1"):
-        raise BadSetting(f"{PREFIX}{name} must be 0 or 1, not {text!r}")
+        raise BadSetting(f"{PREFIX}{name} must be 0 or 1, got {text!r}")
     return text == "1"
 
 
@@ -147,5 +147,5 @@ def _number(environment: Mapping[str, str], name: str, default: float) -> float:
     except ValueError:
         value = -1.0
     if not 0 <= value < float("inf"):
-        raise BadSetting(f"{PREFIX}{name} must be a number of at least 0, not {text!r}")
+        raise BadSetting(f"{PREFIX}{name} must be a number >= 0, got {text!r}")
     return value

@@ -1,7 +1,7 @@
-"""What a worker says of itself at SGLang's /server_info, in ``internal_states[i]["switchyard"]``.
+"""The status of a worker in SGLang's /server_info, at ``internal_states[i]["switchyard"]``.
 
-A gateway takes a worker for ready only if this is there and fits: a plug-in that failed to load
-leaves a worker without it, and one with another vocabulary would constrain other tokens.
+A gateway treats a worker as ready only if this entry is present and matches. A worker whose plug-in
+failed to load has no entry; one with another vocabulary would constrain other tokens.
 """
 
 from dataclasses import asdict
@@ -15,7 +15,7 @@ from .grammar import Shared
 
 
 def describe(compiler: Compiler, shared: Shared, compilations: Compilations) -> dict[str, Any]:
-    """As JSON."""
+    """Return the status as JSON."""
     return {
         "backend": "switchyard",
         "version": _version(),

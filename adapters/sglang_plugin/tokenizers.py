@@ -1,10 +1,10 @@
 """SGLang's tokenizers -> the engine's vocabulary.
 
-    byte-level BPE, SentencePiece with byte fallback    Hugging Face's; read by the engine itself
-    tiktoken                                            SGLang's own class, and models' own classes
-                                                        that hold a tiktoken Encoding
+    byte-level BPE, SentencePiece with byte fallback    of Hugging Face; the engine reads them
+    tiktoken                                            SGLang's class, and classes of models that
+                                                        contain a tiktoken Encoding
 
-Another tokenizer is refused by name: masks over bytes that are guessed would be wrong.
+Any other tokenizer is refused by name: masks over guessed bytes would be wrong.
 
 The vocabulary is as wide as the model's logits; ids beyond the tokenizer's are never allowed.
 """
@@ -19,14 +19,14 @@ ENCODING_ATTRIBUTES = ("tokenizer", "model", "encoding", "enc")
 
 
 class UnsupportedTokenizer(ValueError):
-    """Nobody knows the bytes of this tokenizer's tokens; the message names it."""
+    """The bytes of this tokenizer's tokens are unknown; the message names the tokenizer."""
 
 
 def read_vocabulary(tokenizer: Any, *, size: int, stop_token_ids: Collection[int]) -> Vocabulary:
     """
     Args:
         size: width of the model's logits.
-        stop_token_ids: the model's, beside the tokenizer's own.
+        stop_token_ids: stop tokens of the model, in addition to those of the tokenizer.
 
     Raises:
         UnsupportedTokenizer: see the file's header; or the tokenizer has more ids than the model.
@@ -58,7 +58,7 @@ def _name(tokenizer: Any) -> str:
 
 
 def _encoding(tokenizer: Any) -> Any:
-    """The tiktoken Encoding inside, known by what it can do; None: there is none."""
+    """Return the tiktoken Encoding inside, recognised by its methods; None: there is none."""
     for name in ENCODING_ATTRIBUTES:
         found = getattr(tokenizer, name, None)
         if hasattr(found, "decode_single_token_bytes") and hasattr(found, "n_vocab"):
@@ -76,7 +76,7 @@ def _from_tiktoken(encoding: Any, size: int, stops: Collection[int]) -> Vocabula
         try:
             tokens[number] = encoding.decode_single_token_bytes(number)
         except KeyError:
-            continue  # an id between the others that stands for nothing
+            continue  # an unused id between the others
     specials = set(encoding._special_tokens.values())
     return Vocabulary(
         tokens,

@@ -1,8 +1,7 @@
 """Everything that depends on SGLang's version.
 
-Seen with   0.5.23, run with this plug-in. Another version is refused by name, since a call that
-            moved would leave answers unconstrained; ``SWITCHYARD_SGLANG_UNTESTED=1`` tries it all
-            the same.
+Tested with   0.5.23. Any other version is refused by name, because an interface that moved would
+              leave answers unconstrained. ``SWITCHYARD_SGLANG_UNTESTED=1`` skips this check.
 """
 
 import os
@@ -19,17 +18,17 @@ Status = Callable[[], "dict[str, Any] | None"]
 
 
 class UnsupportedSGLang(RuntimeError):
-    """This SGLang is none that the plug-in was run with."""
+    """The plug-in was not tested with this version of SGLang."""
 
 
 @dataclass(slots=True)
 class SGLangApi:
-    """The doors of one SGLang version that the plug-in goes through."""
+    """The interfaces of one SGLang version that the plug-in uses."""
 
     version: str
 
     def add_backend(self, name: str, create: Create) -> None:
-        """Makes ``--grammar-backend name`` a choice, and ``create`` what it leads to."""
+        """Make ``name`` a choice of ``--grammar-backend`` that calls ``create``."""
         from sglang.srt.arg_groups.choices import (
             GRAMMAR_BACKEND_CHOICES,
             add_grammar_backend_choices,
@@ -41,7 +40,7 @@ class SGLangApi:
         register_grammar_backend(name, create)
 
     def add_status(self, status: Status) -> None:
-        """Adds what ``status`` says, in the scheduler's process, to the worker's /server_info:
+        """Add the result of ``status``, called in the scheduler's process, to /server_info at
         ``internal_states[i]["switchyard"]``.
         """
         from sglang.srt.plugins.hook_registry import HookRegistry, HookType
@@ -59,7 +58,7 @@ class SGLangApi:
         _hook_once(HookRegistry, target, extend, HookType.AFTER)
 
     def add_tree_walk(self, walk: Callable[..., bool]) -> None:
-        """Asks ``walk`` first for the masks of a draft tree; False leaves the tree to SGLang."""
+        """Let ``walk`` fill the masks of draft trees; SGLang fills those for which it is false."""
         from sglang.srt.speculative import spec_utils
 
         original = spec_utils.traverse_tree
@@ -82,16 +81,16 @@ class SGLangApi:
         spec_utils.traverse_tree = traverse_tree
 
     def stands_alone(self, server_args: Any) -> bool:
-        """Whether no other rank must decide as this one does."""
+        """Whether no other rank must make the same decisions as this one."""
         ranks = [getattr(server_args, name, 1) or 1 for name in ("tp_size", "pp_size")]
         return all(count == 1 for count in ranks)
 
     def speculates_by_ngrams(self, server_args: Any) -> bool:
-        """Whether the server drafts from what was written before."""
+        """Whether the server uses n-gram speculation."""
         return str(getattr(server_args, "speculative_algorithm", None)).upper() == "NGRAM"
 
     def add_drafts(self, offer: Callable[[Any, Any, Any], None]) -> None:
-        """Shows ``offer`` each batch's (requests, drafts, follows), which it may change."""
+        """Call ``offer`` with each batch's (requests, drafts, follows), which it may change."""
         from sglang.srt.speculative.ngram_worker import NGRAMWorker
 
         original = NGRAMWorker._prepare_draft_tokens
@@ -108,20 +107,20 @@ class SGLangApi:
         NGRAMWorker._prepare_draft_tokens = prepare
 
     def device_kernel(self) -> Callable[[Any, Any], None]:
-        """SGLang's own kernel for masks on a GPU: (logits, mask)."""
+        """Return SGLang's kernel that applies a mask on a GPU: (logits, mask)."""
         from sglang.kernels.ops.grammar.bitmask_ops import apply_token_bitmask_inplace_triton
 
         kernel: Callable[[Any, Any], None] = apply_token_bitmask_inplace_triton
         return kernel
 
     def can_pin(self) -> bool:
-        """Whether memory of the host can be pinned for copies to the device."""
+        """Whether host memory can be pinned for copies to the device."""
         from sglang.srt.utils.common import is_pin_memory_available
 
         return bool(is_pin_memory_available())
 
     def reasoning_end(self, tokenizer: Any) -> str | None:
-        """The text that ends the model's thinking, where the server has a reasoning parser."""
+        """Return the text that ends the model's thinking; None without a reasoning parser."""
         from sglang.srt.parser.reasoning_parser import ReasoningParser
         from sglang.srt.runtime_context import get_serving
 
@@ -139,7 +138,7 @@ class SGLangApi:
         return bool(get_serving().enable_strict_thinking)
 
     def json_whitespace(self) -> tuple[int | None, str | None]:
-        """What the server's options say of white space in JSON: characters at most, a pattern."""
+        """Return the server's options for white space in JSON: maximum characters, a pattern."""
         from sglang.srt.runtime_context import get_serving
 
         serving = get_serving()
@@ -149,7 +148,7 @@ class SGLangApi:
         return most, serving.constrained_json_whitespace_pattern
 
     def most_thinking(self) -> int | None:
-        """Tokens of thinking that ``SGLANG_MAX_THINK_TOKENS`` leaves; None: no bound."""
+        """Return the bound of ``SGLANG_MAX_THINK_TOKENS`` in tokens; None: no bound."""
         from sglang.srt.environ import envs
 
         most: int = envs.SGLANG_MAX_THINK_TOKENS.get()
@@ -164,7 +163,7 @@ def _hook_once(registry: Any, target: str, hook: Callable[..., Any], kind: Any) 
 
 
 def check() -> SGLangApi:
-    """The installed SGLang's doors.
+    """Return the interfaces of the installed SGLang.
 
     Raises:
         UnsupportedSGLang: not one of ``TESTED``.
@@ -172,7 +171,7 @@ def check() -> SGLangApi:
     installed = metadata.version("sglang")
     if installed not in TESTED and os.environ.get(UNTESTED_VARIABLE) != "1":
         raise UnsupportedSGLang(
-            f"Switchyard's plug-in was run with SGLang {', '.join(TESTED)}; this is {installed}. "
-            f"{UNTESTED_VARIABLE}=1 tries it all the same."
+            f"Switchyard's plug-in supports SGLang {', '.join(TESTED)}, got {installed}. "
+            f"{UNTESTED_VARIABLE}=1 skips this check."
         )
     return SGLangApi(installed)

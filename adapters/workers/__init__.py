@@ -1,7 +1,7 @@
-"""What runs a model: SGLang over HTTP, transformers on this CPU, or noise.
+"""Workers: model runners. SGLang over HTTP, transformers on this CPU, or noise.
 
-Importing this package imports neither torch nor httpx nor the engine: each worker loads what it
-needs when it is first named.
+Importing this package imports neither torch nor httpx nor the engine: the module of a worker is
+loaded at its first use.
 """
 
 from importlib import import_module

@@ -1,16 +1,15 @@
 """The worker interface: one generation in, a stream of chunks out.
 
-Representation   a Generation is everything a worker needs, a Chunk what is new since the last one;
-                 both are frozen.
+Representation   a Generation is the whole input of a worker, a Chunk the new output since the last
+                 chunk; both are frozen.
 Invariants       I1 the chunks' token ids, put together, are the whole output, the stop token
                  included.
                  I2 exactly the last chunk of an answer has a finish reason; nothing follows it.
                  I3 ``prompt_tokens`` and ``completion_tokens`` are cumulative and never go down.
-                 I4 what can be refused (a spec, a prompt too long) is refused before the first
-                    chunk.
-                 I5 leaving ``generate`` early (aclose, cancellation) ends the work behind it.
-                 I6 what was handed on is never taken back: tokens that may belong to a stop string
-                    wait until that is decided, so ``trim`` lies within the last chunk's tokens.
+                 I4 refusals (of a spec, of a prompt that is too long) come before the first chunk.
+                 I5 leaving ``generate`` early (aclose, cancellation) ends its work.
+                 I6 yielded tokens are final: tokens that may belong to a stop string wait until
+                    that is decided, so ``trim`` lies within the last chunk's tokens.
 Not here         text (the engine's parser makes it from ids), retries, balancing and deadlines (the
                  app's).
 """
@@ -22,11 +21,11 @@ from typing import Any, Literal, Protocol
 #: "stop": a stop token or a stop string; "length": max_tokens or the context is used up;
 #: "abort": ended from outside; "error": ended by a fault after the first chunk
 FinishReason = Literal["stop", "length", "abort", "error"]
-#: why a worker gave no whole answer; a label of metrics, so the set is closed.
-#: "refused": the request's own fault, says the worker; "connection": none, or it broke; "timeout":
-#: a deadline passed; "unavailable": full, starting or stopping; "status": another HTTP error;
-#: "protocol": not what its protocol allows; "truncated": the stream ended without a finish reason;
-#: "aborted": ended from outside or by the model; "diverged": tokens that its grammar does not
+#: why a worker gave no complete answer; a label of metrics, so the set is closed.
+#: "refused": the worker rejected the request; "connection": not made, or broken; "timeout": a
+#: deadline passed; "unavailable": full, starting or stopping; "status": another HTTP error;
+#: "protocol": a violation of the protocol; "truncated": the stream ended without a finish reason;
+#: "aborted": ended from outside or by the model; "diverged": tokens that the grammar does not
 #: allow; "internal": a fault in this process
 FailureReason = Literal[
     "refused",
@@ -44,13 +43,13 @@ FailureReason = Literal[
 
 @dataclass(frozen=True, slots=True)
 class SamplingOptions:
-    """How tokens are drawn, beside temperature, top_p and seed; every default means "off".
+    """Sampling options besides temperature, top_p and seed; every default means "off".
 
-    A worker declares those that it supports. None of them lets a token through that the grammar
+    A worker declares the options that it supports. No option allows a token that the grammar
     forbids.
 
-    ``top_k``               only so many of the likeliest tokens; 0: all.
-    ``min_p``               in [0, 1]: only tokens at least so likely as this part of the likeliest.
+    ``top_k``               number of most likely tokens to draw from; 0: all.
+    ``min_p``               in [0, 1]: minimum probability, as a fraction of the highest one.
     ``frequency_penalty``   in [-2, 2]: subtracted from a token's logit per earlier occurrence in
                             the answer.
     ``presence_penalty``    in [-2, 2]: subtracted once from the logit of each token of the answer.
@@ -58,10 +57,10 @@ class SamplingOptions:
                             negative one multiplied; 1: off.
     ``logit_bias``          (token id, bias) pairs, each id once, biases in [-100, 100], added to
                             the logits.
-    ``min_tokens``          no stop token before so many tokens. Only beside a grammar that never
-                            forces a stop token: the caller's to check.
+    ``min_tokens``          tokens before the first stop token. The caller must check that the
+                            grammar never forces a stop token.
     ``ignore_eos``          no stop token at all: ``min_tokens`` is ``max_tokens``.
-    ``stop_token_ids``      tokens that end the answer, beside the model's own.
+    ``stop_token_ids``      tokens that end the answer, in addition to the model's own.
     """
 
     top_k: int = 0
@@ -88,11 +87,11 @@ class SamplingOptions:
 class Generation:
     """One request to a worker.
 
-    ``rid``          its name in logs and towards the worker; any text.
+    ``rid``          the request's id in logs and at the worker; any text.
     ``prompt``       text with special tokens spelled out, or token ids.
-    ``spec``         a structural tag as JSON text; None: nothing constrains the output.
-    ``spec_kind``    "json_schema": ``spec`` is one; for workers that know no structural tags.
-    ``max_tokens``   output tokens at most, the stop token included; at least 1. Where the model's
+    ``spec``         a structural tag as JSON text; None: the output is not constrained.
+    ``spec_kind``    "json_schema": ``spec`` is a schema, for workers without structural tags.
+    ``max_tokens``   maximum output tokens, including the stop token; at least 1. If the model's
                      context ends sooner, the answer ends there, with "length".
     ``temperature``  0 is greedy; ``top_p`` in (0, 1]; ``seed`` None: drawn by the worker.
     ``stop``         stop strings: the answer ends where the first of them is complete.
@@ -116,8 +115,8 @@ class Chunk:
     """The output since the previous chunk.
 
     ``trim`` counts the bytes at the end of *all* text so far that must not be shown: the stop
-    string and what its last token holds behind it. Like ``stop_text`` it is set in the last chunk
-    only. ``cached_tokens``: of the prompt's tokens, those that the worker did not compute anew.
+    string and the rest of its last token. Only the last chunk sets ``trim`` and ``stop_text``.
+    ``cached_tokens`` counts the prompt's tokens that the worker had cached.
     """
 
     token_ids: tuple[int, ...]
@@ -131,9 +130,7 @@ class Chunk:
 
 @dataclass(frozen=True, slots=True)
 class Health:
-    """Whether a worker can take a request now, else why not; ``details`` goes to the readiness
-    page.
-    """
+    """Whether a worker can take a request now, and if not, why. ``details``: for operators."""
 
     ready: bool
     reason: str = ""
@@ -143,8 +140,8 @@ class Health:
 class WorkerError(Exception):
     """A worker refused or failed.
 
-    ``status`` is the HTTP status that fits (400: the request; 502, 503: the worker; 504: it took
-    too long); ``reason`` is "refused" below 500, else "internal", unless it is given.
+    ``status`` is the matching HTTP status (400: the request is wrong; 502, 503: the worker failed;
+    504: it took too long). ``reason`` is "refused" below 500 and "internal" above by default.
     """
 
     def __init__(self, status: int, message: str, *, reason: FailureReason | None = None) -> None:
@@ -166,13 +163,12 @@ class PromptTooLong(WorkerError):
 
 
 class Worker(Protocol):
-    """One place that runs a model. ``start`` comes first, ``aclose`` last; between them any number
-    at once.
+    """A runner of one model. Call ``start`` first and ``aclose`` last; other calls may overlap.
 
-    ``name`` tells workers apart in logs and metrics, ``description`` is one line said at start,
-    ``model`` the model's id as clients name it. ``supported_sampling`` holds the names of the
-    SamplingOptions that it supports; it may ignore all others. ``max_model_len``: how many tokens
-    its model's context has, prompt and answer together; None: any number, or not known yet.
+    ``name`` identifies the worker in logs and metrics, ``description`` is one line for the log at
+    startup, ``model`` is the model's id. ``supported_sampling`` names the SamplingOptions that the
+    worker supports; it may ignore all others. ``max_model_len`` is the model's context in tokens,
+    prompt and answer together; None: unlimited, or not known yet.
     """
 
     name: str
@@ -184,9 +180,7 @@ class Worker(Protocol):
     def max_model_len(self) -> int | None: ...
 
     async def start(self) -> None:
-        """Make ready. Does not raise because a remote worker is down: that is ``health``'s to
-        tell.
-        """
+        """Prepare for requests. A remote worker that is down is no error: ``health`` reports it."""
 
     def generate(self, generation: Generation) -> AsyncGenerator[Chunk, None]:
         """Run one generation; raises WorkerError. Close the generator to abort."""
@@ -196,4 +190,4 @@ class Worker(Protocol):
         ...
 
     async def aclose(self) -> None:
-        """Release everything; a running generation ends with WorkerError(503)."""
+        """Release all resources; running generations end with WorkerError(503)."""

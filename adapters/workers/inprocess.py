@@ -1,4 +1,4 @@
-"""Parts of workers that run in the gateway's process: compiling, one mask row, an answer's end.
+"""Shared parts of workers in the gateway's process: compiling, masks, the end of an answer.
 
 Representation   a RowMask is one row of int32 words, 32 tokens a word, bit set = allowed; the same
                  bytes read as one little-endian integer have bit t set when token t is allowed.
@@ -22,7 +22,7 @@ from engine import (
 from .base import Chunk, FinishReason, Generation, WorkerError
 from .stop_strings import StopGate
 
-#: the spec of an unconstrained generation: any text, also control tokens, until a stop token
+#: the spec of an unconstrained generation: any text and control tokens until a stop token
 ANY_TEXT = '{"type":"structural_tag","format":{"type":"any_text"}}'
 
 
@@ -30,7 +30,7 @@ async def compile_spec(compiler: Compiler, spec: str | None) -> Compiled:
     """Compile off the event loop.
 
     Raises:
-        WorkerError: 400 for what the spec asks for, 500 for a fault of the engine.
+        WorkerError: 400 for an invalid spec, 500 for a fault of the engine.
     """
     try:
         return await asyncio.to_thread(compiler.compile_structural_tag, spec or ANY_TEXT)
@@ -57,7 +57,7 @@ class RowMask:
         """Return the matcher's mask as an integer.
 
         Raises:
-            InternalError: nothing is allowed, which no grammar leads to.
+            InternalError: the mask is empty, which is a bug.
         """
         matcher.fill_bitmask(self._buffer)
         bits = int.from_bytes(self.raw, "little")
@@ -74,7 +74,7 @@ class RowMask:
 class Answer:
     """The state of one generation: mask, grammar, stop strings, count and end.
 
-    ``limit`` is the number of tokens it may have. After ``finish`` is set, take no more.
+    ``limit`` is the maximum number of tokens. Add no token once ``finish`` is set.
     """
 
     def __init__(
@@ -117,8 +117,7 @@ class Answer:
         return self._matcher.forced_tokens() if self._has_encode else []
 
     def take(self, token: int) -> tuple[int, ...]:
-        """Adds an allowed token; returns the ids that may be shown by now, at the end all that are
-        left.
+        """Add an allowed token; return the ids that may be shown now, at the end all others.
 
         Raises:
             InternalError: mask and matcher disagree.

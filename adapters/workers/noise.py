@@ -1,8 +1,8 @@
 """The noise worker: draws uniformly among the tokens that the grammar allows.
 
-No model, no torch: it shows what the grammar alone guarantees, on any laptop, and is the hardest
-test of it, since nothing steers the output towards its end. Text goes on until a stop token or a
-closing quote happens to be drawn, or ``max_tokens`` is reached.
+It needs neither a model nor torch. It shows what the grammar alone guarantees and is a hard test,
+because nothing steers the output towards its end: text continues until a stop token or a closing
+quote happens to be drawn, or ``max_tokens`` is reached.
 
 Determinism      one seed and one spec give one output, on every machine and whatever PYTHONHASHSEED
                  is: draws come from Mersenne Twister's ``random()``, seeded with the request's
@@ -29,7 +29,7 @@ from .noise_vocabulary import Encoder
 #: tokens drawn before the event loop gets its turn and the client a chunk; a warm token costs some
 #: microseconds, a cold one up to a millisecond
 BATCH = 16
-#: characters of a prompt that is counted on the event loop, in about 5 ms; 4 MiB take 2 s
+#: prompts up to this many characters are tokenized on the event loop, in 5 ms; 4 MiB take 2 s
 SHORT_PROMPT = 10_000
 #: options that only shift probabilities, of which there are none
 WITHOUT_EFFECT = (
@@ -42,10 +42,9 @@ WITHOUT_EFFECT = (
 
 
 def draw(bits: int, width: int, chance: float) -> int:
-    """The index of one set bit of ``bits``, each as likely as the others for a uniform ``chance``
-    in [0, 1).
+    """Return the index of a set bit of ``bits``, uniformly for a uniform ``chance`` in [0, 1).
 
-    Halves the range by counting bits: about log2(width) steps, and no list of the allowed ids.
+    Bisection by counting bits: about log2(width) steps and no list of the allowed ids.
     """
     rank = int(chance * bits.bit_count())
     index = 0
@@ -61,7 +60,7 @@ def draw(bits: int, width: int, chance: float) -> int:
 
 
 class NoiseWorker:
-    """See the file's header. ``seed`` makes the whole sequence of unseeded requests repeatable."""
+    """See the file's header. ``seed`` makes the sequence of unseeded requests repeatable."""
 
     name = "noise"
     supported_sampling = frozenset([*WITHOUT_EFFECT, "min_tokens", "ignore_eos"])
@@ -86,12 +85,12 @@ class NoiseWorker:
         self._seed = random.randrange(1 << 64) if seed is None else seed
         self._batch = batch
         self._unseeded = 0
-        # one thread: counting is Python, and several would only wait for each other
+        # one thread: tokenization holds the GIL, so several would only wait for each other
         self._counting = ThreadPoolExecutor(1, "noise-prompts")
         self._closed = False
 
     async def start(self) -> None:
-        """Nothing to load."""
+        """Do nothing: there is no model to load."""
 
     async def generate(self, generation: Generation) -> AsyncGenerator[Chunk, None]:
         rng = self._rng(generation.seed)
@@ -128,7 +127,7 @@ class NoiseWorker:
         return random.Random(f"{self._seed}/{self._unseeded}")
 
     def _step(self, answer: Answer, rng: random.Random) -> tuple[int, ...]:
-        """Draws one batch of tokens; returns those that may be shown."""
+        """Draw one batch of tokens; return those that may be shown."""
         shown: list[int] = []
         try:
             for _ in range(self._batch):

@@ -15,16 +15,15 @@ from collections.abc import Iterable, Sequence
 from importlib import resources
 from typing import NamedTuple
 
-#: bytes of one search, which holds the GIL for about 0.2 ms
+#: bytes per search, which holds the GIL for about 0.2 ms
 STRIDE = 1 << 10
 
 
 class Encoder:
-    """Text -> ids by the longest token that fits, from left to right.
+    """A tokenizer that takes the longest matching token, from left to right.
 
-    A correct tokenization of every text, not the one that a trained tokenizer would choose. The
-    vocabulary must hold every single byte that a text may hold; a byte that no token starts with is
-    left out.
+    The result is a correct tokenization, but not that of a trained tokenizer. The vocabulary must
+    contain every byte that may occur in a text; other bytes are dropped.
     """
 
     def __init__(self, tokens: Sequence[bytes], special_ids: Iterable[int] = ()) -> None:
@@ -32,7 +31,7 @@ class Encoder:
         self._ids = {token: n for n, token in reversed(list(enumerate(tokens))) if n not in special}
         pieces = list(filter(None, self._ids))
         self._longest = max(map(len, pieces), default=1)
-        # a byte that no token starts with stands alone
+        # skip a byte that begins no token
         self._pieces = re.compile(_longest_first(pieces) + b"|.", re.DOTALL)
         self._special = {tokens[n]: n for n in sorted(special, reverse=True) if tokens[n]}
         self._split = re.compile(b"(" + (_longest_first(self._special) or rb"(?!)") + b")")
@@ -53,7 +52,7 @@ class Encoder:
             found = self._pieces.findall(part, at, end)
             at = min(end, len(part))
             if at < len(part):
-                # what lies closer to the end than a token is long might go on behind it
+                # a token near the end of this piece may continue in the next one
                 least = end - self._longest
                 while at > least:
                     at -= len(found.pop())
@@ -61,7 +60,7 @@ class Encoder:
 
 
 def _longest_first(pieces: Iterable[bytes]) -> bytes:
-    """A pattern for the longest of some byte strings, by their first bytes."""
+    """Return a pattern that matches the longest of the byte strings, grouped by first byte."""
     by_first: dict[bytes, list[bytes]] = {}
     for piece in sorted(pieces, key=len, reverse=True):
         by_first.setdefault(piece[:1], []).append(re.escape(piece[1:]))
@@ -76,12 +75,12 @@ class NoiseVocabulary(NamedTuple):
     tokens: list[bytes]
     special: dict[str, int]
     stop_ids: list[int]
-    #: ids of a text; control tokens are recognised where their text stands
+    #: ids of a text; the text of a control token becomes that token
     encode: Encoder
 
 
 def load() -> NoiseVocabulary:
-    """Reads the shipped file."""
+    """Read the shipped file."""
     file = resources.files(__package__).joinpath("data", "noise_vocabulary.json")
     data = json.loads(file.read_text("utf-8"))
     tokens = [bytes([byte]) for byte in range(256)]

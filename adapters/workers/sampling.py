@@ -1,11 +1,11 @@
-"""Drawing one token from a row of logits under a mask (torch, on the CPU).
+"""Sampling of a token from a row of logits under a mask (torch, on the CPU).
 
-Order            penalties and biases on the logits, mask, temperature, top_k, nucleus, min_p: the
-                 last three count allowed tokens only, as a server that masks before it samples
-                 does. A bias can't lift the mask.
-Penalties        count the answer's tokens, not the prompt's, as SGLang does.
-Determinism      a torch.Generator with the request's seed; one number drawn for every token that
-                 isn't greedy.
+Order            penalties and biases on the logits, mask, temperature, top_k, top_p, min_p. The
+                 last three consider allowed tokens only, as in servers that mask before they
+                 sample. A bias cannot override the mask.
+Penalties        count the answer's tokens, not the prompt's, as in SGLang.
+Determinism      a torch.Generator with the request's seed; one random number for each token that
+                 is not greedy.
 Not here         the model, the grammar.
 """
 
@@ -28,9 +28,7 @@ OFF = SamplingOptions()
 
 
 class Sampler:
-    """Temperature, nucleus, seed and options of one generation. ``temperature`` 0 (or below 1e-6)
-    is greedy.
-    """
+    """The sampler of one generation. ``temperature`` 0 (or below 1e-6) is greedy."""
 
     def __init__(
         self, temperature: float, top_p: float, seed: int | None, options: SamplingOptions = OFF
@@ -46,18 +44,17 @@ class Sampler:
             self._rng.manual_seed(seed % (1 << 63))
 
     def take(self, token: int) -> None:
-        """Count a token of the answer for the penalties."""
+        """Count a token of the answer for penalties."""
         self._counts[token] += 1
 
     def draw(self, logits: torch.Tensor, raw_mask: bytearray) -> int:
-        """One allowed token. ``logits`` float (width,), ``raw_mask`` 8 tokens a byte, lowest bit
-        first.
+        """Draw an allowed token. ``logits``: float, shape (width,). ``raw_mask``: a bitset, lowest
+        bit first.
 
-        The model may be wider than the vocabulary (padding: never drawn) or narrower (tokens that
-        it can't produce are not drawn either).
+        The model may be wider than the vocabulary (padding is never drawn) or narrower.
 
         Raises:
-            ValueError: the model can't produce any of the allowed tokens.
+            ValueError: the model can produce none of the allowed tokens.
         """
         scores = masked(shifted(logits, self._options, self._counts), raw_mask)
         if self._temperature < 1e-6:
@@ -75,7 +72,7 @@ class Sampler:
 
 
 def shifted(logits: torch.Tensor, options: SamplingOptions, counts: Counter[int]) -> torch.Tensor:
-    """The logits under the penalties and biases; ids beyond the model's width have none."""
+    """Return the logits with penalties and biases; ids beyond the model's width have none."""
     biases = dict(options.logit_bias)
     ids = [token for token in biases.keys() | counts.keys() if token < logits.shape[-1]]
     if options == OFF or not ids:
@@ -95,7 +92,7 @@ def shifted(logits: torch.Tensor, options: SamplingOptions, counts: Counter[int]
 
 
 def masked(logits: torch.Tensor, raw_mask: bytearray) -> torch.Tensor:
-    """Scores in float32, minus infinity where the mask forbids or the model's number is not one."""
+    """Return scores in float32: minus infinity for forbidden tokens and for NaN."""
     packed = torch.frombuffer(raw_mask, dtype=torch.uint8)
     bits = (packed.unsqueeze(1) >> torch.arange(8, dtype=torch.uint8)) & 1
     width = min(logits.shape[-1], 8 * len(raw_mask))
@@ -108,7 +105,7 @@ def masked(logits: torch.Tensor, raw_mask: bytearray) -> torch.Tensor:
 
 
 def nucleus(chances: torch.Tensor, top_p: float) -> torch.Tensor:
-    """Zeroes all but the most likely tokens that together reach ``top_p``; at least one stays."""
+    """Zero all but the most likely tokens whose sum reaches ``top_p``; keep at least one."""
     ordered, order = chances.sort(descending=True)
     beyond = ordered.cumsum(-1) - ordered >= top_p
     return chances.index_fill(0, order[beyond], 0.0)

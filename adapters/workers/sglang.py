@@ -1,14 +1,14 @@
 """The SGLang worker: a client of one SGLang server's native ``/generate``.
 
-One generation is one streamed request; leaving it early posts ``/abort_request``, since the server
-notices a closed connection only two seconds later. The aborts run as tasks of their own: whoever
-cancels a generation often cancels everything that is awaited in it, too.
+One generation is one streamed request. Leaving it early posts ``/abort_request``, because the
+server notices a closed connection only two seconds later. Each abort runs in its own task: a
+caller that cancels a generation often cancels everything that it awaits.
 
-Prompts          send ids: text is tokenised by the server, which may put a BOS of its own before
-                 it, and control tokens in a user's text become control tokens.
-Seeds            sent as ``sampling_seed``; a server that runs without
-                 ``--enable-deterministic-inference`` was seen to ignore it.
-Stop strings     found here, on the tokens' bytes, and sent along so that the server stops too.
+Prompts          send ids: the server would tokenize text, perhaps with a BOS token in front, and
+                 would turn the text of control tokens into control tokens.
+Seeds            sent as ``sampling_seed``; servers without ``--enable-deterministic-inference``
+                 ignore it.
+Stop strings     searched here in the tokens' bytes, and also sent, so that the server stops.
 Not here         retries, balancing and deadlines of answers (the app's), JSON and its errors
                  (sglang_wire).
 """
@@ -34,21 +34,21 @@ from .sglang_wire import (
 )
 from .sse import MAX_EVENT_BYTES, EventDecoder, EventTooLong
 
-#: seconds for a connection: one lost SYN is sent again after one
+#: seconds for a connection; a lost SYN is sent again after one second
 CONNECT_S = 2.0
-#: seconds that an idle connection is kept: less than a server's 5, or it closes under a request
+#: seconds that an idle connection is kept; servers close theirs after 5
 KEEPALIVE_S = 2.0
-#: seconds between two bytes of a request that is sent
+#: seconds between two writes of a request
 WRITE_S = 30.0
 #: seconds for each step of a health check or an abort
 SHORT_S = 5.0
-#: seconds for an abort as a whole: a server that drips its answer would hold one for ever
+#: seconds for a whole abort, in case a server sends its answer byte by byte
 ABORT_S = 10.0
-#: bytes of an event, beside TOKEN_BYTES for each token that was asked for: ids, text and escapes
+#: bytes of an event, plus TOKEN_BYTES for each requested token: ids, text and escapes
 EVENT_BYTES, TOKEN_BYTES = 1 << 20, 256
-#: bytes of an answer that is no stream; /server_info has some 20 KB
+#: bytes of an answer without a stream; /server_info has about 20 KB
 MAX_ANSWER_BYTES = 1 << 20
-#: what readiness shows of the server's hundreds of settings
+#: settings of the server, out of hundreds, that readiness shows
 SHOWN = (
     "version",
     "model_path",
@@ -57,7 +57,7 @@ SHOWN = (
     "context_length",
     "speculative_algorithm",
 )
-#: our plug-in's backend, and the field of a scheduler's state in which it speaks
+#: the name of our plug-in's backend, and of its field in a scheduler's state
 PLUGIN = "switchyard"
 
 
@@ -81,15 +81,15 @@ class SGLangWorker:
     """A client of the server at ``base_url``.
 
     Args:
-        tokens: the model's token bytes by id. A prompt with an id beyond them is refused here: it
-            can end the whole server.
-        client: an httpx client to use instead of an own one; it stays open after ``aclose``.
-        stop_token_ids: sent along, for servers whose own list of stop tokens is shorter.
-        grammar_backend: not ready when the server runs another one. "switchyard" must also say, by
-            its plug-in, that it runs.
-        plugin: what the plug-in must say of itself besides, by field: the vocabulary's fingerprint
-            and the version of the specs that it is sent.
-        api_key: the server's, if it wants one.
+        tokens: the model's token bytes by id. Prompts with larger ids are refused here, because
+            they can end the whole server.
+        client: an httpx client to use; ``aclose`` does not close it. Default: a new one.
+        stop_token_ids: sent with each request, for servers that know fewer stop tokens.
+        grammar_backend: the worker is not ready if the server runs another one. With "switchyard",
+            the plug-in's status must be present too.
+        plugin: required fields of the plug-in's status: the vocabulary's fingerprint and the
+            version of the specs.
+        api_key: the server's API key, if it requires one.
     """
 
     supported_sampling = SUPPORTED_SAMPLING
@@ -130,7 +130,7 @@ class SGLangWorker:
         self._closed = False
 
     async def start(self) -> None:
-        """Nothing to load; the first health check learns the model's context length."""
+        """Do nothing: the first health check reads the model's context length."""
 
     async def generate(self, generation: Generation) -> AsyncGenerator[Chunk, None]:
         if self._closed:
@@ -163,9 +163,7 @@ class SGLangWorker:
                 self._abort(rid)
 
     async def _events(self, body: bytes, max_tokens: int) -> AsyncGenerator[bytes, None]:
-        """The payloads of the stream up to its [DONE]; what goes wrong below becomes a
-        WorkerError.
-        """
+        """Yield the payloads of the stream up to [DONE]; raise WorkerError for failures below."""
         decoder = EventDecoder(min(MAX_EVENT_BYTES, EVENT_BYTES + TOKEN_BYTES * max_tokens))
         headers = {"Content-Type": "application/json", **self._headers}
         try:
@@ -192,7 +190,7 @@ class SGLangWorker:
         task.add_done_callback(self._aborts.discard)
 
     async def _post_abort(self, rid: str) -> None:
-        """A server that can't be reached notices the closed connection by itself."""
+        """Post the abort. An unreachable server notices the closed connection by itself."""
         with suppress(httpx.HTTPError, RuntimeError, TimeoutError, WorkerError):
             async with (
                 asyncio.timeout(ABORT_S),
@@ -208,7 +206,7 @@ class SGLangWorker:
 
     async def health(self) -> Health:
         status, _ = await self._get("/ready")
-        if status == 404:  # older servers; this one makes a token and takes a second
+        if status == 404:  # for older servers: it generates a token and takes a second
             status, _ = await self._get("/health")
         if status != 200:
             return Health(False, f"the server answers {status}: starting or stopping")
@@ -221,7 +219,7 @@ class SGLangWorker:
         return self._judge(info)
 
     async def _get(self, path: str) -> tuple[int, bytes]:
-        """Status and body; raises what httpx raises."""
+        """Return status and body; exceptions of httpx pass through."""
         async with self._client.stream(
             "GET", self._base + path, headers=self._headers, timeout=SHORT_S
         ) as response:
@@ -237,7 +235,7 @@ class SGLangWorker:
         if wanted is not None and backend != wanted:
             return Health(
                 False,
-                f"the server runs the grammar backend {backend!r:.100}, not {wanted!r}",
+                f"the server must run the grammar backend {wanted!r}, got {backend!r:.100}",
                 details,
             )
         if wanted == PLUGIN:
@@ -247,19 +245,19 @@ class SGLangWorker:
         return Health(True, details=details)
 
     def _judge_plugin(self, info: dict[str, Any], details: dict[str, Any]) -> str | None:
-        """Why the plug-in of one of the server's schedulers is not ours; None: it is."""
+        """Return why a scheduler's plug-in does not match; None: all match."""
         states = info.get("internal_states")
         for state in states if isinstance(states, list) and states else [None]:
             said = state.get(PLUGIN) if isinstance(state, dict) else None
             if not isinstance(said, dict):
                 return (
-                    "the server names the grammar backend 'switchyard', but its plug-in says "
-                    "nothing: see the server's log"
+                    "the server names the grammar backend 'switchyard', but its plug-in reports "
+                    "no status: see the server's log"
                 )
             details[PLUGIN] = {key: _plain(said.get(key)) for key in ("version", *self._plugin)}
             for key, expected in self._plugin.items():
                 if said.get(key) != expected:
-                    return f"the plug-in's {key} is {said.get(key)!r:.100}, not {expected!r}"
+                    return f"the plug-in's {key} must be {expected!r}, got {said.get(key)!r:.100}"
         return None
 
     async def aclose(self) -> None:
@@ -272,15 +270,17 @@ class SGLangWorker:
 
 
 def _context_of(info: dict[str, Any]) -> int | None:
-    """The context. SGLang refuses a prompt of ``max_req_input_len`` tokens as well, or with
-    --allow-auto-truncate cuts it silently; memory may keep this below the model's own context.
+    """Return the usable context in tokens.
+
+    SGLang also refuses prompts of ``max_req_input_len`` tokens, or cuts them silently with
+    --allow-auto-truncate. Memory may keep this value below the model's context.
     """
     lengths = [info.get(name) for name in ("context_length", "max_req_input_len")]
     return min((n for n in lengths if type(n) is int and n > 0), default=None)
 
 
 def refusal(status: int, data: bytes) -> WorkerError:
-    """The answer to a request that did not become a stream."""
+    """Return the error of a response that is not a stream."""
     text = data.decode(errors="replace")
     try:
         body = json.loads(text)
@@ -292,7 +292,7 @@ def refusal(status: int, data: bytes) -> WorkerError:
 
 
 async def _read(response: httpx.Response) -> bytes:
-    """A whole body of at most MAX_ANSWER_BYTES.
+    """Return a whole body of at most MAX_ANSWER_BYTES.
 
     Raises:
         WorkerError: it is longer.
@@ -307,7 +307,7 @@ async def _read(response: httpx.Response) -> bytes:
 
 
 def _plain(value: Any) -> int | str | None:
-    """A server's value as the readiness page can show it: NaN and lone surrogates are no JSON."""
+    """Return a server's value without NaN and lone surrogates, which JSON does not allow."""
     if value is None or isinstance(value, int):
         return value
     return printable(value if isinstance(value, str) else repr(value))[:MESSAGE_CHARS]
@@ -318,7 +318,7 @@ def _shutting_down() -> WorkerError:
 
 
 def _broken(error: Exception) -> WorkerError:
-    """A connection that could not be made, or broke, or did not carry HTTP and events."""
+    """Return the error of a connection that failed, broke, or carried something else."""
     message = f"SGLang: {type(error).__name__}: {error}"
     reason: FailureReason = "connection"
     if isinstance(error, httpx.ReadTimeout | httpx.WriteTimeout):

@@ -1,14 +1,14 @@
-"""SGLang's native ``/generate`` as JSON: the request, the stream's events, its errors. No I/O.
+"""The JSON of SGLang's native ``/generate``: request, events of the stream, errors. No I/O.
 
-Representation   an event holds the ids and the text of the answer so far (or, from a server with
-                 ``--incremental-streaming-output``, what is new), and
-                 ``meta_info.completion_tokens``, which counts the whole answer in both cases: so it
-                 tells how many of the last ids are new.
-Invariants       I1 nothing of an event that reports a failure is handed on: a grammar that doesn't
-                 compile comes as a junk token with finish_reason "abort".
-                 I2 whatever a server sends, ``read`` returns a chunk of valid ids and counts, or
-                    raises WorkerError.
-Seen with        SGLang 0.5.23: a real server, on CPU.
+Representation   an event has the ids and the text of the whole answer so far, or only new ones from
+                 servers with ``--incremental-streaming-output``. In both cases
+                 ``meta_info.completion_tokens`` counts the whole answer, and so shows how many of
+                 the ids are new.
+Invariants       I1 the ids of an event that reports a failure are dropped: SGLang reports a grammar
+                    that does not compile as a junk token with finish_reason "abort".
+                 I2 for any input, ``read`` returns a chunk of valid ids and counts, or raises
+                    WorkerError.
+Tested with      SGLang 0.5.23: a real server, on CPU.
 Not here         HTTP (sglang), the lines of the stream (sse).
 """
 
@@ -29,13 +29,13 @@ from .base import (
 )
 from .stop_strings import StopGate
 
-#: characters of a server's message that are handed on; some hold the whole grammar
+#: characters of a server's message that clients see; some contain the whole grammar
 MESSAGE_CHARS = 500
-#: ids, or characters of text, that are encoded at once: some 2 ms without giving up the GIL
+#: ids or characters encoded in one call, which holds the GIL for about 2 ms
 PIECE = 16_384
-#: what SGLang reports as the "stop string" when the model's numbers are not numbers any more
+#: the "stop string" that SGLang reports when the model produces NaN
 BROKEN_NUMBERS = "NaN happened"
-#: options that have the same name and meaning at SGLang
+#: options with the same name and meaning in SGLang
 SAME_NAME = ("top_k", "min_p", "frequency_penalty", "presence_penalty", "repetition_penalty")
 OFF = SamplingOptions()
 
@@ -44,10 +44,10 @@ Prompt = TypeVar("Prompt", str, list[int])
 
 
 def request_id(rid: str) -> str:
-    """32 hex digits: 16 made of ``rid``, so that logs can be matched, and 16 random ones.
+    """Return 32 hex digits: 16 from ``rid``, so that logs can be matched, and 16 random ones.
 
-    SGLang aborts by prefix and refuses duplicates, so the length is fixed and a retry gets a name
-    of its own.
+    SGLang aborts by prefix and refuses duplicates, so ids have one length and a retry gets a new
+    id.
     """
     return blake2b(rid.encode("utf-8", "surrogatepass"), digest_size=8).hexdigest() + token_hex(8)
 
@@ -60,17 +60,17 @@ def request_body(
     context: int | None,
     stop_token_ids: Sequence[int],
 ) -> bytes:
-    """The body of ``POST /generate``.
+    """Return the body of ``POST /generate``.
 
-    A prompt of a million ids takes a quarter of a second, in pieces of ``PIECE``, so that a thread
-    may encode it beside the event loop.
+    A prompt of a million ids takes a quarter of a second. It is encoded in pieces of ``PIECE``, so
+    that the event loop can run between them.
 
     Args:
         vocabulary: the number of the model's tokens.
         context: the model's length, to which max_tokens is cut.
 
     Raises:
-        WorkerError: the server could not take the prompt, or would die of it.
+        WorkerError: the server would refuse the prompt, or crash.
     """
     prompt = generation.prompt
     max_tokens = generation.max_tokens
@@ -104,11 +104,11 @@ def request_body(
 
 
 def _options(sampling: SamplingOptions, max_tokens: int) -> dict[str, Any]:
-    """The options that are not off, under SGLang's names.
+    """Return the options that are not off, by SGLang's names.
 
-    SGLang applies the penalties and ``min_new_tokens`` before the mask and ``logit_bias`` after
-    it, where a finite bias can't lift minus infinity. Its own ``ignore_eos`` has no effect beside a
-    grammar, whose end ends the answer; ``min_new_tokens`` has.
+    SGLang applies penalties and ``min_new_tokens`` before the mask and ``logit_bias`` after it,
+    where a finite bias cannot override minus infinity. Its ``ignore_eos`` has no effect with a
+    grammar, whose end ends the answer; ``min_new_tokens`` does.
     """
     params: dict[str, Any] = {name: getattr(sampling, name) for name in SAME_NAME}
     params["logit_bias"] = {str(number): bias for number, bias in sampling.logit_bias}
@@ -119,7 +119,7 @@ def _options(sampling: SamplingOptions, max_tokens: int) -> dict[str, Any]:
 
 
 def _check(prompt: list[int], vocabulary: int, context: int | None) -> None:
-    """Raises WorkerError 400 for ids that end a server, and for a prompt that it would refuse."""
+    """Raise WorkerError 400 for ids that crash a server, and for prompts that it refuses."""
     if context is not None and len(prompt) >= context:
         raise PromptTooLong(len(prompt), context)
     if not prompt or any(min(piece) < 0 or max(piece) >= vocabulary for piece in _pieces(prompt)):
@@ -131,9 +131,7 @@ def _pieces(prompt: Prompt) -> Iterator[Prompt]:
 
 
 class StreamReader:
-    """The payloads of one stream -> chunks. ``finished``: the server itself has ended the
-    generation.
-    """
+    """Converts the payloads of one stream to chunks. ``finished``: the server has ended it."""
 
     def __init__(self, generation: Generation, tokens: Sequence[bytes]) -> None:
         self._tokens = tokens
@@ -142,10 +140,10 @@ class StreamReader:
         self.finished = False
 
     def read(self, payload: bytes) -> Chunk | None:
-        """The chunk of one event; None when it shows nothing new.
+        """Return the chunk of one event; None if it contains nothing new.
 
         Raises:
-            WorkerError: the event reports a failure, or is none of SGLang's.
+            WorkerError: the event reports a failure, or is not an event of SGLang.
         """
         try:
             event = json.loads(payload)
@@ -159,7 +157,7 @@ class StreamReader:
             cached = min(_count(meta.get("cached_tokens", 0)), prompt)
             return self._chunk(new, finish, prompt, total, cached)
         except (ValueError, LookupError, TypeError, AttributeError, RecursionError) as error:
-            message = f"not an event of SGLang's: {payload[:200]!r}"
+            message = f"not an event of SGLang: {payload[:200]!r}"
             raise WorkerError(502, message, reason="protocol") from error
 
     def _finish(self, reason: dict[str, Any] | None) -> FinishReason | None:
@@ -173,27 +171,27 @@ class StreamReader:
             message, code = reason.get("message"), reason.get("status_code")
             raise server_error({"message": message, "code": code}, other="aborted")
         if reason.get("matched") == BROKEN_NUMBERS:
-            message = "the model's output is not a number any more"
+            message = "the model produced NaN"
             raise WorkerError(502, message, reason="aborted")
         return "length" if kind == "length" else "stop"
 
     def _new(self, ids: list[int], total: int) -> list[int]:
         count = total - self._seen
         if not 0 <= count <= len(ids):
-            message = f"the stream lost tokens: {total} made, {self._seen} seen, {len(ids)} sent"
+            message = f"the stream lost tokens: {total} counted, {self._seen} seen, {len(ids)} sent"
             raise WorkerError(502, message, reason="protocol")
         self._seen = total
         new = ids[len(ids) - count :]
         for number in new:
             if _count(number) >= len(self._tokens):
-                message = f"token id {number} is not below {len(self._tokens):,}"
+                message = f"token ids must be below {len(self._tokens):,}, got {number}"
                 raise WorkerError(502, message, reason="protocol")
         return new
 
     def _chunk(
         self, ids: list[int], finish: FinishReason | None, prompt: int, total: int, cached: int
     ) -> Chunk | None:
-        """The ids that may be shown by now; nothing of them comes after a stop string."""
+        """Return the ids that may be shown now; none follows a stop string."""
         shown: list[int] = []
         for n, number in enumerate(ids, 1):
             shown += self._gate.push((number,), self._tokens[number])
@@ -209,23 +207,23 @@ class StreamReader:
 
 
 def _count(value: Any) -> int:
-    """A number of tokens, or an id, as a server must send it."""
+    """Return a count or an id from a server. Raises WorkerError if it is invalid."""
     if type(value) is not int or value < 0:
         raise ValueError(f"expected an integer >= 0, got {value!r:.50}")
     return value
 
 
 def printable(text: str) -> str:
-    """The text without lone surrogates, which no answer of ours could carry."""
+    """Return the text without lone surrogates, which JSON in UTF-8 cannot contain."""
     return text.encode("utf-8", "backslashreplace").decode()
 
 
 def server_error(
     error: Any, *, status: int | None = None, other: FailureReason = "status"
 ) -> WorkerError:
-    """SGLang's error in any of its shapes (text, or an object with message and code) -> ours.
+    """Convert an error of SGLang: text, or an object with message and code.
 
-    400, 413 and 422 say that the request is at fault, 429 and 503 that there is no room; ``other``
+    400, 413 and 422 mean that the request is wrong, 429 and 503 that the server is full. ``other``
     is the reason of all other errors.
     """
     message = error.get("message") if isinstance(error, dict) else error

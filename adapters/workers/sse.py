@@ -1,4 +1,4 @@
-"""Server-sent events out of a stream of bytes: the ``data`` of each event, as JSON APIs use them.
+"""A parser of server-sent events: bytes in, the ``data`` of each event out.
 
 Splits on LF only (a CR before it is dropped). Line splitters made for text also split on U+2028 or
 U+0085, which JSON may hold unescaped, and would tear events apart.
@@ -7,16 +7,16 @@ Cost             every byte is copied twice, however small the pieces.
 Not here         sockets, JSON; ``event``, ``id`` and ``retry`` fields, comments (all skipped).
 """
 
-#: one event's size; the longest answer of a model with a 128k context is about 2 MB as ids and text
+#: bytes of an event; the longest answer of a model with a 128k context is 2 MB as ids and text
 MAX_EVENT_BYTES = 64 << 20
 
 
 class EventTooLong(ValueError):
-    """An event passed MAX_EVENT_BYTES."""
+    """An event exceeded MAX_EVENT_BYTES."""
 
 
 class EventDecoder:
-    """Push bytes as they come, get the payloads of the events they complete.
+    """Takes bytes in any pieces, and returns the payloads of completed events.
 
     Raises EventTooLong for an event of more than ``max_event_bytes``.
     """

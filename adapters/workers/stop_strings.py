@@ -1,13 +1,13 @@
-"""Stop strings over the bytes of tokens, exact across token boundaries.
+"""Stop strings in the bytes of tokens, exact across token boundaries.
 
-Representation   per stop string the length of its longest prefix that ends the text so far (Knuth,
-                 Morris and Pratt's automaton), and the tokens whose bytes are still open: (ids,
-                 number of bytes).
+Representation   for each stop string the length of its longest prefix at the end of the text (the
+                 automaton of Knuth, Morris and Pratt), and the tokens held back: (ids, number of
+                 bytes).
 Invariants       I1 the stop string that is complete first wins; of two complete at one byte the
-                 longer.
-                 I2 a token is released only when none of its bytes can belong to a stop string any
-                    more, so that what was released never has to be taken back.
-Cost             O(1) amortised for a byte and a stop string; nothing at all without stop strings.
+                    longer one.
+                 I2 a token is released when none of its bytes can belong to a stop string, so
+                    released tokens are final.
+Cost             O(1) amortised per byte and stop string; none without stop strings.
 Not here         stop tokens (the grammar's), limits on number and length of stop strings (the
                  app's).
 """
@@ -18,16 +18,14 @@ from typing import NamedTuple
 
 
 class Hit(NamedTuple):
-    """The stop string that ended a text; ``trim`` counts the bytes from its first one to the
-    text's end.
-    """
+    """The stop string that ended a text. ``trim``: bytes from its beginning to the text's end."""
 
     text: str
     trim: int
 
 
 class StopStrings:
-    """Finds the first complete stop string in a stream of bytes. Feed nothing more after a hit."""
+    """Finds the first complete stop string in a stream of bytes. Stop feeding it after a hit."""
 
     def __init__(self, stops: Sequence[str]) -> None:
         self._stops = [(stop, stop.encode("utf-8", "surrogatepass")) for stop in stops]
@@ -38,7 +36,7 @@ class StopStrings:
 
     @property
     def held(self) -> int:
-        """Bytes at the end of the text so far that may be the start of a stop string."""
+        """Return the number of bytes at the end of the text that may begin a stop string."""
         return max(self._matched, default=0)
 
     def reset(self) -> None:
@@ -68,7 +66,7 @@ class StopStrings:
 
 
 def _failures(word: bytes) -> list[int]:
-    """For every prefix the length of its longest proper prefix that is also its suffix."""
+    """Return, for each prefix, the length of its longest proper prefix that is also a suffix."""
     failures, matched = [0] * len(word), 0
     for n in range(1, len(word)):
         while matched and word[matched] != word[n]:
@@ -81,9 +79,9 @@ def _failures(word: bytes) -> list[int]:
 class StopGate:
     """Holds tokens back while they may belong to a stop string.
 
-    ``push`` takes tokens with their bytes and returns the ids that are safe to hand on; once
-    ``hit`` is set, ``flush`` gives the rest, of whose text the last ``hit.trim`` bytes are the stop
-    string and what follows.
+    ``push`` takes tokens with their bytes and returns the released ids. Once ``hit`` is set,
+    ``flush`` returns the others; the last ``hit.trim`` bytes of the text are the stop string and
+    the rest of its last token.
     """
 
     def __init__(self, stops: Sequence[str]) -> None:

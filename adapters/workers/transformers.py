@@ -1,11 +1,11 @@
 """The transformers worker: a Hugging Face causal language model on this CPU (extra ``embedded``).
 
-A real model behind the same engine, for development and small loads. One generation runs at a time,
-in one thread, with a key-value cache; others wait in a bounded queue. Text that the grammar forces
-is written without asking the model, and goes through it in one pass with what comes next.
+It runs a real model with the same engine, for development and small loads. One generation runs at
+a time, in one thread, with a key-value cache; others wait in a bounded queue. Text that the grammar
+forces needs no forward pass of its own: the model reads it together with the next token.
 
-Determinism      one seed, spec, prompt and model give one output (on one machine and one version of
-                 torch).
+Determinism      equal seed, spec, prompt and model give equal output (on one machine and one
+                 version of torch).
 Threads          the model, the sampler and the matcher live in the worker's thread; chunks cross
                  over by ``call_soon_threadsafe``; a cancelled generation stops before its next
                  forward pass.
@@ -29,7 +29,7 @@ from .base import Chunk, Generation, Health, PromptTooLong, WorkerError
 from .inprocess import Answer, compile_spec, worker_error
 from .sampling import SAMPLER_OPTIONS, Sampler
 
-#: generations that may wait for the model; more would only wait longer than clients do
+#: generations that may wait for the model; more would exceed the patience of clients
 MAX_WAITING = 32
 
 
@@ -69,11 +69,11 @@ class TransformersWorker:
         self._closed = False
 
     async def start(self) -> None:
-        """Loads the model; raises WorkerError when the directory holds none."""
+        """Load the model. Raises WorkerError if the directory contains none."""
         try:
             await asyncio.get_running_loop().run_in_executor(self._thread, self._load)
         except (OSError, ValueError, RuntimeError) as error:
-            self._failure = f"can't load a model from {self._directory}: {error}"
+            self._failure = f"cannot load a model from {self._directory}: {error}"
             raise WorkerError(503, self._failure) from error
 
     @property
@@ -120,9 +120,7 @@ class TransformersWorker:
             raise WorkerError(503, message, reason="unavailable")
 
     def _run(self, compiled: Compiled, generation: Generation) -> "_Run":
-        """Prompt and limits checked; an answer ends with "length" where the model's context
-        does.
-        """
+        """Check prompt and limits; at the end of the context an answer ends with "length"."""
         prompt = self._ids(generation.prompt)
         width = self._model.get_input_embeddings().num_embeddings
         if not prompt or not all(0 <= number < width for number in prompt):
@@ -170,9 +168,7 @@ class TransformersWorker:
 
 
 class _Run:
-    """One generation; ``work`` is the worker's thread's part, ``queue`` is read on the event
-    loop.
-    """
+    """One generation: the worker's thread runs ``work``, the event loop reads ``queue``."""
 
     def __init__(
         self, model: Any, prompt: list[int], answer: Answer, generation: Generation
@@ -189,7 +185,7 @@ class _Run:
         )
 
     def work(self) -> None:
-        """Makes the answer. Every way out puts something final into the queue."""
+        """Generate the answer. Every exit puts a final item into the queue."""
         try:
             with torch.inference_mode():
                 while self._answer.finish is None:
@@ -200,9 +196,7 @@ class _Run:
             self._put(error)
         except EngineError as error:
             self._put(worker_error(error))
-        except (
-            Exception
-        ) as error:  # a thread's last resort: whoever reads the queue must not wait forever
+        except Exception as error:  # last resort: the reader of the queue must not wait forever
             self._put(WorkerError(500, f"the model failed: {type(error).__name__}: {error}"))
 
     def _step(self) -> None:

@@ -69,7 +69,7 @@ class AdminKeys:
         if not self._is_open:
             raise ApiError(
                 403,
-                "This is for operators only, and no key opens it: set SWITCHYARD_ADMIN_KEYS.",
+                "This endpoint is for operators only and has no keys: set SWITCHYARD_ADMIN_KEYS.",
                 code="admin_keys_not_set",
             )
         self._keys.check(authorization)

@@ -3,7 +3,7 @@
 Invariants   I1 no more than the limit is kept in memory, whatever Content-Length says; a body that
                 is announced as too large is refused unread.
              I2 text that is not JSON in UTF-8, too deep nesting, too many values, and numbers that
-                JSON can't write again are refused. The parser's own depth limit is 200.
+                JSON cannot write again are refused. The parser's own depth limit is 200.
              I3 values are counted before any is created: a million small arrays in 4 MiB would stop
                 every thread for a second.
 """
@@ -139,7 +139,7 @@ def _marks(text: bytes) -> int:
 
 
 def parse_json(body: bytes) -> Any:
-    """Parse JSON. Raises ValueError, also for a number that JSON can't write again."""
+    """Parse JSON. Raises ValueError, also for a number that JSON cannot write again."""
     value = from_json(body, allow_inf_nan=False)
     # two constant searches take 15 ms for 4 MiB, a regular expression up to a second
     alike = body.translate(_DIGITS)

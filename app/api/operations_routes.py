@@ -3,7 +3,7 @@
 /health/live    the process answers
 /health/ready   a worker is healthy according to the last checks. "degraded": some workers are
                 ejected or unhealthy. Operators also see each worker and the cache; the cache never
-                makes a gateway unready, since everything works without it.
+                makes a gateway unready, because requests do not need it.
 """
 
 from collections.abc import Callable, Mapping

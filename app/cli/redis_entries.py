@@ -73,7 +73,7 @@ def show_shared(settings: Settings) -> int:
     print()
     print(table(list(survey.server.items())) if survey.server else "INFO is not permitted")
     if not survey.is_whole:
-        print("switchyard: there is more than was looked at", file=sys.stderr)
+        print("switchyard: the survey is incomplete: it ran out of time", file=sys.stderr)
     return 0 if survey.is_whole else 1
 
 
@@ -86,7 +86,7 @@ def export_shared(settings: Settings, file: Path) -> int:
     except StoreUnusable as error:
         return _failed(error)
     except OSError as error:
-        raise Unusable(f"{file} can't be written: {error.strerror}") from None
+        raise Unusable(f"{file} cannot be written: {error.strerror}") from None
     finally:
         store.close()
     print(f"exported {done.entries:,} entries, {done.bytes:,} bytes of values, to {file}")
@@ -100,7 +100,7 @@ def export_shared(settings: Settings, file: Path) -> int:
 
 @contextmanager
 def _appearing(file: Path) -> Iterator[BinaryIO]:
-    """A new file beside ``file``, whose place it takes at the end; it goes if that isn't reached.
+    """Yield a temporary file that replaces ``file`` at the end, or is deleted after an error.
     Raises OSError.
     """
     # named before it exists, so that a signal at any moment removes it
@@ -131,7 +131,7 @@ def import_shared(settings: Settings, file: Path, key_file: Path | None) -> int:
     except (StoreUnusable, DumpRefused) as error:
         return _failed(error)
     except OSError as error:
-        raise Unusable(f"{file} can't be read: {error.strerror}") from None
+        raise Unusable(f"{file} cannot be read: {error.strerror}") from None
     finally:
         store.close()
     print(f"imported {done.entries:,} entries, {done.bytes:,} bytes of values, from {file}")

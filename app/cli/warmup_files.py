@@ -49,7 +49,7 @@ def read_entries(file: Path) -> list[WarmupEntry]:
             raise Unusable(f"{file} has {size:,} bytes, and at most {MOST_FILE_BYTES:,} are read")
         data = file.read_bytes()
     except OSError as error:
-        raise Unusable(f"{file} can't be read: {error.strerror}") from None
+        raise Unusable(f"{file} cannot be read: {error.strerror}") from None
     entries: list[WarmupEntry] = []
     for line, text in _texts(data):
         try:

@@ -1,6 +1,6 @@
 """Backend limits: JSON Schema keywords that a foreign grammar engine does not enforce.
 
-xgrammar accepts these schemas and drops or weakens the keyword; llguidance refuses what it can't
+xgrammar accepts these schemas and drops or weakens the keyword; llguidance refuses what it cannot
 enforce. The lists name keywords, not exact cases: one of them may be enforced in a simple schema,
 but no rule says in which.
 

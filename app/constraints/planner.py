@@ -1,15 +1,14 @@
 """From an output spec to the grammar that constrains the answer.
 
-A keyword that can't be enforced is relaxed where its schema is not strict (relaxation); everything
-else that can't be enforced is refused with its location.
+An unenforceable keyword is relaxed if its schema is not strict (relaxation). Any other constraint
+that cannot be enforced is refused with its location.
 
-What the compiler keeps (grammars, refusals, relaxations) is found at once. Everything else is
-compiled in threads that clients share (compile_scheduler), with one budget per request.
+Cached grammars, refusals and relaxations are returned at once. Everything else is compiled in
+threads that clients share (compile_scheduler), with one budget per request.
 
-Workers may run a foreign grammar engine. What it is known not to enforce (backend_limits) is
-reported like a relaxed keyword, and refused where the schema is strict. SGLang's llguidance knows
-no structural tags: with it only a schema that is the whole answer can be enforced, and everything
-else is refused.
+Workers may run a foreign grammar engine. Keywords that it does not enforce (backend_limits) are
+reported like relaxed ones, and refused in strict schemas. SGLang's llguidance has no structural
+tags: it can only enforce a schema for the whole answer; all other constraints are refused.
 """
 
 import asyncio
@@ -60,13 +59,13 @@ SpecKind = Literal["structural_tag", "json_schema"]
 
 @dataclass(frozen=True, slots=True)
 class ConstraintPlan:
-    """How one answer is constrained, and how it is read.
+    """The constraint of one answer.
 
-    ``spec``      what the worker is sent, of the kind ``spec_kind``; None: nothing to enforce.
+    ``spec``      the worker's spec, of the kind ``spec_kind``; None: nothing to enforce.
     ``backend``   the grammar engine that enforces it.
     ``compiled``  the grammar that parses the answer.
-    ``token_ids``  for a foreign backend: see ForeignParser; None: the own engine enforces.
-    ``relaxed``   keywords that the answer need not satisfy.
+    ``token_ids``  for a foreign backend, see ForeignParser; None: Switchyard's engine enforces.
+    ``relaxed``   keywords that the answer may violate.
     """
 
     format_plan: FormatPlan
@@ -121,8 +120,8 @@ class ConstraintPlanner:
         """Return the constraint plan.
 
         Raises:
-            ApiError: 400 for what can't be enforced, 429 for a client with too many compiles
-                waiting.
+            ApiError: 400 if a constraint cannot be enforced, 429 if the client has too many
+                waiting compiles.
             engine.InternalError: a fault of the engine.
         """
         found = await asyncio.to_thread(self._find, output)
@@ -142,7 +141,7 @@ class ConstraintPlanner:
 
     def _format_plan(self, output: OutputSpec) -> FormatPlan:
         if self._is_foreign and output.thinking_tokens is not None:
-            message = f"The workers' grammar backend {self._backend!r} can't bound reasoning."
+            message = f"The workers' grammar backend {self._backend!r} cannot bound reasoning."
             raise self._beyond_backend(message, "thinking_token_budget")
         try:
             return self._wire.plan(output, self._special_texts)
@@ -183,14 +182,12 @@ class ConstraintPlanner:
         if not self._is_foreign:
             plan = for_own_engine(plan)
             return plan, compile_tag(self._text_of(plan))
-        # compiled strictly first, so that what can't be enforced is refused
+        # compile strictly first, so that unenforceable keywords are refused
         compile_tag(plan.spec)
         return plan, compile_tag(for_reading_foreign(plan).spec)
 
     def _text_of(self, plan: FormatPlan) -> str:
-        """Return the spec as JSON text, under which the compiler keeps the grammar, and which the
-        worker is sent.
-        """
+        """Return the spec as JSON text: the compiler's cache key, and the worker's input."""
         try:
             return plan.spec_json
         except FormatError as error:
@@ -199,7 +196,7 @@ class ConstraintPlanner:
 
     # -- foreign backends --------------------------------------------------------------------------
     def _spec_of(self, plan: FormatPlan, output: OutputSpec) -> tuple[str | None, SpecKind]:
-        """Return what the worker is sent. Raises ApiError 400 if its engine can't enforce it."""
+        """Return the worker's spec. Raises ApiError 400 if its engine cannot enforce the plan."""
         if self._backend != WITHOUT_TAGS:
             return self._text_of(plan), "structural_tag"
         answer = plan.spec["format"]
@@ -207,7 +204,7 @@ class ConstraintPlanner:
             return json.dumps(answer["json_schema"]), "json_schema"
         if output.tools or output.response_schema is not None:
             message = (
-                f"The workers' grammar backend {self._backend!r} can't enforce tools, nor a "
+                f"The workers' grammar backend {self._backend!r} cannot enforce tools, nor a "
                 "response format behind reasoning: it takes no structural tags."
             )
             raise self._beyond_backend(message, "tools" if output.tools else "response_format")
@@ -241,14 +238,14 @@ class ConstraintPlanner:
             plan.with_schemas(collect)
         return tuple(found)
 
-    # -- what can't be enforced --------------------------------------------------------------------
+    # -- unenforceable constraints ----------------------------------------------------------------
     def _relax(
         self, plan: FormatPlan, error: SpecError | LimitExceeded, budget: WorkBudget
     ) -> tuple[FormatPlan, tuple[RelaxedKeyword, ...]]:
-        """Return the plan without keywords that can't be enforced.
+        """Return the plan without unenforceable keywords.
 
         Raises:
-            ApiError: 400, the schema is strict, or taking keywords out does not help.
+            ApiError: 400, the schema is strict, or removing keywords does not help.
         """
         if isinstance(error, UnsupportedSchema):
             try:

@@ -1,8 +1,8 @@
-"""Relaxation: keywords that can't be enforced are taken out of schemas that are not strict.
+"""Relaxation: removal of unenforceable keywords from schemas that are not strict.
 
-A schema that says ``strict: true`` is refused instead (planner). Three places report what was taken
-out: a response header names it to the client, the log shows its outline (names are the client's
-own), and a metric counts the keyword.
+A schema with ``strict: true`` is refused instead (planner). A response header names the removed
+keywords to the client, the log shows their outline (without the client's names), and a metric
+counts them.
 
     x-switchyard-relaxed: tools/0/function/parameters#/properties/a/uniqueItems, +3 more
 """
@@ -26,24 +26,24 @@ _FRAGMENT = "/?:@!$&'()*+;=-._~"
 
 @dataclass(frozen=True, slots=True)
 class RelaxedKeyword:
-    """A keyword that was taken out of a schema. ``location``: the schema's."""
+    """A keyword that was removed from the schema at ``location``."""
 
     location: Location
     relaxed: Relaxed
 
     @property
     def fragment(self) -> str:
-        """The keyword's place, for clients."""
+        """The keyword's location, for clients."""
         return f"{self.location.path}#{quote(self.relaxed.pointer, safe=_FRAGMENT)}"
 
     @property
     def outline(self) -> str:
-        """The keyword's place without the client's own names, for logs."""
+        """The keyword's location without the client's names, for logs."""
         return f"{self.location.path}#{self.relaxed.outline}"
 
 
 class SchemaRefused(Exception):
-    """A schema that relaxation can't help; ``location`` is the place of the error."""
+    """A schema that stays unenforceable; ``location``: of the error."""
 
     def __init__(self, location: Location, error: SpecError | LimitExceeded) -> None:
         super().__init__(location, error)
@@ -54,11 +54,11 @@ class SchemaRefused(Exception):
 def relaxed_plan(
     plan: FormatPlan, relax: Callable[..., Relaxation], *, extra_keys: str
 ) -> tuple[FormatPlan, tuple[RelaxedKeyword, ...]]:
-    """Return the plan without the keywords of lenient schemas that can't be enforced, and these
-    keywords; see ``engine.relax``.
+    """Return the plan without the unenforceable keywords of lenient schemas, and these keywords;
+    see ``engine.relax``.
 
     Raises:
-        SchemaRefused: a schema is invalid, or no keyword can be taken out of it.
+        SchemaRefused: a schema is invalid, or no keyword can be removed.
     """
     done: dict[str, Relaxation] = {}
 

@@ -2,15 +2,15 @@
 
     every object    additionalProperties is false, and every property is required
     every array     has items
-    every schema    says its type, its values, anyOf, or refers to a definition
-    root            an object, and no anyOf
+    every schema    has a type, values, anyOf, or a reference to a definition
+    root            an object without anyOf
     bounds          5,000 properties, 10 levels, 120,000 characters of names, enum and const values,
                     1,000 enum values, 15,000 characters in one enum of more than 250 strings
-    not permitted   keywords that constrain and are not among those OpenAI lists as supported, and
-                    formats other than OpenAI's nine
+    not permitted   constraining keywords that OpenAI does not list as supported, and formats other
+                    than OpenAI's nine
 
-They are what the setting STRICT_PROFILE=openai adds; ``extended`` adds nothing. Messages and
-contexts are OpenAI's where they are known, with our JSON pointer behind them:
+STRICT_PROFILE=openai adds these rules; ``extended`` adds none. Messages and contexts are OpenAI's
+if known, followed by our JSON pointer:
 ``In context=('properties', 'a'), 'minLength' is not permitted (at /properties/a).``
 
 Cost   linear in the schema; the depth was bounded when the body was read.
@@ -26,7 +26,7 @@ from adapters.formats import join_pointer
 from ..errors import ApiError, bad_request
 
 MAX_PROPERTIES = 5_000
-#: the root is level 0, as in OpenAI's own clients; anyOf and definitions are no levels
+#: the root is level 0, as in OpenAI's clients; anyOf and definitions add no level
 MAX_LEVELS = 10
 MAX_CHARS = 120_000
 MAX_ENUM_VALUES = 1_000
@@ -44,9 +44,9 @@ NOT_PERMITTED = (
     *("contains", "minContains", "maxContains", "uniqueItems"),
     *("minLength", "maxLength", "$dynamicRef", "$recursiveRef"),
 )
-#: a schema with none of these could be anything
+#: a schema without any of these accepts any value
 SAYING = ("type", "anyOf", "$ref", "enum", "const")
-#: references that are followed to find the root's type
+#: maximum references followed to find the root's type
 MOST_STEPS = 16
 
 Context = tuple[str, ...]
@@ -55,14 +55,14 @@ Schema = dict[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class Violation:
-    """A rule that is broken, and where; no context: the schema as a whole."""
+    """A broken rule and its location; no context: the schema as a whole."""
 
     text: str
     context: Context | None = None
 
     @property
     def pointer(self) -> str:
-        """The place as a JSON pointer."""
+        """The location as a JSON pointer."""
         return join_pointer(self.context or ())
 
     @property
@@ -72,7 +72,7 @@ class Violation:
 
 
 def check_strict(schema: Schema, what: str, param: str, code: str) -> None:
-    """Raises ApiError 400 for the first rule that is broken.
+    """Raise ApiError 400 for the first broken rule.
 
     ``what`` is "function 'f'" or "response_format 'x'".
     """
@@ -85,7 +85,7 @@ def refused(violation: Violation, what: str, param: str, code: str) -> ApiError:
 
 
 def violations(schema: Schema) -> Iterator[Violation]:
-    """All broken rules, those of the root first, those that count at the end."""
+    """Return all broken rules: first those of the root, last those on totals."""
     if "anyOf" in schema:
         yield Violation("'anyOf' is not permitted at the root", ())
     kind = _root_type(schema)
@@ -101,7 +101,7 @@ def violations(schema: Schema) -> Iterator[Violation]:
 
 
 def _root_type(schema: Schema) -> Any:
-    """The root's type, or that of the definition which the root refers to."""
+    """Return the type of the root, or of the definition that it refers to."""
     node: Any = schema
     for _ in range(MOST_STEPS):
         if not isinstance(node, dict) or "type" in node or "$ref" not in node:
@@ -112,12 +112,12 @@ def _root_type(schema: Schema) -> Any:
 
 
 def _walk(schema: Schema) -> Iterator[tuple[Schema, Context, int]]:
-    """Every schema with its context and level, in the order of the document."""
+    """Yield every schema with its context and level, in document order."""
     stack: list[tuple[Any, Context, int]] = [(schema, (), 0)]
     while stack:
         node, context, level = stack.pop()
         if not isinstance(node, dict) and node is not True:
-            continue  # what is no schema at all, or fits nothing, is the engine's to refuse
+            continue  # the engine refuses invalid and unsatisfiable schemas
         node = {} if node is True else node
         yield node, context, level
         children = [(child, (*context, *path), level + more) for child, path, more in _below(node)]
@@ -125,7 +125,7 @@ def _walk(schema: Schema) -> Iterator[tuple[Schema, Context, int]]:
 
 
 def _below(node: Schema) -> Iterator[tuple[Any, Context, int]]:
-    """(sub-schema, its path, 1 if it lies a level of nesting deeper)."""
+    """Yield (subschema, its path, 1 if it is nested a level deeper, else 0)."""
     for name, child in _table(node, "properties").items():
         yield child, ("properties", name), 1
     if "items" in node:
@@ -162,9 +162,9 @@ def _broken(node: Schema, context: Context) -> Iterator[Violation]:
 
 
 def _is_definition(reference: Any) -> bool:
-    """Whether it names a definition, or the schema itself."""
+    """Whether a reference points to a definition or the root."""
     if not isinstance(reference, str) or reference == "#":
-        return True  # no text at all: the engine's to refuse
+        return True  # not a string: the engine refuses it
     place, _, name = reference.removeprefix("#/").partition("/")
     return reference.startswith("#/") and place in ("$defs", "definitions") and "/" not in name
 
@@ -180,7 +180,7 @@ def _broken_object(node: Schema, context: Context) -> Iterator[Violation]:
         if name not in required:
             text = "'required' is required to be supplied and to be an array including every key in"
             yield Violation(f"{text} properties. Missing '{name}'", context)
-            break  # OpenAI names the first one
+            break  # like OpenAI, name only the first one
     for name in required:
         if name not in properties:
             yield Violation(f"'required' names '{name}', which is not in properties", context)
@@ -200,7 +200,7 @@ def _table(node: Schema, key: str) -> dict[str, Any]:
 
 
 class _Counts:
-    """What is bounded for the schema as a whole, and the longest enum."""
+    """Totals of a schema that have bounds, and its longest enum."""
 
     def __init__(self) -> None:
         self._properties = self._levels = self._chars = self._enum_values = self._long_enum = 0
@@ -244,5 +244,5 @@ class _Counts:
 
 
 def _chars(values: Iterable[Any]) -> int:
-    """Characters of strings, and of everything else as JSON."""
+    """Return the characters of a string, or of another value as JSON."""
     return sum(len(v if isinstance(v, str) else json.dumps(v)) for v in values)

@@ -1,7 +1,8 @@
-"""Conversation: messages to prompt, in the words of a model's chat template.
+"""Conversation: from messages to the prompt that a model's chat template writes.
 
-A template is probed once for what it can show (``profile_of``). Each conversation is then written
-so that the template shows all of it (``fitted``), or refused with the message named.
+Each template is probed once for the messages that it can show (``profile_of``). A conversation is
+then rewritten so that the template shows all of it (``fitted``), or refused with an error that
+names the message.
 """
 
 from .control import ControlText, DeepArguments, UnwritableText

@@ -1,21 +1,19 @@
-"""Control tokens in client text: they stay text.
+"""Control tokens in client text: the spelling of one stays text.
 
-A prompt is one text in which a chat template spells its control tokens, and a tokenizer makes a
-token of each, whoever wrote it: a tool's result that holds ``<|im_end|>`` would end its message.
-So each spelling of a control token in client text is broken by a mark before the template runs,
-and so is a part of one where the template may write the rest of it: templates that write calls in
-tags put a client's keys and names between ``<`` and ``>``. What the template then spells whole is
-its own. A second tokenizer knows the control tokens under names that no client can guess; it
-encodes the prompt with the template's spellings replaced by these names, and with the clients' put
-together again.
+A chat template writes control tokens as text, and the tokenizer turns every such text into a token,
+no matter who wrote it: a tool's result that contains ``<|im_end|>`` would end its message. So
+before the template runs, a mark breaks each spelling of a control token in client text. It also
+breaks parts of spellings that the template may complete: templates that write calls in tags put
+names from clients between ``<`` and ``>``. All spellings that are still whole in the prompt are the
+template's. A second tokenizer has random names for the control tokens. It encodes the prompt after
+the template's spellings are replaced by these names, and the marks are removed.
 
-Representation   ``_mark`` and the names are random digits, drawn at start: templates do not change
-                 them, and no client knows them.
-Invariants       I1 a prompt in which marks keep no control token apart has the ids that the
-                 tokenizer gives it. I2 every other one has exactly the control tokens that the
-                 template wrote.
-Cost             a scan of every string of the request. The second tokenizer is made at start, since
-                 all streams would wait for it later: a second and 85 MB for 150,000 tokens.
+Representation   ``_mark`` and the names are random digits, drawn at startup: templates do not
+                 change them, and clients cannot know them.
+Invariants       I1 a prompt without broken control tokens gets the ids of the original tokenizer.
+                 I2 any other prompt has exactly the control tokens that the template wrote.
+Cost             a scan of every string of the request. The second tokenizer is created at startup,
+                 since later all streams would wait for it: a second and 85 MB for 150,000 tokens.
 Threads          safe.
 """
 
@@ -32,16 +30,16 @@ _DIGITS = 24
 
 
 class UnwritableText(ValueError):
-    """This tokenizer can't write the text of a control token as anything but this token."""
+    """This tokenizer cannot write the text of a control token as ordinary tokens."""
 
 
 class DeepArguments(ValueError):
-    """A call's arguments are nested deeper than they can be copied."""
+    """A call's arguments are nested too deeply to be copied."""
 
 
 class _Renamed(NamedTuple):
-    """A tokenizer with other names for control tokens. ``ids``: its ids of added tokens, and those
-    of the model; ``control``: the model's ids that no ordinary text may become.
+    """A tokenizer with other names for control tokens. ``ids``: from its ids of added tokens to
+    those of the model. ``control``: the model's ids that ordinary text must never become.
     """
 
     backend: Backend
@@ -51,9 +49,9 @@ class _Renamed(NamedTuple):
 
 
 class ControlText:
-    """Breaks control tokens in client text, and encodes prompts with what was broken.
+    """Breaks control tokens in client text, and encodes prompts that contain broken ones.
 
-    ``texts``: of the control tokens; those of one character are left alone. ``backend``: the
+    ``texts``: of the control tokens; those of one character are ignored. ``backend``: the
     tokenizer; None: prompts with broken tokens are refused.
     """
 
@@ -67,7 +65,7 @@ class ControlText:
         self._renamed = None if backend is None else _renamed(backend, self._texts)
 
     def broken(self, value: Any) -> Any:
-        """A copy of a JSON value with a mark in every control token of its strings and keys."""
+        """Return a JSON value with a mark in every control token of its strings and keys."""
         if self._begins is None:
             return value
         if isinstance(value, str):
@@ -87,11 +85,13 @@ class ControlText:
         return self._mark.join(text[start:end] for start, end in pairwise(edges))
 
     def broken_message(self, message: Mapping[str, Any]) -> dict[str, Any]:
-        """The same of a message. Escapes in a call's arguments may hide a token from a reader of
-        their text, but not from a template that parses them.
+        """Return a message with its control tokens broken.
+
+        Escapes in a call's arguments could hide a token in the text, but not from a template that
+        parses it, so arguments are parsed here too.
 
         Raises:
-            DeepArguments: these can't be searched.
+            DeepArguments: they cannot be searched.
         """
         copy = {name: self.broken(value) for name, value in message.items() if name != "tool_calls"}
         copy["role"] = message["role"]
@@ -110,7 +110,7 @@ class ControlText:
         try:
             value = json.loads(text)
         except (ValueError, RecursionError):
-            # no template parses it either
+            # templates cannot parse it either
             return str(self.broken(text))
         try:
             broken = self.broken(value)
@@ -120,20 +120,20 @@ class ControlText:
         return str(self.broken(text)) if is_same else json.dumps(broken, ensure_ascii=False)
 
     def whole(self, text: str) -> str:
-        """Text as the client wrote it."""
+        """Return the text as the client wrote it."""
         return text.replace(self._mark, "")
 
     def is_in(self, prompt: str) -> bool:
-        """Whether a prompt without its marks would have other control tokens."""
+        """Whether a prompt would have other control tokens without its marks."""
         if self._whole is None or self._mark not in prompt:
             return False
         return self._whole.findall(prompt) != self._whole.findall(self.whole(prompt))
 
     def encode(self, prompt: str) -> list[int]:
-        """The ids of a prompt that holds broken tokens.
+        """Return the ids of a prompt that contains broken tokens.
 
         Raises:
-            UnwritableText: one of them can't be written as text.
+            UnwritableText: one of them cannot be written as text.
         """
         renamed = self._renamed
         if renamed is None or self._whole is None:
@@ -146,11 +146,11 @@ class ControlText:
 
 
 def _renamed(backend: Backend, texts: Sequence[str]) -> _Renamed | None:
-    """None: the names would take ids of ordinary tokens."""
+    """Return the second tokenizer; None: the names would change ids of ordinary tokens."""
     secret = _random_digits()
     names = {text: f"{secret}{number:06d}" for number, text in enumerate(texts)}
     described = json.loads(backend.to_str())
-    # it refers to tokens by their names, and is for what add_special_tokens adds
+    # it refers to tokens by name, and only adds the tokens of add_special_tokens
     described["post_processor"] = None
     added = [token["id"] for token in described["added_tokens"]]
     for token in described["added_tokens"]:
@@ -168,9 +168,9 @@ def _renamed(backend: Backend, texts: Sequence[str]) -> _Renamed | None:
 
 
 class _Parts:
-    """Parts of control tokens at the edges of a client's text, white space aside: the beginning of
-    one at its end, the end of one at its beginning, and all of one but the punctuation around it.
-    One character at an edge is no part.
+    """Parts of control tokens at the edges of client text, ignoring white space: the beginning of
+    one at the text's end, the end of one at its beginning, and a token without the punctuation
+    around it. A single character is not a part.
     """
 
     def __init__(self, texts: Collection[str]) -> None:
@@ -178,12 +178,12 @@ class _Parts:
         self._tails = {text[start:] for text in texts for start in range(1, len(text) - 1)}
         self._cores = {core for text in texts for core in _cores(text)}
         self._longest = max(map(len, texts), default=0)
-        # most texts end and begin otherwise
+        # most texts begin and end with other characters
         self._last = {head[-2:] for head in self._heads}
         self._first = {tail[:2] for tail in self._tails}
 
     def places(self, text: str) -> Iterator[int]:
-        """Where marks break them."""
+        """Return the positions of marks."""
         bare = text.strip()
         if not bare:
             return
@@ -200,7 +200,7 @@ class _Parts:
 
 
 def _cores(text: str) -> Iterator[str]:
-    """A control token without some of the punctuation before it and behind it."""
+    """Yield a control token without some of the punctuation around it."""
     inside = [at for at, letter in enumerate(text) if letter.isalnum()]
     if inside:
         for start in range(inside[0] + 1):
@@ -214,7 +214,7 @@ def _random_digits() -> str:
 
 
 def _pattern(texts: Collection[str]) -> str:
-    """A pattern of any of these texts, the longest that fits; it looks at each character once."""
+    """Return a pattern for the longest match of these texts; it reads each character once."""
     rests: dict[str, set[str]] = {}
     for text in texts:
         if text:

@@ -1,20 +1,20 @@
-"""A conversation, written so that one chat template shows all of it.
+"""Fitting: rewrites a conversation so that one chat template shows all of it.
 
-    developer, several system messages   one system message in front; where the template knows no
-                                         system message, the beginning of the first user's
-    roles that must take turns           neighbours of one role become one message
-    null content                         empty text; an answer without any goes, where need be
-    ids of calls                         the template's kind, the same for a call and its result
-    arguments                            an object or JSON text, as the template wants them
-    parallel calls, text beside a call   one message after the other, where the template shows
-                                         only one of them
-    calls and results                    text as the format writes it, where the template shows none
-    what else the model must be told     at the end of the system message
+    developer, several system messages   one system message at the beginning; for templates without
+                                         system messages, the beginning of the first user message
+    roles that must alternate            adjacent messages of one role are joined
+    null content                         empty text; if the template refuses that, an answer without
+                                         text is dropped
+    ids of calls                         the kind that the template accepts
+    arguments                            an object or JSON text, as the template requires
+    parallel calls, text beside a call   several messages, if the template shows only one of them
+    calls and results                    text in the format's syntax, if the template shows none
+    further instructions                 the end of the system message
 
-Invariants       I1 the text of every message stands in what comes out, in the client's order but
-                 for instructions, which all come first where they can't stand elsewhere. I2 equal
+Invariants       I1 the result contains the text of every message, in the client's order; only
+                 instructions move to the beginning if they cannot stand elsewhere. I2 equal
                  conversations give equal messages. I3 the client's messages are never changed.
-Not here         what must follow what (service.conversation), the template (tokenizer).
+Not here         rules on the order of messages (history), the template (template).
 """
 
 import json
@@ -41,14 +41,13 @@ def fitted(
     instructions: str = "",
     as_text: AsText = lambda _: None,
 ) -> list[Message]:
-    """The messages for a template with this profile; those of a client as ``plain_messages`` has
-    them.
+    """Return the messages for a template with this profile, from those of ``plain_messages``.
 
-    ``instructions``: what else the system message says. ``as_text``: an answer with calls, or a
-    result, as text; None: there is no such text.
+    ``instructions``: further text of the system message. ``as_text``: writes an answer with calls,
+    or a result, as text; None: the format has no such text.
 
     Raises:
-        ApiError: 400 that names the message: this template can't show it.
+        ApiError: 400 that names a message which this template cannot show.
     """
     named = _with_names(messages)
     shown = [_fitted_message(at, each, profile, as_text) for at, each in enumerate(named)]
@@ -64,7 +63,7 @@ def fitted(
 
 
 def _with_names(messages: Messages) -> list[Message]:
-    """Copies in which a result has the name of the tool that it comes from."""
+    """Return copies in which each result has the name of its tool."""
     names: dict[str, str] = {}
     copies = []
     for message in messages:
@@ -91,7 +90,7 @@ def _fitted_message(
         message["role"] = "system"
     thought = message.pop("reasoning_content", None)
     if thought:
-        # where a template shows none, it would not show it under any name
+        # a template that shows no results ignores their names
         message[profile.reasoning or "reasoning_content"] = thought
     if message.get("tool_calls"):
         message["tool_calls"] = [_fitted_call(call, profile) for call in message["tool_calls"]]
@@ -116,7 +115,7 @@ def _fitted_call(call: Mapping[str, Any], profile: TemplateProfile) -> Message:
 
 
 def _parsed(arguments: str) -> dict[str, Any] | str:
-    """The object that a call's arguments are; text that is none (a call cut off) stays text."""
+    """Return a call's arguments as an object; invalid text (of a truncated call) stays text."""
     try:
         value = json.loads(arguments or "{}")
     except (ValueError, RecursionError):
@@ -131,7 +130,7 @@ def _unshown(at: int, field: str, what: str) -> Exception:
 
 
 def _rename_calls(messages: Iterable[Message]) -> None:
-    """Ids of nine letters and digits; within a conversation no two calls share one."""
+    """Assign ids of nine letters and digits, unique within a conversation."""
     names: dict[str, str] = {}
     taken: set[str] = set()
 
@@ -143,7 +142,7 @@ def _rename_calls(messages: Iterable[Message]) -> None:
 
     for message in messages:
         for call in message.get("tool_calls") or ():
-            # a later turn may use an id again: it is another call
+            # a later turn may reuse an id for another call
             names.pop(call["id"], None)
             call["id"] = renamed(call["id"])
         if message["role"] == "tool":
@@ -171,10 +170,10 @@ def _short_id(text: str, taken: set[str]) -> str:
 def _apart(
     at: int, message: Message, messages: Sequence[Message], profile: TemplateProfile
 ) -> list[Message]:
-    """The message, as several where the template would drop a part of it."""
+    """Yield the message, split if the template would drop a part of it."""
     calls = message.get("tool_calls") or []
     if message["role"] == "tool" and not profile.parallel_calls:
-        # it stands behind its call
+        # it follows its call
         return []
     is_empty = message["role"] == "assistant" and not calls and not message["content"]
     if is_empty and not profile.empty_answers:
@@ -183,7 +182,7 @@ def _apart(
     if calls and message["content"] and profile.text_beside_calls != "beside":
         if profile.text_beside_calls == "no":
             raise _unshown(at, "content", "shows no text beside tool calls")
-        # the thought stays with the calls: there templates show it
+        # the thought stays with the calls, where templates show it
         said = {"role": "assistant", "content": message["content"]}
         found = [said, {**message, "content": ""}]
     if profile.parallel_calls or not calls:
@@ -205,7 +204,7 @@ def _results_behind(at: int, messages: Sequence[Message]) -> Iterable[Message]:
 
 
 def _with_instructions(messages: Sequence[Message], profile: TemplateProfile) -> list[Message]:
-    """System messages where the template shows them."""
+    """Move system messages to where the template shows them."""
     instructing = [n for n, each in enumerate(messages) if each["role"] in INSTRUCTING]
     leading = sum(at == n for at, n in enumerate(instructing))
     fits = profile.system and (len(instructing) < 2 or profile.systems)
@@ -222,7 +221,7 @@ def _with_instructions(messages: Sequence[Message], profile: TemplateProfile) ->
 
 
 def _instruct(messages: list[Message], text: str) -> None:
-    """Adds to the last of the instructions in front, or puts them there."""
+    """Append to the leading instructions, or insert them."""
     last = -1
     while last + 1 < len(messages) and messages[last + 1]["role"] in INSTRUCTING:
         last += 1
@@ -234,7 +233,7 @@ def _instruct(messages: list[Message], text: str) -> None:
 
 
 def _merged(messages: Iterable[Message]) -> list[Message]:
-    """Neighbours of one role as one message; calls and their results stay what they are."""
+    """Join adjacent messages of one role, except calls and their results."""
     found: list[Message] = []
     for key, group in groupby(messages, key=_mergeable):
         same = list(group)
@@ -248,6 +247,6 @@ def _merged(messages: Iterable[Message]) -> list[Message]:
 
 
 def _mergeable(message: Message) -> str | None:
-    """The role of a message that may become one with its neighbours."""
+    """Return the role of a message that may be joined with adjacent ones; None: it may not."""
     role: str = message["role"]
     return None if role == "tool" or message.get("tool_calls") else role

@@ -111,7 +111,7 @@ def _thought_of(message: AssistantMessage) -> str:
 
 
 def mentions_json(messages: Sequence[Message]) -> bool:
-    """OpenAI's condition for json_object: otherwise a model may write white space for ever."""
+    """Check OpenAI's condition for json_object; without it models may write endless white space."""
     return any("json" in (text_of(message.content) or "").lower() for message in messages)
 
 

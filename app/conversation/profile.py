@@ -1,13 +1,13 @@
-"""What a chat template can show, found by rendering short conversations with it.
+"""Profiles of chat templates, measured by rendering short conversations.
 
-A template is a program: nobody can tell from its text which roles it drops, or which ids it
-refuses. So it is run. Each text of a probe is a word that occurs nowhere else; what is not in the
-prompt was dropped, and a template that raises refuses the conversation.
+A template is a program: its text does not show which roles it drops or which ids it refuses. So it
+is run. Each text of a probe is a unique word; a word that is missing in the prompt was dropped, and
+a template that raises refuses the conversation.
 
 Representation   a TemplateProfile is a value: equal templates give equal profiles.
-Invariants       I1 no list of models' names decides anything. I2 whatever a template raises counts
-                 as a refusal.
-Not here         what is done about it (fitting.py).
+Invariants       I1 names of models have no influence. I2 any exception of a template counts as a
+                 refusal.
+Not here         the use of a profile (fitting).
 """
 
 import json
@@ -17,14 +17,14 @@ from typing import Any, Literal, Protocol
 
 Messages = Sequence[Mapping[str, Any]]
 Tools = Sequence[Mapping[str, Any]]
-#: what a request sets beside messages and tools: ``enable_thinking``, ``reasoning_effort``, ...
+#: variables of a request: ``enable_thinking``, ``reasoning_effort``, ...
 Variables = Mapping[str, Any]
 #: a message as text in the syntax of a format; None: it has no such text
 AsText = Callable[[Mapping[str, Any]], str | None]
 
-#: keys that templates read a past answer's reasoning from
+#: keys from which templates read the reasoning of a past answer
 REASONING_KEYS = ("reasoning_content", "reasoning", "thinking")
-#: ids as this server makes them, and as Mistral's templates want them
+#: ids of calls: of this server, and as Mistral's templates require them
 _IDS = {
     "any": ("call_0123456789abcdef01234567", "call_123456789abcdef012345678"),
     "nine": ("a1b2c3d4e", "b1c2d3e4f"),
@@ -42,14 +42,14 @@ _TOOL = {
 
 
 class TemplateError(ValueError):
-    """A template refuses a conversation; the message is its own."""
+    """A template refuses a conversation, with this message."""
 
 
 class Render(Protocol):
-    """A template at work: the prompt, up to where the model begins to write.
+    """Render a conversation up to the beginning of the answer.
 
     Raises:
-        TemplateError: whatever the template raised.
+        TemplateError: the template raised an exception.
     """
 
     def __call__(self, messages: Messages, tools: Tools | None, variables: Variables) -> str: ...
@@ -57,24 +57,23 @@ class Render(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class TemplateProfile:
-    """What a template shows. A field that is false means: it refuses it, or drops it silently.
+    """The messages that a template shows. False: it refuses them, or drops them silently.
 
-    ``no_tools``            how it wants to be told of no tools.
-    ``system``              a system message in front; ``systems``: two of them; ``late_system``:
-                            one further back.
+    ``no_tools``            the value of ``tools`` that means none.
+    ``system``              a system message at the beginning; ``systems``: two of them;
+                            ``late_system``: one at a later position.
     ``developer``           messages with this role.
-    ``in_a_row``            two messages of a user, one after the other.
+    ``in_a_row``            two user messages in a row.
     ``empty_answers``       an answer without text.
     ``tools``, ``calls``    definitions of tools; past calls with their results.
-    ``call_syntax``         whether calls stand there as the format writes them. Where tools are
-                            shown and calls are not, nobody can tell: "other".
-    ``arguments``           whether it wants a call's arguments as an object or as JSON text.
-    ``ids``                 what ids of calls it takes: any, or nine letters and digits.
+    ``call_syntax``         whether calls appear in the syntax of the format. "other" also if the
+                            template shows tools but no calls, because the syntax is unknown then.
+    ``arguments``           whether a call's arguments are an object or JSON text.
+    ``ids``                 accepted ids of calls: any, or nine letters and digits.
     ``parallel_calls``      two calls in one message.
     ``text_beside_calls``   content of a message that also has calls: "beside" them, "before" them
-                            as a message of its own, or not at all.
-    ``reasoning``           the key under which it reads the reasoning of the turn that is still
-                            going on; None: it shows none.
+                            in a separate message, or not at all.
+    ``reasoning``           the key of the reasoning in the current turn; None: it is not shown.
     """
 
     no_tools: Literal["none", "empty"] = "none"
@@ -94,14 +93,14 @@ class TemplateProfile:
     reasoning: str | None = "reasoning_content"
 
     def described(self) -> dict[str, Any]:
-        """What differs from a template that shows everything, for the log and the models' page."""
+        """Return the differences from a template that shows everything, for log and models."""
         whole = TemplateProfile()
         names = self.__dataclass_fields__
         return {n: getattr(self, n) for n in names if getattr(self, n) != getattr(whole, n)}
 
 
 def profile_of(render: Render, as_text: AsText = lambda _: None) -> TemplateProfile:
-    """Renders about twenty short conversations, some milliseconds in all."""
+    """Return the profile of a template. Renders about twenty short conversations in a few ms."""
     return _Probe(render, as_text).profile()
 
 
@@ -135,7 +134,7 @@ class _Probe:
         )
 
     def _shows_system(self, calls: Mapping[str, Any]) -> bool:
-        """Some templates show it only beside a user's message, and only beside the last one."""
+        """Some templates show tools only with a user message, or only with the last one."""
         system, user = _said("system"), _said("user")
         answered = [system, user, _said("assistant"), _said("user", "wordtwo")]
         if not (self._shows([system, user]) and self._shows(answered)):
@@ -180,7 +179,7 @@ class _Probe:
         thought = (reasoning, "wordthought") if reasoning else None
         with_text = _loop(ids[:1], kind, "wordbeside", thought)
         user, *rest = _loop(ids[:1], kind)
-        # some drop it once the turn is over, or refuse it beside a thought
+        # some drop it after the turn, or refuse it with a thought
         turn_over = [*with_text, _said("assistant"), _said("user", "wordtwo")]
         if shows(with_text, *_CALLED) and shows(turn_over, *_CALLED):
             beside = "beside"
@@ -193,7 +192,7 @@ class _Probe:
         }
 
     def _shows(self, messages: Messages, *words: str, tools: Tools | None = None) -> bool:
-        """Whether the prompt holds these words, and what was said in text."""
+        """Whether the prompt contains these words and texts."""
         said = [m["content"] for m in messages if m["role"] != "tool" and m["content"]]
         try:
             prompt = self._render(messages, self._no_tools if tools is None else tools, {})
@@ -203,7 +202,7 @@ class _Probe:
 
 
 def _squeezed(text: str) -> str:
-    """Families and their templates differ in white space."""
+    """Remove white space, in which families and their templates differ."""
     return "".join(text.split())
 
 
@@ -214,7 +213,7 @@ def _said(role: str, text: str | None = None) -> Mapping[str, Any]:
 def _loop(
     ids: Sequence[str], kind: str, content: str = "", thought: tuple[str, str] | None = None
 ) -> Messages:
-    """A user's question, calls with these ids, and their results; ``thought``: a key, and text."""
+    """Return a question, calls with these ids and their results; ``thought``: a key and a text."""
     calls, results = [], []
     for number, name in enumerate(ids):
         arguments: Any = {"city": f"wordargument{number}"}

@@ -1,6 +1,6 @@
 """A tokenizer's chat template.
 
-Not here    what templates show (profile.py), and what they are given (fitting.py).
+Not here    the profile of a template (profile), the messages that it gets (fitting).
 """
 
 import inspect
@@ -15,7 +15,7 @@ _NAME = re.compile(r"[A-Za-z_]\w*")
 
 
 class ChatTemplate:
-    """A tokenizer's chat template at work, see profile.Render."""
+    """Render a tokenizer's chat template; see profile.Render."""
 
     def __init__(self, tokenizer: Any, source: str) -> None:
         self._tokenizer = tokenizer
@@ -36,14 +36,14 @@ class ChatTemplate:
 
 
 def template_text(template: object) -> str:
-    """A template's source; of several ones all, as JSON."""
+    """Return a template's source; several templates as JSON."""
     if template is None or isinstance(template, str):
         return template or ""
     return json.dumps(template, default=str)
 
 
 def _variables_of(source: str) -> frozenset[str]:
-    """What a request may set: names that stand in the template, but for those that are given."""
+    """Return the variables that a request may set: names in the template without the fixed ones."""
     from transformers import PreTrainedTokenizerBase
 
     given = inspect.signature(PreTrainedTokenizerBase.apply_chat_template).parameters

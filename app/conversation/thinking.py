@@ -1,8 +1,8 @@
-"""Thinking marks: how a model marks its thoughts, and whether a prompt ends inside one.
+"""Thinking marks: the texts around a model's thoughts, and the state at the end of a prompt.
 
-Templates of models that think end the prompt in one of three ways: behind the mark that opens a
-thought (the answer begins inside), behind the one that closes it (there is none), or before either
-(the model decides).
+Templates of reasoning models end the prompt in one of three ways: after the mark that opens a
+thought (the answer begins inside it), after the mark that closes it (the answer has no thought), or
+before both (the model decides).
 """
 
 from collections.abc import Collection, Mapping
@@ -10,7 +10,7 @@ from typing import Any
 
 from adapters.formats import ThinkingMarks, Thought
 
-#: known marks, with the usual line feeds inside and behind them
+#: known marks, with the usual line feeds inside and after them
 MARKS = (
     ThinkingMarks(begin="<think>", end="</think>", inner_newlines=1, outer_newlines=2),
     ThinkingMarks(begin="[THINK]", end="[/THINK]", inner_newlines=0, outer_newlines=0),
@@ -34,9 +34,9 @@ def marks_of(template: str, special_texts: Collection[str]) -> ThinkingMarks | N
 
 
 def thought_apart(message: Mapping[str, Any], marks: ThinkingMarks | None) -> Mapping[str, Any]:
-    """A past answer whose content begins with a thought, with this as its reasoning.
+    """Return a past answer with the thought at the beginning of its content as reasoning.
 
-    Clients of servers that do not separate thoughts replay them so.
+    Clients of servers that do not separate thoughts send answers in this form.
     """
     content = message.get("content")
     if marks is None or message["role"] != "assistant" or message.get("reasoning_content"):
@@ -49,7 +49,7 @@ def thought_apart(message: Mapping[str, Any], marks: ThinkingMarks | None) -> Ma
 
 
 def thought_at_end(prompt: str, marks: ThinkingMarks | None) -> Thought:
-    """Return where the end of a prompt leaves the model."""
+    """Return the state of reasoning at the end of a prompt."""
     text = prompt.rstrip()
     if marks is None:
         return "free"

@@ -4,8 +4,8 @@ Representation   a Tokenizer joins a vocabulary for the engine with the format t
                  writes, and renders messages as a prompt. There are two: the noise worker's
                  built-in vocabulary, and a Hugging Face folder with or without a chat template.
 Invariants       I1 ids are those of the worker; the stop tokens include every token that ends an
-                 answer in the format. I2 ``render`` raises ApiError 400 for messages that can't be
-                 shown, and no other exception because of a client's text.
+                 answer in the format. I2 ``render`` raises ApiError 400 for messages that cannot
+                 be shown, and no other exception because of a client's text.
 Threads          ``render`` may run in several threads at once.
 Not here         the wire syntax of tool calls (adapters.formats).
 """
@@ -60,15 +60,17 @@ Prompt = str | list[int]
 
 
 class Rendered(NamedTuple):
-    """A prompt, and whether it ends in a thought."""
+    """A prompt, and the state of reasoning at its end."""
 
     prompt: Prompt
     thought: Thought = "free"
 
 
 class Tokenizer(Protocol):
-    """``special_texts``: of all special tokens; ``wire``: the model family's format; ``profile``:
-    what its chat template shows, None without one.
+    """A model's tokenizer.
+
+    ``special_texts``: of all special tokens. ``wire``: the model family's format. ``profile``: of
+    its chat template; None: it has none.
     """
 
     vocabulary: Vocabulary
@@ -83,10 +85,10 @@ class Tokenizer(Protocol):
         output: OutputSpec,
         variables: Mapping[str, Any] | None = None,
     ) -> Rendered:
-        """Return the prompt up to where the model begins to write; ``tools``: the tools it shows.
+        """Return the prompt up to the beginning of the answer; ``tools``: those that it shows.
 
-        ``variables``: what the request sets for the chat template, such as ``enable_thinking``;
-        those that it does not read are left out.
+        ``variables``: the request's variables for the chat template, such as
+        ``enable_thinking``; those that the template does not read are dropped.
         """
         ...
 
@@ -97,8 +99,8 @@ def load_tokenizer(source: str | None, family: str) -> Tokenizer:
     ``family``: a format, or "auto".
 
     Raises:
-        ValueError: no such format, ``source`` holds no tokenizer that can be used, or the
-            vocabulary lacks tokens that the format can't do without.
+        ValueError: no such format, ``source`` has no usable tokenizer, or the vocabulary lacks
+            tokens that the format requires.
     """
     if source is None:
         return BuiltinTokenizer(family)
@@ -196,7 +198,7 @@ class HuggingFaceTokenizer:
         except DeepArguments:
             place = f"messages[{at}].tool_calls"
             raise bad_request(
-                f"Invalid value for '{place}': the arguments of a call are nested too deep.",
+                f"Invalid value for '{place}': the arguments of a call are nested too deeply.",
                 place,
                 "invalid_value",
             ) from None
@@ -210,11 +212,11 @@ class HuggingFaceTokenizer:
             except UnwritableText:
                 raise bad_request(
                     "The text of a control token occurs in the messages or tools, and this model's "
-                    "tokenizer can't write it as text.",
+                    "tokenizer cannot write it as text.",
                     "messages",
                     "invalid_value",
                 ) from None
-        # the text already contains every special token, also the first one
+        # the text already contains every special token, including the first one
         ids: list[int] = self._tokenizer.encode(self._control.whole(text), add_special_tokens=False)
         return ids
 
@@ -260,8 +262,8 @@ class HuggingFaceTokenizer:
         tools: Sequence[Any] | None,
         variables: Variables,
     ) -> bool:
-        """Whether the template shows another text in place of a message's: then it took switches
-        such as ``/no_think`` out of it, but shows what else it says.
+        """Whether the template shows a changed text of a message: then it has removed switches such
+        as ``/no_think``, but shows the rest.
         """
         probe = "wordsystem"
         changed = [*messages]
@@ -310,8 +312,8 @@ def stop_ids(tokenizer: Any, texts: Sequence[str]) -> list[int]:
 
 
 def guess_family(template: str, special_texts: Collection[str]) -> str:
-    """The format whose marks stand in a chat template, and whose tokens the vocabulary has; "plain"
-    if there is none.
+    """Return the format whose marks a chat template contains and whose tokens the vocabulary has;
+    "plain" if there is none.
     """
     for mark, family in FAMILIES:
         own = get_format(family).own_tokens

@@ -30,7 +30,7 @@ Finish = Literal["stop", "length"]
 
 @dataclass(frozen=True, slots=True)
 class ChoiceDeltas:
-    """What one chunk adds to a choice; may be empty."""
+    """The deltas of one chunk; may be empty."""
 
     deltas: list[Delta]
 

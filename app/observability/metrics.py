@@ -51,7 +51,7 @@ class Metrics:
             "time_to_first_token", "Request to first chunk of output"
         )
         self.compile_seconds = self._histogram(
-            "compile", "Making one grammar out of tools and formats", buckets=_COMPILE_SECONDS
+            "compile", "Compiling one grammar", buckets=_COMPILE_SECONDS
         )
         self.tokens = self._counter("tokens", "Tokens read and written", ["kind"])
         self.finished = self._counter("choices_finished", "Choices by finish reason", ["reason"])
@@ -60,7 +60,7 @@ class Metrics:
         )
         self._refused = self._counter("refused_schemas", "Schemas refused, by keyword", ["keyword"])
         self._relaxed = self._counter(
-            "relaxed_keywords", "Keywords taken out of schemas that are not strict", ["keyword"]
+            "relaxed_keywords", "Keywords removed from schemas that are not strict", ["keyword"]
         )
         self.disconnects = self._counter("client_disconnects", "Clients that left before the end")
         self._connections_refused = self._counter(
@@ -70,10 +70,10 @@ class Metrics:
             "worker_failures", "Failed attempts and probes, by worker", ["worker", "reason"]
         )
         self.worker_ejections = self._counter(
-            "worker_ejections", "Times that a worker was ejected", ["worker"]
+            "worker_ejections", "Ejections of a worker", ["worker"]
         )
         self.parse_divergence = self._counter(
-            "parse_divergence", "Output that its own grammar can't read"
+            "parse_divergence", "Answers that do not fit their own grammar"
         )
         self.internal_errors = self._counter(
             "internal_errors", "Requests ended by a fault of our own"
@@ -106,7 +106,7 @@ class Metrics:
         self._connections_refused.labels(code).inc()
 
     def relaxed(self, keyword: str) -> None:
-        """Count a keyword that was taken out of a schema."""
+        """Count a keyword that was removed from a schema."""
         self._relaxed.labels(self._bounded(keyword)).inc()
 
     def _bounded(self, keyword: str) -> str:
@@ -119,7 +119,9 @@ class Metrics:
         """Export facts as labels of ``switchyard_build_info``; other series are joined with it when
         a fleet serves several formats or vocabularies.
         """
-        Info("switchyard_build", "What this gateway is", registry=self.registry).info(facts)
+        Info("switchyard_build", "Version and facts of this gateway", registry=self.registry).info(
+            facts
+        )
 
     def watch(self, name: str, text: str, read: Callable[[], Mapping[str, int | float]]) -> None:
         """Export a mapping of numbers, which is read on each request for /metrics."""

@@ -3,7 +3,7 @@
     ChatRequest -> SamplingParams, OutputSpec, prompt -> ConstraintPlan -> one Generation per choice
     -> chunks -> deltas -> completion, or the events of a stream
 
-Invariants   I1 whatever can be refused is refused before the first byte: ``stream`` returns when
+Invariants   I1 all refusals come before the first byte: ``stream`` returns when
                 every choice has its first chunk, or when the workers have been silent for
                 ``stream_comment_seconds``. Later failures become events.
              I2 dropping an answer (cancellation, ``aclose``) ends the workers' generations.
@@ -134,7 +134,7 @@ class ChatService:
             try:
                 await _settle(begun, self._settings.stream_comment_seconds or None)
             except BaseException:
-                # nobody owns the choices yet, and they may have started before a cancellation
+                # the choices have no owner yet, and may have started before a cancellation
                 await cancel(begun)
                 await choices.aclose()
                 raise
@@ -173,7 +173,7 @@ class ChatService:
         return PreparedRequest(output, sampling, constraint, prompt)
 
     def _check_room(self, prompt: Prompt) -> None:
-        """Raises PromptTooLong before anything is compiled."""
+        """Raise PromptTooLong before compiling."""
         limit = self._pool.max_model_len
         if limit is not None and not isinstance(prompt, str) and len(prompt) >= limit:
             raise PromptTooLong(len(prompt), limit)

@@ -152,7 +152,7 @@ class WarmService:
 
 
 async def _to_its_end(work: Coroutine[Any, Any, Result]) -> Result:
-    """Return the result of ``work``. A cancelled caller still waits: threads can't be cancelled."""
+    """Return the result of ``work``. Cancelled callers still wait, because the thread runs on."""
     task = asyncio.ensure_future(work)
     try:
         return await asyncio.shield(task)

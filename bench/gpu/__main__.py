@@ -1,15 +1,15 @@
 """python -m bench.gpu PART... [options]: grammar backends in the real SGLang on a GPU.
 
-probe        what this machine has, and what it lacks for all the others
+probe        equipment of this machine, and missing requirements of all other parts
 kernel       the plug-in's masks on the device: checked bit for bit, and timed
-steps        microseconds that a step of the scheduler spends in the backend, by kind of call
-throughput   tokens a second, with grammars and without
-first-text   milliseconds to the first text, with tools that nobody has seen before
+steps        microseconds per step of the scheduler in the backend, by kind of call
+throughput   tokens per second, with and without grammars
+first-text   milliseconds to the first text of requests with new tools
 soak         requests of all kinds against our backend
-all          every one of them
+all          all of these
 
 The model has the shape of a real one, random weights and a real vocabulary (quicktok-v1). Each
-backend's server runs alone, and is started once for all parts. Every finished answer is checked.
+backend's server runs alone, and starts once for all parts. Every finished answer is checked.
 
 Exit status: 0; 1, if an answer of ours, a mask or a counter is wrong, or a part fails; 2, for
 invalid arguments; 3, if the machine lacks something, which is listed before anything starts.
@@ -60,7 +60,7 @@ def arguments(given: list[str] | None = None) -> argparse.Namespace:
 
 
 def _check(parser: argparse.ArgumentParser, asked: argparse.Namespace) -> None:
-    """Also turns lists of names into lists."""
+    """Check the arguments, and split lists of names."""
     asked.backends = asked.backends.split(",")
     asked.batches = asked.batches.split(",")
     for kind, names, known in (
@@ -80,7 +80,7 @@ def _check(parser: argparse.ArgumentParser, asked: argparse.Namespace) -> None:
 
 
 def default_python(device: str) -> Path:
-    """The interpreter that has SGLang."""
+    """Return the interpreter with SGLang."""
     if given := environ.get("SWITCHYARD_SGLANG_PYTHON"):
         return Path(given)
     own = Path(environ.get("SWITCHYARD_SGLANG_VENV") or ROOT / ".data" / "sglang")
@@ -89,7 +89,7 @@ def default_python(device: str) -> Path:
 
 
 def parts_of(asked: argparse.Namespace) -> list[str]:
-    """In their order; a probe alone is one for all of them."""
+    """Return the parts in order; a probe alone covers all of them."""
     if "all" in asked.parts or set(asked.parts) == {"probe"}:
         return list(PARTS)
     return [part for part in PARTS if part in asked.parts]
@@ -115,7 +115,7 @@ def main(given: list[str] | None = None) -> None:
         sys.exit(LACKING)
     if set(asked.parts) == {"probe"} or machine is None:
         return
-    # what it imports is there: that was asked
+    # its imports were checked before
     from . import run
 
     findings = run.run_kernel(asked, report) if "kernel" in parts else []

@@ -1,4 +1,4 @@
-"""Asks a server's interpreter, in a server's environment: what it has, or what it measures."""
+"""Runs modules in a server's interpreter and environment, and returns their output."""
 
 import json
 import subprocess
@@ -17,7 +17,7 @@ PATIENCE = 300.0
 
 
 def told_by(asked: Namespace, module: str, *options: str, patience: float = PATIENCE) -> Any:
-    """What a module of this project writes when it is run there.
+    """Return the output of a module of this project.
 
     Raises:
         OSError, RuntimeError, subprocess.TimeoutExpired
@@ -33,7 +33,7 @@ def told_by(asked: Namespace, module: str, *options: str, patience: float = PATI
 
 
 def probe(asked: Namespace, parts: list[str]) -> tuple[dict[str, Any] | None, list[str], list[str]]:
-    """What the machine has, or None if its interpreter does not run; what it lacks; and notes."""
+    """Return the machine (None: its interpreter does not run), missing requirements, and notes."""
     lacks = needs.driver_lacks(parts)
     shape, memory = SHAPES[asked.shape], 0
     if not lacks:

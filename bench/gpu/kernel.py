@@ -1,15 +1,15 @@
-"""The plug-in's masks on a device: bit for bit what a processor makes of them, and what they take.
+"""Checks and times the plug-in's masks on a device.
 
     python -m bench.gpu.kernel DEVICE WIDTH BATCH,BATCH... SECONDS      JSON on standard output
 
-The server's interpreter runs this, without a server: buffers, copies, events and kernel are those
-that the scheduler uses (adapters.sglang_plugin.mask_buffers).
+The server's interpreter runs this without a server. Buffers, copies, events and kernel are those of
+the scheduler (adapters.sglang_plugin.mask_buffers).
 
-Checks   *equal*: logits behind ``apply`` on the device, beside those that torch masks on the
-         processor by single bits. *in flight*: while the device is kept busy, many steps are
-         queued, each with masks of its own; a buffer that is written before its copy is done shows.
-Times    of the device by its events, of the host by its clock; the median of what fits into
-         SECONDS for each batch. The host's are those of queuing: the device works on afterwards.
+Checks   *equal*: logits after ``apply`` on the device equal those that torch masks bit by bit on
+         the processor. *in flight*: while the device is busy, many steps with different masks are
+         queued, which reveals a buffer that is written before its copy is done.
+Times    of the device by its events, of the host by its clock; the median of the runs that fit into
+         SECONDS for each batch. The host's are times of queuing: the device is still working then.
 """
 
 import json
@@ -25,16 +25,16 @@ import torch
 from adapters.sglang_plugin.mask_buffers import MaskBuffers
 from adapters.sglang_plugin.versions import SGLangApi
 
-#: share of the tokens that rows allow: names and digits; what JSON has outside strings; strings
+#: shares of allowed tokens: in names and numbers; outside of strings in JSON; in strings
 SHARES = {"few": 0.001, "half": 0.5, "most": 0.98}
-#: steps that are queued at once, and cycles for which the device is busy before the first of them
+#: steps queued at once, and cycles for which the device is busy before the first one
 QUEUED, BUSY_CYCLES = 24, 200_000_000
-#: runs at most, and at least
+#: maximum and minimum runs
 MOST, LEAST = 1000, 5
 
 
 def measure(device: str, width: int, batches: list[int], seconds: float) -> dict[str, Any]:
-    """Records by batch and share of allowed tokens; ``findings``: where something differs."""
+    """Records by batch and share of allowed tokens; ``findings``: differences."""
     on_gpu = device != "cpu"
     masks = MaskBuffers(can_pin=on_gpu, device_kernel=lambda: SGLangApi("").device_kernel())
     peer = _peer(device)
@@ -66,7 +66,7 @@ def _findings(records: list[dict[str, Any]], masks: MaskBuffers) -> list[str]:
 
 # -- what is masked --------------------------------------------------------------------------------
 def _logits(batch: int, width: int) -> torch.Tensor:
-    """Also infinite ones and zeros of both signs: a mask changes nothing but what it forbids."""
+    """Return logits that include infinities and both zeros: a mask must not change them."""
     made = torch.randn(batch, width, generator=torch.Generator().manual_seed(batch))
     for number, value in enumerate((float("inf"), float("-inf"), 0.0, -0.0, 3e38)):
         made[:, number::97] = value
@@ -74,7 +74,7 @@ def _logits(batch: int, width: int) -> torch.Tensor:
 
 
 def _bits(batch: int, width: int, share: float, seed: int) -> torch.Tensor:
-    """Masks of random tokens; of rows in turn all, none and the last one alone are allowed too."""
+    """Return masks of random tokens; some rows allow all, none, or only the last token."""
     words = (width + 31) // 32
     random = torch.Generator().manual_seed(seed)
     allowed = torch.rand(batch, words * 32, generator=random) < share
@@ -87,7 +87,7 @@ def _bits(batch: int, width: int, share: float, seed: int) -> torch.Tensor:
 
 
 def _masked(logits: torch.Tensor, bits: torch.Tensor) -> torch.Tensor:
-    """By single bits, on the processor."""
+    """Apply masks bit by bit, on the processor."""
     each = torch.arange(logits.shape[1])
     allowed = (bits[:, each // 32] >> (each % 32)) & 1
     return torch.where(allowed.bool(), logits, float("-inf"))
@@ -102,7 +102,7 @@ def _is_equal(masks: MaskBuffers, logits: torch.Tensor, bits: torch.Tensor, devi
 
 
 def _is_kept_in_flight(masks: MaskBuffers, width: int, batch: int, device: str) -> bool:
-    """All that was queued behind a busy device is the mask of its own step."""
+    """Check that steps queued on a busy device use their own masks."""
     words = (width + 31) // 32
     logits = torch.zeros(batch, width, device=device)
     wanted = [torch.full((batch, words), number, dtype=torch.int32) for number in range(QUEUED)]
@@ -114,7 +114,7 @@ def _is_kept_in_flight(masks: MaskBuffers, width: int, batch: int, device: str) 
 
 
 def _moved(masks: MaskBuffers, logits: torch.Tensor, bits: torch.Tensor) -> torch.Tensor:
-    """One step as the scheduler makes it, without ``apply``."""
+    """Run one step like the scheduler, without ``apply``."""
     mask = masks.allocate(logits.shape[1], logits.shape[0], logits.device)
     mask.copy_(bits)
     return masks.move(mask, logits.device)
@@ -125,7 +125,7 @@ Peer = Callable[[torch.Tensor, torch.Tensor], None]
 
 
 def _peer(device: str) -> Peer | None:
-    """xgrammar's kernel; None: it is not there."""
+    """Return xgrammar's kernel; None: it is not installed."""
     try:
         import xgrammar
     except ImportError:
@@ -137,7 +137,7 @@ def _peer(device: str) -> Peer | None:
 def _times(
     masks: MaskBuffers, logits: torch.Tensor, bits: torch.Tensor, peer: Peer | None, seconds: float
 ) -> dict[str, float]:
-    """Median microseconds by what was called: on a CPU the host's, on a GPU the device's too."""
+    """Return median microseconds by call: of the host, and on a GPU also of the device."""
     mask = masks.allocate(logits.shape[1], logits.shape[0], logits.device)
     mask.copy_(bits)
     moved = masks.move(mask, logits.device)
@@ -145,13 +145,13 @@ def _times(
     if peer is not None:
         calls["xgrammar apply"] = lambda: peer(logits, moved)
     if not logits.is_cpu:
-        # an allocation that is not moved would keep its buffer
+        # an allocation that is not copied would keep its buffer
         shape = (logits.shape[1], logits.shape[0], logits.device)
         calls["allocate, move"] = lambda: masks.move(masks.allocate(*shape), logits.device)
     timed = _timed if logits.is_cpu else _timed_on_device
     found: dict[str, float] = {}
     for name, call in calls.items():
-        call()  # what is compiled when first called
+        call()  # compile kernels at the first call
         runs = list(timed(call, seconds / len(calls)))
         for place in runs[0]:
             found[f"{name}, {place}"] = median(run[place] for run in runs)

@@ -1,9 +1,9 @@
-"""What an interpreter and its machine have for SGLang, as JSON on standard output.
+"""Describes an interpreter and its machine for SGLang, as JSON on standard output.
 
     python -m bench.gpu.machine cuda    run by the server's interpreter, in a server's environment
 
-Imports are really tried, so that a package that is installed and does not fit shows its error here
-and not in the middle of a server's start. Nothing but the standard library is imported before.
+Imports are tried, so that an incompatible package shows its error here and not during a server's
+start. Before that, only the standard library is imported.
 """
 
 import importlib
@@ -26,17 +26,17 @@ PACKAGES = (
 )  # fmt: skip
 KERNEL = "sglang.kernels.ops.grammar.bitmask_ops"
 PLUGIN, SERVER = "adapters.sglang_plugin.backend", "sglang.srt.entrypoints.http_server"
-#: modules without which a server or the plug-in in it does not start, by device
+#: modules that a server and the plug-in need, by device
 IMPORTS = {
     "cpu": ("torch", "engine", PLUGIN, SERVER),
     "cuda": ("torch", "triton", "sgl_kernel", "engine", KERNEL, PLUGIN, SERVER),
 }
-#: and others, without which something can be left out
+#: optional modules
 OPTIONAL = ("flashinfer", "xgrammar", "llguidance")
 
 
 def found(device: str) -> dict[str, Any]:
-    """All that ``needs`` asks about."""
+    """Return the facts that ``needs`` checks."""
     errors = {name: _error(lambda name=name: importlib.import_module(name)) for name in OPTIONAL}
     errors |= {
         name: _error(lambda name=name: importlib.import_module(name)) for name in IMPORTS[device]
@@ -54,10 +54,10 @@ def found(device: str) -> dict[str, Any]:
 
 
 def _error(attempt: Callable[[], object]) -> str | None:
-    """The last line of what went wrong; None: nothing."""
+    """Import a module; return the last line of the error; None: it succeeded."""
     try:
         attempt()
-    except BaseException as error:  # a library that exits is one that can't be used
+    except BaseException as error:  # a library may exit instead of raising
         told = str(error).strip().splitlines()
         return f"{type(error).__name__}: {told[-1] if told else ''}".rstrip(": ")
     return None
@@ -85,7 +85,7 @@ def _driver() -> str | None:
 
 
 def _device() -> dict[str, Any] | None:
-    """The first CUDA device; None: torch is not there, or sees none."""
+    """Return the first CUDA device; None: torch is missing, or finds none."""
     try:
         import torch
 
@@ -105,7 +105,7 @@ def _device() -> dict[str, Any] | None:
 
 
 def main() -> None:
-    with redirect_stdout(sys.stderr):  # libraries greet
+    with redirect_stdout(sys.stderr):  # libraries print greetings
         told = found(sys.argv[1])
     print(json.dumps(told))
 

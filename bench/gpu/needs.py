@@ -1,7 +1,7 @@
-"""What a run asks of a machine, and what the machine lacks, by name.
+"""Requirements of a run, and those that a machine lacks, by name.
 
-Both lists of what is lacking must be empty before anything starts; ``notes`` tell what it can do
-without. Nothing but the standard library is imported here, and what imports no more.
+Both lists of missing requirements must be empty before a run starts; ``notes`` lists optional ones.
+This module imports only the standard library, and modules that do the same.
 """
 
 import importlib
@@ -16,7 +16,7 @@ from .machine import IMPORTS, KERNEL, PLUGIN
 
 #: parts that start a server
 SERVED = ("steps", "throughput", "first-text", "soak")
-#: modules of the interpreter that runs this, and what to say where one is missing
+#: modules of this interpreter, and their names in messages
 DRIVER = {
     "httpx": "httpx", "jsonschema": "jsonschema", "numpy": "numpy",
     "engine": "engine, compiled for this Python (make build)",
@@ -24,14 +24,14 @@ DRIVER = {
     "tiktoken": "tiktoken, which encodes as the vocabulary does", "tokenizers": "tokenizers",
 }  # fmt: skip
 OF_SOAK = {"hypothesis": "hypothesis, for the soak", "regex": "regex, for the soak"}
-#: on a GPU beside weights, keys and values: the runtime, its graphs, logits and masks of a batch
+#: on a GPU besides weights, keys and values: the runtime, its graphs, logits and masks of a batch
 ROOM_BYTES = 6 << 30
 
 Has = Callable[[str], bool]
 
 
 class Asked(NamedTuple):
-    """``memory_bytes``: of the model, and of the tokens that are kept at once."""
+    """``memory_bytes``: of the model and of the cached tokens."""
 
     device: str
     parts: Sequence[str]
@@ -40,7 +40,7 @@ class Asked(NamedTuple):
 
 
 def has_module(name: str) -> bool:
-    """Whether this interpreter can import it."""
+    """Whether this interpreter can import the module."""
     try:
         importlib.import_module(name)
     except ImportError:
@@ -49,14 +49,16 @@ def has_module(name: str) -> bool:
 
 
 def driver_lacks(parts: Sequence[str], has: Has = has_module) -> list[str]:
-    """What the interpreter that runs this lacks."""
+    """Return missing requirements of this interpreter."""
     wanted = {**DRIVER, **(OF_SOAK if "soak" in parts else {})}
     return [f"{told}: not installed for this command" for name, told in wanted.items()
             if not has(name)]  # fmt: skip
 
 
 def machine_lacks(machine: dict[str, Any], asked: Asked) -> list[str]:
-    """What the server's interpreter and the device lack; what follows from another is left out."""
+    """Return missing requirements of the server's interpreter and the device, without those that
+    follow from others.
+    """
     device = _device(machine, asked) if asked.device == "cuda" else []
     return [*device, *_packages(machine, asked)]
 
@@ -97,14 +99,14 @@ def _packages(machine: dict[str, Any], asked: Asked) -> list[str]:
 
 
 def _modules(asked: Asked) -> list[str]:
-    """What the server's interpreter imports for these parts."""
+    """Return the modules that the server's interpreter needs for these parts."""
     if not _is_served(asked):
         return ["torch", "engine", *((KERNEL,) if asked.device == "cuda" else ())]
     return [*IMPORTS[asked.device], *(name for name in asked.backends if name in PEERS)]
 
 
 def notes(machine: dict[str, Any], asked: Asked) -> list[str]:
-    """What is missing and can be done without."""
+    """Return missing optional requirements."""
     found = []
     if asked.device == "cuda" and "flashinfer" in machine["errors"]:
         found.append("flashinfer: missing; attention by triton, sampling by pytorch")
@@ -124,7 +126,7 @@ def _tries_untested() -> bool:
 
 
 def about(machine: dict[str, Any]) -> list[str]:
-    """The device, and what runs on it."""
+    """Return lines about the device and its software."""
     found = []
     if device := machine["device"]:
         memory = f"{device['total_bytes'] / 2**30:.0f} GiB, {device['free_bytes'] / 2**30:.0f} free"

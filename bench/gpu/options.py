@@ -1,16 +1,16 @@
-"""What the servers are started with."""
+"""Arguments and environment of the servers."""
 
 import os
 from collections.abc import Sequence
 
 from tests.sglang.platforms import CPU, Platform
 
-#: tokens that a request may keep, its prompt included, and the least for all: prompts of tools
+#: tokens per request, including its prompt, and the minimum for all: prompts with tools
 REQUEST_TOKENS, LEAST_TOKENS = 512, 32_768
 
 
 def platform(device: str, *, has_flashinfer: bool) -> Platform:
-    """As SGLang has it by default: on a GPU with CUDA graphs and overlapping batches."""
+    """Return arguments close to SGLang's defaults: on a GPU CUDA graphs and overlapping batches."""
     if device == "cpu":
         return Platform({**CPU.options, "--load-format": "dummy"}, CPU.environment)
     options = {
@@ -28,12 +28,12 @@ def platform(device: str, *, has_flashinfer: bool) -> Platform:
 
 
 def tokens_kept(batches: Sequence[int]) -> int:
-    """Tokens whose keys and values are kept at once."""
+    """Return the number of tokens in the key-value cache."""
     return max(LEAST_TOKENS, REQUEST_TOKENS * max(batches))
 
 
 def arguments(batches: Sequence[int], more: Sequence[str] = ()) -> list[str]:
-    """Beside the platform's; ``more`` wins."""
+    """Return the environment; ``more`` takes precedence over the platform's."""
     return [
         "--constrained-json-disable-any-whitespace",
         *("--max-running-requests", str(max(batches))),

@@ -1,4 +1,4 @@
-"""What a run says: printed as it grows, and kept."""
+"""The report of a run: printed as it grows, and written to files."""
 
 import json
 from collections.abc import Sequence
@@ -7,13 +7,13 @@ from typing import Any
 
 
 def listed(title: str, lines: Sequence[str]) -> str:
-    """As Markdown; nothing where there are no lines."""
+    """Return a Markdown list; empty without lines."""
     return "\n".join([f"{title}\n", *(f"- {line}" for line in lines)]) if lines else ""
 
 
 class Report:
-    """report.md, and a JSON file of each part, written anew whenever something is added: a run that
-    is ended leaves what it has. ``folder``: None, if nothing is kept.
+    """Writes report.md and a JSON file for each part, again after every addition, so that an
+    aborted run leaves its results. ``folder``: None writes no files.
     """
 
     def __init__(self, folder: Path | None) -> None:
@@ -21,7 +21,7 @@ class Report:
         self._texts: dict[str, str] = {}
 
     def add(self, name: str, text: str, raw: Any, *, printed: str | None = None) -> None:
-        """A part of that name, or what replaces it. ``printed``: what of it is new."""
+        """Add or replace a part. ``printed``: the new text in it."""
         self._texts[name] = text
         if new := text if printed is None else printed:
             print(new, end="\n\n", flush=True)

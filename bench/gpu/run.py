@@ -1,4 +1,4 @@
-"""Runs parts on a machine that lacks nothing."""
+"""Runs parts on a machine that meets all requirements."""
 
 import shlex
 import subprocess
@@ -20,7 +20,7 @@ MODELS = ROOT / ".data" / "gpu-bench"
 
 
 def run_kernel(asked: Namespace, report: Report) -> list[str]:
-    """In the server's interpreter, without a server; returns what is wrong."""
+    """Check and time masks in the server's interpreter; return findings."""
     width = width_of(SHAPES[asked.shape], asked.vocabulary)
     batches = ",".join(str(batch) for batch in asked.batches)
     patience = PATIENCE + 10 * asked.seconds * len(asked.batches)
@@ -38,7 +38,7 @@ def run_kernel(asked: Namespace, report: Report) -> list[str]:
 def run_served(
     asked: Namespace, parts: Sequence[str], machine: dict[str, Any], report: Report
 ) -> list[serving.Measured]:
-    """One server after another."""
+    """Run one server after another."""
     folder = MODELS / f"{asked.shape}-{asked.vocabulary}"
     fleet = Fleet(
         write_model(folder, SHAPES[asked.shape], asked.vocabulary),
@@ -56,7 +56,7 @@ def run_served(
             try:
                 with fleet.running(backend) as servers:
                     every.append(serving.measure(servers[backend], parts, sizes))
-            except RuntimeError as error:  # it does not start; the others may
+            except RuntimeError as error:  # this server does not start, but others may
                 every.append(serving.Measured(backend, findings=[f"no server: {error}"]))
             _tell(every, every[-1:], report)
     _tell(every, every if len(every) > 1 else [], report)
@@ -66,6 +66,6 @@ def run_served(
 def _tell(
     every: Sequence[serving.Measured], new: Sequence[serving.Measured], report: Report
 ) -> None:
-    """Keeps all, and prints what is new."""
+    """Store all results, and print new ones."""
     text, printed = ("\n\n".join(tables.served(part)) for part in (every, new))
     report.add("served", text, [asdict(each) for each in every], printed=printed)

@@ -1,10 +1,10 @@
-"""What is measured in one server: a backend after the other, alone.
+"""Measurements in one server: one backend after another, each alone.
 
-The device is the server's own while it is measured. So backends do not take turns; each server's
-throughput and first text without a grammar, measured beside, tell whether the machine has drifted.
+A measured server has the device for itself, so backends do not take turns. Throughput and first
+text without a grammar, measured on each server, show whether the machine has drifted.
 
-Checks   every finished answer of *steps* must fit its schema, every finished call its tool's, of
-         whichever backend. Of ours, the counters that must stay 0, and the soak's own judgement.
+Checks   for all backends, every finished answer of *steps* must fit its schema, and every finished
+         call that of its tool. For ours, also the counters that must stay 0, and the soak.
 """
 
 import asyncio
@@ -30,11 +30,11 @@ from ..sglang.steps import EACH, LEAST, Sample, metered
 from ..sglang.throughput import tokens_a_second
 from ..sglang.workload import SCHEMAS, endless, schemas, tool_calls, tool_sets
 
-#: backends that know the tags of tool calls
+#: backends with tags of tool calls
 TAGGED = (OURS, "xgrammar")
-#: tool sets before those that count; another seed than that of those with a grammar
+#: warm-up tool sets; the seed of sets without a grammar
 WARM_SETS, PLAIN_SEED = 3, 32
-#: of a server's log, where a part fails
+#: lines of a server's log to show if a part fails
 LOG_LINES = 60
 MUST_BE_0 = ("errors", "refused_tokens", "mask_failures")
 _CALL = re.compile(r'<tool_call>\n\{"name": "(\w+)", "arguments": (.*?)\}\n</tool_call>', re.DOTALL)
@@ -42,7 +42,7 @@ _NAMES = ("order", "person", "review", "event")
 
 
 class Sizes(NamedTuple):
-    """How much is measured. ``seconds``: of each figure, at least one run."""
+    """The amount of measurement. ``seconds``: per figure, with at least one run."""
 
     batches: Sequence[int]
     seconds: float
@@ -53,7 +53,7 @@ class Sizes(NamedTuple):
 
 @dataclass
 class Measured:
-    """Of one backend: records by part, wrong answers, and other findings."""
+    """Results of one backend: records by part, wrong answers, and other findings."""
 
     backend: str
     records: dict[str, Any] = field(default_factory=dict)
@@ -65,18 +65,18 @@ class Measured:
 
 # -- one backend -----------------------------------------------------------------------------------
 def measure(server: SGLangServer, parts: Sequence[str], sizes: Sizes) -> Measured:
-    """Whatever ``parts`` ask of this backend; a part that fails is a finding."""
+    """Run the parts for this backend; a part that fails is a finding."""
     found = Measured(server.grammar_backend)
     for part in parts:
         try:
             found.records[part] = PARTS[part](server, sizes, found)
-        except Exception as error:  # the server is gone, or refuses: the other parts may still do
+        except Exception as error:  # the server may have died; other parts may work
             found.findings.append(f"{part}: {error!r}")
             sys.stderr.write(f"{server.log(LOG_LINES)}\n{part}: {error!r}\n")
     if found.backend == OURS and server.alive:
         _look_at_counters(server, found)
     if found.answers and not found.checked:
-        found.findings.append(f"none of {found.answers} answers came to an end: none was checked")
+        found.findings.append(f"none of {found.answers} answers was complete, so none was checked")
     return found
 
 
@@ -102,7 +102,7 @@ def _steps(server: SGLangServer, sizes: Sizes, found: Measured) -> list[dict[str
 
 
 def _throughput(server: SGLangServer, sizes: Sizes, found: Measured) -> list[dict[str, Any]]:
-    """With grammars and without, in turns."""
+    """Measure throughput with and without grammars, in turns."""
     records = []
     for batch in sizes.batches:
         constrained = endless(batch, sizes.tokens)
@@ -118,7 +118,7 @@ def _throughput(server: SGLangServer, sizes: Sizes, found: Measured) -> list[dic
 
 
 def _first_text(server: SGLangServer, sizes: Sizes, found: Measured) -> dict[str, Any]:
-    """Milliseconds by tool set, with its grammar, and without any for sets of another seed."""
+    """Measure milliseconds by tool set: with grammars, and without for sets of another seed."""
 
     async def run() -> dict[str, list[Any]]:
         told: dict[str, list[Any]] = {"none": [], "own": []}
@@ -159,7 +159,7 @@ PARTS: dict[str, Callable[[SGLangServer, Sizes, Measured], Any]] = {
 
 
 def _rounds(seconds: float) -> Iterator[int]:
-    """0 to warm up, 1, and further ones while the time lasts."""
+    """Yield 0 for the warm-up, then 1 and more numbers until the time is over."""
     for number in count():
         if number == 1:
             until = perf_counter() + seconds
@@ -182,13 +182,13 @@ def _check(requests: Sequence[Asked], answers: Sequence[Answer], found: Measured
 
 
 def whole_parts(asked: Asked, answer: Answer) -> list[tuple[Any, str]]:
-    """What of an answer can be judged: a finished text or every finished call, and its schema."""
+    """Yield each complete text or call of an answer, with its schema."""
     is_finished = answer.how == "stop"
     if "structural_tag" not in asked.grammar:
         return [(json.loads(asked.grammar["json_schema"]), answer.text)] if is_finished else []
     known = dict(zip(_NAMES, SCHEMAS, strict=True))
     calls = [(known.get(name), text) for name, text in _CALL.findall(answer.text)]
-    # a finished answer has a call at least
+    # a complete answer has at least one call
     return calls or ([(None, answer.text)] if is_finished else [])
 
 

@@ -19,7 +19,7 @@ CONTEXT = 8192
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Shape:
-    """``vocabulary`` is the model's own; ``width`` of its logits, None: its number of tokens."""
+    """A shape. ``vocabulary``: the model's; ``width``: of its logits, None: its vocabulary's."""
 
     architecture: str
     kind: str
@@ -35,7 +35,7 @@ class Shape:
     tied: bool = False
 
     def config(self, width: int, stop: int) -> dict[str, Any]:
-        """As Hugging Face names it."""
+        """Return the configuration in Hugging Face's terms."""
         return {
             "architectures": [self.architecture],
             "model_type": self.kind,
@@ -57,13 +57,13 @@ class Shape:
         }
 
     def parameters(self, width: int) -> int:
-        """Of all layers; norms, which are small, left out."""
+        """Return the number of weights of all layers, without the small norms."""
         attention = 2 * self.hidden * self.head * (self.heads + self.kv_heads)
         layer = attention + 3 * self.hidden * self.inner
         return self.layers * layer + width * self.hidden * (1 if self.tied else 2)
 
     def memory_bytes(self, width: int, tokens: int, device: str) -> int:
-        """Weights, and the keys and values of so many tokens."""
+        """Return bytes of the weights, and of the keys and values of this many tokens."""
         cached = 2 * self.layers * self.kv_heads * self.head * tokens
         return NUMBER_BYTES[device] * (self.parameters(width) + cached)
 
@@ -85,14 +85,14 @@ SHAPES = {
 
 
 def width_of(shape: Shape, vocabulary: str) -> int:
-    """Of the logits: the model's own with its own vocabulary."""
+    """Return the width of the logits: the model's with its own vocabulary."""
     if vocabulary == shape.vocabulary and shape.width is not None:
         return shape.width
     return len(load(vocabulary).tokens)
 
 
 def write_model(folder: Path, shape: Shape, vocabulary: str) -> Path:
-    """The folder of such a model; the tokenizer's files are made once.
+    """Return the folder of such a model; the tokenizer's files are created once.
 
     Raises:
         RuntimeError: the tokenizer does not encode as the vocabulary does.

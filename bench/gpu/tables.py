@@ -1,4 +1,4 @@
-"""What was found, as Markdown."""
+"""Results as Markdown tables."""
 
 from collections.abc import Mapping, Sequence
 from statistics import median
@@ -13,7 +13,7 @@ Lines = list[list[str]]
 
 
 def kernel(told: Mapping[str, Any]) -> str:
-    """Times by batch and share of allowed tokens."""
+    """Return times by batch and share of allowed tokens."""
     records = told["records"]
     kinds = list(records[0]["us"]) if records else []
     lines = [["masks (us), tokens allowed", *kinds, "equal", "in flight"]]
@@ -29,7 +29,7 @@ def _verdict(found: bool | None) -> str:
 
 
 def served(every: Sequence[Measured]) -> list[str]:
-    """A table for each part that ran."""
+    """Yield a table for each part that ran."""
     tables = (_steps(every), _throughput(every), _first_text(every), _checks(every))
     return [markdown(lines) for lines in tables if len(lines) > 1]
 

@@ -1,4 +1,4 @@
-"""A real vocabulary as the files of a Hugging Face tokenizer, which is what SGLang reads.
+"""A real vocabulary as the files of a Hugging Face tokenizer, which SGLang reads.
 
 tiktoken merges the neighbours whose joint token has the lowest rank; Hugging Face's BPE merges by a
 list of pairs. So each token gets all pairs that yield it, in the order of its rank, and a word that
@@ -15,11 +15,11 @@ from typing import Any
 
 from ..vocabularies import Loaded, load
 
-#: added tokens that are text all the same, as in Qwen3
+#: added tokens that are still text, as in Qwen3
 SHOWN = frozenset(
     f"<{slash}{name}>" for name in ("tool_call", "tool_response", "think") for slash in ("", "/")
 )
-#: what tokenizers cut differently if something is wrong
+#: texts that a wrong tokenizer would split differently
 SAMPLES = (
     "def reply(question):\n    return [question.strip(), 'x' * 3]\n",
     '{"name": "get_weather", "arguments": {"city": "Zürich", "days": 12345, "tags": []}}',
@@ -32,10 +32,10 @@ SAMPLES = (
 
 
 def write_tokenizer(folder: Path, vocabulary: str) -> None:
-    """tokenizer.json and tokenizer_config.json; nothing where they are there.
+    """Write tokenizer.json and tokenizer_config.json unless they exist.
 
     Raises:
-        RuntimeError: it does not encode as the vocabulary does.
+        RuntimeError: they do not encode like the vocabulary.
     """
     if (folder / "tokenizer_config.json").is_file():
         return
@@ -55,12 +55,12 @@ def write_tokenizer(folder: Path, vocabulary: str) -> None:
 
 
 def describe(loaded: Loaded) -> dict[str, Any]:
-    """The contents of tokenizer.json."""
+    """Return the contents of tokenizer.json."""
     ranks: Mapping[bytes, int] = loaded.encoding._mergeable_ranks
     letters = byte_letters()
     spelled = {token: "".join(letters[byte] for byte in token) for token in ranks}
     merges = [[spelled[left], spelled[right]] for left, right in _merges(ranks)]
-    # one text for each id: harmony has two for one
+    # one text per id; harmony has two texts for one id
     special = {number: text for text, number in reversed(loaded.special.items())}
     by_letters = {"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": True}
     words = {"Regex": loaded.encoding._pat_str}
@@ -89,7 +89,7 @@ def describe(loaded: Loaded) -> dict[str, Any]:
 
 
 def byte_letters() -> list[str]:
-    """The letter that stands for each byte, as GPT-2 chose them: printable ones for themselves."""
+    """Return GPT-2's letter for each byte; printable bytes stand for themselves."""
     printable = {*range(33, 127), *range(161, 173), *range(174, 256)}
     others = iter(range(256, 512))
     return [chr(byte if byte in printable else next(others)) for byte in range(256)]

@@ -1,11 +1,11 @@
 """python -m bench.sglang WHAT [options] --out FOLDER: grammar backends inside a real SGLang server.
 
-meter        what one backend's calls took, as the meter tells it
-steps        microseconds that each step spends in the backend, by kind of call
-throughput   tokens a second, ours beside each of the others
-ttft         time to the first text with tools that nobody has seen before
-drafts       tokens a pass in real tool calls, with drafts of forced text and without
-soak         many requests of all kinds, aborted and left; exit status 1 on any finding
+meter        times of one backend's calls, from the meter
+steps        microseconds per step in the backend, by kind of call
+throughput   tokens per second, ours and each of the others in turns
+ttft         time to the first text of requests with new tools
+drafts       tokens per pass in real tool calls, with and without drafts of forced text
+soak         many requests of all kinds, some aborted; exit status 1 on any finding
 
 The server's venv is that of the tests (SWITCHYARD_SGLANG_PYTHON, see tests/sglang/environment.py);
 this runs in the project's own, which needs no torch. Tables are Markdown; FOLDER/WHAT.json has all.

@@ -13,18 +13,18 @@ from typing import Any, NamedTuple
 
 import httpx
 
-#: seconds; no request here takes near as long
+#: timeout in seconds, far above the time of any request here
 PATIENCE = 120.0
 
 
 class Asked(NamedTuple):
-    """``grammar``: SGLang's sampling parameter of that name, and its text; or nothing."""
+    """A request. ``grammar``: an SGLang sampling parameter and its text; or none."""
 
     prompt: str
     grammar: dict[str, str]
     most_tokens: int = 200
     temperature: float = 1.0
-    #: goes on behind a stop token; only where the grammar can't end before ``most_tokens``
+    #: ignore stop tokens; requires a grammar that cannot end before ``most_tokens``
     ignores_stop: bool = False
 
     def body(self, **more: Any) -> dict[str, Any]:
@@ -38,7 +38,7 @@ class Asked(NamedTuple):
 
 
 class Answer(NamedTuple):
-    """``finish``: SGLang's finish_reason; ``first``: None if there was no text in a stream."""
+    """An answer. ``finish``: SGLang's finish_reason; ``first``: None without text in a stream."""
 
     text: str
     tokens: int
@@ -52,7 +52,7 @@ class Answer(NamedTuple):
 
 
 class Refused(Exception):
-    """Another status than 200."""
+    """A status other than 200."""
 
     def __init__(self, status: int, text: str) -> None:
         super().__init__(f"{status} {text[:500]}")
@@ -65,7 +65,7 @@ def open_client(base_url: str) -> httpx.AsyncClient:
 
 
 async def ask(client: httpx.AsyncClient, asked: Asked, **more: Any) -> Answer:
-    """Waits for the whole answer.
+    """Wait for the whole answer.
 
     Raises:
         Refused, httpx.TransportError
@@ -80,7 +80,7 @@ async def ask(client: httpx.AsyncClient, asked: Asked, **more: Any) -> Answer:
 async def stream(
     client: httpx.AsyncClient, asked: Asked, *, leave_after: int | None = None, **more: Any
 ) -> Answer | None:
-    """Reads a stream; None: it was left after so many events.
+    """Read a stream; return None if it was left after the given number of events.
 
     Raises:
         Refused, httpx.TransportError
@@ -107,7 +107,7 @@ async def stream(
 
 
 def load(base_url: str, requests: Sequence[Asked], at_once: int) -> list[Answer]:
-    """Answers in the order of the requests; so many are under way until none is left.
+    """Return answers in the order of the requests, with this many requests running at once.
 
     Raises:
         Refused, httpx.TransportError

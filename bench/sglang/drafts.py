@@ -1,4 +1,4 @@
-"""Tokens that one pass of the model makes in tool calls, with drafts of forced text and without.
+"""Tokens per forward pass in tool calls, with and without drafts of forced text.
 
 The model is trained to write the true calls of real tool sets (learnt_model), so that each server
 writes the same answers, in its tokenizer's own tokens. Each server is asked for one call at a time,
@@ -43,9 +43,7 @@ class Call(NamedTuple):
 
 
 class Passes(NamedTuple):
-    """Tokens and passes of one answer, without the first token and the prompt's pass, which makes
-    it.
-    """
+    """Tokens and passes of one answer, without the first token and its pass (the prompt's)."""
 
     tokens: int
     passes: int
@@ -53,7 +51,7 @@ class Passes(NamedTuple):
 
 
 def calls(cases: Sequence[ToolCase]) -> list[Call]:
-    """The first true call of each tool set."""
+    """Return the first true call of each tool set."""
     return [_call(number, case) for number, case in enumerate(cases) if case.calls]
 
 

@@ -1,4 +1,4 @@
-"""Figures of samples, and where they are kept."""
+"""Statistics of samples, and their JSON files."""
 
 import json
 from collections.abc import Callable, Sequence
@@ -20,7 +20,7 @@ def interval(
     share: float = 0.95,
     seed: int = 5,
 ) -> tuple[float, float]:
-    """Between which the figure lies, by the bootstrap's percentiles."""
+    """Return a 95 % interval of the statistic, by the bootstrap's percentiles."""
     random = Random(seed)
     drawn = [figure(random.choices(values, k=len(values))) for _ in range(DRAWS)]
     beyond = 100 * (1 - share) / 2
@@ -28,17 +28,17 @@ def interval(
 
 
 def spread(values: Sequence[float]) -> dict[str, float]:
-    """Median, p90 and p99."""
+    """Return median, p90 and p99."""
     return {f"p{p}": percentile(values, p) for p in (50, 90, 99)}
 
 
 def keep(folder: Path | None, name: str, found: Any) -> None:
-    """As JSON, in a file of that name."""
+    """Write a JSON file of that name."""
     if folder is not None:
         folder.mkdir(parents=True, exist_ok=True)
         (folder / f"{name}.json").write_text(json.dumps(found, indent=1) + "\n")
 
 
 def show(lines: Sequence[Sequence[str]]) -> None:
-    """A table; the first line is its head."""
+    """Return a table; the first line is its head."""
     print(markdown(lines), end="\n\n", flush=True)

@@ -1,8 +1,8 @@
-"""Time to the first text of a stream whose tools nobody has seen before.
+"""Time to the first text of a stream with new tools.
 
-Each set of tools is asked of both servers of a pair, one request at a time, the order changing from
-set to set. The prompt begins with the tools, as a chat template writes them, so that no part of it
-is cached either. A set's grammar is the schema of a call of one of its tools.
+Both servers of a pair get each set of tools, one request at a time, in alternating order. The
+prompt begins with the tools, as a chat template writes them, so that no part of it is cached. A
+set's grammar is the schema of a call of one of its tools.
 """
 
 import asyncio
@@ -16,13 +16,13 @@ from .figures import interval, percentile, show, spread
 from .fleet import Fleet
 from .workload import any_tool, grammar, tool_sets
 
-#: sets before those that count, and characters of the prompt
+#: warm-up sets, and characters of the prompt
 WARM, PROMPT_CHARS = 5, 3000
 TOKENS = 8
 
 
 def measure(fleet: Fleet, peers: Sequence[str], sets: int, most_tools: int) -> list[dict[str, Any]]:
-    """A record for each peer; prints tables."""
+    """Return a record for each peer; print tables."""
     found = []
     every = tool_sets(sets + WARM, most_tools)
     for peer in peers:
@@ -36,7 +36,7 @@ def measure(fleet: Fleet, peers: Sequence[str], sets: int, most_tools: int) -> l
 async def _pair(
     urls: dict[str, str], every: list[list[tuple[str, Any]]]
 ) -> list[dict[str, float | str | None]]:
-    """Of each set: its number of tools, and by backend the seconds, or why there was no text."""
+    """Return for each set the number of tools, and by backend the seconds or the failure."""
     found = []
     for number, tools in enumerate(every):
         row: dict[str, Any] = {"tools": len(tools)}
@@ -47,15 +47,15 @@ async def _pair(
 
 
 def asked_of(tools: list[tuple[str, Any]]) -> Asked:
-    """A call of one of these tools, which also begin the prompt."""
+    """Return a request for a call of one of these tools, which also begin the prompt."""
     prompt = json.dumps([{"name": name, "parameters": schema} for name, schema in tools])
     return Asked(prompt[:PROMPT_CHARS], grammar(any_tool(tools)), TOKENS)
 
 
 async def first_text(url: str, asked: Asked) -> float | str | None:
-    """Seconds; or why there was no text."""
+    """Return seconds, or the reason why there was no text."""
     async with open_client(url) as client:
-        await client.get("/health")  # the connection is there
+        await client.get("/health")  # open the connection
         try:
             answer = await stream(client, asked)
         except Refused as refused:

@@ -6,9 +6,9 @@
 
 Representation   the meter reaches a server through PYTHONPATH: a temporary folder holds a link to
                  it and the entry point by which SGLang finds it, so nothing is installed.
-Invariants       I1 no more than two servers at once (1.4 GB each). I2 nothing outlives ``close``.
-                 I3 a server that waits sleeps: it takes nothing of the one whose turn it is.
-Cost             17-60 s for a start, on two cores.
+Invariants       I1 at most two servers at once (1.4 GB each). I2 no server outlives ``close``.
+                 I3 an idle server sleeps, so it takes no time from the other one.
+Cost             17-60 s per start, on two cores.
 """
 
 import os
@@ -26,7 +26,7 @@ from tests.sglang.platforms import CPU, Platform
 from tests.sglang.server import SGLangServer
 
 MOST = 2
-#: SGLang's group of entry points, and what of this project runs in a server
+#: SGLang's group of entry points, and the packages of this project that run in a server
 PLUGINS, PACKAGES = "sglang.srt.plugins", ("adapters", "cache", "engine")
 METER = Path(__file__).with_name("meter")
 MODELS = ROOT / ".data" / "sglang-bench"
@@ -44,9 +44,9 @@ class Fleet:
     """See the file's header.
 
     Args:
-        metered: with our meter inside.
-        python: the servers' interpreter; this project is linked to it, as the meter is. None: the
-            one of the tests, where it is installed.
+        metered: run our meter in the servers.
+        python: the servers' interpreter, which gets links to this project and the meter. None: the
+            one of the tests, where the project is installed.
         platform, arguments, environment: the servers'.
     """
 
@@ -82,10 +82,10 @@ class Fleet:
 
     @contextmanager
     def running(self, *backends: str) -> Iterator[dict[str, SGLangServer]]:
-        """Healthy servers by their backends, one or two.
+        """Yield one or two healthy servers by their backends.
 
         Raises:
-            RuntimeError: one does not start, or has not our meter; shows its log.
+            RuntimeError: one does not start or lacks our meter; the message contains its log.
         """
         assert len(backends) <= MOST
         with ExitStack() as stack:
@@ -104,26 +104,26 @@ class Fleet:
 
 
 def state(server: SGLangServer) -> dict[str, Any]:
-    """What its scheduler says of itself. With a meter inside, reading begins it anew."""
+    """Return the state of its scheduler. Reading resets the meter."""
     found: dict[str, Any] = server.get_json("/server_info")["internal_states"][0]
     return found
 
 
 def meter(server: SGLangServer) -> dict[str, Any]:
-    """What its backend's calls took since the last reading: see meter/tally.py."""
+    """Return the times of its backend's calls since the last reading; see meter/tally.py."""
     found: dict[str, Any] = state(server)["meter"]
     return found
 
 
 def turns(names: Sequence[str], rounds: int) -> Iterator[tuple[int, str]]:
-    """Who is next; each round in the other order than the last."""
+    """Yield the backends in turns, in alternating order."""
     for number in range(rounds):
         for name in names if number % 2 == 0 else reversed(names):
             yield number, name
 
 
 def made_model(vocabulary: int, padding: int) -> Path:
-    """The folder of a tiny random model; made where it is not there yet, and kept."""
+    """Return the folder of a tiny random model, which is created once."""
     folder = MODELS / f"{vocabulary}+{padding}"
     if not (folder / "model.safetensors").is_file():
         command = [str(ensure_python()), "-m", "tests.sglang.tiny_model", str(folder)]
@@ -133,7 +133,7 @@ def made_model(vocabulary: int, padding: int) -> Path:
 
 
 def link_project(folder: Path) -> None:
-    """Lets an interpreter with ``folder`` on its path find this project as if it were installed."""
+    """Make ``folder`` contain this project as if it were installed."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     points = project["entry-points"][PLUGINS]
     for name in PACKAGES:
@@ -147,7 +147,7 @@ def _link_meter(folder: Path) -> None:
 
 
 def _describe(folder: Path, name: str, version: str, points: Mapping[str, str]) -> None:
-    """What an installed distribution says of itself: its name and its plug-ins of SGLang."""
+    """Write a distribution's metadata: its name and its plug-ins of SGLang."""
     told = folder / f"{name}-{version}.dist-info"
     told.mkdir()
     (told / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n")

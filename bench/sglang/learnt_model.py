@@ -2,8 +2,8 @@
 
     python -m bench.sglang.learnt_model FOLDER TEXTS       needs torch: the server's venv
 
-How much forced text saves depends on what the model would write. A random model writes forced text
-in random tokens; this one writes its answers in those of its tokenizer (greedy decoding).
+The gain of forced text depends on the model's own tokens. A random model splits text at random;
+this one writes its answers in its tokenizer's tokens (greedy decoding).
 
 Representation   TEXTS is JSON: pairs of a prompt and an answer. The folder has the files that
                  tests.sglang.tiny_model makes, with 32,000 tokens and other weights.
@@ -20,17 +20,17 @@ from typing import Any
 from tests.sglang.tiny_model import CONTEXT, make_tokenizer
 
 VOCABULARY, WIDTH = 32_000, 128
-#: the most steps of training, and the probability of each token at which it ends
+#: maximum training steps, and the probability of each token at which training ends
 STEPS, SURE = 3_000, 0.9
-#: torch's own mark of a place without a target
+#: torch's mark of a position without a target
 IGNORED = -100
 
 
 def make_model(folder: Path, texts: Sequence[tuple[str, str]]) -> None:
-    """Writes tokenizer and model.
+    """Write tokenizer and model.
 
     Raises:
-        RuntimeError: the training did not end in ``STEPS``.
+        RuntimeError: training did not converge in ``STEPS``.
     """
     import transformers
 
@@ -46,7 +46,7 @@ def make_model(folder: Path, texts: Sequence[tuple[str, str]]) -> None:
 
 
 def _row(tokenizer: Any, prompt: str, answer: str) -> tuple[list[int], int]:
-    """The ids of prompt, answer and end, and the index of the answer's first one."""
+    """Return the ids of prompt, answer and end, and the index of the answer's first id."""
     before = tokenizer.encode(prompt, add_special_tokens=False)
     after = tokenizer.encode(answer, add_special_tokens=False)
     return [*before, *after, tokenizer.eos_token_id], len(before)
@@ -86,7 +86,7 @@ def _learn(model: Any, rows: Sequence[tuple[list[int], int]]) -> None:
     learner = torch.optim.AdamW(model.parameters(), lr=3e-3)
     for _ in range(STEPS):
         logits = model(input_ids=inputs, use_cache=False).logits[asked]
-        # the last column stands for all tokens that do not occur
+        # the last column stands for all tokens that never occur
         logits = torch.cat([logits, torch.zeros(len(logits), 1)], dim=1)
         if float(logits.softmax(1).gather(1, wanted[asked][:, None]).min()) > SURE:
             return

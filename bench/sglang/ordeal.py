@@ -1,11 +1,11 @@
-"""Requests of all kinds for a soak: random grammars, broken and hostile ones, and their fates.
+"""Requests of all kinds for a soak: random, broken and hostile grammars.
 
-Representation   request k of a seed is made from (seed, k) alone, so a finding can be made again.
-                 ``wrong`` says of a finished text what is wrong with it, or None.
-Kinds            schema: random keywords of every draft (the conformance suite's maker); regex, in
-                 what Python's dialect and ECMA's have in common; tag: a tool call or two formats to
-                 choose from; ebnf; plain: no grammar; broken: nothing that could be compiled;
-                 hostile: huge, deep, recursive, with NUL bytes, empty.
+Representation   request k of a seed depends only on (seed, k), so findings are reproducible.
+                 ``wrong`` returns what is wrong with a complete text, or None.
+Kinds            schema: random keywords of every draft (from the conformance suite); regex: the
+                 common part of Python's and ECMA's dialects; tag: a tool call, or a choice of two
+                 formats; ebnf; plain: no grammar; broken: an invalid grammar; hostile: huge, deep,
+                 recursive, with NUL bytes, empty.
 Not here         sending them (soak).
 """
 
@@ -23,22 +23,22 @@ from tests.conformance.schemas import SchemaMaker
 from .client import Asked
 
 Wrong = Callable[[str], str | None]
-#: seconds to match a text with its pattern: nothing else is done meanwhile, and servers close
-#: connections that are idle for 5
+#: seconds to match a text with its pattern, which blocks; servers close connections after 5 idle
+#: seconds
 PATIENCE = 1.0
 DRAFTS = (2020, 2020, 2020, 2019, 7, 6, 4)
 TOKENS = (1, 4, 16, 32, 64, 128)
 PROMPTS = ("x", "import os\nclass", "def f(x):\n    return", "x = 1\n" * 40)
-#: of a hundred requests
+#: kinds per hundred requests
 SHARES = {
     "schema": 46, "regex": 12, "tag": 14, "ebnf": 4, "plain": 6, "broken": 8, "hostile": 10,
 }  # fmt: skip
-#: what becomes of them: read to the end, as a stream or not; aborted; left in the middle
+#: fates: read to the end, as a stream or not; aborted; left in the middle
 FATES = {"wait": 40, "stream": 30, "abort": 14, "leave": 12, "vanish": 4}
 
 
 class Ordeal(NamedTuple):
-    """``delay``: seconds until it is aborted or vanishes; ``events`` until a stream is left."""
+    """A request. ``delay``: seconds until it is aborted or left; ``events``: until it is left."""
 
     number: int
     kind: str
@@ -82,7 +82,7 @@ def _misfit(schema: Any, text: str) -> str | None:
     try:
         oracle = Oracle(schema)
         return None if oracle.accepts(value) else "; ".join(oracle.why(value)) or "not valid"
-    except Exception as error:  # the oracle's own trouble, such as patterns that Python can't read
+    except Exception as error:  # failures of the oracle, such as patterns that Python cannot parse
         return f"oracle: {type(error).__name__} {error}"
 
 
@@ -92,7 +92,7 @@ def _regex(random: Random) -> tuple[dict[str, str], Wrong]:
 
 
 def _wrong_match(pattern: str, text: str) -> str | None:
-    """Nested repetitions can take a backtracking matcher for ever."""
+    """Match with a timeout: nested repetitions can keep a backtracking matcher busy for ever."""
     try:
         found = regex.fullmatch(pattern, text, timeout=PATIENCE)
     except TimeoutError:

@@ -1,16 +1,16 @@
-"""Many requests of all kinds against our backend, aborted and left: what it must not mind.
+"""A soak: many requests of all kinds against our backend, some of them aborted.
 
-    python -m bench.sglang soak --seed 1 --first 1234 --requests 1      makes one of them again
+    python -m bench.sglang soak --seed 1 --first 1234 --requests 1      repeats one of them
 
-A finding is: a status that is neither an answer nor the client's fault; an end that nobody asked
-for; a finished answer that does not fit; a request that takes longer than ``SLOW``; a counter of
-``MUST_BE_0`` that isn't; memory that grew; a server that is gone, or answers no more.
+Findings are: a status that is neither success nor a client error; an unrequested end of an answer;
+a complete answer that does not fit; a request slower than ``SLOW``; a counter of ``MUST_BE_0`` that
+is not 0; memory growth; a dead or unresponsive server.
 
-Memory   of the scheduler, its own pages alone. It grows until the compiler's caches are full; with
-         what they may hold here (``--memory``) they are, once ``WARM`` of the requests are done.
-         The median of the ``WINDOW`` that ends the soak must not be larger than that of the one
-         behind the warm-up: single moments see a large grammar or none. Of it, and told beside it:
-         the engine's pool, what of it is in use, and what is not the pool.
+Memory   private pages of the scheduler. It grows until the compiler's caches are full, which
+         ``--memory`` limits so that they are full once ``WARM`` of the requests are done. The
+         median of the last ``WINDOW`` must not exceed that of the window after the warm-up; single
+         readings depend on the grammars of the moment. The report also shows the engine's pool,
+         its used part, and the memory outside of it.
 """
 
 import asyncio
@@ -33,24 +33,24 @@ from .fleet import Fleet, state
 from .ordeal import Ordeal, ordeal
 
 AT_ONCE = 16
-#: seconds of one request; the largest grammars take one or two
+#: maximum seconds of one request; the largest grammars take one or two
 SLOW = 30.0
-#: of all requests: until memory is compared, and the length of what is compared
+#: shares of all requests: the warm-up, and the compared windows
 WARM, WINDOW = 0.3, 0.2
-#: findings that are kept whole, and characters of their grammars
+#: findings that are stored, and characters of their grammars
 MOST_FINDINGS, MOST_CHARS = 50, 4_000
 MUST_BE_0 = ("errors", "refused_tokens", "mask_failures")
-#: what SGLang says of a grammar that was not taken, and of one that we gave up on
+#: SGLang's messages for refused grammars, and for grammars that exceeded a limit
 REFUSALS = ("Failed to compile", "Aborted by AbortReq", "Only one of", "Unknown sampling")
 LIMITS = ("making a mask failed", "accepting a token failed")
 CLIENTS_FAULT = (400, 413, 422)
-#: added to the logits of tokens that end values, for every other request
+#: bias on tokens that end values, for every other request
 PULL = 5.0
 
 
 @dataclass
 class Log:
-    """What came of the requests, by kind and outcome; and what is wrong."""
+    """Outcomes of the requests by kind, and findings."""
 
     outcomes: Counter[tuple[str, str]] = field(default_factory=Counter)
     findings: list[dict[str, Any]] = field(default_factory=list)
@@ -71,13 +71,13 @@ class Log:
 
 
 def run(fleet: Fleet, requests: int, seed: int, most_growth: float, first: int = 0) -> Any:
-    """A record with its findings; prints a table. ``most_growth``: MB."""
+    """Return a record with its findings; print a table. ``most_growth``: MB."""
     with fleet.running(OURS) as servers:
         return run_on(servers[OURS], requests, seed, most_growth, first)
 
 
 def run_on(server: Any, requests: int, seed: int, most_growth: float, first: int = 0) -> Any:
-    """The same on a server that runs."""
+    """Run the soak on a running server."""
     log = Log()
     numbers = iter(range(first, first + requests))
     before = _Memory(server, log, requests)
@@ -85,7 +85,7 @@ def run_on(server: Any, requests: int, seed: int, most_growth: float, first: int
     try:
         bias = _pull(server.model)
         asyncio.run(_send_all(server.base_url, numbers, seed, bias, log, before))
-    except Exception as error:  # a server that is gone: its log says more
+    except Exception as error:  # the server died: its log has the reason
         log.find(f"gave up: {error!r}")
     seconds = perf_counter() - start
     told = _look_after(server, log, before, most_growth)
@@ -128,7 +128,7 @@ async def _one(client: httpx.AsyncClient, each: Ordeal, bias: dict[str, float], 
 
 
 async def _sent(client: httpx.AsyncClient, each: Ordeal, bias: dict[str, float]) -> Answer | None:
-    """None: it was left.
+    """Send a request; return None if it was left.
 
     Raises:
         Refused, httpx.TransportError
@@ -155,7 +155,7 @@ async def _abort(client: httpx.AsyncClient, each: Ordeal, rid: str) -> None:
 
 
 class _Biased:
-    """An ``Asked`` with a bias of its logits."""
+    """Return an ``Asked`` with a logit bias."""
 
     def __init__(self, *asked_and_bias: Any) -> None:
         *asked, self._bias = asked_and_bias
@@ -169,7 +169,7 @@ class _Biased:
 
 
 def _pull(model: Path) -> dict[str, float]:
-    """Towards tokens of quotes, brackets and commas alone: answers come to their ends."""
+    """Return a bias towards quotes, brackets and commas, so that answers end."""
     known = json.loads((model / "tokenizer.json").read_text())["model"]["vocab"]
     return {str(number): PULL for text, number in known.items() if set(text) <= set('"]},')}
 
@@ -217,19 +217,19 @@ def _judge_refusal(each: Ordeal, status: int, message: str, log: Log) -> None:
     else:
         log.outcomes[each.kind, "refused"] += 1
         if each.kind in ("plain", "ebnf"):
-            log.find(f"refused, though in order: {message}", each)
+            log.find(f"a valid grammar was refused: {message}", each)
 
 
 # -- the server ------------------------------------------------------------------------------------
 class _Memory:
-    """Megabytes of the scheduler, now and then, and of the engine's pool in it."""
+    """Readings of the scheduler's memory and of the engine's pool, in MB."""
 
     def __init__(self, server: Any, log: Log, requests: int) -> None:
         self._server, self._log = server, log
         self._requests, self._every = requests, max(1, requests // 20)
 
     def look(self) -> None:
-        """A point of the curve, where one is due."""
+        """Take a reading if one is due."""
         done = self._log.done
         if done % self._every == 0:
             found = self.megabytes()
@@ -238,13 +238,13 @@ class _Memory:
             print(f"{done:,} requests, MB: {told}", flush=True)
 
     def window(self, begin: float) -> dict[str, float]:
-        """The medians of a ``WINDOW`` of the requests."""
+        """Return the medians of a ``WINDOW`` of the requests."""
         first, last = begin * self._requests, (begin + WINDOW) * self._requests
         points = [found for done, found in self._log.memory if first <= done <= last]
         return {name: median(each[name] for each in points) for name in points[0]} if points else {}
 
     def megabytes(self) -> dict[str, float]:
-        """``held`` and ``mapped``: of the pool. ``rest``: what is not mapped by it."""
+        """``held`` and ``mapped``: of the pool. ``rest``: memory outside of the pool."""
         told = state(self._server)["switchyard"]["compiler"]
         whole = self._server.resident_bytes("sglang::scheduler")
         found = {
@@ -257,7 +257,7 @@ class _Memory:
 
 
 def _look_after(server: Any, log: Log, memory: _Memory, most_growth: float) -> dict[str, Any]:
-    """What the server says once all is done."""
+    """Check the server after all requests."""
     if not server.alive:
         log.find("the server is gone")
         return {"log": server.log(100)}

@@ -1,8 +1,8 @@
-"""What a step of the scheduler spends in its grammar backend, by kind of call.
+"""Time per step of the scheduler in its grammar backend, by kind of call.
 
-A number of requests is kept under way; a step counts for it if it filled as many masks, or fewer
-but more than half (requests end, and others begin). Grammars are known: a round before warms up.
-Each peer runs beside ours, in turns; so ours is measured once with every peer.
+A constant number of requests runs at once. A step counts if it filled this many masks, or fewer but
+more than half (requests end and others begin). Grammars are cached: a first round warms up. Each
+peer takes turns with ours, so ours is measured once with every peer.
 """
 
 from collections import defaultdict
@@ -17,30 +17,30 @@ from .fleet import Fleet, meter, turns
 from .workload import schemas, tool_calls
 
 Workload = Callable[[str, int], list[Asked]]
-#: what is asked, and the backends that know it
+#: workloads, and the backends that support them
 WORKLOADS: dict[str, tuple[Workload, tuple[str, ...]]] = {
     "schemas": (schemas, (*PEERS, FREE)),
     "tool calls": (tool_calls, ("xgrammar", FREE)),
 }
-#: requests of a round: so many for each that is under way, and at least
+#: requests of a round: per running request, and the minimum
 EACH, LEAST = 2, 8
-#: kinds that a step always has; the others together are "requests"
+#: kinds in every step; all other kinds together are "requests"
 STEADY = ("allocate", "is_terminated", "fill", "move", "apply", "accept")
 
 
 class Sample(NamedTuple):
-    """Steps of one size under one backend: nanoseconds by kind, and their sums."""
+    """Steps of one size with one backend: nanoseconds by kind, and their sums."""
 
     kinds: Sequence[str]
     rows: list[list[int]]
 
     def times(self, kind: str) -> list[float]:
-        """Microseconds of each step; "requests": kinds that are not STEADY; "all": all."""
+        """Return microseconds per step; "requests": kinds not in STEADY; "all": all kinds."""
         wanted = [k for k, name in enumerate(self.kinds) if _belongs(name, kind)]
         return [sum(row[k] for k in wanted) / 1000 for row in self.rows]
 
     def record(self) -> dict[str, Any]:
-        """The number of steps, and figures of each kind's times."""
+        """Return the number of steps, and statistics of each kind's times."""
         times = {kind: self.times(kind) for kind in (*STEADY, "requests", "all")}
         us = {kind: {**spread(each), "mean": mean(each)} for kind, each in times.items() if each}
         return {"steps": len(self.rows), "us": us}
@@ -49,7 +49,7 @@ class Sample(NamedTuple):
 def measure(
     fleet: Fleet, sizes: Sequence[int], rounds: int, peers: Sequence[str]
 ) -> list[dict[str, Any]]:
-    """A record for each workload, pair, backend and size; prints tables."""
+    """Return a record for each workload, pair, backend and size; print tables."""
     found = []
     for peer in peers:
         with fleet.running(OURS, peer) as servers:
@@ -82,10 +82,10 @@ def _round(server: Any, requests: list[Asked], at_once: int) -> dict[str, Any]:
 def metered(
     server: Any, requests: list[Asked], at_once: int
 ) -> tuple[list[Answer], dict[str, Any]]:
-    """The answers in the requests' order, and what the meter tells of them.
+    """Return the answers in the requests' order, and the meter's reading.
 
     Raises:
-        RuntimeError: the server ended an answer before its time.
+        RuntimeError: the server aborted an answer.
     """
     meter(server)
     answers = load(server.base_url, requests, at_once)

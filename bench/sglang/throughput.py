@@ -1,12 +1,11 @@
-"""Completion tokens a second under a full batch, ours beside each of the others, in turns.
+"""Completion tokens per second with a full batch, ours and each of the others in turns.
 
-All answers have as many tokens, which is checked: the schema is that of an array of at least 200
-objects, which no answer of 200 tokens gets to the end of, so each ends at max_new_tokens. Requests
-ignore stop tokens; that matters to ``free`` only, since no grammar allows one before.
+All answers have equal length, which is checked: the schema requires an array of at least 200
+objects, so an answer of 200 tokens always ends at max_new_tokens. Requests ignore stop tokens,
+which matters only for ``free``: no grammar allows one so early.
 
-A pair is two runs, one after the other, the order changing from pair to pair; what is told is the
-median of the pairs' ratios, with its 95 % interval by bootstrap, and is robust to a machine that
-slows down for a while.
+A pair is two consecutive runs, in alternating order. The result is the median of the pairs' ratios
+with a 95 % interval by bootstrap, which is robust to temporary slowness of the machine.
 """
 
 from collections.abc import Sequence
@@ -30,7 +29,7 @@ def measure(
     at_once: int = 16,
     tokens: int = 200,
 ) -> list[dict[str, Any]]:
-    """A record for each peer; prints a table."""
+    """Return a record for each peer; print a table."""
     found = []
     for peer in peers:
         rates: dict[str, list[float]] = {OURS: [], peer: []}
@@ -45,10 +44,10 @@ def measure(
 
 
 def tokens_a_second(server: Any, requests: Sequence[Asked], at_once: int) -> float:
-    """The rate of one run.
+    """Return the rate of one run.
 
     Raises:
-        RuntimeError: an answer has not as many tokens as its request asks for at most.
+        RuntimeError: an answer is shorter than requested.
     """
     start = perf_counter()
     answers = load(server.base_url, requests, at_once)

@@ -1,10 +1,10 @@
-"""What is asked of every backend alike.
+"""The requests for all backends.
 
-White space   Servers run with --constrained-json-disable-any-whitespace, as a random model fills
-              its tokens with white space else. Each backend reads it in its own way: xgrammar then
-              writes ", " and ": ", llguidance and ours nothing.
-Strings       are bounded, mostly: what a random model writes into a string ends by chance, one time
-              in some thousand tokens.
+White space   Servers run with --constrained-json-disable-any-whitespace, because a random model
+              would write mostly white space. Backends interpret it differently: xgrammar then
+              writes ", " and ": ", llguidance and ours write none.
+Strings       are mostly bounded: a random model ends a string only by chance, once in about a
+              thousand tokens.
 """
 
 import json
@@ -19,7 +19,7 @@ from .client import Asked
 PROMPT = "def reply(question):\n    return "
 #: a tool call in the format "hermes"
 CALL = '<tool_call>\n{"name": "NAME", "arguments": '
-#: items that an array must have: more than fit into any answer here
+#: minimum items of an array: more than fit into any answer here
 MANY = 200
 
 
@@ -74,36 +74,36 @@ _EVENT = _closed(
     who={"anyOf": [_text(16), {"type": "null"}]},
     tags={"type": "array", "minItems": 3, "maxItems": 12, "items": _text(10)},
 )
-#: realistic ones, each met by many requests
+#: realistic schemas, each used by many requests
 SCHEMAS = (_ORDER, _PERSON, _REVIEW, _EVENT)
-#: ends at max_new_tokens and nowhere else, since no answer has room for so many items
+#: always ends at max_new_tokens, since no answer has room for so many items
 ENDLESS = {"type": "array", "minItems": MANY, "items": _PERSON}
 
 
 def grammar(schema: Any) -> dict[str, str]:
-    """A request's grammar: the schema's values."""
+    """Return a request's grammar: the values of the schema."""
     return {"json_schema": json.dumps(schema)}
 
 
 def schemas(backend: str, count: int) -> list[Asked]:
-    """Requests for SCHEMAS, one after another."""
+    """Return requests for SCHEMAS in turn."""
     grammars = [grammar(schema) for schema in SCHEMAS]
     return [_asked(backend, grammars[k % len(grammars)]) for k in range(count)]
 
 
 def endless(count: int, tokens: int) -> list[Asked]:
-    """Requests whose answers have exactly so many tokens, under whichever backend.
+    """Return requests whose answers have exactly this many tokens with every backend.
 
-    They ignore stop tokens, which no grammar allows here before ``tokens``; ``free`` does, and a
-    random model says one in thirty tokens or so.
+    They ignore stop tokens. No grammar here allows one before ``tokens``; ``free`` does, and a
+    random model writes one in about thirty tokens.
     """
     return [Asked(PROMPT, grammar(ENDLESS), tokens, ignores_stop=True)] * count
 
 
 def tool_calls(backend: str, count: int) -> list[Asked]:
-    """Calls in tags, then free text in which more may come: for those that know such tags.
+    """Return requests for calls in tags, then free text with further calls.
 
-    With up to one blank between tokens: the least that xgrammar takes here.
+    Up to one blank is allowed between JSON tokens, the minimum that xgrammar accepts here.
     """
     named = list(zip(("order", "person", "review", "event"), SCHEMAS, strict=True))
     tag = {
@@ -119,7 +119,7 @@ def tool_calls(backend: str, count: int) -> list[Asked]:
 
 
 def tool_sets(count: int, most_tools: int = 40, seed: int = 31) -> list[list[tuple[str, Any]]]:
-    """Sets of 1 to so many tools, no two of them alike, nor those of another seed."""
+    """Return distinct sets of 1 to ``most`` tools, also distinct from those of other seeds."""
     made = []
     for number in range(count):
         random = Random(f"{seed} {number}")
@@ -128,14 +128,14 @@ def tool_sets(count: int, most_tools: int = 40, seed: int = 31) -> list[list[tup
 
 
 def any_tool(tools: Sequence[tuple[str, Any]]) -> dict[str, Any]:
-    """The schema of a call of one of them."""
+    """Return the schema of a call of one of them."""
     return {
         "anyOf": [_closed(name={"const": name}, arguments=schema) for name, schema in tools],
     }
 
 
 def _asked(backend: str, wanted: dict[str, str]) -> Asked:
-    """To its own end; ``free`` has none but the number of tokens."""
+    """Return an answer up to its end; with ``free`` only the number of tokens ends it."""
     return Asked(PROMPT, wanted, ignores_stop=backend == FREE)
 
 

@@ -5,15 +5,14 @@ Name trie    The names (keys, or any listed strings) in every legal JSON spellin
              within the spelling of the next character. Names that are `spelled` have one spelling,
              as written. The edges of a node are computed on the first visit: a spelling takes about
              14 bytes for each character, and most of them are never visited.
-Excluded     A JSON string except some names. Its states are those of any string body, in the rule
-             of the
-names        body, plus one for each visited node of the name trie. Such a state is *like* the
-             body's state at the same position: it has only the edges that continue a name; every
-             other byte leads where it leads there, and leaves the names for good. Its token mask is
-             the body's, without the tokens that complete a name (row_masks).
+Excluded     A JSON string except some names. Its states are those of any string body, in the
+names        body's rule, plus one for each visited node of the name trie. Such a state is *like*
+             the body's state at the same position: it has only the edges that continue a name;
+             every other byte leads where it leads there, and leaves the names for good. Its token
+             mask is the body's, without the tokens that complete a name (row_masks).
 Objects      Their members, in the listed order or in any order:
 
-    { opened ws F " names " B ws C : D ws E value S ws T , U ws V " ... or }
+    {  opened  ws  F  "  names  "  B  ws  C  :  D  ws  E  value  S  ws  T  ,  U  ws  V  "  ...   or }
 
              A state is a position in this form and i, the lowest listed member that may still come
              (in B to E the member whose value follows); in any order, the set of written members
@@ -22,7 +21,8 @@ Objects      Their members, in the listed order or in any order:
              all) are references. In a layout, the comma, the colon and the last bracket are
              references that include white space, and an object without members has none:
 
-    { opened opening F " names " B colon D value S comma U " ... or closing or } after opened
+    {  opened  opening  F  "  names  "  B  colon  D  value  S  comma  U  "  ...
+                                                                  or closing   or } after opened
 
 Invariants   I1 a trie node between characters with one name left does not depend on the way to it.
              I2 excluded names: like(target(q, b)) = target(like(q), b) for each edge b of q; q

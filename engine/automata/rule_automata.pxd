@@ -13,17 +13,20 @@ token sets do not.
 Representation   The states of all rules are in one array; state 0 is unused (0 = unknown). A
                  state's edges are byte_edges[byte_off ..], sorted and disjoint; ref_edges,
                  token_edges and empty_edges likewise. `live` has a bit for every byte that some
-                 byte edge takes. An edge into a LOOP state counts an iteration. A counted rule has
-                 one LOOP state, its start, where an iteration has ended. If an iteration may
-                 continue after it could have ended (the b of `(a+b+){0,9}`), it is counted as soon
-                 as it could end. Counted free text and bounded patterns have a LOOP state for each
-                 boundary between characters. In a FINAL state the rule ends once the count has
-                 reached the minimum. `onward` is the fewest iterations that a continuing text must
-                 still count: in a bounded pattern, up to the nearest end. A state that is `like`
-                 another one has only the edges that differ (json_objects). An UNBUILT state has no
-                 edges yet: `visit` makes them, from `lazy_dfas`, `objects` or `texts`, depending on
-                 the rule's kind. `held` is, in a DISPATCH rule, the number of last bytes that may
-                 belong to a pattern; in a TRIGGER state the bytes of the completed pattern.
+                 byte edge takes.
+FINAL            The rule ends here once its count has reached the minimum.
+LOOP             An edge into the state counts an iteration. A counted rule has one LOOP state, its
+                 start, where an iteration has ended. If an iteration may continue after it could
+                 have ended (the b of `(a+b+){0,9}`), it is counted as soon as it could end. Counted
+                 free text and bounded patterns have a LOOP state for each boundary between
+                 characters.
+UNBUILT          The state has no edges yet: `visit` makes them, from `lazy_dfas`, `objects` or
+                 `texts`, depending on the rule's kind.
+like             The state has only the edges that differ from those of another one (json_objects).
+onward           The fewest iterations that a continuing text must still count: in a bounded
+                 pattern, up to the nearest end.
+held             In a DISPATCH rule the number of last bytes that may belong to a pattern; in a
+                 TRIGGER state the bytes of the completed pattern.
 Invariants       I1 every state is reachable and can reach the end (if counts permit).
                  I2 the numbering within a rule built whole depends on the rule's content alone, so
                     `state - first[rule]` names the same state in every grammar with an equal rule.

@@ -27,9 +27,10 @@ Invariants     I1 ids are never reused within an arena; 0 is dead or unknown; co
 Cost           a known transition is one look-up; a new one is linear in the items concerned and in
                those that it completes.
 Threads        under the arena's mutex, which the callers hold.
-Sources        J. Earley, CACM 13(2), 1970. J. Leo, TCS 82, 1991 (tail references). J. Aycock, R.
-               Horspool, The Computer Journal 45(6), 2002 (nullable references advance at
-               prediction).
+Sources        J. Earley, CACM 13(2), 1970.
+               J. Leo, TCS 82, 1991 (tail references).
+               J. Aycock, R. Horspool, The Computer Journal 45(6), 2002 (nullable references advance
+               at prediction).
 Not here       masks (row_masks), histories (matcher).
 """
 

@@ -25,14 +25,13 @@ kind:
                                       start 0; an edge with node EMPTY is an empty move
     (DISPATCH, arms, excludes, specials, open_end, min_chars, max_chars, max_tokens)
                                       free text with triggers, see below
-    (TEXT_EXCEPT, rule, (text, ...)) the inside of any JSON string whose value is none of these
-    texts, in
-                                      any spelling; ``rule`` is the rule of any string's inside
-    (TEXTS, (text, ...), spelled) any of these texts inside a JSON string, in any spelling; spelled:
-                                      only as written
+    (TEXT_EXCEPT, rule, (text, ...))  the inside of any JSON string whose value is none of these
+                                      texts, in any spelling; ``rule`` is the rule of any string's
+                                      inside
+    (TEXTS, (text, ...), spelled)     any of these texts inside a JSON string, in any spelling;
+                                      spelled: only as written
     (OBJECT, ((name, node, required), ...), extra, space, may_be_empty, extra_last, any_order,
-    spelled, layout)
-                                      a JSON object, including braces: these members, in this order
+     spelled, layout)                 a JSON object, including braces: these members, in this order
                                       or in any, each at most once; members that are not required
                                       may be absent. Names may have any spelling; spelled: only as
                                       written. ``extra`` (FAIL: none) is a whole member under
@@ -44,23 +43,21 @@ kind:
                                       colon, and } after a member, each including the white space
                                       around it
     (BOUNDED, node, minimum, maximum) the words of ``node`` with a bounded number of characters; a
-    maximum
-                                      of -1 is no upper bound. ``node`` is a GRAPH whose edges are
-                                      characters: classes, or alternatives of their spellings. Edges
-                                      of one state have no spelling in common. Some nonempty word
-                                      fits the bounds. With a minimum, words of every length from
-                                      maximum - minimum on lead from every state to an end, so state
-                                      and count alone tell whether a word can still become short
-                                      enough
-    (CAPTURE, label, role, node) the language of node; marks a region for the event parser. The role
-                                      "differs" marks no region: its words are JSON values or keys
-                                      that must be unique in their array or object. The label lists
-                                      the characters that may decide about a word's end ("": any
-                                      may)
+                                      maximum of -1 is no upper bound. ``node`` is a GRAPH whose
+                                      edges are characters: classes, or alternatives of their
+                                      spellings. Edges of one state have no spelling in common. Some
+                                      nonempty word fits the bounds. With a minimum, words of every
+                                      length from maximum - minimum on lead from every state to an
+                                      end, so state and count alone tell whether a word can still
+                                      become short enough
+    (CAPTURE, label, role, node)      the language of node; marks a region for the event parser. The
+                                      role "differs" marks no region: its words are JSON values or
+                                      keys that must be unique in their array or object. Its label
+                                      is empty
 
 DISPATCH is UTF-8 text of any length, in which the first completed pattern decides:
 
-    arms       ((pattern, node, returns), ...) after ``pattern``, ``node`` must follow. Then free
+    arms       ((pattern, node, returns), ...)  after ``pattern``, ``node`` must follow. Then free
                text continues (returns=True) or the DISPATCH ends (returns=False). Patterns may
                share prefixes.
     excludes   (pattern, ...)  patterns that must never be completed

@@ -25,7 +25,7 @@ TEXTS: int
 TOKENS_EXCEPT: int
 
 Node = int
-#: a node: its kind, then what the header lists for it
+#: a node: its kind, then the fields that ir.pxd lists
 NodeTuple = tuple[Any, ...]
 Ranges = tuple[tuple[int, int], ...]
 Pattern = tuple[int, ...]

@@ -40,7 +40,7 @@ from libc.stdint cimport uint32_t, uint8_t
 from ..native.hashing cimport U64MapC
 from ..native.pool cimport vector
 from ..vocabulary.vocabulary cimport Vocabulary
-from .ir cimport NO_MAXIMUM, NodeC
+from .ir cimport NO_MAXIMUM, Grammar, NodeC
 
 cdef enum:
     NO_RULE = 0xFFFFFFFF
@@ -88,8 +88,9 @@ cdef struct TokenSetC:
     uint32_t n
     uint8_t others            # the set is the complement, among tokens with a text
 
-cdef void list_members(NodeC* node, const uint32_t* pool, vector[uint32_t]* out) noexcept nogil
-cdef bint members_suffice(NodeC* node, const uint32_t* pool, const uint8_t* good) noexcept nogil
+# Return whether a node matches any word; endless recursion does not. Passes over the nodes below count as
+# steps of the grammar's budget. These nodes must not contain a DISPATCH.
+cdef bint is_productive(Grammar grammar, uint32_t node)
 
 # A register is iterations + unit * tokens.
 cdef inline uint32_t iterations(RuleC* rule, uint32_t value) noexcept nogil:
@@ -115,6 +116,7 @@ cdef class LoweredGrammar:
     cdef Vocabulary vocabulary
     cdef NodeC* nodes
     cdef uint32_t* pool
+    cdef uint32_t* rule_nodes             # by rule of the grammar: its body
     cdef uint32_t n_nodes
     cdef vector[RuleC] rules
     cdef vector[DispatchC] dispatches
@@ -125,14 +127,12 @@ cdef class LoweredGrammar:
     cdef U64MapC arm_rules                # node + 1 -> the rule of arms with that node
     cdef vector[uint8_t] productive
     cdef bint has_unique                  # some rule's words must be unique
-    cdef uint8_t[256] decides             # by byte: whether it may decide about such a word's end
     cdef vector[uint8_t] nullable
     cdef vector[uint32_t] weights         # by node, while loading: its estimated edges
     cdef vector[uint32_t] widths          # by node: characters of the largest class written out in it
     cdef int load(self, grammar, Vocabulary vocabulary, bint count_registers) except -1
     cdef void name_objects(self) noexcept nogil
     cdef int load_node(self, uint32_t number) except -1
-    cdef int load_unique(self, str label) except -1
     cdef int load_dispatch(self, uint32_t number) except -1
     cdef uint32_t load_letters(self, uint32_t at) except? 0
     cdef int check_tokens(self, const uint32_t* ids, uint32_t n, uint32_t first) except -1
@@ -150,7 +150,4 @@ cdef class LoweredGrammar:
     cdef void solve(self) noexcept nogil
     cdef bint solve_once(self, uint32_t i) noexcept nogil
     cdef bint node_productive(self, uint32_t i) noexcept nogil
-    cdef bint object_productive(self, NodeC* node) noexcept nogil
     cdef bint node_nullable(self, uint32_t i) noexcept nogil
-    cdef bint graph_reaches(self, NodeC* node, uint8_t* flags) noexcept nogil
-    cdef bint large_graph_reaches(self, NodeC* node, uint8_t* flags) noexcept nogil

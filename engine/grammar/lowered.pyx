@@ -1,6 +1,6 @@
 """Lowering: one linear pass over a grammar's nodes, then two least fixpoints."""
 
-from libc.stdint cimport uint32_t, uint64_t, uint8_t
+from libc.stdint cimport int64_t, uint32_t, uint64_t, uint8_t
 from libc.string cimport memcmp
 from libcpp.algorithm cimport binary_search
 
@@ -46,14 +46,12 @@ cdef class LoweredGrammar:
         self.grammar, self.vocabulary = g, vocabulary
         self.labels, self.root = g.labels, g.root
         self.nodes, self.pool, self.n_nodes = g.node_list.data(), g.pool.data(), <uint32_t>g.node_list.size()
-        self.own_rules = <uint32_t>g.rule_nodes.size()
+        self.rule_nodes, self.own_rules = g.rule_nodes.data(), <uint32_t>g.rule_nodes.size()
         self.rules.reserve(2 * self.own_rules)
         for i in g.rule_nodes:
             self.rules.push_back(_rule(i, PLAIN_RULE))
         self.rule_of_node.assign(self.n_nodes, NO_RULE)
         self.has_unique = False
-        for i in range(256):
-            self.decides[i] = 0
         self.name_objects()
         self.weights.assign(self.n_nodes, 0)
         self.widths.assign(self.n_nodes, 0)
@@ -118,7 +116,7 @@ cdef class LoweredGrammar:
             self.rule_of_node[number] = self.made_rule(node.a, PLAIN_RULE)
             self.rules.back().label = node.b
             if node.c == ROLE_DIFFERS:
-                self.load_unique(self.labels[node.b])
+                self.rules.back().differs = self.has_unique = True
             else:
                 self.rules.back().role = <uint8_t>node.c
         elif kind == DISPATCH:
@@ -129,17 +127,6 @@ cdef class LoweredGrammar:
             self.rule_of_node[number] = self.made_rule(number, TEXTS_RULE)
         elif kind == OBJECT and self.rule_of_node[number] == NO_RULE:
             self.rule_of_node[number] = self.made_rule(number, OBJECT_RULE)
-        return 0
-
-    cdef int load_unique(self, str label) except -1:
-        """Read the label of a unique word: the ASCII characters that decide about its end; "" means
-        all bytes.
-        """
-        cdef int k
-        self.rules.back().differs = self.has_unique = True
-        for k in range(256):
-            if not label or chr(k) in label:
-                self.decides[k] = 1
         return 0
 
     cdef int load_dispatch(self, uint32_t number) except -1:
@@ -364,51 +351,15 @@ cdef class LoweredGrammar:
         cdef NodeC* node = &self.nodes[i]
         cdef DispatchC* dispatch
         cdef uint32_t k
-        if node.kind == FAIL:
-            return False
-        if node.kind == TEXT:
-            for k in range(node.n):
-                if 0xD800 <= self.pool[node.off + k] <= 0xDFFF:
-                    return False
+        if node.kind != DISPATCH:
+            return has_word(node, self.pool, self.rule_nodes, self.productive.data())
+        dispatch = dispatch_of(self, i)
+        if dispatch.open_end:
             return True
-        if node.kind == SEQ:
-            for k in range(node.n):
-                if not self.productive[self.pool[node.off + k]]:
-                    return False
-            return True
-        if node.kind == ALT:
-            for k in range(node.n):
-                if self.productive[self.pool[node.off + k]]:
-                    return True
-            return False
-        if node.kind == REPEAT:
-            return node.b == 0 or self.productive[node.a]
-        if node.kind == REF:
-            return self.productive[self.rules[node.a].node]
-        if node.kind == CAPTURE or node.kind == BOUNDED:
-            return self.productive[node.a]
-        if node.kind == GRAPH:
-            return self.graph_reaches(node, self.productive.data())
-        if node.kind == OBJECT:
-            return self.object_productive(node)
-        if node.kind == DISPATCH:
-            dispatch = dispatch_of(self, i)
-            if dispatch.open_end:
+        for k in range(dispatch.first, dispatch.first + dispatch.n_arms):
+            if not self.arms[k].returns and self.productive[self.rules[self.arms[k].rule].node]:
                 return True
-            for k in range(dispatch.first, dispatch.first + dispatch.n_arms):
-                if not self.arms[k].returns and self.productive[self.rules[self.arms[k].rule].node]:
-                    return True
-            return False
-        return True
-
-    cdef bint object_productive(self, NodeC* node) noexcept nogil:
-        cdef vector[uint32_t] members
-        cdef vector[uint8_t] good
-        cdef uint32_t k
-        list_members(node, self.pool, &members)
-        for k in members:
-            good.push_back(self.productive[k])
-        return members_suffice(node, self.pool, good.data())
+        return False
 
     cdef bint node_nullable(self, uint32_t i) noexcept nogil:
         cdef NodeC* node = &self.nodes[i]
@@ -434,7 +385,7 @@ cdef class LoweredGrammar:
         if node.kind == CAPTURE:
             return self.nullable[node.a]
         if node.kind == GRAPH:
-            return self.graph_reaches(node, self.nullable.data())
+            return graph_reaches(node, self.pool, self.nullable.data())
         if node.kind == DISPATCH:
             return dispatch_of(self, i).open_end and self.rules[self.rule_of_node[i]].minimum == 0
         if node.kind == TEXT_EXCEPT:
@@ -443,60 +394,146 @@ cdef class LoweredGrammar:
             return has_empty_text(node, self.pool)
         return False
 
-    cdef bint graph_reaches(self, NodeC* node, uint8_t* flags) noexcept nogil:
-        """Return whether a final state is reachable over edges whose node has its flag set."""
-        cdef uint64_t seen = 1, before = 0
-        cdef uint32_t* edge
-        cdef uint32_t k, _k
-        if node.a > 64:
-            return self.large_graph_reaches(node, flags)
-        while seen != before:
-            before = seen
-            edge = self.pool + node.off
-            for _k in range(node.n // 3):
-                if seen >> edge[0] & 1 and flags[edge[1]]:
-                    seen |= <uint64_t>1 << edge[2]
-                edge += 3
-        for k in range(node.c):
-            if seen >> self.pool[node.b + k] & 1:
+
+# -- productive nodes --------------------------------------------------------------------------------
+
+cdef bint is_productive(Grammar grammar, uint32_t node):
+    cdef vector[uint8_t] seen, productive
+    cdef vector[uint32_t] order, operands
+    cdef NodeC* nodes = grammar.node_list.data()
+    cdef uint32_t* pool = grammar.pool.data()
+    cdef uint32_t* rule_nodes = grammar.rule_nodes.data()
+    cdef uint32_t k
+    cdef size_t at = 0
+    cdef bint changed = True
+    seen.assign(grammar.node_list.size(), 0)
+    productive.assign(grammar.node_list.size(), 0)
+    seen[node] = 1
+    order.push_back(node)
+    while at < order.size():
+        list_operands(&nodes[order[at]], pool, rule_nodes, &operands)
+        at += 1
+        for k in operands:
+            if not seen[k]:
+                seen[k] = 1
+                order.push_back(k)
+    while changed:
+        changed = False
+        spend(grammar.budget, 1 + <int64_t>order.size() // NODES_PER_STEP)
+        for at in range(order.size(), 0, -1):
+            k = order[at - 1]
+            if not productive[k] and has_word(&nodes[k], pool, rule_nodes, productive.data()):
+                productive[k] = changed = True
+    return productive[node]
+
+
+cdef bint has_word(
+    const NodeC* node, const uint32_t* pool, const uint32_t* rule_nodes, const uint8_t* productive
+) noexcept nogil:
+    """Return whether a node matches a word, given the flags of its operands; not for a DISPATCH."""
+    cdef uint32_t k
+    if node.kind == FAIL:
+        return False
+    if node.kind == TEXT:
+        for k in range(node.n):
+            if 0xD800 <= pool[node.off + k] <= 0xDFFF:
+                return False
+        return True
+    if node.kind == SEQ:
+        for k in range(node.n):
+            if not productive[pool[node.off + k]]:
+                return False
+        return True
+    if node.kind == ALT:
+        for k in range(node.n):
+            if productive[pool[node.off + k]]:
                 return True
         return False
-
-    cdef bint large_graph_reaches(self, NodeC* node, uint8_t* flags) noexcept nogil:
-        # edges by their source: targets[off[s] .. off[s + 1] - 1]
-        cdef vector[uint32_t] off, targets, todo
-        cdef vector[uint8_t] seen
-        cdef uint32_t k, state
-        cdef uint32_t* edge
-        off.assign(node.a + 2, 0)
-        for k in range(node.n // 3):
-            edge = &self.pool[node.off + 3 * k]
-            off[edge[0] + 2] += flags[edge[1]] != 0
-        for k in range(node.a):
-            off[k + 2] += off[k + 1]
-        targets.assign(off[node.a + 1], 0)
-        for k in range(node.n // 3):
-            edge = &self.pool[node.off + 3 * k]
-            if flags[edge[1]]:
-                targets[off[edge[0] + 1]] = edge[2]
-                off[edge[0] + 1] += 1
-        seen.assign(node.a, 0)
-        seen[0] = 1
-        todo.push_back(0)
-        while todo.size():
-            state = todo.back()
-            todo.pop_back()
-            for k in range(off[state], off[state + 1]):
-                if not seen[targets[k]]:
-                    seen[targets[k]] = 1
-                    todo.push_back(targets[k])
-        for k in range(node.c):
-            if seen[self.pool[node.b + k]]:
-                return True
-        return False
+    if node.kind == REPEAT:
+        return node.b == 0 or productive[node.a]
+    if node.kind == REF:
+        return productive[rule_nodes[node.a]]
+    if node.kind == CAPTURE or node.kind == BOUNDED:
+        return productive[node.a]
+    if node.kind == GRAPH:
+        return graph_reaches(node, pool, productive)
+    if node.kind == OBJECT:
+        return members_suffice(node, pool, productive)
+    return True
 
 
-cdef void list_members(NodeC* node, const uint32_t* pool, vector[uint32_t]* out) noexcept nogil:
+cdef bint members_suffice(const NodeC* node, const uint32_t* pool, const uint8_t* productive) noexcept nogil:
+    """Return whether all required members of an OBJECT match a word, and some member if it must
+    not be empty.
+    """
+    cdef uint32_t at = first_member(node), _k
+    cdef bint is_any = node.b & MAY_BE_EMPTY or productive[pool[node.off + 1]]
+    for _k in range(node.a):
+        if productive[pool[at]]:
+            is_any = True
+        elif pool[at + 1]:
+            return False
+        at += 3 + pool[at + 2]
+    return is_any
+
+
+cdef bint graph_reaches(const NodeC* node, const uint32_t* pool, const uint8_t* flags) noexcept nogil:
+    """Return whether a final state is reachable over edges whose node has its flag set."""
+    cdef uint64_t seen = 1, before = 0
+    cdef const uint32_t* edge
+    cdef uint32_t k, _k
+    if node.a > 64:
+        return large_graph_reaches(node, pool, flags)
+    while seen != before:
+        before = seen
+        edge = pool + node.off
+        for _k in range(node.n // 3):
+            if seen >> edge[0] & 1 and flags[edge[1]]:
+                seen |= <uint64_t>1 << edge[2]
+            edge += 3
+    for k in range(node.c):
+        if seen >> pool[node.b + k] & 1:
+            return True
+    return False
+
+
+cdef bint large_graph_reaches(const NodeC* node, const uint32_t* pool, const uint8_t* flags) noexcept nogil:
+    # edges by their source: targets[off[s] .. off[s + 1] - 1]
+    cdef vector[uint32_t] off, targets, todo
+    cdef vector[uint8_t] seen
+    cdef uint32_t k, state
+    cdef const uint32_t* edge
+    off.assign(node.a + 2, 0)
+    for k in range(node.n // 3):
+        edge = &pool[node.off + 3 * k]
+        off[edge[0] + 2] += flags[edge[1]] != 0
+    for k in range(node.a):
+        off[k + 2] += off[k + 1]
+    targets.assign(off[node.a + 1], 0)
+    for k in range(node.n // 3):
+        edge = &pool[node.off + 3 * k]
+        if flags[edge[1]]:
+            targets[off[edge[0] + 1]] = edge[2]
+            off[edge[0] + 1] += 1
+    seen.assign(node.a, 0)
+    seen[0] = 1
+    todo.push_back(0)
+    while todo.size():
+        state = todo.back()
+        todo.pop_back()
+        for k in range(off[state], off[state + 1]):
+            if not seen[targets[k]]:
+                seen[targets[k]] = 1
+                todo.push_back(targets[k])
+    for k in range(node.c):
+        if seen[pool[node.b + k]]:
+            return True
+    return False
+
+
+# -- operands ------------------------------------------------------------------------------------------
+
+cdef void list_members(const NodeC* node, const uint32_t* pool, vector[uint32_t]* out) noexcept nogil:
     """List the nodes of an OBJECT: space, unlisted members, the members, the layout."""
     cdef uint32_t at = first_member(node), k, _k
     out.clear()
@@ -507,22 +544,6 @@ cdef void list_members(NodeC* node, const uint32_t* pool, vector[uint32_t]* out)
         at += 3 + pool[at + 2]
     for k in range(node.off + 2, first_member(node)):
         out.push_back(pool[k])
-
-
-cdef bint members_suffice(NodeC* node, const uint32_t* pool, const uint8_t* good) noexcept nogil:
-    """Return whether an OBJECT has a text. ``good`` tells which of its nodes, in the order of
-    ``list_members``, have one: all required members must, and some member if the object must not be
-    empty.
-    """
-    cdef uint32_t at = first_member(node), k
-    cdef bint is_any = node.b & MAY_BE_EMPTY or good[1]
-    for k in range(node.a):
-        if good[2 + k]:
-            is_any = True
-        elif pool[at + 1]:
-            return False
-        at += 3 + pool[at + 2]
-    return is_any
 
 
 cdef bint has_empty_text(NodeC* node, const uint32_t* pool) noexcept nogil:
@@ -568,27 +589,34 @@ cdef bint settle(LoweredGrammar lowered, uint32_t i, uint8_t* seen, vector[uint3
 
 
 cdef void list_below(LoweredGrammar lowered, uint32_t i, vector[uint32_t]* below) noexcept nogil:
-    """List the parts of a node, including the nodes of rules that it refers to."""
-    cdef NodeC* node = &lowered.nodes[i]
+    """List the operands of a node; for a DISPATCH the bodies of its arms."""
     cdef DispatchC* dispatch
     cdef uint32_t k
-    below.clear()
-    if node.kind == SEQ or node.kind == ALT:
-        for k in range(node.n):
-            below.push_back(lowered.pool[node.off + k])
-    elif node.kind == GRAPH:
-        for k in range(node.n // 3):
-            below.push_back(lowered.pool[node.off + 3 * k + 1])
-    elif node.kind == OBJECT:
-        list_members(node, lowered.pool, below)
-    elif node.kind == REPEAT or node.kind == CAPTURE or node.kind == BOUNDED:
-        below.push_back(node.a)
-    elif node.kind == REF or node.kind == TEXT_EXCEPT:
-        below.push_back(lowered.rules[node.a].node)
-    elif node.kind == DISPATCH:
+    list_operands(&lowered.nodes[i], lowered.pool, lowered.rule_nodes, below)
+    if lowered.nodes[i].kind == DISPATCH:
         dispatch = dispatch_of(lowered, i)
         for k in range(dispatch.first, dispatch.first + dispatch.n_arms):
             below.push_back(lowered.rules[lowered.arms[k].rule].node)
+
+
+cdef void list_operands(
+    const NodeC* node, const uint32_t* pool, const uint32_t* rule_nodes, vector[uint32_t]* out
+) noexcept nogil:
+    """List the nodes that a node consists of, including bodies of rules; none for a DISPATCH."""
+    cdef uint32_t k
+    out.clear()
+    if node.kind == SEQ or node.kind == ALT:
+        for k in range(node.n):
+            out.push_back(pool[node.off + k])
+    elif node.kind == GRAPH:
+        for k in range(node.n // 3):
+            out.push_back(pool[node.off + 3 * k + 1])
+    elif node.kind == OBJECT:
+        list_members(node, pool, out)
+    elif node.kind == REPEAT or node.kind == CAPTURE or node.kind == BOUNDED:
+        out.push_back(node.a)
+    elif node.kind == REF or node.kind == TEXT_EXCEPT:
+        out.push_back(rule_nodes[node.a])
 
 
 cdef uint32_t letter_bytes(Vocabulary vocabulary, uint32_t letter) noexcept nogil:

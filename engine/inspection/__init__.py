@@ -1,11 +1,11 @@
-"""What the engine built for a grammar, to look at: rules, automata, rows, token masks and masks.
+"""Inspection of what the engine has built for a grammar: rules, automata, rows and masks.
 
     found = engine.inspect(compiled, explore=200)
     print(found.text())
     pathlib.Path("rows.dot").write_text(found.dot())      # then: dot -Tsvg rows.dot
 
-It shows what there is at the moment: what nobody visited is not built. `explore` visits first.
-For people who read and debug grammars; nothing of it runs while tokens are decoded.
+It shows the current state: automata and rows are built when they are visited, and `explore` visits
+some first. It is for people who debug grammars; nothing here runs while tokens are decoded.
 """
 
 from ..runtime.compiled import Compiled
@@ -32,16 +32,16 @@ __all__ = [
 def inspect(
     subject: Compiled | Matcher, *, explore: int = 0, escapes: bool = False
 ) -> "Inspection":
-    """What the engine built for a grammar so far.
+    """Return what the engine has built for a grammar so far.
 
     Args:
-        subject: a compiled grammar, or a matcher: then its place is marked.
-        explore: rows to visit first, byte by byte from the start and breadth first; at most so
-            many places (rows with registers) are looked at.
-        escapes: whether exploring follows characters of JSON strings in all their spellings.
+        subject: a compiled grammar, or a matcher, whose position is then marked.
+        explore: maximum number of positions (rows with registers) to visit first, byte by byte
+            from the start and breadth first.
+        escapes: whether exploring follows all spellings of characters in JSON strings.
 
     Raises:
-        LimitExceeded: exploring would pass a limit.
+        LimitExceeded: exploring would exceed a limit.
     """
     return Inspection(subject, take(subject, explore, escapes))
 
@@ -56,6 +56,7 @@ class Inspection:
 
     @property
     def rules(self) -> tuple[Rule, ...]:
+        """The rules, by number."""
         return self._snapshot.rules
 
     @property
@@ -70,17 +71,17 @@ class Inspection:
 
     @property
     def moves(self) -> tuple[Move, ...]:
-        """The transitions between rows that were asked for so far."""
+        """The transitions between rows that were computed so far."""
         return self._snapshot.moves
 
     @property
     def token_masks(self) -> tuple[TokenMask, ...]:
-        """The automaton-only masks of states."""
+        """The token masks of automaton states."""
         return self._snapshot.token_masks
 
     @property
     def masks(self) -> tuple[Mask, ...]:
-        """The masks that are kept."""
+        """The cached masks of rows."""
         return self._snapshot.masks
 
     @property
@@ -89,15 +90,15 @@ class Inspection:
         return self._snapshot.here
 
     def item_text(self, item: Item, row: int) -> str:
-        """An item of a row, as ``name -> way so far · what follows``."""
+        """Return an item of a row as text: ``name -> path so far · continuation``."""
         return self._wording.item(item, row)
 
     def dot(self, *, rule: str | None = None, most: int = 200) -> str:
-        """A drawing for Graphviz: the rows reached from the start, or one rule's automaton.
+        """Return a drawing for Graphviz: the rows reached from the start, or a rule's automaton.
 
         Args:
             rule: the rule's name.
-            most: rows that are drawn at most, breadth first; how many are left out is said.
+            most: maximum rows in the drawing, breadth first; it shows how many are left out.
 
         Raises:
             KeyError: no such rule.
@@ -110,7 +111,7 @@ class Inspection:
         raise KeyError(rule)
 
     def text(self) -> str:
-        """All of it, for reading."""
+        """Return everything as text."""
         parts = [
             self._rules_text(),
             self._rows_text(),

@@ -1,9 +1,9 @@
-"""A snapshot of one generation: native arrays copied under the arena's mutex, then read without it.
+"""A snapshot of one generation: its arrays are copied under the arena's mutex and read later.
 
-Cost     as much memory and time as copying the arrays; every kept mask is rendered once.
-Threads  the copy is made without the GIL; what is shared with other grammars (token masks) does not
-         change, but for suffixes, which are read under the table's mutex.
-Not here words and drawings (wording, drawing).
+Cost     the memory and time of a copy of the arrays; every cached mask is rendered once.
+Threads  the copy runs without the GIL. Token masks, which other grammars share, do not change, except
+         for suffix tries, which are read under the table's mutex.
+Not here texts and drawings (wording, drawing).
 """
 
 from libc.stdint cimport uint32_t
@@ -37,7 +37,7 @@ cdef dict ROLES = {ROLE_TAG: "tag", ROLE_BEGIN: "begin", ROLE_END: "end", ROLE_T
 
 
 cdef class _Copy:
-    """The arrays of one generation, under the names they have there."""
+    """The arrays of one generation, under their names in its objects."""
 
     cdef LoweredGrammar ir
     cdef Vocabulary vocabulary
@@ -90,7 +90,7 @@ cdef class _Copy:
         self.measure(masks)
 
     cdef void measure(self, RowMasks masks) noexcept nogil:
-        """What can be counted only while nothing changes."""
+        """Count what must not change meanwhile."""
         cdef vector[uint32_t] words
         cdef uint32_t k
         words.resize(self.vocabulary.words)
@@ -130,7 +130,9 @@ cdef class _Copy:
         return tuple(out)
 
     cdef list rule_names(self):
-        """The front end's names, and for rules made behind them what they are; then made unique."""
+        """Return the front end's names of rules, and names after their kinds for added ones; all
+        unique.
+        """
         cdef uint32_t k
         cdef RuleC rule
         names, bodies = list(self.names), {}
@@ -188,9 +190,9 @@ cdef class _Copy:
 
     # -- rows --------------------------------------------------------------------------------------
     cdef dict transitions(self):
-        """(source row, target row, at a token's end) -> bytes, tokens, pairs of registers.
+        """Return (source row, target row, at a token's end) -> bytes, tokens, pairs of registers.
 
-        Rows as in the arena.
+        Rows have their numbers of the arena.
         """
         cdef size_t k
         cdef uint32_t source, target
@@ -237,7 +239,7 @@ cdef class _Copy:
         return tuple(out)
 
     cdef void number_rows(self, dict transitions):
-        """Breadth first from the start, in the order of bytes; then those that nothing leads to."""
+        """Number rows breadth first from the start, in the order of bytes; then unreached rows."""
         cdef uint32_t k, start = self.configurations[self.root].row
         ways = {}
         for (source, target, _), (bytes_taken, ids, _) in transitions.items():
@@ -276,7 +278,7 @@ cdef class _Copy:
         return values.Row(number, bool(r.accept), kernel, predicted, registers)
 
     cdef object read_item(self, number, ItemC* item):
-        """The origin is this row, a row where there are registers, else a configuration."""
+        """Return an item. Its origin is this row, a row if it has registers, or a configuration."""
         cdef uint32_t row = item.origin if item.flags & ITEM_PARENT else self.configurations[item.origin].row
         origin = number if item.flags & ITEM_SELF else self.numbers.get(row)
         return values.Item(
@@ -310,7 +312,7 @@ cdef class _Copy:
         return tuple(out)
 
     cdef tuple count_tokens(self, TokenMaskC* t):
-        """Accepted tokens, and those below exits that are not among them."""
+        """Return the numbers of accepted and of uncertain tokens."""
         cdef vector[uint32_t] words
         cdef TrieNode* nodes = self.vocabulary.nodes.data()
         cdef uint32_t k, rank, token, node, accepted
@@ -352,7 +354,7 @@ cdef uint32_t count_bits(vector[uint32_t]* words) noexcept nogil:
 
 
 cdef uint32_t count_suffixes(TokenMaskC* token_mask) noexcept nogil:
-    """Nodes of all suffix tries made so far."""
+    """Return the number of nodes of all suffix tries built so far."""
     cdef uint32_t k, total = 0
     for k in range(<uint32_t>token_mask.groups.size()):
         if token_mask.groups[k].suffixes.get() != NULL:
@@ -369,17 +371,17 @@ cdef tuple listed(vector[uint32_t]* words):
 
 
 cdef tuple first_way(way):
-    """What a row's ways are ordered by: bytes before tokens."""
+    """Return the sort key of a row's transitions: bytes before tokens."""
     return (way[0] or [256], way[1], way[2])
 
 
 cdef tuple place_of(move):
-    """What moves are ordered by: those at a token's end come last."""
+    """Return the sort key of moves: those at a token's end come last."""
     return (move.source, move.ends_token, move.ranges, move.tokens, move.target)
 
 
 cdef tuple merged(list numbers):
-    """Ascending numbers as ranges."""
+    """Return ascending numbers as ranges."""
     out = []
     for number in numbers:
         if out and out[-1][1] + 1 == number:
@@ -390,15 +392,15 @@ cdef tuple merged(list numbers):
 
 
 def take(subject not None, uint32_t explore, bint escapes):
-    """The snapshot of a compiled grammar's current generation, or of the one a matcher is in.
+    """Return a snapshot of a compiled grammar's current generation, or of a matcher's generation.
 
     Args:
         subject: ``Compiled`` or ``Matcher``.
-        explore: places to look at first, byte by byte from the start (see prefill).
-        escapes: whether that follows characters in all their spellings.
+        explore: positions to visit first, byte by byte from the start (see Prefill).
+        escapes: whether exploring follows all spellings of characters.
 
     Raises:
-        LimitExceeded: the rows needed would pass a limit.
+        LimitExceeded: exploring would exceed a limit.
     """
     cdef Matcher matcher = subject if isinstance(subject, Matcher) else None
     cdef Compiled compiled = subject if matcher is None else matcher.compiled

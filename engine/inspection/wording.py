@@ -1,13 +1,13 @@
-"""States, edges and items in words.
+"""Texts for states, edges and items.
 
-An item stands somewhere in its rule, and a deterministic state stands for many places at once. It
-is written as a way: the shortest one from the rule's start, a dot, and what must follow as far as
-there is one way to go on; then what may.
+An item has a position in its rule, and a deterministic state covers many positions at once. Its
+text is the shortest path from the rule's start, a dot, the continuation while there is only one,
+and then the alternatives.
 
     member name -> '"na·me":' (<white space> | <string>)
 
-Names of rules stand in <...>, bytes in quotes, classes in [...], special tokens as they are. A way
-that is not shown whole has an ellipsis.
+Names of rules are in <...>, bytes in quotes, classes in [...], special tokens without marks. An
+ellipsis marks an incomplete path.
 """
 
 from collections import deque
@@ -15,12 +15,12 @@ from collections.abc import Iterable, Sequence
 
 from .values import Edge, Item, Rule, State
 
-#: pieces of a way (a byte, a class, a rule) that are shown on either side of the dot
+#: maximum pieces of a path (a byte, a class, a rule) on either side of the dot
 BEFORE = 12
 BEHIND = 16
-#: alternatives that are shown at the end of a way
+#: maximum alternatives at the end of a path
 ALTERNATIVES = 4
-#: tokens of a set that are named
+#: maximum named tokens of a set
 TOKENS = 3
 
 #: one byte, or the text of a class, a rule or a token
@@ -28,7 +28,7 @@ Piece = int | str
 
 
 class Wording:
-    """Words for one snapshot's states."""
+    """Texts for the states of one snapshot."""
 
     def __init__(
         self, rules: Sequence[Rule], states: dict[int, State], tokens: Sequence[bytes]
@@ -37,7 +37,7 @@ class Wording:
         self._ways: dict[int, dict[int, tuple[int, Piece]]] = {}
 
     def item(self, item: Item, row: int) -> str:
-        """An item of a row; the origin is named where it is another row."""
+        """Return the text of an item; it names the origin if that is another row."""
         state = self._states[item.state]
         text = self.place(item.state)
         if item.goal != state.rule:
@@ -49,7 +49,7 @@ class Wording:
         return text
 
     def place(self, number: int) -> str:
-        """Where a state stands in its rule."""
+        """Return the position of a state in its rule."""
         state = self._states[number]
         before, behind = self._before(state), self._behind(state)
         name = self._rules[state.rule].name
@@ -61,6 +61,7 @@ class Wording:
         return f"{name} -> {' '.join(parts)}"
 
     def edge(self, edge: Edge) -> Piece:
+        """Return the text of an edge, or its single byte."""
         if edge.kind == "bytes":
             return edge.low if edge.low == edge.high else byte_class([(edge.low, edge.high)])
         if edge.kind == "rule":
@@ -70,14 +71,14 @@ class Wording:
         return self.tokens(edge.tokens) if edge.kind == "tokens" else "nothing"
 
     def tokens(self, ids: Sequence[int]) -> str:
-        """A set of special tokens, the first few by their text."""
+        """Return the text of a set of special tokens."""
         named = [_readable(self._tokens[token]) for token in ids[:TOKENS]]
         if len(ids) > TOKENS:
             named.append(f"{len(ids) - TOKENS} more tokens")
         return " | ".join(named)
 
     def _before(self, state: State) -> list[Piece]:
-        """The shortest way from the rule's start."""
+        """Return the shortest path from the rule's start."""
         start = self._rules[state.rule].start
         if start not in self._ways:
             self._ways[start] = self._shortest(start)
@@ -91,7 +92,7 @@ class Wording:
         return out[::-1]
 
     def _shortest(self, start: int) -> dict[int, tuple[int, Piece]]:
-        """State -> the state before it on a shortest way, and what leads from there."""
+        """Return each state's predecessor on a shortest path, and the piece between them."""
         found: dict[int, tuple[int, Piece]] = {}
         todo = deque([start])
         while todo:
@@ -117,7 +118,7 @@ class Wording:
         return [*out, "…"]
 
     def _choice(self, state: State) -> list[str]:
-        """What may follow where there is more than one way, or an end."""
+        """Return the alternatives, including the end of the rule."""
         if not state.edges and not state.like:
             return []
         texts = [self._alternatives(edges) for edges in _by_target(state.edges)]
@@ -131,7 +132,7 @@ class Wording:
         return [shown[0] if len(shown) == 1 else f"({' | '.join(shown)})"]
 
     def _alternatives(self, edges: Sequence[Edge]) -> Piece:
-        """Edges to one target as one piece."""
+        """Return edges to one target as one piece."""
         if len(edges) == 1:
             return self.edge(edges[0])
         ranges = [(edge.low, edge.high) for edge in edges if edge.kind == "bytes"]
@@ -149,7 +150,7 @@ def _by_target(edges: Iterable[Edge]) -> list[list[Edge]]:
 
 
 def _texts(pieces: Iterable[Piece]) -> list[str]:
-    """Pieces as words; neighbouring bytes are one."""
+    """Return pieces as texts; adjacent bytes are joined."""
     out: list[str] = []
     run: list[int] = []
     for piece in pieces:
@@ -164,7 +165,7 @@ def _texts(pieces: Iterable[Piece]) -> list[str]:
 
 
 def _joined(before: list[Piece], behind: list[Piece]) -> str:
-    """A way whose dot stands within a text."""
+    """Return a path with the dot inside a text."""
     left: list[int] = []
     while before and isinstance(before[-1], int):
         left.insert(0, before.pop())  # type: ignore[arg-type]
@@ -176,12 +177,12 @@ def _joined(before: list[Piece], behind: list[Piece]) -> str:
 
 
 def literal(data: Sequence[int]) -> str:
-    """Bytes in quotes, as text where they are UTF-8."""
+    """Return bytes in quotes, as text if they are UTF-8."""
     return _quoted(_readable(data))
 
 
 def byte_class(ranges: Sequence[tuple[int, int]]) -> str:
-    """Ranges of bytes in brackets; a single byte in quotes."""
+    """Return ranges of bytes in brackets; a single byte in quotes."""
     if len(ranges) == 1 and ranges[0][0] == ranges[0][1]:
         return literal([ranges[0][0]])
     parts = []
@@ -195,7 +196,7 @@ def byte_class(ranges: Sequence[tuple[int, int]]) -> str:
 
 
 def _readable(data: Sequence[int]) -> str:
-    """Text, with escapes for what is not printable."""
+    """Return text with escapes for unprintable characters."""
     text = bytes(data).decode("utf-8", "backslashreplace")
     return "".join(
         c if c.isprintable() else c.encode("unicode_escape").decode("ascii") for c in text

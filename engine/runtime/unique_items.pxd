@@ -121,8 +121,8 @@ cdef class ContinuationCounter:
     cdef uint32_t outside(self, uint32_t configuration, uint32_t depth, uint32_t want) noexcept nogil
     cdef uint32_t spaced(self, uint32_t configuration, uint32_t depth, uint8_t other, uint32_t want) noexcept nogil
     cdef bint is_blank(self, uint32_t configuration) noexcept nogil
-    cdef uint32_t behind(self, uint32_t configuration, uint32_t depth, uint8_t byte, uint32_t want) noexcept nogil
-    cdef uint32_t behind_escape(self, uint32_t configuration, uint32_t character) noexcept nogil
+    cdef uint32_t count_after(self, uint32_t configuration, uint32_t depth, uint8_t byte, uint32_t want) noexcept nogil
+    cdef uint32_t after_escape(self, uint32_t configuration, uint32_t character) noexcept nogil
     cdef uint32_t inside(self, uint32_t configuration, uint32_t depth, uint32_t want) noexcept nogil
     cdef uint32_t escaped(self, ValuePositionC* position, const Cursor* used, uint32_t want) noexcept nogil
     cdef uint32_t longer(self, uint32_t configuration, uint32_t depth, Mode mode, uint32_t want) noexcept nogil

@@ -1,11 +1,11 @@
-"""What the engine has to say about a JSON Schema, beyond yes and no.
+"""Tools for JSON Schemas: relaxation of unenforceable keywords, and reports for people.
 
-words        the words of JSON Schema
-document     places, references, copies with one place changed
-weaken       keywords are taken out so that a schema never becomes narrower
-relax        all that can't be enforced is taken out
-reading      which keywords constrain, and which say nothing
-report       all of it, for people
+keywords     tables of the keywords of JSON Schema
+document     paths, references, and copies of a schema with one change
+weaken       removal of a keyword that never makes a schema narrower
+relax        removal of all unenforceable keywords
+keyword_use  which keywords constrain, and which have no effect
+report       the report on a schema
 """
 
 from .relax import MOST_ROUNDS, Relaxation, Relaxations, Relaxed, relax

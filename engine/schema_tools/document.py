@@ -1,7 +1,7 @@
-"""A JSON Schema as a document: places, references, and copies with one place changed.
+"""A JSON Schema as a document: paths, references, and copies with one change.
 
-Representation   a path is a tuple of reference tokens (RFC 6901), arrays' indices as text.
-Invariants       I1 nothing here changes what it was given: copies share what lies beside a path.
+Representation   a path is a tuple of reference tokens (RFC 6901); indices of arrays are text.
+Invariants       I1 arguments are never changed: copies share all values that are not on the path.
 """
 
 from collections.abc import Callable, Iterator
@@ -9,21 +9,23 @@ from dataclasses import dataclass
 from typing import Any
 from urllib.parse import unquote
 
-from .words import DEFINITIONS, OF_LIST, OF_NAMES, OF_ONE, REFERENCES
+from .keywords import DEFINITIONS, OF_LIST, OF_NAMES, OF_ONE, REFERENCES
 
 Path = tuple[str, ...]
 
 
 def path_of(pointer: str) -> Path:
+    """Return the path of a JSON pointer."""
     return tuple(step.replace("~1", "/").replace("~0", "~") for step in pointer.split("/")[1:])
 
 
 def pointer_of(path: Path) -> str:
+    """Return the JSON pointer of a path."""
     return "".join(f"/{step.replace('~', '~0').replace('/', '~1')}" for step in path)
 
 
 def value_at(schema: Any, path: Path) -> Any:
-    """What lies at the path; None where there is nothing."""
+    """Return the value at the path; None if there is none."""
     for step in path:
         if isinstance(schema, dict):
             schema = schema.get(step)
@@ -35,7 +37,7 @@ def value_at(schema: Any, path: Path) -> Any:
 
 
 def count_values(schema: Any) -> int:
-    """The values of the document, itself included."""
+    """Return the number of values in the document, including itself."""
     count, stack = 1, [schema]
     while stack:
         value = stack.pop()
@@ -46,12 +48,12 @@ def count_values(schema: Any) -> int:
     return count
 
 
-# -- ways down -------------------------------------------------------------------------------------
+# -- steps into subschemas -------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """From the schema at ``holder`` into one that its keyword applies."""
+    """A step from the schema at ``holder`` into a subschema that its keyword applies."""
 
     holder: Path
     keyword: str
@@ -64,8 +66,9 @@ class Step:
 def steps_down(
     schema: Any, start: Path, path: Path, *, through_definitions: bool = False
 ) -> tuple[list[Step], Path]:
-    """The steps from the schema at ``start`` along the path, as far as each leads into a schema
-    that is applied (or, if wanted, defined), and the rest of the path.
+    """Return the steps from the schema at ``start`` along the path, and the rest of the path.
+
+    Each step leads into a subschema that is applied or, with ``through_definitions``, defined.
     """
     steps: list[Step] = []
     here, at = value_at(schema, start), len(start)
@@ -80,7 +83,7 @@ def steps_down(
 
 
 def _length(keyword: str, value: Any, through_definitions: bool) -> int:
-    """How many tokens lead from a schema into those of a keyword; 0: it has none."""
+    """Return the number of tokens from a schema into its keyword's subschemas; 0: it has none."""
     if keyword in OF_ONE and isinstance(value, dict | bool):
         return 1
     if keyword in OF_LIST and isinstance(value, list):
@@ -90,7 +93,7 @@ def _length(keyword: str, value: Any, through_definitions: bool) -> int:
 
 
 def schemas_below(schema: dict[str, Any], place: Path) -> Iterator[tuple[Any, Path]]:
-    """The schemas that one applies itself, with their places, in the order of the document."""
+    """Yield the subschemas that a schema applies, with their paths, in document order."""
     for keyword, value in schema.items():
         length = _length(keyword, value, False)
         if length == 1:
@@ -106,10 +109,11 @@ def schemas_below(schema: dict[str, Any], place: Path) -> Iterator[tuple[Any, Pa
 
 @dataclass(frozen=True, slots=True)
 class Reference:
-    """The place of a reference's keyword, and what it names in this document.
+    """A reference: the path of its keyword, and its target in this document.
 
-    ``target`` is None where it names nothing here (it leaves the document), and where that can't be
-    told; then it ``may_be_any``: dynamic references, and in documents with an inner $id most.
+    ``target`` is None if the reference leaves the document, or if its target is unknown. Then
+    ``may_be_any`` is true: for dynamic references, and for most references in documents with an
+    inner $id.
     """
 
     path: Path
@@ -118,10 +122,10 @@ class Reference:
 
 
 def find_references(schema: Any) -> list[Reference]:
-    """All references of a document; also what only looks like one (in a const)."""
+    """Return all references of a document, including look-alikes (in a const)."""
     names = _Names(schema.get("$id", schema.get("id")) if isinstance(schema, dict) else None)
     found: list[tuple[Path, str]] = []
-    #: (value, its entry above, its key there)
+    #: (value, the entry of its container, its key there)
     stack: list[Any] = [(schema, None, "")] if isinstance(schema, dict) else []
     while stack:
         entry = stack.pop()
@@ -148,7 +152,7 @@ def _path(entry: Any) -> Path:
 
 
 class _Names:
-    """What the texts of references mean in one document."""
+    """Resolves the references of one document."""
 
     def __init__(self, base: Any) -> None:
         self.base = base.rstrip("#") if isinstance(base, str) else ""
@@ -156,7 +160,7 @@ class _Names:
         self.anchors: dict[str, list[Path]] = {}
 
     def reference(self, schema: Any, path: Path, text: str) -> Reference:
-        """The reference with this text at this place."""
+        """Return the reference with this text at this path."""
         unknown = Reference(path, None, may_be_any=True)
         if path[-1] != "$ref" or self.has_inner_ids:
             return unknown
@@ -167,12 +171,12 @@ class _Names:
         if text.startswith("#"):
             named = self.anchors.get(text[1:], [])
             return unknown if len(named) > 1 else Reference(path, named[0] if named else None)
-        # a relative one may be another way to write the document's own base
+        # a relative reference may be another spelling of the document's base
         return unknown if self.base and "://" not in text else Reference(path, None)
 
 
 def target_of(schema: Any, reference: str) -> Path | None:
-    """What a reference names in this document; indices as they are written in paths."""
+    """Return the path that a reference names in this document; None: there is none."""
     if reference != "#" and not reference.startswith("#/"):
         return None
     here, steps = schema, []
@@ -189,7 +193,7 @@ def target_of(schema: Any, reference: str) -> Path | None:
 
 
 def without(schema: Any, path: Path) -> Any:
-    """A copy without the member at the path."""
+    """Return a copy without the member at the path."""
 
     def drop(holder: dict[str, Any]) -> dict[str, Any]:
         return {key: value for key, value in holder.items() if key != path[-1]}
@@ -198,7 +202,7 @@ def without(schema: Any, path: Path) -> Any:
 
 
 def renamed(schema: Any, path: Path, name: str) -> Any:
-    """A copy in which the member at the path has another name, at the same position."""
+    """Return a copy in which the member at the path has another name and the same position."""
 
     def rename(holder: dict[str, Any]) -> dict[str, Any]:
         return {name if key == path[-1] else key: value for key, value in holder.items()}

@@ -1,18 +1,18 @@
-"""What a JSON Schema comes to when all that can't be enforced is taken out of it.
+"""Relaxation: removal of all keywords of a JSON Schema that cannot be enforced.
 
     relaxation = relax(schema)
-    relaxation.schema       what can be enforced: it accepts all that the schema accepts
-    relaxation.places       what was taken out, where, and why
-    relaxation.error        what is still refused; None: nothing
+    relaxation.schema       the enforceable rest, which accepts all values of the schema
+    relaxation.places       the removed keywords, with locations and reasons
+    relaxation.error        the remaining refusal; None: there is none
 
-Only ``UnsupportedSchema`` is relaxed. A schema that means nothing, that nothing can satisfy, or
-that passes a limit stays refused.
+Only ``UnsupportedSchema`` is relaxed. A schema that is invalid, unsatisfiable or beyond a limit
+stays refused.
 
-``Relaxations`` remembers them: clients send their schemas with every request.
+``Relaxations`` caches results, because clients send their schemas with every request.
 
-Cost     one look of the front end at the schema for each place, and no automata; counted on the
-         request's budget.
-Not here how a schema becomes weaker (weaken).
+Cost     one run of the front end per removed keyword, without automata, charged to the request's
+         budget.
+Not here the removal of one keyword (weaken).
 """
 
 import json
@@ -29,27 +29,27 @@ from ..native.resources import WorkBudget
 from ..sharing.grammar_cache import SpecHash
 from ..sharing.refusals import again
 from .document import count_values, path_of, pointer_of
+from .keywords import KNOWN
 from .weaken import Weakening
-from .words import KNOWN
 
-#: refusals of one schema that are relaxed; people's schemas have fewer than ten, and each costs
-#: another look at the schema
+#: refusals of one schema that are relaxed; real schemas have fewer than ten, and each costs a run
+#: of the front end
 MOST_ROUNDS = 64
-#: values that all these looks together may pass over, which take about three seconds; a schema of
-#: 1 MB has about 100,000, and is looked at twenty times
+#: values that all these runs together may read, in about three seconds; a schema of 1 MB has about
+#: 100,000 values and gets twenty runs
 MOST_VALUES = 2_000_000
-#: bytes of relaxed schemas that are remembered, as JSON text; a schema of people takes about 5 KB
+#: bytes of cached relaxed schemas as JSON text; a real schema takes about 5 KB
 KEPT_BYTES = 16 << 20
 
 
 @dataclass(frozen=True, slots=True)
 class Relaxed:
-    """A keyword that was taken out, or a oneOf that was made an anyOf.
+    """A keyword that was removed, or a oneOf that became an anyOf.
 
-    ``pointer``  its place in the schema as it was given.
-    ``refused``  the place of the keyword that can't be enforced, ``refused_keyword`` its name, and
-                 ``reason`` why; the same place, or one that would have made the schema narrower by
-                 going alone.
+    ``pointer``  its location in the original schema.
+    ``refused``  the location of the unenforceable keyword, ``refused_keyword`` its name, ``reason``
+                 why it is refused. It differs from ``pointer`` if removing only that keyword would
+                 have made the schema narrower.
     """
 
     pointer: str
@@ -63,8 +63,10 @@ class Relaxed:
 
     @property
     def outline(self) -> str:
-        """The pointer with a * for every name that is no word of JSON Schema: for logs, which must
-        not hold what a client wrote."""
+        """The pointer with a * for each name that is not a keyword.
+
+        It is for logs, which must not contain text of clients.
+        """
         steps = path_of(self.pointer)
         return pointer_of(
             tuple(step if step in KNOWN or step.isdecimal() else "*" for step in steps)
@@ -73,7 +75,7 @@ class Relaxed:
 
 @dataclass(frozen=True, slots=True)
 class Relaxation:
-    """See the file's header. Pointers are into the schema as it was given."""
+    """See the file's header. Pointers refer to the original schema."""
 
     schema: Any
     places: tuple[Relaxed, ...]
@@ -88,16 +90,16 @@ def relax(
     most: int = MOST_ROUNDS,
     budget: WorkBudget | None = None,
 ) -> Relaxation:
-    """The schema without what can't be enforced, as far as that makes it weaker and no more.
+    """Remove unenforceable keywords, as far as the schema only becomes weaker.
 
     Args:
         limits: bounds on work.
         extra_keys: see ``build_json_schema``.
-        most: refusals that are relaxed; fewer where the schema is large, see ``MOST_VALUES``.
-        budget: the request's; None: one of its own.
+        most: maximum number of relaxed refusals; fewer for large schemas, see ``MOST_VALUES``.
+        budget: the request's budget; None: a new one.
 
     Raises:
-        Cancelled: somebody cancelled the budget.
+        Cancelled: the budget was cancelled.
     """
     places: list[Relaxed] = []
     budget = WorkBudget(limits) if budget is None else budget
@@ -119,10 +121,9 @@ def relax(
 
 
 class Relaxations:
-    """Relaxations by schema and options, remembered as JSON text within ``KEPT_BYTES``, the least
-    recently used going first. Any thread.
+    """A bounded LRU cache of relaxations by schema and options. Thread-safe.
 
-    Invariants   never one that ended for want of a budget that others had a part of.
+    Invariants   results that depend on a partly spent budget are never cached.
     """
 
     def __init__(self, limits: Limits, *, most_bytes: int = KEPT_BYTES) -> None:
@@ -141,7 +142,7 @@ class Relaxations:
         most: int = MOST_ROUNDS,
         budget: WorkBudget,
     ) -> Relaxation:
-        """As ``relax``; the schema is JSON."""
+        """Return ``relax(schema, ...)``; the schema must be JSON."""
         try:
             key = self._digest.of(f"relaxation {extra_keys} {most}", schema)
         except (SpecError, LimitExceeded) as error:
@@ -178,6 +179,7 @@ class Relaxations:
                 self._held -= self._kept.popitem(last=False)[1][2]
 
     def stats(self) -> dict[str, int]:
+        """Return counters and sizes."""
         with self._guard:
             sizes = {"relaxations": len(self._kept), "relaxation_bytes": self._held}
             return {**self._counts, **sizes}
@@ -186,14 +188,14 @@ class Relaxations:
 def refusal(
     schema: Any, limits: Limits | None, extra_keys: str, budget: WorkBudget, *, weighed: int = 0
 ) -> SpecError | LimitExceeded | None:
-    """Why the front end refuses the schema; None: it doesn't. ``weighed``: values of the schema, a
-    step each for what making it weaker takes.
+    """Return the front end's refusal of the schema; None: it accepts the schema. ``weighed``: steps
+    charged for weakening the schema, one per value.
     """
     try:
         budget.spend(weighed)
         build_json_schema(Grammar(limits, budget), schema, extra_keys=extra_keys)
     except (SpecError, LimitExceeded) as error:
-        # its traceback would hold the schema, for as long as the relaxation is remembered
+        # the traceback would keep the schema alive as long as the relaxation is cached
         return again(error)
     return None
 
@@ -201,7 +203,7 @@ def refusal(
 def _moved(
     error: SpecError | LimitExceeded | None, weakening: Weakening
 ) -> SpecError | LimitExceeded | None:
-    """The error with the place as it was given."""
+    """Return the error with its location in the original schema."""
     match error:
         case UnsupportedSchema():
             return UnsupportedSchema(weakening.given(error.pointer), error.keyword, error.message)

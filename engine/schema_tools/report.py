@@ -1,10 +1,10 @@
-"""For people who write schemas: what of one is enforced, what is not, and what it will cost.
+"""The report on a schema: what is enforced, what is not, and the cost of its grammar.
 
     report = check_json_schema(schema, compiler)
     print(report.text())
 
-Every refused place is found, not the first only: what is refused is taken out, and the rest looked
-at again (relax).
+The report lists every refused keyword, not only the first: each one is removed, and the rest is
+checked again (relax).
 """
 
 import time
@@ -21,22 +21,21 @@ from ..grammar.ir import Grammar
 from ..inspection import inspect
 from ..native.resources import WorkBudget
 from ..runtime.matcher import Matcher
-from .reading import Keyword, keywords_of
+from .keyword_use import Keyword, keywords_of
 from .relax import Relaxation, Relaxations, relax
 
-#: refusals that are looked for; who writes schemas wants to know them all
+#: maximum refusals in a report
 MOST_REFUSED = 1_000
-#: annotations that are listed
+#: maximum annotations in a report
 MOST_ANNOTATIONS = 1_000
-#: places that are looked at to count states: enough for the automata of most schemas
+#: positions visited to count states: enough for the automata of most schemas
 EXPLORED = 500
 
 
 @dataclass(frozen=True, slots=True)
 class Refused:
-    """A keyword that can't be enforced; ``relaxed``: what is taken out, or changed, to do without.
-
-    Empty: nothing can be, and what else is refused is not known.
+    """An unenforceable keyword. ``relaxed``: the keywords removed or changed instead; empty: it
+    cannot be relaxed, so later refusals are unknown.
     """
 
     pointer: str
@@ -47,7 +46,7 @@ class Refused:
 
 @dataclass(frozen=True, slots=True)
 class Mistake:
-    """What no relaxing helps: a schema that means nothing, or too much of one."""
+    """An error that relaxation cannot repair: an invalid or unsatisfiable schema, or a limit."""
 
     pointer: str
     reason: str
@@ -55,9 +54,11 @@ class Mistake:
 
 @dataclass(frozen=True, slots=True)
 class Cost:
-    """Of what can be enforced. States, edges and bytes are those of the automata built so far: they
-    are built where a text visits them, and ``EXPLORED`` places were. Times are one measurement, and
-    depend on what the compiler has seen before."""
+    """The cost of the enforceable part.
+
+    States, edges and bytes count the automata built so far: they are built lazily, and ``EXPLORED``
+    positions were visited. Each time is a single measurement and depends on the compiler's caches.
+    """
 
     rules: int
     ir_nodes: int
@@ -70,7 +71,7 @@ class Cost:
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """``enforced`` counts keywords by name; ``annotations`` are the keywords that say nothing."""
+    """``enforced`` counts keywords by name; ``annotations`` are keywords without effect."""
 
     enforced: dict[str, int]
     refused: tuple[Refused, ...]
@@ -81,13 +82,13 @@ class Report:
 
     @property
     def is_enforced(self) -> bool:
-        """Whether all that constrains is enforced."""
+        """Whether all constraints are enforced."""
         return not self.refused and self.mistake is None
 
     def as_dict(self) -> dict[str, Any]:
-        """The same as JSON values."""
+        """Return the report as JSON values."""
         annotations = [
-            {"pointer": each.pointer, "keyword": each.keyword, "reason": each.says_nothing}
+            {"pointer": each.pointer, "keyword": each.keyword, "reason": each.no_effect}
             for each in self.annotations
         ]
         return {
@@ -101,30 +102,30 @@ class Report:
         }
 
     def text(self) -> str:
-        """The same for reading."""
+        """Return the report as text."""
         return "\n".join([*self._refused_lines(), *self._other_lines()]) + "\n"
 
     def _refused_lines(self) -> Iterator[str]:
         if self.mistake is not None:
-            yield f"a mistake\n  {self.mistake.pointer or '/'}: {self.mistake.reason}"
+            yield f"invalid\n  {self.mistake.pointer or '/'}: {self.mistake.reason}"
         if self.refused:
             yield "refused"
         for refused in self.refused:
             yield f"  {refused.pointer or '/'}: {refused.reason}"
             if refused.relaxed != (refused.pointer,):
                 places = ", ".join(refused.relaxed)
-                yield f"    relaxed: {places}" if places else "    it can't be relaxed"
+                yield f"    relaxed: {places}" if places else "    cannot be relaxed"
 
     def _other_lines(self) -> Iterator[str]:
         if self.annotations:
-            yield "says nothing"
+            yield "no effect"
         for each in self.annotations:
-            yield f"  {each.pointer}: {each.says_nothing}"
+            yield f"  {each.pointer}: {each.no_effect}"
         if self.more_annotations:
             yield f"  and {self.more_annotations:,} more"
         if self.cost is not None:
             counts = ", ".join(f"{name} {count}" for name, count in self.enforced.items())
-            yield f"enforced\n  {counts or 'nothing: everything is accepted'}"
+            yield f"enforced\n  {counts or 'no keyword: any value is accepted'}"
             yield from _cost_lines(self.cost)
 
 
@@ -132,7 +133,7 @@ def _cost_lines(cost: Cost) -> list[str]:
     return [
         "cost",
         f"  {cost.rules:,} rules, {cost.ir_nodes:,} IR nodes; {cost.states:,} states and "
-        f"{cost.edges:,} edges after {EXPLORED:,} places, {cost.bytes / 1000:,.0f} KB",
+        f"{cost.edges:,} edges after {EXPLORED:,} positions, {cost.bytes / 1000:,.0f} KB",
         f"  compiled in {cost.compile_ms:,.2f} ms, first mask in {cost.first_mask_ms:,.2f} ms",
     ]
 
@@ -144,11 +145,11 @@ def check_json_schema(
     relaxations: Relaxations | None = None,
     budget: WorkBudget | None = None,
 ) -> Report:
-    """Looks at a schema as ``compiler.compile_json_schema`` would. Raises nothing for a schema.
+    """Report on a schema as ``compiler.compile_json_schema`` would treat it. Never raises for it.
 
     Args:
-        relaxations: where relaxations are remembered, if they are.
-        budget: the request's; None: one of its own.
+        relaxations: a cache of relaxations; None: no cache.
+        budget: the request's budget; None: a new one.
     """
     budget = WorkBudget(compiler.limits) if budget is None else budget
     if relaxations is None:
@@ -162,25 +163,25 @@ def check_json_schema(
         except (SpecError, LimitExceeded) as found:
             error = found
     enforced = _enforced(relaxation.schema) if cost else {}
-    says_nothing = [] if isinstance(error, LimitExceeded) else _says_nothing(schema)
+    annotations = [] if isinstance(error, LimitExceeded) else _annotations(schema)
     return Report(
         enforced,
         _refused(relaxation),
         None if error is None or isinstance(error, UnsupportedSchema) else _mistake(error),
-        tuple(says_nothing[:MOST_ANNOTATIONS]),
-        max(0, len(says_nothing) - MOST_ANNOTATIONS),
+        tuple(annotations[:MOST_ANNOTATIONS]),
+        max(0, len(annotations) - MOST_ANNOTATIONS),
         cost,
     )
 
 
 def _enforced(schema: Any) -> dict[str, int]:
-    """How often each keyword constrains, the most frequent first."""
+    """Count the uses of each constraining keyword, the most frequent first."""
     found = keywords_of(schema, is_known_format)
-    return dict(Counter(each.keyword for each in found if not each.says_nothing).most_common())
+    return dict(Counter(each.keyword for each in found if not each.no_effect).most_common())
 
 
-def _says_nothing(schema: Any) -> list[Keyword]:
-    return [each for each in keywords_of(schema, is_known_format) if each.says_nothing]
+def _annotations(schema: Any) -> list[Keyword]:
+    return [each for each in keywords_of(schema, is_known_format) if each.no_effect]
 
 
 def _mistake(error: SpecError | LimitExceeded) -> Mistake:
@@ -191,7 +192,7 @@ def _mistake(error: SpecError | LimitExceeded) -> Mistake:
 
 
 def _refused(relaxation: Relaxation) -> tuple[Refused, ...]:
-    """By what is refused, in the order in which it was met."""
+    """Return the refused keywords in the order in which they were found."""
     found: dict[tuple[str, str, str], list[str]] = {}
     for place in relaxation.places:
         refused = (place.refused, place.refused_keyword, place.reason)
@@ -203,7 +204,7 @@ def _refused(relaxation: Relaxation) -> tuple[Refused, ...]:
 
 
 def measure(schema: Any, compiler: Compiler, budget: WorkBudget | None = None) -> Cost:
-    """Compiles the schema, makes the first mask, and counts."""
+    """Compile the schema, compute the first mask, and return the cost."""
     words = compiler.vocabulary.words
     bitmask = memoryview(bytearray(4 * words)).cast("i", (1, words))
     start = time.perf_counter()
@@ -225,7 +226,7 @@ def measure(schema: Any, compiler: Compiler, budget: WorkBudget | None = None) -
 
 @lru_cache(maxsize=256)
 def is_known_format(name: str) -> bool:
-    """Whether the front end does anything about a format but annotate: it is asked."""
+    """Whether the front end enforces or refuses the format rather than ignoring it."""
     try:
         build_json_schema(Grammar(), {"type": "string", "format": name}, unknown_formats="annotate")
     except EngineError:

@@ -3,21 +3,20 @@
 Grammars     Two ordered dicts by key: grammars in LRU order, and their measured sizes, the one
              measured longest ago first. Refusals are cached next to them (refusals).
              I1 measured sizes sum up to at most `kept_bytes`, and there are at most
-                `kept_grammars`,
-             except for one grammar that is larger alone.
+                `kept_grammars`, except for one grammar that is larger alone.
              I2 grammars grow with use: a grammar is measured when the next one is compiled and when
-                it is
-             used again. With every `REMEASURE_EVERY` new grammars the one measured longest ago is
-             measured again. No measurement waits for a grammar in use.
+                it is used again. With every `REMEASURE_EVERY` new grammars the one measured longest
+                ago is measured again. No measurement waits for a grammar in use.
              Cost: a hit is a look-up; a miss two, and a measurement: 2 us, 10 with cold caches.
 Digest       128 bits of SipHash-1-4 over a spec's content (Python hashes strings with SipHash-1-3),
              under a random key for each object: a collision cannot be constructed without the key.
-             It is valid in one process only. The content is written depth first in whole words: a
-             tag with a length, then the value, so no two contents are written alike. Types differ
-             by tag (1, 1.0 and true; list and tuple), objects keep the order of their keys, and
-             strings are written as stored in memory. Values of other types are encoded by marshal
-             or JSON first. Cost: one pass without copies, a quarter of marshal and BLAKE2b. Source:
-             J.-P. Aumasson, D. Bernstein, SipHash: a fast short-input PRF, INDOCRYPT 2012.
+             It is valid in one process only.
+             The content is written depth first in whole words: a tag with a length, then the value,
+             so no two contents are written alike. Types differ by tag (1, 1.0 and true; list and
+             tuple), objects keep the order of their keys, and strings are written as stored in
+             memory. Values of other types are encoded by marshal or JSON first.
+             Cost: one pass without copies, a quarter of marshal and BLAKE2b.
+             Source: J.-P. Aumasson, D. Bernstein, SipHash: a fast short-input PRF, INDOCRYPT 2012.
 Bounds       `Limits.spec_bytes` of a spec's approximate length as JSON text.
 Threads      The cache has one lock, which is not held while a spec is compiled. A SpecHash is used
              under the GIL, which hashing does not release.

@@ -92,7 +92,7 @@ class Gateway:
         return httpx.get(self.url + path, **OPTIONS, **options)
 
     def health(self) -> Any:
-        """What an operator sees; the gateway needs ``admin_keys=OPERATOR``."""
+        """Return readiness as operators see it; the gateway needs ``admin_keys=OPERATOR``."""
         key = {"Authorization": f"Bearer {OPERATOR}"}
         return self.get("/health/ready", headers=key).json()
 
@@ -105,5 +105,5 @@ class Gateway:
         return 0.0
 
     def lines(self) -> list[dict[str, Any]]:
-        """What it logged."""
+        """Return the logged events."""
         return [json.loads(line) for line in self.log.getvalue().splitlines()]

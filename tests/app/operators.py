@@ -1,4 +1,4 @@
-"""What operators send, for tests of their routes and commands."""
+"""Requests of operators, for tests of admin routes and commands."""
 
 import json
 from typing import Any

@@ -1,4 +1,4 @@
-"""Logs in a real Redis, and somebody else's connection to it."""
+"""Logs in a real Redis, and another client's connection to it."""
 
 import uuid
 from collections.abc import Iterator
@@ -27,6 +27,6 @@ def make(redis_url: str) -> Iterator[MakeLog]:
 
 @pytest.fixture
 def raw(redis_url: str) -> Iterator[Redis]:
-    """The connection of somebody else who can write to the same Redis."""
+    """A connection of another client that can write to the same Redis."""
     with Redis.from_url(redis_url) as client:
         yield client

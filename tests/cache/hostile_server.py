@@ -7,7 +7,7 @@ from threading import Thread
 
 Answer = Callable[[socket.socket], None]
 
-#: commands with which redis-py introduces itself, or looks whether somebody is there
+#: commands with which redis-py introduces itself or checks the connection
 _GREETINGS = (b"CLIENT", b"SELECT", b"AUTH", b"HELLO", b"PING")
 
 

@@ -1,4 +1,4 @@
-"""What tests of the log have in common: a secret, logs of one namespace, patience."""
+"""Helpers for tests of the log: a secret, logs of one namespace, waiting."""
 
 import time
 from collections.abc import Callable

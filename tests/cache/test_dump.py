@@ -103,7 +103,7 @@ def test_more_entries_than_the_bound_are_refused(monkeypatch: pytest.MonkeyPatch
         read_back(written([*ENTRIES, ENTRIES[0]]))
 
 
-#: how somebody changes a file after it was checked
+#: changes of a file after it was checked
 CHANGES: dict[str, Callable[[bytes], bytes]] = {
     "another value": lambda data: data.replace(b"\x00\x01\x02", b"\x00\x01\x03"),
     "another file": lambda data: written(ENTRIES[1:]),

@@ -51,7 +51,7 @@ def short_waits(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def asked(answer: Answer, call: Callable[[RedisLog], object]) -> object:
-    """What a call returns, or the StoreUnusable that it raised. Another exception is a failure."""
+    """Return a call's result or its StoreUnusable; any other exception is a failure."""
     with hostile_server(answer) as server:
         log = new_log(server.url, "test")
         try:

@@ -52,7 +52,7 @@ def test_another_secret_or_key_does_not_open(reader: Seal, key: bytes) -> None:
 
 
 def test_a_keyless_seal_is_not_taken_by_a_keyed_reader() -> None:
-    """Without this, whoever can write to Redis could leave the secret out."""
+    """Otherwise an attacker with write access to Redis could omit the MAC."""
     assert KEYED.unwrap(b"key", KEYLESS.wrap(b"key", b"value")) is None
 
 

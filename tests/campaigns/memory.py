@@ -199,7 +199,7 @@ class Campaign:
 
 
 def complaints(points: Sequence[Point], dropped: Point, allowed: int) -> list[str]:
-    """What is wrong with the points of a campaign that may keep so many bytes."""
+    """Return findings on the points of a campaign with this memory limit."""
     found = [f"{one}: counted wrongly" for one in points if not one.is_fair()]
     most = max(one.resident for one in points)
     if most > MOST_RATIO * allowed + SLACK:

@@ -48,7 +48,7 @@ class Served:
 
     @property
     def url(self) -> str:
-        """What clients call the base URL."""
+        """The base URL for clients."""
         return f"http://127.0.0.1:{self._port}/v1"
 
     @property

@@ -20,7 +20,7 @@ def snippet(heading: str, served: Served) -> str:
 
 
 def printed(heading: str, served: Served) -> str:
-    """What the Python code below a heading prints, in an interpreter of its own."""
+    """Return the output of the Python code below a heading, run in a new interpreter."""
     command = [sys.executable, "-c", snippet(heading, served)]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr

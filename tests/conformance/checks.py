@@ -17,7 +17,7 @@ from .oracle import Oracle, has_duplicates, parsed
 from .walking import DeadEnd, takes, walk
 
 Options = dict[str, Any]
-#: characters in which formats are told from what is surely not of them
+#: characters that distinguish formats from other strings
 OF_FORMATS = frozenset(":@P")
 
 
@@ -77,7 +77,7 @@ def check_values(
 def check_schema(
     compiler: engine.Compiler, schema: Any, rng: Random, walks: int = 4, values: int = 40
 ) -> Counter[str]:
-    """Counts of what was seen."""
+    """Return counts of outcomes."""
     counts: Counter[str] = Counter()
     options = {"any_order": rng.random() < 0.3}
     if rng.random() < 0.2:

@@ -19,7 +19,7 @@ from .checks import asked_values, compiled_or_none, told
 from .oracle import Oracle, parsed
 from .walking import takes, walk
 
-#: keywords that say nothing by themselves
+#: keywords without a constraint of their own
 SILENT = frozenset(("$schema", "$defs", "definitions", "$id", "$anchor", "title", "description"))
 #: keywords under which schemas have names, and those that stand for values
 NAMED = frozenset(("properties", "patternProperties", "$defs", "definitions", "dependentSchemas"))
@@ -68,10 +68,10 @@ def near(compiled: engine.Compiled, rng: Random, count: int) -> list[Any]:
 
 
 def check_mutants(compiler: engine.Compiler, schema: Any, rng: Random) -> Counter[str]:
-    """Leaves out one keyword after the other, ``MOST`` of them. Counts of what was seen.
+    """Remove up to ``MOST`` keywords, one at a time; return counts of outcomes.
 
     Raises:
-        Wrong: a change changes what is valid, and not what is taken.
+        Wrong: a removal changes which texts are valid, but not which are accepted.
     """
     counts: Counter[str] = Counter()
     options: dict[str, Any] = {}

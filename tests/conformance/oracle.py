@@ -1,4 +1,4 @@
-"""What ``jsonschema`` says of a text, with numbers as they are written.
+"""The oracle: ``jsonschema`` on a text, with numbers as they are written.
 
 Its validators take a Decimal for a number, but know integers as int and float only, and divide in
 Python's context of 28 digits; both are replaced here. ``$`` is ECMA's: the end of the text, and not

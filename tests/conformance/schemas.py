@@ -174,8 +174,8 @@ class SchemaMaker:
             self.add(made, keyword, depth)
 
     def add(self, made: dict[str, Any], keyword: str, depth: int) -> None:
-        """As the dialect writes it. In 2019-09 nothing is asked of what is not evaluated: there the
-        oracle lets ``contains`` evaluate items, and ``additionalProperties`` not all members.
+        """Add the keyword in its dialect. 2019-09 gets no unevaluated keywords: there the oracle
+        lets ``contains`` evaluate items, and ``additionalProperties`` not all members.
         """
         if self.draft <= 2019 and keyword in ("prefixItems", "unevaluatedItems"):
             self.add_value(made, "items", depth, self.branches)

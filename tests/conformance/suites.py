@@ -17,7 +17,7 @@ A test of the suite, and a file of MaskBench, comes out in one of four ways:
 
 Numbers may only get better; ``--update`` pins better ones. Instances are written in the order of
 keys that they have in the file. MaskBench's labels are not always what ``jsonschema`` says: such
-tests are listed under ``disputed``, by their numbers, and nobody is judged by them.
+tests are listed under ``disputed`` by their numbers, and do not count.
 """
 
 import argparse
@@ -193,7 +193,7 @@ def differs(judge: Any, value: Any, valid: bool) -> bool:
 
 # -- the ratchet ----------------------------------------------------------------------------------
 def worse(pinned: dict[str, int], found: dict[str, int]) -> list[str]:
-    """What got worse, in words. What was refused may be incomplete now."""
+    """Return regressions in words. A refused schema may become incomplete."""
     said = []
     for key in ("right", "refused", "unsound"):
         before, now = pinned.get(key, 0), found[key]

@@ -9,7 +9,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import engine
-from engine.schema_tools.words import CONSTRAINTS
+from engine.schema_tools.keywords import CONSTRAINTS
 from tests.engine.frontends.json_schema.schema_cases import CASES
 
 from .mutants import check_mutants, keywords, without

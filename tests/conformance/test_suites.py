@@ -1,4 +1,4 @@
-"""What the public suites say of the engine gets no worse; ``suites`` tells where they lie."""
+"""The engine's results on the public suites do not regress; ``suites`` finds their folders."""
 
 import json
 from pathlib import Path

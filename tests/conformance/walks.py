@@ -36,7 +36,7 @@ class Campaign:
         self.findings: list[tuple[int, str]] = []
 
     def run(self, seed: int) -> None:
-        """One schema. What the engine and the oracle do not agree on is a finding."""
+        """Walk one schema. A disagreement of engine and oracle is a finding."""
         rng = Random(seed)
         schema = SchemaMaker(rng, rng.choice(DRAFTS), rng.choice((1, 2, 2, 3))).document()
         if self.counts["schemas"] % SCHEMAS_OF_ONE_COMPILER == 0:

@@ -1,6 +1,6 @@
-"""Requests that nobody sent before, and what came back without what differs by chance.
+"""New requests, and their answers without random parts.
 
-Every request has rules of its own, which a gateway can know only from the log or by making them.
+Every request has new rules, which a gateway must load from the log or compile.
 They take long enough to make to be shared: an email address with a pattern, and a string that is
 searched for a pattern. They come as twins: two requests whose rules have
 the same shape and allow other letters, so that one's masks, put in the other's place, would be
@@ -75,7 +75,7 @@ async def _ask(client: httpx.AsyncClient, gate: asyncio.Semaphore, number: int) 
 
 
 def _told(value: Any) -> Any:
-    """Without ids and times, which are made by chance; all else is told by the seed."""
+    """Remove ids and times, which are random; the seed determines everything else."""
     if isinstance(value, dict):
         return {key: _told(held) for key, held in value.items() if key not in ("id", "created")}
     return [_told(held) for held in value] if isinstance(value, list) else value

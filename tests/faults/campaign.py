@@ -1,8 +1,8 @@
 """One fault while requests come: no client hears of it, no mask is wrong, the log comes back.
 
 Three runs of requests, all with other rules: some before, the many during, some after. Another
-replica publishes entries for half of each. What a gateway without a log answers to them is the
-yardstick: the noise worker draws by seed among what is allowed, so that a wrong mask shows.
+replica publishes entries for half of each. The answers of a gateway without a log are the
+reference: the noise worker draws allowed tokens by seed, so that a wrong mask shows.
 """
 
 import os
@@ -47,7 +47,7 @@ class Yardstick(NamedTuple):
 
 
 class Outcome(NamedTuple):
-    """What a campaign saw: complaints, none of them if all is well."""
+    """The result of a campaign, with complaints if it failed."""
 
     name: str
     requests: int
@@ -61,7 +61,7 @@ class Outcome(NamedTuple):
 
 @contextmanager
 def gateway(redis_url: str | None) -> Iterator[str]:
-    """Its URL. ``redis_url`` None: it shares with nobody."""
+    """Yield its URL. ``redis_url`` None: without a shared cache."""
     # a busy machine loads all that is popular, too
     settings = {"REDIS_URL": redis_url or "", "CACHE_KEY": KEY, "CACHE_PREFETCH_SECONDS": "60"}
     with served_gateway(settings) as url:
@@ -87,7 +87,7 @@ def yardstick(requests: int) -> Yardstick:
 
 
 def learned(server: RedisServer, numbers: Sequence[int]) -> list[Entry]:
-    """What a gateway publishes that gets half of the requests."""
+    """Return the entries that a gateway publishes for half of the requests."""
     with gateway(server.url) as url:
         ask_all(url, [number for number in numbers if number % STOCKED < STOCKED // 2])
     with replica_of(server) as log:

@@ -1,7 +1,7 @@
-"""The faults, each a course that prepares, breaks and mends, with a ``yield`` between these.
+"""The faults. Each is a generator that prepares, breaks and repairs, with a ``yield`` in between.
 
-``shows`` tells by how the gateway's counters rose whether it met the fault, and, where the log can
-be read all the same, whether it was.
+``shows`` decides from the growth of the gateway's counters whether the gateway met the fault. If
+the log can still be read during the fault, it also checks that it was read.
 """
 
 import time
@@ -52,7 +52,7 @@ def paused(world: World) -> Iterator[None]:
 
 
 def emptied(world: World) -> Iterator[None]:
-    """The log is gone, and nobody is disconnected."""
+    """Delete the log without disconnecting clients."""
     yield
     with admin_of(world.server) as admin:
         admin.flushall()
@@ -61,7 +61,7 @@ def emptied(world: World) -> Iterator[None]:
 
 
 def failover(world: World) -> Iterator[None]:
-    """The primary dies, and nobody does anything but the Sentinel."""
+    """Kill the primary, and leave the failover to the Sentinel."""
     replica = world.other_server()
     replicate(replica, world.server)
     sentinel = SentinelServer(NAME, world.server)

@@ -1,4 +1,4 @@
-"""What somebody does who can write to a Redis, with and without the key of the MACs."""
+"""Attacks with write access to Redis, with and without the key of the MACs."""
 
 import random
 from collections.abc import Callable, Sequence
@@ -16,7 +16,7 @@ FALSE_KEYS = 5_000
 #: keys of one message
 AT_ONCE = 100
 
-_OURS, _OTHER = Seal(KEY.encode()), Seal(b"the key of somebody else")
+_OURS, _OTHER = Seal(KEY.encode()), Seal(b"the key of an attacker")
 
 
 def spoil(admin: Redis, entries: Sequence[Entry]) -> None:
@@ -65,7 +65,7 @@ def announce(admin: Redis, keys: Sequence[bytes]) -> None:
 
 
 def groups(entries: Sequence[Entry]) -> list[bytes]:
-    """What keys begin with, for each kind of entry."""
+    """Return the prefixes of keys, one for each kind of entry."""
     return sorted({entry.key.rpartition(b"/")[0] for entry in entries})
 
 

@@ -1,4 +1,4 @@
-"""What stands behind the gateway of a campaign: a Redis, a proxy before it, and another replica."""
+"""The surroundings of a campaign's gateway: a Redis behind a proxy, and another replica."""
 
 import random
 from collections.abc import Iterator, Sequence

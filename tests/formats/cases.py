@@ -1,4 +1,4 @@
-"""What the formats' tests share: tools, special tokens, and answers with what they mean.
+"""Cases of the formats' tests: tools, special tokens, and answers with their meanings.
 
 An Answer is a text that a model may write to an output spec, and the message it is; a Wrong one is a text
 that its grammar must not let pass. Special tokens are spelled out in both.
@@ -311,7 +311,7 @@ ANSWERS = [
 ]
 
 WRONG = [
-    Wrong("plain", AUTO, _P_F.replace("f", "h", 1), "a tool nobody offered"),
+    Wrong("plain", AUTO, _P_F.replace("f", "h", 1), "an unknown tool"),
     Wrong("plain", NONE, _P_F, "a call where none may be"),
     Wrong("plain", REQUIRED, "Hi", "no call where one must be"),
     Wrong("plain", REQUIRED, f"Hi {_P_F}", "text before a call that must be"),
@@ -324,7 +324,7 @@ WRONG = [
     Wrong("hermes", FREE, "<think>a</think><think>b</think>", "reasoning twice"),
     Wrong("hermes", FREE, "a<|im_start|>b", "a special token in text"),
     Wrong("hermes", FREE, "a</tool_call>", "the end of a call in text"),
-    Wrong("hermes", AUTO, _H_F.replace('"f"', '"h"'), "a tool nobody offered"),
+    Wrong("hermes", AUTO, _H_F.replace('"f"', '"h"'), "an unknown tool"),
     Wrong("hermes", AUTO, _H_F.replace('"Oslo"', "1"), "arguments that break the schema"),
     Wrong("hermes", AUTO, _H_F.replace(OSLO, "[1]"), "arguments that are no object"),
     Wrong("hermes", AUTO, _H_FF.replace("{}}", '{"a": 1}}'), "arguments where there are none"),
@@ -351,7 +351,7 @@ WRONG = [
     Wrong("hermes", quiet(FREE), f"{_THINK}Hi", "reasoning that is off"),
     Wrong("llama3_json", AUTO, '{"name": "f"}', "a call's beginning as text"),
     Wrong("llama3_json", AUTO, '{"name": "f", "arguments": {}}', "a call of another shape"),
-    Wrong("llama3_json", AUTO, '<|python_tag|>{"name": "h"', "a tool nobody offered"),
+    Wrong("llama3_json", AUTO, '<|python_tag|>{"name": "h"', "an unknown tool"),
     Wrong("llama3_json", BARRED, _L_G, "a tool that may not be called"),
     Wrong("llama3_function", BARRED, _X_G, "a tool that may not be called"),
     Wrong("llama3_json", NONE, _L_F, "a call where none may be"),
@@ -359,7 +359,7 @@ WRONG = [
     Wrong("llama3_json", REQUIRED, f"<|python_tag|>{_L_F}; Hi", "text behind the calls"),
     Wrong("llama3_json", REQUIRED, "<|python_tag|>", "a mark without a call"),
     Wrong("llama3_json", VALUE_OR_CALL, _L_F, "a call without the mark that tells it apart"),
-    Wrong("llama3_function", REQUIRED, "<function=h>{}</function>", "a tool nobody offered"),
+    Wrong("llama3_function", REQUIRED, "<function=h>{}</function>", "an unknown tool"),
     Wrong("llama3_function", AUTO, "<function=f>{}</function>", "a missing argument"),
     Wrong("llama3_function", ONE, f"{_X_F}{_X_G}", "two calls where one may be"),
     Wrong("llama3_function", NONE, "x <function=f>", "a call's beginning where none may be"),

@@ -150,7 +150,7 @@ MARKS = (
 
 
 def without_begun_mark(text: str) -> str:
-    """``text`` without the beginning of a mark at its end, and what it would stand behind."""
+    """Return ``text`` without the beginning of a mark at its end."""
     for size in range(min(16, len(text)), 0, -1):
         if any(mark.startswith(text[-size:]) for mark in MARKS):
             return text[:-size].rstrip("; \n")

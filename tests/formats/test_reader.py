@@ -1,4 +1,4 @@
-"""Whatever the chunking, deltas add up to the same message, and a cut-off loses nothing."""
+"""Deltas add up to the same message for any chunking, and truncation loses nothing."""
 
 from collections.abc import Callable, Iterable
 from typing import NamedTuple

@@ -1,7 +1,7 @@
-"""Random specs out of a seed: schemas, patterns, grammars and structural tags, small and mean.
+"""Random specs from a seed: schemas, patterns, grammars and structural tags, small and tricky.
 
-What is drawn is meant to collide: few letters, bounds around those of tokens, ends that look like
-what stands before them. What the engine refuses is refused by name, and another one is drawn.
+Drawn specs are likely to collide: few letters, bounds near those of tokens, ends that look like
+preceding text. The engine refuses a spec by name, and then another one is drawn.
 """
 
 from collections.abc import Callable, Sequence

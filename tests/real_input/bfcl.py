@@ -30,7 +30,7 @@ TYPES = {
     "byte": "integer", "Bigint": "integer",
     "String": "string", "char": "string", "Boolean": "boolean",
 }  # fmt: skip
-#: what the values of an enum must be an instance of, for the types that enums stand beside
+#: Python types of the values of an enum, by the type next to it
 INSTANCES = {"string": str, "integer": int, "number": int | float, "boolean": bool, "array": list}
 #: keywords of this dialect that JSON Schema doesn't know
 DIALECT = ("optional",)
@@ -96,8 +96,9 @@ def normal(schema: Schema, closed: bool) -> Schema:
 
 
 def _with_enum_in_its_place(schema: Schema) -> Schema:
-    """The values of an enum that stands beside a type which none of them has: where the type is
-    "array" they are meant for its items, elsewhere the type is the mistake."""
+    """Repair an enum whose type fits none of its values: they are those of the items of an array,
+    otherwise the type is wrong.
+    """
     kind, values = schema.get("type"), schema.get("enum")
     if kind is None or values is None or _any_fits(kind, values):
         return schema

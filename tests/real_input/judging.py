@@ -48,7 +48,7 @@ class Judge:
         return Compiler(BuiltinTokenizer().vocabulary)
 
     def calls(self, answer: Answer, schemas: Mapping[str, Schema]) -> list[str]:
-        """What is wrong with an answer that had to be calls; [] is right."""
+        """Return errors of an answer that had to be calls."""
         cut, wrong = answer.finish == "length", _wrong_ending(answer, "tool_calls")
         if not cut and not answer.calls:
             wrong.append("no call")
@@ -56,7 +56,7 @@ class Judge:
             wrong.append("two calls of one id")
         for number, call in enumerate(answer.calls):
             if call.name not in schemas:
-                wrong.append(f"nobody offered {call.name!r}")
+                wrong.append(f"unknown tool {call.name!r}")
             elif cut and number == len(answer.calls) - 1:
                 wrong += self.beginning(call.arguments, schemas[call.name])
             else:
@@ -64,7 +64,7 @@ class Judge:
         return wrong
 
     def content(self, answer: Answer, schema: Schema) -> list[str]:
-        """What is wrong with an answer that had to be one JSON value; [] is right."""
+        """Return errors of an answer that had to be one JSON value."""
         wrong = _wrong_ending(answer, "stop")
         if answer.calls:
             wrong.append("a call without tools")
@@ -73,7 +73,7 @@ class Judge:
         return wrong + whole(answer.content or "", schema)
 
     def beginning(self, text: str, schema: Schema) -> list[str]:
-        """What is wrong with a text that was cut off."""
+        """Return errors of a truncated text."""
         text = text.removesuffix(CUT_CHARACTER)
         try:
             if text:
@@ -87,7 +87,7 @@ class Judge:
 
 
 def whole(text: str, schema: Schema) -> list[str]:
-    """What is wrong with a text that is said to be finished."""
+    """Return errors of a complete text."""
     try:
         value = json.loads(text, parse_constant=_no_constant)
     except ValueError as error:

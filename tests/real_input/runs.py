@@ -34,7 +34,7 @@ class Target:
 
 @dataclass
 class Tally:
-    """What became of the answers of one kind. ``wrong``: case -> what is wrong with its answer."""
+    """Outcomes of the answers of one kind. ``wrong``: case -> the errors of its answer."""
 
     cases: int = 0
     finished: int = 0

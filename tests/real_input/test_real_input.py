@@ -125,7 +125,7 @@ def test_right_calls_are_right(answer: Answer) -> None:
     ("answer", "complaint"),
     [
         (called(), "no call"),
-        (called('{"city": "Oslo"}', name="g"), "nobody offered 'g'"),
+        (called('{"city": "Oslo"}', name="g"), "unknown tool 'g'"),
         (called('{"city": "Oslo"'), "no JSON"),
         (called('{"city": NaN}'), "NaN is not JSON"),
         (called("{}"), "'city' is a required property"),

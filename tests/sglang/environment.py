@@ -71,10 +71,10 @@ def _ensure_project(python: Path) -> None:
 
 
 def _lend_cython(folder: Path) -> None:
-    """The running interpreter's Cython in a folder without anything else.
+    """Link the running interpreter's Cython into a folder of its own.
 
-    Another one, installed later, would look newer than all that was made by this one, and the whole
-    engine would be built again: two minutes, under the feet of whoever uses it.
+    A Cython installed later would be newer than all files that this one has generated, so the whole
+    engine would be rebuilt: two minutes, while other processes use it.
     """
     import cython
 

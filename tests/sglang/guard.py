@@ -1,10 +1,10 @@
-"""Runs one command in a folder, and ends with it everything that it started.
+"""Runs a command in a folder, and ends all processes that it started.
 
     python -m tests.sglang.guard FOLDER COMMAND [ARGUMENT...]
 
-The guard leads a session of its own; whoever starts it holds the other end of its standard input.
-When that end closes, be it by hand or because the holder died (SIGKILL included), or when the
-command itself ends, everything in the session is killed, and the guard leaves with status 0.
+The guard leads its own session; its parent holds the other end of its standard input. When that end
+closes, also because the parent died (even by SIGKILL), or when the command ends, the guard kills
+all processes of the session and exits with status 0.
 
 Invariants       I1 what the command spawned becomes the guard's child when its parent dies, so
                  nothing is left for others to collect. I2 memory that was shared under a name goes

@@ -1,7 +1,6 @@
-"""What servers are started with, by the kind of device, and the environment of their processes.
+"""Arguments and environment of servers, by the kind of device.
 
-Nothing but the standard library is imported here: what a machine lacks for a server can be said
-before anything of it is there.
+Only the standard library is imported here, so that missing requirements can be reported.
 """
 
 import os

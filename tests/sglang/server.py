@@ -109,11 +109,11 @@ class SGLangServer:
             self._folder = None
 
     def get_json(self, path: str) -> Any:
-        """What a GET answers; raises for an error status, with the answer's text."""
+        """Return the answer to a GET; raise for an error status, with the answer's text."""
         return self._answer("GET", path)
 
     def post_json(self, path: str, body: Any) -> Any:
-        """What a POST answers; raises for an error status, with the answer's text."""
+        """Return the answer to a POST; raise for an error status, with the answer's text."""
         return self._answer("POST", path, json=body)
 
     def generate(self, prompt: str | list[int], **parameters: Any) -> Any:
@@ -135,7 +135,7 @@ class SGLangServer:
         return sum(processes.anonymous_bytes(process) for process, name in found if title in name)
 
     def log(self, lines: int | None = None) -> str:
-        """What the server wrote, or its last lines; after a stop, until the next start."""
+        """Return the server's log or its last lines; after a stop, until the next start."""
         if self._folder is not None:
             path = Path(self._folder.name) / "server.log"
             text = path.read_text(errors="replace") if path.is_file() else ""

@@ -1,6 +1,6 @@
-"""Servers that are shared: whoever asks for the same one gets the one that runs.
+"""Shared servers: a request for an equal server returns the running one.
 
-Representation   running servers by what they were asked for, the one asked for last at the end.
+Representation   running servers by their arguments, the most recently used one last.
 Invariants       I1 at most ``limit`` run at once; who was asked for longest ago makes room.
                  I2 a server that has died is never handed out: it is started again.
 Threads          one.

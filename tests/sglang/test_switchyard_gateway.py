@@ -55,7 +55,7 @@ def test_the_gateway_is_ready_and_says_with_what(gateway: str, worker: SGLangSer
 
 
 def failures(gateway: str) -> list[str]:
-    """What the gateway counted, to explain a failed test."""
+    """Return the gateway's counters, to explain a failed test."""
     lines = httpx.get(f"{gateway}/metrics").text.splitlines()
     return [line for line in lines if line.startswith("switchyard_worker_failures_total{")]
 

@@ -56,7 +56,7 @@ def log_of(redis: RedisServer) -> Iterator[RedisLog]:
 
 
 def learn(folder: Path, redis: RedisServer, word: str) -> None:
-    """What a gateway does: compiles, walks a text, and publishes what it learned."""
+    """Act as a gateway: compile, walk a text, and publish the results."""
     from transformers import AutoTokenizer
 
     tokenizer = AutoTokenizer.from_pretrained(folder, local_files_only=True)

@@ -3,8 +3,8 @@
     python -m tests.sglang.tiny_model FOLDER [--vocabulary 4096] [--padding 0]
 
 Two layers of width 64, a byte-level BPE trained on sources of Python's standard library, and the
-chat template beside this file (ChatML, calls as JSON in <tool_call>: the format "hermes"). What is
-random writes without end; so tokens that lead towards an end (ENDING) are made likelier.
+chat template beside this file (ChatML, calls as JSON in <tool_call>: the format "hermes"). A
+random model would write endlessly, so tokens that lead towards an end (ENDING) are more likely.
 
 Representation   a folder as Hugging Face writes it. Learned tokens come first, then the added ones
                  (ADDED), then ``padding`` ids that the model has and the tokenizer does not.

@@ -1,5 +1,5 @@
-"""What one rank of several decides: compiles random and hostile grammars as the plug-in does there,
-in threads and with nothing made ahead, walks through them, and tells a digest of every mask,
+"""The decisions of one rank of several: compiles random and hostile grammars like the plug-in, in
+threads and without masks computed ahead, walks through them, and prints a digest of every mask,
 refusal and limit.
 """
 

@@ -1,4 +1,4 @@
-"""What SGLang passes to the plug-in: tokenizers of two kinds, and a device without kernels."""
+"""Objects that SGLang passes to the plug-in: two kinds of tokenizers, a device without kernels."""
 
 from typing import Any
 

@@ -151,7 +151,7 @@ def test_a_key_is_short_in_messages(backend: SwitchyardBackend) -> None:
 # -- the start -------------------------------------------------------------------------------------
 @pytest.fixture
 def serving(monkeypatch: pytest.MonkeyPatch) -> types.SimpleNamespace:
-    """What SGLang's own settings would say; its runtime context exists only in a server."""
+    """Stand-ins for SGLang's settings, whose runtime context exists only in a server."""
     found = types.SimpleNamespace(strict=False, end=None, whitespace=(None, None))
     api = versions.SGLangApi
     monkeypatch.setattr(api, "strict_thinking", lambda self: found.strict)

@@ -76,7 +76,7 @@ TREE_FOLLOWS = [
     ],
 )
 def test_drafts_that_begin_with_the_forced_text_stay(pattern: str, stays: bool) -> None:
-    """What SGLang's n-grams know of the text behind it is worth more than the forced text alone."""
+    """SGLang's n-grams after the forced text are kept: they add to the forced text."""
     drafts, follows = np.array(TREE), np.array(TREE_FOLLOWS, dtype=np.uint8).reshape(-1)
     offer([request(pattern)], drafts, follows)
     is_tree = drafts.tolist() == TREE and follows.reshape(5, 5).tolist() == TREE_FOLLOWS

@@ -1,4 +1,4 @@
-"""What SGLang's requests ask for is compiled to exactly that, also behind thinking."""
+"""Grammars of SGLang's requests are compiled exactly, also after thinking."""
 
 import json
 

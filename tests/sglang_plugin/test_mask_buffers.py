@@ -29,7 +29,7 @@ def test_a_buffer_is_used_again_and_allows_everything_again() -> None:
 
 
 class Event:
-    """A copy that is done when it is told so."""
+    """A copy that is done when the test says so."""
 
     def __init__(self) -> None:
         self.done = False

@@ -1,4 +1,4 @@
-"""A worker's environment is read whole, and what means nothing is refused by name."""
+"""All settings of a worker's environment are read, and invalid ones refused by name."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""What the tests of workers share."""
+"""Helpers for the tests of workers."""
 
 import asyncio
 import json

@@ -1,8 +1,8 @@
 """A draft model changes how fast a constrained answer comes, and nothing else.
 
 The draft proposes tokens, the target looks at all of them in one pass, and the masks behind every
-proposal come from one call: as a draft tree, or as a batch of forks. What is taken is what the
-target's best allowed token agrees with, so the answer is that of plain constrained greedy decoding.
+proposal come from one call: as a draft tree, or as a batch of forks. A token is accepted if the
+target's best allowed token equals it, so the answer is that of constrained greedy decoding.
 """
 
 import copy
@@ -67,7 +67,7 @@ def models(directory: Path) -> Models:
 
 
 def logits_of(model: Any, ids: list[int], last: int) -> np.ndarray:
-    """What the model says behind each of the last tokens, from one pass."""
+    """Return the model's logits after each of the last tokens, from one pass."""
     with torch.inference_mode():
         found: np.ndarray = model(input_ids=torch.tensor([ids])).logits[0, -last:].numpy()
     return found
@@ -171,7 +171,7 @@ def plain(directory: Path, compiler: Compiler, form: dict[str, Any]) -> list[int
 def test_a_draft_model_does_not_change_the_answer(
     directory: Path, compiler: Compiler, models: Models, form: dict[str, Any]
 ) -> None:
-    """Whatever is proposed, within the grammar or not, and however the masks are made."""
+    """For any proposal, within the grammar or not, and for both ways to compute masks."""
     wanted, agreed = plain(directory, compiler, form), 0
     for masks_of in (by_tree, by_batch):
         for constrained in (True, False):

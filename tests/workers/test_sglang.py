@@ -235,7 +235,7 @@ INFO = (RECORDED / "server_info.json").read_text()
                 "server_info": httpx.Response(200, text=INFO.replace("xgrammar", "llguidance")),
             },
             False,
-            "'llguidance', not 'xgrammar'",
+            "'xgrammar', got 'llguidance'",
         ),
         (
             {
@@ -264,14 +264,14 @@ SAID = {"backend": "switchyard", "version": "0.1.0", "spec_version": 1, "vocabul
     [
         ([{"switchyard": SAID}], True, ""),
         ([{"switchyard": SAID}, {"switchyard": SAID | {"version": "9"}}], True, ""),
-        ([{}], False, "its plug-in says nothing"),
-        ([], False, "its plug-in says nothing"),
-        (None, False, "its plug-in says nothing"),
-        ("what", False, "its plug-in says nothing"),
-        ([{"switchyard": SAID}, {}], False, "its plug-in says nothing"),
-        ([{"switchyard": SAID | {"vocabulary": "w"}}], False, "vocabulary is 'w', not 'v'"),
-        ([{"switchyard": SAID | {"spec_version": 2}}], False, "spec_version is 2, not 1"),
-        ([{"switchyard": {}}], False, "spec_version is None, not 1"),
+        ([{}], False, "its plug-in reports no status"),
+        ([], False, "its plug-in reports no status"),
+        (None, False, "its plug-in reports no status"),
+        ("what", False, "its plug-in reports no status"),
+        ([{"switchyard": SAID}, {}], False, "its plug-in reports no status"),
+        ([{"switchyard": SAID | {"vocabulary": "w"}}], False, "vocabulary must be 'v', got 'w'"),
+        ([{"switchyard": SAID | {"spec_version": 2}}], False, "spec_version must be 1, got 2"),
+        ([{"switchyard": {}}], False, "spec_version must be 1, got None"),
     ],
 )
 def test_a_server_with_our_plug_in_says_so_itself(states: Any, ready: bool, reason: str) -> None:

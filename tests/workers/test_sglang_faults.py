@@ -1,4 +1,4 @@
-"""Whatever goes wrong with a SGLang server is a WorkerError with its reason."""
+"""Every failure of an SGLang server is a WorkerError with its reason."""
 
 import asyncio
 import json
@@ -68,7 +68,7 @@ FAULTS: list[tuple[list[Any], Exception | None, int, FailureReason, str]] = [
     ([event([], 0, FULL)], None, 503, "unavailable", "queue is full"),
     ([event([5], 1), event([5], 1, FULL)], None, 503, "unavailable", "queue is full"),
     ([event([], 0, {"type": "abort"})], None, 502, "aborted", "no reason given"),
-    ([event([5], 1, {"type": "stop", "matched": "NaN happened"})], None, 502, "aborted", "number"),
+    ([event([5], 1, {"type": "stop", "matched": "NaN happened"})], None, 502, "aborted", "NaN"),
     ([event([5], 1, {"type": "whatever"})], None, 502, "protocol", "not an event"),
     ([event([5], 1, "stop")], None, 502, "protocol", "not an event"),
     ([event([5], 1, ["stop"])], None, 502, "protocol", "not an event"),
@@ -76,8 +76,8 @@ FAULTS: list[tuple[list[Any], Exception | None, int, FailureReason, str]] = [
     ([event([5], 1), event([], 0)], None, 502, "protocol", "lost tokens"),
     # REGRESSION: an id below 0 was read as one from the vocabulary's end
     ([event([-1], 1)], None, 502, "protocol", "not an event"),
-    ([event([4096], 1)], None, 502, "protocol", "4096 is not below 4,096"),
-    ([event([1 << 70], 1)], None, 502, "protocol", "is not below 4,096"),
+    ([event([4096], 1)], None, 502, "protocol", "must be below 4,096, got 4096"),
+    ([event([1 << 70], 1)], None, 502, "protocol", "must be below 4,096"),
     ([event([True], 1)], None, 502, "protocol", "not an event"),  # type: ignore[list-item]
     ([event([5.0], 1)], None, 502, "protocol", "not an event"),  # type: ignore[list-item]
     ([event("abc", 1)], None, 502, "protocol", "not an event"),  # type: ignore[arg-type]
@@ -107,7 +107,7 @@ def test_broken_streams(
     reason: FailureReason,
     words: str,
 ) -> None:
-    """Every fault is a WorkerError, and the server is told to end the request if it has not."""
+    """Every fault is a WorkerError, and aborts the request at the server if it still runs."""
 
     async def work() -> tuple[WorkerError, Server]:
         server = streamed(*events, fault=fault, done=fault is None)
@@ -300,7 +300,7 @@ def test_a_prompt_of_any_size_is_encoded_whole(size: int) -> None:
 
 
 def test_a_prompt_beyond_the_context_is_refused_unread() -> None:
-    """The bound and one past it; the ids, which nobody looks at, could be anything."""
+    """The bound and one past it; the values of the ids do not matter."""
     assert json.loads(encoded([1] * 9, context=10))["sampling_params"]["max_new_tokens"] == 1
     with pytest.raises(PromptTooLong, match="has 10 tokens; the model's context of 10") as caught:
         encoded([None] * 10, context=10)

@@ -56,7 +56,7 @@ def test_empty_stop_string_is_refused() -> None:
 
 @pytest.mark.parametrize("seed", range(200))
 def test_gate_on_random_cuts(seed: int) -> None:
-    """What a gate releases is never part of the stop string, and all of the text before it comes
+    """A gate never releases a part of the stop string, and all of the text before it comes
     out.
     """
     rng = random.Random(seed)

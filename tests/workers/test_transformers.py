@@ -142,12 +142,12 @@ def test_refusals(directory: Path, compiler: Compiler, changes: Any, words: str)
 def test_a_directory_without_a_model(tmp_path: Path, compiler: Compiler) -> None:
     async def work() -> None:
         worker = TransformersWorker(tmp_path, compiler)
-        with pytest.raises(WorkerError, match="can't load a model"):
+        with pytest.raises(WorkerError, match="cannot load a model"):
             await worker.start()
         health = await worker.health()
         assert not health.ready
-        assert "can't load a model" in health.reason
-        with pytest.raises(WorkerError, match="can't load a model"):
+        assert "cannot load a model" in health.reason
+        with pytest.raises(WorkerError, match="cannot load a model"):
             await collect(worker, ask())
         await worker.aclose()
 
@@ -178,7 +178,7 @@ def test_cancelling_frees_the_thread(directory: Path, compiler: Compiler) -> Non
 
 
 def test_the_queue_is_bounded(directory: Path, compiler: Compiler) -> None:
-    """One runs, two wait, the fourth is told to come back."""
+    """One request runs, two wait, and the fourth is refused."""
 
     async def work() -> None:
         worker = await started(directory, compiler, max_waiting=2)

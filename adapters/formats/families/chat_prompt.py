@@ -3,7 +3,7 @@
 Representation   messages become Turns, which every family renders; a Chat is the data of a family
                  whose prompt is one marked block a turn.
 Invariants       I1 a tool result knows the name of the tool it answers, by its call's id. I2
-                 arguments in history stand as they were sent; nothing is parsed or repaired.
+                 arguments in history are written as they were sent, neither parsed nor repaired.
 Not here         Harmony's prompt (harmony_prompt.py), templates that tokenizers bring (the app).
 """
 
@@ -50,7 +50,7 @@ def read_turns(messages: Sequence[ChatMessage]) -> list[Turn]:
     """Convert chat messages as clients send them.
 
     Raises:
-        FormatError: an unknown role, or content that is no text.
+        FormatError: an unknown role, or content that is not text.
     """
     names: dict[str, str] = {}
     turns = []
@@ -92,7 +92,7 @@ def _text(content: Any, place: str) -> str:
     for number, part in enumerate(content):
         if part.get("type") not in ("text", "refusal"):
             raise FormatError(
-                f"a part of type {part.get('type')!r} is no text", f"{place}[{number}]"
+                f"a part of type {part.get('type')!r} is not text", f"{place}[{number}]"
             )
         parts.append(part.get(part["type"]) or "")
     return "".join(parts)
@@ -107,8 +107,8 @@ class Chat:
 
     ``tools``        the block that offers tools; "{tools}" stands for them, each as ``tool`` shows
                      it.
-    ``schema``       the block that asks for JSON; "{schema}" stands for the schema and what the
-                     client says of it.
+    ``schema``       the block that asks for JSON; "{schema}" stands for the schema with its name
+                     and description.
     ``before_call``  between an assistant's text and its calls; ``between_calls``: between two of
                      them.
     ``result``       around a tool's result, "{text}"; ``results_together``: results in a row share

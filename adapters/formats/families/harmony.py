@@ -8,17 +8,17 @@
     call       <|channel|>commentary to=functions.NAME TYPE<|message|> JSON <|call|>
     final      <|channel|>final TYPE<|message|> text or JSON <|return|>
 
-Every header that these models were seen to write is in the grammar: a call's recipient stands
-behind the channel or in front of it, the channel of a call is commentary or analysis, and TYPE is
-one of `` <|constrain|>json``, ``<|constrain|>json``, `` json`` or nothing. The model stops at
-<|call|>, so there is one call a turn whatever parallel_tool_calls says. Nothing but the call ends
-an answer that must be one.
+The grammar contains every header that these models are known to write: a call's recipient follows
+or precedes the channel, the channel of a call is commentary or analysis, and TYPE is one of
+`` <|constrain|>json``, ``<|constrain|>json``, `` json`` or nothing. The model stops at <|call|>, so
+there is one call per turn, whatever the value of parallel_tool_calls. An answer that must be a call
+ends only with the call.
 
-An output that bounds the tokens of reasoning allows one thought, in front of all else: the bound
-counts within one message.
+An output that bounds the tokens of reasoning allows one thought, at the beginning: the bound
+applies to one message.
 
-Marks are token nodes, so that spelled-out marks in text mean nothing. A message's body is one tag,
-from <|message|> to its end: the tag says whose body it is, and headers are syntax.
+Marks are token nodes, so marks that are spelled out in text have no effect. A message's body is one
+tag, from <|message|> to its end: the tag's role says which kind of message it is.
 
 Not here    the prompt (harmony_prompt.py).
 """

@@ -91,5 +91,5 @@ def _assistant(turn: Turn, *, thinks: bool) -> str:
 
 def _name(name: str) -> str:
     if word_name(name) is None:
-        raise FormatError(f"this format can't spell the name {name!r}", "messages")
+        raise FormatError(f"this format cannot spell the name {name!r}", "messages")
     return name

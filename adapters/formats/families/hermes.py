@@ -3,10 +3,9 @@
     <think>\n...\n</think>\n\nLet me see.
     <tool_call>\n{"name": "f", "arguments": {...}}\n</tool_call><|im_end|>
 
-Reasoning may come first and is optional. Whether <think> and <tool_call> are special tokens depends
-on the model; nothing here does. <tool_call> opens a call by itself, whatever would follow: it is
-made for nothing else, and what these models write behind it differs in white space, which the
-grammar puts right.
+Reasoning may come first and is optional. In some models <think> and <tool_call> are special tokens,
+in others they are text; both work. <tool_call> alone opens a call, whatever the model would write
+next: it has no other use, and these models vary the white space after it, which the grammar fixes.
 """
 
 from ..output_spec import ThinkingMarks

@@ -3,12 +3,12 @@
     <|python_tag|>{"name": "f", "parameters": {...}}; {"name": "g", "parameters": {...}}<|eom_id|>
     <function=f>{...}</function><|eot_id|>
 
-llama3_json: the mark in front is optional and the answer ends with either stop token.
+llama3_json: the leading mark is optional, and either stop token ends the answer.
 
-Neither ``{"name": "`` nor ``<function=`` is a special token, and answers hold them for other
-reasons: a package.json, say. So a call opens where the name of an offered tool is complete, quote
-or bracket included; with any other name, or spelled otherwise, it is text. <|python_tag|> opens one
-by itself.
+Neither ``{"name": "`` nor ``<function=`` is a special token, and answers contain them for other
+reasons, for instance in a package.json. So a call opens where the name of an offered tool is
+complete, including the quote or bracket after it; with another name or spelling it is text.
+<|python_tag|> alone opens a call.
 """
 
 import json

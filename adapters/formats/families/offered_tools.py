@@ -79,13 +79,13 @@ def offered_tools(output: OutputSpec, spell: Spelling, marks: Sequence[str]) -> 
     """Return the tools that may be called. ``marks``: texts that no name may contain.
 
     Raises:
-        FormatError: the format can't write a name so that it is read back.
+        FormatError: the format cannot spell a name unambiguously.
     """
     found = []
     for number, tool in _offered(output):
         param = f"tools[{number}].function"
         spelled = spell(tool.name)
         if spelled is None or any(mark in tool.name or mark in spelled for mark in marks if mark):
-            raise FormatError(f"this format can't spell the name {tool.name!r}", f"{param}.name")
+            raise FormatError(f"this format cannot spell the name {tool.name!r}", f"{param}.name")
         found.append(OfferedTool(tool, spelled, param))
     return found

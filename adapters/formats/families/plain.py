@@ -1,13 +1,12 @@
-"""The plain format, for models without a call syntax of their own: everything is ordinary text.
+"""The plain format, for models without a call syntax: everything is ordinary text.
 
 A call is written as
 
     <tool_call>{"name": "f", "arguments": {"city": "Oslo"}}</tool_call>
 
-and a further one on the next line. <tool_call> opens a call by itself, whatever would follow (see
-hermes.py). The marks are text, not special tokens, so any tokenizer can write them, and no JSON
-value starts like a call: an answer that may be either is never read two ways. Turns are "role:"
-lines.
+and further calls on the next lines. <tool_call> alone opens a call (see hermes.py). The marks are
+text, not special tokens, so any tokenizer can write them. No JSON value starts like a call, so an
+answer that may be either is unambiguous. Turns are "role:" lines.
 """
 
 from .chat_prompt import Chat

@@ -1,16 +1,16 @@
-"""How formats spell names, and which texts free text must exclude."""
+"""Spelling of tool names, and the texts that free text must exclude."""
 
 import json
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable
 
-#: spells a tool's name as the format writes it; None: the format can't write it
+#: spells a tool's name as the format writes it; None: the format cannot write it
 Spelling = Callable[[str], str | None]
 
 #: a numbered special token; the group is the text before the number, with at least three letters
 _NUMBERED = re.compile(r"(\W*[A-Za-z]{3}.*?)\d+\D*")
-#: numbered tokens of one kind from which on their common prefix stands for all of them
+#: minimum number of tokens of one kind that their common prefix replaces
 _MANY = 8
 
 
@@ -36,7 +36,7 @@ _WORD = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ012345678
 
 
 def word_name(name: str) -> str | None:
-    """Return the name where it may stand unquoted: it has no character of any syntax."""
+    """Return the name if it may stand unquoted: it contains no character of any syntax."""
     return name if name and _WORD.issuperset(name) else None
 
 

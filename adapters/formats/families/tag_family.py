@@ -1,17 +1,17 @@
 """Families whose calls are tags in text: begin mark with the tool's name, JSON, end mark.
 
-A TagFamily is data; what its fields mean for the spec is written here once, for all of them:
+A TagFamily is data; this file defines the specs of all of them:
 
     choice, schema             the answer
-    no tools, or none          free text that no call can be written in
-    auto                       free text with calls in it; not parallel: nothing follows one
-    auto with a schema         calls and nothing else, or one JSON value
-    required, named            calls and nothing else; a response schema does not matter then
+    no tools, or none          free text that cannot contain calls
+    auto                       free text with calls in it; if not parallel, one call ends it
+    auto with a schema         only calls, or one JSON value
+    required, named            only calls; a response schema has no effect then
     none with a schema         one JSON value
 
-The family's reasoning may precede each of them, if it has one and the output allows it. Its marks
-are offered whether or not they are special tokens of the vocabulary, and never occur in free text,
-so no text reads two ways.
+If the family has reasoning and the output allows it, reasoning may precede each of them. Its marks
+are always offered, whether or not they are special tokens of the vocabulary, and never occur in
+free text, so no text is ambiguous.
 
 Not here    the families (plain.py, hermes.py, llama3.py), prompts (chat_prompt.py).
 """
@@ -53,13 +53,12 @@ class TagFamily:
     """One family; its strings are the texts on the wire.
 
     ``begin``      of a call; "{name}" stands for the tool's name as ``spell`` writes it.
-    ``trigger``    a prefix of every begin; in free text it opens a call and nothing else can be
-                   written with it. Where it holds "{name}" there is one for each offered tool, and
-                   the same text with another name is free.
-    ``lead``       a mark that may stand once in front of the calls ("" = none). An answer that is
-                   calls or a JSON value must then have it before calls: it tells the two apart.
-    ``separator``  between two calls where nothing but calls may stand; ``between``: characters
-                   taken for syntax between calls in free text.
+    ``trigger``    a prefix of every begin, which always opens a call in free text. With "{name}"
+                   there is one trigger for each offered tool; with another name it is text.
+    ``lead``       an optional mark before the calls ("" = none). It is required in answers that are
+                   either calls or a JSON value, because it distinguishes the two.
+    ``separator``  between two calls if only calls are allowed; ``between``: characters that count
+                   as syntax between calls in free text.
     """
 
     name: str

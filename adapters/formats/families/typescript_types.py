@@ -7,10 +7,10 @@
     unit?: "c" | "f", // default: "c"
     }) => any;
 
-This is a picture for the model, never a constraint: what can't be said in such a type is shown as
-``any``, and the grammar enforces it all the same. It differs from the reference library where that
-one loses something: all lines of a description are comments, anyOf is a union, const and numeric
-enums are literals, references are followed.
+These types inform the model and constrain nothing: schemas without such a type are shown as
+``any``, and the grammar still enforces them. The text differs from the reference library where that
+library loses information: all lines of a description are comments, anyOf is a union, const and
+numeric enums are literals, references are followed.
 """
 
 import json
@@ -107,7 +107,7 @@ def _about(schema: Any, indent: str) -> str:
 
 
 def comment(text: Any, indent: str = "") -> str:
-    """Return ``text`` as comment lines; "" for a value that is no text."""
+    """Return ``text`` as comment lines; "" for a value that is not text."""
     lines = text.splitlines() if isinstance(text, str) else []
     return "".join(f"{indent}// {line}\n" for line in lines)
 

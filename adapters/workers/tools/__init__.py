@@ -1,1 +1,1 @@
-"""Scripts that make shipped data; nothing here is imported at run time."""
+"""Scripts that create shipped data; never imported at run time."""

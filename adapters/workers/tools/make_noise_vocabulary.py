@@ -1,10 +1,10 @@
-"""Makes data/noise_vocabulary.json: byte-pair merges over Python's standard library.
+"""Create data/noise_vocabulary.json: byte-pair merges over Python's standard library.
 
     python -m adapters.workers.tools.make_noise_vocabulary [SIZE]         needs ``tokenizers``
 
-Half the text is source code, half is JSON: for every function of the library that has parameters, a
-call of it as a chat model would write it. The result depends on the Python that runs the script;
-the shipped file was made once, with Python 3.11, and is data from then on.
+Half the text is source code, half is JSON: a call of each function of the library that has
+parameters, as a chat model would write it. The result depends on the version of Python; the shipped
+file was created once, with Python 3.11.
 """
 
 import ast
@@ -46,7 +46,7 @@ def functions(source: str) -> Iterator[tuple[str, list[str]]]:
 
 
 def value(name: str, rng: random.Random) -> Any:
-    """A value as people pass it: text, a number, a switch, or a short list of texts."""
+    """Return a typical value: text, a number, a boolean, or a short list of texts."""
     kind = rng.randrange(8)
     if kind < 4:
         return rng.choice([name, f"{name}_{rng.randrange(100)}", f"the {name}", name.title()])
@@ -58,7 +58,7 @@ def value(name: str, rng: random.Random) -> Any:
 
 
 def json_samples(texts: list[str]) -> list[str]:
-    """A call of every function, with spaces or without."""
+    """Return a call of every function, with spaces or without."""
     rng = random.Random(0)
     samples = []
     for name, parameters in (found for text in texts for found in functions(text)):
@@ -68,9 +68,7 @@ def json_samples(texts: list[str]) -> list[str]:
 
 
 def shares(texts: list[str], size: int) -> list[str]:
-    """As many of ``texts`` as make ``size`` characters, the first ones again if there are too
-    few.
-    """
+    """Return ``size`` characters of ``texts``, which are repeated if they are too short."""
     taken, total = [], 0
     while total < size:
         for text in texts:
@@ -82,7 +80,7 @@ def shares(texts: list[str], size: int) -> list[str]:
 
 
 def train(texts: list[str], pieces: int) -> list[str]:
-    """The first ``pieces`` merges, as text whose characters are bytes."""
+    """Return the first ``pieces`` merges, as text whose characters are bytes."""
     from tokenizers import Regex, Tokenizer, models, pre_tokenizers, trainers
 
     tokenizer = Tokenizer(models.BPE())

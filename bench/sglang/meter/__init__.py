@@ -1,13 +1,13 @@
 """A plug-in of SGLang's server that counts what a grammar backend costs its scheduler.
 
-watch    wraps the calls that SGLang's loop makes, of every backend alike
-tally    what they took: sums by kind, and samples of whole steps
+watch    wraps the calls of SGLang's loop, for every backend
+tally    their times: sums by kind, and samples of whole steps
 free     the backend ``free``: no grammar work at all
 
-The driver (plugin.py, one folder up) shows it to the server under the name ``switchyard_meter``;
-the server runs ``register`` in each of its processes. What was counted since the last reading
-stands in /server_info, ``internal_states[i]["meter"]``. Nothing here imports SGLang or torch before
-``register`` runs, and nothing of this project is imported at all.
+The driver (fleet.py, one folder up) registers it in the server under the name ``switchyard_meter``;
+the server runs ``register`` in each of its processes. /server_info contains the counts since the
+last reading, at ``internal_states[i]["meter"]``. Nothing here imports SGLang or torch before
+``register`` runs, or anything of this project.
 """
 
 from typing import Any

@@ -1,7 +1,7 @@
-"""The grammar backend ``free``: takes every grammar's text unread and allows everything.
+"""The grammar backend ``free``: ignores every grammar and allows everything.
 
-What a server does under it, it does without any grammar work: its calls are made all the same, and
-do nothing. Answers end at a stop token or at max_new_tokens.
+It measures a server without grammar work: the server makes all calls, which do nothing. Answers end
+at a stop token or at max_new_tokens.
 """
 
 from typing import Any
@@ -10,7 +10,7 @@ NAME = "free"
 
 
 def create(server_args: object, tokenizer: object, vocab_size: int, eos_token_ids: object) -> Any:
-    """SGLang's way to ask for a backend."""
+    """Return the backend, as SGLang requests it."""
     import torch
     from sglang.srt.constrained.base_grammar_backend import BaseGrammarBackend, BaseGrammarObject
 
@@ -18,7 +18,7 @@ def create(server_args: object, tokenizer: object, vocab_size: int, eos_token_id
     everything = torch.full((1, words), -1, dtype=torch.int32)
 
     class FreeGrammar(BaseGrammarObject):  # type: ignore[misc]
-        """Has no state."""
+        """A grammar without state."""
 
         def accept_token(self, token: int) -> None:
             return
@@ -51,7 +51,7 @@ def create(server_args: object, tokenizer: object, vocab_size: int, eos_token_id
             return FreeGrammar()
 
     class FreeBackend(BaseGrammarBackend):  # type: ignore[misc]
-        """Every grammar is there at once."""
+        """Returns every grammar at once."""
 
         def get_cached_or_future_value(self, key: object, require_reasoning: bool) -> Any:
             return FreeGrammar(), True

@@ -1,29 +1,29 @@
-"""What a backend's calls took: sums by kind, and a sample of whole steps.
+"""Times of a backend's calls: sums by kind, and a sample of whole steps.
 
-Representation   a *step* goes from one allocation of masks to the next: its masks, its tokens, and
-                 what requests that came meanwhile asked of the backend. A step is a row of
-                 nanoseconds by kind (KINDS); rows are sampled apart by *size*, the number of masks
-                 filled, rounded up to a power of two.
-Invariants       I1 a size keeps at most ``most`` rows, every step being as likely among them as
-                 any other (Vitter's algorithm R, 1985). I2 a reading begins anew.
+Representation   a *step* lasts from one allocation of masks to the next: its masks, its tokens, and
+                 the calls for requests that arrived in between. A step is a row of nanoseconds by
+                 kind (KINDS). Rows are sampled separately by *size*, the number of filled masks
+                 rounded up to a power of two.
+Invariants       I1 a size keeps at most ``most`` rows, each step with equal probability (Vitter's
+                 algorithm R, 1985). I2 a reading resets all counts.
 Threads          the scheduler's.
 """
 
 from random import Random
 from typing import Any
 
-#: calls as they come: a request's, then a step's
+#: calls in their order: those of a request, then those of a step
 KINDS = (
     "key", "lookup", "copy", "allocate", "is_terminated", "fill", "fill_one", "move", "apply",
     "accept", "rollback",
 )  # fmt: skip
 NUMBER = {kind: number for number, kind in enumerate(KINDS)}
-#: rows kept of each size: enough for a p99 that 20 of them lie beyond
+#: rows per size: enough for 20 beyond the p99
 MOST_ROWS = 2000
 
 
 def size_of(masks: int) -> int:
-    """1, 2, 4, 8 ...: the first that is no less."""
+    """Return the smallest power of two that is not less."""
     return 1 << (masks - 1).bit_length()
 
 
@@ -35,20 +35,20 @@ class Tally:
         self._random = Random(1)
         self.inside = False
         self.nested = 0
-        #: what the wrapper itself adds to a call's time, and for each call within it
+        #: time that the wrapper adds to a call, and for each nested call
         self.call_ns = 0.0
         self.nested_ns = 0.0
         self._begin()
 
     def add(self, kind: int, nanoseconds: int) -> None:
-        """One call, of KINDS[kind], without what measuring it took."""
+        """Add a call of KINDS[kind], without the cost of measuring it."""
         took = nanoseconds - self.call_ns - self.nested * self.nested_ns
         self._ns[kind] += took
         self._calls[kind] += 1
         self._step[kind] += took
 
     def next_step(self) -> None:
-        """Masks are about to be allocated."""
+        """Begin a step: masks are about to be allocated."""
         if self._masks:
             self._steps += 1
             self._keep(size_of(self._masks), [round(took) for took in self._step])
@@ -56,11 +56,11 @@ class Tally:
         self._masks = 0
 
     def masks(self, number: int) -> None:
-        """So many masks of this step are about to be filled."""
+        """Record the number of masks that this step is about to fill."""
         self._masks = number
 
     def taken(self) -> dict[str, Any]:
-        """All since the last reading, as JSON; the step that is under way is left out."""
+        """Return all counts since the last reading as JSON, without the current step."""
         found = {
             "kinds": list(KINDS),
             "ns": [round(took) for took in self._ns],

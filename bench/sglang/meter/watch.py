@@ -1,12 +1,12 @@
-"""Wraps what SGLang's loop calls of a grammar backend.
+"""Wraps the calls of SGLang's loop to a grammar backend.
 
-Representation   methods are replaced where a class defines them, on every class of grammars that is
-                 there once the backend is, SGLang's base among them.
-Invariants       I1 a wrapped call within a wrapped call is not timed; what its wrapper costs is
-                 taken off the outer one. I2 what a call returns or raises is unchanged.
-Cost             0.3 us a call; what of it falls between the clock's two readings is measured at the
-                 start and taken off.
-Threads          the scheduler's: threads that compile call none of these.
+Representation   methods are replaced where a class defines them, on every class of grammars that
+                 exists after the backend, including SGLang's base class.
+Invariants       I1 nested wrapped calls are not timed; the cost of their wrappers is subtracted
+                 from the outer call. I2 results and exceptions of calls are unchanged.
+Cost             0.3 us per call; the part between the two readings of the clock is measured at
+                 startup and subtracted.
+Threads          the scheduler's: compile threads make none of these calls.
 """
 
 import functools
@@ -16,7 +16,7 @@ from typing import Any
 
 from .tally import NUMBER, Tally
 
-#: of a grammar: SGLang's names, and those of tally
+#: methods of a grammar: SGLang's names, and those of tally
 GRAMMAR = {
     "copy": "copy",
     "allocate_vocab_mask": "allocate",
@@ -29,12 +29,12 @@ GRAMMAR = {
     "rollback": "rollback",
 }
 BACKEND = {"get_request_grammar_key": "key", "get_cached_or_future_value": "lookup"}
-#: calls to measure the wrapper with
+#: calls for measuring the wrapper
 TRIALS = 20_000
 
 
 def watch(backend: Any, tally: Tally) -> None:
-    """From now on the calls of this process's backend are counted; none: nothing to do."""
+    """Count the calls of this process's backend from now on, if there is one."""
     from sglang.srt.constrained.base_grammar_backend import BaseGrammarObject
 
     if backend is None:
@@ -48,7 +48,7 @@ def watch(backend: Any, tally: Tally) -> None:
 
 
 def timed(call: Callable[..., Any], kind: str, tally: Tally) -> Callable[..., Any]:
-    """``call``, which tells ``tally`` what it took."""
+    """Return ``call`` with a wrapper that reports its time to ``tally``."""
     number = NUMBER[kind]
     before = _BEFORE.get(kind)
 
@@ -95,7 +95,7 @@ def _replace(owner: type, name: str, tally: Tally) -> None:
 
 
 def _calibrate(tally: Tally) -> None:
-    """The least of several trials: what interrupts one makes it longer, never shorter."""
+    """Return the minimum of several trials: interruptions only make a trial longer."""
     trial = Tally()
     nothing: Callable[[], None] = lambda: None  # noqa: E731
     wrapped = timed(nothing, "accept", trial)
@@ -106,7 +106,7 @@ def _calibrate(tally: Tally) -> None:
 
 
 def _each(call: Callable[[], Any]) -> float:
-    """Nanoseconds of one call, at best."""
+    """Return the minimum nanoseconds of one call."""
     best = float("inf")
     for _ in range(5):
         start = perf_counter_ns()
@@ -117,7 +117,7 @@ def _each(call: Callable[[], Any]) -> float:
 
 
 def _timed_each(trial: Tally, wrapped: Callable[[], Any]) -> float:
-    """Nanoseconds that a wrapped call is said to take, at best."""
+    """Return the minimum nanoseconds that a wrapped call reports."""
     best = float("inf")
     for _ in range(5):
         trial.taken()

@@ -1,4 +1,4 @@
-"""What operators ask for: who may, what a warm-up compiles and refuses, what the cache tells."""
+"""Admin routes: access, the results of warm-ups, and the report on the cache."""
 
 import asyncio
 import io

@@ -147,7 +147,7 @@ def test_json_object_is_an_object(client: openai.OpenAI):
 
 
 def test_tools_and_a_schema_go_together(client: openai.OpenAI):
-    """Whatever noise chooses, a call or an answer: it fits."""
+    """Calls and answers of the noise worker are always valid."""
     seen = set()
     for seed in range(40):
         answer = client.chat.completions.create(

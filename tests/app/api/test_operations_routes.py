@@ -42,7 +42,7 @@ def test_a_gateway_with_a_worker_is_healthy(gateway: Gateway, path: str):
 @pytest.mark.parametrize("key", [None, "Bearer one", f"Bearer {OPERATOR}x", "Basic x"])
 @pytest.mark.parametrize("path", ["/health", "/health/ready"])
 def test_only_operators_see_workers_and_cache(guarded: Gateway, key: str | None, path: str):
-    """REGRESSION: addresses, versions and errors of workers were shown to anybody."""
+    """REGRESSION: addresses, versions and errors of workers were public."""
     headers = {} if key is None else {"Authorization": key}
     answer = guarded.get(path, headers=headers)
     assert (answer.status_code, answer.json()) == (200, {"status": "ok"})
@@ -58,7 +58,7 @@ def test_without_operators_nobody_sees_them(gateway: Gateway):
 
 
 def test_readiness_asks_no_worker():
-    """REGRESSION: anybody could make the gateway ask all its workers, and wait for each."""
+    """REGRESSION: every readiness request queried all workers and waited for each."""
     asked: list[str] = []
 
     class Quiet(NoiseWorker):

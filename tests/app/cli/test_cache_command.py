@@ -29,7 +29,7 @@ OTHER_KEY = "the other site's cache key"
 
 
 def rows(output: str) -> dict[str, list[str]]:
-    """A table's lines by what stands first, columns two spaces apart."""
+    """Return a table's cells by the first cell of each line; columns are two spaces apart."""
     lines = (line.split("  ") for line in output.splitlines() if line)
     cells = ([cell.strip() for cell in line if cell.strip()] for line in lines)
     return {row[0]: row[1:] for row in cells if row}
@@ -192,7 +192,7 @@ def filled(settings: dict[str, Any]) -> dict[str, Any]:
 
 
 def dumped(url: str, kind: bytes = b"") -> dict[bytes, bytes]:
-    """What lies in Redis, of all kinds or of one, but for what helps to find it."""
+    """Return the entries in Redis, of all kinds or one, without the keys that index them."""
     help_of_ours = (b"switchyard:log", b"switchyard:hot/")
     with Redis.from_url(url) as client:
         keys = list(client.scan_iter(b"switchyard:%b*" % kind))
@@ -304,11 +304,11 @@ def test_a_redis_that_is_down_is_told_and_leaves_no_file(
 USELESS: dict[str, tuple[dict[str, str], list[str], str]] = {
     "no Redis": ({"redis_url": ""}, ["stats"], "SWITCHYARD_REDIS_URL"),
     "no key": ({"cache_key": ""}, ["export", "f"], "SWITCHYARD_CACHE_KEY"),
-    "no such file": ({}, ["import", "/no/such/file"], "/no/such/file can't be read"),
-    "no such folder": ({}, ["export", "/no/such/file"], "/no/such/file can't be written"),
-    "a file as a folder": ({}, ["export", "/etc/passwd/x"], "/etc/passwd/x can't be written"),
-    "a folder that takes no file": ({}, ["export", "/proc/x"], "/proc/x can't be written"),
-    "no such key": ({}, ["import", "f", "--key-file", "/no/key"], "/no/key can't be read"),
+    "no such file": ({}, ["import", "/no/such/file"], "/no/such/file cannot be read"),
+    "no such folder": ({}, ["export", "/no/such/file"], "/no/such/file cannot be written"),
+    "a file as a folder": ({}, ["export", "/etc/passwd/x"], "/etc/passwd/x cannot be written"),
+    "a folder that takes no file": ({}, ["export", "/proc/x"], "/proc/x cannot be written"),
+    "no such key": ({}, ["import", "f", "--key-file", "/no/key"], "/no/key cannot be read"),
     "an empty key": ({}, ["import", "f", "--key-file", "/dev/null"], "16 bytes or more, got 0"),
     "no file": ({}, ["import", "/dev/stdin"], "/dev/stdin must be a file"),
     "a key without an end": ({}, ["import", "f", "--key-file", "/dev/zero"], "is larger than"),

@@ -1,4 +1,4 @@
-"""Another package of a name of ours ends the start with one sentence that names it."""
+"""A package that shadows one of ours aborts startup with one sentence that names it."""
 
 import subprocess
 import sys

@@ -261,7 +261,7 @@ USELESS: dict[str, tuple[dict[str, str], list[str], str]] = {
     "a short key": ({"cache_key": "hidden"}, ["FILE"], "16 bytes or more, got 6"),
     "no URL": ({"redis_url": "redis://:hid/den@host:x"}, ["FILE"], "SWITCHYARD_REDIS_URL"),
     "another server": ({"redis_url": "http://:hidden@host"}, ["FILE"], "SWITCHYARD_REDIS_URL"),
-    "no such file": ({}, ["FILE", "/no/such/file"], "/no/such/file can't be read"),
+    "no such file": ({}, ["FILE", "/no/such/file"], "/no/such/file cannot be read"),
     "no such tokenizer": ({"tokenizer": "/no/such/folder"}, ["FILE"], "SWITCHYARD_TOKENIZER"),
     "a setting": ({"port": "x"}, ["FILE"], "SWITCHYARD_PORT"),
     "no file": ({}, [], "FILE"),
@@ -290,7 +290,7 @@ def test_a_terminal_shows_a_bar():
     with os.fdopen(theirs, "w") as terminal:
         assert list(with_progress([1, 2, 3], "warming", terminal)) == [1, 2, 3]
     shown = b""
-    with suppress(OSError):  # what a terminal says when nobody writes to it any more
+    with suppress(OSError):  # a terminal raises this when its writer has closed it
         while more := os.read(ours, 10_000):
             shown += more
     os.close(ours)

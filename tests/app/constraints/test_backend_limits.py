@@ -1,4 +1,4 @@
-"""Behind a stock engine nothing is silently weaker: what it lets pass is told, or refused."""
+"""With a stock engine no constraint is silently weaker: it is reported or refused."""
 
 import json
 from io import StringIO

@@ -143,7 +143,7 @@ def test_a_client_is_a_key_or_without_keys_an_address() -> None:
 
 @pytest.fixture
 def gateway(monkeypatch: pytest.MonkeyPatch, unbounded: Limits) -> Iterator[Gateway]:
-    """What has a member "heavy" is compiled until somebody cancels it."""
+    """Compile specs with a member "heavy" until they are cancelled."""
     build = Compiler._build
 
     def build_for_ever(self: Compiler, spec: Any, front_end: Any, budget: WorkBudget) -> Compiled:

@@ -1,4 +1,4 @@
-"""What a stock engine lets its model write is read as text; nothing of it ends as an error."""
+"""Any output of a stock engine is read as text and never ends as an error."""
 
 from collections.abc import Iterator
 from io import StringIO

@@ -1,4 +1,4 @@
-"""What can't be enforced and is not strict is taken out alone, and told: header, log, metric."""
+"""Unenforceable keywords that are not strict are removed, and reported in header, log, metric."""
 
 import json
 from typing import Any

@@ -1,4 +1,4 @@
-"""What a request asks: tools that are none, how much to think, variables of the chat template."""
+"""Output specs of requests: invalid tools, reasoning effort, variables of the chat template."""
 
 import json
 from typing import Any

@@ -83,7 +83,7 @@ CONVERSATIONS: dict[str, list[dict[str, Any]]] = {
 
 
 def words(messages: Sequence[Any]) -> list[str]:
-    """What is said in a conversation, thoughts aside."""
+    """Return the texts of a conversation without thoughts."""
     found = []
     for message in messages:
         content = message.get("content") or ""
@@ -234,7 +234,7 @@ def test_a_profile_says_what_a_template_shows() -> None:
 def test_a_profile_says_whether_calls_stand_there_as_the_format_writes_them(
     format: str, written: str, syntax: str
 ) -> None:
-    """Of Harmony it can't be told. Where tools are shown and calls are not, it is unlikely."""
+    """The syntax is unknown for Harmony, and "other" if tools are shown but calls are not."""
 
     def template(messages: Messages, tools: Any, variables: Any) -> str:
         shown = [json.dumps(tools)]

@@ -36,7 +36,7 @@ ANSWER: dict[str, Any] = {
     "required": ["name", "list"],
     "additionalProperties": False,
 }
-#: pieces of what stands around and in answers of any family, and of nothing
+#: pieces of answers of all families and their marks, and unrelated text
 PIECES = (
     "<tool_call>", "</tool_call>", "<tool", "_call>", "<function=", "<function=say>", "</function>",
     "<think>", "</think>", "<|im_end|>", "<|eot_id|>", "<|python_tag|>", "<|channel|>", "<|call|>",
@@ -161,7 +161,7 @@ def expected(asked: dict[str, Any], told: Told, finish: str, stops: list[str]) -
 
 
 def without_empty(message: dict[str, Any]) -> dict[str, Any]:
-    """Empty content stands in an answer without anything else; it says nothing."""
+    """Drop empty content, which an otherwise empty answer contains."""
     return {k: v for k, v in message.items() if v != ""}
 
 

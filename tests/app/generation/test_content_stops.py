@@ -66,7 +66,7 @@ def check(gateway: Gateway, asked: dict[str, Any], chance: random.Random) -> boo
     (streamed,) = added_up(events(gateway.post(body(**asked, stop=stop, stream=True)).text))
     assert streamed == message, pair
     if finish == "length" and {"response_format", "tools"} <= asked.keys() and not told.calls:
-        # of JSON that was cut off, and of text before a call that never came, nobody can tell
+        # truncated JSON, and text before a call that never came, are ambiguous
         check_calls(message)
         return False
     wanted = expected(asked, told, finish, stops)

@@ -1,4 +1,4 @@
-"""What the start of a gateway made is in no garbage collection while it runs."""
+"""Garbage collections of a running gateway skip the objects of its startup."""
 
 import gc
 

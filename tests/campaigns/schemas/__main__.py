@@ -58,7 +58,7 @@ def chosen_cases(options: argparse.Namespace) -> Iterator[Case]:
 
 
 class Tally:
-    """What came of the cases until now."""
+    """The results of the cases so far."""
 
     def __init__(self) -> None:
         self.results: Counter[str] = Counter()
@@ -99,7 +99,7 @@ class Tally:
 
 
 def line_of(case: Case, outcome: Outcome) -> str:
-    """A line of the report. A schema can be made again by its name; a finding shows it."""
+    """Return a line of the report. A case's name reproduces its schema; findings show it."""
     made: dict[str, Any] = {
         "case": case.name,
         "vocabulary": case.vocabulary,

@@ -5,7 +5,7 @@ instances   a valid one is accepted in the schema's order and in any order (inst
             texts are promised); an invalid one is not
 
 The judge is that of tests/conformance/oracle.py: exact decimals, formats where the engine asserts
-them. What it can't judge (it recurses too deep) is counted, and no finding.
+them. Cases that it cannot judge (it recurses too deeply) are counted, and are not findings.
 """
 
 import json
@@ -41,7 +41,7 @@ Phase = Callable[[str], None]
 
 @dataclass(frozen=True)
 class Case:
-    """What a worker is asked. `name` seeds the walks and instances."""
+    """The task of a worker. `name` seeds the walks and instances."""
 
     name: str
     schema: Schema
@@ -51,7 +51,7 @@ class Case:
 
 @dataclass
 class Outcome:
-    """What came of a case. `result` is "compiled", or why it was refused."""
+    """The outcome of a case. `result` is "compiled", or the reason of the refusal."""
 
     result: str = ""
     findings: list[tuple[str, str]] = field(default_factory=list)

@@ -124,7 +124,7 @@ class FakeWorker:
             self.port = self._server.sockets[0].getsockname()[1]
 
     async def refuse(self) -> None:
-        """From now on nobody can connect."""
+        """Refuse connections from now on."""
         if self._server is not None:
             self._server.close()
             self._server = None

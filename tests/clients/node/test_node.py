@@ -19,7 +19,7 @@ PATIENCE = 300.0
 
 
 def node(*arguments: str, **environment: str) -> str:
-    """What it prints; it must end well."""
+    """Return its output; it must succeed."""
     done = subprocess.run(
         ["node", *arguments], cwd=PACKAGES, env={**os.environ, **environment}, text=True,
         timeout=PATIENCE, check=False, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,

@@ -33,7 +33,7 @@ TURNS = ("required", {"type": "function", "function": {"name": "locate"}}, "none
 
 @pytest.fixture
 def asked(served: Served) -> dict[str, Any]:
-    """What every call has."""
+    """Return the arguments of every call."""
     return {"model": "openai/noise", "api_base": served.url, "api_key": "none", "num_retries": 0}
 
 

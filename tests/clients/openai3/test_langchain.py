@@ -111,7 +111,7 @@ def test_structured_output(served: Served, method: Any, shape: type[BaseModel]) 
             assert isinstance(answer["parsed"], shape)
 
 
-# LangChain writes a parsed message with a type that has no place for what was parsed
+# LangChain serialises a parsed message with a type that lacks the parsed field
 @pytest.mark.filterwarnings("ignore:Pydantic serializer warnings")
 @pytest.mark.parametrize("method", ["function_calling", "json_schema"])
 @pytest.mark.parametrize("strict", [None, True])

@@ -24,7 +24,7 @@ from typing import Any
 
 
 class Placeholder:
-    """What classes of a stand-in are: they take every argument and do nothing."""
+    """Base of a stand-in's classes: it accepts every argument and does nothing."""
 
     def __init__(self, *_: Any, **__: Any) -> None:
         pass

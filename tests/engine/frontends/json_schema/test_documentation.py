@@ -8,7 +8,7 @@ import pytest
 
 from engine.errors import UnsupportedSchema
 from engine.frontends.json_schema.formats import PATTERNS
-from engine.schema_tools.words import KNOWN
+from engine.schema_tools.keywords import KNOWN
 from tests.engine.frontends.accepting import compiler
 
 TEXT = (Path(__file__).parents[4] / "docs" / "json-schema.md").read_text()

@@ -4,7 +4,7 @@ from typing import Any
 
 
 class HTML(str):
-    """What a notebook would show."""
+    """The output of a notebook."""
 
 
 def display(*_: Any, **__: Any) -> None:

@@ -1,8 +1,8 @@
-"""In place of sgl_kernel, which PyPI has for CUDA only.
+"""A stand-in for sgl_kernel, which PyPI has only for CUDA.
 
-``torch.ops.sgl_kernel`` stays empty: so the server sees no special processor and every layer takes
-its torch-native path. What it imports by name all the same is either here, in torch (slots.py,
-speculative.py), or raises once it is called.
+``torch.ops.sgl_kernel`` stays empty, so the server finds no special processor and every layer takes
+its torch-native path. Other names that the server imports are implemented here in torch (slots.py,
+speculative.py), or raise when they are called.
 """
 
 from collections.abc import Callable

@@ -1,4 +1,20 @@
-"""Decimals as automata: see the header file."""
+"""JSON numbers of a schema as IR, with exact bounds.
+
+Unbounded   as in RFC 8259; -0 equals 0. An integer is digits, digits with zeros after a point (at most
+            ``WHOLE_DIGITS`` digits before it), or one digit with an exponent that keeps it whole (2e3).
+Bounded     a plain decimal, or d.ddd with an exponent that alone keeps it within the bounds (1e-05 between 0
+            and 1). Readers that round to a double cannot cross a bound: rounding is monotonic, bounds are
+            written as doubles are, and an excluded bound becomes its neighbour of ``PRECISION`` significant
+            digits, which is a different double. With more than ``WHOLE_DIGITS`` digits before the point, a
+            bounded number has no fraction.
+Multiples   multiples, non-multiples and numbers with excluded values are plain decimals, recognised by a DFA
+            (``DecimalAutomaton``). Whole ones may have zeros after a point if that takes few states and
+            numbers need not be distinct.
+Cost        a DFA has about as many states as the product of the divisors and the lengths of the bounds;
+            ``pattern_states`` bounds it, and each state, which takes one or two microseconds, counts on the
+            budget. ``KEPT_NUMBERS`` caches the result for later grammars.
+Source      JSON Schema Validation 2020-12, section 6.2.1: dividing by ``multipleOf`` gives an integer.
+"""
 
 from libc.stdint cimport uint32_t, uint64_t, uint8_t
 
@@ -9,9 +25,8 @@ from ...native.word_table cimport WordTableC, table_number, table_size
 from ..regex.char_automaton cimport (
     Bound, CharAutomaton, CharStateC, add_range, append_state, finish, trim,
 )
-from .builder cimport ANY_INTEGER, ANY_NUMBER, NO_NODE, STRING_BODY, Text
-from .evaluator cimport Evaluator
-from .schema_types cimport Named, Numbers, Strings, smaller_bound
+from .json_text cimport ANY_INTEGER, ANY_NUMBER, NO_NODE, JsonText, named_texts
+from .schema_types cimport Named, Numbers
 
 from decimal import ROUND_FLOOR, Context, Decimal
 from fractions import Fraction
@@ -19,248 +34,7 @@ from math import gcd, lcm
 
 from ...errors import LimitExceeded
 from ...grammar.ir import Grammar
-from ..regex.char_automaton import Bound, bounded_node, intersection, with_length, words
-from ..regex.front_end import emit_search, search_automaton, whole as whole_pattern, with_lengths
-from ..regex.regex_syntax import ANYTHING, END, START, Cat, Chars, Repeat, cat, repeat
-from . import formats
-
-cdef enum:
-    # significant digits that a double keeps apart
-    PRECISION = 15
-    # what stands for the rest of a number that is no multiple, whatever digits follow
-    NEVER = 0xFFFFFFFF
-    # the largest divisor, so that remainders fit their words
-    MOST_DIVISOR = 0x7FFFFFFF
-
-cdef enum:
-    BEGIN
-    ZERO
-    WHOLE_PART
-    POINT
-    FRACTION
-
-# a state: the place, digits of this part so far, significant digits; then a word for each comparison
-# and a word for each remainder
-cdef enum:
-    PLACE
-    DIGITS
-    SIGNIFICANT
-    FIRST
-
-# of a comparison with what was read so far
-cdef enum:
-    LESS
-    EQUAL
-    MORE
-
-
-cdef struct ComparedC:
-    vector[uint8_t] whole, fraction     # digits, without zeros at either end
-
-
-cdef struct DivisorC:
-    # p / 10^q; of whole numbers, p divides them
-    uint32_t p, q
-    vector[uint32_t] powers             # of ten, modulo p, up to the q-th
-
-
-cdef object decimals_between(
-    low, high, list multiples, list foreign, list barred, bint whole, Bound bound, WorkBudget budget
-):
-    """
-    Raises:
-        LimitExceeded: ``pattern_states``, ``compile_steps``.
-    """
-    cdef Form form = Form.__new__(Form)
-    form.is_whole = whole
-    form.low, form.high = low is not None, high is not None
-    form.dividing = <size_t>len(multiples)
-    form.is_short = bool(foreign or barred) and not whole
-    form.most = form.fraction = 1
-    divisors = [divisor_of(number, whole) for number in multiples + foreign]
-    # a number may leave any remainder of their least common multiple, and each is a state
-    common = lcm(*[p for p, _ in divisors])
-    bound.compare(<uint64_t>min(common, 1 << 63))
-    for p, q in divisors:
-        bound.compare(0 if p <= MOST_DIVISOR else <uint64_t>1 << 63)
-        form.add_divisor(p, q)
-    for number in ([low] if form.low else []) + ([high] if form.high else []) + barred:
-        form.add_compared(number)
-    return form.automaton(bound, budget)
-
-
-cdef tuple divisor_of(number, bint whole):
-    """(p, q) of p / 10^q; of whole numbers, what divides them."""
-    digits, exponent = Decimal(number).as_tuple()[1:]
-    p, q = int("".join(map(str, digits))), -exponent
-    if q < 0:
-        p, q = p * 10**-q, 0
-    return (p // gcd(p, 10**q), 0) if whole else (p, q)
-
-
-cdef class Form:
-    cdef bint is_whole, low, high, is_short
-    cdef vector[ComparedC] compared     # with the lower bound, the upper one, numbers left out
-    cdef vector[DivisorC] divisors      # of multiples, then of what is none
-    cdef size_t dividing                # how many of the former
-    cdef uint32_t most, fraction        # numbers of digits before and behind the point from here on are one
-
-    cdef int add_compared(self, number) except -1:
-        cdef ComparedC made
-        whole, _, fraction = format(number, "f").partition(".")
-        for digit in whole:
-            made.whole.push_back(<uint8_t>int(digit))
-        for digit in fraction.rstrip("0"):
-            made.fraction.push_back(<uint8_t>int(digit))
-        self.compared.push_back(made)
-        self.most = max(self.most, <uint32_t>made.whole.size() + 1)
-        self.fraction = max(self.fraction, <uint32_t>made.fraction.size())
-        return 0
-
-    cdef int add_divisor(self, p, q) except -1:
-        cdef DivisorC made
-        cdef uint32_t _k
-        made.p, made.q = p, q
-        made.powers.push_back(1 % made.p)
-        for _k in range(made.q):
-            made.powers.push_back(<uint32_t>(<uint64_t>made.powers.back() * 10 % made.p))
-        self.divisors.push_back(made)
-        self.fraction = max(self.fraction, made.q)
-        return 0
-
-    cdef object automaton(self, Bound bound, WorkBudget budget):
-        cdef CharAutomaton made = CharAutomaton.__new__(CharAutomaton)
-        cdef WordTableC numbers
-        cdef CharStateC char_state
-        cdef vector[uint32_t] state, after
-        cdef size_t parts = self.compared.size() + self.divisors.size()
-        cdef uint32_t s = 0, c, number
-        cdef int digit
-        state.assign(FIRST + self.compared.size(), EQUAL)
-        state[PLACE], state[DIGITS], state[SIGNIFICANT] = BEGIN, 0, 0
-        state.resize(FIRST + parts, 0)
-        after = state
-        table_number(&numbers, state.data(), state.size())
-        while s < table_size(&numbers):
-            spend(budget, 2 + <Py_ssize_t>parts)
-            bound.look(10 * parts)
-            state.assign(numbers.words.begin() + numbers.off[s], numbers.words.begin() + numbers.off[s + 1])
-            made.states.final.push_back(self.is_final(state.data()))
-            for digit in range(-1, 10):
-                if not (
-                    self.point(state.data(), after.data()) if digit < 0
-                    else self.digit(state.data(), <uint32_t>digit, after.data())
-                ):
-                    continue
-                c = 0x2E if digit < 0 else <uint32_t>(0x30 + digit)
-                number = table_number(&numbers, after.data(), after.size())
-                add_range(&char_state, c, c, number)
-                bound.compare(table_size(&numbers))
-            append_state(&char_state, &made.states)
-            s += 1
-        finish(&made.states)
-        trim(&made.states)
-        return made.minimal(bound)
-
-    cdef bint digit(self, const uint32_t* state, uint32_t digit, uint32_t* after) noexcept nogil:
-        """Writes the state behind a digit; False: none may stand there."""
-        cdef uint32_t place = state[PLACE], n = state[DIGITS], significant = state[SIGNIFICANT]
-        cdef size_t k, of_compared = self.compared.size()
-        cdef uint32_t rest
-        if place == ZERO or (
-            self.is_short and place >= POINT and significant >= PRECISION and digit
-        ):
-            return False
-        for k in range(of_compared):
-            after[FIRST + k] = self.compared_with(k, place, n, state[FIRST + k], digit)
-        for k in range(self.divisors.size()):
-            rest = self.remainder(&self.divisors[k], place, n, state[FIRST + of_compared + k], digit)
-            if rest == NEVER and k < self.dividing:
-                return False
-            after[FIRST + of_compared + k] = rest
-        after[SIGNIFICANT] = 0
-        if self.is_short:
-            after[SIGNIFICANT] = min(significant + (significant > 0 or digit > 0), <uint32_t>PRECISION)
-        if place == BEGIN:
-            after[PLACE], after[DIGITS] = WHOLE_PART if digit else ZERO, 1
-        else:
-            after[PLACE] = WHOLE_PART if place == WHOLE_PART else FRACTION
-            after[DIGITS] = min(n + 1, self.most if place < POINT else self.fraction)
-        return True
-
-    cdef uint32_t compared_with(
-        self, size_t k, uint32_t place, uint32_t n, uint32_t known, uint32_t digit
-    ) noexcept nogil:
-        cdef vector[uint8_t]* digits = (
-            &self.compared[k].whole if place < POINT else &self.compared[k].fraction)
-        if place < POINT and n >= digits.size():
-            # it has more digits before the point: that alone decides
-            return EQUAL
-        if known != EQUAL:
-            return known
-        return self.told(k, <int>digit - (<int>digits[0][n] if n < digits.size() else 0))
-
-    cdef uint32_t told(self, size_t k, int difference) noexcept nogil:
-        """What a difference says in a comparison; of numbers that are left out, only whether there is
-        one.
-        """
-        if difference == 0:
-            return EQUAL
-        return MORE if difference > 0 or k >= <size_t>(self.low + self.high) else LESS
-
-    cdef uint32_t remainder(
-        self, const DivisorC* divisor, uint32_t place, uint32_t n, uint32_t before, uint32_t digit
-    ) noexcept nogil:
-        if before == NEVER:
-            return NEVER
-        if place >= POINT and n >= divisor.q:
-            return NEVER if digit else before
-        return <uint32_t>((<uint64_t>before * 10 + digit) % divisor.p)
-
-    cdef bint point(self, const uint32_t* state, uint32_t* after) noexcept nogil:
-        """Writes the state behind a point; False: it may not stand there."""
-        cdef size_t k, of_compared = self.compared.size()
-        if self.is_whole or (state[PLACE] != ZERO and state[PLACE] != WHOLE_PART):
-            return False
-        if self.is_short and state[SIGNIFICANT] >= PRECISION:
-            return False
-        after[PLACE], after[DIGITS], after[SIGNIFICANT] = POINT, 0, state[SIGNIFICANT]
-        for k in range(of_compared):
-            after[FIRST + k] = self.settled(state, k)
-        for k in range(of_compared, of_compared + self.divisors.size()):
-            after[FIRST + k] = state[FIRST + k]
-        return True
-
-    cdef uint32_t settled(self, const uint32_t* state, size_t k) noexcept nogil:
-        """A comparison once the number of digits before the point is known."""
-        cdef uint32_t found = self.told(k, <int>state[DIGITS] - <int>self.compared[k].whole.size())
-        return state[FIRST + k] if found == EQUAL else found
-
-    cdef bint is_final(self, const uint32_t* state) noexcept nogil:
-        cdef size_t k, of_compared = self.compared.size()
-        cdef uint32_t place = state[PLACE], known, rest, n = state[DIGITS] if place == FRACTION else 0
-        cdef DivisorC* divisor
-        if place == BEGIN or place == POINT:
-            return False
-        for k in range(of_compared):
-            known = state[FIRST + k] if place == FRACTION else self.settled(state, k)
-            if known == EQUAL and n < self.compared[k].fraction.size():
-                known = LESS
-            if known == (
-                LESS if k < <size_t>self.low else MORE if k < <size_t>(self.low + self.high) else EQUAL
-            ):
-                return False
-        for k in range(self.divisors.size()):
-            divisor, rest = &self.divisors[k], state[FIRST + of_compared + k]
-            if rest != NEVER:
-                rest = <uint32_t>(
-                    <uint64_t>rest * divisor.powers[divisor.q - n if n < divisor.q else 0] % divisor.p)
-            if (rest == 0) != (k < self.dividing):
-                return False
-        return True
-
-
-# -- numbers ---------------------------------------------------------------------------------------
+from ..regex.char_automaton import Bound, intersection, words
 
 #: digits before the point up to which a double holds every whole number
 WHOLE_DIGITS = 15
@@ -290,16 +64,16 @@ cdef Py_ssize_t KEPT_NUMBER_WORDS = 1 << 20
 cdef FragmentCache KEPT_NUMBERS = FragmentCache(KEPT_NUMBER_WORDS)
 
 
-cdef uint32_t bounded(Text text, Numbers numbers, bint whole) except? 0xFFFFFFFF:
+cdef uint32_t bounded(JsonText text, Numbers numbers, bint whole) except? 0xFFFFFFFF:
     cdef IrFragment fragment
-    cdef Within fragment_builder
+    cdef NumberFragment fragment_builder
     cdef tuple key = (
         whole, numbers.low, numbers.low_open, numbers.high, numbers.high_open,
         named_texts(numbers.multiples), named_texts(numbers.foreign), numbers.barred, numbers.is_plain,
         text.canonical, text.limits())
     made = text.kept.get(key)
     if made is None:
-        fragment_builder = Within.__new__(Within)
+        fragment_builder = NumberFragment.__new__(NumberFragment)
         fragment_builder.limits, fragment_builder.numbers, fragment_builder.whole = text.grammar.limits, numbers, whole
         fragment_builder.canonical = text.canonical
         fragment = KEPT_NUMBERS.get(text.grammar, key, fragment_builder)
@@ -307,7 +81,7 @@ cdef uint32_t bounded(Text text, Numbers numbers, bint whole) except? 0xFFFFFFFF
     return made
 
 
-cdef class Within(FragmentBuilder):
+cdef class NumberFragment(FragmentBuilder):
     """Of numbers within bounds."""
     cdef object limits
     cdef Numbers numbers
@@ -440,13 +214,13 @@ cdef bint is_free(Numbers numbers) noexcept:
 # -- integers --------------------------------------------------------------------------------------
 
 
-cdef uint32_t any_integer(Text text) except? 0xFFFFFFFF:
+cdef uint32_t any_integer(JsonText text) except? 0xFFFFFFFF:
     if text.shared[ANY_INTEGER] == NO_NODE:
         text.define_shared(ANY_INTEGER, unbounded_number(True, text.canonical))
     return text.shared[ANY_INTEGER]
 
 
-cdef uint32_t build_integer(Text text, Numbers numbers) except? 0xFFFFFFFF:
+cdef uint32_t build_integer(JsonText text, Numbers numbers) except? 0xFFFFFFFF:
     """``numbers`` None: any integer."""
     if is_free(numbers):
         return any_integer(text)
@@ -561,7 +335,7 @@ cdef one_digit(g, int low, int high):
     return g.chars(((0x30 + low, 0x30 + high),)) if low <= high else g.fail()
 
 
-# -- numbers ---------------------------------------------------------------------------------------
+# -- bounded numbers -------------------------------------------------------------------------------
 
 
 cdef magnitude(g, bint whole, least, most, bint canonical, bint has_zero=True):
@@ -587,7 +361,7 @@ cdef whole_number(g, low, high):
     return g.alt(natural(g, low, high), g.seq(natural(g, low, short), zeros), powers)
 
 
-cdef uint32_t any_number(Text text) except? 0xFFFFFFFF:
+cdef uint32_t any_number(JsonText text) except? 0xFFFFFFFF:
     if text.shared[ANY_NUMBER] == NO_NODE:
         text.define_shared(ANY_NUMBER, unbounded_number(False, text.canonical))
     return text.shared[ANY_NUMBER]
@@ -603,7 +377,7 @@ cdef without_sign(g):
     return g.seq(natural(g, 0, None), g.optional(g.seq(g.bytes(b"."), some)), g.optional(exponent))
 
 
-cdef uint32_t build_number(Text text, Numbers numbers) except? 0xFFFFFFFF:
+cdef uint32_t build_number(JsonText text, Numbers numbers) except? 0xFFFFFFFF:
     """``numbers`` None: any number."""
     if is_free(numbers):
         return any_number(text)
@@ -791,207 +565,239 @@ cdef IrFragment unbounded_number(bint whole, bint canonical):
     return fragment
 
 
-# -- strings ---------------------------------------------------------------------------------------
+# -- decimals as automata -------------------------------------------------------------------------------
 
-#: words of patterns and formats kept in the process, 32 MB
-cdef Py_ssize_t KEPT_STRING_WORDS = 8 << 20
-cdef FragmentCache KEPT_STRINGS = FragmentCache(KEPT_STRING_WORDS)
+cdef enum:
+    # significant digits that a double keeps apart
+    PRECISION = 15
+    # what stands for the rest of a number that is no multiple, whatever digits follow
+    NEVER = 0xFFFFFFFF
+    # the largest divisor, so that remainders fit their words
+    MOST_DIVISOR = 0x7FFFFFFF
+
+cdef enum:
+    BEGIN
+    ZERO
+    WHOLE_PART
+    POINT
+    FRACTION
+
+# a state: the place, digits of this part so far, significant digits; then a word for each comparison
+# and a word for each remainder
+cdef enum:
+    PLACE
+    DIGITS
+    SIGNIFICANT
+    FIRST
+
+# of a comparison with what was read so far
+cdef enum:
+    LESS
+    EQUAL
+    MORE
 
 
-cdef uint32_t build_string(Text text, Strings strings, Evaluator evaluator, bint apart=False) except? 0xFFFFFFFF:
-    """``strings`` None: any string. ``apart``: patterns get a rule of their own, so that they are not
-    determinised together with what stands beside them.
+cdef struct ComparedC:
+    vector[uint8_t] whole, fraction     # digits, without zeros at either end
+
+
+cdef struct DivisorC:
+    # p / 10^q; of whole numbers, p divides them
+    uint32_t p, q
+    vector[uint32_t] powers             # of ten, modulo p, up to the q-th
+
+
+cdef object decimals_between(
+    low, high, list multiples, list foreign, list barred, bint whole, Bound bound, WorkBudget budget
+):
     """
-    cdef uint32_t inside
-    if strings is None:
-        return text.any_string()
-    inside = build_inside(text, strings, evaluator)
-    if apart and inside != text.fail and (strings.patterns or strings.formats or strings.without):
-        inside = text.rule_by("pattern", inside)
-    return text.any_string() if inside == text.shared[STRING_BODY] else text.quoted(inside)
-
-
-cdef uint32_t build_inside(
-    Text text, Strings strings, Evaluator evaluator, bint is_key=False
-) except? 0xFFFFFFFF:
-    """What stands between the quotes."""
-    minimum, maximum = strings.minimum, longest(strings)
-    if maximum is not None and maximum < minimum:
-        return text.fail
-    if text.excludes is not None and (is_key or not (strings.patterns or strings.formats)):
-        return without_excludes(text, strings, evaluator, minimum, maximum)
-    if strings.patterns or strings.formats or strings.without:
-        return patterned(text, strings, evaluator)
-    if not strings.barred:
-        return any_of_length(text, minimum, maximum)
-    if minimum == 0 and maximum is None:
-        return text.other_body(list(strings.barred))
-    return patterned(text, strings, evaluator)
-
-
-cdef longest(Strings strings):
-    """The upper bound on the length: some formats have one of their own."""
-    cdef Named each
-    maximum = strings.maximum
-    for each in strings.formats:
-        maximum = smaller_bound(maximum, formats.MOST.get(each.text))
-    return maximum
-
-
-cdef uint32_t any_of_length(Text text, minimum, maximum) except? 0xFFFFFFFF:
-    if minimum == 0 and maximum is None:
-        return text.any_body()
-    return text.any_of_length(minimum, maximum)
-
-
-cdef uint32_t without_excludes(
-    Text text, Strings strings, Evaluator evaluator, minimum, maximum
-) except? 0xFFFFFFFF:
-    bound = Bound(text.grammar.limits.pattern_states, place_of(strings), text.grammar.budget)
-    found = unbounded_string(strings, evaluator, minimum, bound)
-    if found is None:
-        return any_of_length(text, minimum, maximum)
-    if minimum or maximum is not None:
-        # what is excluded may leave a state without ends of every length, so registers won't do
-        found = with_length(found, minimum, maximum, bound)
-    return text.without_excludes(found, place_of(strings))
-
-
-cdef uint32_t patterned(Text text, Strings strings, Evaluator evaluator) except? 0xFFFFFFFF:
-    cdef IrFragment fragment
-    cdef Inside fragment_builder
-    cdef tuple key = (
-        strings.minimum,
-        strings.maximum,
-        named_texts(strings.patterns),
-        named_texts(strings.formats),
-        named_texts(strings.without),
-        strings.barred,
-        text.limits(),
-    )
-    made = text.kept.get(key)
-    if made is None:
-        fragment_builder = Inside.__new__(Inside)
-        fragment_builder.limits, fragment_builder.strings = text.grammar.limits, strings
-        fragment_builder.evaluator = evaluator
-        fragment = KEPT_STRINGS.get(text.grammar, key, fragment_builder)
-        made = text.kept[key] = (
-            any_of_length(text, strings.minimum, strings.maximum) if fragment.is_nothing()
-            else fragment.put_into(text.grammar))
-    return made
-
-
-cdef tuple named_texts(tuple of):
-    cdef Named each
-    if not of:
-        return ()
-    if len(of) == 1:
-        return ((<Named>of[0]).text,)
-    return tuple([each.text for each in of])
-
-
-cdef class Inside(FragmentBuilder):
-    """Of the inside of a string; nothing at all, where no more is asked for than a length."""
-    cdef object limits
-    cdef Strings strings
-    cdef Evaluator evaluator
-
-    cdef IrFragment make(self):
-        cdef Named each
-        cdef list asked = []
-        cdef bint is_barred = bool(self.strings.without or self.strings.barred)
-        for each in self.strings.patterns:
-            add_tree(each.text, each, self.evaluator, asked)
-        for each in self.strings.formats:
-            add_tree(formats.PATTERNS[each.text], each, self.evaluator, asked)
-        if not asked and not is_barred:
-            return IrFragment.__new__(IrFragment)
-        grammar = Grammar(self.limits, self.budget)
-        # automata that the evaluator has paid for would take fewer steps than elsewhere
-        paid, self.evaluator._paid = self.evaluator._paid, None
-        try:
-            return fragment_of(grammar, body(grammar, self.strings, asked, is_barred, self.evaluator))
-        finally:
-            self.evaluator._paid = paid
-
-
-cdef int add_tree(str pattern, Named named, Evaluator evaluator, list asked) except -1:
-    """Adds the pattern's tree and its pointer, unless it takes any text."""
-    tree = evaluator.tree(pattern, named)
-    if whole_pattern(tree, search=True) != ANYTHING:
-        asked.append((tree, named.pointer()))
-    return 0
-
-
-cdef body(grammar, Strings strings, list asked, bint is_barred, Evaluator evaluator):
-    """The inside of a string for which more is asked than a length."""
-    minimum, maximum = strings.minimum, longest(strings)
-    if len(asked) == 1 and not is_barred:
-        tree, pointer = asked[0]
-        bounded = bounded_tree(tree, minimum, maximum)
-        if bounded is not None:
-            return emit_search(grammar, bounded, pointer)
-        rest, low, high = with_lengths(tree)
-        if rest is not tree:
-            bound = Bound(grammar.limits.pattern_states, pointer, grammar.budget)
-            found = search_automaton(rest, bound)
-            return bounded_node(grammar, found, max(minimum, low), smaller_bound(maximum, high), bound)
-    bound = Bound(grammar.limits.pattern_states, place_of(strings), grammar.budget)
-    return bounded_node(grammar, unbounded_string(strings, evaluator, minimum, bound), minimum, maximum, bound)
-
-
-cdef unbounded_string(Strings strings, Evaluator evaluator, minimum, bound):
-    """The automaton of everything that is asked but the lengths; None: nothing is."""
-    cdef Named each
-    cdef list accepting, rejecting
-    accepting = [evaluator.pattern(each) for each in strings.patterns]
-    accepting += [evaluator.format(each, minimum > 0) for each in strings.formats]
-    rejecting = [evaluator.pattern(each) for each in strings.without]
-    if strings.barred:
-        rejecting.append(words(strings.barred))
-    if not rejecting and len(accepting) < 2:
-        return accepting[0] if accepting else None
-    return intersection(accepting, rejecting, bound)
-
-
-cdef str place_of(Strings strings):
-    """The pointer of the first of what is asked."""
-    for named in strings.patterns + strings.formats + strings.without:
-        return (<Named>named).pointer()
-    return "" if strings.where is None else strings.where.pointer()
-
-
-cdef bounded_tree(tree, minimum, maximum):
-    """A tree to be searched for, whose matches have no other lengths; None where that takes an
-    automaton.
+    Raises:
+        LimitExceeded: ``pattern_states``, ``compile_steps``.
     """
-    if minimum == 0 and maximum is None:
-        return tree
-    plain = whole_pattern(tree, search=True)
-    if plain is None:
-        return None
-    if minimum <= plain.least and (
-        maximum is None or (plain.most is not None and plain.most <= maximum)
-    ):
-        return tree
-    return counted_tree(plain, minimum, maximum)
+    cdef DecimalAutomaton dfa = DecimalAutomaton.__new__(DecimalAutomaton)
+    dfa.is_whole = whole
+    dfa.low, dfa.high = low is not None, high is not None
+    dfa.dividing = <size_t>len(multiples)
+    dfa.is_short = bool(foreign or barred) and not whole
+    dfa.most = dfa.fraction = 1
+    divisors = [divisor_of(number, whole) for number in multiples + foreign]
+    # a number may leave any remainder of their least common multiple, and each is a state
+    common = lcm(*[p for p, _ in divisors])
+    bound.compare(<uint64_t>min(common, 1 << 63))
+    for p, q in divisors:
+        bound.compare(0 if p <= MOST_DIVISOR else <uint64_t>1 << 63)
+        dfa.add_divisor(p, q)
+    for number in ([low] if dfa.low else []) + ([high] if dfa.high else []) + barred:
+        dfa.add_compared(number)
+    return dfa.automaton(bound, budget)
 
 
-cdef counted_tree(plain, minimum, maximum):
-    """The tree with the bounds in the counts of the one repeated class that makes its length vary,
-    anchored.
-    """
-    parts = list(plain.parts) if isinstance(plain, Cat) else [plain]
-    varying = [n for n, part in enumerate(parts) if part.least != part.most]
-    if len(varying) != 1:
-        return None
-    part = parts[varying[0]]
-    if not isinstance(part, Repeat) or not isinstance(part.body, Chars):
-        return None
-    fixed = sum([other.least for other in parts]) - part.least
-    low = max(part.minimum, minimum - fixed)
-    high = smaller_bound(part.maximum, None if maximum is None else maximum - fixed)
-    if high is not None and high < low:
-        return Chars(())
-    parts[varying[0]] = repeat(part.body, low, high)
-    return cat([START, *parts, END])
+cdef tuple divisor_of(number, bint whole):
+    """(p, q) of p / 10^q; of whole numbers, what divides them."""
+    digits, exponent = Decimal(number).as_tuple()[1:]
+    p, q = int("".join(map(str, digits))), -exponent
+    if q < 0:
+        p, q = p * 10**-q, 0
+    return (p // gcd(p, 10**q), 0) if whole else (p, q)
+
+
+cdef class DecimalAutomaton:
+    cdef bint is_whole, low, high, is_short
+    cdef vector[ComparedC] compared     # with the lower bound, the upper one, numbers left out
+    cdef vector[DivisorC] divisors      # of multiples, then of what is none
+    cdef size_t dividing                # how many of the former
+    cdef uint32_t most, fraction        # numbers of digits before and behind the point from here on are one
+
+    cdef int add_compared(self, number) except -1:
+        cdef ComparedC made
+        whole, _, fraction = format(number, "f").partition(".")
+        for digit in whole:
+            made.whole.push_back(<uint8_t>int(digit))
+        for digit in fraction.rstrip("0"):
+            made.fraction.push_back(<uint8_t>int(digit))
+        self.compared.push_back(made)
+        self.most = max(self.most, <uint32_t>made.whole.size() + 1)
+        self.fraction = max(self.fraction, <uint32_t>made.fraction.size())
+        return 0
+
+    cdef int add_divisor(self, p, q) except -1:
+        cdef DivisorC made
+        cdef uint32_t _k
+        made.p, made.q = p, q
+        made.powers.push_back(1 % made.p)
+        for _k in range(made.q):
+            made.powers.push_back(<uint32_t>(<uint64_t>made.powers.back() * 10 % made.p))
+        self.divisors.push_back(made)
+        self.fraction = max(self.fraction, made.q)
+        return 0
+
+    cdef object automaton(self, Bound bound, WorkBudget budget):
+        cdef CharAutomaton made = CharAutomaton.__new__(CharAutomaton)
+        cdef WordTableC numbers
+        cdef CharStateC char_state
+        cdef vector[uint32_t] state, after
+        cdef size_t parts = self.compared.size() + self.divisors.size()
+        cdef uint32_t s = 0, c, number
+        cdef int digit
+        state.assign(FIRST + self.compared.size(), EQUAL)
+        state[PLACE], state[DIGITS], state[SIGNIFICANT] = BEGIN, 0, 0
+        state.resize(FIRST + parts, 0)
+        after = state
+        table_number(&numbers, state.data(), state.size())
+        while s < table_size(&numbers):
+            spend(budget, 2 + <Py_ssize_t>parts)
+            bound.look(10 * parts)
+            state.assign(numbers.words.begin() + numbers.off[s], numbers.words.begin() + numbers.off[s + 1])
+            made.states.final.push_back(self.is_final(state.data()))
+            for digit in range(-1, 10):
+                if not (
+                    self.point(state.data(), after.data()) if digit < 0
+                    else self.digit(state.data(), <uint32_t>digit, after.data())
+                ):
+                    continue
+                c = 0x2E if digit < 0 else <uint32_t>(0x30 + digit)
+                number = table_number(&numbers, after.data(), after.size())
+                add_range(&char_state, c, c, number)
+                bound.compare(table_size(&numbers))
+            append_state(&char_state, &made.states)
+            s += 1
+        finish(&made.states)
+        trim(&made.states)
+        return made.minimal(bound)
+
+    cdef bint digit(self, const uint32_t* state, uint32_t digit, uint32_t* after) noexcept nogil:
+        """Writes the state behind a digit; False: none may stand there."""
+        cdef uint32_t place = state[PLACE], n = state[DIGITS], significant = state[SIGNIFICANT]
+        cdef size_t k, of_compared = self.compared.size()
+        cdef uint32_t rest
+        if place == ZERO or (
+            self.is_short and place >= POINT and significant >= PRECISION and digit
+        ):
+            return False
+        for k in range(of_compared):
+            after[FIRST + k] = self.compared_with(k, place, n, state[FIRST + k], digit)
+        for k in range(self.divisors.size()):
+            rest = self.remainder(&self.divisors[k], place, n, state[FIRST + of_compared + k], digit)
+            if rest == NEVER and k < self.dividing:
+                return False
+            after[FIRST + of_compared + k] = rest
+        after[SIGNIFICANT] = 0
+        if self.is_short:
+            after[SIGNIFICANT] = min(significant + (significant > 0 or digit > 0), <uint32_t>PRECISION)
+        if place == BEGIN:
+            after[PLACE], after[DIGITS] = WHOLE_PART if digit else ZERO, 1
+        else:
+            after[PLACE] = WHOLE_PART if place == WHOLE_PART else FRACTION
+            after[DIGITS] = min(n + 1, self.most if place < POINT else self.fraction)
+        return True
+
+    cdef uint32_t compared_with(
+        self, size_t k, uint32_t place, uint32_t n, uint32_t known, uint32_t digit
+    ) noexcept nogil:
+        cdef vector[uint8_t]* digits = (
+            &self.compared[k].whole if place < POINT else &self.compared[k].fraction)
+        if place < POINT and n >= digits.size():
+            # it has more digits before the point: that alone decides
+            return EQUAL
+        if known != EQUAL:
+            return known
+        return self.told(k, <int>digit - (<int>digits[0][n] if n < digits.size() else 0))
+
+    cdef uint32_t told(self, size_t k, int difference) noexcept nogil:
+        """What a difference says in a comparison; of numbers that are left out, only whether there is
+        one.
+        """
+        if difference == 0:
+            return EQUAL
+        return MORE if difference > 0 or k >= <size_t>(self.low + self.high) else LESS
+
+    cdef uint32_t remainder(
+        self, const DivisorC* divisor, uint32_t place, uint32_t n, uint32_t before, uint32_t digit
+    ) noexcept nogil:
+        if before == NEVER:
+            return NEVER
+        if place >= POINT and n >= divisor.q:
+            return NEVER if digit else before
+        return <uint32_t>((<uint64_t>before * 10 + digit) % divisor.p)
+
+    cdef bint point(self, const uint32_t* state, uint32_t* after) noexcept nogil:
+        """Writes the state behind a point; False: it may not stand there."""
+        cdef size_t k, of_compared = self.compared.size()
+        if self.is_whole or (state[PLACE] != ZERO and state[PLACE] != WHOLE_PART):
+            return False
+        if self.is_short and state[SIGNIFICANT] >= PRECISION:
+            return False
+        after[PLACE], after[DIGITS], after[SIGNIFICANT] = POINT, 0, state[SIGNIFICANT]
+        for k in range(of_compared):
+            after[FIRST + k] = self.settled(state, k)
+        for k in range(of_compared, of_compared + self.divisors.size()):
+            after[FIRST + k] = state[FIRST + k]
+        return True
+
+    cdef uint32_t settled(self, const uint32_t* state, size_t k) noexcept nogil:
+        """A comparison once the number of digits before the point is known."""
+        cdef uint32_t found = self.told(k, <int>state[DIGITS] - <int>self.compared[k].whole.size())
+        return state[FIRST + k] if found == EQUAL else found
+
+    cdef bint is_final(self, const uint32_t* state) noexcept nogil:
+        cdef size_t k, of_compared = self.compared.size()
+        cdef uint32_t place = state[PLACE], known, rest, n = state[DIGITS] if place == FRACTION else 0
+        cdef DivisorC* divisor
+        if place == BEGIN or place == POINT:
+            return False
+        for k in range(of_compared):
+            known = state[FIRST + k] if place == FRACTION else self.settled(state, k)
+            if known == EQUAL and n < self.compared[k].fraction.size():
+                known = LESS
+            if known == (
+                LESS if k < <size_t>self.low else MORE if k < <size_t>(self.low + self.high) else EQUAL
+            ):
+                return False
+        for k in range(self.divisors.size()):
+            divisor, rest = &self.divisors[k], state[FIRST + of_compared + k]
+            if rest != NEVER:
+                rest = <uint32_t>(
+                    <uint64_t>rest * divisor.powers[divisor.q - n if n < divisor.q else 0] % divisor.p)
+            if (rest == 0) != (k < self.dividing):
+                return False
+        return True

@@ -1,0 +1,150 @@
+"""JSON text: white space, punctuation, literals, and the rules that all values of a grammar share.
+
+A ``JsonText`` adds nodes to one grammar in one way of writing JSON: with flexible white space, with none, or
+with the layout of ``json.dumps`` (layout). If lines are indented, a rule that contains a line break belongs to
+one ``depth``: the depth of the value being built, or DEEP if it is unknown. Rules are created on first use.
+
+``GraphBuilder`` builds a GRAPH whose states are arbitrary keys, such as counts and sets. States are numbered in
+the order of discovery; states that cannot reach the end are dropped.
+
+Invariants   one JsonText for each grammar and way of writing (``text_of``), so that schemas share its rules.
+Cost         callers refuse graphs of more than ``MOST_STATES`` states or ``MOST_EDGES`` edges (``is_full``).
+"""
+
+from libc.stdint cimport uint32_t
+
+from ...grammar.ir cimport Grammar, IrFragment
+from ...native.pool cimport vector
+
+cdef enum:
+    # in place of a node: none
+    NO_NODE = 0xFFFFFFFF
+
+cdef enum:
+    WHITE_SPACE
+    STRING_BODY
+    ANY_STRING
+    ANY_INTEGER
+    ANY_NUMBER
+    # these hold white space; where lines are indented, each schema has its own, by depth (builder)
+    ANY_OBJECT
+    ANY_ARRAY
+    ANY_VALUE
+    SHARED_RULES
+
+
+cdef enum:
+    # most spaces or tabs behind a newline; more would let a model run away in white space
+    BLANKS = 20
+    # levels of depth, from the shallowest one that a schema stands at, to which it is written out when lines
+    # are indented. Each costs the rules of the schemas that recur: free values take 0.1 ms in all
+    EXACT_LEVELS = 16
+    # levels by which a line is indented at most, for the same reason as BLANKS
+    MOST_DEPTH = 128
+    # in place of a depth: any from EXACT_LEVELS on, or one beyond MOST_DEPTH
+    DEEP = 129
+
+cdef class JsonText:
+    """The shared rules of one grammar for one way of writing; see ``text_of``. ``canonical``: texts that are
+    known, and numbers, are spelled in one way. So are texts that are known beside ``excludes``.
+    """
+    cdef readonly Grammar grammar
+    cdef bint flexible, canonical
+    cdef readonly object excludes   # what strings must not hold as they are written, or None
+    cdef int blanks                 # of a flexible line, at most
+    cdef object layout              # json_layout.Layout; None: flexible, or no white space
+    cdef bint is_indented           # lines depend on the depth
+    cdef int depth
+    cdef object document            # the schema, of which the values are written now
+    cdef uint32_t empty, fail
+    cdef uint32_t shared[SHARED_RULES]
+    cdef vector[uint32_t] ruled     # by node, NO_NODE: none
+    cdef dict kept                  # by a key of whoever keeps it
+    cdef tuple _limits
+    cdef uint32_t body_rule      # the number of the rule STRING_BODY, once it is there
+    cdef uint32_t _quote, _comma, _colon, _deep
+
+    # leaves and composition, as in ir.Grammar
+    cdef uint32_t bytes(self, bytes data) except? NO_NODE
+    cdef bint has_spelling(self, str text) except -1
+    cdef uint32_t text(self, str text) except? NO_NODE
+    cdef uint32_t texts(self, list texts) except? NO_NODE
+    cdef uint32_t seq(self, const uint32_t* parts, size_t n) except? NO_NODE
+    cdef uint32_t alt(self, const uint32_t* parts, size_t n) except? NO_NODE
+    cdef uint32_t repeat(self, uint32_t node, minimum, maximum) except? NO_NODE
+    cdef uint32_t json_chars(self, const uint32_t* bounds, size_t n) except? NO_NODE
+    cdef uint32_t graph(
+        self, uint32_t states, const uint32_t* edges, size_t n_edges, const uint32_t* finals, size_t n_finals
+    ) except? NO_NODE
+
+    # rules
+    cdef uint32_t declare_shared(self, int which) except? NO_NODE
+    cdef int define(self, uint32_t rule, uint32_t node) except -1
+    cdef uint32_t rule_of(self, uint32_t node) except? NO_NODE
+    # ``name`` as in ir.Grammar
+    cdef uint32_t new_rule(self, name, uint32_t node) except? NO_NODE
+    cdef uint32_t rule_by(self, name, uint32_t node) except? NO_NODE
+    cdef int define_shared(self, int which, IrFragment body) except -1
+
+    # what is kept
+    cdef tuple limits(self)
+
+    # parts of JSON
+    cdef int below(self) noexcept
+    cdef uint32_t space(self) except? NO_NODE
+    cdef int make_space(self) except -1
+    cdef uint32_t line(self, bytes before, int depth, bytes behind) except? NO_NODE
+    cdef uint32_t opening(self) except? NO_NODE
+    cdef uint32_t closing(self) except? NO_NODE
+    cdef int object_layout(self, uint32_t* parts) except -1
+    cdef uint32_t comma(self) except? NO_NODE
+    cdef uint32_t colon(self) except? NO_NODE
+    cdef uint32_t quote(self) except? NO_NODE
+    cdef uint32_t quoted(self, uint32_t body) except? NO_NODE
+    cdef uint32_t literal(self, str text) except? NO_NODE
+    cdef uint32_t bracketed(self, bytes begin, uint32_t inside, bytes end) except? NO_NODE
+    cdef uint32_t pair(self, uint32_t key, uint32_t value) except? NO_NODE
+    cdef uint32_t pair_of(self, uint32_t key, uint32_t value) except? NO_NODE
+    cdef uint32_t first(self, uint32_t node) except? NO_NODE
+    cdef uint32_t after_comma(self, uint32_t node) except? NO_NODE
+    cdef uint32_t any_of_length(self, minimum, maximum) except? NO_NODE
+    cdef uint32_t without_excludes(self, automaton, str place) except? NO_NODE
+    cdef uint32_t any_body(self) except? NO_NODE
+    cdef uint32_t other_body(self, list texts) except? NO_NODE
+    cdef uint32_t any_string(self) except? NO_NODE
+    cdef uint32_t any_boolean(self) except? NO_NODE
+    cdef uint32_t null(self) except? NO_NODE
+
+
+cdef JsonText text_of(Grammar grammar, bint flexible, int blanks, layout, bint canonical, tuple excludes)
+cdef str spelled(str text)
+
+# the texts of constraints, which are cache keys
+cdef tuple named_texts(tuple of)
+# drops repetitions
+cdef list once(list texts)
+# Adds alternatives for the values of an enum or const: strings in any spelling, objects in the order of their
+# keys, numbers as Python writes them, with optional zeros after a point. Numbers have no exponent if the
+# document requires unique items, which compare digits.
+cdef int add_values(JsonText text, list values, vector[uint32_t]* alternatives) except -1
+
+
+cdef enum:
+    MOST_STATES = 10_000
+    MOST_EDGES = 100_000
+
+
+cdef class GraphBuilder:
+    cdef JsonText text
+    cdef dict numbers       # state -> its number
+    cdef list states        # by number
+    cdef vector[uint32_t] edges
+    cdef set finals
+
+    cdef uint32_t number(self, state) except? 0xFFFFFFFF
+    cdef int add(self, source, uint32_t node, target) except -1
+    cdef bint is_full(self)
+    cdef uint32_t node(self) except? 0xFFFFFFFF
+
+
+cdef GraphBuilder new_graph(JsonText text, start)

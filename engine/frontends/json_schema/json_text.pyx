@@ -1,0 +1,459 @@
+"""JSON text: shared rules, graphs, and listed values."""
+
+from libc.stdint cimport uint32_t
+
+from ...grammar.ir cimport BYTES, CHARS, EMPTY, FAIL, JSON_CHARS, REF, Grammar, IrFragment
+from ...native.pool cimport vector
+from ...native.resources cimport spend
+from .document cimport has_key
+from .evaluator cimport has_surrogate, identity
+from .schema_types cimport Named
+
+from decimal import Decimal
+from json import dumps
+
+from ..regex.char_automaton import Bound, intersection, words
+from .excludes import ANYTHING as ANY_TEXT, Excludes, written_node
+
+cdef uint32_t[4] SPACE_OR_TAB = [0x09, 0x09, 0x20, 0x20]
+#: every Unicode scalar value
+cdef uint32_t[4] ANY_CHAR = [0, 0xD7FF, 0xE000, 0x10FFFF]
+
+#: by number, for people
+cdef tuple NAMES = (
+    "white space", "string body", "string", "integer", "number", "any object", "any array", "any value",
+)
+
+
+cdef class JsonText:
+    def __cinit__(self, Grammar grammar, bint flexible, int blanks, layout, bint canonical, tuple excludes):
+        cdef int k
+        self.grammar, self.flexible, self.blanks, self.kept = grammar, flexible, blanks, {}
+        self.layout, self.canonical, self.depth = layout, canonical, 0
+        self.is_indented = layout is not None and bool(layout.unit)
+        self.excludes = Excludes(excludes) if excludes else None
+        self.empty, self.fail = grammar.empty_node, grammar.fail_node
+        self._quote = self._comma = self._colon = self._deep = NO_NODE
+        for k in range(SHARED_RULES):
+            self.shared[k] = NO_NODE
+
+    # -- leaves and composition -------------------------------------------------------------------
+    cdef uint32_t bytes(self, bytes data) except? NO_NODE:
+        return self.grammar.add_bytes(data, len(data))
+
+    cdef bint has_spelling(self, str text) except -1:
+        """Whether this can be the value of a string."""
+        return not has_surrogate(text) and (self.excludes is None or self.excludes.has_spelling(text))
+
+    cdef uint32_t text(self, str text) except? NO_NODE:
+        if self.excludes is not None and not self.has_spelling(text):
+            return self.fail
+        if self.canonical or self.excludes is not None:
+            return self.grammar.add_spelled([spelled(text)])
+        return self.grammar.add_text(text)
+
+    cdef uint32_t texts(self, list texts) except? NO_NODE:
+        """Any of these texts inside a string, given once each; lone surrogates have no spelling."""
+        if not self.canonical and self.excludes is None:
+            return self.grammar.add_texts(texts)
+        texts = [spelled(text) for text in texts if self.has_spelling(text)]
+        return self.grammar.add_spelled(texts) if texts else self.fail
+
+    cdef uint32_t seq(self, const uint32_t* parts, size_t n) except? NO_NODE:
+        return self.grammar.add_seq(parts, n)
+
+    cdef uint32_t alt(self, const uint32_t* parts, size_t n) except? NO_NODE:
+        return self.grammar.add_alt(parts, n)
+
+    cdef uint32_t repeat(self, uint32_t node, minimum, maximum) except? NO_NODE:
+        return self.grammar.repeat(node, minimum, maximum)
+
+    cdef uint32_t json_chars(self, const uint32_t* bounds, size_t n) except? NO_NODE:
+        """One character out of n ranges, given as 2n bounds."""
+        return self.grammar.add_set(JSON_CHARS, bounds, n)
+
+    cdef uint32_t graph(
+        self, uint32_t states, const uint32_t* edges, size_t n_edges, const uint32_t* finals, size_t n_finals
+    ) except? NO_NODE:
+        """Edges are given as token masks, finals ascending."""
+        return self.grammar.add_graph(states, edges, n_edges, finals, n_finals)
+
+    # -- rules ------------------------------------------------------------------------------------
+    cdef uint32_t declare_shared(self, int which) except? NO_NODE:
+        """The number of a new shared rule, which may refer to itself; who asks defines it."""
+        cdef uint32_t rule = self.grammar.new_rule(NAMES[which], NO_NODE)
+        self.shared[which] = self.grammar.add_ref(rule)
+        return rule
+
+    cdef int define(self, uint32_t rule, uint32_t node) except -1:
+        return self.grammar.set_rule(rule, node)
+
+    cdef uint32_t rule_of(self, uint32_t node) except? NO_NODE:
+        """A reference to the rule with this body, NO_NODE if there is none; literals need none."""
+        cdef uint32_t kind
+        if node < self.ruled.size() and self.ruled[node] != NO_NODE:
+            return self.ruled[node]
+        kind = self.grammar.kind_of(node)
+        return node if kind in (EMPTY, FAIL, BYTES, REF) else NO_NODE
+
+    cdef uint32_t new_rule(self, name, uint32_t node) except? NO_NODE:
+        cdef uint32_t made = self.grammar.add_ref(self.grammar.new_rule(name, node))
+        if self.ruled.size() <= node:
+            self.ruled.resize(max(2 * <size_t>node, <size_t>64), NO_NODE)
+        self.ruled[node] = made
+        return made
+
+    cdef uint32_t rule_by(self, name, uint32_t node) except? NO_NODE:
+        """The rule with this body, if need be a new one."""
+        cdef uint32_t rule = self.rule_of(node)
+        return rule if rule != NO_NODE else self.new_rule(name, node)
+
+    cdef int define_shared(self, int which, IrFragment body) except -1:
+        cdef uint32_t rule = self.declare_shared(which)
+        return self.define(rule, body.put_into(self.grammar))
+
+    cdef tuple limits(self):
+        """What a kept pattern's meaning depends on, beside the pattern."""
+        if self._limits is None:
+            limits = self.grammar.limits
+            self._limits = (
+                limits.pattern_chars, limits.pattern_states, limits.spec_depth, limits.ir_nodes)
+        return self._limits
+
+    # -- parts of JSON ----------------------------------------------------------------------------
+    cdef int below(self) noexcept:
+        """The depth of the values inside one of this depth, as far as lines tell it."""
+        return 0 if not self.is_indented else self.depth + 1 if self.depth < MOST_DEPTH else DEEP
+
+    cdef uint32_t space(self) except? NO_NODE:
+        """Flexible white space between JSON tokens: nothing, one space, or a newline with at most
+        ``blanks`` spaces or tabs. EMPTY otherwise.
+        """
+        if not self.flexible:
+            return self.empty
+        if self.shared[WHITE_SPACE] == NO_NODE:
+            self.make_space()
+        return self.shared[WHITE_SPACE]
+
+    cdef int make_space(self) except -1:
+        cdef uint32_t rule = self.declare_shared(WHITE_SPACE)
+        cdef uint32_t[3] parts = [self.empty, self.bytes(b" "), self.bytes(b"\n")]
+        cdef uint32_t[2] line = [
+            parts[2], self.grammar.add_repeat(self.grammar.add_set(CHARS, SPACE_OR_TAB, 2), 0, self.blanks)]
+        parts[2] = self.seq(line, 2)
+        return self.define(rule, self.alt(parts, 3))
+
+    cdef uint32_t line(self, bytes before, int depth, bytes behind) except? NO_NODE:
+        """A new line at a depth, where the layout has lines; between these bytes."""
+        cdef uint32_t[3] parts
+        cdef bytes unit = self.layout.unit
+        if unit is None:
+            return self.bytes(before + behind)
+        if depth != DEEP:
+            return self.bytes(before + b"\n" + depth * unit + behind)
+        if self._deep == NO_NODE:
+            self._deep = self.new_rule(
+                "deeper levels", self.repeat(self.bytes(unit), 0, MOST_DEPTH - EXACT_LEVELS))
+        parts = [self.bytes(before + b"\n" + EXACT_LEVELS * unit), self._deep, self.bytes(behind)]
+        return self.seq(parts, 3)
+
+    cdef uint32_t opening(self) except? NO_NODE:
+        """The white space of the layout before the first item or member."""
+        return self.empty if self.layout is None else self.line(b"", self.below(), b"")
+
+    cdef uint32_t closing(self) except? NO_NODE:
+        """White space behind the last item or member."""
+        return self.space() if self.layout is None else self.line(b"", self.depth, b"")
+
+    cdef int object_layout(self, uint32_t* parts) except -1:
+        """The four nodes of an object's layout, as in flat."""
+        parts[0], parts[1], parts[2] = self.opening(), self.comma(), self.colon()
+        parts[3] = self.line(b"", self.depth, b"}")
+        return 0
+
+    cdef uint32_t comma(self) except? NO_NODE:
+        """The byte alone, or with all white space of the layout."""
+        if self.layout is not None:
+            return self.line(self.layout.item, self.below(), b"")
+        if self._comma == NO_NODE:
+            self._comma = self.bytes(b",")
+        return self._comma
+
+    cdef uint32_t colon(self) except? NO_NODE:
+        """The byte alone, or with all white space of the layout."""
+        if self._colon == NO_NODE:
+            self._colon = self.bytes(b":" if self.layout is None else self.layout.key)
+        return self._colon
+
+    cdef uint32_t quote(self) except? NO_NODE:
+        if self._quote == NO_NODE:
+            self._quote = self.bytes(b'"')
+        return self._quote
+
+    cdef uint32_t quoted(self, uint32_t body) except? NO_NODE:
+        cdef uint32_t[3] parts = [self.quote(), body, self.quote()]
+        return self.seq(parts, 3)
+
+    cdef uint32_t literal(self, str text) except? NO_NODE:
+        """A JSON string with this decoded value; a lone surrogate has no spelling."""
+        return self.quoted(self.text(text)) if self.has_spelling(text) else self.fail
+
+    cdef uint32_t bracketed(self, bytes begin, uint32_t inside, bytes end) except? NO_NODE:
+        """``inside`` behind flexible white space; that before the end is its own."""
+        cdef uint32_t[4] parts = [self.bytes(begin), self.space(), inside, self.bytes(end)]
+        return self.seq(parts, 4)
+
+    cdef uint32_t pair(self, uint32_t key, uint32_t value) except? NO_NODE:
+        """A member: the inside of its key, and its value."""
+        cdef uint32_t quote = self.quote(), space = self.space()
+        cdef uint32_t[7] parts = [quote, key, quote, space, self.colon(), space, value]
+        return self.seq(parts, 7)
+
+    cdef uint32_t pair_of(self, uint32_t key, uint32_t value) except? NO_NODE:
+        """As ``pair``, of a key with its quotes."""
+        cdef uint32_t space = self.space()
+        cdef uint32_t[5] parts = [key, space, self.colon(), space, value]
+        return self.seq(parts, 5)
+
+    cdef uint32_t first(self, uint32_t node) except? NO_NODE:
+        """The first item or member inside brackets."""
+        cdef uint32_t[2] parts = [self.opening(), node]
+        return node if self.layout is None else self.seq(parts, 2)
+
+    cdef uint32_t after_comma(self, uint32_t node) except? NO_NODE:
+        cdef uint32_t space = self.space()
+        cdef uint32_t[4] parts = [space, self.comma(), space, node]
+        return self.seq(parts, 4)
+
+    cdef uint32_t any_of_length(self, minimum, maximum) except? NO_NODE:
+        """The inside of any JSON string of so many characters; ``maximum`` None is no upper bound."""
+        if self.excludes is not None:
+            return self.grammar.bounded(self.without_excludes(ANY_TEXT, ""), minimum, maximum)
+        return self.repeat(self.json_chars(ANY_CHAR, 2), minimum, maximum)
+
+    cdef uint32_t without_excludes(self, automaton, str place) except? NO_NODE:
+        """The automaton's texts as the inside of a JSON string that holds nothing excluded."""
+        bound = Bound(self.grammar.limits.pattern_states, place, self.grammar.budget)
+        return written_node(self.grammar, automaton, self.excludes, bound)
+
+    cdef uint32_t any_body(self) except? NO_NODE:
+        """The inside of any JSON string."""
+        if self.shared[STRING_BODY] == NO_NODE:
+            self.body_rule = self.declare_shared(STRING_BODY)
+            self.define(self.body_rule, self.any_of_length(0, None))
+        return self.shared[STRING_BODY]
+
+    cdef uint32_t other_body(self, list texts) except? NO_NODE:
+        """The inside of a JSON string that is none of these."""
+        if self.excludes is not None:
+            bound = Bound(self.grammar.limits.pattern_states, "", self.grammar.budget)
+            others = intersection([], [words(texts)], bound)
+            return self.rule_by("key", self.without_excludes(others, ""))
+        self.any_body()
+        return self.rule_by("key", self.grammar.add_text_except(self.body_rule, texts))
+
+    cdef uint32_t any_string(self) except? NO_NODE:
+        cdef uint32_t rule
+        if self.shared[ANY_STRING] == NO_NODE:
+            rule = self.declare_shared(ANY_STRING)
+            self.define(rule, self.quoted(self.any_body()))
+        return self.shared[ANY_STRING]
+
+    cdef uint32_t any_boolean(self) except? NO_NODE:
+        """No rule: who asks names it."""
+        cdef uint32_t[2] parts = [self.bytes(b"true"), self.bytes(b"false")]
+        return self.alt(parts, 2)
+
+    cdef uint32_t null(self) except? NO_NODE:
+        return self.bytes(b"null")
+
+
+cdef str spelled(str text):
+    """The inside of a string as JSON is written: escapes where there must be some, short ones if there are."""
+    return dumps(text, ensure_ascii=False)[1:-1]
+
+
+cdef JsonText text_of(Grammar grammar, bint flexible, int blanks, layout, bint canonical, tuple excludes):
+    """The one ``JsonText`` of a grammar and a way of writing, so that all schemas of the grammar share it."""
+    cdef tuple key = ("json text", flexible, blanks, layout, canonical, excludes)
+    if key not in grammar.shared:
+        grammar.shared[key] = JsonText.__new__(JsonText, grammar, flexible, blanks, layout, canonical, excludes)
+    return grammar.shared[key]
+
+
+cdef tuple named_texts(tuple of):
+    cdef Named each
+    if not of:
+        return ()
+    if len(of) == 1:
+        return ((<Named>of[0]).text,)
+    return tuple([each.text for each in of])
+
+
+# -- graphs ------------------------------------------------------------------------------------------
+
+cdef GraphBuilder new_graph(JsonText text, start):
+    cdef GraphBuilder made = GraphBuilder.__new__(GraphBuilder)
+    made.text, made.numbers, made.states, made.finals = text, {}, [], set()
+    made.number(start)
+    return made
+
+
+cdef class GraphBuilder:
+    cdef uint32_t number(self, state) except? 0xFFFFFFFF:
+        """The number of a state, a new one if need be; new ones are appended to ``states``."""
+        if state not in self.numbers:
+            self.numbers[state] = len(self.states)
+            self.states.append(state)
+        return self.numbers[state]
+
+    cdef int add(self, source, uint32_t node, target) except -1:
+        """An edge; one whose node no text fits is none."""
+        spend(self.text.grammar.budget, 2)
+        if node != self.text.fail:
+            self.edges.push_back(self.number(source))
+            self.edges.push_back(node)
+            self.edges.push_back(self.number(target))
+        return 0
+
+    cdef bint is_full(self):
+        return len(self.states) > MOST_STATES or self.edges.size() > 3 * MOST_EDGES
+
+    cdef uint32_t node(self) except? 0xFFFFFFFF:
+        """The graph without the states from which no final one is reached."""
+        cdef vector[uint32_t] kept, finals
+        cdef list sources = [[] for _ in self.states], names
+        cdef size_t k
+        cdef set alive
+        for k in range(0, self.edges.size(), 3):
+            sources[self.edges[k + 2]].append(self.edges[k])
+        alive = {self.numbers[state] for state in self.finals}
+        todo = list(alive)
+        while todo:
+            for source in sources[todo.pop()]:
+                if source not in alive:
+                    alive.add(source)
+                    todo.append(source)
+        if 0 not in alive:
+            return self.text.fail
+        order = sorted(alive)
+        names = [0] * len(self.states)
+        for k in range(<size_t>len(order)):
+            names[order[k]] = k
+        for k in range(0, self.edges.size(), 3):
+            if self.edges[k] in alive and self.edges[k + 2] in alive:
+                kept.push_back(names[self.edges[k]])
+                kept.push_back(self.edges[k + 1])
+                kept.push_back(names[self.edges[k + 2]])
+        for number in sorted([names[self.numbers[state]] for state in self.finals]):
+            finals.push_back(number)
+        return self.text.graph(
+            <uint32_t>len(order), kept.data(), kept.size() // 3, finals.data(), finals.size())
+
+
+# -- listed values -----------------------------------------------------------------------------------
+
+#: up to here, every whole number is a double
+EXACT = 2**53
+
+
+cdef int add_values(JsonText text, list values, vector[uint32_t]* alternatives) except -1:
+    """Adds alternatives, one for all strings, so that they share their quotes."""
+    cdef list strings = [], others = []
+    for value in unique(values) if len(values) > 1 else values:
+        if isinstance(value, str):
+            strings.append(value)
+        else:
+            others.append(value)
+    if strings:
+        alternatives.push_back(text.quoted(text.texts(strings)))
+    for value in others:
+        alternatives.push_back(value_node(text, value))
+    return 0
+
+
+cdef list unique(list values):
+    """The last of equal values, at the place of the first."""
+    for value in values:
+        if not isinstance(value, str):
+            return list({identity(value): value for value in values}.values())
+    return once(values)
+
+
+cdef list once(list texts):
+    """Without repetitions."""
+    return list(dict.fromkeys(texts)) if len(texts) > 1 else texts
+
+
+cdef uint32_t value_node(JsonText text, value) except? 0xFFFFFFFF:
+    cdef vector[uint32_t] parts
+    cdef int depth
+    if isinstance(value, str):
+        return text.literal(value)
+    if value is None or isinstance(value, bool):
+        return text.bytes(b"null" if value is None else b"true" if value else b"false")
+    if isinstance(value, (int, float)):
+        return number_node(text, value)
+    depth, text.depth = text.depth, text.below()
+    if isinstance(value, list):
+        for item in value:
+            parts.push_back(value_node(text, item))
+    else:
+        for key, item in value.items():
+            parts.push_back(member(text, key, value_node(text, item)))
+    text.depth = depth
+    return listed(text, b"[", &parts, b"]") if isinstance(value, list) else listed(text, b"{", &parts, b"}")
+
+
+cdef uint32_t member(JsonText text, str key, uint32_t value) except? 0xFFFFFFFF:
+    cdef uint32_t space = text.space()
+    cdef uint32_t[5] parts = [text.literal(key), space, text.colon(), space, value]
+    return text.seq(parts, 5)
+
+
+cdef uint32_t number_node(JsonText text, value) except? 0xFFFFFFFF:
+    """Unless it is canonical, a large float may be its digits, too, where they are the decimal that it is
+    written as (1e+22, not 1e+23).
+    """
+    cdef uint32_t[3] parts
+    cdef uint32_t zero
+    cdef str digits = repr(value)
+    if "e" in digits and has_key(text.document, "uniqueItems"):
+        digits = format(Decimal(digits), "f")
+        value = Decimal(digits)
+    elif isinstance(value, float) and value.is_integer() and (
+        "e" not in digits or not text.canonical and Decimal(digits) == int(value)
+    ):
+        digits = str(int(value))
+    if "e" in digits or text.canonical:
+        return text.bytes(digits.encode())
+    zero = text.bytes(b"0")
+    parts[0] = text.bytes(digits.encode())
+    if "." in digits:
+        parts[1] = text.repeat(zero, 0, None)
+        return text.seq(parts, 2)
+    if abs(value) > EXACT:
+        if not isinstance(value, float):
+            return parts[0]
+        parts[1] = text.bytes(repr(value).encode())
+        return text.alt(parts, 2)
+    parts[1], parts[2] = text.bytes(b"."), text.repeat(zero, 1, None)
+    parts[1] = text.seq(&parts[1], 2)
+    parts[2] = text.empty
+    parts[1] = text.alt(&parts[1], 2)
+    return text.seq(parts, 2)
+
+
+cdef uint32_t listed(JsonText text, bytes begin, vector[uint32_t]* items, bytes end) except? 0xFFFFFFFF:
+    cdef vector[uint32_t] parts
+    cdef uint32_t space = text.space()
+    cdef size_t k
+    for k in range(items.size()):
+        if k:
+            parts.push_back(space)
+            parts.push_back(text.comma())
+            parts.push_back(space)
+        parts.push_back(items[0][k] if k else text.first(items[0][k]))
+    if items.size():
+        parts.push_back(text.closing())
+    return text.bracketed(begin, text.seq(parts.data(), parts.size()), end)

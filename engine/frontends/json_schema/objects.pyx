@@ -1,0 +1,662 @@
+"""JSON objects of a schema as IR.
+
+Most objects become one OBJECT node, from which the automaton is built lazily (automata.json_objects). Listed
+members are those of ``properties``, then those that are required but not listed. They keep this order unless
+the builder allows any order. An additional member has any other key, in any spelling, and may stand between
+listed ones.
+
+Classes    Keys that are not listed are divided into classes by the patterns that they match. The members of a
+           class share their schemas: those of the matched patterns, or ``additionalProperties``.
+CountedMembers   An object whose members must be counted, or of which some member must satisfy a schema, is a GRAPH.
+           A state consists of the listed members passed (their number, or their set if any order is allowed),
+           the number of members written, the set of required finds, and, if keys are few, the number of
+           listed members left out.
+Repeats    Additional keys may repeat: each value satisfies the schema, and only the whole text could tell.
+           They must differ where repeats matter because a reader keeps only the last one: for
+           ``minProperties`` and for negated ``additionalProperties`` or ``patternProperties``
+           (runtime.unique_items enforces this).
+Cost       at most ``MOST_CLASSES`` classes; states of a GRAPH as in json_text.
+"""
+
+from libc.stdint cimport uint32_t, uint8_t
+
+from ...grammar.ir cimport (
+    ANY_ORDER, EXTRA_LAST, LAID_OUT, LAYOUT_PARTS, MAY_BE_EMPTY, ROLE_DIFFERS, SPELLED,
+)
+from ...native.pool cimport vector
+from .builder cimport Builder
+from .cardinality cimport UNLIMITED, Cardinality, RangeC, new_cardinality
+from .json_text cimport GraphBuilder, JsonText, new_graph, spelled
+from .reader cimport Composition
+from .schema_types cimport (
+    STRING, Judge, Keyed, Located, Named, Objects, Shape, Strings, both, meet_strings, new_strings,
+)
+from .strings cimport build_inside
+
+from ...errors import UnsupportedSchema
+from ..regex.char_automaton import Bound, is_empty as is_empty_language
+
+#: classes of keys of one object
+cdef Py_ssize_t MOST_CLASSES = 64
+#: members of one object that some schema requires to exist: each doubles the states
+cdef Py_ssize_t MOST_SOME = 10
+
+
+cdef struct MembersC:
+    # the values of the listed members, and whether each is required
+    vector[uint32_t] nodes
+    vector[uint8_t] required
+
+
+cdef uint32_t build_object(Builder builder, Objects objects) except? 0xFFFFFFFF:
+    """``objects`` None: any object.
+
+    Raises:
+        UnsupportedSchema: see ``members``.
+    """
+    cdef JsonText text = builder.text
+    cdef MembersC members
+    cdef list names = [], listed = names, others = None
+    cdef uint32_t extra = text.fail
+    cdef bint is_empty = True, only_required = False, is_counted = False
+    cdef RangeC some = RangeC(0, 0)
+    if objects is None:
+        extra = additional_member(text, names, builder.place(()), False)
+    else:
+        if objects.is_plain():
+            if not listed_members(builder, objects, &members, names, &extra):
+                return text.fail
+            if extra != text.fail:
+                extra = additional_member(text, names, extra, must_differ(objects))
+        elif not keyed_members(builder, objects, &members, names):
+            return text.fail
+        else:
+            others = other_members(builder, objects, names)
+            extra = one_of_nodes(text, others)
+        if objects.minimum or objects.maximum is not None or objects.some:
+            if extra != text.fail:
+                some = count_others(builder, objects, names)
+            n = count_members(text, &members)
+            bounds = member_bounds(objects, None if some.most == UNLIMITED else some.most + n)
+            if bounds is None:
+                return text.fail
+            if must_differ(objects) and some.least + n < objects.minimum:
+                message = f"{objects.minimum} members with different keys can't be guaranteed"
+                raise UnsupportedSchema(objects.where.at("minProperties"), "minProperties", message)
+            is_empty, only_required, is_counted = bounds
+    if is_counted:
+        drop_void(text, &members, names)
+        if others is None:
+            others = [] if extra == text.fail else [(extra, 0)]
+        return text.bracketed(b"{", counted_members(builder, objects, &members, names, others, some.least), b"}")
+    if only_required:
+        listed = drop_optional(&members, names)
+        extra = text.fail
+    return members_node(builder, &members, listed, extra, is_empty)
+
+
+cdef uint32_t one_of_nodes(JsonText text, list others) except? 0xFFFFFFFF:
+    cdef vector[uint32_t] nodes
+    for node, _ in others:
+        nodes.push_back(node)
+    return text.rule_by("additional member", text.alt(nodes.data(), nodes.size()))
+
+
+cdef bint keyed_members(Builder builder, Objects objects, MembersC* members, list names) except -1:
+    """As ``listed_members``, where something is asked of keys. Listed are those, too, that some member
+    must not be told by.
+    """
+    cdef JsonText text = builder.text
+    cdef dict order = dict.fromkeys([*objects.properties, *objects.required])
+    cdef uint32_t node
+    cdef Keyed each
+    cdef str name
+    cdef bint is_required
+    for each in objects.some:
+        order.update(dict.fromkeys(sorted(each.excluded)))
+    for name in order:
+        is_required = objects.wanted is not None and name in objects.wanted
+        node = text.fail
+        if text.has_spelling(name) and builder.reader.fits(objects.names, name):
+            node = builder.place(objects.place_of(name, builder.reader))
+        if node == text.fail and is_required:
+            return False
+        names.append(name)
+        members.nodes.push_back(node)
+        members.required.push_back(is_required)
+    return True
+
+
+cdef bint listed_members(
+    Builder builder, Objects objects, MembersC* members, list names, uint32_t* extra
+) except -1:
+    """Collects the values and the names of all listed keys that text can spell, and the node of what is
+    not listed. False: a required member has no value.
+    """
+    cdef JsonText text = builder.text
+    cdef vector[uint32_t] values
+    cdef set wanted = objects.wanted
+    cdef list unlisted
+    cdef str name
+    cdef size_t n = 0
+    cdef bint is_required
+    values.reserve(len(objects.properties))
+    for name, property in objects.properties.items():
+        values.push_back(
+            builder.place(<tuple>property) if objects.has_met
+            else builder.schema(property, objects.where, "properties", name))
+    extra[0] = builder.place(objects.rest)
+    unlisted = unlisted_of(objects)
+    members.nodes.reserve(<size_t>(len(objects.properties) + len(unlisted)))
+    members.required.reserve(<size_t>(len(objects.properties) + len(unlisted)))
+    for name in objects.properties:
+        is_required = wanted is not None and name in wanted
+        if not text.has_spelling(name):
+            if is_required:
+                return False
+        else:
+            if is_required and values[n] == text.fail:
+                return False
+            names.append(name)
+            members.nodes.push_back(values[n])
+            members.required.push_back(is_required)
+        n += 1
+    for name in unlisted:
+        if extra[0] == text.fail or not text.has_spelling(name):
+            return False
+        names.append(name)
+        members.nodes.push_back(extra[0])
+        members.required.push_back(True)
+    return True
+
+
+cdef list unlisted_of(Objects objects):
+    """The required keys that are not listed."""
+    cdef list found = []
+    cdef str name
+    for name in objects.required:
+        if name not in objects.properties:
+            found.append(name)
+    return found
+
+
+cdef Py_ssize_t count_members(JsonText text, MembersC* members):
+    """Those that some value fits."""
+    cdef Py_ssize_t n = 0
+    cdef size_t k
+    for k in range(members.nodes.size()):
+        n += members.nodes[k] != text.fail
+    return n
+
+
+cdef int drop_void(JsonText text, MembersC* members, list names) except -1:
+    """Leaves the members that some value fits."""
+    cdef size_t k, kept = 0
+    cdef list some = []
+    for k in range(members.nodes.size()):
+        if members.nodes[k] != text.fail:
+            members.nodes[kept], members.required[kept] = members.nodes[k], members.required[k]
+            some.append(names[k])
+            kept += 1
+    members.nodes.resize(kept)
+    members.required.resize(kept)
+    names[:] = some
+    return 0
+
+
+cdef list drop_optional(MembersC* members, list names):
+    """Leaves the required members; returns their names."""
+    cdef size_t k, kept = 0
+    for k in range(members.nodes.size()):
+        if members.required[k]:
+            members.nodes[kept] = members.nodes[k]
+            kept += 1
+    members.nodes.resize(kept)
+    kept_names = [name for k, name in enumerate(names) if members.required[k]]
+    members.required.assign(kept, True)
+    return kept_names
+
+
+cdef tuple member_bounds(Objects objects, most):
+    """(whether no member at all is enough, whether only the required ones may be written, whether
+    members must be counted or looked for); None: nothing fits.
+
+    ``most`` is the largest number of members that the keys allow.
+    """
+    required, minimum, maximum = len(objects.required), objects.minimum, objects.maximum
+    if maximum is not None and maximum < max(minimum, required):
+        return None
+    if most is not None and most < minimum:
+        return None
+    if objects.some or minimum > max(required, 1):
+        return minimum == 0, False, True
+    if maximum is None or (most is not None and most <= maximum):
+        return minimum == 0, False, False
+    return minimum == 0, maximum == required, maximum > required
+
+
+cdef uint32_t additional_member(JsonText text, list listed, uint32_t value, bint differs) except? 0xFFFFFFFF:
+    """A member whose key is not listed. The key is a rule, so that its masks are made once."""
+    cdef uint32_t key = text.other_body(listed) if listed else text.any_body()
+    if differs:
+        return text.rule_by("additional member", text.pair_of(differing_key(text, key), value))
+    return text.rule_by("additional member", text.pair(key, value))
+
+
+cdef uint32_t members_node(
+    Builder builder, MembersC* members, list names, uint32_t extra, bint is_empty
+) except? 0xFFFFFFFF:
+    cdef JsonText text = builder.text
+    cdef uint32_t flags = MAY_BE_EMPTY if is_empty else 0
+    cdef uint32_t[LAYOUT_PARTS] layout
+    flags |= (EXTRA_LAST if builder.extra_last else 0) | (ANY_ORDER if builder.any_order else 0)
+    if text.canonical or text.excludes is not None:
+        flags |= SPELLED
+        names = [spelled(name) for name in names]
+    if text.layout is not None:
+        flags |= LAID_OUT
+        text.object_layout(layout)
+    return text.grammar.add_object(
+        names, members.nodes.data(), members.required.data(), extra, text.space(), layout, flags)
+
+
+# -- members by class of keys -------------------------------------------------------------------------
+
+cdef class KeyClass:
+    """Keys that match these patterns and not the others: as strings, or as a list of texts."""
+    cdef Strings strings
+    cdef list texts
+    cdef frozenset matched      # sources of patterns
+    cdef int shape              # number of the shape of keys that it is a part of
+    # the patterns that divided the class, but those that others of them imply
+    cdef tuple patterns, without
+
+
+# -- classes of keys -------------------------------------------------------------------------------
+cdef bint must_differ(Objects objects) noexcept:
+    """Whether keys that are not listed must not repeat."""
+    cdef Keyed each
+    if objects.minimum > max(len(objects.required), 1):
+        return True
+    for each in objects.some:
+        if each.place:
+            return True
+    return False
+
+
+cdef uint32_t differing_key(JsonText text, uint32_t key) except? 0xFFFFFFFF:
+    """Add a key in quotes that must differ from the object's other such keys."""
+    return text.grammar.add_capture("", ROLE_DIFFERS, text.quoted(key))
+
+
+cdef list other_members(Builder builder, Objects objects, list names):
+    """Members with keys that are none of ``names``: (node, what of ``objects.some`` such a member is, as
+    bits).
+    """
+    cdef JsonText text = builder.text
+    cdef list found = [], choices
+    cdef KeyClass each
+    cdef uint32_t key, value
+    cdef bint differ = must_differ(objects)
+    for each in classes_of(builder, objects, names):
+        # keys that no value may follow are not spelled out
+        choices = choices_of(objects, each, builder.reader)
+        choices = [choice for choice in choices if not is_void(choice[0])]
+        if not choices:
+            continue
+        key = key_node(builder, each, names)
+        if key == text.fail:
+            continue
+        if differ:
+            cardinality = new_cardinality(builder.reader, builder.any_order)
+            if objects.some and keys_of(cardinality, each, names).most < UNLIMITED:
+                message = "a member that must be somewhere, under one of few keys, can't be guaranteed"
+                raise UnsupportedSchema(objects.where.pointer(), "not", message)
+            key = differing_key(text, key)
+        else:
+            key = text.quoted(key)
+        for place, bits in choices:
+            value = builder.place(place)
+            if value != text.fail:
+                found.append((text.pair_of(key, value), bits))
+    return found
+
+
+cdef bint is_void(tuple place):
+    """Whether one of the schemas of a place is just false."""
+    cdef Located each
+    for each in place:
+        if each.schema is False:
+            return True
+    return False
+
+
+cdef RangeC count_others(Builder builder, Objects objects, list names) except *:
+    """How many members with other keys there can surely be, and at most."""
+    cdef KeyClass each
+    cdef RangeC some, found = RangeC(0, 0)
+    cdef Cardinality cardinality = new_cardinality(builder.reader, builder.any_order)
+    cdef bint differ = must_differ(objects)
+    cdef dict sure = {}
+    if not objects.names and not (differ and objects.keyed):
+        return RangeC(UNLIMITED, UNLIMITED)
+    check_excludes(builder, objects, names)
+    for each in classes_of(builder, objects, names):
+        if each.texts is None and not differ:
+            return RangeC(UNLIMITED, UNLIMITED)
+        if not differ or builder.place(place_of(objects, each, builder.reader)) != builder.text.fail:
+            some = keys_of(cardinality, each, names)
+            found.most = min(found.most + some.most, UNLIMITED)
+            sure[each.shape] = min(sure.get(each.shape, 0) + some.least, UNLIMITED)
+    # keys of two shapes may be the same
+    found.least = max(sure.values(), default=0)
+    return found
+
+
+cdef int check_excludes(Builder builder, Objects objects, list names) except -1:
+    """What is excluded may leave few keys of a pattern."""
+    cdef KeyClass each
+    if builder.text.excludes is None or objects.minimum <= len(objects.required):
+        return 0
+    for each in classes_of(builder, objects, names):
+        if each.texts is None and (each.strings.patterns or each.strings.formats):
+            message = "keys with a pattern can't be counted beside excludes"
+            raise UnsupportedSchema(objects.where.at("minProperties"), "minProperties", message)
+    return 0
+
+
+cdef RangeC keys_of(Cardinality cardinality, KeyClass each, list names) except *:
+    """How many keys of a class there are, but those listed."""
+    cdef RangeC found
+    cdef Py_ssize_t n
+    if each.texts is not None:
+        return RangeC(len(each.texts), len(each.texts))
+    found = cardinality.of_strings(each.strings)
+    n = sum([cardinality.reader.string(each.strings, name) for name in names])
+    return RangeC(max(found.least - n, 0), found.most if found.most == UNLIMITED else found.most - n)
+
+
+cdef list choices_of(Objects objects, KeyClass keys, Judge judge):
+    """(place of a value, what of ``objects.some`` a member with it is) of a class."""
+    applies = [is_among(<Keyed>each, keys) for each in objects.some]
+    return with_some(objects, place_of(objects, keys, judge), applies, judge)
+
+
+cdef list with_some(Objects objects, tuple place, list applies, Judge judge):
+    """The same of a place, by which of ``objects.some`` apply to its key: what asks nothing of the value
+    is found by the key alone.
+    """
+    cdef Keyed each
+    cdef list found = [(place, 0)]
+    cdef int number
+    check_some(objects)
+    for number in range(<int>len(applies)):
+        each = objects.some[number]
+        if applies[number]:
+            more = [(both(known, each.place, judge), bits | 1 << number) for known, bits in found]
+            found = found + more if each.place else more
+    return found
+
+
+cdef int check_some(Objects objects) except -1:
+    if len(objects.some) > MOST_SOME:
+        message = f"{len(objects.some)} members that must be somewhere can't be enforced; {MOST_SOME} can"
+        raise UnsupportedSchema(objects.where.pointer(), "not", message)
+    return 0
+
+
+cdef list classes_of(Builder builder, Objects objects, list names):
+    cdef Composition reader = builder.reader
+    cdef Shape shape
+    cdef KeyClass made
+    cdef dict patterns = {}
+    cdef Keyed keyed
+    cdef list found = [], some
+    cdef int number = 0
+    for keyed in objects.keyed + objects.some:
+        for named in keyed.patterns:
+            patterns.setdefault((<Named>named).text, named)
+    for shape in reader.shapes_at(objects.names):
+        if shape.types & STRING:
+            shape.check(STRING)
+            if shape.values is not None:
+                listed = [value for value in shape.values if isinstance(value, str) and value not in names]
+                if builder.text.excludes is not None:
+                    listed = [value for value in listed if builder.text.has_spelling(value)]
+                some = classes_of_texts(reader, listed, patterns)
+            else:
+                made = KeyClass.__new__(KeyClass)
+                made.strings = shape.strings or new_strings(0, None, (), (), (), ())
+                made.matched, made.patterns, made.without = frozenset(), (), ()
+                some = divided(reader, made, patterns)
+            for made in some:
+                made.shape = number
+            found += some
+            number += 1
+    return found
+
+
+cdef list classes_of_texts(Composition reader, list texts, dict patterns):
+    cdef KeyClass made
+    cdef dict found = {}
+    for text in texts:
+        matched = frozenset([source for source, named in patterns.items() if reader.matches(named, text)])
+        found.setdefault(matched, []).append(text)
+    made_all = []
+    for matched, some in found.items():
+        made = KeyClass.__new__(KeyClass)
+        made.texts, made.matched = some, matched
+        made_all.append(made)
+    return made_all
+
+
+cdef list divided(Composition reader, KeyClass whole, dict patterns):
+    """By one pattern after the other; classes without any key go as soon as there are several."""
+    cdef list found = [whole], more
+    cdef KeyClass each
+    cdef Named named
+    cdef str pointer
+    for named in patterns.values():
+        more = []
+        for each in found:
+            if len(patterns) > 1:
+                more += parts_of(reader, each, named)
+            else:
+                more = [part_of(each, named, True), part_of(each, named, False)]
+        found = more
+        if len(found) > MOST_CLASSES:
+            message = f"keys of more than {MOST_CLASSES} kinds can't be told apart"
+            pointer = named.where.above.at("patternProperties")
+            raise UnsupportedSchema(pointer, "patternProperties", message)
+    for each in found:
+        each.strings = meet_strings(each.strings, new_strings(0, None, each.patterns, (), each.without, ()))
+    return found
+
+
+cdef list parts_of(Composition reader, KeyClass whole, Named named):
+    """The parts that have keys, lengths and formats aside. A pattern that says nothing about the keys of a
+    part is not asked of them: most patterns have no text in common, and each then stands alone.
+    """
+    cdef KeyClass matching = part_of(whole, named, True), other = part_of(whole, named, False)
+    cdef Named each
+    if have_none(reader, matching.patterns, matching.without):
+        other.without = whole.without
+        return [other]
+    if have_none(reader, other.patterns, other.without):
+        matching.patterns = whole.patterns
+        return [matching]
+    matching.without = tuple([each for each in whole.without if not have_none(reader, (named, each), ())])
+    return [matching, other]
+
+
+cdef KeyClass part_of(KeyClass whole, Named named, bint is_match):
+    cdef KeyClass made = KeyClass.__new__(KeyClass)
+    made.strings, made.matched, made.patterns, made.without = (
+        whole.strings, whole.matched, whole.patterns, whole.without)
+    if is_match:
+        made.matched |= {named.text}
+        made.patterns += (named,)
+    else:
+        made.without += (named,)
+    return made
+
+
+cdef bint have_none(Composition reader, tuple patterns, tuple without) except -1:
+    """Whether no text matches all of these patterns and none of those."""
+    cdef Named each
+    cdef tuple key = (tuple([each.text for each in patterns]), tuple([each.text for each in without]))
+    if reader._classes is None:
+        reader._classes = {}
+    if key not in reader._classes:
+        each = (patterns or without)[-1]
+        bound = Bound(reader.limits.pattern_states, each.pointer(), reader.budget)
+        reader._classes[key] = is_empty_language(
+            [reader.pattern(each) for each in patterns], [reader.pattern(each) for each in without], bound)
+    return reader._classes[key]
+
+
+cdef tuple place_of(Objects objects, KeyClass keys, Judge judge):
+    """What is asked of the values under these keys."""
+    cdef Keyed each
+    cdef tuple place = objects.rest
+    for each in objects.keyed:
+        if is_among(each, keys):
+            place = both(place, each.place, judge)
+    return place
+
+
+cdef bint is_among(Keyed keyed, KeyClass keys) except -1:
+    cdef Named named
+    for named in keyed.patterns:
+        if named.text in keys.matched:
+            return keyed.is_match
+    return not keyed.is_match
+
+
+cdef uint32_t key_node(Builder builder, KeyClass keys, list names) except? 0xFFFFFFFF:
+    """The inside of a key."""
+    cdef Composition reader = builder.reader
+    cdef JsonText text = builder.text
+    cdef tuple barred
+    if keys.texts is not None:
+        return text.rule_by("key", text.texts(keys.texts))
+    barred = tuple([name for name in names if reader.string(keys.strings, name)])
+    strings = meet_strings(keys.strings, new_strings(0, None, (), (), (), barred))
+    return text.rule_by("key", build_inside(text, strings, reader, True))
+
+
+# -- counted members -------------------------------------------------------------------------------
+cdef uint32_t counted_members(
+    Builder builder, Objects objects, MembersC* members, list names, list others, Py_ssize_t keys
+) except? 0xFFFFFFFF:
+    """What stands between the brackets, white space before the closing one included. ``others`` as of
+    ``other_members``, with so many different ``keys``.
+
+    Raises:
+        UnsupportedSchema: too many numbers of members.
+    """
+    cdef CountedMembers counting = CountedMembers.__new__(CountedMembers)
+    cdef size_t k
+    check_some(objects)
+    counting.builder, counting.objects, counting.members, counting.names = builder, objects, members, names
+    counting.others, counting.required = others, 0
+    counting.spare = members.nodes.size() + keys - objects.minimum
+    if builder.any_order:
+        for k in range(members.required.size()):
+            counting.required |= bit_of(k) if members.required[k] else 0
+    return counting.inside()
+
+
+cdef class CountedMembers:
+    cdef Builder builder
+    cdef Objects objects
+    cdef MembersC* members
+    cdef list names
+    cdef list others
+    cdef object required    # the set of required members, as bits; for any order only
+    cdef object cap         # numbers of members from here on are one
+    cdef Py_ssize_t spare   # listed members that may be left out, so that there are keys for ``minProperties``
+
+    cdef uint32_t inside(self) except? 0xFFFFFFFF:
+        cdef Objects objects = self.objects
+        cdef GraphBuilder graph = new_graph(self.builder.text, (0, 0, 0, 0))
+        cdef Py_ssize_t at = 0
+        cdef tuple state
+        self.cap = max(objects.minimum, 1) if objects.maximum is None else objects.maximum
+        while at < len(graph.states):
+            state = graph.states[at]
+            at += 1
+            if graph.is_full():
+                keyword = "minProperties" if objects.maximum is None else "maxProperties"
+                message = "too many numbers of members to be told apart"
+                raise UnsupportedSchema(objects.where.at(keyword), keyword, message)
+            if state is not None:
+                self.add_end(graph, state)
+                if objects.maximum is None or state[1] < objects.maximum:
+                    self.add_members(graph, state)
+                if not self.builder.any_order:
+                    self.add_passing(graph, state)
+        return graph.node()
+
+    cdef bint has_all(self, tuple state):
+        """Whether all required members were passed."""
+        if self.builder.any_order:
+            return state[0] & self.required == self.required
+        return state[0] == self.members.nodes.size()
+
+    cdef int add_end(self, GraphBuilder graph, tuple state) except -1:
+        cdef bint is_found = state[2] == (1 << len(self.objects.some)) - 1
+        if self.has_all(state) and state[1] >= min(self.objects.minimum, self.cap) and is_found:
+            if state[1]:
+                graph.add(state, self.builder.text.closing(), None)
+                graph.finals.add(None)
+            else:
+                graph.finals.add(state)
+        return 0
+
+    cdef int add_passing(self, GraphBuilder graph, tuple state) except -1:
+        """The next listed member may be left out, if enough others are left."""
+        cdef Py_ssize_t left_out = state[3]
+        if state[0] < self.members.nodes.size() and not self.members.required[state[0]]:
+            if self.others and self.spare < <Py_ssize_t>self.members.nodes.size():
+                left_out += 1
+            if left_out <= max(self.spare, 0) or not self.others:
+                graph.add(state, self.builder.text.empty, (state[0] + 1, state[1], state[2], left_out))
+        return 0
+
+    cdef int add_members(self, GraphBuilder graph, tuple state) except -1:
+        cdef Py_ssize_t k, n = <Py_ssize_t>self.members.nodes.size()
+        cdef bint is_last = self.builder.extra_last
+        if not is_last or self.has_all(state):
+            for node, bits in self.others:
+                self.add_member(graph, state, node, state[0], bits)
+        if self.builder.any_order:
+            for k in range(n):
+                if not state[0] >> k & 1:
+                    self.add_listed(graph, state, k, state[0] | bit_of(k))
+        elif state[0] < n:
+            self.add_listed(graph, state, state[0], state[0] + 1)
+        return 0
+
+    cdef int add_listed(self, GraphBuilder graph, tuple state, Py_ssize_t k, after) except -1:
+        """A listed member, and beside it the same as one that must be somewhere."""
+        cdef Composition reader = self.builder.reader
+        cdef JsonText text = self.builder.text
+        cdef str name = self.names[k]
+        cdef list applies = [(<Keyed>each).has(name, reader) for each in self.objects.some]
+        for place, bits in with_some(self.objects, self.objects.place_of(name, reader), applies, reader):
+            node = self.builder.place(place)
+            if node != text.fail:
+                self.add_member(graph, state, text.pair(text.text(name), node), after, bits)
+        return 0
+
+    cdef int add_member(self, GraphBuilder graph, tuple state, uint32_t node, after, bits) except -1:
+        cdef JsonText text = self.builder.text
+        node = text.after_comma(node) if state[1] else text.first(node)
+        return graph.add(state, node, (after, min(state[1] + 1, self.cap), state[2] | bits, state[3]))
+
+
+cdef object bit_of(Py_ssize_t k):
+    """Of a set of any size."""
+    cdef object one = 1
+    return one << k

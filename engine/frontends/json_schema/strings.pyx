@@ -1,0 +1,218 @@
+"""JSON strings of a schema as IR: lengths, patterns and formats, all of the decoded value.
+
+Alone      a length is a counted repetition; a pattern or format is emitted as it stands.
+Together   a pattern stays as it stands if its own lengths lie within the bounds, or if one repeated class can
+           take the bounds as its counts (``^[a-z]{1,4000}$``, ``^#.*$``). Otherwise one automaton is the
+           intersection of all patterns and formats and of the complements of what must not match. Next to a
+           length, a format with a short form uses it, which excludes a few rare texts.
+Excludes   strings with a pattern or format ignore ``excludes`` of a structural tag, as in xgrammar; all other
+           strings, and all keys, contain nothing excluded.
+Cost       ``pattern_states`` bounds automata. ``KEPT_STRINGS`` caches the result for later grammars.
+"""
+
+from libc.stdint cimport uint32_t
+
+from ...grammar.ir cimport FragmentBuilder, FragmentCache, IrFragment, fragment_of
+from .evaluator cimport Evaluator
+from .json_text cimport STRING_BODY, JsonText, named_texts
+from .schema_types cimport Named, Strings, smaller_bound
+
+from ...grammar.ir import Grammar
+from ..regex.char_automaton import Bound, bounded_node, intersection, with_length, words
+from ..regex.front_end import emit_search, search_automaton, whole as whole_pattern, with_lengths
+from ..regex.regex_syntax import ANYTHING, END, START, Cat, Chars, Repeat, cat, repeat
+from . import formats
+
+#: words of patterns and formats kept in the process, 32 MB
+cdef Py_ssize_t KEPT_STRING_WORDS = 8 << 20
+cdef FragmentCache KEPT_STRINGS = FragmentCache(KEPT_STRING_WORDS)
+
+
+cdef uint32_t build_string(JsonText text, Strings strings, Evaluator evaluator, bint apart=False) except? 0xFFFFFFFF:
+    """``strings`` None: any string. ``apart``: patterns get a rule of their own, so that they are not
+    determinised together with what stands beside them.
+    """
+    cdef uint32_t inside
+    if strings is None:
+        return text.any_string()
+    inside = build_inside(text, strings, evaluator)
+    if apart and inside != text.fail and (strings.patterns or strings.formats or strings.without):
+        inside = text.rule_by("pattern", inside)
+    return text.any_string() if inside == text.shared[STRING_BODY] else text.quoted(inside)
+
+
+cdef uint32_t build_inside(
+    JsonText text, Strings strings, Evaluator evaluator, bint is_key=False
+) except? 0xFFFFFFFF:
+    """What stands between the quotes."""
+    minimum, maximum = strings.minimum, longest(strings)
+    if maximum is not None and maximum < minimum:
+        return text.fail
+    if text.excludes is not None and (is_key or not (strings.patterns or strings.formats)):
+        return without_excludes(text, strings, evaluator, minimum, maximum)
+    if strings.patterns or strings.formats or strings.without:
+        return patterned(text, strings, evaluator)
+    if not strings.barred:
+        return any_of_length(text, minimum, maximum)
+    if minimum == 0 and maximum is None:
+        return text.other_body(list(strings.barred))
+    return patterned(text, strings, evaluator)
+
+
+cdef longest(Strings strings):
+    """The upper bound on the length: some formats have one of their own."""
+    cdef Named each
+    maximum = strings.maximum
+    for each in strings.formats:
+        maximum = smaller_bound(maximum, formats.MOST.get(each.text))
+    return maximum
+
+
+cdef uint32_t any_of_length(JsonText text, minimum, maximum) except? 0xFFFFFFFF:
+    if minimum == 0 and maximum is None:
+        return text.any_body()
+    return text.any_of_length(minimum, maximum)
+
+
+cdef uint32_t without_excludes(
+    JsonText text, Strings strings, Evaluator evaluator, minimum, maximum
+) except? 0xFFFFFFFF:
+    bound = Bound(text.grammar.limits.pattern_states, place_of(strings), text.grammar.budget)
+    found = unbounded_string(strings, evaluator, minimum, bound)
+    if found is None:
+        return any_of_length(text, minimum, maximum)
+    if minimum or maximum is not None:
+        # what is excluded may leave a state without ends of every length, so registers won't do
+        found = with_length(found, minimum, maximum, bound)
+    return text.without_excludes(found, place_of(strings))
+
+
+cdef uint32_t patterned(JsonText text, Strings strings, Evaluator evaluator) except? 0xFFFFFFFF:
+    cdef IrFragment fragment
+    cdef StringFragment fragment_builder
+    cdef tuple key = (
+        strings.minimum,
+        strings.maximum,
+        named_texts(strings.patterns),
+        named_texts(strings.formats),
+        named_texts(strings.without),
+        strings.barred,
+        text.limits(),
+    )
+    made = text.kept.get(key)
+    if made is None:
+        fragment_builder = StringFragment.__new__(StringFragment)
+        fragment_builder.limits, fragment_builder.strings = text.grammar.limits, strings
+        fragment_builder.evaluator = evaluator
+        fragment = KEPT_STRINGS.get(text.grammar, key, fragment_builder)
+        made = text.kept[key] = (
+            any_of_length(text, strings.minimum, strings.maximum) if fragment.is_nothing()
+            else fragment.put_into(text.grammar))
+    return made
+
+
+cdef class StringFragment(FragmentBuilder):
+    """Of the inside of a string; nothing at all, where no more is asked for than a length."""
+    cdef object limits
+    cdef Strings strings
+    cdef Evaluator evaluator
+
+    cdef IrFragment make(self):
+        cdef Named each
+        cdef list asked = []
+        cdef bint is_barred = bool(self.strings.without or self.strings.barred)
+        for each in self.strings.patterns:
+            add_tree(each.text, each, self.evaluator, asked)
+        for each in self.strings.formats:
+            add_tree(formats.PATTERNS[each.text], each, self.evaluator, asked)
+        if not asked and not is_barred:
+            return IrFragment.__new__(IrFragment)
+        grammar = Grammar(self.limits, self.budget)
+        # automata that the evaluator has paid for would take fewer steps than elsewhere
+        paid, self.evaluator._paid = self.evaluator._paid, None
+        try:
+            return fragment_of(grammar, body(grammar, self.strings, asked, is_barred, self.evaluator))
+        finally:
+            self.evaluator._paid = paid
+
+
+cdef int add_tree(str pattern, Named named, Evaluator evaluator, list asked) except -1:
+    """Adds the pattern's tree and its pointer, unless it takes any text."""
+    tree = evaluator.tree(pattern, named)
+    if whole_pattern(tree, search=True) != ANYTHING:
+        asked.append((tree, named.pointer()))
+    return 0
+
+
+cdef body(grammar, Strings strings, list asked, bint is_barred, Evaluator evaluator):
+    """The inside of a string for which more is asked than a length."""
+    minimum, maximum = strings.minimum, longest(strings)
+    if len(asked) == 1 and not is_barred:
+        tree, pointer = asked[0]
+        bounded = bounded_tree(tree, minimum, maximum)
+        if bounded is not None:
+            return emit_search(grammar, bounded, pointer)
+        rest, low, high = with_lengths(tree)
+        if rest is not tree:
+            bound = Bound(grammar.limits.pattern_states, pointer, grammar.budget)
+            found = search_automaton(rest, bound)
+            return bounded_node(grammar, found, max(minimum, low), smaller_bound(maximum, high), bound)
+    bound = Bound(grammar.limits.pattern_states, place_of(strings), grammar.budget)
+    return bounded_node(grammar, unbounded_string(strings, evaluator, minimum, bound), minimum, maximum, bound)
+
+
+cdef unbounded_string(Strings strings, Evaluator evaluator, minimum, bound):
+    """The automaton of everything that is asked but the lengths; None: nothing is."""
+    cdef Named each
+    cdef list accepting, rejecting
+    accepting = [evaluator.pattern(each) for each in strings.patterns]
+    accepting += [evaluator.format(each, minimum > 0) for each in strings.formats]
+    rejecting = [evaluator.pattern(each) for each in strings.without]
+    if strings.barred:
+        rejecting.append(words(strings.barred))
+    if not rejecting and len(accepting) < 2:
+        return accepting[0] if accepting else None
+    return intersection(accepting, rejecting, bound)
+
+
+cdef str place_of(Strings strings):
+    """The pointer of the first of what is asked."""
+    for named in strings.patterns + strings.formats + strings.without:
+        return (<Named>named).pointer()
+    return "" if strings.where is None else strings.where.pointer()
+
+
+cdef bounded_tree(tree, minimum, maximum):
+    """A tree to be searched for, whose matches have no other lengths; None where that takes an
+    automaton.
+    """
+    if minimum == 0 and maximum is None:
+        return tree
+    plain = whole_pattern(tree, search=True)
+    if plain is None:
+        return None
+    if minimum <= plain.least and (
+        maximum is None or (plain.most is not None and plain.most <= maximum)
+    ):
+        return tree
+    return counted_tree(plain, minimum, maximum)
+
+
+cdef counted_tree(plain, minimum, maximum):
+    """The tree with the bounds in the counts of the one repeated class that makes its length vary,
+    anchored.
+    """
+    parts = list(plain.parts) if isinstance(plain, Cat) else [plain]
+    varying = [n for n, part in enumerate(parts) if part.least != part.most]
+    if len(varying) != 1:
+        return None
+    part = parts[varying[0]]
+    if not isinstance(part, Repeat) or not isinstance(part.body, Chars):
+        return None
+    fixed = sum([other.least for other in parts]) - part.least
+    low = max(part.minimum, minimum - fixed)
+    high = smaller_bound(part.maximum, None if maximum is None else maximum - fixed)
+    if high is not None and high < low:
+        return Chars(())
+    parts[varying[0]] = repeat(part.body, low, high)
+    return cat([START, *parts, END])
