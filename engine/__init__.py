@@ -1,6 +1,6 @@
 """Switchyard's grammar engine: token masks and parsing for constrained generation.
 
-It is usable on its own.
+The engine can be used without the gateway:
 
     vocabulary = Vocabulary(tokens, stop_token_ids=[2])
     compiled = Compiler(vocabulary).compile_json_schema({"type": "object"})

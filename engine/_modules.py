@@ -1,7 +1,8 @@
-"""Imports the engine's compiled modules, all of which lie in one shared library (``_library``).
+"""Import hook for the engine's compiled modules, which are all in one shared library
+(``_library``).
 
-Python would look for ``engine.rows`` in a file of its own. Importing this module, which the package
-does first, makes Python look in the library instead, before any file that an older build has left.
+By default Python looks for each compiled module in a file of its own. The package imports this
+module first, so that Python looks in the library instead, before any file left by an older build.
 """
 
 import sys

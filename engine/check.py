@@ -1,7 +1,7 @@
-"""Checks a JSON Schema from the command line.
+"""Check a JSON Schema from the command line.
 
-    python -m engine.check schema.json          for reading
-    python -m engine.check --json - < file      for programs
+    python -m engine.check schema.json          text for people
+    python -m engine.check --json - < file      JSON for programs
 
 Exit status: 0 all constraints are enforced; 1 a constraint is refused, or the schema is invalid; 2
 no schema: a file that cannot be read, is not JSON, or contains neither an object nor a boolean.
@@ -31,7 +31,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         description="Report which parts of a JSON Schema are enforced.",
     )
     parser.add_argument("file", help="the schema; - reads standard input")
-    parser.add_argument("--json", action="store_true", help="for programs")
+    parser.add_argument("--json", action="store_true", help="print JSON")
     chosen = parser.parse_args(arguments)
     try:
         schema = read_schema(chosen.file)

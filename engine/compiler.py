@@ -1,14 +1,14 @@
-"""The compiler: specs in, compiled grammars out, with everything that grammars share.
+"""The compiler: turns specs into compiled grammars, and owns everything that grammars share.
 
-One compiler per vocabulary and process. It owns the token masks of all its grammars (by rule
-digest), an LRU of compiled grammars and one of refusals (by spec hash, grammar_cache), and the
-artifact cache through which replicas share.
+There is one compiler per vocabulary and process. It owns the token masks and automata of its
+grammars (by rule digest), an LRU of compiled grammars and one of refusals (by spec hash,
+grammar_cache), and the artifact cache through which replicas share token masks.
 
-Threads   `compile_*` may be called from many threads; of those that want the same spec at once one
-          compiles it, and where that one is cancelled the next one does.
-Budgets   compiles of one request share a ``WorkBudget``; one without has its own. What is kept
-          costs nothing, so that a budget without a step left finds what is kept and no more.
-Not here  front ends (frontends), digests (rule_digest), bytes (mask_codec).
+Threads   `compile_*` may be called from many threads. If several need the same spec at once, one
+          compiles it; if that one is cancelled, another one does.
+Budgets   Compiles of one request share a ``WorkBudget``; without one, a compile has its own. Cached
+          results are free, so a budget without steps finds cached results only.
+Not here  front ends (frontends), rule digests (rule_digest), bytes of artifacts (mask_codec).
 """
 
 import json
@@ -29,7 +29,6 @@ from .frontends.regex.front_end import build_regex
 from .frontends.structural_tag.structural_tag import build_structural_tag
 from .frontends.structural_tag.tag_formats import TagVocabulary
 from .grammar.ir import Grammar, Node
-from .grammar.stop_tokens import check_stops
 from .limits import Limits
 from .masks.token_mask import TokenMaskCache
 from .native import resources as memory
@@ -42,25 +41,25 @@ from .sharing.artifact_log import ArtifactLog
 from .sharing.grammar_cache import GrammarCache, SpecHash
 from .vocabulary.vocabulary import Vocabulary
 
-#: texts that pass through the rules that JSON grammars share: strings with and without a bound on
-#: their length, names, numbers, white space. An integer's states count its last zeros, as 200e-2 is
-#: one, and each costs 0.1 to 0.5 ms the first time
+#: texts that visit the rules that JSON grammars share: strings with and without a bounded length,
+#: names, numbers, white space. An integer's states count its last zeros, because 200e-2 is an
+#: integer; the token mask of each takes 0.1 to 0.5 ms
 WARM_TEXTS: tuple[tuple[Any, bytes], ...] = (
     (True, b'{"a": "b\\n", "c": [1.5e3, -20,\n  true]}'),
     ({"type": "string", "maxLength": 1000}, b'"ab"'),
     ({"items": {"type": "integer"}}, b"[-1, 0, 200000, 1.5e+1, 2e3]"),
 )
-#: in which requests write JSON
+#: spellings of JSON that requests use
 SPELLINGS = ("any", "canonical")
-#: tokens from which on the masks of formats are made ahead. With fewer they take microseconds; with
-#: 128,000 a format that a request meets first takes 2 to 50 ms, all of them together 0.3 s
+#: number of tokens from which on the masks of formats are built at startup. With fewer tokens they
+#: take microseconds; with 128,000 the first use of a format takes 2 to 50 ms, all together 0.3 s
 LARGE_VOCABULARY = 16_384
-#: of each format, the costliest ones
+#: masks built for each format, the most expensive ones
 FORMAT_MASKS = 64
-#: plain text, from which the masks of all free text are made
+#: plain text, the base of the token masks of all free text
 WARM_TAG = {"type": "structural_tag", "format": {"type": "any_text"}}
 
-#: a front end: what a spec says, as a node of the grammar
+#: a front end: adds a spec to a grammar and returns its node
 Build = Callable[[Grammar, Any], Node]
 
 
@@ -69,15 +68,15 @@ class Compiler:
 
     Args:
         vocabulary: the tokens of the model.
-        store: the log in which replicas share what was costly to make; ``start`` follows it.
-        limits: bounds on work.
-        features: parts that can be switched off, which never changes an answer.
+        store: the log in which replicas share token masks; ``start`` follows it.
+        limits: limits on work.
+        features: optional parts; switching them off changes the cost, not the answers.
 
     Raises (from every ``compile_*``):
-        SpecError: the spec means nothing, or nothing can satisfy it; ``pointer`` names the place.
-        UnsupportedSchema: a keyword that can't be enforced, by name and pointer.
-        LimitExceeded: a bound of ``limits`` was passed.
-        Cancelled: somebody cancelled the ``budget``.
+        SpecError: the spec is invalid, or no text can satisfy it; ``pointer`` is the location.
+        UnsupportedSchema: a keyword cannot be enforced; has its name and pointer.
+        LimitExceeded: one of ``limits`` was exceeded.
+        Cancelled: the ``budget`` was cancelled.
     """
 
     def __init__(
@@ -106,7 +105,7 @@ class Compiler:
             self._warm()
 
     def _warm(self) -> None:
-        """Makes the masks that all grammars share, so that no request waits for them."""
+        """Build the token masks that all grammars share, so that no request waits for them."""
         words = self.vocabulary.words
         bitmask = memoryview(bytearray(4 * words)).cast("i", (1, words))
         for spelling, (schema, text) in product(SPELLINGS, WARM_TEXTS):
@@ -122,11 +121,11 @@ class Compiler:
         self.clear()
         self._grammars.reset_counts()
         if self._cache is not None:
-            # every replica has these
+            # every replica builds these itself
             self._cache.forget_fresh()
 
     def _warm_format(self, name: str) -> None:
-        """Makes the costliest masks of a format, unless a limit is too low for it."""
+        """Build the most expensive masks of a format, unless a limit is too low for it."""
         with suppress(LimitExceeded):
             schema = {"type": "string", "format": name}
             self.compile_json_schema(schema, budget=WorkBudget()).prepare(FORMAT_MASKS)
@@ -144,8 +143,8 @@ class Compiler:
         spelling: str = "any",
         budget: WorkBudget | None = None,
     ) -> Compiled:
-        """A JSON value that the schema accepts; ``schema`` may be given as JSON text. Options are
-        those of ``frontends.json_schema.build_json_schema``.
+        """Compile a JSON Schema, which may be given as JSON text. Options are those of
+        ``frontends.json_schema.build_json_schema``.
         """
 
         def build(grammar: Grammar, spec: Any) -> Node:
@@ -170,21 +169,21 @@ class Compiler:
         return self._find_or_compile(kind, schema, compiled, budget)
 
     def compile_regex(self, pattern: str, *, budget: WorkBudget | None = None) -> Compiled:
-        """Text that matches the pattern (ECMA-262) as a whole."""
+        """Compile a pattern (ECMA-262), which must match the whole text."""
         return self._compile("regex", pattern, build_regex, budget)
 
     def compile_choice(
         self, choices: Sequence[str], *, budget: WorkBudget | None = None
     ) -> Compiled:
-        """Exactly one of the given texts."""
+        """Compile a choice: exactly one of the given texts."""
         return self._compile("choice", list(choices), build_choice, budget)
 
     def compile_grammar(
         self, text: str, syntax: str = "ebnf", *, budget: WorkBudget | None = None
     ) -> Compiled:
-        """The language of a grammar given as text: "ebnf" (xgrammar's), "gbnf" or "lark"."""
+        """Compile a grammar given as text, in the syntax "ebnf" (xgrammar's), "gbnf" or "lark"."""
         if syntax not in SYNTAXES:
-            raise ValueError(f"syntax must be one of {', '.join(SYNTAXES)}, not {syntax!r}")
+            raise ValueError(f"syntax must be one of {', '.join(SYNTAXES)}, got {syntax!r}")
 
         def build(grammar: Grammar, spec: str) -> Node:
             return build_grammar(
@@ -204,9 +203,9 @@ class Compiler:
         key: Any = None,
         budget: WorkBudget | None = None,
     ) -> Compiled:
-        """Text with tagged regions; ``tag`` may be given as JSON text.
+        """Compile a structural tag, text with tagged regions; ``tag`` may be given as JSON text.
 
-        The language is described in docs/engine.md.
+        docs/engine.md describes the language.
 
         Args:
             key: a JSON value that determines the tag. The grammar is then cached under the key, and
@@ -239,10 +238,11 @@ class Compiler:
         return self.compile_structural_tag(_with_tags(spec, tags))
 
     def parse(self, spec: Any) -> Any:
-        """JSON text -> value; everything else as it is.
+        """Return the value of JSON text; other specs unchanged.
 
         Raises:
-            LimitExceeded: ``spec_bytes``. SpecError: not JSON.
+            LimitExceeded: ``spec_bytes``.
+            SpecError: the text is not JSON.
         """
         if not isinstance(spec, str):
             return spec
@@ -269,21 +269,20 @@ class Compiler:
         compiled: Callable[[Any, WorkBudget], Compiled],
         budget: WorkBudget | None,
     ) -> Compiled:
-        """Look the spec up by its hash, and compile it on a miss. JSON text is hashed as text, and
-        parsed only on a miss; the same value in another spelling is compiled again.
+        """Return the cached grammar of a spec, or compile it. JSON text is hashed as text and
+        parsed on a miss only; the same value with another spelling is compiled again.
         """
         if isinstance(spec, str) and len(spec) > self.limits.spec_bytes:
             raise LimitExceeded("spec_bytes", self.limits.spec_bytes, len(spec))
         return self._grammars.get_or_build(self._digest.of(kind, spec), spec, compiled, budget)
 
     def _build(self, spec: Any, build: Build, budget: WorkBudget) -> Compiled:
-        """Spec -> IR -> automata."""
+        """Compile a spec: IR, lowered grammar, first row."""
         grammar = Grammar(self.limits, budget)
         grammar.root = grammar.rule("root", build(grammar, spec))
         return self._finish(grammar)
 
     def _finish(self, grammar: Grammar) -> Compiled:
-        check_stops(grammar, self.vocabulary.stop_token_ids)
         compiled = Compiled(
             self.vocabulary,
             grammar,
@@ -298,48 +297,48 @@ class Compiler:
 
     # -- replicas ----------------------------------------------------------------------------------
     def start(self, load_seconds: float = 1.0, *, loads_per_second: int = LOADS_PER_SECOND) -> None:
-        """Follow the log in a background thread: load its most popular entries, for at most
-        ``load_seconds``, then announced ones, at most so many a second, and publish what is made
-        here. Without a log: nothing.
+        """Follow the log in a background thread: load the most popular entries for at most
+        ``load_seconds``, then announced entries, and publish token masks that are built here.
+        Without a log it does nothing.
         """
         if self._cache is not None:
             self._cache.start(load_seconds, loads_per_second)
 
     def load_hottest(self, seconds: float) -> int:
-        """Load the log's most popular entries now, in this thread. Returns how many were taken.
+        """Load the log's most popular entries now, in this thread. Return the number accepted.
 
         Raises:
-            whatever the log raises.
+            all errors of the log.
         """
         return 0 if self._cache is None else self._cache.load_hottest(seconds)
 
     def clear(self) -> None:
-        """Forget compiled grammars, and give memory back to the system. Matchers keep theirs."""
+        """Drop cached grammars and return free memory to the system. Matchers keep theirs."""
         self._grammars.forget()
         memory.trim()
 
     def flush(self) -> None:
-        """Publish what was made here now, in this thread, instead of in a moment.
+        """Publish fresh token masks now, in this thread.
 
         Raises:
-            whatever the log raises.
+            all errors of the log.
         """
         if self._cache is not None:
             self._cache.flush()
 
     def close(self, seconds: float = 5.0) -> bool:
-        """Publish what is fresh and end following the log; whether that was done in time."""
+        """Publish fresh token masks and stop following the log. Return False on a timeout."""
         return self._cache is None or self._cache.close(seconds)
 
     @property
     def has_store(self) -> bool:
-        """Whether replicas share artifacts with this compiler."""
+        """Whether this compiler shares artifacts with other replicas."""
         return self._cache is not None
 
     def stats(self) -> dict[str, int]:
-        """Counts of compiles, refusals and cache hits, and of grammars and refusals kept;
-        ``token_mask_*``, ``automaton_*``; and of the whole process ``pool_*``: bytes that vectors
-        hold, and that are mapped for them.
+        """Return counts of compiles, refusals and cache hits, and of cached grammars and refusals;
+        ``token_mask_*`` and ``automaton_*`` of the caches; and of the whole process ``pool_*``, the
+        bytes held by vectors and mapped for them.
         """
         out = self._grammars.stats()
         if self._cache is not None:
@@ -356,11 +355,11 @@ class Compiler:
 
 
 def _plain(value: Any) -> tuple[Any, bytes]:
-    """A JSON value in Python's own types, and the same marshalled, which takes a third of the time
-    of ``json.dumps``.
+    """Return a JSON value in Python's built-in types, and the same marshalled, which takes a third
+    of the time of ``json.dumps``.
 
     Raises:
-        SpecError: not a JSON value.
+        SpecError: the value is not a JSON value.
     """
     try:
         return value, marshal.dumps(value)
@@ -374,12 +373,12 @@ def _plain(value: Any) -> tuple[Any, bytes]:
 
 
 def _with_tags(spec: dict[str, Any], tags: list[dict[str, Any]]) -> dict[str, Any]:
-    """The structural tag with more tags in its outermost set.
+    """Return the structural tag with more tags in its outermost set.
 
     Raises:
-        SpecError: it has none.
+        SpecError: the tag has no such set.
     """
     if not isinstance(spec["format"].get("tags"), list):
         kind = spec["format"].get("type")
-        raise SpecError(f"{kind!r} has no set of tags that could get more", "/format")
+        raise SpecError(f"a format of type {kind!r} has no set of tags", "/format")
     return {**spec, "format": {**spec["format"], "tags": [*spec["format"]["tags"], *tags]}}

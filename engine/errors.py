@@ -1,19 +1,19 @@
-"""The engine's errors: what a caller can do wrong, and what only we can.
+"""The engine's errors: refusals of invalid input, and internal errors.
 
-Every refusal names a place (a JSON pointer into what the caller sent) and, where a bound was
-passed, both numbers. ``InternalError`` is never the caller's fault: whoever catches it counts it
-and ends the request.
+A refusal names a location (a JSON pointer into the input) and, if a limit was exceeded, the limit
+and the actual value. An ``InternalError`` is a bug of the engine: the caller counts it and ends the
+request.
 """
 
 
 class EngineError(Exception):
-    """Base of everything the engine raises on purpose."""
+    """Base of all errors that the engine raises on purpose."""
 
 
 class SpecError(EngineError):
-    """A schema, pattern, grammar or structural tag that means nothing, or that nothing can satisfy.
+    """A schema, pattern, grammar or structural tag is invalid, or no text can satisfy it.
 
-    ``pointer`` is the JSON pointer of the offending place ("" is the root).
+    ``pointer`` is the JSON pointer of the location ("" is the root).
     """
 
     def __init__(self, message: str, pointer: str = "") -> None:
@@ -23,7 +23,7 @@ class SpecError(EngineError):
 
 
 class UnsupportedSchema(SpecError):
-    """A keyword that has a meaning which the engine can't enforce. Refused, never dropped."""
+    """A keyword is valid, but the engine cannot enforce it. Such keywords are never ignored."""
 
     def __init__(self, pointer: str, keyword: str, message: str = "") -> None:
         super().__init__(message or f"the keyword {keyword!r} can't be enforced here", pointer)
@@ -31,9 +31,9 @@ class UnsupportedSchema(SpecError):
 
 
 class LimitExceeded(EngineError):
-    """A bound on work was passed.
+    """A limit on work was exceeded.
 
-    ``limit`` is its name in ``Limits``, ``maximum`` the bound, ``got`` what came.
+    ``limit`` is its name in ``Limits``, ``maximum`` its value, ``got`` the actual value.
     """
 
     def __init__(self, limit: str, maximum: int, got: int, pointer: str = "") -> None:
@@ -46,15 +46,15 @@ class LimitExceeded(EngineError):
 
 
 class Cancelled(EngineError):
-    """A compile that ended early because nobody wants its result any more."""
+    """A compile was cancelled because its result is no longer needed."""
 
 
 class InternalError(EngineError):
-    """A broken invariant of our own. The request that met it must end as an error."""
+    """An invariant of the engine is broken. The request must end with an error."""
 
 
 class ParseDivergence(InternalError):
     """The event parser met text that its grammar does not allow.
 
-    The grammar that constrained the text should have prevented it.
+    Masks of the same grammar should have prevented such text.
     """

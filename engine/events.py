@@ -1,16 +1,16 @@
-"""What the event parser reports."""
+"""Events of the event parser."""
 
 from typing import NamedTuple
 
 
 class Event(NamedTuple):
-    """One step of reading.
+    """A part of a parsed text.
 
-    ``kind``   "open": a tag's begin was read whole; "text": content of a leaf;
-               "close": a tag's end was read whole.
-    ``node``   JSON pointer of the tag or leaf in its structural tag; "" outside every region.
-    ``bytes``  the text of the begin, the content, or the end. All events' bytes together are
-               the text.
+    ``kind``   "open": a tag's begin is complete; "text": content of a leaf; "close": a tag's end is
+               complete.
+    ``node``   the JSON pointer of the tag or leaf in its structural tag; "" outside all regions.
+    ``bytes``  the text of the begin, the content, or the end. The concatenated bytes of all events
+               are the text.
     """
 
     kind: str

@@ -1,8 +1,8 @@
 """The versions of what the engine shares with other processes."""
 
-#: of the field "switchyard" of a json_schema node. The gateway writes it, the worker reads it: both
-#: must know the same version
+#: version of the field "switchyard" of a json_schema node, which the gateway writes and the worker
+#: reads: both must use the same version
 SPEC_VERSION = 3
-#: of shared artifacts, part of every key in the log. Raised whenever rules are named, automata
-#: numbered or masks encoded differently
+#: version of shared artifacts, part of every key in the log. Increase it whenever rule digests, the
+#: numbering of automata, or the encoding of token masks change
 ARTIFACT_VERSION = 11

@@ -25,9 +25,11 @@ SOURCES: Final = (
     "app",
     "bench",
     "cache",
-    "engine/check.py",
-    "engine/inspection",
-    "engine/schema_tools",
+    *("engine/automata", "engine/earley", "engine/grammar", "engine/inspection", "engine/masks"),
+    *("engine/native", "engine/runtime", "engine/schema_tools", "engine/sharing"),
+    *("engine/vocabulary", "engine/__init__.py", "engine/_modules.py", "engine/check.py"),
+    *("engine/compiler.py", "engine/errors.py", "engine/events.py", "engine/features.py"),
+    *("engine/limits.py", "engine/versions.py"),
     "tools",
 )
 SUFFIXES: Final = (".py", ".pyx", ".pxd", ".pyi")

@@ -1,28 +1,31 @@
 """Automata over bytes: from IR nodes to minimal deterministic automata.
 
-    NFA            `nfa_emit` adds edges for an IR node between two states. Characters become bytes: UTF-8
-                   or, inside JSON strings, every legal spelling (RFC 8259, section 7): raw, a short
-                   escape, or \\uXXXX in either case, with surrogate pairs above U+FFFF.
+    NFA            `nfa_emit` adds edges for an IR node between two states. Characters become bytes:
+                   UTF-8 or, inside JSON strings, every legal spelling (RFC 8259, section 7): raw, a
+                   short escape, or \\uXXXX in either case, with surrogate pairs above U+FFFF.
     whole DFA      `determinise`, `trim` and `minimise`: all states, the start first, breadth first.
     lazy DFA       `LazyDfaC` computes the edges of one subset at a time, in the order of requests.
     refinement     `refine` finds the coarsest partition of a DFA's states into equivalent ones.
 
-Representation   NFA states are 0..size-1; state 0 is the start, state 1 the final state. Edges are in
-                 the order of their creation; an edge has a byte range a..b, a rule (a), a token set
-                 (a), or nothing (an empty move). Symbols (rules, token sets) are letters like bytes,
-                 ordered by first appearance. Targets of a DFA state are numbers within the rule until
-                 rule_automata moves the state into its arrays.
-Invariants       I1 `nfa_emit(node, s, t)` adds no edge into s and none out of t, so fragments can share
-                    both.
+Representation   NFA states are 0..size-1; state 0 is the start, state 1 the final state. Edges are
+                 in the order of their creation; an edge has a byte range a..b, a rule (a), a token
+                 set (a), or nothing (an empty move). Symbols (rules, token sets) are letters like
+                 bytes, ordered by first appearance. Targets of a DFA state are numbers within the
+                 rule until rule_automata moves the state into its arrays.
+Invariants       I1 `nfa_emit(node, s, t)` adds no edge into s and none out of t, so fragments can
+                    share both.
                  I2 unproductive nodes are left out, so a trimmed automaton has no dead reference.
-                 I3 the output depends on the rule's content, not on the numbers of rules in a grammar.
+                 I3 the output depends on the rule's content, not on the numbers of rules in a
+                    grammar.
                  I4 refinement: states of one block lead to the same blocks for each letter, and no
                     coarser partition that refines the given one does. Blocks are numbered by their
                     first members.
-Cost             NFA: linear in the node's weight; beyond `limit` edges `overflow` is set. Refinement: a
-                 round visits only predecessors of states that changed their block, and the largest
-                 part of a block keeps its number, so a chain of n states takes n edges, not n^2.
-Source           S. Blom, S. Orzan, Distributed Branching Bisimulation Reduction of State Spaces, 2003.
+Cost             NFA: linear in the node's weight; beyond `limit` edges `overflow` is set.
+                 Refinement: a round visits only predecessors of states that changed their block,
+                 and the largest part of a block keeps its number, so a chain of n states takes n
+                 edges, not n^2.
+Source           S. Blom, S. Orzan, Distributed Branching Bisimulation Reduction of State Spaces,
+                 2003.
 Not here         when each construction is used (rule_automata).
 """
 
@@ -80,8 +83,8 @@ cdef uint32_t short_escape(uint32_t c) noexcept nogil
 
 
 # -- refinement ------------------------------------------------------------------------------------
-# The edges of state s are edges[off[s] .. off[s + 1] - 1]: disjoint ranges of letters, in one order for
-# all states.
+# The edges of state s are edges[off[s] .. off[s + 1] - 1]: disjoint ranges of letters, in one order
+# for all states.
 
 cdef struct LetterEdgeC:
     uint32_t low, high, target
@@ -92,8 +95,8 @@ cdef struct LetterEdgesC:
     vector[LetterEdgeC] edges
 
 
-# Refine ``blocks``, the block of each state, numbered 0..count-1. Return the new number of blocks; 0: more
-# than ``most`` edges would have to be visited. ``looks`` counts visited edges.
+# Refine ``blocks``, the block of each state, numbered 0..count-1. Return the new number of blocks;
+# 0: more than ``most`` edges would have to be visited. ``looks`` counts visited edges.
 cdef uint32_t refine(
     const LetterEdgesC* graph, vector[uint32_t]* blocks, uint32_t count, uint64_t most, uint64_t* looks
 ) noexcept nogil
@@ -115,7 +118,8 @@ cdef struct ClosureC:
     Set kept
 
 cdef struct LazyDfaC:
-    # subsets met so far, before their closure, which may have thousands of members; number 0 is the start
+    # subsets met so far, before their closure, which may have thousands of members; number 0 is the
+    # start
     ByteNfaC nfa
     EdgeIndexC index
     WordTableC sets

@@ -5,7 +5,7 @@ from libcpp.algorithm cimport sort
 
 from ..grammar.ir cimport (
     ALT, BOUNDED, BYTES, CAPTURE, CHARS, DISPATCH, EMPTY, GRAPH, JSON_CHARS, NO_MAXIMUM, OBJECT,
-    TEXT_EXCEPT, TOKENS_EXCEPT, REF, REPEAT, SEQ, TEXT, TEXTS, TOKENS, NodeC,
+    REF, REPEAT, SEQ, TEXT, TEXTS, TEXT_EXCEPT, TOKENS, TOKENS_EXCEPT, NodeC,
 )
 from ..grammar.lowered cimport NO_RULE, LoweredGrammar
 from ..native.hashing cimport MISSING, U64MapC, map_get, map_put
@@ -548,7 +548,7 @@ cdef void build_index(ByteNfaC* nfa, EdgeIndexC* index) noexcept nogil:
 cdef void group_by_state(
     vector[uint32_t]* states, uint32_t size, vector[uint32_t]* off, vector[uint32_t]* order
 ) noexcept nogil:
-    """List by state s the indices of ``states`` that hold it: order[off[s] .. off[s + 1] - 1], ascending."""
+    """List by state s the indices of ``states`` with that value: order[off[s] .. off[s + 1] - 1]."""
     cdef uint32_t k
     cdef vector[uint32_t] at
     off.assign(size + 1, 0)

@@ -21,7 +21,8 @@ cdef enum:
     NO_NAME = 0xFFFFFFFF
 
 cdef enum:
-    # progress within a character; `value` holds what was read of it: bytes, hexadecimal digits, or both units
+    # progress within a character; `value` holds what was read of it: bytes, hexadecimal digits, or
+    # both units
     BETWEEN = 0
     IN_UTF8 = 1           # 1..3: the bytes read
     ESCAPED = 4           # after a backslash

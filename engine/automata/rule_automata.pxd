@@ -1,29 +1,32 @@
 """The automata of rules: one small automaton per rule, built when something first visits it.
 
-Objects, strings without excluded names, and rules that only combine others or list literals are built
-state by state, as they are visited: most of what they spell out is never met. All others are built
-whole: subset construction, then minimisation. A rule whose deterministic form exceeds GROWTH times its
-edges stays nondeterministic, which rows support.
+Objects, strings without excluded names, and rules that only combine others or list literals are
+built state by state, as they are visited: most of what they spell out is never met. All others are
+built whole: subset construction, then minimisation. A rule whose deterministic form exceeds GROWTH
+times its edges stays nondeterministic, which rows support.
 
-`AutomatonCache` keeps automata by rule digest for all grammars of one compiler: rules that are built
-whole, refer to nothing and have no token edges (patterns, formats, numbers, string bodies, patterns with
-a bounded length). Their states mean the same in every grammar; numbers of rules and token sets do not.
+`AutomatonCache` keeps automata by rule digest for all grammars of one compiler: rules that are
+built whole, refer to nothing and have no token edges (patterns, formats, numbers, string bodies,
+patterns with a bounded length). Their states mean the same in every grammar; numbers of rules and
+token sets do not.
 
-Representation   The states of all rules are in one array; state 0 is unused (0 = unknown). A state's edges
-                 are byte_edges[byte_off ..], sorted and disjoint; ref_edges, token_edges and
-                 empty_edges likewise. `live` has a bit for every byte that some byte edge takes.
-                 An edge into a LOOP state counts an iteration. A counted rule has one LOOP state, its
-                 start, where an iteration has ended. If an iteration may continue after it could have
-                 ended (the b of `(a+b+){0,9}`), it is counted as soon as it could end. Counted free
-                 text and bounded patterns have a LOOP state for each boundary between characters. In
-                 a FINAL state the rule ends once the count has reached the minimum. `onward` is the
-                 fewest iterations that a continuing text must still count: in a bounded pattern, up
-                 to the nearest end.
-                 A state that is `like` another one has only the edges that differ (json_objects).
-                 An UNBUILT state has no edges yet: `visit` makes them, from `lazy_dfas`, `objects` or
+Representation   The states of all rules are in one array; state 0 is unused (0 = unknown). A
+                 state's edges are byte_edges[byte_off ..], sorted and disjoint; ref_edges,
+                 token_edges and empty_edges likewise. `live` has a bit for every byte that some
+                 byte edge takes.
+FINAL            The rule ends here once its count has reached the minimum.
+LOOP             An edge into the state counts an iteration. A counted rule has one LOOP state, its
+                 start, where an iteration has ended. If an iteration may continue after it could
+                 have ended (the b of `(a+b+){0,9}`), it is counted as soon as it could end. Counted
+                 free text and bounded patterns have a LOOP state for each boundary between
+                 characters.
+UNBUILT          The state has no edges yet: `visit` makes them, from `lazy_dfas`, `objects` or
                  `texts`, depending on the rule's kind.
-                 `held` is, in a DISPATCH rule, the number of last bytes that may belong to a pattern;
-                 in a TRIGGER state the bytes of the completed pattern.
+like             The state has only the edges that differ from those of another one (json_objects).
+onward           The fewest iterations that a continuing text must still count: in a bounded
+                 pattern, up to the nearest end.
+held             In a DISPATCH rule the number of last bytes that may belong to a pattern; in a
+                 TRIGGER state the bytes of the completed pattern.
 Invariants       I1 every state is reachable and can reach the end (if counts permit).
                  I2 the numbering within a rule built whole depends on the rule's content alone, so
                     `state - first[rule]` names the same state in every grammar with an equal rule.
@@ -31,8 +34,8 @@ Invariants       I1 every state is reachable and can reach the end (if counts pe
                  I4 a cached automaton is immutable, shared by shared_ptr, and depends on the rule's
                     digest alone.
 Bounds           the cache drops all automata when it exceeds `max_bytes`.
-Threads          rules are built under the arena's mutex. The cache has its own mutex, which is never
-                 held while a rule is built.
+Threads          rules are built under the arena's mutex. The cache has its own mutex, which is
+                 never held while a rule is built.
 Not here         rows (rows), the meaning of the IR (ir), constructions (determinize, tag_dispatch).
 """
 
@@ -41,12 +44,12 @@ from libcpp.memory cimport shared_ptr
 from libcpp.mutex cimport mutex
 
 from ..grammar.lowered cimport LoweredGrammar
+from ..grammar.rule_digest cimport RuleDigests
 from ..native.hashing cimport U64MapC
 from ..native.pool cimport vector
-from ..grammar.rule_digest cimport RuleDigests
 from ..vocabulary.vocabulary cimport Vocabulary
-from .determinize cimport ByteEdgeC, ClosureC, DfaStateC, LazyDfaC, ByteNfaC, SymbolEdgeC
-from .json_objects cimport ObjectC, NameTrieC
+from .determinize cimport ByteEdgeC, ByteNfaC, ClosureC, DfaStateC, LazyDfaC, SymbolEdgeC
+from .json_objects cimport NameTrieC, ObjectC
 
 cdef struct AutomatonC:
     uint64_t high, low        # the rule's digest
@@ -139,6 +142,8 @@ cdef class Automata:
     cdef bint is_tail(self, uint32_t state) noexcept nogil
     cdef bint build(self, uint32_t rule) noexcept nogil
     cdef bint build_of_nodes(self, uint32_t rule) noexcept nogil
+    cdef bint emit_rule(self, uint32_t rule, ByteNfaC* nfa) noexcept nogil
+    cdef void build_lazily(self, uint32_t rule, ByteNfaC* nfa) noexcept nogil
     cdef uint32_t remaining(self, uint32_t state) noexcept nogil
     cdef void measure(self, uint32_t rule) noexcept nogil
     cdef bint is_by_bytes(self, uint32_t rule) noexcept nogil

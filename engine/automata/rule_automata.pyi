@@ -1,5 +1,3 @@
-""""""
-
 class AutomatonCache:
     max_bytes: int
     def __init__(self, max_bytes: int) -> None: ...

@@ -7,21 +7,21 @@ from libcpp.memory cimport make_shared
 
 from ..grammar.ir cimport NO_MAXIMUM
 from ..grammar.lowered cimport (
-    BOUNDED_RULE, COUNTED_RULE, DISPATCH_RULE, OBJECT_RULE, TEXT_EXCEPT_RULE, PLAIN_RULE, TEXTS_RULE,
-    LoweredGrammar,
+    BOUNDED_RULE, COUNTED_RULE, DISPATCH_RULE, OBJECT_RULE, PLAIN_RULE, TEXTS_RULE,
+    TEXT_EXCEPT_RULE, LoweredGrammar,
 )
+from ..grammar.rule_digest cimport DigestC, RuleDigests, is_none
 from ..native.hashing cimport MISSING, map_bytes, map_clear, map_get, map_put, mix
 from ..native.pool cimport held_bytes, vector
-from ..grammar.rule_digest cimport DigestC, RuleDigests, is_none
 from ..vocabulary.vocabulary cimport Vocabulary
 from .determinize cimport (
-    FINAL_STATE, LOOP_STATE, REF_EDGE, TOKEN_EDGE, UNBUILT_STATE, ByteEdgeC, DfaStateC, ByteNfaC,
+    FINAL_STATE, LOOP_STATE, REF_EDGE, TOKEN_EDGE, UNBUILT_STATE, ByteEdgeC, ByteNfaC, DfaStateC,
     SymbolEdgeC, copy_nfa, determinise, lazy_dfa_bytes, lazy_dfa_start, lazy_dfa_state,
     merge_edges, minimise, nfa_emit, nfa_emit_counted, nfa_start, nfa_state, trim,
 )
 from .json_objects cimport (
-    build_text_except, grow_text_except, object_bytes, object_start, object_state, build_name_trie,
-    name_trie_bytes, name_trie_state,
+    build_name_trie, build_text_except, grow_text_except, name_trie_bytes, name_trie_state,
+    object_bytes, object_start, object_state,
 )
 from .tag_dispatch cimport build_dispatch
 
@@ -253,25 +253,10 @@ cdef class Automata:
                 self.append(rule, &known.get().dfa)
                 self.measure(rule)
                 return True
-        # `LoweredGrammar.weight` was checked against the limit when the grammar was compiled
-        nfa_start(&nfa, SLACK * self.edge_limit)
-        nfa_state(&nfa)
-        nfa_state(&nfa)
-        if kind == BOUNDED_RULE:
-            nfa_emit_counted(&nfa, self.ir, self.ir.nodes[node].a)
-        else:
-            nfa_emit(&nfa, self.ir, self.ir.nodes[node].a if kind == COUNTED_RULE else node, 0, 1)
-        if nfa.overflow:
-            self.error, self.error_got = RULE_EDGES_EXCEEDED, <uint32_t>nfa.edges.size()
+        if not self.emit_rule(rule, &nfa):
             return False
         if kind == PLAIN_RULE and self.is_lazy(node, &nfa):
-            self.lazy_dfas.resize(self.lazy_dfas.size() + 1)
-            self.lazy_dfas.back().nfa.edges.swap(nfa.edges)
-            self.lazy_dfas.back().nfa.size = nfa.size
-            lazy_dfa_start(&self.lazy_dfas.back(), &self.scratch)
-            self.first[rule] = self.unbuilt(
-                &self.lazy_dfas.back().states, rule, <uint32_t>self.lazy_dfas.size() - 1, 0)
-            self.lazy_held += lazy_dfa_bytes(&self.lazy_dfas.back())
+            self.build_lazily(rule, &nfa)
             return True
         shared = shared and not has_edges(&nfa, TOKEN_EDGE) and not has_edges(&nfa, REF_EDGE)
         if determinise(&nfa, &dfa, GROWTH * <uint32_t>nfa.edges.size() + GROWTH_FREE):
@@ -301,6 +286,32 @@ cdef class Automata:
         self.append(rule, &dfa)
         self.measure(rule)
         return True
+
+    cdef bint emit_rule(self, uint32_t rule, ByteNfaC* nfa) noexcept nogil:
+        """Add the edges of a rule's nodes. False: they are too many."""
+        cdef uint32_t node = self.ir.rules[rule].node
+        cdef uint8_t kind = self.ir.rules[rule].kind
+        # `LoweredGrammar.weight` was checked against the limit when the grammar was compiled
+        nfa_start(nfa, SLACK * self.edge_limit)
+        nfa_state(nfa)
+        nfa_state(nfa)
+        if kind == BOUNDED_RULE:
+            nfa_emit_counted(nfa, self.ir, self.ir.nodes[node].a)
+        else:
+            nfa_emit(nfa, self.ir, self.ir.nodes[node].a if kind == COUNTED_RULE else node, 0, 1)
+        if nfa.overflow:
+            self.error, self.error_got = RULE_EDGES_EXCEEDED, <uint32_t>nfa.edges.size()
+        return not nfa.overflow
+
+    cdef void build_lazily(self, uint32_t rule, ByteNfaC* nfa) noexcept nogil:
+        """Make the start of a rule that is built state by state from an automaton."""
+        self.lazy_dfas.resize(self.lazy_dfas.size() + 1)
+        self.lazy_dfas.back().nfa.edges.swap(nfa.edges)
+        self.lazy_dfas.back().nfa.size = nfa.size
+        lazy_dfa_start(&self.lazy_dfas.back(), &self.scratch)
+        self.first[rule] = self.unbuilt(
+            &self.lazy_dfas.back().states, rule, <uint32_t>self.lazy_dfas.size() - 1, 0)
+        self.lazy_held += lazy_dfa_bytes(&self.lazy_dfas.back())
 
     cdef uint32_t remaining(self, uint32_t state) noexcept nogil:
         """Return the fewest iterations that must still be counted before the rule may end."""

@@ -1,12 +1,11 @@
 """The automaton of free text with triggers: Aho-Corasick over bytes and tokens, and UTF-8.
 
-States   A text state is (trie node, debt, place within a character). The debt counts the letters since
-         a token that only a pattern may contain. At a character boundary a text state also takes the
-         allowed special tokens.
-         A completed pattern leads to a TRIGGER state, whose only edge is the arm's rule: back to the
-         start, or to the DONE state. Completing an exclude is no edge. If patterns complete together,
-         an exclude wins, then the longest arm.
-         In text whose characters are counted, each state at a boundary is a LOOP state.
+States   A text state is (trie node, debt, place within a character). The debt counts the letters
+         since a token that only a pattern may contain. At a character boundary a text state also
+         takes the allowed special tokens. A completed pattern leads to a TRIGGER state, whose only
+         edge is the arm's rule: back to the start, or to the DONE state. Completing an exclude is
+         no edge. If patterns complete together, an exclude wins, then the longest arm. In text
+         whose characters are counted, each state at a boundary is a LOOP state.
 Cost     linear in the letters of the patterns, if they share few suffixes.
 Source   A. Aho, M. Corasick, Efficient string matching, CACM 18(6), 1975.
 """
@@ -22,8 +21,8 @@ cdef struct Utf8RangeC:
     uint8_t low, high, place
 
 
-# Places within a UTF-8 character: 0 a boundary; 1, 2, 3 the continuation bytes to come; then the four
-# lead bytes with a restricted first continuation byte (RFC 3629, section 4).
+# Places within a UTF-8 character: 0 a boundary; 1, 2, 3 the continuation bytes to come; then the
+# four lead bytes with a restricted first continuation byte (RFC 3629, section 4).
 cdef enum:
     BOUNDARY = 0
     AFTER_E0 = 4

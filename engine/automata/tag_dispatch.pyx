@@ -215,7 +215,7 @@ cdef struct DispatchBuilderC:
     vector[uint32_t] at_boundary     # node -> its text state without debt at a boundary, NOTHING: not met
     U64MapC others                   # the other text states
     U64MapC triggers                 # node -> TRIGGER state
-    U64MapC other_specials                    # set of tokens with transitions -> set of the other special tokens
+    U64MapC other_specials           # set of tokens with transitions -> set of the other specials
     uint32_t done                    # the state after arms that do not return, NOTHING: not needed yet
     uint32_t base                    # number of the first state
     const ArmC* arms

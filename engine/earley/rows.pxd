@@ -1,34 +1,36 @@
 """Rows: interned Earley sets, and the arena they live in.
 
-A row is the state of an Earley recogniser between two bytes, reduced to what affects the future: a set
-of items (automaton state, goal, origin). The goal is the rule whose end is awaited. Equal sets are the
-same row. Counts are not part of a row: a row with registers is a *configuration*, as in a counter
-automaton, and matchers hold configurations.
+A row is the state of an Earley recogniser between two bytes, reduced to what affects the future: a
+set of items (automaton state, goal, origin). The goal is the rule whose end is awaited. Equal sets
+are the same row. Counts are not part of a row: a row with registers is a *configuration*, as in a
+counter automaton, and matchers hold configurations.
 
-    row             kernel items (canonical order), then predicted ones; waiters by rule; live bytes;
-                    accept flag
-    registers       values of the kernel's counted items, then the parent configurations with registers
+    row             kernel items (canonical order), then predicted ones; waiters by rule; live
+                    bytes; accept flag
+    registers       values of the kernel's counted items, then the parent configurations with
+                    registers
     configuration   (row, registers); registers 0 if neither the row nor an origin counts anything
-    item            origin: SELF (predicted here), a configuration without registers, or the ordinal of
-                    a parent in the registers
+    item            origin: SELF (predicted here), a configuration without registers, or the ordinal
+                    of a parent in the registers
 
-Invariants     I1 ids are never reused within an arena; 0 is dead or unknown; configuration BOTTOM is
-                  below the root.
+Invariants     I1 ids are never reused within an arena; 0 is dead or unknown; configuration BOTTOM
+                  is below the root.
                I2 completed items are not part of a row, only the accept flag is.
                I3 a configuration that is not dead can continue or stop.
-               I4 a counted item is in a row only while it may continue. Its class distinguishes counts
-                  below the minimum from others, so registers matter only to the next class.
-               I5 `saturated` of a configuration has all registers saturated: further from both bounds
-                  than one token can count. It has the same mask.
-               I6 only `end_token`, between a token's last byte and the next token, counts tokens. Only
-                  text without references counts them, so their registers are those of kernel items.
+               I4 a counted item is in a row only while it may continue. Its class distinguishes
+                  counts below the minimum from others, so registers matter only to the next class.
+               I5 `saturated` of a configuration has all registers saturated: further from both
+                  bounds than one token can count. It has the same mask.
+               I6 only `end_token`, between a token's last byte and the next token, counts tokens.
+                  Only text without references counts them, so their registers are those of kernel
+                  items.
 Cost           a known transition is one look-up; a new one is linear in the items concerned and in
                those that it completes.
 Threads        under the arena's mutex, which the callers hold.
 Sources        J. Earley, CACM 13(2), 1970.
                J. Leo, TCS 82, 1991 (tail references).
-               J. Aycock, R. Horspool, The Computer Journal 45(6), 2002 (nullable references advance at
-               prediction).
+               J. Aycock, R. Horspool, The Computer Journal 45(6), 2002 (nullable references advance
+               at prediction).
 Not here       masks (row_masks), histories (matcher).
 """
 
@@ -80,7 +82,7 @@ cdef struct RowC:
     uint8_t accept, has_tokens, has_tabled      # has_tabled: an item takes bytes in a tabled rule
     uint8_t repeats                             # two items are in one state, with different origins
     uint8_t counts_tokens                       # a kernel item does
-    uint8_t may_not_end                         # all kernel items count tokens: perhaps no token may end here
+    uint8_t may_not_end                         # all kernel items count tokens: a token may not end
     uint8_t has_unique                       # a rule with unique words is predicted
 
 cdef struct ConfigurationC:

@@ -1,15 +1,15 @@
 """The IR: what every front end emits and every back end reads.
 
-A ``Grammar`` is a table of hash-consed nodes plus named rules. A node is an ``int``; what it says
-lies in flat native arrays (``NodeC`` in flat), and ``Grammar.nodes[i]`` shows it as a tuple whose
-first field is the kind:
+A ``Grammar`` is a table of hash-consed nodes plus named rules. A node is an ``int``; its content is
+in flat native arrays (``NodeC``), and ``Grammar.nodes[i]`` shows it as a tuple that begins with the
+kind:
 
     (EMPTY,)                          the empty word
-    (FAIL,)                           no word at all
+    (FAIL,)                           no word
     (BYTES, data)                     these bytes, exactly
-    (TEXT, text)                      this text, as the inside of a JSON string: each character in
-                                      any legal spelling (raw, short escape, \\uXXXX in either
-                                      case, surrogate pairs)
+    (TEXT, text)                      this text inside a JSON string: each character in any legal
+                                      spelling (raw, short escape, \\uXXXX in either case, surrogate
+                                      pairs)
     (CHARS, ranges)                   one character in UTF-8, from sorted disjoint (low, high)
                                       ranges of code points
     (JSON_CHARS, ranges)              the same, in any spelling legal inside a JSON string
@@ -17,82 +17,93 @@ first field is the kind:
     (ALT, (node, ...))
     (REPEAT, node, minimum, maximum)  counted repetition; a maximum of -1 is no upper bound
     (REF, rule)                       a rule by its index
-    (TOKENS, (id, ...))               one token out of these ids; matches ids only, never bytes
-    (TOKENS_EXCEPT, (id, ...))         one token out of all others that have a text; stop tokens are among
-                                      the ids
+    (TOKENS, (id, ...))               one of these tokens, by id; never matches bytes
+    (TOKENS_EXCEPT, (id, ...))        one of the other tokens with a text; the ids include all stop
+                                      tokens
     (GRAPH, n, ((from, node, to), ...), finals)
                                       a small automaton whose edges are nodes: states 0..n-1,
                                       start 0; an edge with node EMPTY is an empty move
     (DISPATCH, arms, excludes, specials, open_end, min_chars, max_chars, max_tokens)
                                       free text with triggers, see below
-    (TEXT_EXCEPT, rule, (text, ...))   the inside of any JSON string whose value is none of these texts,
-                                      in any spelling; ``rule`` is that of any string's inside
-    (TEXTS, (text, ...), spelled)     any of these texts, as the inside of a JSON string in any spelling;
-                                      spelled: as they are written alone
-    (OBJECT, ((name, node, required), ...), extra, space, may_be_empty, extra_last, any_order, spelled, layout)
-                                      a JSON object, braces included: these members in this order, or
-                                      in any, each at most once; those not required may be left out,
-                                      names in any spelling, or spelled: as they are given;
-                                      ``extra`` (FAIL: none) is a whole member under another name,
-                                      of which any number may stand between them, or only behind
-                                      all others; ``space`` may stand between any two JSON tokens.
-                                      Nodes are references; ``space`` may be EMPTY and must have
-                                      the empty word. ``layout``: (), or instead of ``space`` what
-                                      follows { before a member (may be EMPTY), the comma, the
-                                      colon, and } behind a member, each with the white space
+    (TEXT_EXCEPT, rule, (text, ...))  the inside of any JSON string whose value is none of these
+                                      texts, in any spelling; ``rule`` is the rule of any string's
+                                      inside
+    (TEXTS, (text, ...), spelled)     any of these texts inside a JSON string, in any spelling;
+                                      spelled: only as written
+    (OBJECT, ((name, node, required), ...), extra, space, may_be_empty, extra_last, any_order,
+     spelled, layout)                 a JSON object, including braces: these members, in this order
+                                      or in any, each at most once; members that are not required
+                                      may be absent. Names may have any spelling; spelled: only as
+                                      written. ``extra`` (FAIL: none) is a whole member under
+                                      another name; any number may come between the others, or only
+                                      after them. ``space`` may come between any two JSON tokens.
+                                      Nodes are references; ``space`` may be EMPTY and must match
+                                      the empty word. ``layout``: (), or instead of ``space`` the
+                                      text after { before a member (may be EMPTY), the comma, the
+                                      colon, and } after a member, each including the white space
                                       around it
-    (BOUNDED, node, minimum, maximum) the words of ``node`` that have so many characters; a maximum of -1
-                                      is no upper bound. ``node`` is a GRAPH whose edges are characters:
-                                      classes, or alternatives of their spellings; no two from one state
-                                      have a spelling in common;
-                                      some word that is not empty fits the bounds. With a minimum, from
-                                      every state words of every length from maximum - minimum on
-                                      lead to an end, so that what can't get short enough can be
-                                      told by the state and the count alone
-    (CAPTURE, label, role, node)      the same language as node; marks a region for the event
-                                      parser. Role "differs" marks none: the words of such captures are
-                                      JSON values, which must differ from all others of the array that
-                                      they stand in, or keys of an object. Its label is empty
+    (BOUNDED, node, minimum, maximum) the words of ``node`` with a bounded number of characters; a
+                                      maximum of -1 is no upper bound. ``node`` is a GRAPH whose
+                                      edges are characters: classes, or alternatives of their
+                                      spellings. Edges of one state have no spelling in common. Some
+                                      nonempty word fits the bounds. With a minimum, words of every
+                                      length from maximum - minimum on lead from every state to an
+                                      end, so state and count alone tell whether a word can still
+                                      become short enough
+    (CAPTURE, label, role, node)      the language of node; marks a region for the event parser. The
+                                      role "differs" marks no region: its words are JSON values or
+                                      keys that must be unique in their array or object. Its label
+                                      is empty
 
-DISPATCH is UTF-8 text (of any length, also none) in which the first pattern to be completed
-decides:
+DISPATCH is UTF-8 text of any length, in which the first completed pattern decides:
 
-    arms       ((pattern, node, returns), ...)  when ``pattern`` completes, ``node`` must follow;
-               then free text goes on (returns=True) or the DISPATCH is over (returns=False).
-               Patterns may share prefixes.
-    excludes   (pattern, ...)  these must never be completed
-    specials   (id, ...)  token ids that free text may hold; a token that is a letter of a pattern
-               goes on with it, every other resets the search. A token not among them is legal
-               only inside the pattern that completes.
-    open_end   whether the DISPATCH may be over while still in free text, at any character
-               boundary
+    arms       ((pattern, node, returns), ...)  after ``pattern``, ``node`` must follow. Then free
+               text continues (returns=True) or the DISPATCH ends (returns=False). Patterns may
+               share prefixes.
+    excludes   (pattern, ...)  patterns that must never be completed
+    specials   (id, ...)  tokens that free text may contain. A token that is a letter of a pattern
+               continues it; every other one resets the search. Other tokens are legal only within a
+               pattern that completes.
+    open_end   whether the DISPATCH may end within free text, at any character boundary
     min_chars, max_chars
-               how many characters the text has; a maximum of -1 is no upper bound. Only text
-               without arms and specials, and with an open end, can be counted
+               bounds on the characters of the text; a maximum of -1 is no upper bound. Only text
+               without arms and specials, and with an open end, may have them
     max_tokens
-               how many tokens may have a part in the text, -1: no bound. A token counts when it
-               ends, once; text that is not given as tokens does not count. A token may end within a
-               character only if a token is left for each byte that is missing: single bytes are all
-               that a vocabulary is sure to have. Only text without arms, without min_chars and with
-               an open end can have it
+               limit on the tokens with a part in the text, -1: none. A token counts once, when it
+               ends; text that is not given as tokens does not count. A token may end within a
+               character only if a token is left for each missing byte, because a vocabulary is only
+               sure to have single bytes. Only text without arms and min_chars, and with an open
+               end, may have it
 
-A pattern is a sequence of letters: 0..255 a byte, 256 + id that token (``bytes`` or a tuple); it
-completes only between characters. Where patterns complete at the same letter, an exclude wins, then the longest arm.
+A pattern is a sequence of letters (``bytes`` or a tuple): 0..255 a byte, 256 + id a token. It
+completes only between characters. If patterns complete at the same letter, an exclude wins, then
+the longest arm.
 
-Roles of CAPTURE: "tag" (a begin...end region), "begin" and "end" (its two marks), "text" (a leaf
-whose bytes are content). A trigger that was matched by a DISPATCH belongs to the "begin" that its
-node starts with; the bytes of an arm whose node is an empty "end" capture belong to that capture.
+Roles of CAPTURE: "tag" (a region from begin to end), "begin" and "end" (its boundaries), "text" (a
+leaf whose bytes are content). A trigger matched by a DISPATCH belongs to the "begin" capture that
+its node starts with. The bytes of an arm whose node is an empty "end" capture belong to that
+capture.
+
+A fragment (``IrFragment``) is a piece of a grammar that can be put into other grammars: the result
+of a pattern, a format or a bounded number. It has the nodes below one root, children first,
+numbered from 0, and a pool of its own. Without nodes it means what its builder defines.
+``FragmentCache`` is a bounded LRU of fragments by the content they were built from.
 
 Invariants   I1 children have smaller ids than their parents, except through REF.
              I2 equal content is the same id.
              I3 SEQ and ALT are flat and have at least two children; ALT has no FAIL, SEQ neither
                 FAIL nor EMPTY.
              I4 every rule is defined before the grammar leaves its front end (``check``).
-             I5 a grammar that was flattened is sealed: nothing is added any more.
-Not here     meaning of schemas (frontends), automata (rule_automata), identities (rule_digest).
-
-Representation   nodes, operands and rules as in flat. `table` finds a node by its content: open
-                 addressing, node + 1, 0 is free. What only adding needs is dropped by `seal`.
+             I5 a lowered grammar is sealed: no nodes can be added.
+             I6 fragments have no references to rules, captures, dispatches or token sets. They are
+                immutable and shared between grammars and threads. A cached fragment costs a
+                grammar's budget as many steps as a new one.
+Table        `table` finds a node by its content: open addressing, node + 1, 0 is free. `seal` frees
+             it.
+Cost         adding a node: linear in its operands. Adding a fragment: linear in its nodes and
+             edges.
+Not here     the meaning of schemas (front ends), operands in the pool (lowered), automata
+             (rule_automata), identities (rule_digest).
 """
 
 from libc.stdint cimport int64_t, uint32_t, uint64_t, uint8_t
@@ -128,13 +139,13 @@ cdef enum:
     NO_MAXIMUM = 0xFFFFFFFF
 
 cdef enum:
-    # of an OBJECT
+    # flags of an OBJECT
     MAY_BE_EMPTY = 1          # it needs no member
-    EXTRA_LAST = 2            # members that aren't listed stand behind all others
-    ANY_ORDER = 4             # listed members stand in any order
-    SPELLED = 8               # names are given as they are written
-    # white space is not ``space`` everywhere, but stands in the nodes of four parts: what follows { before the
-    # first member, a comma with all around it, a colon with all around it, and } with all before it
+    EXTRA_LAST = 2            # unlisted members come after all others
+    ANY_ORDER = 4             # listed members come in any order
+    SPELLED = 8               # names have one spelling, as written
+    # instead of ``space``, four nodes include the white space: what follows { before the first
+    # member, the comma, the colon, and } after a member
     LAID_OUT = 16
 
 cdef enum:
@@ -146,13 +157,13 @@ cdef enum:
     ROLE_BEGIN = 2
     ROLE_END = 3
     ROLE_TEXT = 4
-    # of a CAPTURE that is no region for the parser: its words must differ within their array
+    # a CAPTURE that is no region for the parser: its words must be unique in their array
     ROLE_DIFFERS = 5
 
 cdef struct NodeC:
     uint32_t kind, a, b, c, off, n
 
-# Where the words of an OBJECT's first member stand in the pool.
+# Return the offset of an OBJECT's first member in the pool.
 cdef inline uint32_t first_member(const NodeC* node) noexcept nogil:
     return node.off + 2 + (LAYOUT_PARTS if node.b & LAID_OUT else 0)
 
@@ -160,11 +171,11 @@ cdef class Grammar:
     cdef readonly object limits
     cdef readonly WorkBudget budget       # of the request; several grammars may share it
     cdef public object root
-    # by rule: a str, or what becomes one when somebody asks (``rule_names``) and holds on to no spec
+    # by rule: a str, or an object whose str() is the name and which keeps no spec alive
     cdef list names
     cdef readonly list labels
-    cdef readonly dict shared             # what front ends keep with a grammar, by a name of their own
-    cdef readonly list sets               # TokenSet, each content once: the specials of DISPATCHes
+    cdef readonly dict shared             # data of the front ends, by their own names
+    cdef readonly list sets               # distinct TokenSets: the specials of DISPATCHes
     cdef dict label_ids, literal_rules
     cdef bint sealed
     cdef vector[NodeC] node_list
@@ -177,7 +188,7 @@ cdef class Grammar:
     cdef size_t most
     cdef uint32_t empty_node, fail_node
 
-    # operands lie at the end of the pool, from ``off`` on; they are taken back if the node is known
+    # operands are at the end of the pool, from ``off`` on, and are removed if the node is known
     cdef uint32_t intern(
         self, uint32_t kind, uint32_t a, uint32_t b, uint32_t c, uint32_t off
     ) except? NO_NODE
@@ -206,7 +217,7 @@ cdef class Grammar:
     cdef uint32_t add_text_except(self, uint32_t rule, texts) except? NO_NODE
     cdef uint32_t add_capture(self, str label, uint32_t role, uint32_t node) except? NO_NODE
     cdef uint32_t add_token_set(self, TokenSet ids) except? NO_NODE
-    # operands as in flat: n_arms arms and then excludes
+    # operands as in lowered: n_arms arms and then excludes
     cdef uint32_t add_dispatch(
         self, uint32_t n_arms, vector[uint32_t]* operands, TokenSet specials, bint open_end,
         uint32_t min_chars, uint32_t max_chars, uint32_t max_tokens
@@ -217,30 +228,17 @@ cdef class Grammar:
     cdef int seal(self) except -1
     cdef size_t bytes_held(self)
 
-# a pattern's number of letters and its letters
+# Append a pattern's number of letters and its letters.
 cdef int push_pattern(vector[uint32_t]* out, pattern) except -1
 
 
-# -- ir fragment -----------------------------------------------------------------------------------
-# A piece of a grammar that is kept, to be put into others: what a pattern, a format or a bounded
-# number becomes.
-#
-# Representation   the nodes below one root, children first, as in ``ir``; children are numbers within
-#                  the fragment, operands lie in its own pool.
-#                  A fragment may hold nothing at all, which means what its maker says.
-# Invariants       I1 no references to rules, no captures, no dispatch, no token sets.
-#                  I2 immutable; shared between grammars and threads.
-#                  I3 a grammar pays the same steps of its budget for one, made or kept.
-# Cost             putting it into a grammar: linear in its nodes and edges.
-#
-# ``FragmentCache`` is a bounded table of them by what they were made from, the least recently used going
-# first.
+# -- fragments -------------------------------------------------------------------------------------
 
 cdef class IrFragment:
     cdef vector[NodeC] nodes
     cdef vector[uint32_t] pool
     cdef Py_ssize_t key_words
-    cdef int64_t steps      # of a budget that making it took
+    cdef int64_t steps      # of a budget, to build it
 
     cdef int take(self, Grammar grammar, uint32_t number, vector[uint32_t]* numbers) except -1
     cdef uint32_t put_into(self, Grammar grammar) except? 0xFFFFFFFF
@@ -249,22 +247,22 @@ cdef class IrFragment:
 
 
 cdef class FragmentBuilder:
-    """What makes one fragment."""
-    cdef WorkBudget budget  # of the request that asks for it
+    """Builds one fragment."""
+    cdef WorkBudget budget  # of the requesting compile
 
     cdef IrFragment make(self)
-    cdef IrFragment run(self)     # the same, with its steps
+    cdef IrFragment run(self)     # make, and note its steps
 
 
 cdef class FragmentCache:
     cdef object known       # OrderedDict
     cdef object guard
-    cdef object calls     # of what is being made
+    cdef object calls       # SingleFlight
     cdef Py_ssize_t held, most
 
-    # what is here, None if nothing is
+    # the cached fragment, or None
     cdef IrFragment recall(self, tuple key)
-    # what is here, or is made; two threads do not make the same
+    # the cached fragment, or a new one; two threads do not build the same one
     cdef IrFragment get(self, Grammar grammar, tuple key, FragmentBuilder fragment_builder)
     cdef IrFragment make(self, Grammar grammar, tuple key, FragmentBuilder fragment_builder)
     cdef int keep(self, tuple key, IrFragment fragment) except -1

@@ -1,5 +1,3 @@
-""""""
-
 from collections.abc import Collection, Iterable, Sequence
 from typing import Any
 
@@ -27,7 +25,7 @@ TEXTS: int
 TOKENS_EXCEPT: int
 
 Node = int
-#: a node: its kind, then what the header lists for it
+#: a node: its kind, then the fields that ir.pxd lists
 NodeTuple = tuple[Any, ...]
 Ranges = tuple[tuple[int, int], ...]
 Pattern = tuple[int, ...]
@@ -101,9 +99,5 @@ class Grammar:
 
 def children(node: NodeTuple) -> tuple[Node, ...]: ...
 
-# -- ir fragment -----------------------------------------------------------------------------------
-
 class FragmentCache:
     def forget(self) -> None: ...
-
-TABLES: list[FragmentCache]

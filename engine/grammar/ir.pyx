@@ -1,4 +1,4 @@
-"""The IR: see the header file for its meaning."""
+"""The IR: hash-consed nodes, their tuples for Python, and fragments that grammars share."""
 
 from libc.stdint cimport int64_t, uint32_t, uint64_t, uint8_t
 from libc.string cimport memcmp
@@ -27,19 +27,20 @@ Arm = tuple
 ANY_CHAR = ((0, 0xD7FF), (0xE000, 0x10FFFF))
 cdef uint32_t[4] ANY_CHAR_BOUNDS = [0, 0xD7FF, 0xE000, 0x10FFFF]
 
-#: what a register holds; the next number stands for no bound
+#: the largest value of a register; the next number stands for no bound
 LARGEST_COUNT = 0xFFFFFFFE
 
-#: nodes of a small grammar, for which there is room from the start
+#: initial room; enough for small grammars
 cdef size_t FIRST_NODES = 128
 
 # operands that are copied and hashed in about a microsecond
 cdef uint32_t WORDS_PER_STEP = 256
 
-# Characters of the names of a grammar's rules; those of a large schema take some hundred thousand. A name is
-# the place of a schema, and may be as long as the whole spec: later ones are left empty.
+# Limit on the characters of a grammar's rule names; those of a large schema take some hundred
+# thousand. A name is a schema's JSON pointer and may be as long as the whole spec, so later names
+# are empty.
 cdef Py_ssize_t MOST_NAME_CHARS = 4 << 20
-# what the place of a schema takes in memory: an object of six words and a key
+# memory of the location of a schema: an object of six words and a key
 cdef size_t NAME_BYTES = 120
 
 cdef dict ROLES = {"tag": ROLE_TAG, "begin": ROLE_BEGIN, "end": ROLE_END,
@@ -48,7 +49,7 @@ cdef dict ROLE_NAMES = {number: name for name, number in ROLES.items()}
 
 
 cdef bint is_ascending(ids):
-    """Whether this is a tuple of token ids in order, each once: then there is nothing to sort."""
+    """Return whether this is a strictly ascending tuple of token ids, which needs no sorting."""
     cdef long last = -1, one
     if type(ids) is not tuple:
         return False
@@ -60,10 +61,10 @@ cdef bint is_ascending(ids):
     return True
 
 cdef class Grammar:
-    """Hash-consed nodes, rules, and the root rule. Built by front ends, read by everybody else."""
+    """Hash-consed nodes, rules, and the root rule. Front ends build it; all other rooms read it."""
 
     def __init__(self, limits=None, budget=None):
-        """``budget`` None: one of its own."""
+        """Create a grammar; without a ``budget`` it gets its own."""
         self.limits = limits or Limits()
         self.budget = WorkBudget(self.limits) if budget is None else budget
         self.most = self.limits.ir_nodes
@@ -90,12 +91,12 @@ cdef class Grammar:
         cdef uint64_t h
         cdef size_t mask = self.table.size() - 1, at
         if self.sealed:
-            raise InternalError("a sealed grammar takes no more nodes")
+            raise InternalError("cannot add nodes to a sealed grammar")
         head[0], head[1], head[2], head[3], head[4] = kind, a, b, c, words
         h = hash_words(head, 5) ^ (hash_words(self.pool.data() + off, words) * 3)
         made.kind, made.a, made.b, made.c, made.off, made.n = kind, a, b, c, off, words
         if kind == GRAPH:
-            # c finals lie behind the edges
+            # c final states follow the edges
             made.n = words - c
             made.b = off + made.n
         at = h & mask
@@ -134,7 +135,7 @@ cdef class Grammar:
             self.table[at] = <uint32_t>k + 1
         return 0
 
-    # -- native face -------------------------------------------------------------------------------
+    # -- native interface --------------------------------------------------------------------------
     cdef uint32_t kind_of(self, uint32_t node) noexcept nogil:
         return self.node_list[node].kind
 
@@ -200,7 +201,7 @@ cdef class Grammar:
         return self.intern(ALT, 0, 0, 0, off)
 
     cdef uint32_t add_set(self, uint32_t kind, const uint32_t* bounds, size_t n) except? NO_NODE:
-        """A class of characters out of n ranges, given as 2n bounds."""
+        """Add a class of characters out of n ranges, given as 2n bounds."""
         cdef uint32_t off = <uint32_t>self.pool.size()
         if n == 0:
             return self.fail_node
@@ -208,7 +209,7 @@ cdef class Grammar:
         return self.intern(kind, 0, 0, 0, off)
 
     cdef uint32_t add_repeat(self, uint32_t node, uint32_t minimum, uint32_t maximum) except? NO_NODE:
-        """``maximum`` NO_MAXIMUM is no upper bound."""
+        """Add a repetition; a ``maximum`` of NO_MAXIMUM is no upper bound."""
         cdef uint32_t kind = self.node_list[node].kind
         if maximum < minimum:
             return self.fail_node
@@ -223,7 +224,7 @@ cdef class Grammar:
     cdef uint32_t add_graph(
         self, uint32_t states, const uint32_t* edges, size_t n_edges, const uint32_t* finals, size_t n_finals
     ) except? NO_NODE:
-        """Edges are given as triples; finals ascending, each once."""
+        """Add a graph; edges are given as triples, final states ascending and once each."""
         cdef uint32_t off = <uint32_t>self.pool.size()
         cdef size_t k
         cdef size_t first = 0
@@ -239,7 +240,8 @@ cdef class Grammar:
         self, list names, const uint32_t* nodes, const uint8_t* required, uint32_t extra, uint32_t space,
         const uint32_t* layout, uint32_t flags
     ) except? NO_NODE:
-        """Names are given once each; ``flags``, and ``layout`` with LAID_OUT, as in lowered."""
+        """Add an object; names are unique. ``flags``, and ``layout`` with LAID_OUT, as in lowered.
+        """
         cdef vector[uint32_t] words
         cdef uint32_t n = 0, off
         cdef size_t k
@@ -270,7 +272,7 @@ cdef class Grammar:
         return self.intern(OBJECT, n, flags, 0, off)
 
     cdef uint32_t push_texts(self, list texts):
-        """Writes them as operands, each with its length; returns where they begin."""
+        """Append texts as operands, each with its length; return their offset."""
         cdef uint32_t off = <uint32_t>self.pool.size()
         cdef str text
         cdef Py_UCS4 c
@@ -281,7 +283,7 @@ cdef class Grammar:
         return off
 
     cdef uint32_t add_texts(self, list texts) except? NO_NODE:
-        """Given once each; those with lone surrogates have no spelling."""
+        """Add any of some unique texts; texts with lone surrogates have no spelling."""
         texts = [text for text in texts if is_spelled(text)]
         if not texts:
             return self.fail_node
@@ -290,7 +292,7 @@ cdef class Grammar:
         return self.intern(TEXTS, 0, 0, 0, self.push_texts(texts))
 
     cdef uint32_t add_spelled(self, list texts) except? NO_NODE:
-        """Any of these texts as they are written, given once each."""
+        """Add any of some unique texts, as they are written."""
         cdef bytes data
         if len(texts) > 1:
             return self.intern(TEXTS, 1, 0, 0, self.push_texts(texts))
@@ -298,15 +300,15 @@ cdef class Grammar:
         return self.add_bytes(data, len(data))
 
     cdef uint32_t add_bounded(self, uint32_t node, uint32_t minimum, uint32_t maximum) except? NO_NODE:
-        """``maximum`` NO_MAXIMUM is no upper bound."""
+        """Add a bounded graph; a ``maximum`` of NO_MAXIMUM is no upper bound."""
         if self.node_list[node].kind != GRAPH:
-            raise InternalError("only the words of a graph can be bounded")
+            raise InternalError("add_bounded needs a graph")
         if minimum == 0 and maximum == NO_MAXIMUM:
             return node
         return self.intern(BOUNDED, node, minimum, maximum, <uint32_t>self.pool.size())
 
     cdef uint32_t referred(self, uint32_t node) except? NO_NODE:
-        """A reference to the node's rule, which is made if need be; FAIL stays as it is."""
+        """Return a reference to the node's rule, which is made on first use; FAIL stays FAIL."""
         if self.node_list[node].kind in (REF, FAIL):
             return node
         if node not in self.literal_rules:
@@ -335,7 +337,7 @@ cdef class Grammar:
         return self.intern(CAPTURE, node, number, role, <uint32_t>self.pool.size())
 
     cdef uint32_t add_token_set(self, TokenSet ids) except? NO_NODE:
-        """The number of a set; NO_SET if it is empty."""
+        """Return the number of a token set; NO_SET if it is empty."""
         cdef uint32_t k
         if ids is None or ids.ids.size() == 0:
             return NO_SET
@@ -351,9 +353,9 @@ cdef class Grammar:
     ) except? NO_NODE:
         cdef uint32_t number = self.add_token_set(specials), off = <uint32_t>self.pool.size()
         if (min_chars or max_chars != NO_MAXIMUM) and (n_arms or number != NO_SET or not open_end):
-            raise InternalError("only plain text with an open end can be counted")
+            raise InternalError("only plain text with an open end can count characters")
         if max_tokens != NO_MAXIMUM and (n_arms or min_chars or not open_end):
-            raise InternalError("only text without arms and minimum, with an open end, has max_tokens")
+            raise InternalError("max_tokens needs text without arms and without a minimum, with an open end")
         if max_chars < min_chars:
             return self.fail_node
         if max_chars == 0 or max_tokens == 0:
@@ -390,7 +392,7 @@ cdef class Grammar:
         return self.add_bytes(&data[0] if data.shape[0] else NULL, data.shape[0])
 
     def text(self, str text):
-        """``text`` inside a JSON string, in any spelling (no quotes around it)."""
+        """Add ``text`` inside a JSON string, in any spelling, without quotes."""
         return self.add_text(text)
 
     def chars(self, ranges):
@@ -407,22 +409,24 @@ cdef class Grammar:
         return self.add_set(kind, bounds.data(), bounds.size() // 2)
 
     def text_except(self, uint32_t rule, texts):
-        """Any string's inside but these texts; ``rule`` must be that of any string's inside."""
+        """Add the inside of any string except these texts; ``rule`` must be that of any string's
+        inside.
+        """
         return self.add_text_except(rule, texts)
 
     def texts(self, texts):
-        """Any of some texts inside a JSON string, in any spelling."""
+        """Add any of some texts inside a JSON string, in any spelling."""
         return self.add_texts(sorted(set(texts)))
 
     def object(self, members, *, uint32_t extra, uint32_t space, bint may_be_empty, bint extra_last=False,
                bint any_order=False):
-        """A JSON object; see the header file. Members are (name, node, whether it is required)."""
+        """Add a JSON object (see ir.pxd). Members are (name, node, whether it is required)."""
         cdef vector[uint32_t] nodes
         cdef vector[uint8_t] required
         cdef list names = []
         for name, node, is_required in members:
             if name in names or any("\ud800" <= c <= "\udfff" for c in name):
-                raise InternalError(f"{name!r} is no name, or is given twice")
+                raise InternalError(f"the name {name!r} is invalid or repeated")
             names.append(name)
             nodes.push_back(node)
             required.push_back(<bint>is_required)
@@ -435,11 +439,11 @@ cdef class Grammar:
         return self.fail_node if self.pool.size() == off else self.intern(TOKENS, 0, 0, 0, off)
 
     def tokens_except(self, ids):
-        """One token that is none of these; the caller knows that there is one."""
+        """Add one token that is none of these; the caller guarantees that there is one."""
         return self.intern(TOKENS_EXCEPT, 0, 0, 0, self._push_ids(ids))
 
     def _push_ids(self, ids):
-        """Ids at the end of the pool; from where on."""
+        """Append ids to the pool; return their offset."""
         cdef uint32_t off = <uint32_t>self.pool.size()
         for number in ids if is_ascending(ids) else sorted(set(ids)):
             self.pool.push_back(number)
@@ -459,10 +463,10 @@ cdef class Grammar:
         return self.add_alt(all_parts.data(), all_parts.size())
 
     def repeat(self, uint32_t node, minimum, maximum):
-        """``node`` from ``minimum`` to ``maximum`` times; ``None`` is no upper bound.
+        """Add ``node`` from ``minimum`` to ``maximum`` times; ``None`` is no upper bound.
 
         Raises:
-            LimitExceeded: a bound that no register holds.
+            LimitExceeded: a bound does not fit into a register.
         """
         check_count(minimum)
         if maximum is not None:
@@ -470,10 +474,10 @@ cdef class Grammar:
         return self.add_repeat(node, minimum, NO_MAXIMUM if maximum is None else maximum)
 
     def bounded(self, uint32_t node, minimum, maximum):
-        """The words of a graph of characters with so many of them; see the header file.
+        """Add the words of a graph of characters with so many characters (see ir.pxd).
 
         Raises:
-            LimitExceeded: a bound that no register holds.
+            LimitExceeded: a bound does not fit into a register.
         """
         check_count(minimum)
         if maximum is not None:
@@ -496,10 +500,10 @@ cdef class Grammar:
     def dispatch(
         self, arms, *, excludes=(), specials=(), open_end, min_chars=0, max_chars=None, max_tokens=None
     ):
-        """Free text with triggers; see the header file.
+        """Add free text with triggers (see ir.pxd).
 
         Raises:
-            LimitExceeded: bounds that no register holds.
+            LimitExceeded: the bounds do not fit into a register.
         """
         cdef vector[uint32_t] operands
         cdef uint32_t n_arms = 0
@@ -523,19 +527,19 @@ cdef class Grammar:
 
     # -- questions ---------------------------------------------------------------------------------
     def kind(self, uint32_t node):
-        """The kind of a node, one of the constants above."""
+        """Return the kind of a node, one of the constants of this module."""
         return self.node_list[node].kind
 
     def is_fail(self, uint32_t node):
-        """Whether the node is FAIL."""
+        """Return whether the node is FAIL."""
         return node == self.fail_node
 
     def is_empty_word(self, uint32_t node):
-        """Whether the node is EMPTY."""
+        """Return whether the node is EMPTY."""
         return node == self.empty_node
 
     def tokens_within(self, ids):
-        """The TOKENS nodes all of whose ids are among these."""
+        """Return the TOKENS nodes whose ids are all among these."""
         cdef uint32_t k, j
         cdef NodeC node
         found = []
@@ -547,12 +551,14 @@ cdef class Grammar:
 
     @property
     def nodes(self):
-        """All nodes as tuples, made when they are looked at."""
+        """All nodes as tuples, created on access."""
         return Nodes(self)
 
     @property
     def rule_names(self):
-        """By rule, for people only; those behind the first MOST_NAME_CHARS characters are empty."""
+        """The name of each rule, for people. Names after the first MOST_NAME_CHARS characters are
+        empty.
+        """
         cdef Py_ssize_t left = MOST_NAME_CHARS
         cdef list found = []
         for name in self.names:
@@ -563,12 +569,12 @@ cdef class Grammar:
 
     @property
     def rules(self):
-        """A copy: by rule its node, -1 where it is not defined."""
+        """A copy: the node of each rule, -1 if it is not defined."""
         return [-1 if node == NO_NODE else node for node in self.rule_nodes]
 
     # -- rules -------------------------------------------------------------------------------------
     def declare(self, str name):
-        """A new rule without a body; ``name`` is for people only."""
+        """Add a rule without a body; ``name`` is for people only."""
         return self.new_rule(name, NO_NODE)
 
     def define(self, uint32_t rule, uint32_t node):
@@ -581,8 +587,8 @@ cdef class Grammar:
         return self.add_ref(rule)
 
     def check(self):
-        """I4; called once by the compiler. Front ends are done with the grammar then: what they keep
-        with it goes, which would otherwise hold the grammar in turn.
+        """Check I4. The compiler calls this once, after the front end; it drops the front end's
+        data, which would otherwise form a reference cycle.
         """
         cdef uint32_t k
         self.shared.clear()
@@ -593,7 +599,7 @@ cdef class Grammar:
             raise InternalError("the grammar has no root rule")
 
     cdef int seal(self) except -1:
-        """I5; checks I4 and drops what only adding needs."""
+        """Check I4, make the grammar read-only (I5), and free the data for adding nodes."""
         if self.sealed:
             return 0
         self.check()
@@ -607,7 +613,7 @@ cdef class Grammar:
         return 0
 
     cdef size_t bytes_held(self):
-        """How much memory it takes, once it is sealed."""
+        """Return the bytes held, once the grammar is sealed."""
         cdef size_t size = (
             held_bytes(self.node_list) + held_bytes(self.pool) + held_bytes(self.rule_nodes)
             + NAME_BYTES * <size_t>len(self.names))
@@ -642,9 +648,10 @@ cdef bint is_spelled(str text):
 
 
 cdef int check_count(object count) except -1:
-    """
+    """Check that a count fits into a register.
+
     Raises:
-        LimitExceeded: more than a register holds.
+        LimitExceeded: repetitions.
     """
     if count > LARGEST_COUNT:
         raise LimitExceeded("repetitions", LARGEST_COUNT, count)
@@ -725,7 +732,7 @@ cdef tuple dispatch_tuple(Grammar grammar, const NodeC* node, list words):
 
 
 cdef tuple split_texts(list words):
-    """Texts out of their lengths and code points."""
+    """Return the texts encoded by their lengths and code points."""
     texts, at = [], 0
     while at < len(words):
         texts.append("".join(map(chr, words[at + 1:at + 1 + words[at]])))
@@ -743,7 +750,7 @@ cdef tuple split_members(list words):
 
 
 def children(node):
-    """The ids of a node's direct children, REF excluded."""
+    """Return the ids of a node's direct children, without REF."""
     kind = node[0]
     if kind in (SEQ, ALT):
         return tuple(node[1])
@@ -760,17 +767,14 @@ def children(node):
     return ()
 
 
-# -- ir fragment -----------------------------------------------------------------------------------
+# -- fragments -------------------------------------------------------------------------------------
 
-#: all ``FragmentCache`` of this process
-TABLES = []
-
-# what a key and its entry take without their texts
+# size of a key and its entry without their strings
 cdef Py_ssize_t KEY_WORDS = 100
 
 
 cdef IrFragment fragment_of(Grammar grammar, uint32_t node):
-    """What lies below a node."""
+    """Copy the nodes below a root."""
     cdef IrFragment made = IrFragment.__new__(IrFragment)
     cdef vector[uint32_t] numbers
     cdef uint32_t k
@@ -809,7 +813,7 @@ cdef void mark_below(Grammar grammar, uint32_t node, vector[uint32_t]* numbers) 
 
 cdef class IrFragment:
     cdef int take(self, Grammar grammar, uint32_t number, vector[uint32_t]* numbers) except -1:
-        """Appends a node whose children are there already, under the given numbers."""
+        """Append a node; its children are present, under the given numbers."""
         cdef NodeC node = grammar.node_list[number], made = node
         cdef uint32_t k, step = child_step(node.kind)
         made.off = <uint32_t>self.pool.size()
@@ -822,7 +826,7 @@ cdef class IrFragment:
             for k in range(node.c):
                 self.pool.push_back(grammar.pool[node.b + k])
         elif node.kind not in (EMPTY, FAIL, BYTES, TEXT, CHARS, JSON_CHARS, SEQ, ALT, REPEAT, BOUNDED):
-            raise InternalError(f"a node of kind {node.kind} stands in a fragment")
+            raise InternalError(f"a fragment must not contain a node of kind {node.kind}")
         k = 1 if step == 3 else 0
         while step and k < node.n:
             self.pool[made.off + k] = numbers[0][self.pool[made.off + k]]
@@ -838,10 +842,10 @@ cdef class IrFragment:
         spend(grammar.budget, self.pool.size() // WORDS_PER_STEP)
         numbers.resize(self.nodes.size())
         for j in range(<uint32_t>self.nodes.size()):
-            # equal content is met by its own node: what was composed once is composed as it stands
+            # each node finds its own equal node, so composed nodes need not be composed agai
             node = &self.nodes[j]
             off, a, step = <uint32_t>grammar.pool.size(), node.a, child_step(node.kind)
-            # the final states of a graph lie behind its edges
+            # the final states of a graph follow its edges
             n = node.n + (node.c if node.kind == GRAPH else 0)
             if n:
                 words = &self.pool[node.off]
@@ -860,12 +864,12 @@ cdef class IrFragment:
         return self.nodes.size() == 0
 
     cdef Py_ssize_t words(self):
-        """About how much room it takes."""
+        """Return the approximate size in words."""
         return 6 * self.nodes.size() + self.pool.size() + self.key_words
 
 
 cdef inline uint32_t child_step(uint32_t kind) noexcept nogil:
-    """Which operands are children: all (1), every third from the second on (3), none (0)."""
+    """Return which operands are children: all (1), every third from the second on (3), none (0)."""
     return 3 if kind == GRAPH else 1 if kind == SEQ or kind == ALT else 0
 
 
@@ -876,7 +880,7 @@ cdef class FragmentBuilder:
     cdef IrFragment run(self):
         cdef int64_t begun = spent(self.budget)
         cdef IrFragment made = self.make()
-        # a fragment_builder may do without a part that is too large: not for want of budget
+        # a builder may leave out a part that is too large, but not for lack of budget
         spend(self.budget, 0)
         made.steps = spent(self.budget) - begun
         return made
@@ -884,10 +888,9 @@ cdef class FragmentBuilder:
 
 cdef class FragmentCache:
     def __init__(self, Py_ssize_t most):
-        """``most`` words of four bytes are kept."""
+        """Create a cache of at most ``most`` words of four bytes."""
         self.known, self.guard, self.held, self.most = OrderedDict(), Lock(), 0, most
         self.calls = SingleFlight()
-        TABLES.append(self)
 
     cdef IrFragment recall(self, tuple key):
         with self.guard:
@@ -897,7 +900,7 @@ cdef class FragmentCache:
             return found
 
     def forget(self):
-        """Lets go of all of them."""
+        """Drop all fragments."""
         with self.guard:
             self.known.clear()
             self.held = 0
@@ -925,7 +928,7 @@ cdef class FragmentCache:
         return found
 
     cdef int keep(self, tuple key, IrFragment fragment) except -1:
-        """One that is too large by itself is not kept."""
+        """Cache a fragment, unless it is too large by itself."""
         fragment.key_words = KEY_WORDS + chars_of(key)
         if fragment.words() * 8 > self.most:
             return 0
@@ -939,7 +942,7 @@ cdef class FragmentCache:
 
 
 cdef Py_ssize_t chars_of(tuple key) except -1:
-    """Of the texts in a key, which take room as well."""
+    """Return the characters of the strings in a key."""
     cdef Py_ssize_t n = 0
     for each in key:
         if type(each) is tuple:

@@ -1,35 +1,37 @@
-"""The IR in flat native arrays, with two facts that must be known before automata are built.
+"""The lowered grammar: the IR in flat native arrays, with two facts that automata need in advance.
 
-Representation   nodes and pool are the grammar's own, which is sealed. Node i is nodes[i]; its operands
-                 lie in pool[off .. off + n - 1] (kinds: ir.pxd):
+Representation   nodes and pool belong to the sealed grammar. The operands of nodes[i] are
+                 pool[off .. off + n - 1]:
 
-                     BYTES               byte values
-                     TEXT                code points
-                     CHARS, JSON_CHARS   low, high pairs
-                     SEQ, ALT            node ids
-                     GRAPH               (from, node, to) triples, a = states,
-                                         finals at pool[b .. b + c - 1]
-                     REPEAT, BOUNDED     a = node, b = min, c = max (NO_MAXIMUM: none)
-                     REF                 a = rule
-                     TOKENS, TOKENS_EXCEPT  ids; a = token set, once it is loaded
-                     CAPTURE             a = node, b = label, c = role
-                     DISPATCH            a = specials (NO_SET: none), b = number of arms; open_end,
-                                         min, max chars, max tokens; arms: node, returns, letters;
-                                         excludes: letters. Letters are their number and themselves
-                     TEXTS               for each text its length and code points; a = 1: as written
-                     TEXT_EXCEPT          the same; a = rule of any text
-                     OBJECT              a = members, b = flags; nodes of space and of what isn't listed,
-                                         LAID_OUT: those of the layout, then for each member its node,
-                                         whether it is required, and its name's length and code points
+                     BYTES                byte values
+                     TEXT                 code points
+                     CHARS, JSON_CHARS    low, high pairs
+                     SEQ, ALT             node ids
+                     GRAPH                (from, node, to) triples, a = states,
+                                          final states at pool[b .. b + c - 1]
+                     REPEAT, BOUNDED      a = node, b = min, c = max (NO_MAXIMUM: none)
+                     REF                  a = rule
+                     TOKENS, TOKENS_EXCEPT  ids; a = token set, once loaded
+                     CAPTURE              a = node, b = label, c = role
+                     DISPATCH             a = specials (NO_SET: none), b = number of arms; open_end,
+                                          min, max chars, max tokens; arms: node, returns, letters;
+                                          excludes: letters. Letters are their number, then
+                                          themselves
+                     TEXTS                the length and code points of each text; a = 1: as written
+                     TEXT_EXCEPT          likewise; a = rule of any text
+                     OBJECT               a = members, b = flags; nodes of space and of unlisted
+                                          members, with LAID_OUT those of the layout, then for each
+                                          member its node, whether it is required, and its name's
+                                          length and code points
 
-                 rules[r] names the node of rule r and how its automaton is made. Behind the
-                 grammar's own rules come made ones: each CAPTURE, DISPATCH, TEXTS, TEXT_EXCEPT, BOUNDED
-                 and counted REPEAT, each OBJECT that is not all of a rule, and each arm that is no REF
-                 is a rule of its own.
-Facts            nullable[i]: node i has the empty word; productive[i]: it has a word at all.
-Invariants       I1 as in ir.pxd; nodes, pool and rules never change after load. Token sets may
+                 rules[r] has the node of rule r and the kind of its automaton. After the grammar's
+                 rules come rules of their own for each CAPTURE, DISPATCH, TEXTS, TEXT_EXCEPT,
+                 BOUNDED and counted REPEAT, each OBJECT that is not all of a rule, and each arm
+                 that is no REF.
+Facts            nullable[i]: node i matches the empty word. productive[i]: it matches any word.
+Invariants       I1 as in ir.pxd; nodes, pool and rules never change after loading. Token sets may
                     be added while automata are built.
-                 I2 loading a grammar again does to its nodes what was done before.
+                 I2 loading a grammar again changes its nodes in the same way.
 Not here         automata (rule_automata), identities (rule_digest).
 """
 
@@ -44,7 +46,7 @@ cdef enum:
     NO_RULE = 0xFFFFFFFF
 
 cdef enum:
-    CHARACTER_BYTES = 4       # of the longest character
+    CHARACTER_BYTES = 4       # bytes of the longest character
 
 cdef enum:
     PLAIN_RULE = 0
@@ -56,19 +58,19 @@ cdef enum:
     TEXTS_RULE = 6
 
 cdef enum:
-    WIDE_CHARS = 64           # a class of more characters passes through most of a vocabulary
+    WIDE_CHARS = 64           # a larger class matches most of a vocabulary
 
 cdef struct RuleC:
-    uint32_t node             # body; for other kinds than PLAIN_RULE the node itself
-    uint32_t minimum, maximum  # iterations; of DISPATCH and BOUNDED characters
-    uint32_t most_tokens      # of a DISPATCH, NO_MAXIMUM: no bound
-    uint32_t unit             # what a token counts in the register: more than the characters; 0: nothing
+    uint32_t node             # the body of a PLAIN_RULE, else the node itself
+    uint32_t minimum, maximum  # iterations; for DISPATCH and BOUNDED, characters
+    uint32_t most_tokens      # of a DISPATCH; NO_MAXIMUM: no limit
+    uint32_t unit             # a token's share of the register, above the characters; 0: not counted
     uint32_t label            # index into labels
     uint32_t dispatch         # of a DISPATCH_RULE: index into dispatches
     uint8_t kind, role, nullable, productive
-    uint8_t counted           # registers hold a count: COUNTED_RULE, BOUNDED_RULE, and free text with bounds
+    uint8_t counted           # it has a register: COUNTED_RULE, BOUNDED_RULE, free text with bounds
     uint8_t iterates          # the count is of iterations or characters, not of tokens alone
-    uint8_t differs           # its words must differ within the JSON array that they stand in
+    uint8_t differs           # its words must be unique in their JSON array or object
 
 cdef struct ArmC:
     uint32_t off, n           # letters in pool
@@ -77,17 +79,17 @@ cdef struct ArmC:
     uint8_t returns
 
 cdef struct DispatchC:
-    uint32_t first, n_arms, n_excludes    # arms[first ..], excludes behind the arms
+    uint32_t first, n_arms, n_excludes    # arms[first ..], excludes after the arms
     uint32_t specials         # token set, NO_RULE: none
     uint8_t open_end
 
 cdef struct TokenSetC:
     const uint32_t* ids       # ascending
     uint32_t n
-    uint8_t others            # these are the tokens that are not in the set, beside those without a text
+    uint8_t others            # the set is the complement, among tokens with a text
 
-# Whether a node has any word: false for recursion without an end. Passes over the nodes below count on the
-# grammar's budget. The nodes below must not contain a DISPATCH.
+# Return whether a node matches any word; endless recursion does not. Passes over the nodes below count as
+# steps of the grammar's budget. These nodes must not contain a DISPATCH.
 cdef bint is_productive(Grammar grammar, uint32_t node)
 
 # A register is iterations + unit * tokens.
@@ -97,19 +99,19 @@ cdef inline uint32_t iterations(RuleC* rule, uint32_t value) noexcept nogil:
 cdef inline uint32_t tokens(RuleC* rule, uint32_t value) noexcept nogil:
     return value // rule.unit if rule.unit else 0
 
-# Tokens left of a bound on them; NO_MAXIMUM: there is none.
+# Return the tokens left of a limit; NO_MAXIMUM if there is none.
 cdef inline uint32_t tokens_left(RuleC* rule, uint32_t value) noexcept nogil:
     return rule.most_tokens - tokens(rule, value) if rule.unit else NO_MAXIMUM
 
-cdef void list_below(LoweredGrammar flat, uint32_t i, vector[uint32_t]* below) noexcept nogil
-cdef DispatchC* dispatch_of(LoweredGrammar flat, uint32_t node) noexcept nogil
+cdef void list_below(LoweredGrammar lowered, uint32_t i, vector[uint32_t]* below) noexcept nogil
+cdef DispatchC* dispatch_of(LoweredGrammar lowered, uint32_t node) noexcept nogil
 cdef uint32_t letter_bytes(Vocabulary vocabulary, uint32_t letter) noexcept nogil
 
 cdef class LoweredGrammar:
     cdef readonly list labels
     cdef readonly uint32_t root
     cdef readonly uint32_t own_rules      # rules[0 .. own_rules - 1] are the grammar's
-    cdef readonly uint32_t largest_rule   # about how many edges the largest rule's automaton takes
+    cdef readonly uint32_t largest_rule   # estimated edges of the largest rule's automaton
     cdef object grammar                   # keeps nodes, pool and sets alive
     cdef Vocabulary vocabulary
     cdef NodeC* nodes
@@ -120,15 +122,14 @@ cdef class LoweredGrammar:
     cdef vector[DispatchC] dispatches
     cdef vector[ArmC] arms
     cdef vector[TokenSetC] token_sets
-    cdef vector[vector[uint32_t]] made_sets       # ids of sets that were made by automata
-    cdef vector[uint32_t] rule_of_node    # made rules by node id, NO_RULE: none
-    cdef U64MapC arm_rules                # node + 1 -> the rule of arms that are that node
+    cdef vector[vector[uint32_t]] made_sets       # ids of sets that automata added
+    cdef vector[uint32_t] rule_of_node    # by node: its rule of its own, NO_RULE: none
+    cdef U64MapC arm_rules                # node + 1 -> the rule of arms with that node
     cdef vector[uint8_t] productive
-    cdef bint has_unique               # some rule's words must differ
-    # while loading: edges a node takes when written out, about; and whether it has the empty word
-    cdef vector[uint32_t] weights
-    cdef vector[uint32_t] widths          # by node: characters of the largest class written out in it
+    cdef bint has_unique                  # some rule's words must be unique
     cdef vector[uint8_t] nullable
+    cdef vector[uint32_t] weights         # by node, while loading: its estimated edges
+    cdef vector[uint32_t] widths          # by node: characters of the largest class written out in it
     cdef int load(self, grammar, Vocabulary vocabulary, bint count_registers) except -1
     cdef void name_objects(self) noexcept nogil
     cdef int load_node(self, uint32_t number) except -1

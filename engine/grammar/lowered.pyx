@@ -1,4 +1,4 @@
-"""LoweredGrammar: see the header file. One linear pass over an ``ir.Grammar``, then two fixpoints."""
+"""Lowering: one linear pass over a grammar's nodes, then two least fixpoints."""
 
 from libc.stdint cimport int64_t, uint32_t, uint64_t, uint8_t
 from libc.string cimport memcmp
@@ -10,20 +10,20 @@ from ..native.resources cimport spend
 from ..vocabulary.vocabulary cimport TokenSet, Vocabulary
 from .ir cimport (
     ALT, BOUNDED, BYTES, CAPTURE, CHARS, DISPATCH, EMPTY, FAIL, GRAPH, JSON_CHARS, MAY_BE_EMPTY,
-    NO_SET, OBJECT, TEXT_EXCEPT, TOKENS_EXCEPT, REF, REPEAT, ROLE_DIFFERS, ROLE_NONE, SEQ, TEXT,
-    TEXTS, TOKENS, Grammar, first_member,
+    NO_SET, OBJECT, REF, REPEAT, ROLE_DIFFERS, ROLE_NONE, SEQ, TEXT, TEXTS, TEXT_EXCEPT, TOKENS,
+    TOKENS_EXCEPT, Grammar, first_member,
 )
 
 from ..errors import SpecError
 
-# A repetition whose unrolled size stays below this many edges is unrolled; a larger one is counted
-# in a register. A few edges cost less than one register frame.
+# A repetition with fewer unrolled edges is unrolled; a larger one is counted in a register. A few
+# edges cost less than registers.
 cdef enum:
     UNROLLED_EDGES = 16
 
-# A short repetition of few characters (digits of a date, hexadecimal ones) is unrolled up to a larger
-# size: then the rule refers to nothing, and its automaton and masks are shared by all grammars.
-# Each copy of a wide class would have costly masks of its own.
+# A short repetition of few characters (digits of a date) is unrolled up to a larger size: then the
+# rule refers to nothing, and all grammars share its automaton and token masks. Each copy of a wide
+# class would need expensive masks of its own.
 cdef enum:
     UNROLLED_COPIES = 16
     UNROLLED_NARROW_EDGES = 16384
@@ -34,7 +34,7 @@ cdef enum:
 
 
 cdef class LoweredGrammar:
-    """The IR of one grammar, loaded once, read by the automaton builder without the GIL."""
+    """The lowered form of one grammar, which the rest of the engine reads without the GIL."""
 
     def __init__(self, Grammar grammar, Vocabulary vocabulary, *, bint count_registers=True):
         self.load(grammar, vocabulary, count_registers)
@@ -69,11 +69,14 @@ cdef class LoweredGrammar:
             self.largest_rule = self.largest()
             self.solve()
             vector[uint32_t]().swap(self.weights)
-            vector[uint8_t]().swap(self.nullable)
         return 0
 
+    def is_nullable(self, uint32_t node):
+        """Return whether a node matches the empty word."""
+        return bool(self.nullable[node])
+
     cdef void name_objects(self) noexcept nogil:
-        """A rule that is nothing but an object is the object's own."""
+        """Let rules that consist of one object be the objects' own rules."""
         cdef uint32_t r, node
         for r in range(<uint32_t>self.rules.size()):
             node = self.rules[r].node
@@ -92,17 +95,18 @@ cdef class LoweredGrammar:
         return found
 
     cdef size_t bytes_held(self) noexcept nogil:
-        """How much memory it takes, without the grammar that it reads."""
+        """Return the bytes held, without the grammar."""
         cdef size_t size = (
             held_bytes(self.rules) + held_bytes(self.dispatches) + held_bytes(self.arms)
             + held_bytes(self.token_sets) + held_bytes(self.made_sets) + held_bytes(self.rule_of_node)
-            + map_bytes(&self.arm_rules) + held_bytes(self.productive) + held_bytes(self.widths)), k
+            + map_bytes(&self.arm_rules) + held_bytes(self.productive) + held_bytes(self.nullable)
+            + held_bytes(self.widths)), k
         for k in range(self.made_sets.size()):
             size += held_bytes(self.made_sets[k])
         return size
 
     cdef int load_node(self, uint32_t number) except -1:
-        """Makes the rules and sets of one node; its children have theirs (I1)."""
+        """Make the rules and token sets of one node; its children have theirs (I1)."""
         cdef NodeC* node = &self.nodes[number]
         cdef uint32_t kind = node.kind
         if kind == TOKENS or kind == TOKENS_EXCEPT:
@@ -143,7 +147,7 @@ cdef class LoweredGrammar:
             made.n_excludes += 1
         if node.a != NO_SET:
             ids = (<Grammar>self.grammar).sets[node.a]
-            # ascending: the last one speaks for all
+            # ascending: checking the last one is enough
             self.check_tokens(&ids.ids.back(), 1, 0)
             made.specials = self.add_tokens(ids.ids.data(), <uint32_t>ids.ids.size(), False)
         rule = self.made_rule(number, DISPATCH_RULE)
@@ -159,7 +163,9 @@ cdef class LoweredGrammar:
         return 0
 
     cdef uint32_t load_letters(self, uint32_t at) except? 0:
-        """An arm out of the pattern at this place in the pool; returns the place behind it."""
+        """Add an arm with the pattern at an offset of the pool; return the offset after the
+        pattern.
+        """
         cdef ArmC made
         cdef uint32_t k, letter
         made.off, made.n, made.rule, made.returns, made.held = at + 1, self.pool[at], NO_RULE, 0, 0
@@ -171,19 +177,21 @@ cdef class LoweredGrammar:
         return made.off + made.n
 
     cdef int check_tokens(self, const uint32_t* ids, uint32_t n, uint32_t first) except -1:
-        """Refuses ids outside the vocabulary; token ids begin at ``first``.
+        """Refuse ids outside the vocabulary; token ids begin at ``first``.
 
         Raises:
-            SpecError: naming the id.
+            SpecError: names the id.
         """
         cdef uint32_t k
         for k in range(n):
             if ids[k] >= first and ids[k] - first >= self.vocabulary.size:
-                raise SpecError(f"token id {ids[k] - first} is not in a vocabulary of {self.vocabulary.size}")
+                raise SpecError(f"token ids must be in 0..{self.vocabulary.size - 1}, got {ids[k] - first}")
         return 0
 
     cdef uint32_t arm_rule(self, uint32_t child) except? NO_RULE:
-        """Arms are entered by reference, so that only those whose trigger was met are built."""
+        """Return the rule of an arm. Arms are references, so that they are built only after their
+        trigger.
+        """
         cdef uint32_t found
         if self.nodes[child].kind == REF:
             return self.nodes[child].a
@@ -212,27 +220,27 @@ cdef class LoweredGrammar:
         return found
 
     cdef uint32_t add_tokens(self, const uint32_t* ids, uint32_t n, bint others) noexcept nogil:
-        """A token set of its own, around ids that others hold."""
+        """Add a token set with ids that the caller keeps alive."""
         cdef TokenSetC made
         made.ids, made.n, made.others = ids, n, others
         self.token_sets.push_back(made)
         return <uint32_t>self.token_sets.size() - 1
 
     cdef uint32_t intern_tokens(self, vector[uint32_t]* ids) noexcept nogil:
-        """The number of a token set; equal sets get one number. Takes the ids over."""
+        """Return the number of a token set; equal sets have one number. Takes ``ids`` over."""
         cdef uint32_t k
         for k in range(<uint32_t>self.token_sets.size()):
             if not self.token_sets[k].others and self.token_sets[k].n == ids.size() and memcmp(
                     self.token_sets[k].ids, ids.data(), 4 * ids.size()) == 0:
                 return k
-        # moving a vector leaves its ids where they are
+        # moving a vector does not move its ids
         self.made_sets.resize(self.made_sets.size() + 1)
         self.made_sets.back().swap(ids[0])
         return self.add_tokens(
             self.made_sets.back().data(), <uint32_t>self.made_sets.back().size(), False)
 
     cdef bint is_counted(self, uint32_t i) noexcept nogil:
-        """Whether a repetition is kept in a register instead of being unrolled."""
+        """Return whether a repetition is counted in a register instead of unrolled."""
         cdef uint32_t high = self.nodes[i].b, copies = self.nodes[i].b
         cdef unsigned long long size
         if self.nodes[i].c != NO_MAXIMUM:
@@ -245,11 +253,13 @@ cdef class LoweredGrammar:
         return size > UNROLLED_EDGES
 
     cdef uint32_t widest(self, uint32_t i) noexcept nogil:
-        """How many characters the largest class has that is written out in a node; 0: there is none."""
+        """Return the number of characters in the largest class written out in a node; 0 if there is
+        none.
+        """
         return self.widths[i]
 
     cdef uint32_t width(self, uint32_t i) noexcept nogil:
-        """The same, from those of the nodes that it is made of."""
+        """Compute ``widest`` from the node's children."""
         cdef NodeC* node = &self.nodes[i]
         cdef uint32_t k, found = 0
         if self.rule_of_node[i] != NO_RULE:
@@ -268,9 +278,9 @@ cdef class LoweredGrammar:
         return found
 
     cdef uint32_t weight(self, uint32_t i) noexcept nogil:
-        """About how many edges the node takes when it is written out.
+        """Estimate the edges of the node when it is written out.
 
-        References and made rules take few.
+        References and rules of their own take few.
         """
         cdef NodeC* node = &self.nodes[i]
         cdef unsigned long long total = 0
@@ -300,8 +310,8 @@ cdef class LoweredGrammar:
 
     # -- facts -------------------------------------------------------------------------------------
     cdef void solve(self) noexcept nogil:
-        """Least fixpoints. What a node is made of comes before it, rules included, so that only
-        circles of rules need more than one pass, and long chains of them do not.
+        """Compute least fixpoints. Nodes are visited after their parts, including those of
+        referenced rules, so only cycles of rules need more than one pass.
         """
         cdef uint32_t i
         cdef bint changed = False
@@ -311,7 +321,7 @@ cdef class LoweredGrammar:
         self.productive.assign(self.n_nodes, 0)
         seen.assign(self.n_nodes, 0)
         for i in range(self.n_nodes):
-            # children come first anyway (I1)
+            # children have smaller numbers (I1)
             if refers(self, i):
                 changed |= settle(self, i, seen.data(), &order)
             elif seen[i] == 0:
@@ -329,7 +339,7 @@ cdef class LoweredGrammar:
                 self.rules[i].minimum = 0
 
     cdef bint solve_once(self, uint32_t i) noexcept nogil:
-        """Looks at one node; whether anything new is known of it."""
+        """Update the facts of one node; return whether one changed."""
         cdef bint changed = False
         if not self.productive[i] and self.node_productive(i):
             self.productive[i] = changed = True
@@ -420,7 +430,7 @@ cdef bint is_productive(Grammar grammar, uint32_t node):
 cdef bint has_word(
     const NodeC* node, const uint32_t* pool, const uint32_t* rule_nodes, const uint8_t* productive
 ) noexcept nogil:
-    """Whether a node has a word, given the flags of its operands; not of a DISPATCH."""
+    """Return whether a node matches a word, given the flags of its operands; not for a DISPATCH."""
     cdef uint32_t k
     if node.kind == FAIL:
         return False
@@ -453,7 +463,9 @@ cdef bint has_word(
 
 
 cdef bint members_suffice(const NodeC* node, const uint32_t* pool, const uint8_t* productive) noexcept nogil:
-    """Whether all required members of an OBJECT have a word and, unless it may be empty, some member has."""
+    """Return whether all required members of an OBJECT match a word, and some member if it must
+    not be empty.
+    """
     cdef uint32_t at = first_member(node), _k
     cdef bint is_any = node.b & MAY_BE_EMPTY or productive[pool[node.off + 1]]
     for _k in range(node.a):
@@ -466,7 +478,7 @@ cdef bint members_suffice(const NodeC* node, const uint32_t* pool, const uint8_t
 
 
 cdef bint graph_reaches(const NodeC* node, const uint32_t* pool, const uint8_t* flags) noexcept nogil:
-    """Whether a final state can be reached over edges whose node has its flag set."""
+    """Return whether a final state is reachable over edges whose node has its flag set."""
     cdef uint64_t seen = 1, before = 0
     cdef const uint32_t* edge
     cdef uint32_t k, _k
@@ -522,7 +534,7 @@ cdef bint large_graph_reaches(const NodeC* node, const uint32_t* pool, const uin
 # -- operands ------------------------------------------------------------------------------------------
 
 cdef void list_members(const NodeC* node, const uint32_t* pool, vector[uint32_t]* out) noexcept nogil:
-    """The nodes of an OBJECT: space, what isn't listed, the members, the layout."""
+    """List the nodes of an OBJECT: space, unlisted members, the members, the layout."""
     cdef uint32_t at = first_member(node), k, _k
     out.clear()
     out.push_back(pool[node.off])
@@ -544,15 +556,15 @@ cdef bint has_empty_text(NodeC* node, const uint32_t* pool) noexcept nogil:
 
 
 cdef bint refers(LoweredGrammar lowered, uint32_t i) noexcept nogil:
-    """Whether rules stand below a node."""
+    """Return whether a node refers to rules."""
     cdef uint32_t kind = lowered.nodes[i].kind
     return kind == REF or kind == TEXT_EXCEPT or kind == DISPATCH
 
 
 cdef bint settle(LoweredGrammar lowered, uint32_t i, uint8_t* seen, vector[uint32_t]* order) noexcept nogil:
-    """Looks at a node, and before that at what it is made of; whether that leads in a circle.
+    """Visit a node after its parts. Return whether they form a cycle.
 
-    ``seen`` is 1 while what a node is made of is looked at, then 2.
+    ``seen`` is 1 while the parts of a node are visited, then 2.
     """
     cdef vector[uint32_t] todo, below
     cdef uint32_t at, k
@@ -577,7 +589,7 @@ cdef bint settle(LoweredGrammar lowered, uint32_t i, uint8_t* seen, vector[uint3
 
 
 cdef void list_below(LoweredGrammar lowered, uint32_t i, vector[uint32_t]* below) noexcept nogil:
-    """The operands of a node; of a DISPATCH the bodies of its arms."""
+    """List the operands of a node; for a DISPATCH the bodies of its arms."""
     cdef DispatchC* dispatch
     cdef uint32_t k
     list_operands(&lowered.nodes[i], lowered.pool, lowered.rule_nodes, below)
@@ -590,7 +602,7 @@ cdef void list_below(LoweredGrammar lowered, uint32_t i, vector[uint32_t]* below
 cdef void list_operands(
     const NodeC* node, const uint32_t* pool, const uint32_t* rule_nodes, vector[uint32_t]* out
 ) noexcept nogil:
-    """The nodes that a node consists of, bodies of rules included; none for a DISPATCH."""
+    """List the nodes that a node consists of, including bodies of rules; none for a DISPATCH."""
     cdef uint32_t k
     out.clear()
     if node.kind == SEQ or node.kind == ALT:
@@ -608,7 +620,7 @@ cdef void list_operands(
 
 
 cdef uint32_t letter_bytes(Vocabulary vocabulary, uint32_t letter) noexcept nogil:
-    """Bytes of a pattern's letter."""
+    """Return the number of bytes of a pattern's letter."""
     if letter < 256:
         return 1
     return vocabulary.offsets[letter - 255] - vocabulary.offsets[letter - 256]

@@ -1,24 +1,24 @@
-"""Identities: what makes two rules the same for caches.
+"""Rule digests: the identity of a rule in caches.
 
-A rule's digest is 128 bits of BLAKE2b over everything that its automaton and its token masks depend on:
-the nodes it is made of, the digests of the rules it refers to, the choice between registers and
-unrolling, and the artifact version. Left out: rule names, labels and roles of captures, limits, the
-vocabulary (it is in the store's key). Of free text it is the digest of its patterns and of which
-arms can be finished; of a counted rule that of its body, since token masks are made without bounds.
+A digest is 128 bits of BLAKE2b over everything that a rule's automaton and token masks depend on:
+its nodes, the digests of the rules it refers to, the choice between registers and unrolling, and
+the artifact version. It leaves out rule names, labels and roles of captures, limits, and the
+vocabulary, which is part of the log's keys. Of free text it covers the patterns, and which arms
+have a text; of a counted rule the body, because token masks are built without bounds.
 
-A unit is hashed at once: the nodes of one rule, children first and numbered in that order, so that
-ids, which depend on what a grammar made before, are not in it. In the place of another rule stands its
-digest: a reference and what is written out in its place are not the same, for their automata differ. A
-unit of many nodes is hashed node by node, so that what many rules have in common is hashed once.
+A unit is the nodes of one rule, hashed at once, children first and numbered in that order: node ids
+depend on the rest of the grammar and are left out. Another rule counts by its digest, so a
+reference and its content written out differ, as their automata do. A unit of many nodes is hashed
+node by node, so that parts shared by rules are hashed once.
 
-RuleDigests are made when they are asked for: only rules whose masks are made by tables need one
-(automata, masks), and those of a grammar's objects never do. What leads into a circle of rules has
-none: rules built by tables are not among them, and a circle has no bottom to begin at.
+Digests are computed on demand: only rules with token masks need one, and objects never do. A rule
+that leads into a cycle of rules has none; tabled rules do not.
 
-Invariants   I1 equal digests: equal automata and token masks, but for accidents of 2^-128.
-             I2 a digest of zeros is none.
-Cost         linear in what a rule is made of, once.
-Threads      an instance belongs to one generation and is used under its mutex.
+Invariants   I1 equal digests mean equal automata and token masks, except with a probability of
+             2^-128.
+             I2 the digest of zeros is none.
+Cost         linear in the content of a rule, once.
+Threads      an object belongs to one generation and is used under its mutex.
 """
 
 from libc.stdint cimport uint32_t, uint64_t, uint8_t
@@ -33,17 +33,17 @@ cdef struct DigestC:
 cdef class RuleDigests:
     cdef LoweredGrammar ir
     cdef bint count_registers
-    # by the node that a unit begins with: its digest, and 0 not begun, 1 begun, 2 done
+    # by the first node of a unit: its digest, and its progress (0 not begun, 1 begun, 2 done)
     cdef vector[DigestC] digests
     cdef vector[uint8_t] progress
-    # by node within large units, once there is one: its digest, once it is hashed
+    # by node within large units, once there are any: its digest, once hashed
     cdef vector[DigestC] inner
     cdef vector[uint8_t] is_hashed
-    # of the unit under construction: its nodes, and by node its place among them; and all that has one
+    # of the current unit: its nodes, their places by node, and all nodes with a place
     cdef vector[uint32_t] nodes
     cdef vector[uint32_t] places
     cdef vector[uint32_t] met
-    cdef vector[uint8_t] text             # of the digest under construction: numbers as in varint
+    cdef vector[uint8_t] text             # the input of the current digest; numbers as in varint
     cdef vector[uint32_t] todo, below     # scratch
     cdef size_t bytes_held(self) noexcept nogil
     cdef DigestC rule(self, uint32_t number) noexcept nogil
@@ -75,7 +75,7 @@ cdef inline bytes bytes_of(DigestC digest):
     return int(digest.high).to_bytes(8, "little") + int(digest.low).to_bytes(8, "little")
 
 cdef inline DigestC digest_from(bytes digest):
-    """What ``bytes_of`` made bytes of."""
+    """Return the digest of 16 bytes made by ``bytes_of``."""
     return DigestC(int.from_bytes(digest[:8], "little"), int.from_bytes(digest[8:], "little"))
 
 cdef inline bint is_none(DigestC digest) noexcept nogil:

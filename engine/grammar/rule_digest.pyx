@@ -19,22 +19,22 @@ cdef extern from "native/blake2b.h" namespace "blake2b":
     void blake2b_digest "blake2b::digest"(const void* data, size_t n, uint64_t* out) noexcept nogil
 
 cdef uint32_t VERSION = ARTIFACT_VERSION
-# Nodes of a unit that are hashed at once. Rules may have large parts in common: hashing these again for
-# each rule took seconds for a few thousand.
+# Nodes of a unit that are hashed at once. Rules may share large parts: hashing these for each rule
+# took seconds for a few thousand rules.
 cdef uint32_t MOST_AT_ONCE = 128
-# What one of these may take; most units are smaller.
+# initial room for the text of a unit; most are smaller
 cdef size_t TEXT_BYTES = 2048
 cdef uint8_t NOT_BEGUN = 0
 cdef uint8_t BEGUN = 1
 cdef uint8_t DONE = 2
 
-# First words that no kind of node has.
+# first words; no kind of node has these numbers
 cdef uint32_t PATTERNS = 0x10000
 cdef uint32_t REPEATED = 0x10001
 cdef uint32_t COUNTED_CHARACTERS = 0x10002
 cdef uint32_t UNIT = 0x10003
 cdef uint32_t INNER = 0x10005
-# Within a unit.
+# within a unit
 cdef uint32_t OTHER_RULE = 0x10004
 
 
@@ -46,7 +46,7 @@ cdef class RuleDigests:
         self.count_registers = count_registers
 
     def of_rule(self, uint32_t number):
-        """The digest of a rule, 16 bytes; zeros: it has none."""
+        """Return the digest of a rule, 16 bytes; zeros if it has none."""
         if number >= self.ir.rules.size():
             raise IndexError(f"rule {number} of {self.ir.rules.size()}")
         return bytes_of(self.rule(number))
@@ -74,7 +74,9 @@ cdef class RuleDigests:
         return self.unit(rule.node)
 
     cdef DigestC unit(self, uint32_t number) noexcept nogil:
-        """The digest of a node, those of other rules that it refers to first, without recursion."""
+        """Return the digest of a unit, and compute those of the units it refers to first, without
+        recursion.
+        """
         cdef vector[uint32_t] todo
         cdef uint32_t at
         cdef bint at_once
@@ -90,7 +92,7 @@ cdef class RuleDigests:
             if not at_once:
                 self.order_large(at)
             if self.progress[at] == BEGUN or not self.add_others(at, &todo):
-                # what is not done yet leads back here: its digest is still none
+                # a unit that is not done leads back here: a cycle, whose digest stays none
                 self.digests[at] = self.make(at) if at_once else self.make_large(at)
                 self.progress[at] = DONE
             else:
@@ -99,7 +101,7 @@ cdef class RuleDigests:
         return self.digests[number]
 
     cdef void open(self) noexcept nogil:
-        """Makes room: growing bit by bit would take as long as hashing."""
+        """Allocate room: growing step by step would take as long as hashing."""
         self.digests.resize(self.ir.n_nodes)
         self.progress.assign(self.ir.n_nodes, NOT_BEGUN)
         self.places.assign(self.ir.n_nodes, 0)
@@ -110,20 +112,20 @@ cdef class RuleDigests:
         self.below.reserve(MOST_AT_ONCE)
 
     cdef bint is_other(self, uint32_t number, uint32_t unit) noexcept nogil:
-        """Whether a node below a unit is another rule: its automaton has an edge there, and not what it is
-        made of. Of a unit that is a reference itself this is all there is.
+        """Return whether a node of a unit stands for another rule, so that the automaton has an
+        edge there. A unit that is itself a reference consists of this node alone.
         """
         return self.ir.nodes[number].kind == REF or (
             number != unit and self.ir.rule_of_node[number] != NO_RULE)
 
     cdef uint32_t other(self, uint32_t number) noexcept nogil:
-        """The unit that another rule's node stands for."""
+        """Return the unit of another rule's node."""
         if self.ir.nodes[number].kind == REF:
             return self.ir.rules[self.ir.nodes[number].a].node
         return number
 
     cdef void list_inner(self, uint32_t number, uint32_t unit, vector[uint32_t]* below) noexcept nogil:
-        """What a node of a unit is made of."""
+        """List the children of a node within a unit."""
         cdef uint32_t kind = self.ir.nodes[number].kind
         if kind == TEXT_EXCEPT or kind == DISPATCH or self.is_other(number, unit):
             below.clear()
@@ -131,9 +133,9 @@ cdef class RuleDigests:
             list_below(self.ir, number, below)
 
     cdef bint order(self, uint32_t unit, uint32_t most, bint only_new) noexcept nogil:
-        """Puts the nodes of a unit into ``nodes``, children first, and their places into ``places``,
-        from 2 on; both depend on what they say alone. ``only_new``: without those that are hashed.
-        False, and nothing is there, if they are more than ``most``.
+        """Order the nodes of a unit, children first, into ``nodes``, and their numbers from 2 on
+        into ``places``. Both depend on the content alone. ``only_new``: without hashed nodes.
+        False, without a result: there are more than ``most``.
         """
         cdef vector[uint32_t]* todo = &self.todo
         cdef vector[uint32_t]* below = &self.below
@@ -176,7 +178,9 @@ cdef class RuleDigests:
         self.met.clear()
 
     cdef bint add_others(self, uint32_t unit, vector[uint32_t]* todo) noexcept nogil:
-        """Adds the rules that an ordered unit refers to and that nobody has begun; whether there are any."""
+        """Add the units that an ordered unit refers to and that are not begun. Return whether there
+        are any.
+        """
         cdef vector[uint32_t] below
         cdef size_t before = todo.size()
         cdef uint32_t k
@@ -195,7 +199,7 @@ cdef class RuleDigests:
             todo.push_back(number)
 
     cdef DigestC make(self, uint32_t unit) noexcept nogil:
-        """The digest of an ordered unit whose others have theirs."""
+        """Return the digest of an ordered unit; the units it refers to have theirs."""
         cdef DigestC none
         cdef uint32_t k
         none.high = none.low = 0
@@ -206,19 +210,19 @@ cdef class RuleDigests:
         return self.finish()
 
     cdef DigestC make_large(self, uint32_t unit) noexcept nogil:
-        """The same node by node: what other units have in common with it is not hashed again."""
+        """Hash a large unit node by node, so that parts shared with other units are hashed once."""
         cdef DigestC none
         cdef uint32_t k
         none.high = none.low = 0
         for k in self.nodes:
             self.begin(INNER)
             self.inner[k] = self.finish() if self.write_one(k, unit, False) else none
-            # as a unit it would say what it is, and here that it is another rule
+            # as a unit a node is hashed by content, and here as a reference to another rule
             self.is_hashed[k] = not self.is_other(k, unit) and k != unit
         return self.inner[unit]
 
     cdef bint write_one(self, uint32_t number, uint32_t unit, bint at_once) noexcept nogil:
-        """A node of a unit, with its children's places or their digests. False if something that it
+        """Write a node of a unit with the places or digests of its children. False: a unit that it
         refers to has no digest.
         """
         cdef uint32_t k
@@ -237,7 +241,7 @@ cdef class RuleDigests:
         return True
 
     cdef bint write_node(self, uint32_t number) noexcept nogil:
-        """What a node says beside its children; False where a rule that it names has no digest."""
+        """Write a node without its children. False: a rule that it names has no digest."""
         cdef NodeC* node = &self.ir.nodes[number]
         cdef uint32_t k
         cdef RuleC* rule
@@ -274,7 +278,7 @@ cdef class RuleDigests:
         return True
 
     cdef void write_members(self, NodeC* node) noexcept nogil:
-        """What an OBJECT says besides its nodes."""
+        """Write an OBJECT without its nodes."""
         cdef uint32_t at = first_member(node), _k
         self.write(node.a)
         self.write(node.b)
@@ -284,7 +288,7 @@ cdef class RuleDigests:
             at += 3 + self.ir.pool[at + 2]
 
     cdef void write_patterns(self, uint32_t number) noexcept nogil:
-        """What a DISPATCH says besides its arms' rules."""
+        """Write a DISPATCH without its arms' rules."""
         cdef DispatchC* dispatch = dispatch_of(self.ir, number)
         cdef ArmC* arm = self.ir.arms.data() + dispatch.first
         cdef uint32_t _k
@@ -322,12 +326,12 @@ cdef class RuleDigests:
             put(&self.text, values[k])
 
     cdef void write_pool(self, uint32_t off, uint32_t n) noexcept nogil:
-        """A length and that many words, so that nothing can run into what follows."""
+        """Write a length and that many words, so that no two sequences are written alike."""
         self.write(n)
         self.write_all(self.ir.pool + off, n)
 
     cdef bint write_digest(self, DigestC digest) noexcept nogil:
-        """False if it is none."""
+        """Write a digest. False: it is none."""
         cdef const uint8_t* data = <const uint8_t*>&digest
         self.text.insert(self.text.end(), data, data + sizeof(DigestC))
         return not is_none(digest)
@@ -341,7 +345,7 @@ cdef class RuleDigests:
 
 
 def blake2b(const unsigned char[:] data):
-    """The hash itself, 16 bytes; for tests."""
+    """Return the hash of some bytes, 16 bytes; for tests."""
     cdef uint64_t out[2]
     cdef const uint8_t* text = &data[0] if data.shape[0] else NULL
     blake2b_digest(text, data.shape[0], out)

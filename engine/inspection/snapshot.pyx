@@ -13,11 +13,11 @@ from ..automata.determinize cimport (
 )
 from ..automata.rule_automata cimport Automata, StateC
 from ..earley.rows cimport (
-    DEAD, CONFIGURATION, ITEM_PARENT, ITEM_SELF, NO_SLOT, Arena, ConfigurationC, ItemC, RowC,
+    CONFIGURATION, DEAD, ITEM_PARENT, ITEM_SELF, NO_SLOT, Arena, ConfigurationC, ItemC, RowC,
 )
 from ..grammar.ir cimport NO_MAXIMUM, ROLE_BEGIN, ROLE_END, ROLE_TAG, ROLE_TEXT
 from ..grammar.lowered cimport (
-    BOUNDED_RULE, COUNTED_RULE, DISPATCH_RULE, OBJECT_RULE, TEXT_EXCEPT_RULE, TEXTS_RULE,
+    BOUNDED_RULE, COUNTED_RULE, DISPATCH_RULE, OBJECT_RULE, TEXTS_RULE, TEXT_EXCEPT_RULE,
     LoweredGrammar, RuleC, TokenSetC, iterations, tokens,
 )
 from ..masks.row_masks cimport MaskC, RowMasks

@@ -1,25 +1,25 @@
-"""Building token masks: walks of the token trie along one rule's automaton, without the rows outside.
+"""Building token masks: walks of the token trie along one rule's automaton.
 
-Only states of tabled rules are walked: string bodies, patterns, numbers, white space, free text. They
-visit most of the trie, and their token masks are the same in every grammar. All other states are walked
-by rows (row_masks).
+Only states of tabled rules are walked: string bodies, patterns, numbers, white space, free text.
+They visit most of the trie, and their token masks are the same in every grammar. All other states
+are walked by rows (row_masks).
 
 Walks        *whole*          one table look-up for each visited trie node. A rejected byte skips its
                               subtree, and so does a state whose safe classes cover the subtree.
              *by need*        like whole, and counts the iterations of a counted rule. A subtree is
                               skipped where every byte below the node leads to the state itself.
-             *by difference*  most states of a dense automaton equal one of them, the rule's *hub*, for
-                              most bytes. Both are walked together, beginning with the hub's token mask;
-                              where they reach the same state, the subtree is the same.
+             *by difference*  most states of a dense automaton equal one of them, the rule's *hub*,
+                              for most bytes. Both are walked together, beginning with the hub's
+                              token mask; where they reach the same state, the subtree is the same.
 Safe         The classes of bytes (byte_classes) that a state accepts, now and in its successors. A
-classes      subtree is accepted unseen if they cover all classes below its node, and both are at the
-             same place within a character. Found in a few passes over the edges of a rule.
-Split        Counted text may end within a token, so that the rest of the token belongs to what follows.
-points       A split point is the trie node of the first byte that may follow the text. Listing them
-             visits the nodes with one byte; `is_narrow` tells whether that is cheaper than rows.
-Free text    Free text differs from plain UTF-8 text only below tokens in which a pattern completes, and
-             such a token contains the pattern's first byte. So plain text is walked once for each
-             vocabulary, and a set of patterns visits only trie nodes with their first bytes.
+classes      subtree is accepted unseen if they cover all classes below its node, and both are at
+             the same place within a character. Found in a few passes over the edges of a rule.
+Split        Counted text may end within a token, so that the rest belongs to what follows. A split
+points       point is the trie node of the first byte that may follow the text. Listing them visits
+             the nodes with one byte; `is_narrow` tells whether that is cheaper than rows.
+Free text    Free text differs from plain UTF-8 text only below tokens in which a pattern completes,
+             and such a token contains the pattern's first byte. So plain text is walked once for
+             each vocabulary, and a set of patterns visits only trie nodes with their first bytes.
 Threads      under the arena's mutex.
 Not here     the meaning of a token mask (token_mask), the rows outside (row_masks).
 """
@@ -40,7 +40,8 @@ cdef struct SafeClassesC:
     uint8_t phase
 
 cdef enum:
-    # bytes that a hub, and a state walked from it, must take; narrower states visit few nodes anyway
+    # bytes that a hub, and a state walked from it, must take; narrower states visit few nodes
+    # anyway
     HUB_BYTES = 64
 
 cdef struct WalkStateC:

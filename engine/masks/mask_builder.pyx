@@ -57,7 +57,7 @@ cdef void safe_states(Automata automata, uint32_t rule, vector[SafeClassesC]* ou
                 changed = changed or out[0][s].classes != before
     for s in range(n):
         if BOUNDARY < out[0][s].phase < BROKEN:
-            out[0][s].classes = behind(automata, first + s, out[0][s].phase, out)
+            out[0][s].classes = held_after(automata, first + s, out[0][s].phase, out)
 
 
 cdef SafeClassesC safe_loop(Automata automata, uint32_t state) noexcept nogil:
@@ -125,7 +125,7 @@ cdef uint64_t held(
     cdef uint32_t e, b
     cdef uint64_t taken, there
     if classes & MULTIBYTE:
-        classes = without(classes, MULTIBYTE, behind(automata, state, BOUNDARY, sets))
+        classes = without(classes, MULTIBYTE, held_after(automata, state, BOUNDARY, sets))
     for e in range(s.byte_off, s.byte_off + s.n_bytes):
         edge = &automata.byte_edges[e]
         if edge.target == state:
@@ -142,7 +142,7 @@ cdef uint64_t held(
 
 
 cdef uint64_t without(uint64_t classes, uint64_t taken, uint64_t there) noexcept nogil:
-    """Return the classes without those of an edge, or without those missing behind the edge."""
+    """Return the classes without those of an edge, or without those missing after the edge."""
     if weight(classes & ~there) <= weight(classes & taken):
         return classes & there
     return classes & ~taken
@@ -155,7 +155,7 @@ cdef uint32_t weight(uint64_t classes) noexcept nogil:
     return <uint32_t>__builtin_popcountll(classes) + 16 * <uint32_t>__builtin_popcountll(classes & MANY)
 
 
-cdef uint64_t behind(
+cdef uint64_t held_after(
     Automata automata, uint32_t state, uint8_t phase, vector[SafeClassesC]* sets
 ) noexcept nogil:
     """Return the classes held by all states after the rest of a character of several bytes; 0 if
@@ -184,7 +184,7 @@ cdef uint64_t behind(
             if after == BOUNDARY:
                 found &= sets[0][edge.target - automata.first[s.rule]].classes
             else:
-                found &= behind(automata, edge.target, after, sets)
+                found &= held_after(automata, edge.target, after, sets)
         low = <uint32_t>edge.high + 1
     return found if low > high else 0
 

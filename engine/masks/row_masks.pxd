@@ -8,31 +8,34 @@
           again where it enters a large subtree with items of tabled rules
     mask = the tokens below the root + tokens on token edges + stop tokens if the text may end
 
-The rows outside an item are the configuration that its completion leaves. An Earley set is the union of
-its items' futures, so the union over items is exact. Items in one state (an ambiguous grammar has many)
-count as one: they accept the same tokens, and the rows outside are the union of theirs.
+The rows outside an item are the configuration that its completion leaves. An Earley set is the
+union of its items' futures, so the union over items is exact. Items in one state (an ambiguous
+grammar has many) count as one: they accept the same tokens, and the rows outside are the union of
+theirs.
 
-Representation   A mask is a list of token masks, of id lists that several masks share, and of its own
-                 ids. It has a bitset of its own where a bound removes tokens from a token mask, or for
-                 many ids. Masks are cached by saturated configuration (rows, I5).
-                 A bitmask is a caller's buffer: int32, shape (rows, words), C-contiguous. `Bitmask`
-                 holds a view of one, which saves 5-15 us a call with cold caches.
+Representation   A mask is a list of token masks, of id lists that several masks share, and of its
+                 own ids. It has a bitset of its own where a bound removes tokens from a token mask,
+                 or for many ids. Masks are cached by saturated configuration (rows, I5). A bitmask
+                 is a caller's buffer: int32, shape (rows, words), C-contiguous. `Bitmask` holds a
+                 view of one, which saves 5-15 us a call with cold caches.
 Invariants       I1 a mask bit is set if and only if accept_token would succeed.
                  I2 dropping cached masks only costs time.
 Like states      use the token mask of the state that they are like, without the exits where they
                  cannot end (excluded names).
 Counted rules    A token counts only if its need fits the bounds. A token beyond the upper bound may
-                 still be split between the rule and what follows. That is impossible if the two share
-                 no byte. Otherwise every split point is followed or, if they are many, rows decide.
-Token bounds     The last tokens of a text with a bound on tokens must not begin a character that cannot
-                 be completed. The few tokens that end within a character are checked one by one.
-Unions           The trie is walked once over sets of states, which are determinised on the way, instead
-                 of once for each item: keys that match many patterns, or many alternatives. A set has
-                 a walk state for each member, 0 once it is dead. The result is a token mask whose
-                 exit_counts are numbers of sets of members that may end there. If a walk exceeds
-                 UNION_SETS, each member gets its own token mask.
-Cost             a cached mask: a copy of V/8 bytes and its ids. A new one: the token masks that are not
-                 cached, and a step for each byte that could leave a rule.
+                 still be split between the rule and what follows. That is impossible if the two
+                 share no byte. Otherwise every split point is followed or, if they are many, rows
+                 decide.
+Token bounds     The last tokens of a text with a bound on tokens must not begin a character that
+                 cannot be completed. The few tokens that end within a character are checked one by
+                 one.
+Unions           The trie is walked once over sets of states, which are determinised on the way,
+                 instead of once for each item: keys that match many patterns, or many alternatives.
+                 A set has a walk state for each member, 0 once it is dead. The result is a token
+                 mask whose exit_counts are numbers of sets of members that may end there. If a walk
+                 exceeds UNION_SETS, each member gets its own token mask.
+Cost             a cached mask: a copy of V/8 bytes and its ids. A new one: the token masks that are
+                 not cached, and a step for each byte that could leave a rule.
 Threads          under the arena's mutex.
 Not here         token masks (token_mask, mask_builder), rows (rows), the memory of bitmasks.
 """
@@ -43,14 +46,15 @@ from libcpp.unordered_set cimport unordered_set
 
 from ..earley.rows cimport Arena, ItemC
 from ..grammar.lowered cimport TokenSetC
+from ..grammar.rule_digest cimport RuleDigests
 from ..native.hashing cimport U64MapC
 from ..native.pool cimport vector
 from ..native.word_table cimport WordTableC
-from ..grammar.rule_digest cimport RuleDigests
 from ..vocabulary.vocabulary cimport Vocabulary
 from .mask_builder cimport MaskBuilder
 from .token_mask cimport (
-    CountBoundsC, TokenMaskEntryC, TokenListC, SuffixTrieC, TokenMaskC, TokenMaskCache, TokenMaskPtr,
+    CountBoundsC, SuffixTrieC, TokenListC, TokenMaskC, TokenMaskCache, TokenMaskEntryC,
+    TokenMaskPtr,
 )
 
 cdef class Bitmask:

@@ -10,21 +10,22 @@ from ..automata.rule_automata cimport NO_ERROR, StateC
 from ..earley.rows cimport DEAD, NO_SLOT, Arena, ItemC, RowC
 from ..grammar.ir cimport NO_MAXIMUM
 from ..grammar.lowered cimport BOUNDED_RULE, CHARACTER_BYTES, COUNTED_RULE, DISPATCH_RULE, TokenSetC
+from ..grammar.rule_digest cimport DigestC, RuleDigests, is_none
 from ..native.bitset cimport clear_bit, has_bit, has_many_bits, list_bits, or_words, set_bits
 from ..native.clock cimport nanoseconds
 from ..native.hashing cimport MISSING, U64MapC, map_bytes, map_get, map_put
 from ..native.pool cimport held_bytes, vector
 from ..native.word_table cimport WordTableC, table_bytes, table_clear, table_number, table_size
-from ..grammar.rule_digest cimport DigestC, RuleDigests, is_none
 from ..vocabulary.vocabulary cimport STOP, TrieNode, Vocabulary
 from .mask_builder cimport (
-    ANY_PHASE, HUB_BYTES, MaskBuilder, SafeClassesC, WalkStateC, clear_ids, free_text_mask, is_narrow,
-    list_split_points, missing_after, pack_bits, plain_text_mask, set_below, sort_exits,
+    ANY_PHASE, HUB_BYTES, MaskBuilder, SafeClassesC, WalkStateC, clear_ids, free_text_mask,
+    is_narrow, list_split_points, missing_after, pack_bits, plain_text_mask, set_below, sort_exits,
 )
 from .token_mask cimport (
-    PLAIN_TEXT, CountBoundsC, TokenMaskEntryC, TokenListC, SuffixNodeC, SuffixTrieC, SuffixTriePtr, TokenMaskC,
-    TokenMaskCache, TokenMaskPtr, accepted_ids, accepted_words, before_exit, bounds_of, characters,
-    fits, no_bounds, suffix_trie_bytes, suffix_trie_of, token_mask_bytes, too_long,
+    PLAIN_TEXT, CountBoundsC, SuffixNodeC, SuffixTrieC, SuffixTriePtr, TokenListC, TokenMaskC,
+    TokenMaskCache, TokenMaskEntryC, TokenMaskPtr, accepted_ids, accepted_words, before_exit,
+    bounds_of, characters, fits, no_bounds, suffix_trie_bytes, suffix_trie_of, token_mask_bytes,
+    too_long,
 )
 
 
@@ -779,7 +780,7 @@ cdef class RowMasks:
         split point.
         """
         cdef RowC row = self.arena.rows[self.arena.configurations[outside].row]
-        cdef uint32_t b, k, behind
+        cdef uint32_t b, k, after
         cdef vector[uint32_t] places
         if not self.has_narrow_end(configuration, item):
             self.add_exits(token_mask, outside, bounds, ids)
@@ -788,15 +789,15 @@ cdef class RowMasks:
         for b in range(256):
             if not (row.live[b >> 6] >> (b & 63)) & 1:
                 continue
-            behind = self.arena.step(outside, <uint8_t>b)
-            if behind == DEAD:
+            after = self.arena.step(outside, <uint8_t>b)
+            if after == DEAD:
                 continue
             places.clear()
             list_split_points(
                 self.builder, self.vocabulary, item.state, node, <uint8_t>b, bounds.least, bounds.most, &places)
             for k in places:
-                self.add_node(behind, k, ids)
-                self.add_subtree(behind, k, ids)
+                self.add_node(after, k, ids)
+                self.add_subtree(after, k, ids)
 
     cdef void add_long(
         self, uint32_t configuration, uint32_t node, TokenListC tokens, vector[uint32_t]* ids

@@ -14,7 +14,7 @@ Representation   accepted  ids ascending, or the bitset `words` if that is small
                            leave a string body with a quote, with only 251 suffixes.
                  triggers  trie nodes at which the rule refers to another rule; rows take over. In
                            free text these are the ends of patterns, so a token mask of free text
-                           depends on the patterns alone, not on the tools behind them.
+                           depends on the patterns alone, not on the tools that follow.
                  A counted rule has one token mask for all bounds, filtered by registers on use.
                  `ids` are then ordered by need, the iterations that a token begins: need_ends[n]
                  ids need at most n. exit_counts[k] iterations end before exit k. Counted free text
@@ -32,7 +32,8 @@ Cost             merging: O(V/32) for a bitset, else O(ids). Exits: one step for
 Bounds           the cache drops all entries when it exceeds `max_bytes`.
 Threads          the cache has its own mutex, which is never held while a mask is built. Pointers to
                  suffix tries are read and set under it.
-Not here         building token masks (mask_builder), their bytes (mask_codec), their use (row_masks).
+Not here         building token masks (mask_builder), their bytes (mask_codec), their use
+                 (row_masks).
 """
 
 from libc.stdint cimport uint16_t, uint32_t, uint64_t, uint8_t

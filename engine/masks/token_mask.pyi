@@ -1,5 +1,3 @@
-""""""
-
 class TokenMaskCache:
     max_bytes: int
     hits: int

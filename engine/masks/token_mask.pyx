@@ -8,10 +8,10 @@ from ..automata.rule_automata cimport StateC
 from ..earley.rows cimport Arena, ItemC
 from ..grammar.ir cimport NO_MAXIMUM
 from ..grammar.lowered cimport CHARACTER_BYTES, DISPATCH_RULE, RuleC, iterations, tokens_left
+from ..grammar.rule_digest cimport DigestC, bytes_of
 from ..native.bitset cimport clear_bit, has_bit, list_bits, set_bits
 from ..native.hashing cimport MISSING, map_bytes, map_clear, map_get, map_put, mix
 from ..native.pool cimport held_bytes, vector
-from ..grammar.rule_digest cimport DigestC, bytes_of
 from ..vocabulary.vocabulary cimport TrieNode, Vocabulary, lead_bytes
 
 

@@ -30,7 +30,7 @@ cdef inline void set_bits(uint32_t* out, const uint32_t* ids, size_t n) noexcept
 
 
 cdef inline bint has_many_bits(vector[uint32_t]* words, uint32_t many) noexcept nogil:
-    """Whether at least so many bits are set."""
+    """Return whether at least ``many`` bits are set."""
     cdef uint32_t word, found = 0
     for word in words[0]:
         found += __builtin_popcount(word)
@@ -40,7 +40,7 @@ cdef inline bint has_many_bits(vector[uint32_t]* words, uint32_t many) noexcept 
 
 
 cdef inline void list_bits(vector[uint32_t]* words, vector[uint32_t]* ids) noexcept nogil:
-    """The numbers of the set bits, ascending."""
+    """Append the numbers of the set bits, ascending."""
     cdef uint32_t k, word
     for k in range(<uint32_t>words.size()):
         word = words[0][k]

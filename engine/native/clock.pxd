@@ -1,4 +1,4 @@
-"""Time, for counters and for what is worth keeping in a store; no answer depends on it."""
+"""Monotonic time, for counters and for the cost of token masks; no answer depends on it."""
 
 from libc.stdint cimport uint64_t
 from posix.time cimport CLOCK_MONOTONIC, clock_gettime, timespec

@@ -1,8 +1,7 @@
-"""Two small hash tables for the paths where ``unordered_map`` costs too much.
+"""Two small hash tables for paths where ``unordered_map`` costs too much.
 
 ``U64MapC``      open addressing; keys are packed non-zero integers, values uint32; no deletion.
-``hash_words``   a multiplicative hash of uint32 words, for interning tables that compare contents
-                 themselves.
+``hash_words``   a multiplicative hash of uint32 words, for interning tables that compare contents.
 """
 
 from libc.stdint cimport uint32_t, uint64_t
@@ -18,7 +17,7 @@ cdef struct U64MapC:
     size_t used
 
 cdef inline uint64_t mix(uint64_t x) noexcept nogil:
-    """The finaliser of MurmurHash3."""
+    """Return the finaliser of MurmurHash3."""
     x ^= x >> 33
     x *= <uint64_t>0xFF51AFD7ED558CCD
     x ^= x >> 33
@@ -45,7 +44,7 @@ cdef inline uint32_t map_get(U64MapC* table, uint64_t key) noexcept nogil:
     return MISSING
 
 cdef inline size_t map_bytes(U64MapC* table) noexcept nogil:
-    """What a table holds."""
+    """Return the bytes held."""
     return held_bytes(table.keys) + held_bytes(table.values)
 
 cdef inline void map_place(U64MapC* table, uint64_t key, uint32_t value) noexcept nogil:
@@ -64,7 +63,7 @@ cdef inline void map_clear(U64MapC* table) noexcept nogil:
         table.used = 0
 
 cdef inline void map_put(U64MapC* table, uint64_t key, uint32_t value) noexcept nogil:
-    """Sets a key; the table is kept at most 5/8 full."""
+    """Set a key; the table is at most 5/8 full."""
     cdef vector[uint64_t] keys
     cdef vector[uint32_t] values
     cdef size_t k

@@ -1,9 +1,9 @@
-// Work on numbered tasks, each done once by whichever thread is free.
+// Parallel work on numbered tasks, each done once by the next free thread.
 //
-// The caller works too, and returns when all is done. Helpers are started for one call and end with
-// it: about 20 us each, which is little beside the work that they are called for, and nothing of
-// them is left for a fork or an interpreter's end to stumble over. Where the system gives no more
-// threads, those that there are do the work. What `work` wrote, the caller sees.
+// The caller works too, and returns when all tasks are done; it sees everything that `work` wrote.
+// Helpers are started for one call and end with it. That takes about 20 us each, little compared to
+// the work, and leaves no threads for a fork or the end of the interpreter. If the system has no
+// more threads, the existing ones do the work.
 
 #pragma once
 

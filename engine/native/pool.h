@@ -1,15 +1,16 @@
-// Memory for everything that the engine's vectors hold: touched ahead of time, and used again.
+// Memory for the engine's vectors: touched ahead of time, and reused.
 //
-// A first write to a fresh page of memory stops a thread for as long as ten masks take, and grammars
-// that are kept need fresh pages all the time. So blocks come from regions whose pages were touched
-// before anyone waits (`prepare`), and freed blocks go to lists by size and are taken again.
+// The first write to a fresh page of memory stops a thread for as long as ten masks take, and
+// cached grammars need fresh pages all the time. So blocks come from regions whose pages were
+// touched in advance (`prepare`), and freed blocks go to free lists by size.
 //
 // Sizes     multiples of 16 bytes up to 64, then four to each power of two, up to LARGEST; a larger
-//           block is mapped by itself and given back to the system.
-// Bounds    free blocks are kept, until they are much of what is mapped. `trim` then makes runs of
-//           those that lie side by side, whose pages go back to the system until they are carved anew;
-//           long ones go back whole.
-// Failure   ends the process: most of the engine could not go on from a vector that did not grow.
+//           block is mapped alone, and returned to the system when it is freed.
+// Bounds    free blocks are kept until they are a large part of the mapped memory. `trim` then
+//           joins
+//           adjacent ones to runs and returns their pages to the system until they are used again;
+//           long runs are unmapped.
+// Failure   ends the process: most of the engine could not continue after a failed allocation.
 // Threads   one lock, held for a few instructions; it is free in a forked child.
 // Debug     with ENGINE_DEBUG every block comes from `operator new`, where sanitizers see it.
 #pragma once
@@ -35,12 +36,12 @@ class Pool {
  public:
   static constexpr size_t REGION = size_t{16} << 20;
   static constexpr size_t LARGEST = size_t{2} << 20;
-  // Bytes that are free before a trim pays: one takes 200 ms of a processor for 500 MB of small
-  // blocks, and faults for pages that are taken again.
+  // Free bytes at which a trim pays: it takes 200 ms of a processor for 500 MB of small blocks, and
+  // page faults when the memory is used again.
   static constexpr size_t SPARE = size_t{32} << 20;
-  // Bytes of free blocks side by side that make a run; the first page of one stays.
+  // Adjacent free bytes that make a run; its first page is kept.
   static constexpr size_t LEAST_RUN = size_t{16} << 10;
-  // Bytes of those that are unmapped, so that no process runs out of addresses and their tables.
+  // Runs of this size are unmapped, so that the process does not run out of addresses.
   static constexpr size_t LEAST_UNMAPPED = size_t{4} << 20;
 
   void* take(size_t bytes) {
@@ -75,14 +76,14 @@ class Pool {
     unlock();
   }
 
-  // Bytes that a block for so many takes.
+  // The bytes that a block of this size takes.
   static size_t block_bytes(size_t bytes) {
     if (bytes > LARGEST) return (bytes + PAGE - 1) & ~(PAGE - 1);
     return bytes == 0 ? 0 : size_of(kind_of(bytes));
   }
 
-  // Whether it falls to the caller to `trim`: more than SPARE and a fifth of what is mapped is free,
-  // and as much was freed since the last time.
+  // Returns whether the caller must `trim`: more than SPARE and a fifth of the mapped bytes are
+  // free, and as many were freed since the last trim.
   bool claim_trim() {
     lock();
     const size_t spare = std::max(SPARE, mapped_ / 5);
@@ -92,8 +93,8 @@ class Pool {
     return is_mine;
   }
 
-  // Gives free memory back to the system. Takes the lock only to take the lists away and to bring
-  // them back: what others need meanwhile is carved.
+  // Returns free memory to the system. It holds the lock only to take the free lists and to put
+  // them back; in the meantime other threads use fresh blocks.
   void trim() {
     Block* free[KINDS];
     lock();
@@ -104,10 +105,10 @@ class Pool {
     std::fill_n(runs_, RUN_KINDS, nullptr);
     given_ = 0;
     Lists lists;
-    // who prepares touches memory that may have been carved and freed since
+    // a thread in `prepare` touches memory that may have been used and freed since
     lists.unmaps = !claimed_;
     unlock();
-    std::vector<Piece> pieces;
+    std::vector<FreePiece> pieces;
     size_t absent = 0;
     for (Run* run : runs) {
       for (; run != nullptr; run = run->next) {
@@ -141,10 +142,10 @@ class Pool {
 #endif
   }
 
-  // Whether somebody should `claim` and `prepare`: less than half a region is touched and not spent.
+  // Whether a caller should `claim` and `prepare`: less than half a region is touched and unused.
   bool is_low() const { return low_.load(std::memory_order_relaxed); }
 
-  // Whether it falls to the caller to `prepare`, or to `decline`.
+  // Returns whether the caller must `prepare` or `decline`.
   bool claim() {
     lock();
     const bool is_mine = low_.exchange(false, std::memory_order_relaxed);
@@ -159,7 +160,7 @@ class Pool {
     unlock();
   }
 
-  // Touches what is left of a region that came into use untouched, or the next one. Takes
+  // Touches the rest of a region that came into use untouched, or the next region. Takes
   // milliseconds, without the lock.
   void prepare() {
     lock();
@@ -211,23 +212,23 @@ class Pool {
   struct Block {
     Block* next;
   };
-  // Free memory of no kind; `absent` bytes of its pages are the system's.
+  // A run of free memory; the system holds `absent` bytes of its pages.
   struct Run {
     Run* next;
     size_t size, absent;
   };
-  // Free memory while a trim sorts it; of kind KINDS: a run.
-  struct Piece {
+  // A free block while a trim sorts it; of kind KINDS: a run.
+  struct FreePiece {
     uintptr_t begin;
     size_t size;
     unsigned kind;
-    bool operator<(const Piece& other) const { return begin < other.begin; }
+    bool operator<(const FreePiece& other) const { return begin < other.begin; }
   };
   static constexpr unsigned KINDS = 64;
   static constexpr size_t PAGE = 4096;
-  // Kinds of runs, each twice as long as the one before it.
+  // Kinds of runs; each is twice as long as the previous one.
   static constexpr unsigned RUN_KINDS = 9;
-  // Runs of a kind that are tried: only in the first kind some are too short.
+  // Runs tried for one kind: only in the first kind some are too short.
   static constexpr unsigned TRIED_RUNS = 8;
   struct Lists {
     Block* first[KINDS] = {};
@@ -244,7 +245,7 @@ class Pool {
       first[kind] = block;
     }
 
-    // The largest blocks that fit.
+    // Splits memory into the largest blocks that fit.
     void add_all(uintptr_t begin, uintptr_t end) {
       for (unsigned kind = KINDS; kind-- > 0;) {
         for (; begin + size_of(kind) <= end; begin += size_of(kind)) add(begin, kind);
@@ -254,7 +255,7 @@ class Pool {
 
   Pool() {
     pthread_atfork([] { instance().lock(); }, [] { instance().unlock(); }, [] {
-      instance().claimed_ = false;  // the thread that would prepare is the parent's
+      instance().claimed_ = false;  // the preparing thread belongs to the parent
       instance().unlock();
     });
   }
@@ -287,7 +288,7 @@ class Pool {
     return region == MAP_FAILED ? nullptr : static_cast<char*>(region);
   }
 
-  // Other threads may write there meanwhile: what is there stays.
+  // Other threads may write here at the same time, so the contents must not change.
   static void touch(char* memory, size_t size) {
     const uintptr_t begin = reinterpret_cast<uintptr_t>(memory) & ~uintptr_t{PAGE - 1};
     const uintptr_t end = reinterpret_cast<uintptr_t>(memory) + size;
@@ -306,7 +307,7 @@ class Pool {
     return memory;
   }
 
-  // A fresh block, under the lock; what is left of a spent region goes to the lists.
+  // Takes a fresh block, under the lock; the rest of a used region goes to the free lists.
   Block* carve(size_t size) {
     if (left() < size && !take_run(size)) {
       char* region = ready_ != nullptr ? ready_ : map_region();
@@ -326,8 +327,8 @@ class Pool {
     return block;
   }
 
-  // Makes runs of sorted pieces that touch, and lists the blocks that make none.
-  static void join(const std::vector<Piece>& pieces, Lists* lists) {
+  // Joins sorted adjacent pieces to runs, and lists the blocks that form none.
+  static void join(const std::vector<FreePiece>& pieces, Lists* lists) {
     for (size_t first = 0, next = 0; first < pieces.size(); first = next) {
       const uintptr_t begin = pieces[first].begin;
       uintptr_t end = begin;
@@ -362,7 +363,8 @@ class Pool {
     lists->runs[kind] = run;
   }
 
-  // Goes on in one of the shortest runs that have so many bytes, under the lock; whether there is one.
+  // Continues in one of the shortest runs that are long enough, under the lock. Returns whether
+  // there is one.
   bool take_run(size_t size) {
     for (unsigned kind = run_kind(size); kind < RUN_KINDS; ++kind) {
       Run** at = &runs_[kind];
@@ -381,7 +383,7 @@ class Pool {
     return false;
   }
 
-  // Lists what is left of memory in use as the largest blocks that fit.
+  // Lists the rest of the memory in use as the largest blocks that fit.
   void list_left() {
     for (unsigned kind = KINDS; kind-- > 0;) {
       if (size_of(kind) > LARGEST) continue;
@@ -394,7 +396,7 @@ class Pool {
     }
   }
 
-  // Bytes of the region in use that no block has yet.
+  // Unused bytes of the region in use.
   size_t left() const { return static_cast<size_t>(end_ - at_); }
 
   void lock() {
@@ -411,10 +413,10 @@ class Pool {
   char* ready_ = nullptr;
   size_t taken_ = 0;
   size_t mapped_ = 0;
-  size_t given_ = 0;      // since the last trim
-  std::atomic<size_t> alone_{0};  // bytes of blocks that are mapped by themselves
-  bool touched_ = false;  // the region in use
-  bool claimed_ = false;  // somebody prepares
+  size_t given_ = 0;      // freed since the last trim
+  std::atomic<size_t> alone_{0};  // bytes of blocks that are mapped alone
+  bool touched_ = false;  // whether the region in use was touched
+  bool claimed_ = false;  // a thread is in `prepare`
   std::atomic<bool> low_{true};
 };
 
@@ -456,7 +458,7 @@ struct Pooled {
 template <class T>
 using vector = std::vector<T, Pooled<T>>;
 
-// Bytes that a vector's own memory takes, without what its elements hold elsewhere.
+// Bytes of a vector's own memory, without memory that its elements hold.
 template <class T>
 size_t held_bytes(const vector<T>& of) {
   return Pool::block_bytes(of.capacity() * sizeof(T));

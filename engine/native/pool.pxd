@@ -1,4 +1,4 @@
-"""Vectors in memory that was touched ahead of time (pool.h says how), as ``libcpp.vector`` otherwise."""
+"""``std::vector`` with memory from the engine's pool (pool.h), declared like ``libcpp.vector``."""
 
 cdef extern from "native/pool.h" namespace "engine" nogil:
     cdef cppclass vector[T]:
@@ -45,7 +45,7 @@ cdef extern from "native/pool.h" namespace "engine" nogil:
         void swap(vector&)
         void clear()
 
-    # the bytes of its own memory, without what its elements hold elsewhere
+    # bytes of the vector's own memory, without memory that its elements hold
     size_t held_bytes[T](const vector[T]&)
 
     cdef cppclass Pool:

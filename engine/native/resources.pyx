@@ -1,4 +1,4 @@
-"""The work budget: see the header file."""
+"""Work budgets, and the memory pool as Python sees it."""
 
 from .pool cimport Pool
 
@@ -16,8 +16,8 @@ cdef class WorkBudget:
 
     @staticmethod
     def exhausted():
-        """Return a budget without a step left: a compile with it finds cached results only, and
-        raises Cancelled otherwise.
+        """Return a budget without steps: compiles find cached results, and raise Cancelled
+        otherwise.
         """
         budget = WorkBudget(Limits(compile_steps=0))
         budget.cancel()
@@ -31,21 +31,23 @@ cdef class WorkBudget:
         """Count steps.
 
         Raises:
-            LimitExceeded: ``compile_steps``. Cancelled: somebody called ``cancel``.
+            LimitExceeded: ``compile_steps``.
+            Cancelled: ``cancel`` was called.
         """
         spend(self, steps)
 
     def refund(self, int64_t steps):
-        """Take steps back, of work that comes to nothing through no fault of the spec.
+        """Return steps for work whose failure the spec did not cause.
 
         Raises:
-            as ``spend``.
+            Cancelled: ``cancel`` was called.
+            LimitExceeded: the limit is still exceeded.
         """
         self.charged -= steps
         self.pause()
 
     def cancel(self):
-        """End the compile within ``INTERVAL`` steps; any thread may call this, at any time."""
+        """End the compile within ``INTERVAL`` steps. Any thread may call this at any time."""
         self.cancelled = True
 
     cdef int pause(self) except -1:
@@ -63,11 +65,11 @@ cdef class WorkBudget:
 
 
 # -- memory ----------------------------------------------------------------------------------------
-# The pool of memory behind the engine's vectors, as Python sees it.
+# The pool of memory for the engine's vectors (pool.h).
 
 def keep_ready(*, bint wait=False):
-    """Has memory touched, if there is less than half a region of it, and given back to the system, if
-    much of it is free: by a thread of its own, or waiting for it.
+    """Touch new memory if less than half a region is ready, and return free memory to the system if
+    there is much of it. Both run in a thread of their own, unless ``wait``.
     """
     if Pool.instance().claim() and not run(prepare, wait):
         Pool.instance().decline()
@@ -76,14 +78,14 @@ def keep_ready(*, bint wait=False):
 
 
 def run(work, bint wait):
-    """Whether the work is done, or a thread does it. Where no thread is to be had, whoever takes memory
-    touches it.
+    """Run the work here or in a thread. Return False if no thread can be started; then allocations
+    touch the memory.
     """
     if wait:
         work()
         return True
     try:
-        # not threading.Thread, whose start waits for the thread: one without memory never answers
+        # not threading.Thread, whose start waits for the thread: without memory it never answers
         _thread.start_new_thread(work, ())
     except (RuntimeError, MemoryError):
         return False
@@ -91,17 +93,17 @@ def run(work, bint wait):
 
 
 def prepare():
-    """Touches a region of memory: the one in use, or the next."""
+    """Touch a region of memory: the one in use, or the next."""
     with nogil:
         Pool.instance().prepare()
 
 
 def trim():
-    """Gives free memory back to the system, the C library's included."""
+    """Return free memory to the system, including the C library's."""
     with nogil:
         Pool.instance().trim()
 
 
 def stats():
-    """Bytes that vectors hold, and bytes mapped for them."""
+    """Return bytes held by vectors, and bytes mapped for them."""
     return {"taken": Pool.instance().taken(), "mapped": Pool.instance().mapped()}

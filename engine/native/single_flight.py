@@ -1,12 +1,11 @@
-"""One thread does what several want at once; the others wait for it.
+"""Single flight: one thread does what several need at once; the others wait for it.
 
-Representation   a dict from what is wanted to a lock that its maker holds.
-Invariants       where a maker gives up, one of those that wait becomes the next.
-Cost             under a microsecond where nobody else wants the same.
-Threads          any. One whose maker takes longer than ``MOST_WAIT_SECONDS``, or is gone, as after
-                 a fork, makes it himself.
-Not here         what was made: everybody looks for it where it is kept, and makes it himself if it
-                 is not there.
+Representation   a dict from keys to calls in progress, each with a lock that its leader holds.
+Invariants       if a leader fails, one of the waiting threads becomes the next leader.
+Cost             under a microsecond without contention.
+Threads          any. A waiting thread stops waiting after ``MOST_WAIT_SECONDS``, for instance in a
+                 fork whose leader is gone, and does the work itself.
+Not here         results: after waiting, look into the cache first.
 """
 
 import threading
@@ -16,8 +15,8 @@ from collections.abc import Hashable
 MOST_WAIT_SECONDS = 10.0
 
 
-class Call:
-    """One making; ``is_given_up``: its maker ended with an error or was cancelled."""
+class PendingCall:
+    """A call in progress; ``is_given_up``: its leader failed or was cancelled."""
 
     __slots__ = ("is_given_up", "lock")
 
@@ -28,21 +27,21 @@ class Call:
 
 
 class SingleFlight:
-    """What is under way."""
+    """The calls in progress."""
 
     def __init__(self) -> None:
-        self._under_way: dict[Hashable, Call] = {}
+        self._under_way: dict[Hashable, PendingCall] = {}
         self._guard = threading.Lock()
 
-    def begin(self, key: Hashable) -> Call | None:
-        """What the caller, who is to make it, gives to ``end``. None: somebody else was at it, and
-        is done now or takes too long.
+    def begin(self, key: Hashable) -> PendingCall | None:
+        """Become the leader for a key, and return a call for ``end``. None: another thread was the
+        leader, and has finished or takes too long.
         """
         while True:
             with self._guard:
                 others = self._under_way.get(key)
                 if others is None:
-                    mine = self._under_way[key] = Call()
+                    mine = self._under_way[key] = PendingCall()
                     return mine
             if not others.lock.acquire(timeout=MOST_WAIT_SECONDS):
                 self._forget(key, others)
@@ -51,14 +50,14 @@ class SingleFlight:
             if not others.is_given_up:
                 return None
 
-    def end(self, key: Hashable, mine: Call | None, *, is_made: bool = True) -> None:
-        """To be called whatever came of it; None: nothing happens."""
+    def end(self, key: Hashable, mine: PendingCall | None, *, is_made: bool = True) -> None:
+        """End a call in any case; None has no effect."""
         if mine is not None:
             mine.is_given_up = not is_made
             self._forget(key, mine)
             mine.lock.release()
 
-    def _forget(self, key: Hashable, call: Call) -> None:
+    def _forget(self, key: Hashable, call: PendingCall) -> None:
         with self._guard:
             if self._under_way.get(key) is call:
                 del self._under_way[key]

@@ -1,4 +1,5 @@
-"""Numbers in the bytes of artifacts: 7 bits a byte, the lowest first, the top bit set in all but the last.
+"""Variable-length numbers: 7 bits a byte, the lowest first; the top bit is set in all but the last
+byte.
 
 Cost      a step for each byte.
 Threads   a reader belongs to its caller.
@@ -9,7 +10,7 @@ from libc.stdint cimport uint64_t, uint8_t
 from .pool cimport vector
 
 cdef enum:
-    NUMBER_BYTES = 5            # of a number, at most
+    NUMBER_BYTES = 5            # limit on the bytes of a number
 
 cdef struct ReaderC:
     const uint8_t* at
@@ -37,7 +38,7 @@ cdef inline bint take_long(ReaderC* left, uint64_t* out) noexcept nogil:
     return False
 
 cdef inline bint take(ReaderC* left, uint64_t* out) noexcept nogil:
-    """A number of at most 5 bytes; most have one."""
+    """Read a number of at most 5 bytes; most have one."""
     if left.at < left.end and left.at[0] < 0x80:
         out[0] = left.at[0]
         left.at += 1

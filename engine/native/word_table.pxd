@@ -1,7 +1,9 @@
-"""Sequences of words, numbered in the order in which they come; equal ones have one number.
+"""An interning table: sequences of words, numbered in the order of arrival; equal ones have one
+number.
 
-Representation   the words of all sequences one behind the other, ``off[k]`` where number k begins;
-                 ``slots`` is an open hash table of numbers + 1.
+Representation   the words of all sequences are adjacent; number k begins at ``off[k]``. ``slots``
+                 is an
+                 open hash table of numbers + 1.
 """
 
 from libc.stdint cimport uint32_t
@@ -17,7 +19,7 @@ cdef inline uint32_t table_size(WordTableC* table) noexcept nogil:
     return <uint32_t>table.off.size() - 1 if table.off.size() else 0
 
 cdef inline size_t table_bytes(const WordTableC* table) noexcept nogil:
-    """What a table holds."""
+    """Return the bytes held."""
     return held_bytes(table.words) + held_bytes(table.off) + held_bytes(table.slots)
 
 cdef inline void table_clear(WordTableC* table) noexcept nogil:
@@ -33,7 +35,7 @@ cdef inline void table_grow(WordTableC* table) noexcept nogil:
     if 2 * table.off.size() < table.slots.size():
         return
     table.slots.assign(max(<size_t>64, 4 * table.off.size()), 0)
-    # a power of two, so that a mask is enough
+    # a power of two, so that a mask replaces the modulo
     mask = 64
     while mask < table.slots.size():
         mask *= 2
@@ -46,7 +48,7 @@ cdef inline void table_grow(WordTableC* table) noexcept nogil:
         table.slots[at] = k + 1
 
 cdef inline uint32_t table_number(WordTableC* table, const uint32_t* words, size_t n) noexcept nogil:
-    """The number of a sequence, a new one if need be."""
+    """Return the number of a sequence, which is added if new."""
     cdef size_t mask, at, k
     cdef uint32_t found
     table_grow(table)

@@ -16,6 +16,7 @@ from .unique_items cimport new_repeat_candidates
 from sys import getsizeof
 
 from ..errors import LimitExceeded, SpecError
+from ..grammar.stop_tokens import check_stops
 
 # Configurations that `prepare` explores for each mask it may build. Those within names of keys are
 # cheap and lie between the expensive ones.
@@ -24,14 +25,15 @@ cdef uint32_t STATES_PER_MASK = 32
 # Edges of a rule whose automaton is built in about a microsecond.
 cdef int EDGES_PER_STEP = 8
 
-# Bytes of the Python objects of one grammar, measured: eleven of the engine's, and the compiler's entries.
+# Bytes of the Python objects of one grammar, measured: eleven of the engine's, and the compiler's
+# entries.
 cdef size_t OBJECT_BYTES = 6 << 10
 
 
 cdef uint8_t BACKSLASH = 0x5C
 
-# The estimated cost of a state for each byte that it takes: walking the trie for a token mask that is
-# not cached, using a cached one, or following rows.
+# The estimated cost of a state for each byte that it takes: walking the trie for a token mask that
+# is not cached, using a cached one, or following rows.
 cdef uint64_t UNCACHED_TOKEN_MASK = 1000
 cdef uint64_t CACHED_TOKEN_MASK = 1
 cdef uint64_t ROWS = 30
@@ -97,7 +99,8 @@ cdef class Compiled:
     """A compiled grammar, made by ``Compiler.compile_*``. ``Matcher`` and ``parser()`` use it.
 
     Raises:
-        LimitExceeded: a rule's automaton would be too large, or building the first row already passes a limit.
+        LimitExceeded: a rule's automaton is too large, or the first row exceeds a limit.
+        SpecError: a token id is not in the vocabulary, or a stop token cannot end the text.
     """
 
     def __init__(self, vocabulary, grammar, *, limits, features, table, automata_table):
@@ -107,6 +110,7 @@ cdef class Compiled:
         self.features = features
         self.ir = LoweredGrammar.__new__(LoweredGrammar)
         self.ir.load(grammar, vocabulary, features.count_registers)
+        check_stops(grammar, self.ir, vocabulary.stop_token_ids)
         if self.ir.largest_rule > limits.rule_edges:
             # before anything is allocated for it
             raise LimitExceeded("rule_edges", limits.rule_edges, self.ir.largest_rule)

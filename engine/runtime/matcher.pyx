@@ -497,26 +497,28 @@ def fill_bitmask_tree(Matcher matcher not None, tokens, parents, bitmask):
 # -- forced text -----------------------------------------------------------------------------------
 # The tokens that a tokenizer writes for text that must come next.
 #
-# The tokenizer splits the forced text as a whole. More text will follow, and a longer token may then
-# replace the last ones. A token is returned only if every continuation that the grammar allows keeps
-# it, so that the model sees the tokens that it would have written itself:
+# The tokenizer splits the forced text as a whole. More text will follow, and a longer token may
+# then replace the last ones. A token is returned only if every continuation that the grammar allows
+# keeps it, so that the model sees the tokens that it would have written itself:
 #
-# 1. A token of the vocabulary that begins within the forced text and continues behind it, as the
+# 1. A token of the vocabulary that begins within the forced text and continues after it, as the
 #    grammar allows, is a *crossing token*.
-# 2. The forced text is split once with the added text of each crossing token. Tokens are returned as
-#    far as all splits agree. The tokenizer must be asked, because it never writes most crossing tokens
-#    (`"Hello` after `:`).
+# 2. The forced text is split once with the added text of each crossing token. Tokens are returned
+# as
+#    far as all splits agree. The tokenizer must be asked, because it never writes most crossing
+#    tokens (`"Hello` after `:`).
 # 3. Of the crossing tokens that begin at one position, one is tried for each class of the character
-#    after the forced text: tokenizers split text into words by such classes. Each punctuation mark is
-#    a class.
-# 4. SentencePiece tokenizers put a blank before each text. They split the forced text after a newline,
+#    after the forced text: tokenizers split text into words by such classes. Each punctuation mark
+#    is a class.
+# 4. SentencePiece tokenizers put a blank before each text. They split the forced text after a
+# newline,
 #    where they add no blank.
 #
-# Invariants   The tokens spell a prefix of the forced text, and the grammar accepts them. Earlier text
-#              is not split again: the model wrote its last token with the same knowledge.
+# Invariants   The tokens spell a prefix of the forced text, and the grammar accepts them. Earlier
+#              text is not split again: the model wrote its last token with the same knowledge.
 # Cost         without forced text one look at a row. Else a walk along the text, which is cut where
-#              the requested tokens cannot reach, and a call of the tokenizer for the text and for each
-#              crossing token that is tried (two calls with rule 4).
+#              the requested tokens cannot reach, and a call of the tokenizer for the text and for
+#              each crossing token that is tried (two calls with rule 4).
 
 cdef enum:
     # bytes of forced text that are returned at once; only a longer literal has more
@@ -716,17 +718,17 @@ cdef uint32_t class_of(uint8_t byte) noexcept nogil:
 # -- batches ---------------------------------------------------------------------------------------
 # Masks of many matchers in one call.
 #
-# Representation   A request is one matcher's mask. The requests of one generation form a group. They
-#                  would wait for each other on its mutex, so one thread serves a group. Within a
-#                  group, requests with the same mask (saturated configuration and termination) are
-#                  adjacent: the first is filled, the others are copies.
+# Representation   A request is one matcher's mask. The requests of one generation form a group.
+#                  They would wait for each other on its mutex, so one thread serves a group. Within
+#                  a group, requests with the same mask (saturated configuration and termination)
+#                  are adjacent: the first is filled, the others are copies.
 # Cost             a look-up for each request besides its mask. The caller copies cached masks, a
-#                  group under one lock. If at least HEAVY masks are missing, in at least two groups,
-#                  helper threads take part, up to half of the processors: with less work, starting
-#                  them costs as much as they save.
-# Threads          Matchers are read under the GIL. Cached masks are copied under the GIL if the mutex
-#                  is free and they are few. The GIL is released before any wait and before masks are
-#                  built. All data of a generation is used under its arena's mutex.
+#                  group under one lock. If at least HEAVY masks are missing, in at least two
+#                  groups, helper threads take part, up to half of the processors: with less work,
+#                  starting them costs as much as they save.
+# Threads          Matchers are read under the GIL. Cached masks are copied under the GIL if the
+#                  mutex is free and they are few. The GIL is released before any wait and before
+#                  masks are built. All data of a generation is used under its arena's mutex.
 
 cdef struct MaskRequestC:
     void* generation          # borrowed; the matcher holds it

@@ -3,7 +3,7 @@
 Representation   A parse is one way to read the text so far: (state, stack, count, boundary). Stacks
                  are interned chains of frames, each with the state to return to. Boundaries are
                  persistent chains: a region opens or closes at a byte position. `kernel` holds the
-                 parses behind the last byte; predictions are made when the next byte comes.
+                 parses after the last byte; predictions are made when the next byte comes.
                  `text` holds the bytes from position `base` on that are in no event yet.
 Invariants       I1 bytes enter events only when all parses agree on their regions, and only if they
                     cannot become part of a pattern (`held` of the parses' states).

@@ -1,14 +1,15 @@
 """Unique items and keys: whether a word may end depends on the words before it.
 
-A rule with `RuleC.differs` marks a word that must be unique in its array or object. Rows do not know
-the text, so an arena offers two steps where such a word would be complete: `step_unique` lets it
-end and reports this, `step_blocked` does not let it end. A `UniquenessState` knows the text and
+A rule with `RuleC.differs` marks a word that must be unique in its array or object. Rows do not
+know the text, so an arena offers two steps where such a word would be complete: `step_unique` lets
+it end and reports this, `step_blocked` does not let it end. A `UniquenessState` knows the text and
 chooses (`follow`). Rows, transitions and masks stay those of the grammar without the condition. A
 mask is the row's mask without the tokens that end a repeated word, or leave only repeated words.
 
-Stuck        A text is stuck if its current item can only become a repeated one: no more values begin
-             like it than used items do. Values are counted, not spellings (`ContinuationCounter`).
-             The front end guarantees that there are more values than required items.
+Stuck        A text is stuck if its current item can only become a repeated one: no more values
+             begin like it than used items do. Values are counted, not spellings
+             (`ContinuationCounter`). The front end guarantees that there are more values than
+             required items.
 Candidates   `RepeatCandidates` finds the tokens of a mask that must be checked one by one. Listed
              candidates depend on the row alone: tokens that end an item and continue after a comma,
              and tokens that end an item with brackets, because its members may be in another
@@ -120,8 +121,8 @@ cdef class ContinuationCounter:
     cdef uint32_t outside(self, uint32_t configuration, uint32_t depth, uint32_t want) noexcept nogil
     cdef uint32_t spaced(self, uint32_t configuration, uint32_t depth, uint8_t other, uint32_t want) noexcept nogil
     cdef bint is_blank(self, uint32_t configuration) noexcept nogil
-    cdef uint32_t behind(self, uint32_t configuration, uint32_t depth, uint8_t byte, uint32_t want) noexcept nogil
-    cdef uint32_t behind_escape(self, uint32_t configuration, uint32_t character) noexcept nogil
+    cdef uint32_t count_after(self, uint32_t configuration, uint32_t depth, uint8_t byte, uint32_t want) noexcept nogil
+    cdef uint32_t after_escape(self, uint32_t configuration, uint32_t character) noexcept nogil
     cdef uint32_t inside(self, uint32_t configuration, uint32_t depth, uint32_t want) noexcept nogil
     cdef uint32_t escaped(self, ValuePositionC* position, const Cursor* used, uint32_t want) noexcept nogil
     cdef uint32_t longer(self, uint32_t configuration, uint32_t depth, Mode mode, uint32_t want) noexcept nogil

@@ -3,7 +3,7 @@
 from libc.stdint cimport uint32_t, uint64_t, uint8_t
 from libcpp.algorithm cimport sort
 
-from ..earley.rows cimport DEAD, CONFIGURATION, ENDS_UNIQUE, Arena
+from ..earley.rows cimport CONFIGURATION, DEAD, ENDS_UNIQUE, Arena
 from ..native.bitset cimport has_bit
 from ..native.hashing cimport MISSING, map_bytes, map_clear, map_get, map_put
 from ..native.pool cimport held_bytes, vector
@@ -103,13 +103,13 @@ cdef bint awaits_unique(Arena arena, uint32_t configuration) noexcept nogil:
         live = arena.rows[arena.configurations[configuration].row].live
         if live[0] & ~BLANKS | live[1] & ~CLOSINGS | live[2] | live[3]:
             return False
-        configuration = behind_blank(arena, configuration)
+        configuration = after_blank(arena, configuration)
         if configuration == DEAD:
             return False
     return False
 
 
-cdef uint32_t behind_blank(Arena arena, uint32_t configuration) noexcept nogil:
+cdef uint32_t after_blank(Arena arena, uint32_t configuration) noexcept nogil:
     """Return the configuration after the only white space character allowed here, DEAD if there is
     none. Where several are allowed, white space is flexible and may be absent.
     """
@@ -224,7 +224,7 @@ cdef class ContinuationCounter:
         while k < rest.size():
             if rest.data()[k] == BACKSLASH:
                 # canonical texts escape it as \u00xx
-                found = self.behind_escape(found & CONFIGURATION, byte_of(rest.data()[k + 4], rest.data()[k + 5]))
+                found = self.after_escape(found & CONFIGURATION, byte_of(rest.data()[k + 4], rest.data()[k + 5]))
                 if found == DEAD:
                     return False
                 k += 6
@@ -258,7 +258,7 @@ cdef class ContinuationCounter:
             found = self.go(configuration, byte)
             if found != DEAD or is_inside:
                 return found
-            configuration = behind_blank(self.arena, configuration)
+            configuration = after_blank(self.arena, configuration)
             if configuration == DEAD:
                 return DEAD
         return DEAD
@@ -350,7 +350,7 @@ cdef class ContinuationCounter:
             if found + sure >= want:
                 return found + sure
             sure -= bytes_[k] != MINUS
-            found = sum_of(found, self.behind(configuration, depth, bytes_[k], left_of(want, found + sure)))
+            found = sum_of(found, self.count_after(configuration, depth, bytes_[k], left_of(want, found + sure)))
         return sum_of(found, self.spaced(configuration, depth, bytes_[0] if n else 0, left_of(want, found)))
 
     cdef uint32_t spaced(self, uint32_t configuration, uint32_t depth, uint8_t other, uint32_t want) noexcept nogil:
@@ -358,7 +358,7 @@ cdef class ContinuationCounter:
         If it is also allowed after the white space, both begin the same values, which are counted
         once.
         """
-        cdef uint32_t at = behind_blank(self.arena, configuration) if want else DEAD, end = at, _n
+        cdef uint32_t at = after_blank(self.arena, configuration) if want else DEAD, end = at, _n
         cdef bint is_only = True
         for _n in range(MOST_BLANKS):
             if at == DEAD:
@@ -367,7 +367,7 @@ cdef class ContinuationCounter:
                 return 0
             # a required character is not a state of its own
             is_only = is_only and self.is_blank(at)
-            at = behind_blank(self.arena, at)
+            at = after_blank(self.arena, at)
             end = at if is_only else end
         return self.count(end, depth, OUTSIDE, want)
 
@@ -376,7 +376,7 @@ cdef class ContinuationCounter:
         cdef uint64_t[4] live = self.arena.rows[self.arena.configurations[configuration].row].live
         return not (live[0] & ~BLANKS | live[1] | live[2] | live[3])
 
-    cdef uint32_t behind(self, uint32_t configuration, uint32_t depth, uint8_t byte, uint32_t want) noexcept nogil:
+    cdef uint32_t count_after(self, uint32_t configuration, uint32_t depth, uint8_t byte, uint32_t want) noexcept nogil:
         """Count the values after a byte between strings and numbers."""
         cdef bint met
         cdef uint32_t next_, found
@@ -418,11 +418,11 @@ cdef class ContinuationCounter:
             return found
         for k in range(BACKSLASH + 1):
             if found < want and (k < SPACE or k == QUOTE or k == BACKSLASH):
-                next_ = self.behind_escape(configuration, k)
+                next_ = self.after_escape(configuration, k)
                 found = sum_of(found, self.count(next_, depth, STRING, left_of(want, found)))
         return found
 
-    cdef uint32_t behind_escape(self, uint32_t configuration, uint32_t character) noexcept nogil:
+    cdef uint32_t after_escape(self, uint32_t configuration, uint32_t character) noexcept nogil:
         """Return the configuration after a character that must be escaped: by its number or, where
         a text has one spelling only, by its letter.
         """
@@ -564,7 +564,7 @@ cdef class ContinuationCounter:
         for k in range(3):
             if found < want and self.go(configuration, ENDS[k]) != DEAD:
                 end = <uint8_t>ENDS[k]
-                found = sum_of(found, self.behind(configuration, depth, end, left_of(want, found)))
+                found = sum_of(found, self.count_after(configuration, depth, end, left_of(want, found)))
         return sum_of(found, self.spaced(configuration, depth, end, left_of(want, found)))
 
 

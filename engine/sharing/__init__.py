@@ -1,1 +1,1 @@
-"""What grammars and replicas share, and the names under which they do."""
+"""Caches and encodings of results that grammars and replicas share, and their keys."""

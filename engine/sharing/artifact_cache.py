@@ -1,19 +1,19 @@
 """The artifacts that replicas share, followed in the background.
 
-One thread does all the work. At start it fixes its position in the log and loads the entries that
-replicas use most. Then it loads what others announce, publishes what this process made, and reports
-what it used, so that popular entries stay popular.
+One thread does all the work. At startup it notes its position in the log and loads the most popular
+entries. Then it loads entries that other replicas announce, publishes what this process built, and
+reports which entries were used, so that popular entries stay popular.
 
-A request never calls the log and never waits for this thread: compiles and masks look into the
-tables that grow beside them. What is loaded changes speed only.
+Requests never call the log and never wait for this thread: they look into the caches that it fills.
+Loaded entries change speed only.
 
 Invariants   I1 only the thread, ``flush`` and ``load_hottest`` call the log.
-             I2 loading is bounded: bytes by a share of each kind's table, entries a second while
-                following, seconds at start.
-             I3 a failure of the log costs nothing but what it would have brought: the thread backs
-                off, then begins again with the most popular entries.
-Threads      any; ``_writing`` and ``_loading`` are held by those who call the log.
-Not here     names and bytes (artifact_kinds), the log (cache).
+             I2 loading is bounded: bytes by a share of each cache, entries per second while
+                following, seconds at startup.
+             I3 a failing log has no effect besides missing entries: the thread backs off, then
+                starts again with the most popular entries.
+Threads      any; callers of the log hold ``_writing`` or ``_loading``.
+Not here     keys and values (artifact_kinds), the log (cache).
 """
 
 import contextlib
@@ -29,20 +29,20 @@ from .artifact_log import ArtifactLog
 
 _log = logging.getLogger(__name__)
 
-#: seconds that one look for announcements waits, and so the longest until fresh entries go out
+#: seconds that one call waits for announcements, and so the longest delay of publishing
 FOLLOW_SECONDS: Final = 0.25
-#: entries of each kind loaded at start, and in one reading
+#: entries of each kind loaded at startup, and in one call
 MOST_HOTTEST: Final = 4096
 AT_ONCE: Final = 32
-#: how full a table may be for more to be loaded into it: at start, and while following. A full
-#: table drops everything, so loading must leave room for what is made here
+#: the share of a cache that may be in use for more to be loaded, at startup and while following. A
+#: full cache drops everything, so loading must leave room for local entries
 MOST_FILLED_AT_START: Final = 0.5
 MOST_FILLED: Final = 0.75
-#: entries that a replica loads while following, by default: 500 a second take about 5 % of a core
+#: default limit on entries loaded while following: 500 a second take about 5 % of a core
 LOADS_PER_SECOND: Final = 500
 #: seconds between two reports of use
 REPORT_SECONDS: Final = 60.0
-#: seconds that the thread leaves a failing log alone: the first time, and at most
+#: the shortest and the longest pause in seconds after a failure of the log
 LEAST_PAUSE, MOST_PAUSE = 0.5, 10.0
 
 _COUNTERS = ("loaded", "refused", "missing", "skipped", "published", "dropped", "saved_ns")
@@ -52,8 +52,8 @@ class ArtifactCache:
     """Follows one log for one compiler.
 
     Args:
-        log: see ``store.ArtifactLog``.
-        kinds: what is shared; loaded at start in this order.
+        log: see ``ArtifactLog``.
+        kinds: the kinds of artifacts, in the order of loading at startup.
     """
 
     def __init__(self, log: ArtifactLog, kinds: Sequence[ArtifactKind]) -> None:
@@ -72,11 +72,11 @@ class ArtifactCache:
 
     # -- the thread --------------------------------------------------------------------------------
     def start(self, load_seconds: float, loads_per_second: int) -> None:
-        """Follow the log from now on; again in a fork, which has no thread of its parent's.
+        """Start following the log; after a fork the child starts its own thread.
 
         Args:
-            load_seconds: that loading the most popular entries may take; 0: none are loaded.
-            loads_per_second: announced entries loaded at most; 0: none are.
+            load_seconds: limit on loading the most popular entries; 0 loads none.
+            loads_per_second: limit on loading announced entries; 0 loads none.
         """
         if self._thread is not None and self._pid == os.getpid():
             return
@@ -86,7 +86,7 @@ class ArtifactCache:
         self._thread.start()
 
     def close(self, seconds: float) -> bool:
-        """Publish what is fresh and end the thread. False: that took longer than ``seconds``."""
+        """Publish fresh entries and end the thread. False: that took longer than ``seconds``."""
         self._closing.set()
         if self._thread is None or self._pid != os.getpid():
             return True
@@ -107,7 +107,7 @@ class ArtifactCache:
             self.flush()
 
     def _follow(self) -> None:
-        """Until the end; raises what the log raises."""
+        """Follow until ``close``; raises all errors of the log."""
         self._artifacts.position()
         self._set(following=1)
         self.load_hottest(self._load_seconds)
@@ -130,7 +130,7 @@ class ArtifactCache:
         """Log the first failure of an outage."""
         self._add(failures=1)
         if pause == LEAST_PAUSE:
-            # the type alone: a message may quote what the server sent
+            # the type alone: a message may quote data of the server
             _log.warning(
                 "artifact cache: the log failed (%s); trying again in %g s",
                 type(error).__name__,
@@ -140,10 +140,10 @@ class ArtifactCache:
 
     # -- loading -----------------------------------------------------------------------------------
     def load_hottest(self, seconds: float) -> int:
-        """Load the most popular entries of all kinds. Returns how many were taken.
+        """Load the most popular entries of all kinds. Return the number of accepted ones.
 
         Raises:
-            whatever the log raises.
+            all errors of the log.
         """
         until, taken = time.monotonic() + seconds, 0
         for kind in self._kinds:
@@ -171,7 +171,7 @@ class ArtifactCache:
                 self._count(kind, skipped=late)
 
     def _load(self, kind: ArtifactKind, keys: Sequence[bytes]) -> dict[bytes, bytes]:
-        """One reading. Returns the values that the table took."""
+        """Load entries in one call. Return the accepted values."""
         with self._loading:
             start = time.perf_counter_ns()
             values = self._artifacts.read(keys)
@@ -191,16 +191,16 @@ class ArtifactCache:
 
     # -- writing -----------------------------------------------------------------------------------
     def flush(self) -> None:
-        """Publish what is fresh now, and report what was used.
+        """Publish fresh entries and report used ones now.
 
         Raises:
-            whatever the log raises; what was fresh is dropped then, and counted.
+            all errors of the log; fresh entries are then dropped and counted.
         """
         self._publish()
         self._report()
 
     def forget_fresh(self) -> None:
-        """Publish nothing of what was made so far."""
+        """Drop fresh entries instead of publishing them."""
         for kind in self._kinds:
             kind.take_fresh()
 
@@ -210,7 +210,7 @@ class ArtifactCache:
                 pending, known = kind.pending(), dict[bytes, bytes]()
                 for start in range(0, len(pending), AT_ONCE):
                     known |= self._load(kind, pending[start : start + AT_ONCE])
-                # what others wrote meanwhile is not announced to everybody once more
+                # entries that others wrote in the meantime are not announced agai
                 fresh = kind.take_fresh()
                 self._write(
                     kind, [(k, v) for k, v in fresh if k not in known or kind.adds(v, known[k])]
@@ -244,6 +244,6 @@ class ArtifactCache:
             self._counts.update(values)
 
     def stats(self) -> dict[str, int]:
-        """Counters since start by kind; whether the log is followed now."""
+        """Return counters since startup by kind, and whether the log is followed now."""
         with self._guard:
             return dict(self._counts)

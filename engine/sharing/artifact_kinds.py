@@ -1,10 +1,10 @@
-"""What replicas share: each kind of artifact with its names, its bytes and its table.
+"""Kinds of artifacts that replicas share: their keys, their values and their cache.
 
-There is one kind, the masks of rules. Automata and what front ends make of patterns are made again
-by each process: that takes less than a mask does, once a process (docs/adr/0006).
+There is one kind, the token masks of rules. Each process builds automata and intermediate results
+of patterns itself, once, which takes less time than a mask (docs/adr/0006).
 
-Not here   what is worth sharing, and the bytes (artifact); when it is loaded and written
-           (artifact_cache).
+Not here   the bytes, and which masks are worth sharing (mask_codec); when entries are loaded and
+           published (artifact_cache).
 """
 
 from typing import Protocol
@@ -17,36 +17,36 @@ Entry = tuple[bytes, bytes]
 
 
 class ArtifactKind(Protocol):
-    """One kind of artifact, between the log's keys and a table. Any thread."""
+    """One kind of artifact, between the log and a cache. Used from any thread."""
 
     name: str
-    #: what its keys begin with
+    #: the prefix of its keys
     prefix: bytes
 
     def filled(self) -> float:
-        """The share of the table's bytes that are taken, 0.0 to 1.0."""
+        """Return the used share of the cache's bytes, 0.0 to 1.0."""
 
     def wants(self, key: bytes) -> bool:
-        """Whether an announced or popular entry may say something new."""
+        """Return whether an announced or popular entry may add something."""
 
     def load(self, key: bytes, value: bytes) -> int:
-        """Put a value into the table. Returns the nanoseconds that making it took, -1: refused."""
+        """Load a value into the cache. Return the nanoseconds it saves, -1 if it is refused."""
 
     def pending(self) -> list[bytes]:
-        """Keys of which others may have a part that must not be lost by publishing."""
+        """Return keys of which other replicas may have parts that publishing must not lose."""
 
     def adds(self, value: bytes, known: bytes) -> bool:
-        """Whether a value says more than another one of the same key, which was loaded."""
+        """Return whether a value contains more than another one of its key, which was loaded."""
 
     def take_fresh(self) -> list[Entry]:
-        """Entries that were made here since the last call, and are worth sharing."""
+        """Return entries built here since the last call that are worth sharing."""
 
     def take_used(self) -> list[bytes]:
-        """Keys in the log that grammars used since the last call."""
+        """Return keys in the log that grammars used since the last call."""
 
 
 class TokenMaskArtifacts:
-    """Of a rule, by state: they depend on the rule and the vocabulary."""
+    """The token masks of a rule, which depend on the rule and the vocabulary."""
 
     name = "masks"
 
@@ -59,7 +59,7 @@ class TokenMaskArtifacts:
         return self._table.stats()["bytes"] / self._table.max_bytes
 
     def wants(self, key: bytes) -> bool:
-        # others may have masks of states that nobody visited here
+        # other replicas may have token masks of states that were not visited here
         return artifact.digest_of(key) is not None
 
     def load(self, key: bytes, value: bytes) -> int:

@@ -1,5 +1,3 @@
-""""""
-
 from collections.abc import Callable
 from typing import Any
 
@@ -10,14 +8,12 @@ from ..runtime.compiled import Compiled
 class SpecHash:
     def __init__(self, limits: Limits) -> None: ...
     def of(self, kind: str, spec: Any) -> bytes:
-        """The digest of a spec and of what it is a spec of, 16 bytes.
+        """Return the digest of a spec and its kind, 16 bytes.
 
         Raises:
             LimitExceeded: spec_bytes or spec_depth.
             SpecError: not a JSON value.
         """
-
-# -- grammar cache ---------------------------------------------------------------------------------
 
 class GrammarCache:
     measured: int

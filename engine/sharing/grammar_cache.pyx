@@ -1,4 +1,28 @@
-"""SpecHash: see the header file."""
+"""Compiled grammars by the digest of their spec, and one compile of each spec at a time.
+
+Grammars     Two ordered dicts by key: grammars in LRU order, and their measured sizes, the one
+             measured longest ago first. Refusals are cached next to them (refusals).
+             I1 measured sizes sum up to at most `kept_bytes`, and there are at most
+                `kept_grammars`, except for one grammar that is larger alone.
+             I2 grammars grow with use: a grammar is measured when the next one is compiled and when
+                it is used again. With every `REMEASURE_EVERY` new grammars the one measured longest
+                ago is measured again. No measurement waits for a grammar in use.
+             Cost: a hit is a look-up; a miss two, and a measurement: 2 us, 10 with cold caches.
+Digest       128 bits of SipHash-1-4 over a spec's content (Python hashes strings with SipHash-1-3),
+             under a random key for each object: a collision cannot be constructed without the key.
+             It is valid in one process only.
+             The content is written depth first in whole words: a tag with a length, then the value,
+             so no two contents are written alike. Types differ by tag (1, 1.0 and true; list and
+             tuple), objects keep the order of their keys, and strings are written as stored in
+             memory. Values of other types are encoded by marshal or JSON first.
+             Cost: one pass without copies, a quarter of marshal and BLAKE2b.
+             Source: J.-P. Aumasson, D. Bernstein, SipHash: a fast short-input PRF, INDOCRYPT 2012.
+Bounds       `Limits.spec_bytes` of a spec's approximate length as JSON text.
+Threads      The cache has one lock, which is not held while a spec is compiled. A SpecHash is used
+             under the GIL, which hashing does not release.
+Not here     the meaning of specs (front ends), rule digests, which are equal in all processes
+             (rule_digest).
+"""
 
 from cpython.bytes cimport PyBytes_FromStringAndSize
 from cpython.dict cimport PyDict_Next
@@ -39,13 +63,13 @@ cdef enum:
     DICT_TAG = 10
     OTHER_TAG = 11
 
-# Rounds at the end of each half of the digest.
+# rounds after each half of the digest
 cdef int ROUNDS = 4
 
-# Bytes that a value counts besides its text: a number or a bracket with a comma, a text's quotes.
+# bytes counted for a value besides its text: a number or a bracket with a comma, or quotes
 cdef uint64_t MARK_BYTES = 4
 
-# Levels that are followed here; what is deeper takes the long way, which finds out how deep it is.
+# levels followed here; deeper values are encoded first, which also finds out how deep they are
 cdef int NESTED = 500
 
 
@@ -77,14 +101,14 @@ cdef inline void absorb(SipHashStateC* s, uint64_t word) noexcept nogil:
 
 
 cdef class SpecHash:
-    """Digests of specs under one random key."""
+    """Hashes specs under one random key."""
 
     cdef object limits
     cdef uint64_t most
     cdef uint64_t key0, key1
     cdef SipHashStateC state
-    cdef uint64_t words                   # written so far
-    cdef uint64_t size                    # about what was written as JSON text
+    cdef uint64_t words                   # words written so far
+    cdef uint64_t size                    # approximate length as JSON text
 
     def __init__(self, limits):
         cdef const uint8_t[:] key = os.urandom(16)
@@ -94,7 +118,12 @@ cdef class SpecHash:
         memcpy(&self.key1, &key[8], 8)
 
     def of(self, str kind, spec):
-        """The digest of a spec and of what it is a spec of, 16 bytes."""
+        """Return the digest of a spec and its kind, 16 bytes.
+
+        Raises:
+            LimitExceeded: spec_bytes or spec_depth.
+            SpecError: not a JSON value.
+        """
         self.begin()
         self.write_text(kind)
         if not self.write_value(spec, 0):
@@ -107,10 +136,11 @@ cdef class SpecHash:
         return self.finish()
 
     def _other(self, spec):
-        """Content of values that hold more than JSON's own types.
+        """Encode values that are not of JSON's own types.
 
         Raises:
-            LimitExceeded, SpecError: too deep, or not a JSON value.
+            LimitExceeded: the spec is too deep.
+            SpecError: not a JSON value.
         """
         try:
             try:
@@ -137,7 +167,7 @@ cdef class SpecHash:
         self.size += MARK_BYTES
 
     cdef void write_data(self, const uint8_t* data, Py_ssize_t n) noexcept:
-        """n bytes, filled up to a whole word with zeros; n itself must have been written."""
+        """Write n bytes, padded with zeros to a whole word; the caller has written n."""
         cdef SipHashStateC state = self.state
         cdef uint64_t word
         cdef Py_ssize_t k = 0
@@ -160,7 +190,7 @@ cdef class SpecHash:
         self.write_data(<const uint8_t*>PyUnicode_DATA(text), n * kind)
 
     cdef bint write_value(self, value, int depth) except -1:
-        """Whether the value consists of JSON's own types, down to a bounded depth."""
+        """Write a value. False: it is not of JSON's own types, or too deep."""
         cdef double number
         cdef uint64_t word
         kind = type(value)
@@ -214,9 +244,10 @@ cdef class SpecHash:
         return True
 
     cdef int check_size(self) except -1:
-        """
+        """Check the size so far.
+
         Raises:
-            LimitExceeded: more bytes than a spec may have.
+            LimitExceeded: spec_bytes.
         """
         if self.size > self.most:
             raise LimitExceeded("spec_bytes", self.most, self.size)
@@ -227,7 +258,7 @@ cdef class SpecHash:
         cdef SipHashStateC* s = &self.state
         cdef int _k
         self.check_size()
-        # the number of words ends the text, as its length does in SipHash
+        # the number of words ends the input, like the length in SipHash
         absorb(s, self.words)
         s.v2 ^= 0xEE
         for _k in range(ROUNDS):
@@ -240,26 +271,14 @@ cdef class SpecHash:
         return PyBytes_FromStringAndSize(<char*>out, 16)
 
 
-# -- grammar cache ---------------------------------------------------------------------------------
-# Compiled grammars by the digest of their spec, and one compile of each spec at a time.
-#
-# Representation   two ordered dicts by key: grammars, the least recently used first, and what each took when
-#                  it was measured, the one measured longest ago first. Refusals beside them (refusals).
-# Invariants       I1 what was measured is at most ``kept_bytes``, and there are at most ``kept_grammars``, but for
-#                     one grammar that is larger alone.
-#                  I2 grammars grow while they are used: a grammar is measured when the next one comes and when it
-#                     is used again, and with every ``REMEASURE_EVERY`` new ones the one measured longest ago. One
-#                     whose masks are being made is not waited for.
-# Cost             of a hit a look-up; of a miss two, and a measurement: 2 us, 10 with cold caches.
-# Threads          any; one lock, under which nothing is compiled.
-# Not here         what a spec means (the compiler's front ends).
+# -- compiled grammars -----------------------------------------------------------------------------
 
 cdef enum:
     REMEASURE_EVERY = 4
 
 
 cdef class GrammarCache:
-    """One for a compiler."""
+    """The compiled grammars and refusals of one compiler."""
     cdef object _limits, _grammars, _sizes, _refusals, _calls, _guard
     cdef Py_ssize_t _most_grammars, _most_bytes, _held, _whole
     cdef Py_ssize_t _compiles, _hits, _evictions, _refused, _refusal_hits
@@ -274,14 +293,14 @@ cdef class GrammarCache:
         self.reset_counts()
 
     def get_or_build(self, bytes key, spec, build, WorkBudget budget):
-        """The grammar kept under a key, or what ``build(spec, budget)`` makes. Of several threads that want the
-        same one builds.
+        """Return the cached grammar of a key, or build it with ``build(spec, budget)``. If several
+        threads need one key, one of them builds.
 
         Args:
-            budget: the request's; None: one of its own.
+            budget: of the request; None: a new one.
 
         Raises:
-            what ``build`` raises; a refusal that the spec alone decides is kept.
+            all errors of ``build``. A refusal that depends on the spec alone is cached.
         """
         cdef Compiled found = self.kept(key)
         cdef bint is_whole, is_made = False
@@ -290,7 +309,7 @@ cdef class GrammarCache:
         if budget is None:
             budget = WorkBudget(self._limits)
         is_whole = spent(budget) == 0 and budget.limit == self._whole
-        # before waiting for others: nobody does so without a step left
+        # before waiting for others, which a request without a step left must not do
         spend(budget, 1)
         mine = self._calls.begin(key)
         try:
@@ -303,7 +322,7 @@ cdef class GrammarCache:
         return found
 
     cdef Compiled kept(self, bytes key):
-        """Raises the spec's refusal, where that is kept."""
+        """Return a cached grammar, or None. Raises a cached refusal."""
         with self._guard:
             found = self._grammars.get(key)
             if found is None:
@@ -376,11 +395,11 @@ cdef class GrammarCache:
 
     @property
     def measured(self):
-        """How many grammars were measured."""
+        """The number of measured grammars."""
         return len(self._sizes)
 
     def stats(self):
-        """Counts of compiles, refusals and hits; grammars and refusals kept, and bytes held."""
+        """Return counts of compiles, refusals and hits, cached grammars and refusals, and bytes."""
         with self._guard:
             return {
                 "compiles": self._compiles, "grammar_hits": self._hits, "grammar_evictions": self._evictions,

@@ -1,4 +1,29 @@
-"""Read and write the token masks of a rule as bytes; choose which are worth sharing."""
+"""The token masks of a rule as bytes in the log, and which of them are worth sharing.
+
+    artifact     magic "SYM1" | version u32 | words with a token's bit u32 | trie nodes u32
+                 | number of token masks u32 | token masks
+    token mask   state | node | nanoseconds to build it | body
+    body         SAME and the number of an earlier token mask with this body and node, or
+                 the accepted tokens: LISTED and the ids; ALL_BUT and the ordinary tokens that are
+                 missing in a bitset; WORDS and the bitset, 4 bytes a word
+                 | number of needs; if any, the need of each accepted id, by id
+                 | exits | exit_counts | triggers
+    list         length | distance of each number from the previous one; exits: half the length |
+                 for each pair the distance of x from the previous x, and of k from x
+    number       as in varint; distances are folded: d as 2d, -d as 2d - 1
+
+The artifact's head and the words of a bitset are little-endian, like every supported processor. A
+bitset ends with the last word that has a token's bit, so padded and other vocabularies share it.
+
+Sharing      A token mask is included if building it took at least `LEAST_GAIN` times as long as
+             fetching it, and a rule if its token masks took that much longer than fetching its key.
+             Fetching was measured with a Redis on the same machine: the client, the MAC, and
+             `load`.
+Checks       Every length, the shape of the vocabulary, and every index (`is_sound`). An invalid
+             value is refused as a whole, and none allows a token that is not ordinary. The log
+             checks authenticity by a MAC over key and value; this module knows no keys.
+Cost         3 to 4 ns a byte to read; a list takes 1 to 2 bytes a number.
+"""
 
 from libc.stdint cimport int64_t, uint32_t, uint64_t, uint8_t
 from libc.string cimport memcmp, memcpy
@@ -6,7 +31,7 @@ from libcpp.memory cimport make_shared
 
 from ..grammar.rule_digest cimport DigestC, bytes_of, digest_from
 from ..masks.token_mask cimport (
-    TokenMaskEntryC, TokenMaskC, TokenMaskCache, TokenMaskKeyC, is_sound, token_mask_bytes,
+    TokenMaskC, TokenMaskCache, TokenMaskEntryC, TokenMaskKeyC, is_sound, token_mask_bytes,
 )
 from ..native.bitset cimport clear_bit, list_bits, set_bits
 from ..native.hashing cimport MISSING, U64MapC, hash_words, map_get, map_put, mix
@@ -39,7 +64,7 @@ cdef void put_same(vector[uint8_t]* out, uint32_t number) noexcept nogil:
 
 
 cdef bint put_body(vector[uint8_t]* out, TokenMaskC* token_mask, Vocabulary vocabulary) noexcept nogil:
-    """False if it is none that these bytes can say."""
+    """Append a token mask's body. False: the format cannot express it."""
     cdef vector[uint32_t] accepted, words
     if token_mask.need_ends.size() or token_mask.words.size() == 0:
         words.assign(vocabulary.words, 0)
@@ -119,11 +144,11 @@ cdef inline void put_distance(vector[uint8_t]* out, uint32_t last, uint32_t valu
     put(out, <uint64_t>(2 * distance if distance >= 0 else -2 * distance - 1))
 
 
-# -- reading: False where anything is off ----------------------------------------------------------
+# -- reading: every function returns False for invalid bytes ---------------------------------------
 cdef bint take_entry(
     ReaderC* left, TokenMaskEntryC* out, vector[TokenMaskEntryC]* before, Vocabulary vocabulary
 ) noexcept nogil:
-    """Its rule is not in these bytes."""
+    """Read an entry; the rule is not part of its bytes."""
     cdef uint64_t state, node, took_ns, number
     cdef const uint8_t* start
     if not (take(left, &state) and take(left, &node) and take(left, &took_ns)):
@@ -179,7 +204,7 @@ cdef bint take_body(ReaderC* left, TokenMaskC* out, Vocabulary vocabulary) noexc
 
 
 cdef bint take_needs(ReaderC* left, TokenMaskC* out) noexcept nogil:
-    """The ids in the order of their need."""
+    """Order the ids by need."""
     cdef vector[uint32_t] accepted, needs, places
     cdef uint64_t n, need
     cdef size_t k, count
@@ -246,7 +271,7 @@ cdef bint take_exits(ReaderC* left, vector[uint32_t]* out) noexcept nogil:
 
 
 cdef inline bint take_distance(ReaderC* left, uint32_t* value) noexcept nogil:
-    """The number behind ``value``."""
+    """Add a distance to ``value``."""
     cdef uint64_t folded
     cdef int64_t found
     if not take(left, &folded):
@@ -256,34 +281,19 @@ cdef inline bint take_distance(ReaderC* left, uint32_t* value) noexcept nogil:
     return found >> 32 == 0
 
 
-# -- mask codec ------------------------------------------------------------------------------------
-# The bytes of a rule's token masks, as they lie in the log, and what of them is worth sharing.
-#
-#     artifact   magic "SYM1" | version u32 | words with a token's bit u32 | trie nodes u32
-#                | number of token masks u32 | token masks (mask_bytes)
-#
-# The head's numbers lie as the processor has them: little-endian wherever this runs, and with any
-# other order the version is another one.
-#
-# A token mask goes in if making it took at least ``LEAST_GAIN`` times what fetching it is going to take, and
-# a rule if its token masks took so much more than its key does. What fetching takes was measured with a
-# Redis on the same machine: the way through its client, the MAC, and ``load``.
-#
-# Every length is checked, the vocabulary's shape, and every index (``is_sound``): a value that does
-# not fit is refused whole, and none allows a token that is not ordinary. Authenticity is the log's
-# business (a MAC over key and value); this module knows no keys.
+# -- artifacts -------------------------------------------------------------------------------------
 
-#: what making must take, in fetches, to be shared; 0: everything is
+#: fetches that building must cost for a mask to be shared; 0 shares everything
 LEAST_GAIN = 1
 
-# Nanoseconds of a fetch.
+# nanoseconds of a fetch
 cdef uint64_t BYTE_NS = 5
 cdef uint64_t TOKEN_MASK_NS = 1_000
 cdef uint64_t KEY_NS = 12_000
 
-# What a value may come to in memory: a few bytes make a bitset.
+# limit on a value's bytes in memory: a few bytes can make a bitset
 cdef size_t MOST_BYTES = 1 << 27
-# Of a value that is made; the log takes a little more. And of a token mask's head.
+# limit on encoded values, below the log's own limit, and on the head of a token mask
 cdef size_t MOST_VALUE_BYTES = 1_000_000
 cdef size_t HEAD_BYTES = 24
 
@@ -294,27 +304,28 @@ cdef enum:
     NONE = 0xFFFFFFFF
 
 cdef struct DistinctBodyC:
-    TokenMaskEntryC* entry               # first with it
-    uint64_t took_ns            # of all with it
+    TokenMaskEntryC* entry               # the first entry with this body
+    uint64_t took_ns            # of all entries with this body
     uint32_t uses
-    uint32_t number             # of the first, among those that go in; NONE: there is none yet
+    uint32_t number             # of the first entry among those encoded; NONE: none yet
 
 cdef struct ArtifactHeaderC:
     uint32_t magic, version, words, nodes, token_masks
 
 
 def store_group(str fingerprint):
-    """What the keys of a vocabulary's rules begin with."""
+    """Return the prefix of the keys of a vocabulary's rules."""
     return b"masks/%d/%s" % (ARTIFACT_VERSION, fingerprint.encode())
 
 
 def store_key(str fingerprint, bytes digest):
-    """The log's key of a rule; no token mask depends on the grammar, its labels or limits."""
+    """Return the log's key of a rule. No token mask depends on the grammar, its labels or limits.
+    """
     return store_group(fingerprint) + b"/" + digest.hex().encode()
 
 
 def digest_of(bytes key):
-    """The digest in a rule's key, or None."""
+    """Return the digest in a rule's key, or None."""
     try:
         digest = bytes.fromhex(key.rpartition(b"/")[2].decode())
     except ValueError:
@@ -323,8 +334,8 @@ def digest_of(bytes key):
 
 
 def take_fresh(TokenMaskCache table, Vocabulary vocabulary):
-    """What is worth it of the rules with token masks made here since the last call, with those that they
-    had before: [(digest, value)].
+    """Return [(digest, value)] for the rules with token masks built here since the last call, as
+    far as they are worth sharing. A value includes the older token masks of its rule.
     """
     cdef vector[TokenMaskEntryC] taken
     cdef TokenMaskKeyC key
@@ -344,8 +355,8 @@ def take_fresh(TokenMaskCache table, Vocabulary vocabulary):
 
 
 def load(TokenMaskCache table, bytes digest, bytes value, Vocabulary vocabulary):
-    """Add the token masks of a rule that came from the log. Returns the nanoseconds that making the new
-    ones took, or -1, and adds nothing, if any is off.
+    """Add a rule's token masks from the log. Return the nanoseconds that building the new ones
+    took; -1 if any is invalid, and none is added.
     """
     cdef vector[TokenMaskEntryC] made
     cdef const uint8_t* data = value
@@ -364,16 +375,17 @@ def load(TokenMaskCache table, bytes digest, bytes value, Vocabulary vocabulary)
 
 
 def count_of(bytes value):
-    """How many token masks a sound value has."""
+    """Return the number of token masks in a valid value."""
     cdef const uint8_t* data = value
     cdef ArtifactHeaderC head
     memcpy(&head, data, sizeof(head))
     return head.token_masks
 
 
-# -- bytes -----------------------------------------------------------------------------------------
 cdef encode(TokenMaskCache table, TokenMaskEntryC* entries, size_t n, Vocabulary vocabulary, uint64_t least_gain):
-    """None if they are not worth it. Token masks with one body are worth it together."""
+    """Encode the entries of one rule; None if they are not worth it. Token masks with equal bodies
+    count together.
+    """
     cdef vector[uint8_t] out
     cdef vector[DistinctBodyC] bodies
     cdef U64MapC known
@@ -417,7 +429,8 @@ cdef encode(TokenMaskCache table, TokenMaskEntryC* entries, size_t n, Vocabulary
 
 
 cdef uint32_t find_body(vector[DistinctBodyC]* bodies, U64MapC* known, TokenMaskEntryC* entry) noexcept nogil:
-    """The place of the entry's body among those met. Two of one hash are not told to be the same."""
+    """Return the index of the entry's body among those met. Colliding hashes may list a body twice.
+    """
     cdef const uint8_t* body = entry.body.data()
     cdef uint64_t key = hash_words(<const uint32_t*>body, entry.body.size() // 4)
     cdef uint32_t found
@@ -438,7 +451,7 @@ cdef bint same_body(TokenMaskEntryC* a, TokenMaskEntryC* b) noexcept nogil:
 
 
 cdef bint decode(const uint8_t* data, size_t size, Vocabulary vocabulary, vector[TokenMaskEntryC]* out) noexcept nogil:
-    """False where anything is off."""
+    """Decode a value. False: it is invalid."""
     cdef ArtifactHeaderC head
     cdef ReaderC left
     cdef TokenMaskEntryC entry

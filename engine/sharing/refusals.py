@@ -1,25 +1,25 @@
-"""Refusals of specs, remembered: a spec that was refused once is refused again without work.
+"""Cached refusals: a spec that was refused once is refused again without work.
 
-Representation   errors by spec digest, the least recently used going first. Each raise has an
-                 exception of its own, since a traceback belongs to one thread.
-Invariants       only refusals that the spec alone decides: never a cancellation, and never a bound
-                 that other specs of the request had a part in passing. The caller sees to that.
-Threads          one at a time: the compiler's lock.
+Representation   errors by spec digest, in LRU order. Each raise has its own exception, because a
+                 traceback belongs to one thread.
+Invariants       the caller adds only refusals that depend on the spec alone: no cancellation, and
+                 no limit that other specs of the request helped to exceed.
+Threads          the compiler's lock guards it.
 """
 
 from collections import OrderedDict
 
 from ..errors import LimitExceeded, SpecError
 
-#: characters of a message and its pointer; a longer one is not kept, so that all are small
+#: limit on the characters of a cached message and its pointer
 MOST_CHARS = 4_096
 
 
 class Refusals:
-    """A bounded table of refusals.
+    """A bounded LRU of refusals.
 
     Args:
-        most: how many are kept.
+        most: limit on the number of entries.
     """
 
     def __init__(self, most: int) -> None:
@@ -30,7 +30,7 @@ class Refusals:
         return len(self._errors)
 
     def get(self, key: bytes) -> SpecError | LimitExceeded | None:
-        """An exception to raise."""
+        """Return an exception to raise, or None."""
         error = self._errors.get(key)
         if error is None:
             return None
@@ -38,7 +38,7 @@ class Refusals:
         return again(error)
 
     def add(self, key: bytes, error: SpecError | LimitExceeded) -> None:
-        """Keeps a copy of the error."""
+        """Add a copy of the error."""
         if len(str(error)) <= MOST_CHARS:
             self._errors[key] = again(error)
         while len(self._errors) > self._most:
@@ -49,7 +49,7 @@ class Refusals:
 
 
 def again(error: SpecError | LimitExceeded) -> SpecError | LimitExceeded:
-    """The same error without traceback, cause and context."""
+    """Return the same error without traceback, cause and context.\n"""
     made = type(error).__new__(type(error), *error.args)
     made.__dict__.update(error.__dict__)
     return made

@@ -1,9 +1,9 @@
-"""What a trie says of all bytes below a node at once: which classes of bytes, and whether UTF-8 is whole.
+"""Classes of bytes, so that a trie node can say at once which bytes occur below it.
 
-Classes  one for each ASCII punctuation mark, since patterns exclude single ones; letters and digits
-         share a few; MULTIBYTE stands for well-formed characters of several bytes, INVALID for bytes
-         that are none. A last character that is cut off counts as well-formed.
-Phase    where within a character a text stands: BOUNDARY, or what bytes must follow.
+Classes  one for each ASCII punctuation mark, because patterns exclude single ones; letters and
+         digits share a few; MULTIBYTE stands for well-formed characters of several bytes, INVALID
+         for malformed bytes. A truncated last character counts as well-formed.
+Phase    the place of a text within a character: BOUNDARY, or the bytes that must follow.
 """
 
 from libc.stdint cimport uint64_t, uint8_t
@@ -28,7 +28,7 @@ cdef extern from *:
     const uint64_t INVALID
 
 cdef inline uint64_t class_bit(uint8_t byte) noexcept nogil:
-    """The class of an ASCII byte, as one bit of a set."""
+    """Return the class of an ASCII byte as one bit of a set."""
     cdef int number
     if byte <= 0x20:
         number = 4 if byte == 0x20 else 1 if byte == 9 else 2 if byte == 10 else 3 if byte == 13 else 0
@@ -45,15 +45,15 @@ cdef inline uint64_t class_bit(uint8_t byte) noexcept nogil:
     return <uint64_t>1 << number
 
 cdef inline uint8_t low_of(uint8_t phase) noexcept nogil:
-    """The first byte that may follow within a character."""
+    """Return the first byte that may follow within a character."""
     return 0xA0 if phase == AFTER_E0 else 0x90 if phase == AFTER_F0 else 0x80
 
 cdef inline uint8_t high_of(uint8_t phase) noexcept nogil:
-    """The last byte that may follow within a character."""
+    """Return the last byte that may follow within a character."""
     return 0x9F if phase == AFTER_ED else 0x8F if phase == AFTER_F4 else 0xBF
 
 cdef inline uint8_t phase_after(uint8_t phase, uint8_t byte) noexcept nogil:
-    """The phase behind one more byte."""
+    """Return the phase after one more byte."""
     if phase == BROKEN:
         return BROKEN
     if phase == BOUNDARY:

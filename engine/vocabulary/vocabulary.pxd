@@ -1,9 +1,19 @@
-"""A set of token ids, made once and shared by every grammar that names it.
+"""The vocabulary as the engine sees it: token bytes, and a flat depth-first trie over them.
 
-Free text may hold hundreds of special tokens, the same ones in each request: grammars refer to the
-set instead of holding its ids.
-
-Invariants   I1 ids ascend, each once; immutable.
+Representation   nodes[0] is the root. The subtree of node i is nodes[i .. nodes[i].end - 1],
+                 children in ascending order of their bytes. A sentinel closes the array. order[]
+                 lists the ordinary token ids sorted by bytes. The tokens that end at node i are
+                 order[nodes[i].first .. nodes[i + 1].first - 1]; those in its subtree are
+                 order[nodes[i].first .. nodes[nodes[i].end].first - 1]. Token t's bytes are
+                 data[offsets[t] .. offsets[t + 1] - 1]. A TokenSet is a set of token ids that
+                 grammars share: free text may contain hundreds of special tokens, the same ones in
+                 each request.
+Invariants       I1 special, stop and empty tokens are not in the trie: they match by id, or never.
+                 I2 immutable once built; shared by all grammars and threads.
+                 I3 order[] ascends by bytes, equal tokens by id; the ids of a TokenSet ascend, each
+                    once.
+Cost             0.09 s for 128,000 tokens, half of it for sorting, once per process.
+Not here         masks (row_masks), tokenizing text (the gateway).
 """
 
 from libc.stdint cimport uint16_t, uint32_t, uint64_t, uint8_t
@@ -12,22 +22,6 @@ from libcpp.vector cimport vector
 cdef class TokenSet:
     cdef vector[uint32_t] ids
 
-
-# -- vocabulary ------------------------------------------------------------------------------------
-# The vocabulary as the engine sees it: token bytes, and a flat depth-first trie over them.
-#
-# Representation   nodes[0] is the root; the subtree of node i is nodes[i .. nodes[i].end - 1],
-#                  children in ascending byte order. One sentinel node closes the array.
-#                  order[] lists the ordinary token ids sorted by their bytes. Those that end
-#                  exactly at node i are order[nodes[i].first .. nodes[i + 1].first - 1]; those in
-#                  its whole subtree are order[nodes[i].first .. nodes[nodes[i].end].first - 1].
-#                  Token t's bytes are data[offsets[t] .. offsets[t + 1] - 1].
-# Invariants       I1 special, stop and empty tokens are not in the trie (they match by id only, or
-#                     never).
-#                  I2 immutable once built; shared by every grammar and thread.
-#                  I3 order[] ascends by bytes, equal tokens by id.
-# Cost             0.09 s for 128,000 tokens, half of it sorting: once in a process.
-# Not here         masks (row_masks), text (the gateway's tokenizer).
 
 cdef enum:
     # kinds of tokens; only ordinary ones match bytes
@@ -50,14 +44,14 @@ cdef class Vocabulary:
     cdef readonly str fingerprint
     cdef readonly uint32_t size
     cdef readonly uint32_t words              # int32 words of a mask row
-    cdef uint32_t used_words                  # of them, those before and with the last token that is not empty
+    cdef uint32_t used_words                  # words up to the last token that is not empty
     cdef readonly uint32_t max_token_bytes
-    cdef uint32_t ordinary                    # tokens in the trie
+    cdef uint32_t ordinary                    # number of tokens in the trie
     cdef vector[TrieNode] nodes
-    cdef uint32_t first_nodes[256]            # child of the root by byte, 0: none
+    cdef uint32_t first_nodes[256]            # by byte: the root's child, 0: none
     cdef vector[uint32_t] parents             # by node
-    cdef vector[uint64_t] classes_below       # by node: the classes of bytes below it (byteclasses)
-    cdef vector[uint8_t] phases               # by node: where within a character a token from a boundary stands
+    cdef vector[uint64_t] classes_below       # by node: the classes of bytes below it (byte_classes)
+    cdef vector[uint8_t] phases               # by node: the place within a character, from a boundary on
     cdef vector[uint32_t] ordinary_words      # the mask of all tokens in the trie
     cdef uint32_t byte_offs[257]              # nodes by byte: byte_nodes[byte_offs[b] ..]
     cdef vector[uint32_t] byte_nodes
@@ -66,13 +60,13 @@ cdef class Vocabulary:
     cdef vector[uint8_t] data
     cdef vector[uint32_t] offsets
     cdef vector[uint32_t] stops               # stop_token_ids
-    cdef vector[uint32_t] texts               # bitset: tokens that have a text, but stop tokens
+    cdef vector[uint32_t] texts               # bitset of tokens with a text, except stop tokens
     cdef vector[uint32_t] ragged              # ordinary tokens that may end within a character
-    cdef vector[uint16_t] begun               # by ordinary token: how many characters it begins
-    cdef vector[uint32_t] by_chars            # ordinary tokens in the order of the characters they begin
-    cdef vector[uint32_t] char_offs           # by number of characters: how many tokens begin no more
+    cdef vector[uint16_t] begun               # by ordinary token: the characters it begins
+    cdef vector[uint32_t] by_chars            # ordinary tokens, ordered by the characters they begin
+    cdef vector[uint32_t] char_offs           # by number of characters: the tokens that begin no more
     cdef vector[uint8_t] kind                 # by token id: ORDINARY, SPECIAL, STOP or EMPTY
-    cdef uint32_t max_count[256]              # most occurrences of a byte in one ordinary token
+    cdef uint32_t max_count[256]              # by byte: its most occurrences in one ordinary token
     cdef bint build_trie(self) noexcept nogil
     cdef void clear_trie(self) noexcept nogil
     cdef void index_nodes(self) noexcept nogil

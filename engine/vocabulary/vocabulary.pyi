@@ -1,5 +1,3 @@
-""""""
-
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from typing import Any
 
@@ -8,8 +6,6 @@ class TokenSet:
     def __len__(self) -> int: ...
     def __iter__(self) -> Iterator[int]: ...
     def __contains__(self, token: object) -> bool: ...
-
-# -- vocabulary ------------------------------------------------------------------------------------
 
 class Vocabulary:
     tokens: list[bytes]

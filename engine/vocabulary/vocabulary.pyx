@@ -1,4 +1,4 @@
-"""TokenSet: see the header file."""
+"""Vocabularies: kinds of tokens, the token trie, and its indices."""
 
 from libc.string cimport memset
 from libcpp.algorithm cimport binary_search
@@ -39,12 +39,12 @@ cdef class TokenSet:
 # -- vocabulary ------------------------------------------------------------------------------------
 
 cdef class Vocabulary:
-    """Token bytes by id, with the ids that stop a text and those that match by id only.
+    """Token bytes by id, with the ids that end a text and those that match by id only.
 
     Args:
-        tokens: the bytes of every token by id; an empty one is never allowed.
-        stop_token_ids: ids that end a text; they match nothing but a token edge of their own.
-        special_token_ids: ids that never match bytes (control tokens); stop ids count among them.
+        tokens: the bytes of every token by id; empty tokens are never allowed.
+        stop_token_ids: ids that end a text; they match only token edges with their id.
+        special_token_ids: ids that never match bytes (control tokens); stop ids are always special.
         encode: text -> ids of the model's own tokenizer, for ``Matcher.forced_tokens`` only.
 
     Raises:
@@ -62,17 +62,19 @@ cdef class Vocabulary:
             raise ValueError("a vocabulary needs at least one stop token")
         for number in self.special_token_ids:
             if not 0 <= number < self.size:
-                raise ValueError(f"token id {number} is not in a vocabulary of {self.size}")
+                raise ValueError(f"token ids must be in 0..{self.size - 1}, got {number}")
         self._gather()
         self.fingerprint = self._digest()
         self._build()
 
     @classmethod
     def from_huggingface(cls, tokenizer, *, stop_token_ids=None, size=None):
-        """The vocabulary of a Hugging Face tokenizer.
+        """Return the vocabulary of a Hugging Face tokenizer: byte-level BPE, or SentencePiece with
+        byte fallback.
 
-        Byte-level BPE, or SentencePiece with byte fallback. ``size`` pads with empty tokens up to
-        the model's own width; ``stop_token_ids`` defaults to the tokenizer's ``eos_token_id``.
+        Args:
+            stop_token_ids: by default the tokenizer's ``eos_token_id``.
+            size: the width of the model; missing ids become empty tokens.
         """
         tokens, specials = huggingface_tokens(tokenizer, size)
         stops = [tokenizer.eos_token_id] if stop_token_ids is None else stop_token_ids
@@ -84,10 +86,10 @@ cdef class Vocabulary:
         )
 
     def _digest(self):
-        """Identity for caches: the tokens without trailing empty ones, and the special ids.
+        """Return an identity for caches: the tokens without trailing empty ones, and the special
+        ids.
 
-        Left out on purpose are stop ids, padding and mask width: no automaton-only mask depends
-        on them.
+        It leaves out stop ids, padding and mask width, on which no token mask depends.
         """
         cdef uint32_t n = self.size
         while n and self.offsets[n] == self.offsets[n - 1]:
@@ -102,11 +104,11 @@ cdef class Vocabulary:
 
     @property
     def trie_nodes(self):
-        """Nodes of the token trie, the root included."""
+        """The number of nodes in the token trie, including the root."""
         return self.nodes.size() - 1
 
     def special_texts(self):
-        """Text of every special token -> its id; tokens that aren't text are left out."""
+        """Return text -> id of every special token that is valid UTF-8."""
         found = {}
         for number in self.special_token_ids:
             try:
@@ -119,7 +121,7 @@ cdef class Vocabulary:
 
     # -- the order of the tokens -------------------------------------------------------------------
     def _gather(self):
-        """Copies the bytes into flat arrays, and says of what kind each token is."""
+        """Copy the bytes into flat arrays, and determine the kind of each token."""
         cdef uint32_t t
         cdef bytes token
         cdef const uint8_t* text
@@ -134,7 +136,7 @@ cdef class Vocabulary:
         self.ordinary = 0
         for t, token in enumerate(self.tokens):
             if len(token) > 0xFFFF:
-                raise ValueError(f"token {t} is {len(token)} bytes long; at most 65,535 are possible")
+                raise ValueError(f"token {t} has {len(token)} bytes, at most 65,535 are allowed")
             self.offsets.push_back(<uint32_t>self.data.size())
             text = token
             self.data.insert(self.data.end(), text, text + len(token))
@@ -146,7 +148,7 @@ cdef class Vocabulary:
         self.offsets.push_back(<uint32_t>self.data.size())
 
     def _build(self):
-        """Sorts the ordinary ids by their bytes, equal ones by number."""
+        """Sort the ordinary ids by their bytes, equal ones by number."""
         tokens = self.tokens
         self.order.clear()
         self.order.reserve(self.ordinary)
@@ -154,10 +156,10 @@ cdef class Vocabulary:
                              key=tokens.__getitem__):
             self.order.push_back(number)
         if not self.build_trie():
-            raise InternalError("the tokens are not in order")
+            raise InternalError("tokens are not in order")
 
     cdef uint32_t child(self, uint32_t node, uint8_t byte) noexcept nogil:
-        """The child of a node by its byte, 0 if there is none."""
+        """Return the child of a node by its byte, 0 if there is none."""
         cdef uint32_t at = node + 1, end = self.nodes[node].end
         if node == 0:
             return self.first_nodes[byte]
@@ -167,9 +169,10 @@ cdef class Vocabulary:
 
     # -- the trie ----------------------------------------------------------------------------------
     cdef bint build_trie(self) noexcept nogil:
-        """One pass over the sorted tokens; a node is closed when a token leaves its prefix.
+        """Build the trie in one pass over the sorted tokens; a node ends when a token leaves its
+        prefix.
 
-        False where a token is not greater than the one before, by its bytes, then by its number.
+        False: a token is not greater than the previous one, by bytes, then by number.
         """
         cdef vector[uint32_t] open_nodes
         cdef TrieNode node
@@ -231,7 +234,7 @@ cdef class Vocabulary:
         memset(self.byte_offs, 0, sizeof(self.byte_offs))
 
     cdef void index_nodes(self) noexcept nogil:
-        """What is looked up by node or by byte; ``byte_offs`` holds counts."""
+        """Build the indices by node and by byte; ``byte_offs`` holds counts."""
         cdef uint32_t k, place, n = <uint32_t>self.nodes.size() - 1
         cdef uint32_t at[256]
         cdef uint8_t byte
@@ -264,7 +267,7 @@ cdef class Vocabulary:
                 self.lengths[place] = self.nodes[k].depth
 
     cdef void index_characters(self) noexcept nogil:
-        """How many characters tokens begin, and which may end within one."""
+        """Count the characters that tokens begin, and list tokens that may end within one."""
         cdef uint32_t t, k, n
         cdef const uint8_t* text
         cdef vector[uint32_t] at
@@ -281,7 +284,7 @@ cdef class Vocabulary:
             k = 0
             while k < min(n, <uint32_t>3) and text[n - 1 - k] >> 6 == 2:
                 k += 1
-            # k bytes go on with a character; 3 of them end any
+            # the last k bytes continue a character; 3 of them complete any
             if k < 3 and (k == n or k < continuations(text[n - 1 - k])):
                 self.ragged.push_back(t)
         for k in range(1, <uint32_t>at.size()):
@@ -294,12 +297,13 @@ cdef class Vocabulary:
             at[self.begun[t]] += 1
 
     cdef uint32_t of_chars(self, uint32_t most) noexcept nogil:
-        """How many tokens begin at most so many characters: the first ones of ``by_chars``."""
+        """Return how many tokens begin at most ``most`` characters: the first ones of ``by_chars``.
+        """
         return self.char_offs[min(<size_t>most, self.char_offs.size() - 1)]
 
 
 cdef uint32_t lead_bytes(const uint8_t* text, uint32_t n) noexcept nogil:
-    """How many characters begin in a text."""
+    """Return how many characters begin in a text."""
     cdef uint32_t k, found = 0
     for k in range(n):
         found += text[k] >> 6 != 2
@@ -307,7 +311,7 @@ cdef uint32_t lead_bytes(const uint8_t* text, uint32_t n) noexcept nogil:
 
 
 cdef uint32_t continuations(uint8_t lead) noexcept nogil:
-    """How many bytes follow the first one of a character."""
+    """Return how many bytes follow the first byte of a character."""
     if lead < 0xC0:
         return 0
     return 1 if lead < 0xE0 else 2 if lead < 0xF0 else 3

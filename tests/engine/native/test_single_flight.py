@@ -8,10 +8,9 @@ import pytest
 
 import engine
 from engine.frontends.regex import front_end as regex
-from engine.grammar import ir as fragment
-from engine.native import single_flight as flights
+from engine.native import single_flight
 from engine.native.single_flight import SingleFlight
-from tests.engine.harness import THREADS, in_threads
+from tests.engine.harness import THREADS, forget_fragments, in_threads
 from tests.vocabularies import small_vocabulary
 
 #: takes long enough for all to come
@@ -21,11 +20,9 @@ PATTERN = {"type": "string", "pattern": "^[ab]*a[ab]{10}$", "not": {"pattern": "
 @pytest.fixture(autouse=True)
 def nothing_is_kept() -> Iterator[None]:
     """This process has made no pattern yet, and nobody gets what is made here."""
-    for table in fragment.TABLES:
-        table.forget()
+    forget_fragments()
     yield
-    for table in fragment.TABLES:
-        table.forget()
+    forget_fragments()
 
 
 def test_one_makes_it_and_the_others_wait() -> None:
@@ -54,7 +51,7 @@ def test_different_things_are_made_side_by_side() -> None:
 
 
 def test_a_maker_that_is_gone_is_waited_for_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(flights, "MOST_WAIT_SECONDS", 0.01)
+    monkeypatch.setattr(single_flight, "MOST_WAIT_SECONDS", 0.01)
     under_way = SingleFlight()
     gone = under_way.begin("it")
     assert under_way.begin("it") is None

@@ -49,5 +49,5 @@ def test_a_vocabulary_without_ordinary_tokens() -> None:
 
 def test_longest_token_and_one_past_it() -> None:
     assert made([b"x" * 65_535]).max_token_bytes == 65_535
-    with pytest.raises(ValueError, match="token 0 is 65536 bytes long"):
+    with pytest.raises(ValueError, match="token 0 has 65536 bytes"):
         made([b"x" * 65_536])

@@ -8,10 +8,10 @@ import pytest
 
 import engine
 from engine.errors import SpecError
-from engine.grammar.ir import TABLES
 from tests.conformance.oracle import Oracle
 from tests.engine.frontends.accepting import check, check_table, compiler
 from tests.engine.frontends.random_schemas import byte_vocabulary, takes
+from tests.engine.harness import forget_fragments
 
 STRING, INTEGER = {"type": "string"}, {"type": "integer"}
 
@@ -182,11 +182,9 @@ def test_automata_that_classes_of_keys_share_cost_each_of_them_their_steps() -> 
     patterns = {"^a": INTEGER, "^ab": STRING, "b$": {"minimum": 5}}
     one = obj(patternProperties=patterns, properties={"ac": {}}, minProperties=2)
     both = obj(properties={"x": one, "y": {**one, "minProperties": 3}})
-    for table in TABLES:
-        table.forget()
+    forget_fragments()
     alone = steps_of(one)
-    for table in TABLES:
-        table.forget()
+    forget_fragments()
     first = steps_of(both)
     assert steps_of(both) == first
     assert steps_of(one) == alone
