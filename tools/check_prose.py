@@ -20,7 +20,10 @@ ROOT: Final = Path(__file__).parents[1]
 #: patterns of documents, relative to the root
 DOCUMENTS: Final = ("*.md", "docs/**/*.md", "bench/*.md", "engine/*.md")
 #: files and folders of sources whose prose is clean
-SOURCES: Final = ("app/settings.py", "cache", "tools")
+SOURCES: Final = (
+    *("app/settings.py", "cache", "tools", "engine/frontends/grammar_text"),
+    *("engine/frontends/structural_tag", "engine/frontends/choice.py"),
+)
 SUFFIXES: Final = (".py", ".pyx", ".pxd", ".pyi")
 
 #: a pattern and the advice for it. A space matches any whitespace, also a line break
