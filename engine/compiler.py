@@ -27,7 +27,7 @@ from .frontends.json_schema import build_json_schema
 from .frontends.json_schema.formats import PATTERNS as FORMATS
 from .frontends.regex.front_end import build_regex
 from .frontends.structural_tag.structural_tag import build_structural_tag
-from .frontends.structural_tag.tag_formats import TagVocabulary
+from .frontends.structural_tag.tag_vocabulary import TagVocabulary
 from .grammar.ir import Grammar, Node
 from .limits import Limits
 from .masks.token_mask import TokenMaskCache
@@ -219,6 +219,7 @@ class Compiler:
                 vocabulary=self._tags,
                 build_schema=build_json_schema,
                 build_regex=build_regex,
+                build_grammar=build_grammar,
             )
 
         def compiled(_: Any, budget: WorkBudget) -> Compiled:

@@ -99,11 +99,10 @@ ROOMS: dict[str, tuple[str, ...]] = {
     "frontends.json_schema": ("native", "grammar", "frontends.regex"),
     "frontends.structural_tag": (
         *("native", "vocabulary", "grammar", "frontends.regex", "frontends.json_schema"),
-        "frontends.grammar_text",
     ),
     "frontends.grammar_text": (
         *("native", "grammar", "frontends.regex"),
-        *("frontends.json_schema.excludes", "frontends.structural_tag.tag_formats"),
+        "frontends.structural_tag",
     ),
     "inspection": (*("native", "vocabulary", "grammar", "automata", "earley", "masks", "runtime"),),
     "schema_tools": (

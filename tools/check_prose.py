@@ -21,16 +21,13 @@ ROOT: Final = Path(__file__).parents[1]
 DOCUMENTS: Final = ("*.md", "docs/**/*.md", "bench/*.md", "engine/*.md")
 #: files and folders of sources whose prose is clean
 SOURCES: Final = (
-    "adapters",
-    "app",
-    "bench",
-    "cache",
+    *("adapters", "app", "bench", "cache", "tools"),
     *("engine/automata", "engine/earley", "engine/grammar", "engine/inspection", "engine/masks"),
     *("engine/native", "engine/runtime", "engine/schema_tools", "engine/sharing"),
     *("engine/vocabulary", "engine/__init__.py", "engine/_modules.py", "engine/check.py"),
     *("engine/compiler.py", "engine/errors.py", "engine/events.py", "engine/features.py"),
-    *("engine/limits.py", "engine/versions.py"),
-    "tools",
+    *("engine/limits.py", "engine/versions.py", "engine/frontends/choice.py"),
+    *("engine/frontends/grammar_text", "engine/frontends/structural_tag"),
 )
 SUFFIXES: Final = (".py", ".pyx", ".pxd", ".pyi")
 

@@ -1,4 +1,4 @@
-"""One of several texts, exactly."""
+"""Choices: exactly one of several texts."""
 
 from collections.abc import Sequence
 
@@ -7,10 +7,11 @@ from ..grammar.ir import Grammar, Node
 
 
 def build_choice(grammar: Grammar, choices: Sequence[str]) -> Node:
-    """
+    """Add the choices and return their node.
+
     Raises:
-        SpecError: no choices, or one that is not text; the pointer names it.
-        LimitExceeded: more than ``limits.enum_values``.
+        SpecError: there are no choices, or one is not text; the pointer names it.
+        LimitExceeded: ``enum_values``.
     """
     if not choices:
         raise SpecError("at least one choice is needed")

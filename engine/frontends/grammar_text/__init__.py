@@ -1,25 +1,27 @@
-"""Grammars as text -> IR: GBNF, xgrammar's EBNF, and Lark.
+"""Grammars as text to IR: GBNF, xgrammar's EBNF, and Lark.
 
-source   a text and the way to its places; escapes that all of them share
-rules    names and the IR rules behind them
-ebnf     GBNF as llama.cpp reads it, and xgrammar's EBNF
-lark     Lark as llguidance reads it: statements; expressions reads the rest, and parts is what was
-         read; attributes and parameters of rules; emission what is made of names; substrings
-         %regex; common the library of terminals
+source            the text with a position, and its rules
+ebnf, macros      GBNF (llama.cpp) and EBNF (xgrammar); macros of EBNF
+lark              statements of Lark (llguidance) and the library of terminals
+lark_parser       expressions of Lark
+lark_expressions  the syntax tree of expressions
+lark_builder      names of a Lark grammar as IR rules
+lark_parameters   parameters of Lark rules
+substrings        the suffix automaton behind Substring and %regex
 
-Every rule of a text becomes a rule of the IR; left recursion and ambiguity need no care. What a
-text means is its context-free language over characters: there is no lexer, so no longest match.
+Every rule of a text becomes a rule of the IR. Left recursion and ambiguity are allowed. A grammar
+denotes a context-free language over characters; there is no lexer, hence no longest match.
 
-Tokens   a literal that holds a special token's text matches the token or its spelled bytes; all
-         else matches characters, and no special token.
+Tokens   a literal that contains the text of a special token matches that token or its bytes;
+         everything else matches characters and no special token.
 """
 
 from ...errors import SpecError
 from ...grammar.ir import Grammar, Node
-from ..structural_tag.tag_formats import TagVocabulary
+from ..structural_tag.tag_vocabulary import TagVocabulary
 from .ebnf import EBNF, GBNF, parse_ebnf
-from .expressions import BuildSchema
 from .lark import parse_lark
+from .lark_parser import BuildSchema
 
 __all__ = ["SYNTAXES", "build_grammar"]
 
@@ -35,17 +37,17 @@ def build_grammar(
     build_schema: BuildSchema | None = None,
     pointer: str = "",
 ) -> Node:
-    """The language of the text's root rule: ``root``, of Lark ``start``.
+    """Add a grammar and return the node of its root rule: ``root``, or ``start`` in Lark.
 
     Args:
         syntax: "ebnf", "gbnf" or "lark".
-        build_schema: the front end for ``%json`` of Lark; without it that is refused.
-        pointer: where the text stands in what the caller sent.
+        build_schema: the front end for ``%json`` of Lark, which is refused without it.
+        pointer: JSON pointer of the text in the caller's document.
 
     Raises:
-        SpecError: the text is ill-formed, with line and column; UnsupportedSchema: it has a
-        construct that can't be enforced, by name; LimitExceeded: ``grammar_rules``,
-        ``spec_depth``.
+        SpecError: the text is ill-formed; the message names line and column.
+        UnsupportedSchema: a construct cannot be enforced; the message names it.
+        LimitExceeded: ``grammar_rules``, ``spec_depth``.
     """
     if not isinstance(text, str):
         raise SpecError(f"a grammar must be a string, not {type(text).__name__}", pointer)

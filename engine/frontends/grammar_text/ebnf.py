@@ -1,20 +1,20 @@
-"""GBNF, as llama.cpp's grammars/README describes it, and xgrammar's EBNF, which is nearly the same.
+"""GBNF, as llama.cpp's grammars/README describes it, and xgrammar's EBNF, which is almost equal.
 
     root ::= "literal" [a-z] [^a-z] ( ... | ... ) name     # to the end of the line
-    behind an element: * + ? {2} {2,} {2,5}
+    suffixes of an element: * + ? {2} {2,} {2,5}
 
-              GBNF                                    EBNF
-    lines     a rule ends with its line, but inside   a rule ends where the next one begins
-              parentheses and behind a |
-    empty     an alternative may be empty             "" and () are empty
-    any       . is any character
-    tokens    <[12]> or <text>, and ! before it for   macros: see there
-              any other token
-    names     letters, digits, - and _                letters, digits, - _ and ., no digit first
-    behind    nothing                                 name[max_chars=5], (= ...)
+               GBNF                                    EBNF
+    lines      a rule ends with its line, except       a rule ends where the next one begins
+               inside parentheses and after a |
+    empty      an alternative may be empty             "" and () are empty
+    any        . is any character
+    tokens     <[12]> or <text>; preceded by ! any     macros
+               other token
+    names      letters, digits, - and _                letters, digits, - _ and ., no digit first
+    of a rule  nothing                                 name[max_chars=5], (= ...)
 
-A look-ahead (= ...) behind a rule says nothing: xgrammar's matcher does not enforce it either, but
-takes it for true to make masks ahead of time.
+A look-ahead (= ...) at the end of a rule is parsed and ignored. xgrammar's matcher does not enforce
+it either, but assumes it when it computes masks ahead of time.
 """
 
 import re
@@ -22,18 +22,17 @@ from typing import NamedTuple
 
 from ...grammar.ir import ANY_CHAR, Grammar, Node
 from ..regex.charset import complement, normalise
-from ..structural_tag.tag_formats import TagVocabulary
+from ..structural_tag.tag_vocabulary import TagVocabulary
 from .macros import Bounds, Macros
-from .rules import Rules
-from .source import Source
+from .source import Rules, Source
 
 LETTERS = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_")
 DIGITS = frozenset("0123456789")
 
 
-#: what the sign in a rule's head is to be told from, and the sign
+#: literals, classes and comments, which may contain ``::=``, and the ``::=`` of a rule (group 1)
 SIGNS = re.compile(r'"(?:\\.|[^"\\\n])*"|\[(?:\\.|[^\]\\])*\]|#[^\n]*|(::=)')
-#: blanks and comments, with ends of lines and without
+#: blanks and comments, with and without line ends
 SPACE, BLANKS = re.compile(r"(?:[ \t\r\n]|#[^\n]*)*"), re.compile(r"(?:[ \t]|#[^\n]*)*")
 
 #: between a rule's name and its ::=
@@ -41,61 +40,61 @@ ATTRIBUTES = re.compile(r'\[((?:[^\]"\n]|"[^"\n]*")*)\](?=[ \t]*::=)')
 ATTRIBUTE = re.compile(r"[ \t]*(max_tokens|max_chars)[ \t]*=[ \t]*([0-9]+)[ \t]*")
 
 
-class Dialect(NamedTuple):
-    first: frozenset[str]  # characters that a name may begin with
-    inner: frozenset[str]  # and go on with
+class Notation(NamedTuple):
+    first: frozenset[str]  # characters at the start of a name
+    inner: frozenset[str]  # later characters of a name
     escapes: dict[str, str]
     is_gbnf: bool
     name: re.Pattern[str]
     head: re.Pattern[str]  # a name and ::=
 
 
-def _dialect(
+def _notation(
     first: frozenset[str], inner: frozenset[str], escapes: dict[str, str], is_gbnf: bool
-) -> Dialect:
+) -> Notation:
     name = f"[{re.escape(''.join(sorted(first)))}][{re.escape(''.join(sorted(inner)))}]*"
     head = rf"{name}[ \t]*::=" if is_gbnf else rf"{name}(?:{ATTRIBUTES.pattern}|[ \t]*::=)"
-    return Dialect(first, inner, escapes, is_gbnf, re.compile(name), re.compile(head))
+    return Notation(first, inner, escapes, is_gbnf, re.compile(name), re.compile(head))
 
 
 _SHORT = {"n": "\n", "r": "\r", "t": "\t", "\\": "\\", '"': '"'}
-GBNF = _dialect(
+GBNF = _notation(
     LETTERS | DIGITS | {"-"},
     LETTERS | DIGITS | {"-"},
     {**_SHORT, "[": "[", "]": "]", "-": "-"},
     True,
 )
-EBNF = _dialect(
+EBNF = _notation(
     LETTERS,
     LETTERS | DIGITS | {"-", "."},
     {**_SHORT, "'": "'", "?": "?", "a": "\a", "b": "\b", "f": "\f", "v": "\v", "0": "\0",
      "e": "\x1b"},
     False,
 )  # fmt: skip
-#: in a class these may be escaped, too
+#: additional escapes in a class
 IN_GBNF_CLASS = {"-": "-", "]": "]", "[": "[", "^": "^"}
 IN_CLASS = {**IN_GBNF_CLASS, **{sign: sign for sign in "$.*+(){}|/"}}
-#: of rules, in xgrammar
+#: attributes of rules in xgrammar
 KNOWN_ATTRIBUTES = (
     "max_tokens", "max_chars", "capture", "stop_capture", "lazy", "temperature", "suffix", "stop",
 )  # fmt: skip
 
 
 def parse_ebnf(
-    grammar: Grammar, text: str, dialect: Dialect, vocabulary: TagVocabulary, pointer: str
+    grammar: Grammar, text: str, notation: Notation, vocabulary: TagVocabulary, pointer: str
 ) -> Node:
-    """The language of ``root``. Raises as ``build_grammar``."""
+    """Add a grammar and return the node of ``root``."""
     source = Source(text, grammar.limits, pointer)
-    return _Parser(grammar, source, dialect, vocabulary).parse()
+    return _Parser(grammar, source, notation, vocabulary).parse()
 
 
 class _Parser:
-    """Emits nodes as it reads; ``depth`` counts open parentheses."""
+    """Parses and adds nodes in one pass; ``depth`` counts open parentheses."""
 
     def __init__(
-        self, grammar: Grammar, source: Source, dialect: Dialect, vocabulary: TagVocabulary
+        self, grammar: Grammar, source: Source, notation: Notation, vocabulary: TagVocabulary
     ) -> None:
-        self.g, self.s, self.dialect, self.vocabulary = grammar, source, dialect, vocabulary
+        self.g, self.s, self.notation, self.vocabulary = grammar, source, notation, vocabulary
         self.rules = Rules(grammar, source)
         self.macros = Macros(grammar, source, vocabulary, self.rules)
 
@@ -106,7 +105,7 @@ class _Parser:
             at = self.s.at
             name = self.name()
             if self.s.text[self.s.text.rfind("\n", 0, at) + 1 : at].strip():
-                raise self.s.error("a rule must begin on a line of its own", at)
+                raise self.s.error("a rule must begin on a new line", at)
             bounds = self._attributes()
             self.space(lines=False)
             self.s.want("::=")
@@ -115,13 +114,13 @@ class _Parser:
             ways = self._alternatives(0) if bounds == Bounds() else self._bounded(bounds, at)
             self.rules.define_alternatives(name, ways, at)
             self._look_ahead()
-            if self.dialect.is_gbnf and self.s.peek() not in ("", "\n", "\r"):
+            if self.notation.is_gbnf and self.s.peek() not in ("", "\n", "\r"):
                 raise self.s.error(f"{self.s.peek()!r} is no element")
             self.space()
         return self.rules.finish("root")
 
     def _count_heads(self) -> int:
-        """How many rules there are, about, without reading them."""
+        """Count the rules approximately, without parsing them."""
         found = self.s.text.count("::=")
         if found > self.s.limits.grammar_rules:
             found = sum(1 for sign in SIGNS.finditer(self.s.text) if sign[1])
@@ -134,20 +133,20 @@ class _Parser:
             self.s.at = found.end()
 
     def name(self) -> str:
-        found = self.dialect.name.match(self.s.text, self.s.at)
+        found = self.notation.name.match(self.s.text, self.s.at)
         if found is None:
-            raise self.s.error("the name of a rule must stand here")
+            raise self.s.error("the name of a rule is missing")
         self.s.at = found.end()
         return found[0]
 
     def _starts_rule(self) -> bool:
-        """Whether a name and ::= stand here."""
-        return self.dialect.head.match(self.s.text, self.s.at) is not None
+        """Whether a rule begins here."""
+        return self.notation.head.match(self.s.text, self.s.at) is not None
 
     # -- rules ------------------------------------------------------------------------------------
     def _attributes(self) -> Bounds:
-        """What stands in brackets behind a rule's name."""
-        found = None if self.dialect.is_gbnf else ATTRIBUTES.match(self.s.text, self.s.at)
+        """Read the attributes in brackets after the name of a rule."""
+        found = None if self.notation.is_gbnf else ATTRIBUTES.match(self.s.text, self.s.at)
         if found is None:
             return Bounds()
         made: dict[str, int] = {}
@@ -163,7 +162,7 @@ class _Parser:
         return Bounds(**made)
 
     def _bounded(self, bounds: Bounds, at: int) -> list[list[Node]]:
-        """A rule of bounded text, which is a TagDispatch and nothing else."""
+        """Read the body of a rule of bounded text, which must be a single TagDispatch."""
         start = self.s.at
         if self._name_or_none() == "TagDispatch" and self.s.peek() == "(":
             node = self.macros.node(self, "TagDispatch", start, bounds)
@@ -174,10 +173,10 @@ class _Parser:
         raise self.s.refuse(name, at, "of anything but a TagDispatch without tags")
 
     def _name_or_none(self) -> str | None:
-        return self.name() if self.dialect.name.match(self.s.text, self.s.at) else None
+        return self.name() if self.notation.name.match(self.s.text, self.s.at) else None
 
     def _look_ahead(self) -> None:
-        if self.dialect.is_gbnf or not self.s.take("(="):
+        if self.notation.is_gbnf or not self.s.take("(="):
             return
         at = self.s.at - 2
         self.space()
@@ -186,7 +185,7 @@ class _Parser:
             raise self.s.error("a ( is never closed", at)
         self.space()
         if self.s.peek() and not self._starts_rule():
-            raise self.s.error("a look-ahead must stand at the end of a rule", at)
+            raise self.s.error("a look-ahead is allowed only at the end of a rule", at)
 
     # -- structure --------------------------------------------------------------------------------
     def _alternatives(self, depth: int) -> list[list[Node]]:
@@ -198,17 +197,17 @@ class _Parser:
         return made
 
     def _sequence(self, depth: int) -> list[Node]:
-        """Up to a |, a ), or the end of the rule."""
-        lines = depth > 0 or not self.dialect.is_gbnf
+        """Read a sequence up to a |, a ), or the end of the rule."""
+        lines = depth > 0 or not self.notation.is_gbnf
         start = self.s.at
         parts: list[Node] = []
         while self.s.peek() and self.s.peek() not in "|)\r\n":
-            if lines and self.s.peek() in self.dialect.first and self._starts_rule():
+            if lines and self.s.peek() in self.notation.first and self._starts_rule():
                 break
-            if depth == 0 and parts and not self.dialect.is_gbnf and self.s.peek(2) == "(=":
+            if depth == 0 and parts and not self.notation.is_gbnf and self.s.peek(2) == "(=":
                 break
             parts.append(self._repeated(depth, lines))
-        if not parts and not self.dialect.is_gbnf:
+        if not parts and not self.notation.is_gbnf:
             raise self.s.error("an element is missing", start)
         if depth == 0 and self.s.peek() == ")":
             raise self.s.error("unmatched )")
@@ -238,7 +237,7 @@ class _Parser:
         self.space()
         if self.s.take(","):
             self.space()
-            is_open = self.s.peek() == "}" or (not self.dialect.is_gbnf and self.s.take("-1"))
+            is_open = self.s.peek() == "}" or (not self.notation.is_gbnf and self.s.take("-1"))
             high = None if is_open else self.s.count()
             self.space()
         self.s.want("}")
@@ -250,19 +249,19 @@ class _Parser:
         c = self.s.peek()
         at = self.s.at
         if c == '"':
-            return self.vocabulary.spelling.node(self.g, self.literal())
+            return self.vocabulary.spelling.add_mark(self.g, self.literal())
         if c == "[":
             return self.g.chars(self._class())
         if c == "(":
             return self._group(depth)
-        if self.dialect.is_gbnf and c == ".":
+        if self.notation.is_gbnf and c == ".":
             self.s.at += 1
             return self.g.chars(ANY_CHAR)
-        if self.dialect.is_gbnf and (c == "<" or self.s.peek(2) == "!<"):
+        if self.notation.is_gbnf and (c == "<" or self.s.peek(2) == "!<"):
             return self._token()
-        if c in self.dialect.first:
+        if c in self.notation.first:
             name = self.name()
-            if not self.dialect.is_gbnf and self.s.peek() == "(" and self.s.peek(2) != "(=":
+            if not self.notation.is_gbnf and self.s.peek() == "(" and self.s.peek(2) != "(=":
                 return self.macros.node(self, name, at, Bounds())
             return self.rules.ref(name, at)
         raise self.s.error(f"{c!r} is no element")
@@ -270,10 +269,10 @@ class _Parser:
     def _group(self, depth: int) -> Node:
         at = self.s.at
         self.s.at += 1
-        if not self.dialect.is_gbnf and self.s.peek() == "=":
-            raise self.s.error("a look-ahead must stand at the end of a rule", at)
+        if not self.notation.is_gbnf and self.s.peek() == "=":
+            raise self.s.error("a look-ahead is allowed only at the end of a rule", at)
         self.space()
-        if not self.dialect.is_gbnf and self.s.take(")"):
+        if not self.notation.is_gbnf and self.s.take(")"):
             return self.g.empty()
         node = self.g.alt(*[self.g.seq(*parts) for parts in self._alternatives(depth + 1)])
         if not self.s.take(")"):
@@ -286,15 +285,15 @@ class _Parser:
         self.s.at += 1
         made: list[str] = []
         while not self.s.take('"'):
-            made.append(self._character(self.dialect.escapes, start, "a literal"))
+            made.append(self._character(self.notation.escapes, start, "a literal"))
         return "".join(made)
 
     def _class(self) -> tuple[tuple[int, int], ...]:
         start = self.s.at
         self.s.at += 1
         negated = self.s.take("^")
-        more = IN_GBNF_CLASS if self.dialect.is_gbnf else IN_CLASS
-        escapes = {**self.dialect.escapes, **more}
+        more = IN_GBNF_CLASS if self.notation.is_gbnf else IN_CLASS
+        escapes = {**self.notation.escapes, **more}
         ranges: list[tuple[int, int]] = []
         while not self.s.take("]"):
             low = high = ord(self._character(escapes, start, "a class"))
@@ -311,14 +310,14 @@ class _Parser:
 
     def _character(self, escapes: dict[str, str], start: int, what: str) -> str:
         c = self.s.peek()
-        if not c or (c == "\n" and not self.dialect.is_gbnf):
+        if not c or (c == "\n" and not self.notation.is_gbnf):
             raise self.s.error(f"{what} is never closed", start)
         self.s.at += 1
         return self.s.escape(escapes) if c == "\\" else c
 
     # -- tokens -----------------------------------------------------------------------------------
     def _token(self) -> Node:
-        """<[12]>, <text>, or another token than that."""
+        """Read ``<[12]>`` or ``<text>``, or with a leading ! any other token."""
         at = self.s.at
         other = self.s.take("!")
         end = self.s.text.find(">", self.s.at)

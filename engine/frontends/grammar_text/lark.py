@@ -1,4 +1,4 @@
-"""Lark, as llguidance reads it.
+"""Statements of Lark, as llguidance reads it.
 
     start: "select" NAME ("," NAME)*       // rules in lower case, terminals in upper case
     NAME: /[a-z_][a-z0-9_]*/i
@@ -8,24 +8,53 @@
     %import common.INT -> NUMBER
 
 Meaning    the context-free language over characters. ``?rule``, ``!rule`` and ``-> alias`` shape
-           trees and say nothing of the language.
-Refused    by name: templates, priorities, %declare, %override, %extend, %regex but for substrings,
-           grammars by name, & in rules, & and ~ of what is no regular expression, attributes that
-           can't be enforced, look-around and \b, and what ECMA-262 patterns refuse.
-Not here   expressions (expressions, parts), what is made of names (emission), attributes.
+           parse trees and do not change the language.
+Refused    by name: templates, priorities, %declare, %override, %extend, %regex other than
+           substrings, grammars by name, & in rules, & and ~ of expressions that are not regular,
+           attributes that cannot be enforced, look-around and \b, and all that the regex front end
+           refuses.
+Not here   expressions (lark_parser, lark_expressions), names (lark_builder).
 """
 
 from collections.abc import Callable
 from functools import cache
 
 from ...grammar.ir import Grammar, Node
-from ..structural_tag.tag_formats import TagVocabulary
-from .attributes import Attributes
-from .common import COMMON
-from .emission import Definition, Emission, is_terminal
-from .expressions import BuildSchema, Expressions
-from .parts import Choice, Text
+from ..structural_tag.tag_vocabulary import TagVocabulary
+from .lark_builder import Definition, LarkBuilder, is_terminal
+from .lark_expressions import Alternatives, Attributes, Literal
+from .lark_parser import BuildSchema, Expressions
 from .source import Source
+
+#: terminals of Lark's library (lark/grammars/common.lark), one on each line, as they are parsed on
+#: import. Strings avoid look-behind, comments avoid lazy repetition
+COMMON = r"""
+DIGIT: "0".."9"
+HEXDIGIT: "a".."f" | "A".."F" | DIGIT
+INT: DIGIT+
+SIGNED_INT: ["+" | "-"] INT
+DECIMAL: INT "." INT? | "." INT
+_EXP: ("e" | "E") SIGNED_INT
+FLOAT: INT _EXP | DECIMAL _EXP?
+SIGNED_FLOAT: ["+" | "-"] FLOAT
+NUMBER: FLOAT | INT
+SIGNED_NUMBER: ["+" | "-"] NUMBER
+ESCAPED_STRING: /"([^"\\\n]|\\[^\n])*"/
+LCASE_LETTER: "a".."z"
+UCASE_LETTER: "A".."Z"
+LETTER: UCASE_LETTER | LCASE_LETTER
+WORD: LETTER+
+CNAME: ("_" | LETTER) ("_" | LETTER | DIGIT)*
+WS_INLINE: (" " | /\t/)+
+WS: /[ \t\f\r\n]/+
+CR: /\r/
+LF: /\n/
+NEWLINE: (CR? LF)+
+SH_COMMENT: /#[^\n]*/
+CPP_COMMENT: /\/\/[^\n]*/
+C_COMMENT: /\/\*[^*]*\*+([^\/*][^*]*\*+)*\//
+SQL_COMMENT: /--[^\n]*/
+"""
 
 _REFUSED_STATEMENTS = ("declare", "override", "extend", "regex", "lark")
 #: levels of parentheses that one grammar within another counts for
@@ -39,11 +68,11 @@ def parse_lark(
     """The language of ``start``. Raises as ``build_grammar``."""
     reader = _Reader(grammar, Source(text, grammar.limits, pointer), vocabulary, build_schema)
     reader.read()
-    return reader.made.finish()
+    return reader.builder.finish()
 
 
 class _Reader:
-    """Reads one grammar, the whole text or what stands between the braces of a %lark."""
+    """Reads one grammar: the whole text, or the text between the braces of a %lark."""
 
     def __init__(
         self, grammar: Grammar, source: Source, vocabulary: TagVocabulary,
@@ -52,10 +81,10 @@ class _Reader:
         self.g, self.s, self._vocabulary, self._build_schema = (
             grammar, source, vocabulary, build_schema,
         )  # fmt: skip
-        self.made = Emission(grammar, source, vocabulary)
+        self.builder = LarkBuilder(grammar, source, vocabulary)
         self.expressions = self._expressions_of(source, depth=depth)
         self._blanks, self._name = self.expressions.blanks, self.expressions.name
-        self._library: dict[str, Choice] = {}
+        self._library: dict[str, Alternatives] = {}
         self._lines: dict[str, str] = {}
 
     def _expressions_of(
@@ -63,7 +92,7 @@ class _Reader:
         source: Source,
         *,
         depth: int = 0,
-        library: Callable[[str], Choice | None] | None = None,
+        library: Callable[[str], Alternatives | None] | None = None,
     ) -> Expressions:
         return Expressions(
             self.g,
@@ -76,7 +105,7 @@ class _Reader:
         )
 
     def read(self, *, is_nested: bool = False) -> None:
-        """Up to the end of the text or, behind it, the } of a nested grammar."""
+        """Read up to the end of the text, or up to the } of a nested grammar."""
         ends = "}" if is_nested else ""
         self._blanks(lines=True)
         while self.s.peek() and self.s.peek() != ends:
@@ -87,7 +116,7 @@ class _Reader:
             self._blanks(lines=True)
 
     def _nested(self, depth: int) -> Callable[[], Node]:
-        """A grammar with names of its own, up to its }."""
+        """Read a nested grammar, which has its own names, up to its }."""
         at = self.s.at - 1
         depth += _NESTED_DEPTH
         self.s.check_depth(depth)
@@ -95,7 +124,7 @@ class _Reader:
         reader.read(is_nested=True)
         if not self.s.take("}"):
             raise self.s.error("a { is never closed", at)
-        return cache(reader.made.finish)
+        return cache(reader.builder.finish)
 
     # -- statements -------------------------------------------------------------------------------
     def _statement(self) -> None:
@@ -104,7 +133,7 @@ class _Reader:
         word = self._name("the name of a statement")
         self._blanks()
         if word == "ignore":
-            self.made.ignored.append(self.expressions.choice())
+            self.builder.ignored.append(self.expressions.alternatives())
         elif word == "import":
             self._import()
         elif word == "llguidance" and self.expressions.json_value(at) == {}:
@@ -131,11 +160,11 @@ class _Reader:
         attributes = self._attributes() if self.s.take("[") else None
         self._blanks()
         self.s.want(":")
-        body = self.expressions.choice()
-        self.made.define(Definition(name, body, at, attributes, has_parameter))
+        body = self.expressions.alternatives()
+        self.builder.define(Definition(name, body, at, attributes, has_parameter))
 
     def _attributes(self) -> Attributes | None:
-        """Behind the [; None if they say nothing of the language."""
+        """Read attributes after the [; None: they do not change the language."""
         found = Attributes(self.s.at - 1)
         while True:
             self._blanks(lines=True)
@@ -171,7 +200,7 @@ class _Reader:
 
     def _end(self, found: Attributes, name: str, at: int) -> Attributes:
         value = self.expressions.value()
-        if value == Text(""):
+        if value == Literal(""):
             raise self.s.refuse(name, at, "it must not be empty")
         return found._replace(suffix=value) if name == "suffix" else found._replace(stop=value)
 
@@ -196,7 +225,7 @@ class _Reader:
             self._import_one(name, new, at)
 
     def _imported(self) -> tuple[str, str]:
-        """A name and the one that it gets."""
+        """Read the name of a terminal and the name under which it is imported."""
         name = self._name("the name of a terminal")
         self._blanks()
         if not self.s.take("->"):
@@ -210,13 +239,13 @@ class _Reader:
             raise self.s.refuse(f"%import common.{name}", at, "there is no such terminal here")
         if not is_terminal(new):
             raise self.s.error("a terminal's new name must be in upper case", at)
-        self.made.define(Definition(new, found, at))
+        self.builder.define(Definition(new, found, at))
 
-    def _common(self, name: str) -> Choice | None:
-        """A terminal of the library, with those that it holds written out."""
+    def _common(self, name: str) -> Alternatives | None:
+        """Return a terminal of the library, with references expanded."""
         if not self._lines:
             self._lines = dict(line.split(": ", 1) for line in COMMON.strip().splitlines())
         if name in self._lines and name not in self._library:
             source = Source(self._lines[name], self.s.limits, self.s.pointer)
-            self._library[name] = self._expressions_of(source, library=self._common).choice()
+            self._library[name] = self._expressions_of(source, library=self._common).alternatives()
         return self._library.get(name)

@@ -1,13 +1,15 @@
-"""The macros of xgrammar's EBNF: what stands behind a name that a ( touches.
+"""Macros of xgrammar's EBNF: a name directly followed by ( and its arguments.
 
-    Token(1, 2), ExcludeToken(1, 2)               one of these tokens, another one
+    Token(1, 2), ExcludeToken(1, 2)               one of these tokens, any other token
     TagDispatch(("<f>", rule), ..., loop_after_dispatch=true, excludes=("a", ...))
     TokenTagDispatch((7, rule), ..., loop_after_dispatch=true, excludes=(8, ...))
     Regex("pattern", json_string=false, flags="is")
-    Substring("chunk", ...)                        chunks that follow each other there, or none
+    Substring("chunk", ...)                        a run of consecutive chunks, possibly empty
 
-Source   xgrammar 0.2.8, grammar_parser.cc. A dispatch is what structural tags call so.
-Refused  by name: tokens that are no special tokens as triggers, flags that can't be enforced.
+A dispatch is that of structural tags.
+
+Source   xgrammar 0.2.8, grammar_parser.cc.
+Refused  by name: triggers that are not special tokens, flags that cannot be enforced.
 """
 
 from collections.abc import Callable
@@ -15,18 +17,18 @@ from typing import Any, NamedTuple, Protocol
 
 from ...errors import SpecError
 from ...grammar.ir import Grammar, Node
-from ..json_schema.excludes import RAW
 from ..regex.char_automaton import Bound, CharAutomaton, intersection
+from ..regex.char_classes import JSON_UNESCAPED
 from ..regex.char_nfa import from_tree
 from ..regex.front_end import emit_whole
 from ..regex.regex_syntax import END, START, cat, parse
-from ..structural_tag.tag_formats import Mark, TagVocabulary, build_free_text
-from .expressions import NEWLINE
-from .rules import Rules
-from .source import Source
-from .substrings import suffix_automaton
+from ..structural_tag.free_text import build_free_text
+from ..structural_tag.tag_formats import Mark
+from ..structural_tag.tag_vocabulary import TagVocabulary
+from .source import NEWLINE, Rules, Source
+from .substrings import substring_node, suffix_automaton
 
-#: what each takes, for messages
+#: arguments of each macro, for error messages
 USAGE = {
     "Token": "one token id or more",
     "ExcludeToken": "one token id or more",
@@ -37,8 +39,8 @@ USAGE = {
 }
 
 
-class Name(NamedTuple):
-    """A rule's name as an argument, and where it stands."""
+class RuleName(NamedTuple):
+    """The name of a rule as an argument, with its position."""
 
     text: str
     at: int
@@ -49,12 +51,12 @@ class Number(NamedTuple):
     at: int
 
 
-#: bool, str, Name, Number, or a tuple of values
+#: bool, str, RuleName, Number, or a tuple of values
 Value = Any
 
 
 class Words(Protocol):
-    """What is read of a text, by the parser of rules."""
+    """The parser of rules, as far as arguments need it."""
 
     s: Source
 
@@ -64,7 +66,7 @@ class Words(Protocol):
 
 
 class Bounds(NamedTuple):
-    """Attributes of a rule; None: no bound."""
+    """Bounds of a rule's free text; None: no bound."""
 
     max_chars: int | None = None
     max_tokens: int | None = None
@@ -93,7 +95,7 @@ class Call:
     def _argument(self) -> None:
         value = self._value(1)
         self._words.space()
-        if isinstance(value, Name) and self.s.take("="):
+        if isinstance(value, RuleName) and self.s.take("="):
             self._words.space()
             self.named[value.text] = self._value(1)
         else:
@@ -112,7 +114,7 @@ class Call:
             word = self._words.name()
         except SpecError:
             raise self.s.error("an argument is missing") from None
-        return word == "true" if word in ("true", "false") else Name(word, at)
+        return word == "true" if word in ("true", "false") else RuleName(word, at)
 
     def _tuple(self, depth: int) -> Value:
         self.s.at += 1
@@ -126,7 +128,7 @@ class Call:
             self._words.space()
         return tuple(made)
 
-    # -- what is asked of them --------------------------------------------------------------------
+    # -- checks -----------------------------------------------------------------------------------
     def misuse(self) -> SpecError:
         return self.s.error(f"{self.name} takes {USAGE[self.name]}", self.at)
 
@@ -147,7 +149,7 @@ class Call:
 
 
 class Macros:
-    """Emits macros into one grammar."""
+    """Adds macros to one grammar."""
 
     def __init__(
         self, grammar: Grammar, source: Source, vocabulary: TagVocabulary, rules: Rules
@@ -163,7 +165,7 @@ class Macros:
         }
 
     def node(self, words: Words, name: str, at: int, bounds: Bounds) -> Node:
-        """A macro whose name was read."""
+        """Read the arguments of a macro and add its node."""
         if name == "JSONSchema":
             raise self.s.refuse(name, at, "write it as a structural tag")
         if name not in self._emit:
@@ -209,7 +211,7 @@ class Macros:
     def _dispatch(self, call: Call, mark: Callable[[Value], Mark], bounds: Bounds) -> Node:
         arms: list[tuple[Mark, Node]] = []
         for pair in call.values:
-            if type(pair) is not tuple or len(pair) != 2 or not isinstance(pair[1], Name):
+            if type(pair) is not tuple or len(pair) != 2 or not isinstance(pair[1], RuleName):
                 raise call.misuse()
             arms.append((mark(pair[0]), self.rules.ref(pair[1].text, pair[1].at)))
         excludes = tuple(dict.fromkeys(mark(v) for v in call.take("excludes", tuple, ())))
@@ -245,7 +247,7 @@ class Macros:
         )
         if not inside_json:
             return emit_whole(self.g, tree, pointer)
-        # as it is written, without any escape
+        # the text as it is written, without escapes
         bound = Bound(limits.pattern_states, pointer, self.g.budget)
         matches = from_tree(cat((START, tree, END)), bound, search=False)
         found = intersection([matches, RAW_TEXT], [], bound)
@@ -253,10 +255,8 @@ class Macros:
 
     # -- substrings -------------------------------------------------------------------------------
     def _substring(self, call: Call, _: Bounds) -> Node:
-        size, moves = suffix_automaton(list(call.texts(call.values)))
-        edges = [(state, self.g.bytes(chunk.encode()), to) for state, chunk, to in moves]
-        return self.g.graph(size, edges, range(size))
+        return substring_node(self.g, *suffix_automaton(list(call.texts(call.values))))
 
 
-#: what stands inside a JSON string without escapes
-RAW_TEXT = CharAutomaton([[(RAW, 0)]], [0])
+#: texts that JSON strings may contain without escapes
+RAW_TEXT = CharAutomaton([[(JSON_UNESCAPED, 0)]], [0])

@@ -1,17 +1,24 @@
-"""A grammar's text: where its places are, and the escapes of its literals."""
+"""The text of a grammar, with a position, and the rules that it names.
+
+Errors quote the line and column. Rules of the IR are declared at the first use of a name and
+defined once. Literals of all notations share their escapes.
+"""
 
 from ...errors import LimitExceeded, SpecError, UnsupportedSchema
+from ...grammar.ir import Grammar, Node
 from ...limits import Limits
 
-#: hexadecimal digits behind the letter of an escape
+#: hexadecimal digits after the letter of an escape
 HEX_ESCAPES = {"x": 2, "u": 4, "U": 8}
 HEX = frozenset("0123456789abcdefABCDEF")
-#: counts of repetitions; the engine's registers hold 32 bits
+#: the largest count of a repetition; the engine's registers have 32 bits
 MOST = 2**31 - 1
+#: excluded from the dot of regular expressions, as in Python and Rust
+NEWLINE = ((0x0A, 0x0A),)
 
 
 class Source:
-    """A text with a position, ``at``."""
+    """A text and the position ``at`` of its next character."""
 
     def __init__(self, text: str, limits: Limits, pointer: str) -> None:
         self.text, self.limits, self.pointer = text, limits, pointer
@@ -35,7 +42,7 @@ class Source:
         return UnsupportedSchema(self.pointer, construct, message)
 
     def within(self, error: SpecError, at: int) -> SpecError:
-        """An error of an embedded pattern or schema, with its place in this text."""
+        """Return an error of an embedded pattern or schema with its position in this text."""
         message = f"{self.place(at)}: {error.message}"
         if isinstance(error, UnsupportedSchema):
             return UnsupportedSchema(self.pointer, error.keyword, message)
@@ -64,7 +71,7 @@ class Source:
             raise self.error(f"{text!r} is missing")
 
     def count(self) -> int:
-        """A whole number."""
+        """Read a whole number."""
         start = self.at
         while self.peek().isascii() and self.peek().isdigit():
             self.at += 1
@@ -79,7 +86,7 @@ class Source:
         return int(digits or "0")
 
     def escape(self, short: dict[str, str]) -> str:
-        """The character of an escape whose backslash was taken."""
+        """Read the rest of an escape, after the backslash."""
         start = self.at - 1
         letter = self.peek()
         self.at += 1
@@ -96,3 +103,62 @@ class Source:
         if code > 0x10FFFF or 0xD800 <= code <= 0xDFFF:
             raise self.error(f"U+{code:04X} is no character", start)
         return chr(code)
+
+
+class Rules:
+    """Rules of the IR by name, declared at the first use of a name and defined once."""
+
+    def __init__(self, grammar: Grammar, source: Source) -> None:
+        self.grammar, self.source = grammar, source
+        self._rules: dict[str, int] = {}
+        self._first_use: dict[str, int] = {}  # position
+        self._defined: set[str] = set()
+
+    def ref(self, name: str, at: int) -> Node:
+        if name not in self._rules:
+            self.check_count(len(self._rules) + 1)
+            self._rules[name] = self.grammar.declare(name)
+            self._first_use[name] = at
+        return self.grammar.ref(self._rules[name])
+
+    def is_declared(self, name: str) -> bool:
+        return name in self._rules
+
+    def check_count(self, count: int) -> None:
+        """Raise LimitExceeded if there are too many rules."""
+        limit = self.source.limits.grammar_rules
+        if count > limit:
+            raise LimitExceeded("grammar_rules", limit, count, self.source.pointer)
+
+    def define(self, name: str, node: Node, at: int) -> None:
+        self.check_new(name, at)
+        self.ref(name, at)
+        self._defined.add(name)
+        self.grammar.define(self._rules[name], node)
+
+    def define_alternatives(self, name: str, ways: list[list[Node]], at: int) -> None:
+        """Define a rule as alternatives, each a sequence.
+
+        Direct left recursion becomes a loop: ``a ::= a x | y`` equals ``a ::= y x*``. Masks allow
+        left recursion, but the event parser descends from rule to rule.
+        """
+        g, own = self.grammar, self.ref(name, at)
+        first = [g.seq(*parts) for parts in ways if parts[:1] != [own]]
+        more = [g.seq(*parts[1:]) for parts in ways if parts[:1] == [own]]
+        node = g.alt(*first)
+        if more:
+            node = g.seq(node, g.repeat(g.alt(*more), 0, None))
+        self.define(name, node, at)
+
+    def check_new(self, name: str, at: int) -> None:
+        if name in self._defined:
+            raise self.source.error(f"the rule {name!r} is defined twice", at)
+
+    def finish(self, root: str) -> Node:
+        """Return a reference to the root rule; raise SpecError for an undefined name."""
+        for name, at in self._first_use.items():
+            if name not in self._defined:
+                raise self.source.error(f"there is no rule {name!r}", at)
+        if root not in self._defined:
+            raise self.source.error(f"there is no rule {root!r}, the grammar's root", 0)
+        return self.grammar.ref(self._rules[root])

@@ -1,17 +1,19 @@
-"""Chunks of a text that stand side by side: ``%regex {"substring_words": "..."}``.
+"""Runs of consecutive chunks of a text: ``%regex {"substring_words": "..."}``, ``Substring(...)``.
 
     substring_chunks   a list of texts
-    substring_words    a text, cut where words, white space and other characters meet
+    substring_words    a text, cut between words, white space and other characters
     substring_chars    a text, cut into characters
 
-The graph is the suffix automaton of the chunks: its walks from state 0 spell each run of chunks
-once, so that it has at most 2n states and 3n edges for n chunks.
+The suffix automaton of n chunks has at most 2n states and 3n edges. Each run of chunks is the
+label of exactly one path from state 0; all states are final.
 
 Source   A. Blumer et al., The smallest automaton recognizing the subwords of a text, TCS 40, 1985;
          the cuts are llguidance's.
 """
 
 from itertools import groupby
+
+from ...grammar.ir import Grammar, Node
 
 Edge = tuple[int, str, int]
 
@@ -25,30 +27,37 @@ def _kind(c: str) -> str:
 
 
 def suffix_automaton(chunks: list[str]) -> tuple[int, list[Edge]]:
-    """The number of states and the edges; all states are final."""
+    """Return the number of states and the edges."""
     longest, link = [0], [-1]
-    ways: list[dict[str, int]] = [{}]
+    targets: list[dict[str, int]] = [{}]
     last = 0
     for chunk in filter(None, chunks):
-        new, at = len(ways), last
-        ways.append({})
+        new, at = len(targets), last
+        targets.append({})
         longest.append(longest[last] + 1)
         link.append(0)
-        while at >= 0 and chunk not in ways[at]:
-            ways[at][chunk] = new
+        while at >= 0 and chunk not in targets[at]:
+            targets[at][chunk] = new
             at = link[at]
         if at >= 0:
-            known = ways[at][chunk]
+            known = targets[at][chunk]
             if longest[at] + 1 != longest[known]:
-                copy = len(ways)
-                ways.append(dict(ways[known]))
+                copy = len(targets)
+                targets.append(dict(targets[known]))
                 longest.append(longest[at] + 1)
                 link.append(link[known])
-                while at >= 0 and ways[at].get(chunk) == known:
-                    ways[at][chunk] = copy
+                while at >= 0 and targets[at].get(chunk) == known:
+                    targets[at][chunk] = copy
                     at = link[at]
                 link[known] = known = copy
             link[new] = known
         last = new
-    edges = [(state, chunk, to) for state, out in enumerate(ways) for chunk, to in out.items()]
-    return len(ways), edges
+    edges = [(state, chunk, to) for state, out in enumerate(targets) for chunk, to in out.items()]
+    return len(targets), edges
+
+
+def substring_node(grammar: Grammar, states: int, edges: list[Edge]) -> Node:
+    """Add a suffix automaton as a GRAPH."""
+    nodes = {chunk: grammar.bytes(chunk.encode()) for chunk in {edge[1] for edge in edges}}
+    moves = [(source, nodes[chunk], to) for source, chunk, to in edges]
+    return grammar.graph(states, moves, range(states))

@@ -57,7 +57,7 @@ def build_json_schema(
         raise ValueError(f"whitespace must be 'flexible' or 'compact', not {whitespace!r}")
     if indent is not None or separators is not None:
         if whitespace == "compact":
-            raise ValueError("whitespace 'compact' can't stand beside indent or separators")
+            raise ValueError("whitespace 'compact' cannot be combined with indent or separators")
         layout, whitespace = layout_of(indent, separators), "compact"
         layout = None if layout == COMPACT else layout
     if unknown_formats not in ("annotate", "refuse"):

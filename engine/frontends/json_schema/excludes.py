@@ -17,12 +17,11 @@ from typing import Any
 from ...errors import LimitExceeded
 from ...grammar.ir import ANY_CHAR, Grammar, Node, Ranges
 from ..regex.char_automaton import Bound, CharAutomaton
+from ..regex.char_classes import JSON_UNESCAPED
 from ..regex.charset import char, complement, intersect, union
 
 #: any text, decoded
 ANYTHING = CharAutomaton([[(ANY_CHAR, 0)]], [0])
-#: may stand as they are inside a JSON string
-RAW = complement(((0, 0x1F), (0x22, 0x22), (0x5C, 0x5C)))
 SHORT = {'"': '"', "\\": "\\", "/": "/", "\b": "b", "\f": "f", "\n": "n", "\r": "r", "\t": "t"}
 BASIC = ((0, 0xD7FF), (0xE000, 0xFFFF))
 ASTRAL = ((0x10000, 0x10FFFF),)
@@ -99,7 +98,7 @@ class Writer:
     def ways(self, state: int, ranges: Ranges) -> dict[int, Node]:
         """One of these characters, by the state that it leads to."""
         made: Ways = {}
-        for target, some in self.excludes.steps(state, intersect(ranges, RAW)):
+        for target, some in self.excludes.steps(state, intersect(ranges, JSON_UNESCAPED)):
             made.setdefault(target, []).append(self.g.chars(some))
         behind = self.excludes.step(state, "\\")
         if behind is not None:

@@ -27,6 +27,8 @@ SPACE: Ranges = (
 )  # fmt: skip
 #: LineTerminator
 LINE_ENDS: Ranges = ((0x0A, 0x0A), (0x0D, 0x0D), (0x2028, 0x2029))
+#: characters that JSON strings may contain without an escape (RFC 8259, section 7)
+JSON_UNESCAPED: Ranges = complement(((0, 0x1F), (0x22, 0x22), (0x5C, 0x5C)))
 CLASSES = {
     "d": DIGIT, "D": complement(DIGIT), "w": WORD, "W": complement(WORD),
     "s": SPACE, "S": complement(SPACE),

@@ -1,9 +1,9 @@
-"""Any JSON value, however badly written: for reading what another engine has constrained.
+"""Loose JSON: a grammar for parsing JSON that another engine has constrained.
 
-Other engines enforce a schema by rules of their own: any amount of white space, control characters
-or broken UTF-8 inside strings, keys in another order. Their text must still be read. This grammar
-takes every nesting of values whose strings end where JSON strings end; what it reads is checked
-elsewhere. It constrains nothing that we generate.
+Other engines enforce schemas by rules of their own: any amount of white space, control characters
+or broken UTF-8 inside strings, keys in another order. This grammar accepts every nesting of values
+whose strings end where JSON strings end. Callers validate the values; nothing is generated with
+this grammar.
 """
 
 from collections.abc import Iterable
@@ -16,7 +16,7 @@ _WORD = frozenset(b"0123456789+-.eEtrufalsn")
 
 
 def build_loose_json(grammar: Grammar) -> Node:
-    """Made anew for each use; equal nodes are one node, and the rules are small."""
+    """Add the rules of a loose JSON value and return its node."""
     g = grammar
 
     def any_of(letters: Iterable[int]) -> Node:

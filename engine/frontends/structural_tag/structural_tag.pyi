@@ -1,9 +1,7 @@
-""""""
-
 from typing import Any, Protocol
 
 from ...grammar.ir import Grammar, Node
-from .tag_formats import TagVocabulary
+from .tag_vocabulary import TagVocabulary
 
 class BuildSchema(Protocol):
     """The front end for JSON Schemas."""
@@ -19,6 +17,14 @@ class BuildRegex(Protocol):
 
     def __call__(self, grammar: Grammar, pattern: str, /, *, pointer: str) -> Node: ...
 
+class BuildGrammar(Protocol):
+    """The front end for grammars as text."""
+
+    def __call__(
+        self, grammar: Grammar, text: str, /, *, syntax: str, vocabulary: TagVocabulary,
+        pointer: str,
+    ) -> Node: ...  # fmt: skip
+
 def build_structural_tag(
     grammar: Grammar,
     tag: dict[str, Any],
@@ -26,8 +32,10 @@ def build_structural_tag(
     vocabulary: TagVocabulary,
     build_schema: BuildSchema,
     build_regex: BuildRegex,
+    build_grammar: BuildGrammar,
 ) -> Node:
-    """The node of a whole structural tag.
+    """Add a structural tag to a grammar and return its node.
 
-    Raises SpecError, UnsupportedSchema or LimitExceeded with the place in ``tag``.
+    Raises:
+        SpecError, UnsupportedSchema, LimitExceeded: with a pointer into ``tag``.
     """

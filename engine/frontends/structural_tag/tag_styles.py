@@ -1,4 +1,4 @@
-"""How model families write arguments as elements: data only; tag_xml reads it.
+"""XML-like styles in which model families write arguments: data only, interpreted by tag_xml.
 
 Sources   the families' chat templates, and xgrammar 0.2.8, which has the same names.
 """
@@ -11,22 +11,22 @@ NOTHING: Mapping[str, str] = MappingProxyType({})
 
 
 class Style(NamedTuple):
-    """How one family writes an element. ``{key}`` and ``{type}`` are filled in."""
+    """The form of an element, with the placeholders ``{key}`` and ``{type}``."""
 
     open: str
     close: str
-    types: Mapping[str, str] = NOTHING  # what ``{type}`` is for each type of JSON
+    types: Mapping[str, str] = NOTHING  # values of ``{type}`` by JSON type
     escapes: Mapping[str, str] = NOTHING  # in keys
-    glue: str = ""  # where white space may stand in ``open``
-    nested: bool = False  # objects and lists are elements, too
+    glue: str = ""  # may be replaced by white space in ``open``
+    nested: bool = False  # whether objects and lists are elements, too
     item: str = ""  # opens an element of a list
-    guard: str = ""  # what raw strings must not hold, where it is not ``close``
+    guard: str = ""  # must not occur in raw strings; by default ``close``
 
 
 SCALARS = ("string", "integer", "number", "boolean", "null")
 TYPES = (*SCALARS, "object", "array")
 IS_STRING = {kind: str(kind == "string").lower() for kind in TYPES}
-#: an integer where a schema leaves the type open: it may be called so, too
+#: an additional name for integers where a schema allows several types
 OPEN_INTEGER = "open integer"
 JSON_NAMES = {**{kind: kind for kind in TYPES}, "integer": "number", OPEN_INTEGER: "integer"}
 COHERE = {**dict.fromkeys(TYPES, "json"), "string": "raw", "object": "dict", "array": "list"}

@@ -1,19 +1,18 @@
 """Arguments in the XML-like styles of model families: one element for each property.
 
-A string stands in its element as it is, everything else as JSON, but in the styles that write
-objects and lists as elements too. A schema is taken apart only as far as a style needs that: into
-*cases*, each of one type. What can't be taken apart so is refused by name.
+Elements contain strings raw and all other values as JSON; some styles write objects and lists as
+nested elements, too. A schema is divided into *cases*, each of one type, only as far as a style
+requires. Schemas that cannot be divided are refused by name.
 
-Text       a raw string never holds the text that ends its element, nor a special token: so it is
-           over at the first occurrence. Raw strings have no white space around them; other values
-           and elements have that of JSON text: nothing, a space, or a newline and an indent.
-Keys       the listed ones in their order, then the required ones that are not listed, then
-           additional ones, which are names of letters, digits and _. Where a key closes its own
-           element there can be no additional ones; left open, an object with listed keys has none.
-Order      any_order: as JSON has it, every listed key once at most, the required ones all;
-           additional ones stand behind them.
-Refused    keywords beside ``properties``, ``required`` and ``additionalProperties`` in
-           an object that is written as elements; constants that hold the end of their element.
+Text       a raw string contains neither the text that ends its element nor a special token, so it
+           ends at the first occurrence. Raw strings have no white space around them; other values
+           and elements have that of JSON text: none, a space, or a newline and an indent.
+Keys       listed keys in their order, then required keys that are not listed, then additional keys,
+           which are names of letters, digits and _. If the end of an element repeats its key, there
+           are no additional keys; by default, an object with listed keys then has none.
+Order      any_order: each listed key at most once, all required ones; additional keys follow.
+Refused    keywords other than ``properties``, ``required`` and ``additionalProperties`` in an
+           object that is written as elements; constants that contain the end of their element.
 """
 
 from collections.abc import Callable, Iterable
@@ -27,10 +26,11 @@ from ..json_schema.formats import PATTERNS
 from ..regex.char_automaton import Bound, CharAutomaton, bounded_node, intersection, words
 from ..regex.char_nfa import from_tree
 from ..regex.regex_syntax import Chars, cat, parse
-from .tag_formats import JsonSchema, TagVocabulary
+from .tag_formats import JsonSchema
 from .tag_styles import OPEN_INTEGER, SCALARS, STYLES, TYPES
+from .tag_vocabulary import TagVocabulary
 
-#: keywords that say nothing about values
+#: keywords that do not constrain values
 ANNOTATIONS = frozenset(
     ("title", "description", "default", "examples", "deprecated", "readOnly", "writeOnly",
      "$schema", "$id", "$comment", "$defs", "definitions")
@@ -54,9 +54,9 @@ APPLY_TO = {
 }  # fmt: skip
 #: the largest count; the engine's registers hold 32 bits
 MOST = 2**31 - 1
-#: listed keys that may stand in any order; the automaton has a state for each set of them
+#: listed keys in any order; the automaton has a state for each set of them
 ANY_ORDER_KEYS = 8
-#: references that lead to references
+#: length of a chain of references
 FOLLOWED = 32
 
 BuildSchema = Callable[..., Node]
@@ -64,10 +64,10 @@ BuildSchema = Callable[..., Node]
 
 @dataclass(slots=True)
 class Case:
-    """What a value of one type may be.
+    """The values of one type.
 
-    ``raw`` makes a string's node from the text that it must not hold, ``integers`` that of the
-    integers among numbers.
+    ``raw`` builds the node of a string from the text that it must not contain; ``integers`` builds
+    the node of the integers among numbers.
     """
 
     kind: str
@@ -77,7 +77,7 @@ class Case:
 
 
 class XmlBuilder:
-    """Emits one schema in one style."""
+    """Adds one schema in one style to a grammar."""
 
     def __init__(
         self, grammar: Grammar, vocabulary: TagVocabulary, build_schema: BuildSchema,
@@ -94,8 +94,8 @@ class XmlBuilder:
         self._depth = 0
 
     def build(self) -> Node:
-        """The elements of the whole schema, which must be that of an object."""
-        place = self.made.place
+        """Add the elements of the root schema, which must describe an object."""
+        place = self.made.schema_pointer
         schema, place = self._followed({} if self.root is True else self.root, place)
         if schema is False or schema.get("type", "object") != "object":
             raise UnsupportedSchema(place, "type", "arguments in XML must be an object")
@@ -107,7 +107,7 @@ class XmlBuilder:
 
     # -- elements ---------------------------------------------------------------------------------
     def _members(self, schema: dict[str, Any], place: str) -> Node:
-        """The elements of an object, with white space before each and behind the last."""
+        """Add the elements of an object, with white space before each and after the last."""
         g = self.g
         self._check_keywords(schema, OBJECT_KEYWORDS, place)
         listed, required = schema.get("properties", {}), schema.get("required", [])
@@ -130,7 +130,7 @@ class XmlBuilder:
             parts = [self._in_any_order(members, place)]
         if extra is not False:
             if self._is_closed_by_key:
-                message = "an additional element would have to be closed by its own name"
+                message = "an additional element would have to repeat its name at its end"
                 raise UnsupportedSchema(place, "additionalProperties", message)
             names = self._names([*listed, *rest])
             element = self._element(names, extra, f"{place}/additionalProperties")
@@ -138,7 +138,7 @@ class XmlBuilder:
         return g.seq(*parts, self._space())
 
     def _in_any_order(self, members: list[tuple[Node, bool]], place: str) -> Node:
-        """Each at most once; state s has written those in the bits of s."""
+        """Add members in any order, each at most once; a state is the set of members written."""
         count = len(members)
         if count > ANY_ORDER_KEYS:
             message = f"{count} keys in any order can't be enforced; {ANY_ORDER_KEYS} can"
@@ -176,11 +176,11 @@ class XmlBuilder:
         )
 
     def _text(self, text: str, key: Node | str) -> Node:
-        """A literal, with the key in its place and white space in that of the glue."""
+        """Add a literal; the key replaces its placeholder, white space the glue."""
         if isinstance(key, str):
             text = text.replace("{key}", key)
             pieces = text.split(self.style.glue) if self.style.glue else [text]
-            nodes = [self.vocabulary.spelling.node(self.g, piece) for piece in pieces]
+            nodes = [self.vocabulary.spelling.add_mark(self.g, piece) for piece in pieces]
             return self.g.seq(nodes[0], *(x for n in nodes[1:] for x in (self._space(), n)))
         head, _, tail = text.partition("{key}")
         made = [self._text(head, "")] + ([key, self._text(tail, "")] if tail else [])
@@ -192,12 +192,12 @@ class XmlBuilder:
         try:
             key.encode()
         except UnicodeEncodeError:
-            raise SpecError("a key holds half of a surrogate pair", place) from None
+            raise SpecError("a key contains half of a surrogate pair", place) from None
         return "".join(self.style.escapes.get(c, c) for c in key)
 
     def _names(self, listed: list[str]) -> Node:
-        """Names of additional keys."""
-        bound = Bound(self.g.limits.pattern_states, self.made.place, self.g.budget)
+        """Add the names of additional keys."""
+        bound = Bound(self.g.limits.pattern_states, self.made.schema_pointer, self.g.budget)
         tree = parse("[a-zA-Z_][a-zA-Z0-9_]*", pointer="", limits=self.g.limits)
         rejected = [words(listed), *(_holding(text, bound) for text in self.made.excludes)]
         names = intersection([from_tree(tree, bound, search=False)], rejected, bound)
@@ -257,7 +257,7 @@ class XmlBuilder:
         plain = [k for k in types if k != "string" and not (self.style.nested and k not in SCALARS)]
         if "integer" in plain and "number" in plain:
             plain.remove("integer")
-        # a type with a name of its own is a case of its own
+        # types that the style names differently are different cases
         groups: dict[str, list[str]] = {}
         for kind in plain:
             groups.setdefault(self.style.types.get(kind, ""), []).append(kind)
@@ -267,7 +267,7 @@ class XmlBuilder:
         return cases
 
     def _values(self, schema: dict[str, Any], place: str) -> list[Case]:
-        """Constants: strings as they are, everything else as JSON."""
+        """Return the cases of constants: strings raw, other values as JSON."""
         word = "const" if "const" in schema else "enum"
         values = [schema["const"]] if word == "const" else schema["enum"]
         if not isinstance(values, list) or not values:
@@ -300,7 +300,7 @@ class XmlBuilder:
         return lambda: self._json({**schema, "type": "integer"}, place)
 
     def _with_open_integers(self, cases: list[Case]) -> list[Case]:
-        """A schema that leaves the type open leaves open how an integer's type is called."""
+        """Add a case for the second name of integers if the schema allows several types."""
         if OPEN_INTEGER not in self.style.types or len({case.kind for case in cases}) < 2:
             return cases
         more = [case.integers() for case in cases if case.integers is not None]
@@ -309,14 +309,14 @@ class XmlBuilder:
     def _constant(self, text: str, place: str) -> Callable[[str], Node]:
         def raw(guard: str) -> Node:
             if guard in text:
-                message = f"{text!r} holds {guard!r}, which ends it"
+                message = f"{text!r} contains {guard!r}, which would end it"
                 raise UnsupportedSchema(place, place.rpartition("/")[2], message)
             return self.g.fail() if self._is_excluded(text) else self.g.bytes(text.encode())
 
         return raw
 
     def _json(self, schema: Any, place: str) -> Node:
-        """JSON text; definitions of the whole schema are given to the part."""
+        """Add JSON text; the subschema gets the definitions of the root schema."""
         for word in ("$defs", "definitions"):
             if isinstance(self.root, dict) and word in self.root:
                 schema = {**schema, word: self.root[word]}
@@ -329,7 +329,7 @@ class XmlBuilder:
         )  # fmt: skip
 
     def _container(self, schema: dict[str, Any], kind: str, place: str) -> Node:
-        """An object or a list as elements: a rule for each place, since places may recur."""
+        """Add an object or a list as elements: one rule for each location, which may recur."""
         key = f"{kind} {place}" if schema.keys() - ANNOTATIONS else f"any {kind}"
         if key not in self._rules:
             rule = self.g.declare(key)
@@ -356,7 +356,7 @@ class XmlBuilder:
 
     # -- strings ----------------------------------------------------------------------------------
     def _string(self, schema: dict[str, Any], guard: str, place: str) -> Node:
-        """A raw string, and nothing of its end."""
+        """Add a raw string without its end."""
         g = self.g
         least, most = self._bounds(schema, "minLength", "maxLength", place)
         patterns = [schema["pattern"]] if "pattern" in schema else []
@@ -381,7 +381,7 @@ class XmlBuilder:
 
     # -- schemas ----------------------------------------------------------------------------------
     def _followed(self, schema: Any, place: str) -> tuple[Any, str]:
-        """What a reference to a definition, or an allOf of one schema, leads to."""
+        """Follow references to definitions, and allOf of one schema; return schema and pointer."""
         for _ in range(FOLLOWED):
             if not isinstance(schema, dict | bool):
                 raise SpecError("must be a JSON Schema, an object or a boolean", place)
@@ -399,9 +399,11 @@ class XmlBuilder:
             for step in [s.replace("~1", "/").replace("~0", "~") for s in steps[1:]]:
                 target = target.get(step) if isinstance(target, dict) else None
             if steps[0] != "#" or target is None:
-                raise UnsupportedSchema(place, "$ref", "leads to no definition of this schema")
-            schema, place = target, self.made.place + "/".join(["", *steps[1:]])
-        raise UnsupportedSchema(place, "$ref", "references lead in a circle")
+                raise UnsupportedSchema(
+                    place, "$ref", "does not resolve to a definition of the schema"
+                )
+            schema, place = target, self.made.schema_pointer + "/".join(["", *steps[1:]])
+        raise UnsupportedSchema(place, "$ref", "references form a cycle")
 
     @staticmethod
     def _check_keywords(schema: dict[str, Any], known: Iterable[str], place: str) -> None:
@@ -416,20 +418,18 @@ def _is_one(schemas: Any) -> bool:
 
 
 def _holding(text: str, bound: Bound) -> CharAutomaton:
-    """Every text that holds this one."""
+    """Return an automaton of all texts that contain this one."""
     return from_tree(cat([Chars(((ord(c), ord(c)),)) for c in text]), bound, search=True)
 
 
 def _beside(kind: str, enforced: Iterable[str]) -> set[str]:
-    """What may be said in a schema of a value of this type: what is enforced, and what constrains
-    other types only.
-    """
+    """Return the keywords allowed for a type: enforced ones, and keywords of other types."""
     others = (words for other, words in APPLY_TO.items() if other != kind)
     return {*enforced, *(word for words in others for word in words)}
 
 
 def _fits(value: Any, types: Any) -> bool:
-    """Whether a constant has one of the types; a whole number is an integer, however written."""
+    """Whether a constant has one of the types; 1.0 is an integer."""
     kind = _kind(value)
     if kind == "number" and float(value).is_integer() and "integer" in types:
         return True
@@ -446,9 +446,9 @@ def _kind(value: Any) -> str:
 def build_xml(
     grammar: Grammar, vocabulary: TagVocabulary, build_schema: BuildSchema, made: JsonSchema
 ) -> Node:
-    """The arguments of a call in the style of ``made``.
+    """Add the arguments of a call in the style of ``made``.
 
     Raises:
-        UnsupportedSchema, SpecError: with the place of what can't be written so.
+        UnsupportedSchema, SpecError: with the pointer of a schema that the style cannot express.
     """
     return XmlBuilder(grammar, vocabulary, build_schema, made).build()

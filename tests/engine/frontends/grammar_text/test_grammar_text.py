@@ -9,7 +9,7 @@ import engine
 from engine.errors import LimitExceeded, SpecError, UnsupportedSchema
 from engine.frontends.grammar_text import build_grammar
 from engine.frontends.json_schema import build_json_schema
-from engine.frontends.structural_tag.tag_formats import TagVocabulary
+from engine.frontends.structural_tag.tag_vocabulary import TagVocabulary
 from engine.grammar.ir import Grammar
 from engine.limits import Limits
 from tests.engine.frontends.grammar_text.grammar_cases import CASES, MISTAKES, REFUSED, Case

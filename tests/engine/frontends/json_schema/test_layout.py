@@ -259,10 +259,12 @@ def test_the_largest_options_are_taken(options: dict[str, Any]) -> None:
 
 
 def test_white_space_is_given_in_one_way() -> None:
-    with pytest.raises(ValueError, match="'compact' can't stand beside indent or separators"):
+    with pytest.raises(ValueError, match="'compact' cannot be combined with indent or separators"):
         compiler().compile_json_schema({}, whitespace="compact", indent=2)
     own = {"version": engine.SPEC_VERSION, "indent": 2}
-    with pytest.raises(engine.SpecError, match="can't stand beside max_whitespace_cnt") as caught:
+    with pytest.raises(
+        engine.SpecError, match="cannot be combined with max_whitespace_cnt"
+    ) as caught:
         compiler().compile_structural_tag(tag(own, max_whitespace_cnt=3))
     assert caught.value.pointer == "/format/switchyard/indent"
 

@@ -5,7 +5,7 @@ import re
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.frontends.structural_tag.tag_formats import Spelling
+from engine.frontends.structural_tag.tag_vocabulary import Spelling
 
 LETTERS = "<|a\u00e9\u4e2d\U0001f600"
 TEXTS = st.text(LETTERS, max_size=8)

@@ -3,10 +3,11 @@
 import pytest
 
 from engine.errors import LimitExceeded, SpecError, UnsupportedSchema
+from engine.frontends.grammar_text import build_grammar
 from engine.frontends.json_schema import build_json_schema
 from engine.frontends.regex.front_end import build_regex
 from engine.frontends.structural_tag.structural_tag import build_structural_tag
-from engine.frontends.structural_tag.tag_formats import (
+from engine.frontends.structural_tag.tag_vocabulary import (
     KEPT,
     KEPT_CHARACTERS,
     KEPT_MARKS,
@@ -68,6 +69,7 @@ def build(document, *, limits=None, schema=build_json_schema, regex=build_regex)
         vocabulary=VOCABULARY,
         build_schema=schema,
         build_regex=regex,
+        build_grammar=build_grammar,
     )
     grammar.root = grammar.rule("root", node)
     grammar.check()
@@ -496,7 +498,7 @@ def test_what_is_kept_of_a_vocabulary_is_bounded():
     vocabulary = TagVocabulary(SPECIALS, STOPS, TOKENS)
 
     def around(*excludes):
-        return vocabulary.surroundings(excludes, (), (), frozenset(), "", "")
+        return vocabulary.patterns_of(excludes, (), (), frozenset(), "", "")
 
     assert around("a", "<|a|>") is around("a", "<|a|>")
     assert around("a" * (KEPT_CHARACTERS + 1)) is not around("a" * (KEPT_CHARACTERS + 1))

@@ -1,11 +1,11 @@
-"""Parameters of Lark's rules, as llguidance has them: 64-bit numbers.
+"""Parameters of Lark rules in llguidance: 64-bit numbers, with expressions and conditions.
 
     start: perm::0x0
     perm::_: ""                    %if is_ones([0:2])
            | "a" perm::set_bit(0)  %if bit_clear(0)
            | "b" perm::set_bit(1)  %if bit_clear(1)
 
-A rule is made for each value that it is referred to with (``emission``).
+lark_builder adds one rule for each value of a reference.
 
 Source   llguidance, docs/parametric.md.
 """
@@ -16,9 +16,9 @@ from typing import TypeVar
 
 from .source import Source
 
-#: what a reference passes on, out of the value of the rule it stands in
+#: the value of a reference, given the value of the rule that contains it
 Expression = Callable[[int | None], int]
-#: whether an alternative holds
+#: whether an alternative is available
 Condition = Callable[[int], bool]
 
 T = TypeVar("T")
@@ -28,7 +28,7 @@ _ALL = 2**BITS - 1
 _WORD = re.compile(r"[a-z_]+")
 _NUMBER = re.compile(r"0x[0-9a-fA-F]+|[0-9]+")
 
-#: comparisons of some bits with a number, and of how many of them are set
+#: comparisons of bits, or of their number, with a constant
 _COMPARED: dict[str, Callable[[int, int], bool]] = {
     "eq": int.__eq__,
     "ne": int.__ne__,
@@ -40,7 +40,7 @@ _COMPARED: dict[str, Callable[[int, int], bool]] = {
 
 
 class ParameterReader:
-    """Reads expressions and conditions at the source's place; blanks may stand between words."""
+    """Reads expressions and conditions at the position of the source; blanks may separate words."""
 
     def __init__(self, source: Source, blanks: Callable[[], None]) -> None:
         self.s, self._blanks = source, blanks
@@ -55,7 +55,7 @@ class ParameterReader:
 
         def changed(value: int | None) -> int:
             if value is None:
-                raise self.s.error("this needs a rule with a parameter around it", at)
+                raise self.s.error("only a rule with a parameter may contain this", at)
             return change(value)
 
         return changed
@@ -141,7 +141,7 @@ class ParameterReader:
     def _word(self) -> str:
         found = _WORD.match(self.s.text, self.s.at)
         if found is None:
-            raise self.s.error("an expression of a parameter must stand here")
+            raise self.s.error("an expression of a parameter is missing")
         self.s.at = found.end()
         return found[0]
 
@@ -156,7 +156,7 @@ class ParameterReader:
         return int(found[0], 0 if "x" in found[0] else 10)
 
     def _bits(self) -> tuple[int, int]:
-        """[0:3] or _, as the first bit and the one behind the last."""
+        """Read ``[0:3]`` or ``_`` as a half-open range of bits."""
         at = self.s.at
         if self.s.take("_"):
             return 0, BITS

@@ -1,12 +1,12 @@
-"""Reading the expressions of Lark grammars.
+"""Parser of the expressions of Lark grammars.
 
     elements   "text"  "text"i  "a".."z"  /regex/is  name  name::param  ( ... | ... )  [ optional ]
                %json { a JSON Schema }  %regex { a substring }  %lark { a grammar }
                <|special token|>  <[1,5-7]>  <[^1]>  <[*]>  ~element
-    behind one ? * + ~3 ~2..5 {3} {2,} {,5} {2,5}
-    between    |  &
+    suffixes   ? * + ~3 ~2..5 {3} {2,} {,5} {2,5}
+    operators  |  &
 
-Not here   what they mean (parts), statements and definitions (lark).
+Not here   the syntax tree (lark_expressions), statements and definitions (lark).
 """
 
 from __future__ import annotations
@@ -25,24 +25,34 @@ from ..regex.char_nfa import from_tree
 from ..regex.charset import normalise
 from ..regex.front_end import whole
 from ..regex.regex_syntax import END, START, Chars, Tree, accepted, cat, parse
-from ..structural_tag.tag_formats import TagVocabulary
-from .emission import is_terminal
-from .parameters import ParameterReader
-from .parts import Choice, Name, Not, Part, Regular, Row, Special, Substring, Text, Times, Way
-from .source import Source
+from ..structural_tag.tag_vocabulary import TagVocabulary
+from .lark_builder import is_terminal
+from .lark_expressions import (
+    Alternative,
+    Alternatives,
+    Complement,
+    Concatenation,
+    Literal,
+    Name,
+    OpaqueTerminal,
+    Part,
+    Regular,
+    Repeated,
+    Substring,
+)
+from .lark_parameters import ParameterReader
+from .source import NEWLINE, Source
 from .substrings import suffix_automaton, words_of
 
 ESCAPES = {"n": "\n", "r": "\r", "t": "\t", "f": "\f", "v": "\v", "b": "\b", "0": "\0", "a": "\a",
            "\\": "\\", '"': '"', "'": "'", "/": "/"}  # fmt: skip
 _BLANK = re.compile(r"(?:[ \t\r\f]|//[^\n]*|#[^\n]*)*")
-#: a hyphen belongs to a name, but not that of an arrow
+#: a name may contain hyphens, except that of an arrow
 _NAME = re.compile(r"[A-Za-z_](?:[A-Za-z0-9_]|-(?!>))*")
 _COUNT = re.compile(r"~[ \t\r\f]*[0-9]")
 _REGEX = re.compile(r"/((?:\\.|\[(?:\\.|[^\]\\\n])*\]|[^/\\\n\[])+)/([a-z]*)")
 _TOKEN = re.compile(r"<[^<>\s\[\]][^<>\s]*>")
 _TOKEN_SET = re.compile(r"<\[(\^?)([0-9,\- *]*)\]>")
-#: what the dot leaves out, as in Python and Rust
-NEWLINE = ((0x0A, 0x0A),)
 _CHUNKS: dict[str, Callable[[str], list[str]]] = {"words": words_of, "chars": list}
 
 
@@ -51,12 +61,12 @@ class BuildSchema(Protocol):
 
 
 class Expressions:
-    """Reads at the source's place.
+    """Reads expressions at the position of the source.
 
     Args:
-        library: the terminal that a name stands for, where names are written out.
-        nested: reads a grammar up to its }, given how deep it stands.
-        depth: how deep the grammar itself stands.
+        library: returns the definition of a name that must be expanded, or None.
+        nested: reads a nested grammar up to its }, given its depth.
+        depth: the depth of this grammar.
     """
 
     def __init__(
@@ -67,7 +77,7 @@ class Expressions:
         *,
         build_schema: BuildSchema | None,
         nested: Callable[[int], Callable[[], Node]],
-        library: Callable[[str], Choice | None] | None = None,
+        library: Callable[[str], Alternatives | None] | None = None,
         depth: int = 0,
     ) -> None:
         self.g, self.s, self.vocabulary = grammar, source, vocabulary
@@ -86,7 +96,7 @@ class Expressions:
     def name(self, what: str) -> str:
         found = _NAME.match(self.s.text, self.s.at)
         if not found:
-            raise self.s.error(f"{what} must stand here")
+            raise self.s.error(f"{what} is missing")
         self.s.at = found.end()
         return found.group()
 
@@ -95,20 +105,20 @@ class Expressions:
         try:
             value, self.s.at = json.JSONDecoder().raw_decode(self.s.text, self.s.at)
         except (ValueError, RecursionError):
-            raise self.s.error("JSON must stand here", at) from None
+            raise self.s.error("JSON is missing", at) from None
         return value
 
     # -- expressions ------------------------------------------------------------------------------
-    def choice(self, depth: int = 0) -> Choice:
-        """Alternatives, up to a ), a ], a } or the end of the statement."""
+    def alternatives(self, depth: int = 0) -> Alternatives:
+        """Read alternatives up to a ), ], } or the end of the statement."""
         self.s.check_depth(self._depth + depth + 1)
-        ways = [self._way(depth)]
+        alternatives = [self._alternative(depth)]
         while self._take_bar(depth):
-            ways.append(self._way(depth))
-        return Choice(ways)
+            alternatives.append(self._alternative(depth))
+        return Alternatives(alternatives)
 
     def _take_bar(self, depth: int) -> bool:
-        """A |, which may also begin the next line."""
+        """Take a |, which may also begin the next line."""
         start = self.s.at
         self.blanks(lines=True)
         if self.s.take("|"):
@@ -117,24 +127,24 @@ class Expressions:
             self.s.at = start
         return False
 
-    def _way(self, depth: int) -> Way:
+    def _alternative(self, depth: int) -> Alternative:
         start, lines = self.s.at, depth > 0
-        rows = [self._row(depth)]
+        operands = [self._concatenation(depth)]
         while self.s.take("&"):
-            rows.append(self._row(depth))
+            operands.append(self._concatenation(depth))
         if self.s.take("->"):
             self.blanks()
             self.name("an alias")
             self.blanks(lines=lines)
         at = self.s.at
         if not self.s.take("%if"):
-            return Way(rows, start)
+            return Alternative(operands, start)
         self.blanks()
         condition = self._parameters.condition()
         self.blanks(lines=lines)
-        return Way(rows, at, condition)
+        return Alternative(operands, at, condition)
 
-    def _row(self, depth: int) -> Row:
+    def _concatenation(self, depth: int) -> Concatenation:
         parts: list[Part] = []
         self.blanks(lines=depth > 0)
         while self.s.peek() and self.s.peek() not in "|&)]}\n" and not self._is_over():
@@ -142,7 +152,7 @@ class Expressions:
             self.blanks(lines=depth > 0)
         if depth == 0 and self.s.peek() and self.s.peek() in ")]":
             raise self.s.error(f"unmatched {self.s.peek()}")
-        return Row(parts)
+        return Concatenation(parts)
 
     def _is_over(self) -> bool:
         return self.s.peek(2) == "->" or self.s.peek(3) == "%if"
@@ -156,7 +166,7 @@ class Expressions:
             if not sign or (sign not in "?*+{" and not _COUNT.match(self.s.text, at)):
                 return part
             self.s.at = at
-            part = Times(part, *self._bounds())
+            part = Repeated(part, *self._bounds())
 
     def _bounds(self) -> tuple[int, int | None]:
         at = self.s.at
@@ -189,18 +199,18 @@ class Expressions:
             return self._inline(depth, at)
         if c and c in "([":
             self.s.at += 1
-            part = self.choice(depth + 1)
+            part = self.alternatives(depth + 1)
             if not self.s.take(")" if c == "(" else "]"):
                 raise self.s.error(f"a {c} is never closed", at)
-            return part if c == "(" else Times(part, 0, 1)
+            return part if c == "(" else Repeated(part, 0, 1)
         if c == "~":
             self.s.at += 1
             self.s.check_depth(self._depth + depth + 1)
-            return Not(self._element(depth + 1))
+            return Complement(self._element(depth + 1))
         return self.value()
 
     def value(self) -> Part:
-        """A terminal or a name."""
+        """Read a terminal or a name."""
         c, at = self.s.peek(), self.s.at
         if c == '"':
             return self._literal()
@@ -245,7 +255,7 @@ class Expressions:
             return Regular(Chars(normalise(((ord(text), ord(last)),))))
         if "i" in self._flags("i"):
             return Regular(cat([Chars(any_case(((ord(c), ord(c)),))) for c in text]))
-        return Text(text)
+        return Literal(text)
 
     def _flags(self, known: str) -> str:
         found = re.compile("[a-z]*").match(self.s.text, self.s.at)
@@ -270,7 +280,7 @@ class Expressions:
             raise self.s.within(error, at) from None
 
     def _whole(self, pattern: str, flags: str) -> Tree:
-        """A pattern as a terminal: what looks around would have to look past it."""
+        """Return the tree of a pattern, without look-around, which would leave the terminal."""
         limits, pointer = self.s.limits, self.s.pointer
         tree = parse(
             pattern, pointer=pointer, limits=limits, looks=False, flags=flags, line_ends=NEWLINE
@@ -295,7 +305,7 @@ class Expressions:
         token = self.vocabulary.special_tokens.get(named.group())
         if token is None:
             raise self.s.error(f"there is no special token {named.group()!r}", at)
-        return Special(lambda: self.g.tokens([token]), "a token", at)
+        return OpaqueTerminal(lambda: self.g.tokens([token]), "a token", at)
 
     def _token_set(self, negated: bool, text: str, at: int) -> Part:
         ids: list[int] = []
@@ -309,19 +319,19 @@ class Expressions:
             self.s.check_token(high, self.vocabulary.size, at)
             ids.extend(range(low, high + 1))
         if ids and not negated:
-            return Special(lambda: self.g.tokens(ids), "a token", at)
-        return Special(lambda: self.vocabulary.other_tokens(self.g, ids), "a token", at)
+            return OpaqueTerminal(lambda: self.g.tokens(ids), "a token", at)
+        return OpaqueTerminal(lambda: self.vocabulary.other_tokens(self.g, ids), "a token", at)
 
     # -- other languages --------------------------------------------------------------------------
     def _inline(self, depth: int, at: int) -> Part:
         self.s.at += 1
-        word = self.name("the name of what is inline")
+        word = self.name("the name of an inline language")
         if word == "regex":
             return self._substring(at)
         if word == "lark":
             self.blanks(lines=True)
             self.s.want("{")
-            return Special(self._nested(self._depth + depth), "%lark", at)
+            return OpaqueTerminal(self._nested(self._depth + depth), "%lark", at)
         if word != "json" or self._build_schema is None:
             raise self.s.refuse(f"%{word}", at)
         build, schema = self._build_schema, self.json_value(at)
@@ -335,23 +345,23 @@ class Expressions:
                     raise UnsupportedSchema(error.pointer, error.keyword, message) from None
                 raise SpecError(message, error.pointer) from None
 
-        return Special(cache(make), "%json", at)
+        return OpaqueTerminal(cache(make), "%json", at)
 
     def _substring(self, at: int) -> Part:
         value = self.json_value(at)
         kind = next(iter(value)) if isinstance(value, dict) and len(value) == 1 else ""
-        what, _, way = kind.partition("_")
-        if what != "substring" or way not in (*_CHUNKS, "chunks"):
+        what, _, unit = kind.partition("_")
+        if what != "substring" or unit not in (*_CHUNKS, "chunks"):
             known = "substring_chunks, substring_words, substring_chars"
             raise self.s.refuse("%regex", at, f"it needs exactly one of {known}")
         given = value[kind]
-        texts = given if way == "chunks" else [given]
+        texts = given if unit == "chunks" else [given]
         if not isinstance(texts, list) or not all(isinstance(each, str) for each in texts):
-            needed = "a list of strings" if way == "chunks" else "a string"
+            needed = "a list of strings" if unit == "chunks" else "a string"
             raise self.s.error(f"{kind} needs {needed}", at)
         if any("\ud800" <= c <= "\udfff" for text in texts for c in text):
             raise self.s.error("half of a surrogate pair", at)
-        chunks = texts if way == "chunks" else _CHUNKS[way](given)
+        chunks = texts if unit == "chunks" else _CHUNKS[unit](given)
         limit = self.s.limits.pattern_states
         if 2 * len(chunks) > limit:
             raise LimitExceeded("pattern_states", limit, 2 * len(chunks), self.s.pointer)

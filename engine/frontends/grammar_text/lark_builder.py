@@ -1,9 +1,8 @@
-"""Lark's rules and terminals -> IR, once all names are known.
+"""Names of a Lark grammar as IR rules, once all of them are known.
 
-Meaning    what is ignored may stand before every terminal of a rule and at the end; never within a
-           terminal. A rule with a parameter is a rule of the IR for each value that it is
-           referred to with.
-Not here   what expressions say (parts), attributes (attributes).
+Meaning    ignored text may occur before every terminal of a rule and at the end, but not within
+           a terminal. A rule with a parameter becomes one IR rule for each value of its references.
+Not here   expressions and attributes (lark_expressions).
 """
 
 from __future__ import annotations
@@ -16,27 +15,25 @@ from ...grammar.ir import Grammar, Node
 from ..regex.char_automaton import Bound, CharAutomaton
 from ..regex.char_nfa import from_tree
 from ..regex.regex_syntax import Alt, Cat, Tree, accepted
-from ..structural_tag.tag_formats import TagVocabulary
-from .rules import Rules
-from .source import Source
+from ..structural_tag.tag_vocabulary import TagVocabulary
+from .source import Rules, Source
 
 if TYPE_CHECKING:
     from ..regex.char_automaton import Edges
-    from .attributes import Attributes
-    from .parameters import Expression
-    from .parts import Choice
+    from .lark_expressions import Alternatives, Attributes
+    from .lark_parameters import Expression
 
 
 class Scope(NamedTuple):
-    """Where an expression stands."""
+    """The context of an expression: a rule or a terminal, and the value of the rule's parameter."""
 
     in_rule: bool
-    value: int | None = None  # of the rule's parameter
+    value: int | None = None
 
 
 class Definition(NamedTuple):
     name: str
-    body: Choice
+    body: Alternatives
     at: int
     attributes: Attributes | None = None
     has_parameter: bool = False
@@ -46,17 +43,17 @@ def is_terminal(name: str) -> bool:
     return name.lstrip("_")[:1].isupper()
 
 
-class Emission:
-    """One grammar's names, and what is made of them."""
+class LarkBuilder:
+    """The definitions of one grammar, and the nodes and trees built from them."""
 
     def __init__(self, grammar: Grammar, source: Source, vocabulary: TagVocabulary) -> None:
         self.g, self.s, self.vocabulary = grammar, source, vocabulary
         self.definitions: dict[str, Definition] = {}
-        self.ignored: list[Choice] = []
+        self.ignored: list[Alternatives] = []
         self.rules = Rules(grammar, source)
         self._gap: Node | None = None
         self._trees: dict[str, Tree] = {}
-        self._open: list[str] = []  # terminals whose trees are being made
+        self._open: list[str] = []  # terminals whose trees are under construction
         self._wanted: dict[str, tuple[Definition, int]] = {}
 
     def define(self, definition: Definition) -> None:
@@ -66,7 +63,7 @@ class Emission:
         self.rules.check_count(len(self.definitions))
 
     def finish(self) -> Node:
-        """The language of ``start``. Raises as ``build_grammar``."""
+        """Define all rules and return the node of ``start``."""
         if self.ignored:
             one = self.g.alt(*[choice.node(self, Scope(False)) for choice in self.ignored])
             self._gap = self.g.ref(self.g.rule("%ignore", self.g.repeat(one, 0, None)))
@@ -81,22 +78,22 @@ class Emission:
 
     def _define(self, name: str, definition: Definition, scope: Scope) -> None:
         if definition.attributes is None:
-            ways = definition.body.all_nodes(self, scope)
+            alternatives = definition.body.all_nodes(self, scope)
         else:
             node = definition.attributes.node(self, definition.body.tree(self))
-            ways = [[self.leaf(node, scope)]]
-        self.rules.define_alternatives(name, ways, definition.at)
+            alternatives = [[self.leaf(node, scope)]]
+        self.rules.define_alternatives(name, alternatives, definition.at)
 
     # -- nodes ------------------------------------------------------------------------------------
     def leaf(self, node: Node, scope: Scope) -> Node:
-        """A terminal; in a rule, what is ignored may stand before it."""
+        """Return a terminal; inside a rule, ignored text may precede it."""
         if scope.in_rule and self._gap is not None:
             return self.g.seq(self._gap, node)
         return node
 
     def ref(self, name: str, at: int, parameter: Expression | None, scope: Scope) -> Node:
         if not scope.in_rule and not is_terminal(name):
-            raise self.s.error(f"a terminal can't hold the rule {name!r}", at)
+            raise self.s.error(f"a terminal can't contain the rule {name!r}", at)
         definition = self.definitions.get(name)
         if definition is not None and definition.has_parameter is (parameter is None):
             needs = "needs a" if parameter is None else "has no"
@@ -106,20 +103,20 @@ class Emission:
             return self.leaf(node, scope) if is_terminal(name) else node
         value = parameter(scope.value)
         made = f"{name}::{value:#x}"
-        if not self.rules.is_met(made):
+        if not self.rules.is_declared(made):
             self._wanted[made] = definition, value
         return self.rules.ref(made, at)
 
     # -- regular expressions ----------------------------------------------------------------------
     def tree_of(self, name: str, at: int) -> Tree:
-        """What a terminal's name stands for.
+        """Return the regular expression of a terminal.
 
         Raises:
             SpecError: there is no such terminal.
-            UnsupportedSchema: the terminal is no regular expression.
+            UnsupportedSchema: the terminal is not regular.
         """
         if not is_terminal(name):
-            raise self.s.error(f"a terminal can't hold the rule {name!r}", at)
+            raise self.s.error(f"a terminal can't contain the rule {name!r}", at)
         if name not in self.definitions:
             raise self.s.error(f"there is no rule {name!r}", at)
         if name in self._open:
@@ -131,7 +128,7 @@ class Emission:
         return self._trees[name]
 
     def checked(self, tree: Tree) -> Tree:
-        """A tree whose parts are not too many: names are written out where they are used."""
+        """Check the number of parts of a tree: each use of a name expands it."""
         limit = self.g.limits.pattern_chars
         if isinstance(tree, Cat | Alt) and len(tree.parts) > limit:
             raise LimitExceeded("pattern_chars", limit, len(tree.parts), self.s.pointer)
@@ -149,5 +146,5 @@ class Emission:
         return from_tree(tree, self.bound(), search=False)
 
     def deterministic(self, edges: list[Edges], finals: Iterable[int]) -> Tree:
-        """The texts of an automaton that may have several ways on with one character."""
+        """Return a tree of the texts of a nondeterministic automaton."""
         return accepted(self.automaton(accepted(CharAutomaton(edges, finals))))

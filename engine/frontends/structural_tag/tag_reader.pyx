@@ -1,0 +1,587 @@
+"""Reading of structural tags: from their JSON form to checked formats. Adds nothing to a grammar.
+
+The language is xgrammar's. A document has two forms:
+
+    {"type": "structural_tag", "format": F}
+    {"type": "structural_tag", "structures": [{"begin", "schema", "end"}, ...], "triggers": [...]}
+
+The second, older one describes triggered tags around schemas. Names of tokens become ids.
+
+Invariants   those of tag_formats; nesting is at most Limits.spec_depth, which bounds the recursion.
+Refused      constructs that the engine cannot enforce, and unknown fields and types, by name
+             (UnsupportedSchema); ill-formed documents (SpecError). Nothing is ignored.
+Cost         linear; pointers are built only for formats and errors.
+"""
+
+cimport cython
+
+from .tag_formats cimport (
+    AnyText, ConstString, Dispatch, Ebnf, Format, JsonSchema, Or, OtherTokens, Regex, Repetition,
+    Sequence, Tag, TagsWithSeparator, Token, Triggered, is_endless, is_text,
+)
+from .tag_vocabulary cimport TagVocabulary, sizes_of
+
+import json
+
+from ...errors import LimitExceeded, SpecError, UnsupportedSchema
+from ...versions import SPEC_VERSION
+from ..json_schema.layout import checked_indent, checked_separators
+from .tag_styles import STYLES
+
+#: the largest count; the engine's registers have 32 bits
+MOST = 2**31 - 1
+
+#: the fields of each type of format
+cdef dict FIELDS = {
+    "const_string": ("type", "value"),
+    "regex": ("type", "pattern"),
+    "grammar": ("type", "grammar"),
+    "json_schema": (
+        "type", "json_schema", "style", "any_order", "max_whitespace_cnt", "excludes", "switchyard",
+    ),
+    "qwen_xml_parameter": ("type", "json_schema"),
+    "any_text": ("type", "excludes", "max_tokens", "max_chars"),
+    "token": ("type", "token"),
+    "exclude_token": ("type", "exclude_tokens"),
+    "any_tokens": ("type", "exclude_tokens", "max_tokens"),
+    "sequence": ("type", "elements"),
+    "or": ("type", "elements"),
+    "optional": ("type", "content"),
+    "star": ("type", "content"),
+    "plus": ("type", "content"),
+    "repeat": ("type", "content", "min", "max"),
+    "tag": ("type", "begin", "content", "end"),
+    "triggered_tags": (
+        "type", "triggers", "tags", "excludes", "at_least_one", "stop_after_first",
+    ),
+    "token_triggered_tags": (
+        "type", "trigger_tokens", "tags", "exclude_tokens", "at_least_one", "stop_after_first",
+    ),
+    "dispatch": ("type", "rules", "loop", "excludes"),
+    "token_dispatch": ("type", "rules", "loop", "exclude_tokens"),
+    "tags_with_separator": ("type", "tags", "separator", "at_least_one", "stop_after_first"),
+}
+cdef tuple TAG_FIELDS = FIELDS["tag"]
+
+
+cdef Format parse_structural_tag(document, TagVocabulary vocabulary, limits):
+    """Return the format of a document in either form.
+
+    Raises:
+        SpecError, UnsupportedSchema, LimitExceeded: with a pointer into the document.
+    """
+    cdef Fields fields
+    cdef TagReader reader
+    try:
+        fields = Fields(document, "")
+        if fields.get("type", "structural_tag") != "structural_tag":
+            raise SpecError('the type of the document must be "structural_tag"', "/type")
+        reader = TagReader(document, vocabulary, limits)
+        if "structures" in fields.value:
+            made = reader.legacy(fields)
+            fields.finish(("type", "structures", "triggers"))
+        else:
+            made = reader.format(fields.item("format"), "/format", 2)
+            fields.finish(("type", "format"))
+    except SpecError:
+        check_depth(document, limits)
+        raise
+    return made
+
+
+def check_depth(document, limits):
+    """Check the nesting of the whole document without recursion, except schemas, which have their own limit."""
+    todo = [(document, 1, "")]
+    while todo:
+        value, depth, place = todo.pop()
+        if not isinstance(value, (dict, list)):
+            continue
+        if depth > limits.spec_depth:
+            raise LimitExceeded("spec_depth", limits.spec_depth, depth, place)
+        for key, inner in value.items() if isinstance(value, dict) else enumerate(value):
+            if key not in ("json_schema", "schema"):
+                step = str(key).replace("~", "~0").replace("/", "~1")
+                todo.append((inner, depth + 1, f"{place}/{step}"))
+
+
+cdef class TagReader:
+    """Converts JSON values to formats.
+
+    ``depth`` counts levels of JSON. The own fields of a format span at most two levels, so the whole document
+    is checked once a format comes that close to the limit.
+    """
+
+    cdef object document, limits
+    cdef TagVocabulary vocabulary
+    cdef Py_ssize_t careful
+
+    def __cinit__(self, document, TagVocabulary vocabulary, limits):
+        self.document = document
+        self.limits = limits
+        self.vocabulary = vocabulary
+        self.careful = limits.spec_depth - 2
+        if self.careful < 2:
+            check_depth(document, limits)
+
+    cdef Format format(self, value, str pointer, Py_ssize_t depth):
+        cdef Fields fields
+        if depth > self.careful:
+            check_depth(self.document, self.limits)
+            self.careful = depth + self.limits.spec_depth
+        fields = Fields(value, pointer)
+        kind = fields.item("type")
+        if not isinstance(kind, str):
+            raise fields.fault("type", "must be a string")
+        known = FIELDS.get(kind)
+        if known is None:
+            raise UnsupportedSchema(pointer, kind, f"the format {kind!r} does not exist")
+        made = self.composed(kind, fields, depth)
+        fields.finish(known)
+        return made
+
+    cdef Format composed(self, str kind, Fields fields, Py_ssize_t depth):
+        """Read a format that contains others; the most frequent kinds come first."""
+        if kind == "json_schema":
+            return self.json_schema(fields)
+        if kind == "tag":
+            return self.tag(fields, depth)
+        if kind == "triggered_tags":
+            triggers = as_texts(fields.items("triggers"), f"{fields.pointer}/triggers")
+            return self.triggered(fields, triggers, excluded(fields), "triggers", depth)
+        if kind == "sequence":
+            return Sequence(fields.pointer, self.elements(fields, depth))
+        if kind == "or":
+            return Or(fields.pointer, self.elements(fields, depth))
+        if kind == "optional":
+            return self.repeat(fields, 0, 1, depth)
+        if kind == "star":
+            return self.repeat(fields, 0, None, depth)
+        if kind == "plus":
+            return self.repeat(fields, 1, None, depth)
+        if kind == "repeat":
+            return self.repeat_counted(fields, depth)
+        if kind == "token_triggered_tags":
+            triggers = self.specials(fields, "trigger_tokens", fields.items("trigger_tokens"))
+            kept = self.kept_excludes(fields, triggers)
+            return self.triggered(fields, triggers, kept, "trigger_tokens", depth)
+        if kind == "dispatch":
+            return self.dispatch(fields, depth)
+        if kind == "token_dispatch":
+            return self.token_dispatch(fields, depth)
+        if kind == "tags_with_separator":
+            return TagsWithSeparator(
+                fields.pointer, self.tags(fields, depth), fields.text("separator"),
+                fields.flag("at_least_one", False), fields.flag("stop_after_first", False))
+        return self.leaf(kind, fields)
+
+    cdef Format leaf(self, str kind, Fields fields):
+        cdef JsonSchema made
+        if kind == "any_text":
+            return any_text(fields)
+        if kind == "const_string":
+            return ConstString(fields.pointer, fields.text("value"))
+        if kind == "regex":
+            return Regex(fields.pointer, fields.text("pattern"))
+        if kind == "grammar":
+            return Ebnf(fields.pointer, fields.text("grammar"))
+        if kind == "token":
+            return Token(fields.pointer, self.token(fields.item("token"), fields, "token"))
+        if kind == "exclude_token":
+            return OtherTokens(fields.pointer, self.tokens(fields, "exclude_tokens"), 1, 1)
+        if kind == "any_tokens":
+            return OtherTokens(
+                fields.pointer, self.tokens(fields, "exclude_tokens"), 0, fields.bound("max_tokens", MOST))
+        place = f"{fields.pointer}/json_schema"
+        schema = as_schema(fields.item("json_schema"), place)
+        made = JsonSchema(fields.pointer, schema, place)
+        made.style = "qwen_xml"
+        return made
+
+    cdef Format legacy(self, Fields fields):
+        """Read the older form: triggered tags around schemas, at the root of the document."""
+        cdef Fields inner
+        cdef list tags = []
+        for k, value in enumerate(fields.items("structures")):
+            inner = Fields(value, f"/structures/{k}")
+            schema = inner.item("schema")
+            place = f"{inner.pointer}/schema"
+            if isinstance(schema, str):
+                schema = schema_text(schema, place)
+            content = JsonSchema(place, as_schema(schema, place), place)
+            tags.append(Tag(inner.pointer, inner.text("begin"), content, (inner.text("end"),)))
+            inner.finish(("begin", "schema", "end"))
+        triggers = as_texts(fields.items("triggers"), "/triggers")
+        made = Triggered("", triggers, tuple(tags), (), False, False)
+        check_triggers(triggers, tuple(tags), "/triggers")
+        return made
+
+    # -- leaves ------------------------------------------------------------------------------------
+    cdef object token(self, value, Fields fields, str step):
+        if isinstance(value, str):
+            found = self.vocabulary.special_tokens.get(value)
+            if found is None:
+                raise SpecError(f"there is no special token {value!r}", f"{fields.pointer}/{step}")
+            return found
+        if not isinstance(value, int) or isinstance(value, bool) or value < 0:
+            message = "must be the text of a special token or a token id"
+            raise SpecError(message, f"{fields.pointer}/{step}")
+        return value
+
+    cdef tuple tokens(self, Fields fields, str name):
+        items = fields.optional_items(name)
+        return tuple([self.token(value, fields, f"{name}/{k}") for k, value in enumerate(items)])
+
+    cdef object special(self, value, Fields fields, str name, str step):
+        """Read a token that free text is searched for: a special one, as others are equal to their bytes."""
+        token = self.token(value, fields, step)
+        if token not in self.vocabulary.special_ids:
+            message = f"{token} is not a special token"
+            raise UnsupportedSchema(f"{fields.pointer}/{step}", name, message)
+        return token
+
+    cdef tuple specials(self, Fields fields, str name, list items):
+        return tuple([self.special(v, fields, name, f"{name}/{k}") for k, v in enumerate(items)])
+
+    cdef Format json_schema(self, Fields fields):
+        cdef JsonSchema made
+        place = f"{fields.pointer}/json_schema"
+        made = JsonSchema(fields.pointer, as_schema(fields.item("json_schema"), place), place)
+        if len(fields.value) > 2:
+            add_options(fields, made)
+        return made
+
+    # -- composition -------------------------------------------------------------------------------
+    cdef tuple elements(self, Fields fields, Py_ssize_t depth):
+        place = f"{fields.pointer}/elements/"
+        items = fields.items("elements")
+        return tuple([self.format(v, f"{place}{k}", depth + 2) for k, v in enumerate(items)])
+
+    cdef Format content(self, Fields fields, Py_ssize_t depth):
+        return self.format(fields.item("content"), f"{fields.pointer}/content", depth + 1)
+
+    cdef Format repeat_counted(self, Fields fields, Py_ssize_t depth):
+        minimum, maximum = fields.count("min", 0, MOST), fields.count("max", -1, MOST)
+        if -1 < maximum < minimum:
+            raise fields.fault("max", "must not be below min, unless it is -1, no upper bound")
+        return self.repeat(fields, minimum, None if maximum == -1 else maximum, depth)
+
+    cdef Format repeat(self, Fields fields, minimum, maximum, Py_ssize_t depth):
+        cdef AnyText text
+        content = self.content(fields, depth)
+        if maximum == 0:
+            return Repetition(fields.pointer, content, 0, 0)
+        # free text repeated is free text, with the same triggers, excludes and end
+        if is_text(content):
+            return content
+        if isinstance(content, AnyText):
+            text = content
+            chars, tokens = times(text.max_chars, maximum), times(text.max_tokens, maximum)
+            if (chars is None or chars <= MOST) and (tokens is None or tokens <= MOST):
+                return AnyText(text.pointer, text.excludes, chars, tokens)
+        return Repetition(fields.pointer, content, minimum, maximum)
+
+    # -- tags --------------------------------------------------------------------------------------
+    cdef object mark(self, Fields fields, str name):
+        cdef Fields inner
+        value = fields.item(name)
+        if not isinstance(value, dict):
+            return as_text(value, fields.pointer, name)
+        inner = Fields(value, f"{fields.pointer}/{name}")
+        if inner.get("type", None) != "token":
+            raise inner.fault("type", 'must be "token"')
+        token = self.token(inner.item("token"), inner, "token")
+        inner.finish(("type", "token"))
+        return token
+
+    cdef Tag tag(self, Fields fields, Py_ssize_t depth):
+        cdef tuple ends
+        begin = self.mark(fields, "begin")
+        content = self.content(fields, depth)
+        if isinstance(fields.value.get("end"), list):
+            place = f"{fields.pointer}/end"
+            ends = tuple([as_text(v, place, k) for k, v in enumerate(fields.items("end"))])
+        else:
+            ends = (self.mark(fields, "end"),)
+        if ends.count("") == len(ends) and is_endless(content):
+            raise fields.fault("end", "must not be empty after free text, or the text never ends")
+        return Tag(fields.pointer, begin, content, ends)
+
+    cdef tuple tags(self, Fields fields, Py_ssize_t depth):
+        cdef Fields inner
+        cdef list made = []
+        place = f"{fields.pointer}/tags/"
+        for k, value in enumerate(fields.items("tags")):
+            inner = Fields(value, f"{place}{k}")
+            if inner.get("type", "tag") != "tag":
+                raise inner.fault("type", 'must be "tag"')
+            made.append(self.tag(inner, depth + 2))
+            inner.finish(TAG_FIELDS)
+        return tuple(made)
+
+    cdef tuple kept_excludes(self, Fields fields, triggers):
+        """Read tokens that free text must not contain; excluding a trigger has no effect."""
+        name = "exclude_tokens"
+        excludes = self.specials(fields, name, fields.optional_items(name))
+        return tuple([token for token in excludes if token not in triggers])
+
+    cdef Format triggered(
+        self, Fields fields, tuple triggers, tuple excludes, str name, Py_ssize_t depth
+    ):
+        tags = self.tags(fields, depth)
+        made = Triggered(
+            fields.pointer, triggers, tags, excludes,
+            fields.flag("at_least_one", False), fields.flag("stop_after_first", False))
+        check_triggers(triggers, tags, f"{fields.pointer}/{name}")
+        return made
+
+    cdef Format dispatch(self, Fields fields, Py_ssize_t depth):
+        arms = [
+            (as_text(pattern, f"{fields.pointer}/rules/{k}", 0, True), made)
+            for k, (pattern, made) in enumerate(self.rules(fields, depth))
+        ]
+        return Dispatch(fields.pointer, tuple(arms), excluded(fields), fields.flag("loop", True))
+
+    cdef Format token_dispatch(self, Fields fields, Py_ssize_t depth):
+        arms = [
+            (self.special(pattern, fields, "rules", f"rules/{k}/0"), made)
+            for k, (pattern, made) in enumerate(self.rules(fields, depth))
+        ]
+        kept = self.kept_excludes(fields, {token for token, _ in arms})
+        return Dispatch(fields.pointer, tuple(arms), kept, fields.flag("loop", True))
+
+    cdef list rules(self, Fields fields, Py_ssize_t depth):
+        """Read pairs of a pattern and a format."""
+        cdef list made = []
+        for k, rule in enumerate(fields.items("rules")):
+            place = f"{fields.pointer}/rules/{k}"
+            if not isinstance(rule, (list, tuple)) or len(rule) != 2:
+                raise SpecError("must be a pair of a pattern and a format", place)
+            made.append((rule[0], self.format(rule[1], f"{place}/1", depth + 3)))
+        return made
+
+
+cdef object times(bound, maximum):
+    """Return the bound of a repeated text; None: no bound."""
+    if bound is None or bound == 0:
+        return bound
+    return None if maximum is None else bound * maximum
+
+
+cdef object schema_text(str text, str pointer):
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise SpecError(f"not JSON: {error}", pointer) from None
+
+
+cdef tuple excluded(Fields fields):
+    if "excludes" not in fields.value:
+        return ()
+    return as_texts(fields.optional_items("excludes"), f"{fields.pointer}/excludes")
+
+
+cdef Format any_text(Fields fields):
+    return AnyText(
+        fields.pointer, excluded(fields), fields.bound("max_chars", MOST), fields.bound("max_tokens", MOST))
+
+
+cdef int add_options(Fields fields, JsonSchema made) except -1:
+    """Read the optional fields of a json_schema."""
+    cdef Fields own
+    style = fields.get("style", "json")
+    if style != "json" and (not isinstance(style, str) or style not in STYLES):
+        known = ", ".join(["json", *STYLES])
+        raise UnsupportedSchema(fields.pointer, "style", f"the style must be one of {known}, not {style!r}")
+    made.style = style
+    made.any_order = fields.flag("any_order", False)
+    blanks = fields.bound("max_whitespace_cnt", MOST)
+    if blanks == 0:
+        made.whitespace = "compact"
+    elif blanks is not None and blanks <= made.most_blanks:
+        # the count includes the newline
+        made.most_blanks = blanks - 1
+    made.excludes = excluded(fields)
+    if made.excludes and style != "json":
+        check_excludes(fields, made)
+    if "switchyard" not in fields.value:
+        return 0
+    own = Fields(fields.item("switchyard"), f"{fields.pointer}/switchyard")
+    if own.get("version", None) != SPEC_VERSION:
+        raise own.fault("version", f"must be {SPEC_VERSION}")
+    extra_keys = own.get("extra_keys", "anywhere")
+    if extra_keys not in ("anywhere", "last"):
+        raise own.fault("extra_keys", 'must be "anywhere" or "last"')
+    made.extra_keys = extra_keys
+    spelling = own.get("spelling", "any")
+    if spelling not in ("any", "canonical"):
+        raise own.fault("spelling", 'must be "any" or "canonical"')
+    made.spelling = spelling
+    made.loose = own.flag("loose", False)
+    made.indent = layout_option(own, "indent", checked_indent, blanks is not None)
+    made.separators = layout_option(own, "separators", checked_separators, blanks is not None)
+    own.finish(("version", "extra_keys", "spelling", "loose", "indent", "separators"))
+    return 0
+
+
+cdef int check_excludes(Fields fields, JsonSchema made) except -1:
+    """Refuse excludes in nested styles, and those that begin or end with white space, as xgrammar does."""
+    if STYLES[made.style].nested:
+        message = f"excludes can't be enforced in the style {made.style!r}"
+        raise UnsupportedSchema(fields.pointer, "excludes", message)
+    for text in made.excludes:
+        if text.strip() != text:
+            message = f"{text!r} begins or ends with white space, which can't be enforced in an XML style"
+            raise UnsupportedSchema(fields.pointer, "excludes", message)
+    return 0
+
+
+cdef object layout_option(Fields own, str name, check, bint is_counted):
+    """Read an option of ``json.dumps``; ``is_counted``: ``max_whitespace_cnt`` is present and excludes it."""
+    value = own.get(name, None)
+    if value is not None and is_counted:
+        raise own.fault(name, "cannot be combined with max_whitespace_cnt")
+    try:
+        check(value)
+    except ValueError as error:
+        raise SpecError(str(error), f"{own.pointer}/{name}") from None
+    return value
+
+
+cdef int check_triggers(tuple triggers, tuple tags, str place) except -1:
+    """Check I3, in time linear in the tags: one lookup of each begin for each length of a trigger."""
+    cdef dict used = dict.fromkeys(triggers, False)
+    cdef bint literal = isinstance(triggers[0], str), met
+    cdef list sizes = sizes_of(triggers)
+    cdef Tag tag
+    for tag in tags:
+        begin = tag.begin
+        if isinstance(begin, str) != literal:
+            what = "a text" if literal else "a token"
+            message = f"the begin of this tag must be {what}, as the triggers are"
+            raise SpecError(message, f"{tag.pointer}/begin")
+        if literal:
+            met = False
+            for size in sizes:
+                head = (<str>begin)[:size]
+                if head in used:
+                    used[head] = met = True
+        else:
+            met = begin in used
+            if met:
+                used[begin] = True
+        if not met:
+            raise SpecError("the begin of this tag starts with no trigger", f"{tag.pointer}/begin")
+    for number, trigger in enumerate(triggers):
+        if not used[trigger]:
+            raise SpecError("no tag begins with this trigger", f"{place}/{number}")
+    return 0
+
+
+# -- fields of one object ----------------------------------------------------------------------------
+
+@cython.no_gc
+@cython.freelist(8)
+cdef class Fields:
+    """The fields of one JSON object, each read at most once; ``finish`` refuses unread ones.
+
+    ``taken`` counts the fields read so far.
+    """
+
+    cdef dict value
+    cdef str pointer
+    cdef Py_ssize_t taken
+
+    def __cinit__(self, value, str pointer):
+        if not isinstance(value, dict):
+            raise SpecError("must be an object", pointer)
+        self.value = value
+        self.pointer = pointer
+        self.taken = 0
+
+    # -- errors ------------------------------------------------------------------------------------
+    cdef object fault(self, str name, str message):
+        return SpecError(f"{name} {message}", f"{self.pointer}/{name}")
+
+    cdef int finish(self, tuple known) except -1:
+        """Refuse unknown fields (UnsupportedSchema with the name)."""
+        if len(self.value) != self.taken:
+            name = next(name for name in self.value if name not in known)
+            raise UnsupportedSchema(self.pointer, name)
+        return 0
+
+    # -- values ------------------------------------------------------------------------------------
+    cdef object get(self, str name, default):
+        if name not in self.value:
+            return default
+        self.taken += 1
+        return self.value[name]
+
+    cdef object item(self, str name):
+        """Return a required field."""
+        if name not in self.value:
+            raise SpecError(f"the field {name!r} is missing", self.pointer)
+        self.taken += 1
+        return self.value[name]
+
+    cdef list items(self, str name):
+        """Return a required list, which must not be empty."""
+        value = self.item(name)
+        if not isinstance(value, list) or not value:
+            raise self.fault(name, "must be a list with at least one element")
+        return value
+
+    cdef list optional_items(self, str name):
+        """Return a list that may be absent or empty."""
+        if name not in self.value or self.value[name] == []:
+            return self.get(name, [])
+        return self.items(name)
+
+    cdef str text(self, str name):
+        return as_text(self.item(name), self.pointer, name)
+
+    cdef bint flag(self, str name, bint default) except -1:
+        value = self.get(name, default)
+        if value is not True and value is not False:
+            raise self.fault(name, "must be true or false")
+        return value
+
+    cdef object count(self, str name, low, high):
+        """Return a required integer within bounds."""
+        value = self.item(name)
+        if not isinstance(value, int) or isinstance(value, bool) or not low <= value <= high:
+            raise self.fault(name, f"must be an integer from {low} to {high:,}")
+        return value
+
+    cdef object bound(self, str name, high):
+        """Return an optional count; absent or null: None."""
+        if self.value.get(name) is None:
+            self.get(name, None)
+            return None
+        return self.count(name, 0, high)
+
+
+cdef str as_text(value, str pointer, step, bint filled=False):
+    """Check a string at ``pointer``/``step`` (``step`` None: at ``pointer``), which must be encodable in UTF-8."""
+    if not isinstance(value, str) or (filled and not value):
+        raise SpecError("must be a string" + " that is not empty" * filled, place(pointer, step))
+    if not (<str>value).isascii():
+        try:
+            value.encode()
+        except UnicodeEncodeError:
+            raise SpecError("contains half of a surrogate pair", place(pointer, step)) from None
+    return value
+
+
+cdef str place(str pointer, step):
+    return pointer if step is None else f"{pointer}/{step}"
+
+
+cdef tuple as_texts(list items, str pointer):
+    """Check that all items are non-empty strings."""
+    return tuple([as_text(value, pointer, k, True) for k, value in enumerate(items)])
+
+
+cdef object as_schema(value, str pointer):
+    if not isinstance(value, (dict, bool)):
+        raise SpecError("must be a JSON Schema, an object or a boolean", pointer)
+    return value

@@ -1,0 +1,345 @@
+"""Spellings of texts with special tokens, and the cache of a vocabulary."""
+
+from libc.stdint cimport uint32_t, uint64_t
+
+from ...grammar.ir cimport Grammar, push_pattern
+from ...native.pool cimport vector
+from ...vocabulary.vocabulary cimport TokenSet
+
+from itertools import chain
+from operator import itemgetter
+
+from ...errors import LimitExceeded
+
+cdef extern from "Python.h":
+    const char* PyUnicode_AsUTF8AndSize(object text, Py_ssize_t* size) except NULL
+    int PyUnicode_KIND(object text)
+    const void* PyUnicode_DATA(object text)
+    uint32_t PyUnicode_READ(int kind, const void* data, Py_ssize_t at)
+
+#: patterns of one trigger, exclude or end of free text: real ones contain at most three special tokens
+SPELLINGS = 8
+
+cdef uint32_t NO_TOKEN = 0xFFFFFFFF
+
+
+cdef class Piece:
+    """A part of a text: ordinary text, or the text of a special token."""
+
+
+cdef Piece new_piece(str text, token):
+    cdef Piece made = Piece.__new__(Piece)
+    made.text, made.token = text, token
+    return made
+
+
+cdef class Spelling:
+    """The special tokens of one vocabulary as a trie.
+
+    Args:
+        special_tokens: ids by text, of all special tokens.
+    """
+
+    def __init__(self, special_tokens):
+        self.firsts[0] = self.firsts[1] = 0
+        self.nodes.resize(1)
+        self.nodes[0].child, self.nodes[0].token = 0, NO_TOKEN
+        for text, token in special_tokens.items():
+            if text:
+                self.add(text, token)
+
+    cdef int add(self, str text, uint32_t token) except -1:
+        cdef LetterC made
+        cdef uint32_t at = 0, found, first = <uint32_t>ord(text[0])
+        cdef Py_UCS4 letter
+        if first < 128:
+            self.firsts[first >> 6] |= <uint64_t>1 << (first & 63)
+        for letter in text:
+            found = self.child(at, letter)
+            if found == 0:
+                made.letter, made.child, made.token = letter, 0, NO_TOKEN
+                made.sibling = self.nodes[at].child
+                found = <uint32_t>self.nodes.size()
+                self.nodes.push_back(made)
+                self.nodes[at].child = found
+            at = found
+        self.nodes[at].token = token
+        return 0
+
+    cdef uint32_t child(self, uint32_t node, uint32_t letter) noexcept:
+        cdef uint32_t at = self.nodes[node].child
+        while at and self.nodes[at].letter != letter:
+            at = self.nodes[at].sibling
+        return at
+
+    cdef Py_ssize_t find(self, str text, Py_ssize_t* start, uint32_t* token) noexcept:
+        """Find the first special token from ``start`` on, the longest if there are several.
+
+        Return the position after it and set ``start`` to its beginning; 0: there is none.
+        """
+        cdef int kind = PyUnicode_KIND(text)
+        cdef const void* data = PyUnicode_DATA(text)
+        cdef Py_ssize_t n = len(text), k, end = 0
+        cdef uint32_t at, letter
+        while start[0] < n:
+            letter = PyUnicode_READ(kind, data, start[0])
+            if letter >= 128 or self.firsts[letter >> 6] >> (letter & 63) & 1:
+                k, at = start[0], self.child(0, letter)
+                while at:
+                    k += 1
+                    if self.nodes[at].token != NO_TOKEN:
+                        end, token[0] = k, self.nodes[at].token
+                    at = self.child(at, PyUnicode_READ(kind, data, k)) if k < n else 0
+                if end:
+                    return end
+            start[0] += 1
+        return 0
+
+    cdef bint is_plain(self, str text) noexcept:
+        """Whether the text contains no special token."""
+        cdef Py_ssize_t start = 0
+        cdef uint32_t token = 0
+        return self.find(text, &start, &token) == 0
+
+    cdef list pieces(self, str text):
+        cdef Py_ssize_t start = 0, before = 0, end
+        cdef uint32_t token = 0
+        cdef list made = []
+        while True:
+            end = self.find(text, &start, &token)
+            if start > before:
+                made.append(new_piece(text[before:start], None))
+            if end == 0:
+                return made
+            made.append(new_piece(text[start:end], token))
+            before = start = end
+
+    cpdef uint32_t add_mark(self, Grammar grammar, mark) except? 0xFFFFFFFF:
+        if isinstance(mark, int):
+            return grammar.tokens([mark])
+        if self.is_plain(mark):
+            return add_literal(grammar, mark, 0)
+        return add_pieces(grammar, self.pieces(mark))
+
+    def patterns(self, mark, str pointer):
+        """Return all patterns of a mark that is not empty."""
+        if isinstance(mark, int):
+            return [(256 + mark,)]
+        return as_patterns(product(self.pieces(mark), pointer))
+
+    cdef list beginnings(self, str begin, Py_ssize_t size, str pointer):
+        """Return the patterns of the first ``size`` characters, a trigger, each with the pieces after them.
+
+        A special token whose text straddles the end of the trigger completes it, too.
+        """
+        cdef list head = [], rest = self.pieces(begin), made, tail
+        cdef Piece cut
+        while rest and size >= len((<Piece>rest[0]).text):
+            head.append(rest.pop(0))
+            size -= len((<Piece>head[-1]).text)
+        if not size:
+            return [(pattern, rest) for pattern in as_patterns(product(head, pointer))]
+        cut = rest.pop(0)
+        spelled = [*head, new_piece(cut.text[:size], None)]
+        tail = [new_piece(cut.text[size:], None), *rest]
+        made = [(pattern, tail) for pattern in as_patterns(product(spelled, pointer))]
+        if cut.token is not None:
+            made += [((*letters, 256 + cut.token), rest) for letters in product(head, pointer)]
+        return made
+
+
+cdef uint32_t add_literal(Grammar grammar, str text, Py_ssize_t start) except? 0xFFFFFFFF:
+    cdef Py_ssize_t size
+    cdef const char* data
+    if start and not text.isascii():
+        text, start = text[start:], 0
+    data = PyUnicode_AsUTF8AndSize(text, &size)
+    return grammar.add_bytes(<const unsigned char*>data + start, size - start)
+
+
+cdef uint32_t add_pieces(Grammar grammar, list pieces) except? 0xFFFFFFFF:
+    cdef vector[uint32_t] parts
+    cdef uint32_t ways[2]
+    cdef Piece piece
+    for piece in pieces:
+        ways[0] = add_literal(grammar, piece.text, 0)
+        if piece.token is not None:
+            ways[1] = grammar.tokens([piece.token])
+            ways[0] = grammar.add_alt(ways, 2)
+        parts.push_back(ways[0])
+    return grammar.add_seq(parts.data(), parts.size())
+
+
+cdef list product(list pieces, str pointer):
+    """Return every way to write the pieces in sequence, as tuples of letters."""
+    cdef Piece piece
+    cdef list made = [()], ways
+    count = 2 ** len([piece for piece in pieces if (<Piece>piece).token is not None])
+    if count > SPELLINGS:
+        raise LimitExceeded("tag_spellings", SPELLINGS, count, pointer)
+    for piece in pieces:
+        ways = [tuple(piece.text.encode())]
+        if piece.token is not None:
+            ways.append((256 + piece.token,))
+        made = [(*head, *tail) for head in made for tail in ways]
+    return made
+
+
+cdef list as_patterns(list ways):
+    """Convert tuples of letters to patterns: bytes if no letter is a token."""
+    return [bytes(way) if not way or max(way) < 256 else way for way in ways]
+
+
+cdef list sizes_of(tuple marks):
+    if len(marks) == 1:
+        return [len(marks[0])] if isinstance(marks[0], str) else []
+    return sorted({len(mark) for mark in marks if isinstance(mark, str)})
+
+
+# -- vocabulary -------------------------------------------------------------------------------------
+
+#: cached results; a gateway needs one for each kind of free text in its formats
+KEPT = 64
+#: marks and characters of a cached result; o200k has 1,100 special tokens of 20,000 characters
+KEPT_MARKS = 4_096
+KEPT_CHARACTERS = 65_536
+
+
+cdef class TextPatterns:
+    """The content that free text with given marks may have."""
+
+    def __eq__(self, other):
+        return isinstance(other, TextPatterns) and self._content() == (<TextPatterns>other)._content()
+
+    __hash__ = None
+
+    def _content(self):
+        return self.specials, self.excluded, self.ends, self.excluded_only, self.ends_overlap
+
+
+cdef class TagVocabulary:
+    """The special tokens of one vocabulary.
+
+    Args:
+        special_tokens: ids by text, of all special tokens including stop tokens.
+        stop_token_ids: tokens that match only a token edge of their own.
+        tokens: the bytes of every token by id, for formats that refer to all tokens.
+    """
+
+    def __init__(self, special_tokens, stop_token_ids, tokens=()):
+        self.special_tokens = special_tokens
+        self.special_ids = frozenset(special_tokens.values())
+        self.stops = frozenset(stop_token_ids)
+        self.spelling = Spelling(special_tokens)
+        free = [(t, i) for t, i in special_tokens.items() if i not in self.stops]
+        self.free = sorted(free, key=itemgetter(1))
+        self.tokens = tokens
+        self.kept = {}
+
+    @classmethod
+    def of(cls, vocabulary):
+        return cls(vocabulary.special_texts(), vocabulary.stop_token_ids, vocabulary.tokens)
+
+    @property
+    def size(self):
+        return len(self.tokens)
+
+    def other_tokens(self, grammar, excludes):
+        """Add one token with a text that is neither a stop token nor excluded."""
+        banned = self.stops.union(excludes)
+        for number, text in enumerate(self.tokens):
+            if text and number not in banned:
+                return grammar.tokens_except(banned)
+        return grammar.fail()
+
+    cpdef TextPatterns patterns_of(
+        self, tuple excludes, tuple ends, tuple triggers, object arm_tokens, str pointer, str end_pointer
+    ):
+        """Return the patterns of free text with these marks.
+
+        Args:
+            arm_tokens: tokens that are letters of the patterns of arms.
+            pointer, end_pointer: of the text and of the enclosing tag.
+
+        Raises:
+            LimitExceeded: ``tag_spellings``, with the pointer of the mark.
+        """
+        cdef tuple key = (excludes, ends, triggers, arm_tokens)
+        cdef TextPatterns found = self.kept.get(key)
+        if found is None:
+            found = self._compute(*key, f"{pointer}/excludes", f"{end_pointer}/end")
+            marks = excludes + ends + triggers
+            size = sum([len(mark) for mark in marks if isinstance(mark, str)])
+            if len(marks) <= KEPT_MARKS and size <= KEPT_CHARACTERS:
+                if len(self.kept) >= KEPT:
+                    self.kept.clear()
+                self.kept[key] = found
+        return found
+
+    def _compute(self, excludes, ends, triggers, arm_tokens, pointer, end_pointer):
+        cdef TextPatterns made = TextPatterns.__new__(TextPatterns)
+        specials = self._allowed((*excludes, *triggers, *ends))
+        known = {256 + token for token in chain(specials, arm_tokens)}
+        made.specials = TokenSet(specials)
+        made.ends = self._patterns([mark for mark in ends if mark != ""], end_pointer)
+        patterns = self._patterns(excludes, pointer)
+        excluded_only = [pattern for pattern in patterns if pattern not in made.ends]
+        made.excluded = possible((*patterns, *made.ends), known)
+        made.excluded_only = possible(excluded_only, known)
+        made.ends_overlap = overlap(made.ends, excluded_only)
+        for pattern in made.excluded:
+            push_pattern(&made.excluded_operands, pattern)
+        for pattern in made.excluded_only:
+            push_pattern(&made.excluded_only_operands, pattern)
+        return made
+
+    def _allowed(self, blocked):
+        """Return the special tokens that free text with these marks may contain."""
+        texts = {mark for mark in blocked if isinstance(mark, str) and mark}
+        banned = {mark for mark in blocked if isinstance(mark, int)}
+        return [
+            token
+            for text, token in self.free
+            if token not in banned and text not in texts and not any(part in text for part in texts)
+        ]
+
+    def _patterns(self, marks, pointer):
+        spelled = [pattern for mark in marks for pattern in self.spelling.patterns(mark, pointer)]
+        return tuple(dict.fromkeys(spelled))
+
+
+def possible(patterns, known):
+    """Drop patterns with a token that is not among the known letters: they can never complete."""
+    return tuple(
+        dict.fromkeys(
+            pattern
+            for pattern in patterns
+            if type(pattern) is bytes or all(letter < 256 or letter in known for letter in pattern)
+        )
+    )
+
+
+cdef bint overlap(ends, others) except -1:
+    # Then an arm for every end would change the language. Ends that complete together are one end
+    cdef tuple end
+    cdef list all_ends = [tuple(pattern) for pattern in ends], rest = [tuple(pattern) for pattern in others]
+    for end in all_ends:
+        for other in rest:
+            if reaches_into(end, other, len(end)):
+                return True
+        for other in all_ends:
+            if other != end and reaches_into(end, other, len(end) - 1):
+                return True
+    return False
+
+
+cdef bint reaches_into(tuple end, tuple other, Py_ssize_t size) except -1:
+    """Whether ``other`` may complete at one of the first ``size`` letters of ``end``."""
+    cdef Py_ssize_t taken, length
+    last = other[-1]
+    for taken in range(1, size + 1):
+        if end[taken - 1] == last:
+            length = min(taken, len(other))
+            if other[len(other) - length:] == end[taken - length:taken]:
+                return True
+    return False
