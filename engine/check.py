@@ -1,13 +1,13 @@
-"""Checks a JSON Schema from the command line.
+"""Check a JSON Schema from the command line.
 
-    python -m engine.check schema.json          for reading
-    python -m engine.check --json - < file      for programs
+    python -m engine.check schema.json          a report as text
+    python -m engine.check --json - < file      a report as JSON
 
-Exit status: 0 all of it is enforced; 1 something is refused; 2 no schema: a file that can't be
-read, is not JSON, or holds neither an object nor a boolean.
+Exit status: 0 the whole schema is enforced; 1 something is refused; 2 no schema: the file cannot be
+read, is not JSON, or contains neither an object nor a boolean.
 
-The vocabulary is that of single bytes, which is enough to say what is enforced; times and bytes are
-less than those with a model's.
+The vocabulary consists of single bytes, which suffices to decide what is enforced. Times and bytes
+are lower than with a model's vocabulary.
 """
 
 import argparse
@@ -25,12 +25,13 @@ ENFORCED, REFUSED, NO_SCHEMA = 0, 1, 2
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Returns the exit status."""
+    """Print the report and return the exit status."""
     parser = argparse.ArgumentParser(
-        prog="python -m engine.check", description="Says what of a JSON Schema is enforced."
+        prog="python -m engine.check",
+        description="Report which keywords of a schema are enforced.",
     )
     parser.add_argument("file", help="the schema; - reads standard input")
-    parser.add_argument("--json", action="store_true", help="for programs")
+    parser.add_argument("--json", action="store_true", help="print the report as JSON")
     chosen = parser.parse_args(arguments)
     try:
         schema = read_schema(chosen.file)
@@ -44,7 +45,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def read_schema(file: str) -> Any:
-    """Raises OSError; ValueError and RecursionError: no schema."""
+    """Read a schema; raise OSError, or ValueError and RecursionError if there is none."""
     text = sys.stdin.read() if file == "-" else Path(file).read_text("utf-8")
     schema = json.loads(text)
     if not isinstance(schema, dict | bool):
@@ -53,7 +54,7 @@ def read_schema(file: str) -> Any:
 
 
 def byte_vocabulary() -> Vocabulary:
-    """The 256 bytes, and a stop token."""
+    """Return a vocabulary of the 256 bytes and a stop token."""
     return Vocabulary([bytes([byte]) for byte in range(256)] + [b"<end>"], stop_token_ids=[256])
 
 

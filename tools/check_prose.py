@@ -21,8 +21,9 @@ ROOT: Final = Path(__file__).parents[1]
 DOCUMENTS: Final = ("*.md", "docs/**/*.md", "bench/*.md", "engine/*.md")
 #: files and folders of sources whose prose is clean
 SOURCES: Final = (
-    *("app/settings.py", "cache", "tools", "engine/frontends/grammar_text"),
-    *("engine/frontends/structural_tag", "engine/frontends/choice.py"),
+    *("app/settings.py", "cache", "tools", "engine/check.py", "engine/frontends/choice.py"),
+    *("engine/frontends/grammar_text", "engine/frontends/regex", "engine/frontends/structural_tag"),
+    *("engine/inspection", "engine/schema_tools"),
 )
 SUFFIXES: Final = (".py", ".pyx", ".pxd", ".pyi")
 

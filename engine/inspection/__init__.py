@@ -1,11 +1,11 @@
-"""What the engine built for a grammar, to look at: rules, automata, rows, token masks and masks.
+"""Inspection of a compiled grammar: rules, automata, rows, token masks and masks.
 
     found = engine.inspect(compiled, explore=200)
     print(found.text())
     pathlib.Path("rows.dot").write_text(found.dot())      # then: dot -Tsvg rows.dot
 
-It shows what there is at the moment: what nobody visited is not built. `explore` visits first.
-For people who read and debug grammars; nothing of it runs while tokens are decoded.
+It shows the current state: automata and rows are built on the first visit. `explore` visits them
+first. Use it to read and debug grammars; nothing of it runs during decoding.
 """
 
 from ..runtime.matcher import Compiled, Matcher
@@ -31,16 +31,15 @@ __all__ = [
 def inspect(
     subject: Compiled | Matcher, *, explore: int = 0, escapes: bool = False
 ) -> "Inspection":
-    """What the engine built for a grammar so far.
+    """Return what the engine has built for a grammar so far.
 
     Args:
-        subject: a compiled grammar, or a matcher: then its place is marked.
-        explore: rows to visit first, byte by byte from the start and breadth first; at most so
-            many places (rows with registers) are looked at.
-        escapes: whether exploring follows characters of JSON strings in all their spellings.
+        subject: a compiled grammar, or a matcher, whose position is then marked.
+        explore: rows (with registers) to visit first, breadth first and byte by byte.
+        escapes: whether exploring follows all spellings of characters in JSON strings.
 
     Raises:
-        LimitExceeded: exploring would pass a limit.
+        LimitExceeded: exploring would exceed a limit.
     """
     return Inspection(subject, take(subject, explore, escapes))
 
@@ -69,17 +68,17 @@ class Inspection:
 
     @property
     def moves(self) -> tuple[Move, ...]:
-        """The transitions between rows that were asked for so far."""
+        """The transitions between rows that have been computed so far."""
         return self._snapshot.moves
 
     @property
     def token_masks(self) -> tuple[TokenMask, ...]:
-        """The automaton-only masks of states."""
+        """The token masks of states, which do not depend on parent rows."""
         return self._snapshot.token_masks
 
     @property
     def masks(self) -> tuple[Mask, ...]:
-        """The masks that are kept."""
+        """The cached masks of rows."""
         return self._snapshot.masks
 
     @property
@@ -88,15 +87,15 @@ class Inspection:
         return self._snapshot.here
 
     def item_text(self, item: Item, row: int) -> str:
-        """An item of a row, as ``name -> way so far · what follows``."""
+        """Return an item of a row, as ``name -> path so far · continuation``."""
         return self._wording.item(item, row)
 
     def dot(self, *, rule: str | None = None, most: int = 200) -> str:
-        """A drawing for Graphviz: the rows reached from the start, or one rule's automaton.
+        """Return a Graphviz drawing: the rows reached from the start, or the automaton of a rule.
 
         Args:
-            rule: the rule's name.
-            most: rows that are drawn at most, breadth first; how many are left out is said.
+            rule: the name of the rule.
+            most: rows to draw at most, breadth first; the drawing shows the number of omitted rows.
 
         Raises:
             KeyError: no such rule.
@@ -109,7 +108,7 @@ class Inspection:
         raise KeyError(rule)
 
     def text(self) -> str:
-        """All of it, for reading."""
+        """Return everything as text."""
         parts = [
             self._rules_text(),
             self._rows_text(),

@@ -1,8 +1,8 @@
 """Graphviz drawings of a snapshot: the graph of rows, and the automaton of a rule.
 
-A row is a box: what it holds itself, under a line what that predicts. A double border: the text may
-end here. Rows with one byte in and one byte out, in which nothing began that is still open, are not
-drawn; their bytes stand together on the edge that replaces them.
+A row is a box with its kernel items and, below a line, its predicted items. A thick border marks
+rows in which the text may end. Chains of rows with one byte in and one byte out, in which no open
+rule began, are drawn as one edge with all bytes.
 """
 
 from collections.abc import Sequence
@@ -11,7 +11,7 @@ from html import escape
 from .values import Move, Registers, Row, Rule, Snapshot
 from .wording import Wording, byte_class, literal
 
-#: items of a row, and pairs of registers of an edge, that a drawing shows
+#: items of a row, and pairs of registers of an edge, in a drawing
 ITEMS = 8
 PAIRS = 2
 
@@ -23,7 +23,7 @@ _HEAD = """digraph {} {{
 
 
 def draw_rows(snapshot: Snapshot, wording: Wording, most: int) -> str:
-    """The first ``most`` rows reached from the start; what is left out is said."""
+    """Draw the first ``most`` rows reached from the start, and the number of omitted rows."""
     ways, inner = _join_chains(snapshot)
     shown = [row for row in snapshot.rows[: snapshot.reached] if row.number not in inner]
     numbers = {row.number for row in shown[:most]}
@@ -38,7 +38,7 @@ def draw_rows(snapshot: Snapshot, wording: Wording, most: int) -> str:
 
 
 def draw_automaton(snapshot: Snapshot, rule: Rule, wording: Wording) -> str:
-    """One rule's states; edges out of the rule lead to the states of the rule they are like."""
+    """Draw the states of a rule; dotted edges lead to a similar state of another rule."""
     lines = []
     for state in snapshot.states.values():
         if state.rule != rule.number:
@@ -67,7 +67,7 @@ def draw_automaton(snapshot: Snapshot, rule: Rule, wording: Wording) -> str:
 
 
 def move_text(move: Move, wording: Wording | None = None) -> str:
-    """What a move takes, and what it does to the registers."""
+    """Return the label of a move: its bytes and tokens, and the change of registers."""
     parts = []
     if move.ranges:
         parts.append(byte_class(move.ranges))
@@ -102,7 +102,7 @@ def _row(row: Row, snapshot: Snapshot, wording: Wording) -> str:
 
 
 def _cell(texts: list[str], color: str) -> list[str]:
-    """One cell of items, a line each."""
+    """Return a cell of items, one line each."""
     if not texts:
         return []
     if len(texts) > ITEMS:
@@ -112,7 +112,7 @@ def _cell(texts: list[str], color: str) -> list[str]:
 
 
 def _join_chains(snapshot: Snapshot) -> tuple[list[tuple[int, int, str]], set[int]]:
-    """Edges with their labels, and the rows that lie within them."""
+    """Return edges (source, target, label), and the rows that are inside of edges."""
     out: dict[int, list[Move]] = {}
     into: dict[int, list[Move]] = {}
     for move in snapshot.moves:
@@ -153,5 +153,5 @@ def _is_one_byte(moves: Sequence[Move]) -> bool:
 
 
 def _quote(text: str) -> str:
-    """A label in DOT's quotes."""
+    """Quote a label for DOT."""
     return '"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"'

@@ -1,9 +1,9 @@
-"""A snapshot of one generation: native arrays copied under the arena's mutex, then read without it.
+"""A snapshot of one generation: native arrays are copied under the arena's mutex, then read without it.
 
-Cost     as much memory and time as copying the arrays; every kept mask is rendered once.
-Threads  the copy is made without the GIL; what is shared with other grammars (token masks) does not
-         change, but for suffixes, which are read under the table's mutex.
-Not here words and drawings (wording, drawing).
+Cost     memory and time of copying the arrays; every cached mask is rendered once.
+Threads  the copy runs without the GIL. Token masks are shared with other grammars and immutable, except their
+         suffixes, which are read under the mutex of their table.
+Not here texts and drawings (wording, drawing).
 """
 
 from libc.stdint cimport uint32_t
@@ -35,7 +35,7 @@ cdef dict ROLES = {ROLE_TAG: "tag", ROLE_BEGIN: "begin", ROLE_END: "end", ROLE_T
 
 
 cdef class _Copy:
-    """The arrays of one generation, under the names they have there."""
+    """The arrays of one generation, under their original names."""
 
     cdef LoweredGrammar ir
     cdef Vocabulary vocabulary
@@ -59,9 +59,9 @@ cdef class _Copy:
     cdef vector[TokenMaskPtr] token_masks
     cdef vector[uint32_t] token_mask_suffixes        # by token mask
     cdef vector[MaskC] kept
-    cdef vector[uint32_t] allowed             # by kept mask
-    cdef vector[uint32_t] shared              # by list of tokens taken outside: its length
-    # by row: its number here, in order of `order`
+    cdef vector[uint32_t] allowed             # by cached mask
+    cdef vector[uint32_t] shared              # lengths of the lists of tokens that parent rows accept
+    # rows in the order of the snapshot, and their numbers
     cdef dict numbers
     cdef list order
     cdef uint32_t reached
@@ -88,7 +88,7 @@ cdef class _Copy:
         self.measure(masks)
 
     cdef void measure(self, Masks masks) noexcept nogil:
-        """What can be counted only while nothing changes."""
+        """Count what must be counted under the mutex."""
         cdef vector[uint32_t] words
         cdef uint32_t k
         words.resize(self.vocabulary.words)
@@ -128,7 +128,7 @@ cdef class _Copy:
         return tuple(out)
 
     cdef list rule_names(self):
-        """The front end's names, and for rules made behind them what they are; then made unique."""
+        """Return unique names: those of the front end; added rules are named after their kind."""
         cdef uint32_t k
         cdef RuleC rule
         names, bodies = list(self.names), {}
@@ -186,9 +186,9 @@ cdef class _Copy:
 
     # -- rows --------------------------------------------------------------------------------------
     cdef dict transitions(self):
-        """(source row, target row, at a token's end) -> bytes, tokens, pairs of registers.
+        """Map (source row, target row, at the end of a token) to (bytes, tokens, pairs of registers).
 
-        Rows as in the arena.
+        Rows have the numbers of the arena.
         """
         cdef size_t k
         cdef uint32_t source, target
@@ -235,7 +235,7 @@ cdef class _Copy:
         return tuple(out)
 
     cdef void number_rows(self, dict transitions):
-        """Breadth first from the start, in the order of bytes; then those that nothing leads to."""
+        """Number rows breadth first from the start, in the order of bytes; unreached rows come last."""
         cdef uint32_t k, start = self.instances[self.root].row
         ways = {}
         for (source, target, _), (bytes_taken, ids, _) in transitions.items():
@@ -274,7 +274,7 @@ cdef class _Copy:
         return values.Row(number, bool(r.accept), kernel, predicted, registers)
 
     cdef object read_item(self, number, ItemC* item):
-        """The origin is this row, a row where there are registers, else an instance."""
+        # the origin is this row, a row (with registers), or an instance
         cdef uint32_t row = item.origin if item.flags & ITEM_PARENT else self.instances[item.origin].row
         origin = number if item.flags & ITEM_SELF else self.numbers.get(row)
         return values.Item(
@@ -308,7 +308,7 @@ cdef class _Copy:
         return tuple(out)
 
     cdef tuple count_tokens(self, TokenMaskC* t):
-        """Accepted tokens, and those below exits that are not among them."""
+        """Count accepted tokens, and other tokens below exits."""
         cdef vector[uint32_t] words
         cdef TrieNode* nodes = self.vocabulary.nodes.data()
         cdef uint32_t k, rank, token, node, accepted
@@ -349,7 +349,7 @@ cdef uint32_t count_bits(vector[uint32_t]* words) noexcept nogil:
 
 
 cdef uint32_t count_suffixes(TokenMaskC* token_mask) noexcept nogil:
-    """Nodes of all suffix tries made so far."""
+    """Count the nodes of all suffix tries built so far."""
     cdef uint32_t k, total = 0
     for k in range(<uint32_t>token_mask.groups.size()):
         if token_mask.groups[k].suffixes.get() != NULL:
@@ -366,17 +366,17 @@ cdef tuple listed(vector[uint32_t]* words):
 
 
 cdef tuple first_way(way):
-    """What a row's ways are ordered by: bytes before tokens."""
+    """Return the sort key of transitions: bytes before tokens."""
     return (way[0] or [256], way[1], way[2])
 
 
 cdef tuple place_of(move):
-    """What moves are ordered by: those at a token's end come last."""
+    """Return the sort key of moves: those at the end of a token come last."""
     return (move.source, move.ends_token, move.ranges, move.tokens, move.target)
 
 
 cdef tuple merged(list numbers):
-    """Ascending numbers as ranges."""
+    """Convert ascending numbers to ranges."""
     out = []
     for number in numbers:
         if out and out[-1][1] + 1 == number:
@@ -387,15 +387,15 @@ cdef tuple merged(list numbers):
 
 
 def take(subject not None, uint32_t explore, bint escapes):
-    """The snapshot of a compiled grammar's current generation, or of the one a matcher is in.
+    """Return a snapshot of the current generation of a compiled grammar, or of a matcher's generation.
 
     Args:
         subject: ``Compiled`` or ``Matcher``.
-        explore: places to look at first, byte by byte from the start (see prefill).
-        escapes: whether that follows characters in all their spellings.
+        explore: rows to visit first, byte by byte from the start (``Prefill``).
+        escapes: whether exploring follows all spellings of characters.
 
     Raises:
-        LimitExceeded: the rows needed would pass a limit.
+        LimitExceeded: the rows would exceed a limit.
     """
     cdef Matcher matcher = subject if isinstance(subject, Matcher) else None
     cdef Compiled compiled = subject if matcher is None else matcher.compiled

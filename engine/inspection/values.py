@@ -1,14 +1,13 @@
-"""What an inspection shows, as plain values.
+"""Plain values of an inspection.
 
-Rows are numbered breadth first from the start over the transitions known so far, so that numbers do
-not depend on what was looked up first; those that no transition leads to come behind them. States
-keep the numbers they have in their grammar.
+Rows are numbered breadth first from the start over the known transitions, so that numbers do not
+depend on the order of computation; unreached rows come last. States keep their numbers.
 """
 
 from typing import Literal, NamedTuple
 
-#: one after the other: the values of a row's counters; text with a bound on its tokens has one for
-#: its characters, if they are counted, and one for its tokens
+#: the values of a row's counters in sequence; text with a bound on its tokens has one for its
+#: characters, if they are counted, and one for its tokens
 Registers = tuple[int, ...]
 
 
@@ -18,7 +17,7 @@ class Edge(NamedTuple):
     kind: Literal["bytes", "rule", "tokens", "other tokens", "empty"]
     low: int  #: of "bytes": the range's first byte; of "rule": the rule's number
     high: int  #: of "bytes": the range's last byte
-    tokens: tuple[int, ...]  #: of "other tokens": those it does not take
+    tokens: tuple[int, ...]  #: of "other tokens": the excluded ones
     target: int
 
 
@@ -28,20 +27,20 @@ class State(NamedTuple):
     number: int
     rule: int
     is_final: bool  #: the rule may end here, if its count has reached the minimum
-    is_loop: bool  #: an edge that leads here counts
-    is_trigger: bool  #: a pattern of free text was completed here
-    is_built: bool  #: edges are made when something visits the state
-    like: int  #: 0, or the state that takes all bytes without an edge here
+    is_loop: bool  #: edges to this state increment the count
+    is_trigger: bool  #: a pattern of free text is complete here
+    is_built: bool  #: edges are built on the first visit
+    like: int  #: 0, or the state that handles all bytes without an edge here
     edges: tuple[Edge, ...]
 
 
 class Rule(NamedTuple):
-    """A rule. Names are made unique; a rule that the engine made is named for what it is."""
+    """A rule. Names are unique; rules added by the engine are named after their kind."""
 
     number: int
     name: str
     kind: Literal["plain", "counted", "bounded", "object", "texts", "free text", "other text"]
-    #: nothing visited it; made state by state; whole and deterministic; whole and left as it was
+    #: not visited; built state by state; completely determinised; kept nondeterministic
     automaton: Literal["unvisited", "lazy", "tabled", "nondeterministic"]
     start: int  #: its start state, 0 while unvisited
     minimum: int
@@ -52,14 +51,14 @@ class Item(NamedTuple):
     """An Earley item."""
 
     state: int
-    goal: int  #: the rule whose end is awaited
-    origin: int | None  #: the row in which the goal began, this one for predicted items
+    goal: int  #: the rule that the item completes
+    origin: int | None  #: the row in which the goal began; for predicted items this one
     is_counted: bool  #: it has a register
     count_class: Literal["", "below minimum", "plenty"]
 
 
 class Row(NamedTuple):
-    """A row, with the registers it was met with."""
+    """A row, with all values of its registers so far."""
 
     number: int
     accepts: bool
@@ -69,49 +68,49 @@ class Row(NamedTuple):
 
 
 class Move(NamedTuple):
-    """All transitions from one row to another one."""
+    """All transitions from one row to another."""
 
     source: int
     target: int
     ranges: tuple[tuple[int, int], ...]  #: bytes, ascending and disjoint
     tokens: tuple[int, ...]  #: special tokens
-    ends_token: bool  #: where a token ends, if tokens are counted; then bytes and tokens are empty
-    registers: tuple[tuple[Registers, Registers], ...]  #: before and after, where they differ
+    ends_token: bool  #: at the end of a counted token; then there are no bytes and tokens
+    registers: tuple[tuple[Registers, Registers], ...]  #: before and after, if they differ
 
 
 class TokenMask(NamedTuple):
-    """The automaton-only mask of a state below a node of the token trie."""
+    """The token mask of a state below a node of the token trie."""
 
     state: int
     node: int  #: 0: all tokens
     accepted: int
     uncertain: int
-    exits: int  #: pairs of trie nodes behind which the uncertain tokens lie
-    suffixes: int  #: nodes of the tries of what remains of them; 0 while nobody asked often
+    exits: int  #: pairs of trie nodes below which the uncertain tokens are
+    suffixes: int  #: nodes of suffix tries, which are built after several uses
     triggers: int
-    is_shared: bool  #: its rule has a digest: other grammars use it, too
+    is_shared: bool  #: its rule has a digest, so that other grammars share it
 
 
 class Mask(NamedTuple):
-    """A kept mask, and the parts that it is put together from."""
+    """A cached mask of a row, and its parts."""
 
     row: int
     registers: Registers
     allowed: int
-    token_masks: tuple[int, ...]  #: numbers of token masks, taken whole
-    outside: tuple[int, ...]  #: of uncertain tokens, the numbers that the rows outside take
-    single: int  #: tokens found one by one: over rows, token edges, within bounds; stop tokens
-    is_bitset: bool  #: some parts were merged into one bitset
+    token_masks: tuple[int, ...]  #: numbers of the token masks that it includes
+    outside: tuple[int, ...]  #: numbers of uncertain tokens that parent rows accept
+    single: int  #: tokens found individually, such as stop tokens
+    is_bitset: bool  #: some parts are merged into a bitset
 
 
 class Snapshot(NamedTuple):
-    """A generation of a grammar as it was at one moment."""
+    """The state of one generation of a grammar."""
 
     rules: tuple[Rule, ...]
     states: dict[int, State]
     rows: tuple[Row, ...]
-    reached: int  #: rows before this number were reached by transitions from the start
+    reached: int  #: rows below this number are reached from the start
     moves: tuple[Move, ...]
     token_masks: tuple[TokenMask, ...]
     masks: tuple[Mask, ...]
-    here: tuple[int, Registers] | None  #: where the matcher stands
+    here: tuple[int, Registers] | None  #: row and registers of the matcher

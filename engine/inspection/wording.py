@@ -1,13 +1,12 @@
-"""States, edges and items in words.
+"""States, edges and items as text.
 
-An item stands somewhere in its rule, and a deterministic state stands for many places at once. It
-is written as a way: the shortest one from the rule's start, a dot, and what must follow as far as
-there is one way to go on; then what may.
+A state is described by a path: a shortest one from the start of its rule, a dot, and the
+continuation as long as it is unique, followed by alternatives.
 
     member name -> '"na·me":' (<white space> | <string>)
 
-Names of rules stand in <...>, bytes in quotes, classes in [...], special tokens as they are. A way
-that is not shown whole has an ellipsis.
+Rules are in <...>, bytes in quotes, classes in [...]; special tokens are plain. An ellipsis marks
+an abbreviated path.
 """
 
 from collections import deque
@@ -15,12 +14,12 @@ from collections.abc import Iterable, Sequence
 
 from .values import Edge, Item, Rule, State
 
-#: pieces of a way (a byte, a class, a rule) that are shown on either side of the dot
+#: pieces of a path (a byte, a class, a rule) on either side of the dot
 BEFORE = 12
 BEHIND = 16
-#: alternatives that are shown at the end of a way
+#: alternatives at the end of a path
 ALTERNATIVES = 4
-#: tokens of a set that are named
+#: named tokens of a set
 TOKENS = 3
 
 #: one byte, or the text of a class, a rule or a token
@@ -28,7 +27,7 @@ Piece = int | str
 
 
 class Wording:
-    """Words for one snapshot's states."""
+    """Texts of the states of one snapshot."""
 
     def __init__(
         self, rules: Sequence[Rule], states: dict[int, State], tokens: Sequence[bytes]
@@ -37,7 +36,7 @@ class Wording:
         self._ways: dict[int, dict[int, tuple[int, Piece]]] = {}
 
     def item(self, item: Item, row: int) -> str:
-        """An item of a row; the origin is named where it is another row."""
+        """Describe an item of a row, with its origin if that is another row."""
         state = self._states[item.state]
         text = self.place(item.state)
         if item.goal != state.rule:
@@ -49,7 +48,7 @@ class Wording:
         return text
 
     def place(self, number: int) -> str:
-        """Where a state stands in its rule."""
+        """Describe the position of a state in its rule."""
         state = self._states[number]
         before, behind = self._before(state), self._behind(state)
         name = self._rules[state.rule].name
@@ -70,14 +69,14 @@ class Wording:
         return self.tokens(edge.tokens) if edge.kind == "tokens" else "nothing"
 
     def tokens(self, ids: Sequence[int]) -> str:
-        """A set of special tokens, the first few by their text."""
+        """Describe a set of special tokens; the first few by their text."""
         named = [_readable(self._tokens[token]) for token in ids[:TOKENS]]
         if len(ids) > TOKENS:
             named.append(f"{len(ids) - TOKENS} more tokens")
         return " | ".join(named)
 
     def _before(self, state: State) -> list[Piece]:
-        """The shortest way from the rule's start."""
+        """Return a shortest path from the start of the rule."""
         start = self._rules[state.rule].start
         if start not in self._ways:
             self._ways[start] = self._shortest(start)
@@ -91,7 +90,7 @@ class Wording:
         return out[::-1]
 
     def _shortest(self, start: int) -> dict[int, tuple[int, Piece]]:
-        """State -> the state before it on a shortest way, and what leads from there."""
+        """Return for each state its predecessor on a shortest path, and the piece between them."""
         found: dict[int, tuple[int, Piece]] = {}
         todo = deque([start])
         while todo:
@@ -117,7 +116,7 @@ class Wording:
         return [*out, "…"]
 
     def _choice(self, state: State) -> list[str]:
-        """What may follow where there is more than one way, or an end."""
+        """Return the alternatives after a state with several continuations, or an end."""
         if not state.edges and not state.like:
             return []
         texts = [self._alternatives(edges) for edges in _by_target(state.edges)]
@@ -131,7 +130,7 @@ class Wording:
         return [shown[0] if len(shown) == 1 else f"({' | '.join(shown)})"]
 
     def _alternatives(self, edges: Sequence[Edge]) -> Piece:
-        """Edges to one target as one piece."""
+        """Combine edges to one target into one piece."""
         if len(edges) == 1:
             return self.edge(edges[0])
         ranges = [(edge.low, edge.high) for edge in edges if edge.kind == "bytes"]
@@ -149,7 +148,7 @@ def _by_target(edges: Iterable[Edge]) -> list[list[Edge]]:
 
 
 def _texts(pieces: Iterable[Piece]) -> list[str]:
-    """Pieces as words; neighbouring bytes are one."""
+    """Convert pieces to texts; adjacent bytes become one literal."""
     out: list[str] = []
     run: list[int] = []
     for piece in pieces:
@@ -164,7 +163,7 @@ def _texts(pieces: Iterable[Piece]) -> list[str]:
 
 
 def _joined(before: list[Piece], behind: list[Piece]) -> str:
-    """A way whose dot stands within a text."""
+    """Return a path whose dot is inside a literal."""
     left: list[int] = []
     while before and isinstance(before[-1], int):
         left.insert(0, before.pop())  # type: ignore[arg-type]
@@ -176,12 +175,12 @@ def _joined(before: list[Piece], behind: list[Piece]) -> str:
 
 
 def literal(data: Sequence[int]) -> str:
-    """Bytes in quotes, as text where they are UTF-8."""
+    """Quote bytes, as text if they are UTF-8."""
     return _quoted(_readable(data))
 
 
 def byte_class(ranges: Sequence[tuple[int, int]]) -> str:
-    """Ranges of bytes in brackets; a single byte in quotes."""
+    """Format ranges of bytes in brackets; a single byte in quotes."""
     if len(ranges) == 1 and ranges[0][0] == ranges[0][1]:
         return literal([ranges[0][0]])
     parts = []
@@ -195,7 +194,7 @@ def byte_class(ranges: Sequence[tuple[int, int]]) -> str:
 
 
 def _readable(data: Sequence[int]) -> str:
-    """Text, with escapes for what is not printable."""
+    """Return bytes as text, with escapes for unprintable characters."""
     text = bytes(data).decode("utf-8", "backslashreplace")
     return "".join(
         c if c.isprintable() else c.encode("unicode_escape").decode("ascii") for c in text

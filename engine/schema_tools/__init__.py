@@ -1,11 +1,11 @@
-"""What the engine has to say about a JSON Schema, beyond yes and no.
+"""Tools for JSON Schemas: reports on enforcement, and relaxation of schemas.
 
-words        the words of JSON Schema
-document     places, references, copies with one place changed
-weaken       keywords are taken out so that a schema never becomes narrower
-relax        all that can't be enforced is taken out
-reading      which keywords constrain, and which say nothing
-report       all of it, for people
+words        tables of the keywords of JSON Schema
+document     paths, references, modified copies of a schema
+weaken       removal of keywords without narrowing a schema
+relax        removal of everything that cannot be enforced
+reading      which keywords constrain, and which have no effect
+report       a report for authors of schemas
 """
 
 from .relax import MOST_ROUNDS, Relaxation, Relaxations, Relaxed, relax

@@ -1,7 +1,7 @@
-"""A JSON Schema as a document: places, references, and copies with one place changed.
+"""A JSON Schema as a document: paths, references, and copies with one change.
 
-Representation   a path is a tuple of reference tokens (RFC 6901), arrays' indices as text.
-Invariants       I1 nothing here changes what it was given: copies share what lies beside a path.
+Representation   a path is a tuple of reference tokens (RFC 6901); array indices are text.
+Invariants       I1 arguments are never modified; copies share everything off the changed path.
 """
 
 from collections.abc import Callable, Iterator
@@ -23,7 +23,7 @@ def pointer_of(path: Path) -> str:
 
 
 def value_at(schema: Any, path: Path) -> Any:
-    """What lies at the path; None where there is nothing."""
+    """Return the value at a path, or None."""
     for step in path:
         if isinstance(schema, dict):
             schema = schema.get(step)
@@ -35,7 +35,7 @@ def value_at(schema: Any, path: Path) -> Any:
 
 
 def count_values(schema: Any) -> int:
-    """The values of the document, itself included."""
+    """Count the values of a document, including itself."""
     count, stack = 1, [schema]
     while stack:
         value = stack.pop()
@@ -51,7 +51,7 @@ def count_values(schema: Any) -> int:
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """From the schema at ``holder`` into one that its keyword applies."""
+    """A step from the schema at ``holder`` into a subschema of its keyword."""
 
     holder: Path
     keyword: str
@@ -64,8 +64,9 @@ class Step:
 def steps_down(
     schema: Any, start: Path, path: Path, *, through_definitions: bool = False
 ) -> tuple[list[Step], Path]:
-    """The steps from the schema at ``start`` along the path, as far as each leads into a schema
-    that is applied (or, if wanted, defined), and the rest of the path.
+    """Return the steps from the schema at ``start`` along a path, and the rest of the path.
+
+    Each step leads into a subschema that is applied or, with ``through_definitions``, defined.
     """
     steps: list[Step] = []
     here, at = value_at(schema, start), len(start)
@@ -80,7 +81,7 @@ def steps_down(
 
 
 def _length(keyword: str, value: Any, through_definitions: bool) -> int:
-    """How many tokens lead from a schema into those of a keyword; 0: it has none."""
+    """Return the number of tokens from a schema to a subschema of a keyword; 0: it has none."""
     if keyword in OF_ONE and isinstance(value, dict | bool):
         return 1
     if keyword in OF_LIST and isinstance(value, list):
@@ -90,7 +91,7 @@ def _length(keyword: str, value: Any, through_definitions: bool) -> int:
 
 
 def schemas_below(schema: dict[str, Any], place: Path) -> Iterator[tuple[Any, Path]]:
-    """The schemas that one applies itself, with their places, in the order of the document."""
+    """Yield the direct subschemas and their paths, in the order of the document."""
     for keyword, value in schema.items():
         length = _length(keyword, value, False)
         if length == 1:
@@ -106,10 +107,10 @@ def schemas_below(schema: dict[str, Any], place: Path) -> Iterator[tuple[Any, Pa
 
 @dataclass(frozen=True, slots=True)
 class Reference:
-    """The place of a reference's keyword, and what it names in this document.
+    """The path of a reference keyword, and its target in this document.
 
-    ``target`` is None where it names nothing here (it leaves the document), and where that can't be
-    told; then it ``may_be_any``: dynamic references, and in documents with an inner $id most.
+    ``target`` is None if the reference leaves the document, or if the target is unknown; then
+    ``may_be_any`` is set: dynamic references, and most references if an inner $id exists.
     """
 
     path: Path
@@ -118,10 +119,10 @@ class Reference:
 
 
 def find_references(schema: Any) -> list[Reference]:
-    """All references of a document; also what only looks like one (in a const)."""
+    """Return all references of a document, including apparent ones in a const."""
     names = _Names(schema.get("$id", schema.get("id")) if isinstance(schema, dict) else None)
     found: list[tuple[Path, str]] = []
-    #: (value, its entry above, its key there)
+    #: (value, entry of its parent, its key there)
     stack: list[Any] = [(schema, None, "")] if isinstance(schema, dict) else []
     while stack:
         entry = stack.pop()
@@ -148,7 +149,7 @@ def _path(entry: Any) -> Path:
 
 
 class _Names:
-    """What the texts of references mean in one document."""
+    """Resolution of references within one document."""
 
     def __init__(self, base: Any) -> None:
         self.base = base.rstrip("#") if isinstance(base, str) else ""
@@ -156,7 +157,7 @@ class _Names:
         self.anchors: dict[str, list[Path]] = {}
 
     def reference(self, schema: Any, path: Path, text: str) -> Reference:
-        """The reference with this text at this place."""
+        """Return the reference with a given text at a path."""
         unknown = Reference(path, None, may_be_any=True)
         if path[-1] != "$ref" or self.has_inner_ids:
             return unknown
@@ -167,12 +168,12 @@ class _Names:
         if text.startswith("#"):
             named = self.anchors.get(text[1:], [])
             return unknown if len(named) > 1 else Reference(path, named[0] if named else None)
-        # a relative one may be another way to write the document's own base
+        # a relative reference may be another spelling of the document's own base
         return unknown if self.base and "://" not in text else Reference(path, None)
 
 
 def target_of(schema: Any, reference: str) -> Path | None:
-    """What a reference names in this document; indices as they are written in paths."""
+    """Return the path of a reference's target in this document, or None."""
     if reference != "#" and not reference.startswith("#/"):
         return None
     here, steps = schema, []
@@ -189,7 +190,7 @@ def target_of(schema: Any, reference: str) -> Path | None:
 
 
 def without(schema: Any, path: Path) -> Any:
-    """A copy without the member at the path."""
+    """Return a copy without the member at a path."""
 
     def drop(holder: dict[str, Any]) -> dict[str, Any]:
         return {key: value for key, value in holder.items() if key != path[-1]}
@@ -198,7 +199,7 @@ def without(schema: Any, path: Path) -> Any:
 
 
 def renamed(schema: Any, path: Path, name: str) -> Any:
-    """A copy in which the member at the path has another name, at the same position."""
+    """Return a copy in which the member at a path is renamed, at the same position."""
 
     def rename(holder: dict[str, Any]) -> dict[str, Any]:
         return {name if key == path[-1] else key: value for key, value in holder.items()}

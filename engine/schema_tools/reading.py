@@ -1,8 +1,7 @@
-"""What the keywords of a JSON Schema come to, one by one, without regard to what can be enforced.
+"""Classification of the keywords of a JSON Schema, whether they can be enforced or not.
 
-Only schemas that are used are read: those that the root applies, and those that references lead to.
-A keyword constrains, or it says nothing here (with a reason), or it is an annotation of the
-standard, which is not listed.
+Only used schemas are read: subschemas of the root and targets of references. A keyword constrains,
+or has no effect for a given reason, or is an annotation of the standard, which is not listed.
 """
 
 from collections.abc import Callable, Iterator
@@ -15,7 +14,7 @@ from .words import CONSTRAINTS, KNOWN, NEEDS, OF_TYPE
 
 @dataclass(frozen=True, slots=True)
 class Keyword:
-    """``says_nothing``: why; "": it constrains."""
+    """A keyword; ``says_nothing`` is the reason why it has no effect, or "" if it constrains."""
 
     pointer: str
     keyword: str
@@ -23,7 +22,7 @@ class Keyword:
 
 
 def keywords_of(schema: Any, is_known_format: Callable[[str], bool]) -> Iterator[Keyword]:
-    """The keywords of all used schemas, but for the standard's annotations."""
+    """Yield the keywords of all used schemas, except annotations of the standard."""
     for node, place in _used(schema):
         for keyword in node:
             reason = _says_nothing(node, keyword, is_known_format)
@@ -32,7 +31,7 @@ def keywords_of(schema: Any, is_known_format: Callable[[str], bool]) -> Iterator
 
 
 def _used(schema: Any) -> Iterator[tuple[dict[str, Any], Path]]:
-    """Each schema once, by breadth."""
+    """Yield each used schema once, breadth first."""
     queue: list[tuple[Any, Path]] = [(schema, ())]
     met: set[int] = set()
     for node, place in queue:
@@ -53,13 +52,13 @@ def _says_nothing(
     if keyword not in KNOWN:
         return "unknown keyword"
     if NEEDS.get(keyword, keyword) not in node:
-        return f"says nothing without {NEEDS[keyword]!r}"
+        return f"has no effect without {NEEDS[keyword]!r}"
     if keyword == "additionalItems" and not isinstance(node.get("items"), list):
-        return "says nothing where 'items' is no array"
+        return "has no effect unless 'items' is an array"
     asked = next((kind for kind, asked in OF_TYPE.items() if keyword in asked), None)
     types = _types(node)
     if asked is not None and types and asked not in types:
-        return f"says nothing about type {' or '.join(map(repr, types))}"
+        return f"has no effect on type {' or '.join(map(repr, types))}"
     if keyword == "format":
         name = node["format"]
         if isinstance(name, str) and not is_known_format(name):
@@ -68,7 +67,7 @@ def _says_nothing(
 
 
 def _types(node: dict[str, Any]) -> list[str]:
-    """The types that are named; an integer is a number."""
+    """Return the listed types; "integer" implies "number"."""
     given = node.get("type")
     names = [given] if isinstance(given, str) else given if isinstance(given, list) else []
     return [*names, *(["number"] if "integer" in names else [])]

@@ -1,18 +1,15 @@
-"""What a JSON Schema comes to when all that can't be enforced is taken out of it.
+"""Relaxation of a JSON Schema: removal of everything that cannot be enforced.
 
     relaxation = relax(schema)
-    relaxation.schema       what can be enforced: it accepts all that the schema accepts
-    relaxation.places       what was taken out, where, and why
-    relaxation.error        what is still refused; None: nothing
+    relaxation.schema       the enforceable schema, which accepts everything the original accepts
+    relaxation.places       removed keywords with their places and reasons
+    relaxation.error        the remaining refusal, or None
 
-Only ``UnsupportedSchema`` is relaxed. A schema that means nothing, that nothing can satisfy, or
-that passes a limit stays refused.
+Only ``UnsupportedSchema`` is relaxed. A schema that is ill-formed, unsatisfiable or beyond a limit
+stays refused. ``Relaxations`` caches results: clients send their schemas with every request.
 
-``Relaxations`` remembers them: clients send their schemas with every request.
-
-Cost     one look of the front end at the schema for each place, and no automata; counted on the
-         request's budget.
-Not here how a schema becomes weaker (weaken).
+Cost     one pass of the front end for each place, without automata; counts on the request's budget.
+Not here removal without narrowing (weaken).
 """
 
 import json
@@ -32,24 +29,22 @@ from .document import count_values, path_of, pointer_of
 from .weaken import Weakening
 from .words import KNOWN
 
-#: refusals of one schema that are relaxed; people's schemas have fewer than ten, and each costs
-#: another look at the schema
+#: relaxed refusals of one schema; each costs another pass, and real schemas have fewer than ten
 MOST_ROUNDS = 64
-#: values that all these looks together may pass over, which take about three seconds; a schema of
-#: 1 MB has about 100,000, and is looked at twenty times
+#: values in all passes together, about three seconds of work; a schema of 1 MB has about 100,000
+#: values and gets twenty passes
 MOST_VALUES = 2_000_000
-#: bytes of relaxed schemas that are remembered, as JSON text; a schema of people takes about 5 KB
+#: bytes of cached relaxed schemas, as JSON text; a real schema takes about 5 KB
 KEPT_BYTES = 16 << 20
 
 
 @dataclass(frozen=True, slots=True)
 class Relaxed:
-    """A keyword that was taken out, or a oneOf that was made an anyOf.
+    """A removed keyword, or a oneOf that became an anyOf.
 
-    ``pointer``  its place in the schema as it was given.
-    ``refused``  the place of the keyword that can't be enforced, ``refused_keyword`` its name, and
-                 ``reason`` why; the same place, or one that would have made the schema narrower by
-                 going alone.
+    ``pointer``  its place in the original schema.
+    ``refused``  the place of the keyword that cannot be enforced, with its name and the reason. It
+                 differs from ``pointer`` if removing that keyword alone would narrow the schema.
     """
 
     pointer: str
@@ -63,8 +58,8 @@ class Relaxed:
 
     @property
     def outline(self) -> str:
-        """The pointer with a * for every name that is no word of JSON Schema: for logs, which must
-        not hold what a client wrote."""
+        """The pointer with a * for every name that is not a keyword: logs must not contain the
+        client's own names."""
         steps = path_of(self.pointer)
         return pointer_of(
             tuple(step if step in KNOWN or step.isdecimal() else "*" for step in steps)
@@ -73,7 +68,7 @@ class Relaxed:
 
 @dataclass(frozen=True, slots=True)
 class Relaxation:
-    """See the file's header. Pointers are into the schema as it was given."""
+    """A relaxed schema (see the module); pointers refer to the original schema."""
 
     schema: Any
     places: tuple[Relaxed, ...]
@@ -88,16 +83,16 @@ def relax(
     most: int = MOST_ROUNDS,
     budget: WorkBudget | None = None,
 ) -> Relaxation:
-    """The schema without what can't be enforced, as far as that makes it weaker and no more.
+    """Remove everything that cannot be enforced, without narrowing the schema.
 
     Args:
         limits: bounds on work.
-        extra_keys: see ``build_json_schema``.
-        most: refusals that are relaxed; fewer where the schema is large, see ``MOST_VALUES``.
-        budget: the request's; None: one of its own.
+        extra_keys: as in ``build_json_schema``.
+        most: relaxed refusals; fewer for large schemas (``MOST_VALUES``).
+        budget: the request's budget; None: a new one.
 
     Raises:
-        Cancelled: somebody cancelled the budget.
+        Cancelled: the budget was cancelled.
     """
     places: list[Relaxed] = []
     budget = WorkBudget(limits) if budget is None else budget
@@ -119,10 +114,9 @@ def relax(
 
 
 class Relaxations:
-    """Relaxations by schema and options, remembered as JSON text within ``KEPT_BYTES``, the least
-    recently used going first. Any thread.
+    """A thread-safe LRU cache of relaxations by schema and options, of at most ``KEPT_BYTES``.
 
-    Invariants   never one that ended for want of a budget that others had a part of.
+    Invariants   a relaxation that exhausted a partly used budget is not cached.
     """
 
     def __init__(self, limits: Limits, *, most_bytes: int = KEPT_BYTES) -> None:
@@ -141,7 +135,7 @@ class Relaxations:
         most: int = MOST_ROUNDS,
         budget: WorkBudget,
     ) -> Relaxation:
-        """As ``relax``; the schema is JSON."""
+        """Return the relaxation of a schema, which is JSON."""
         try:
             key = self._digest.of(f"relaxation {extra_keys} {most}", schema)
         except (SpecError, LimitExceeded) as error:
@@ -186,14 +180,15 @@ class Relaxations:
 def refusal(
     schema: Any, limits: Limits | None, extra_keys: str, budget: WorkBudget, *, weighed: int = 0
 ) -> SpecError | LimitExceeded | None:
-    """Why the front end refuses the schema; None: it doesn't. ``weighed``: values of the schema, a
-    step each for what making it weaker takes.
+    """Return the error with which the front end refuses the schema, or None.
+
+    ``weighed`` is the number of values of the schema: weakening it costs one step for each.
     """
     try:
         budget.spend(weighed)
         build_json_schema(Grammar(limits, budget), schema, extra_keys=extra_keys)
     except (SpecError, LimitExceeded) as error:
-        # its traceback would hold the schema, for as long as the relaxation is remembered
+        # a traceback would keep the schema alive as long as the cached relaxation
         return again(error)
     return None
 
@@ -201,7 +196,7 @@ def refusal(
 def _moved(
     error: SpecError | LimitExceeded | None, weakening: Weakening
 ) -> SpecError | LimitExceeded | None:
-    """The error with the place as it was given."""
+    """Return the error with a pointer into the original schema."""
     match error:
         case UnsupportedSchema():
             return UnsupportedSchema(weakening.given(error.pointer), error.keyword, error.message)

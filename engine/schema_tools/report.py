@@ -1,10 +1,10 @@
-"""For people who write schemas: what of one is enforced, what is not, and what it will cost.
+"""Reports for authors of schemas: what is enforced, what is refused, and what it costs.
 
     report = check_json_schema(schema, compiler)
     print(report.text())
 
-Every refused place is found, not the first only: what is refused is taken out, and the rest looked
-at again (relax).
+A report lists all refused places, not only the first: refused keywords are relaxed, and the rest
+is checked again (relax).
 """
 
 import time
@@ -24,19 +24,19 @@ from ..runtime.matcher import Matcher
 from .reading import Keyword, keywords_of
 from .relax import Relaxation, Relaxations, relax
 
-#: refusals that are looked for; who writes schemas wants to know them all
+#: listed refusals: authors want to know all of them
 MOST_REFUSED = 1_000
-#: annotations that are listed
+#: listed keywords without effect
 MOST_ANNOTATIONS = 1_000
-#: places that are looked at to count states: enough for the automata of most schemas
+#: rows explored to count states, enough for the automata of most schemas
 EXPLORED = 500
 
 
 @dataclass(frozen=True, slots=True)
 class Refused:
-    """A keyword that can't be enforced; ``relaxed``: what is taken out, or changed, to do without.
+    """A keyword that cannot be enforced; ``relaxed`` lists the places that relaxing it changes.
 
-    Empty: nothing can be, and what else is refused is not known.
+    If ``relaxed`` is empty, the keyword cannot be relaxed, and later refusals are unknown.
     """
 
     pointer: str
@@ -47,7 +47,7 @@ class Refused:
 
 @dataclass(frozen=True, slots=True)
 class Mistake:
-    """What no relaxing helps: a schema that means nothing, or too much of one."""
+    """An error that relaxing does not cure: an ill-formed schema, or one beyond a limit."""
 
     pointer: str
     reason: str
@@ -55,9 +55,11 @@ class Mistake:
 
 @dataclass(frozen=True, slots=True)
 class Cost:
-    """Of what can be enforced. States, edges and bytes are those of the automata built so far: they
-    are built where a text visits them, and ``EXPLORED`` places were. Times are one measurement, and
-    depend on what the compiler has seen before."""
+    """The cost of the enforceable schema.
+
+    States, edges and bytes are those of the automata after exploring ``EXPLORED`` rows; automata
+    are built lazily. Times are single measurements and depend on the compiler's caches.
+    """
 
     rules: int
     ir_nodes: int
@@ -70,7 +72,7 @@ class Cost:
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """``enforced`` counts keywords by name; ``annotations`` are the keywords that say nothing."""
+    """A report; ``enforced`` counts keywords by name, ``annotations`` are those without effect."""
 
     enforced: dict[str, int]
     refused: tuple[Refused, ...]
@@ -81,11 +83,11 @@ class Report:
 
     @property
     def is_enforced(self) -> bool:
-        """Whether all that constrains is enforced."""
+        """Whether every constraint is enforced."""
         return not self.refused and self.mistake is None
 
     def as_dict(self) -> dict[str, Any]:
-        """The same as JSON values."""
+        """Return the report as JSON values."""
         annotations = [
             {"pointer": each.pointer, "keyword": each.keyword, "reason": each.says_nothing}
             for each in self.annotations
@@ -101,7 +103,7 @@ class Report:
         }
 
     def text(self) -> str:
-        """The same for reading."""
+        """Return the report as text."""
         return "\n".join([*self._refused_lines(), *self._other_lines()]) + "\n"
 
     def _refused_lines(self) -> Iterator[str]:
@@ -117,7 +119,7 @@ class Report:
 
     def _other_lines(self) -> Iterator[str]:
         if self.annotations:
-            yield "says nothing"
+            yield "no effect"
         for each in self.annotations:
             yield f"  {each.pointer}: {each.says_nothing}"
         if self.more_annotations:
@@ -144,11 +146,11 @@ def check_json_schema(
     relaxations: Relaxations | None = None,
     budget: WorkBudget | None = None,
 ) -> Report:
-    """Looks at a schema as ``compiler.compile_json_schema`` would. Raises nothing for a schema.
+    """Report on a schema as ``compiler.compile_json_schema`` treats it. No schema raises an error.
 
     Args:
-        relaxations: where relaxations are remembered, if they are.
-        budget: the request's; None: one of its own.
+        relaxations: a cache of relaxations, if any.
+        budget: the request's budget; None: a new one.
     """
     budget = WorkBudget(compiler.limits) if budget is None else budget
     if relaxations is None:
@@ -174,7 +176,7 @@ def check_json_schema(
 
 
 def _enforced(schema: Any) -> dict[str, int]:
-    """How often each keyword constrains, the most frequent first."""
+    """Count constraining keywords by name, the most frequent first."""
     found = keywords_of(schema, is_known_format)
     return dict(Counter(each.keyword for each in found if not each.says_nothing).most_common())
 
@@ -191,7 +193,7 @@ def _mistake(error: SpecError | LimitExceeded) -> Mistake:
 
 
 def _refused(relaxation: Relaxation) -> tuple[Refused, ...]:
-    """By what is refused, in the order in which it was met."""
+    """Group relaxed places by refusal, in the order of discovery."""
     found: dict[tuple[str, str, str], list[str]] = {}
     for place in relaxation.places:
         refused = (place.refused, place.refused_keyword, place.reason)
@@ -203,7 +205,7 @@ def _refused(relaxation: Relaxation) -> tuple[Refused, ...]:
 
 
 def measure(schema: Any, compiler: Compiler, budget: WorkBudget | None = None) -> Cost:
-    """Compiles the schema, makes the first mask, and counts."""
+    """Compile the schema, compute the first mask, and measure both."""
     words = compiler.vocabulary.words
     bitmask = memoryview(bytearray(4 * words)).cast("i", (1, words))
     start = time.perf_counter()
@@ -225,7 +227,7 @@ def measure(schema: Any, compiler: Compiler, budget: WorkBudget | None = None) -
 
 @lru_cache(maxsize=256)
 def is_known_format(name: str) -> bool:
-    """Whether the front end does anything about a format but annotate: it is asked."""
+    """Whether the front end enforces a format, found by building two schemas."""
     try:
         build_json_schema(Grammar(), {"type": "string", "format": name}, unknown_formats="annotate")
     except EngineError:

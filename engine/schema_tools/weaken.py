@@ -1,43 +1,44 @@
-"""Takes keywords out of a JSON Schema so that it never becomes narrower.
+"""Weakening of a JSON Schema: removal of keywords such that no value becomes invalid.
 
-What accepts everything that the schema accepts is called weaker. A keyword can't just be deleted:
+A schema that accepts everything that another one accepts is weaker. Simply deleting a keyword may
+narrow the schema:
 
-    under not, if, oneOf, and contains beside maxContains, weaker means narrower outside
-    properties, patternProperties and prefixItems decide what their neighbours are about
-    unevaluated... see what is listed in the schemas that are applied in place
-    a definition may be used under any of these, by reference
+    under not, if, oneOf, and contains with maxContains, a weaker subschema narrows the schema
+    properties, patternProperties and prefixItems determine the scope of their neighbours
+    unevaluated... depends on what the schemas applied in place evaluate
+    references may use a definition under any of these
 
-So `Weakening.take_out` changes other keywords where it must: ``oneOf`` becomes ``anyOf`` (where
-there is none yet), and ``not``, ``if`` or ``contains`` are taken out instead.
+So `Weakening.take_out` also changes other keywords: ``oneOf`` becomes ``anyOf`` (unless there is
+one already), and ``not``, ``if`` or ``contains`` are removed instead.
 
-Representation   a *segment* leads from the root, or from what a reference names, down to a keyword,
-                 each step into a schema that the one above applies. References of which it
-                 can't be told what they name count as naming every schema.
+Representation   a *segment* leads from the root, or from the target of a reference, down to a
+                 keyword, through subschemas. References with unknown targets count as references
+                 to every schema.
 
-Why it is sound. Write the schema out as a tree in which every reference is replaced by what it
-names; a value is judged by a finite part of that tree. Each way from the root to a changed keyword
-is a chain of segments, joined by references, and `Weakening._uses` visits all of them.
-  I1  On each segment, the applicators in which weaker means narrower are changed as well, from the
-      outside in: oneOf becomes anyOf and the next one is looked at, any other one is taken out
-      and hides the rest. So no applicator of that kind is left above a changed place.
+Proof of soundness. Expand the schema to a tree in which every reference is replaced by its target;
+a value is validated by a finite part of that tree. Each path from the root to a changed keyword is
+a chain of segments, joined by references, and `Weakening._uses` visits all of them.
+  I1  On each segment, the antitone applicators are changed as well, from the outside in: oneOf
+      becomes anyOf, and the next one is examined; any other one is removed together with
+      everything below it. So no antitone applicator remains above a changed place.
   I2  By induction from the leaves, every schema of the changed tree accepts what it accepted. All
-      other applicators are monotone in their sub-schemas; anyOf of weaker branches accepts what
-      oneOf accepted; a keyword that is gone accepts everything.
-  I3  A keyword that lists ("evaluates") properties or items is taken out together with every
-      unevaluated... that sees it: those of its own schema and of the schemas that apply it in
-      place. For all others, branches that hold more often list more.
-  I4  Neighbours: with properties and patternProperties goes additionalProperties, with prefixItems
-      goes items, with minContains goes contains (its default is 1), with if go then and else, with
-      minimum and maximum goes the exclusive form that is only `true`.
-Nothing is changed where a reference that stays would lose what it names, or where one names
-something that is no schema.
+      other applicators are monotone in their subschemas; anyOf of weaker branches accepts what
+      oneOf accepted; a removed keyword accepts everything.
+  I3  A keyword that evaluates properties or items is removed together with every unevaluated...
+      that depends on it: those of its own schema and of the schemas that apply it in place. For
+      all others, branches that hold more often evaluate more.
+  I4  Neighbours: additionalProperties is removed with properties and patternProperties, items with
+      prefixItems, contains with minContains (its default is 1), then and else with if, the boolean
+      exclusive form with minimum and maximum.
+Nothing is changed if a remaining reference would lose its target, or if a reference has a target
+that is not a schema.
 
-The meaning of keywords is that of 2020-12, which the engine gives to all dialects: a $ref stands
-beside its neighbours.
+Keywords have the meaning of 2020-12, which the engine gives to all dialects: a $ref is combined
+with its neighbours.
 
-Cost     finding the references is linear and done once; taking out takes the depth of the place,
-         times the references that lead there.
-Not here what can't be enforced (the front end), how often to try (relax).
+Cost     references are found once, in linear time; a removal costs the depth of the place times
+         the number of references to it.
+Not here which keywords cannot be enforced (the front end), the number of attempts (relax).
 """
 
 from collections import defaultdict
@@ -60,7 +61,7 @@ from .document import (
 )
 from .words import CONSTRAINTS, IN_PLACE, KNOWN, SEEN_BY
 
-#: keyword -> those of the same schema that mean something narrower without it
+#: keyword -> neighbours that become narrower without it
 NEIGHBOURS: dict[str, tuple[str, ...]] = {
     "properties": ("additionalProperties",),
     "patternProperties": ("additionalProperties",),
@@ -68,18 +69,18 @@ NEIGHBOURS: dict[str, tuple[str, ...]] = {
     "if": ("then", "else"),
     "minContains": ("contains",),
 }
-#: the form of draft 4, which means nothing alone
+#: the boolean form of draft 4, which has no effect alone
 EXCLUSIVE = {"minimum": "exclusiveMinimum", "maximum": "exclusiveMaximum"}
 
-#: steps that are followed for one schema before it is left alone, 1 to 4 us each; where a
-#: definition is used 1,000 times, taking a keyword out of it follows some thousand
+#: steps of 1 to 4 us for one schema before weakening gives up; removing a keyword from a definition
+#: that is used 1,000 times takes some thousand
 MOST_STEPS = 1_000_000
 
 
 def weaken(schema: Any, pointer: str, keyword: str) -> tuple[Any, tuple[str, ...]] | None:
-    """A weaker schema without the keyword, and the places that were changed; None: there is none.
+    """Return a weaker schema without the keyword and the changed places, or None.
 
-    For ``pointer`` and ``keyword`` see ``Weakening.take_out``.
+    ``pointer`` and ``keyword`` are those of ``Weakening.take_out``.
     """
     weakening = Weakening(schema)
     changed = weakening.take_out(pointer, keyword)
@@ -88,21 +89,21 @@ def weaken(schema: Any, pointer: str, keyword: str) -> tuple[Any, tuple[str, ...
 
 @dataclass(slots=True)
 class _Uses:
-    """What must change with a keyword: applicators instead of it, unevaluated... besides."""
+    """Changes that a removal requires: applicators to change instead, unevaluated... to remove."""
 
     tainted: set[Path] = field(default_factory=set)
     unevaluated: set[Path] = field(default_factory=set)
 
 
 class Weakening:
-    """A schema that becomes weaker step by step; what was given stays as it is.
+    """A schema that becomes weaker step by step; the original is not modified.
 
-    ``schema`` is what it has become.
+    ``schema`` is the current one.
     """
 
     def __init__(self, schema: Any) -> None:
         self.schema = schema
-        self._anyofs: set[Path] = set()  # schemas whose anyOf was a oneOf
+        self._anyofs: set[Path] = set()  # schemas whose anyOf was originally a oneOf
         self._refer(find_references(schema))
         self._is_odd = not all(map(self._is_schema, self._named))
         self._steps = 0
@@ -135,12 +136,12 @@ class Weakening:
         return given
 
     def given(self, pointer: str) -> str:
-        """The pointer into the schema that was given, for one into the schema as it is now."""
+        """Convert a pointer into the current schema to one into the original."""
         return pointer_of(self._given(path_of(pointer)))
 
     # -- where the keyword is ----------------------------------------------------------------------
     def _locate(self, path: Path, keyword: str) -> set[Path]:
-        """The members that are meant; several only where a whole schema must go."""
+        """Return the members to remove; several only if a whole schema must be removed."""
         starts = [path[:n] for n in range(len(path) + 1) if not n or path[:n] in self._named]
         steps, rest = steps_down(self.schema, starts[-1], path, through_definitions=True)
         holder = path[: len(path) - len(rest)]
@@ -150,9 +151,9 @@ class Weakening:
         if rest and rest[0] in schema:
             keyword = rest[0]
         elif keyword not in schema and steps and keyword in steps[-1].keyword:
-            return {steps[-1].place}  # patternProperties, said of a name or a pattern in it
+            return {steps[-1].place}  # patternProperties, refused for one of its patterns
         if keyword in ("$id", "id") and keyword in schema:
-            # an inner base is in the way of the references below it
+            # an inner base prevents the resolution of the references below it
             return {each.path for each in self._references if each.path[: len(holder)] == holder}
         if keyword in schema:
             return {(*holder, keyword)} if keyword in CONSTRAINTS else set()
@@ -164,7 +165,7 @@ class Weakening:
         return set(first) or {(*holder, name) for name in schema if name in others}
 
     def _applied_in_place(self, holder: Path) -> Iterator[Path]:
-        """The schemas that judge the same value as the one at ``holder``, by breadth."""
+        """Yield the schemas that apply to the same value as that at ``holder``, breadth first."""
         known, queue = {holder}, [holder]
         for place in queue:
             schema = value_at(self.schema, place)
@@ -177,18 +178,18 @@ class Weakening:
 
     # -- what uses it ------------------------------------------------------------------------------
     def _uses(self, paths: set[Path]) -> _Uses:
-        """What taking out the keywords at the paths means to those who use their schemas."""
+        """Return the changes that removing the keywords at these paths requires in their users."""
         found = _Uses()
         todo = [(path, SEEN_BY.get(path[-1], frozenset())) for path in paths]
         done = set(todo)
-        anywhere: set[frozenset[str]] = set()  # with what the unknown ones were met
+        anywhere: set[frozenset[str]] = set()  # ``seen_by`` of unknown references so far
         while todo and self._steps <= MOST_STEPS:
             end, seen_by = todo.pop()
             for start in self._starts(end):
                 self._steps += 1 + len(end)
                 steps, rest = steps_down(self.schema, start, end[:-1])
                 if rest:
-                    continue  # a part of the way is not applied
+                    continue  # a part of the path is not applied
                 found.tainted.update(self._tainted(steps))
                 seen_above = self._see(found, steps, end[:-1], seen_by)
                 users = {(user, seen_above) for user in self._named.get(start, ())} - done
@@ -200,19 +201,19 @@ class Weakening:
         return found
 
     def _starts(self, path: Path) -> list[Path]:
-        """Where segments that end at the path may begin."""
+        """Return the starts of segments that may end at a path."""
         prefixes = [path[:n] for n in range(len(path))]
         if self._unknown:
             return [prefix for prefix in prefixes if self._is_schema(prefix)]
         return [prefix for prefix in prefixes if not prefix or prefix in self._named]
 
     def _is_schema(self, place: Path) -> bool:
-        """Whether a schema lies there, as far as the words on the way tell."""
+        """Whether there is a schema at a path, judging by the keywords on it."""
         _, rest = steps_down(self.schema, (), place, through_definitions=True)
         return not rest or rest[0] not in KNOWN
 
     def _tainted(self, steps: list[Step]) -> Iterator[Path]:
-        """See I1 of the file's header."""
+        """Yield the antitone applicators to change (I1)."""
         for step in steps:
             holder = value_at(self.schema, step.holder)
             is_count = step.keyword == "contains" and "maxContains" in holder
@@ -228,7 +229,7 @@ class Weakening:
     def _see(
         self, found: _Uses, steps: list[Step], holder: Path, seen_by: frozenset[str]
     ) -> frozenset[str]:
-        """Collects what sees, from the holder up (I3); returns what may see beyond the start."""
+        """Collect unevaluated... from the holder up (I3); return those that apply above."""
         above = [step.holder for step in steps]
         for at, step in zip(reversed([*above, holder]), [*reversed(steps), None], strict=True):
             schema = value_at(self.schema, at)
@@ -238,7 +239,7 @@ class Weakening:
         return seen_by
 
     def _neighbours(self, path: Path) -> set[Path]:
-        """See I4 of the file's header."""
+        """Return the neighbours to remove (I4)."""
         holder, keyword = value_at(self.schema, path[:-1]), path[-1]
         names = [name for name in NEIGHBOURS.get(keyword, ()) if name in holder]
         if keyword != "minContains":
@@ -250,14 +251,14 @@ class Weakening:
 
     # -- changing ----------------------------------------------------------------------------------
     def _is_named(self, changed: set[Path]) -> bool:
-        """Whether a reference that stays names something at or below a changed place."""
+        """Whether a remaining reference has its target at or below a changed place."""
         return any(
             _has_prefix(target, changed) and not all(_has_prefix(user, changed) for user in users)
             for target, users in self._named.items()
         )
 
     def _change(self, gone: set[Path], changed: set[Path]) -> None:
-        """Takes out ``gone``, and makes anyOfs of ``changed``."""
+        """Remove ``gone``, and turn ``changed`` into anyOfs."""
         for path in gone:
             self.schema = without(self.schema, path)
         for path in sorted(changed, key=len, reverse=True):
@@ -270,7 +271,7 @@ class Weakening:
     def _refer(self, references: list[Reference]) -> None:
         self._references = references
         self._named: dict[Path, list[Path]] = defaultdict(list)
-        self._naming: dict[Path, list[Path]] = defaultdict(list)  # schema -> what it refers to
+        self._naming: dict[Path, list[Path]] = defaultdict(list)  # schema -> its targets
         self._unknown = [each.path for each in references if each.may_be_any]
         for each in references:
             if each.target is not None:
@@ -285,10 +286,10 @@ class Weakening:
 
 
 def _moved(path: Path, changed: set[Path]) -> Path:
-    """Where it lies once the oneOfs at ``changed`` are anyOfs."""
+    """Return the path after the oneOfs at ``changed`` have become anyOfs."""
     return tuple("anyOf" if path[: n + 1] in changed else step for n, step in enumerate(path))
 
 
 def _has_prefix(path: Path, others: set[Path]) -> bool:
-    """Whether one of the others is the path itself or lies above it."""
+    """Whether one of the others is a prefix of the path, or the path itself."""
     return any(path[:n] in others for n in range(len(path) + 1))

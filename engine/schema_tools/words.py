@@ -1,10 +1,9 @@
-"""The words of JSON Schema: what applies schemas to what, and what the rest does.
+"""The keywords of JSON Schema by kind: 2020-12, and older ones that are still in use.
 
-2020-12 and the older words that are still written. Which of them can be enforced is the front end's
-business (frontends/json_schema), not this table's.
+Not here   which keywords can be enforced (frontends.json_schema).
 """
 
-#: applicators by what their value is: a schema, a list of schemas, schemas by name
+#: applicators by the form of their value: a schema, a list of schemas, schemas by name
 OF_ONE = frozenset(
     (
         *("items", "additionalItems", "unevaluatedItems", "contains", "additionalProperties"),
@@ -14,13 +13,13 @@ OF_ONE = frozenset(
 OF_LIST = frozenset(("allOf", "anyOf", "oneOf", "prefixItems", "items"))
 OF_NAMES = frozenset(("properties", "patternProperties", "dependentSchemas", "dependencies"))
 REFERENCES = frozenset(("$ref", "$dynamicRef", "$recursiveRef"))
-#: where schemas only lie, for references
+#: definitions, which are applied only by reference
 DEFINITIONS = frozenset(("$defs", "definitions"))
-#: those whose schemas judge the same value, so that what they list counts for the schema itself
+#: applicators to the same value, whose evaluated properties and items count for the schema itself
 IN_PLACE = REFERENCES | {
     *("allOf", "anyOf", "oneOf", "if", "then", "else", "dependentSchemas", "dependencies"),
 }
-#: the rest of what constrains
+#: other constraints
 ASSERTIONS = frozenset(
     (
         *("type", "enum", "const", "pattern", "format", "minLength", "maxLength", "multipleOf"),
@@ -29,14 +28,14 @@ ASSERTIONS = frozenset(
         *("maxProperties", "dependentRequired", "x-guidance"),
     )
 )
-#: what says something about a value and constrains nothing
+#: keywords that describe a value without constraining it
 ANNOTATIONS = frozenset(
     (
         *("$comment", "title", "description", "default", "examples", "deprecated", "readOnly"),
         *("writeOnly", "contentEncoding", "contentMediaType", "contentSchema"),
     )
 )
-#: what says something about the schema itself
+#: keywords about the schema itself
 IDENTIFIERS = frozenset(
     (*("$schema", "$id", "id", "$anchor", "$dynamicAnchor", "$recursiveAnchor", "$vocabulary"),)
 )
@@ -45,7 +44,7 @@ KNOWN = CONSTRAINTS | DEFINITIONS | ANNOTATIONS | IDENTIFIERS
 
 _PROPERTIES = frozenset(("unevaluatedProperties",))
 _ITEMS = frozenset(("unevaluatedItems",))
-#: what sees the properties or items that a keyword lists ("evaluates")
+#: the unevaluated... keywords that depend on the properties or items that a keyword evaluates
 SEEN_BY: dict[str, frozenset[str]] = {
     **dict.fromkeys(IN_PLACE, _PROPERTIES | _ITEMS),
     **dict.fromkeys(
@@ -58,7 +57,7 @@ SEEN_BY: dict[str, frozenset[str]] = {
     ),
 }
 
-#: what each type's values can be asked; a keyword that stands in none of these asks all of them
+#: constraints on one type; other constraints apply to all types
 OF_TYPE: dict[str, frozenset[str]] = {
     "string": frozenset(("pattern", "format", "minLength", "maxLength")),
     "number": frozenset(
@@ -78,5 +77,5 @@ OF_TYPE: dict[str, frozenset[str]] = {
         )
     ),
 }
-#: keyword -> the one beside it without which it says nothing
+#: keyword -> the neighbour without which it has no effect
 NEEDS = {"then": "if", "else": "if", "minContains": "contains", "maxContains": "contains"}

@@ -159,7 +159,8 @@ cdef class TagBuilder:
         for k in range(last):
             parts.push_back(self.emit(format.elements[k], enclosing))
         parts.push_back(
-            self.emit_closed(format.elements[last], enclosing) if closed else self.emit(format.elements[last], enclosing))
+            self.emit_closed(format.elements[last], enclosing) if closed
+            else self.emit(format.elements[last], enclosing))
         return self.grammar.add_seq(parts.data(), parts.size())
 
     cdef uint32_t alternatives(self, tuple elements, Tag enclosing) except? NO_NODE:

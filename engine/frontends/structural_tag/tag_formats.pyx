@@ -93,7 +93,9 @@ cdef class Tag(Format):
 
 @cython.no_gc
 cdef class Triggered(Format):
-    def __init__(self, str pointer, tuple triggers, tuple tags, tuple excludes, bint at_least_one, bint stop_after_first):
+    def __init__(
+        self, str pointer, tuple triggers, tuple tags, tuple excludes, bint at_least_one, bint stop_after_first
+    ):
         self.pointer = pointer
         self.triggers, self.tags, self.excludes = triggers, tags, excludes
         self.at_least_one, self.stop_after_first = at_least_one, stop_after_first

@@ -14,7 +14,6 @@ Cost         linear; pointers are built only for formats and errors.
 """
 
 cimport cython
-from libc.stdint cimport uint32_t
 
 from .tag_formats cimport (
     AnyText, ConstString, Dispatch, Ebnf, Format, JsonSchema, Or, OtherTokens, Regex, Repetition,

@@ -106,15 +106,15 @@ NOTHING: dict[str, tuple[Any, list[tuple[str, str]]]] = {
     "a known format": ({"format": "date"}, []),
     "of another type": (
         {"type": ["integer", "null"], "maxLength": 1, "minimum": 1},
-        [("/maxLength", "says nothing about type 'integer' or 'null' or 'number'")],
+        [("/maxLength", "has no effect on type 'integer' or 'null' or 'number'")],
     ),
-    "then alone": ({"then": {}}, [("/then", "says nothing without 'if'")]),
+    "then alone": ({"then": {}}, [("/then", "has no effect without 'if'")]),
     "minContains alone": (
-        {"minContains": 1}, [("/minContains", "says nothing without 'contains'")],
+        {"minContains": 1}, [("/minContains", "has no effect without 'contains'")],
     ),
     "additionalItems alone": (
         {"additionalItems": False},
-        [("/additionalItems", "says nothing where 'items' is no array")],
+        [("/additionalItems", "has no effect unless 'items' is an array")],
     ),
     "in a definition, once": (
         {"items": {"$ref": "#/$defs/x"}, "prefixItems": [{"$ref": "#/$defs/x"}],
