@@ -27,7 +27,7 @@ SOURCES: Final = (
     *("engine/vocabulary", "engine/__init__.py", "engine/_modules.py", "engine/check.py"),
     *("engine/compiler.py", "engine/errors.py", "engine/events.py", "engine/features.py"),
     *("engine/limits.py", "engine/versions.py", "engine/frontends/choice.py"),
-    *("engine/frontends/grammar_text", "engine/frontends/structural_tag"),
+    "engine/frontends",
 )
 SUFFIXES: Final = (".py", ".pyx", ".pxd", ".pyi")
 

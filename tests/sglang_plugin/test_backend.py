@@ -188,7 +188,7 @@ def test_one_of_several_ranks_makes_nothing_ahead(
 def test_what_can_not_start_says_why(serving: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(UnsupportedTokenizer, match="neither byte-level"):
         create(None, word_piece(), 10, None)
-    with pytest.raises(UnsupportedTokenizer, match="size must be >= 258, .*got 257"):
+    with pytest.raises(UnsupportedTokenizer, match=r"size must be >= 258, .*got 257"):
         create(None, byte_level(), 257, None)
     serving.strict = True
     with pytest.raises(ValueError, match="--enable-strict-thinking"):

@@ -27,16 +27,15 @@ from .schema_types cimport (
 
 from ...errors import UnsupportedSchema
 
-#: values that must differ; there is a state for each set of them
+#: listed values that must differ; there is a state for each set of them
 cdef Py_ssize_t MOST_VALUES = 10
-#: numbers of items that are counted at once: each doubles the choices for an item
+#: ``contains`` of one array: each doubles the alternatives of an item
 cdef Py_ssize_t MOST_COUNTS = 8
-#: levels of items in which two places are looked at for a difference
+#: levels of items that are compared to find two places disjoint
 cdef int DISTANCE = 3
 
 
 cdef uint32_t build_array(Builder builder, Arrays arrays) except? 0xFFFFFFFF:
-    """``arrays`` None: any array."""
     cdef JsonText text = builder.text
     cdef vector[uint32_t] prefix
     cdef uint32_t item
@@ -60,7 +59,7 @@ cdef uint32_t build_array(Builder builder, Arrays arrays) except? 0xFFFFFFFF:
             for n in range(prefix.size()):
                 prefix[n] = differing(builder, <tuple>arrays.prefix[n])
             item = differing(builder, arrays.rest)
-    # a place that no value fits ends the array before it
+    # the array ends before an item that cannot have a value
     for n in range(prefix.size()):
         if prefix[n] == text.fail:
             prefix.resize(n)
@@ -76,7 +75,7 @@ cdef uint32_t build_array(Builder builder, Arrays arrays) except? 0xFFFFFFFF:
 cdef uint32_t elements(
     JsonText text, vector[uint32_t]* prefix, uint32_t item, minimum, maximum
 ) except? 0xFFFFFFFF:
-    """What stands between the brackets, white space before the closing one included."""
+    """Add the inside of an array, with the white space before the closing bracket."""
     cdef vector[uint32_t] edges
     cdef uint32_t n = <uint32_t>prefix.size(), end = n + 1, number, space = text.closing()
     cdef uint32_t[3] parts
@@ -130,7 +129,7 @@ cdef uint32_t build_counted_array(Builder builder, Arrays arrays) except? 0xFFFF
 
 
 cdef bint differ_anyway(SchemaReader reader, Arrays arrays) except -1:
-    """Whether there is at most one item, or items have places that have no value in common."""
+    """Whether there is at most one item, or the places of all items are disjoint."""
     cdef Py_ssize_t i, j, n = len(arrays.prefix)
     most = arrays.maximum
     if most is not None and most <= 1:
@@ -145,7 +144,7 @@ cdef bint differ_anyway(SchemaReader reader, Arrays arrays) except -1:
 
 
 cdef list values_of(SchemaReader reader, tuple place):
-    """The values of a place; None where they are not listed."""
+    """Return the values of a place; None: they are not listed."""
     cdef SchemaType schema_type
     cdef list found = []
     for schema_type in reader.alternatives_at(place):
@@ -165,7 +164,7 @@ cdef list values_of(SchemaReader reader, tuple place):
 
 
 cdef list few_integers(Numbers numbers):
-    """The whole numbers within bounds; None: too many."""
+    """Return the whole numbers within bounds; None: too many."""
     if numbers is None or numbers.low is None or numbers.high is None:
         return None
     if numbers.high - numbers.low > MOST_VALUES:
@@ -174,7 +173,7 @@ cdef list few_integers(Numbers numbers):
 
 
 cdef bint has_short_list(SchemaReader reader, Arrays arrays) except -1:
-    """Whether the values of all items are listed, and few."""
+    """Whether the values of all items are listed, and at most ``MOST_VALUES``."""
     cdef tuple place
     cdef set found = set()
     for place in (*arrays.prefix, arrays.rest):
@@ -186,10 +185,10 @@ cdef bint has_short_list(SchemaReader reader, Arrays arrays) except -1:
 
 
 cdef bint has_values_enough(Builder builder, Arrays arrays) except -1:
-    """Whether each item that must be there finds a value that none before it has.
+    """Whether each required item has a value that differs from all before it.
 
     Raises:
-        UnsupportedSchema: perhaps it does not.
+        UnsupportedSchema: this cannot be decided.
     """
     cdef Cardinality cardinality = new_cardinality(builder.reader, builder.any_order)
     cdef RangeC found
@@ -198,7 +197,7 @@ cdef bint has_values_enough(Builder builder, Arrays arrays) except -1:
     for n in range(prefix + 1):
         place = arrays.prefix[n] if n < prefix else arrays.rest
         if not is_told_by_text(cardinality, place, 0):
-            raise too_few(arrays, "items of few values, written in several ways or orders, can't be told apart")
+            raise too_few(arrays, "items of few values with several spellings or orders can't be compared")
         last = n if n < prefix else arrays.minimum - 1
         if n >= arrays.minimum or last < 1:
             continue
@@ -214,8 +213,8 @@ cdef bint has_values_enough(Builder builder, Arrays arrays) except -1:
 
 
 cdef bint is_told_by_text(Cardinality cardinality, tuple place, int levels) except -1:
-    """Whether values are counted as they are written: members of few objects in one order, no arrays of few
-    values that must differ in turn, but listed ones.
+    """Whether distinct values have distinct texts: no objects of few values in any order, and no arrays of few
+    values that must differ, except listed ones.
     """
     cdef dict known = cardinality.reader._distinct
     key = cardinality.key_of(place), levels
@@ -225,7 +224,7 @@ cdef bint is_told_by_text(Cardinality cardinality, tuple place, int levels) exce
 
 
 cdef bint is_written_once(Cardinality cardinality, tuple place, int levels) except -1:
-    """As ``is_told_by_text``, for the first time."""
+    """Compute ``is_told_by_text`` without its cache."""
     cdef SchemaReader reader = cardinality.reader
     cdef SchemaType schema_type
     cdef Arrays arrays
@@ -254,7 +253,7 @@ cdef bint is_written_once(Cardinality cardinality, tuple place, int levels) exce
 
 
 cdef bint has_counted_enough(Cardinality cardinality, Arrays arrays, Count count) except -1:
-    """As ``has_values_enough``, of the items that one ``contains`` counts."""
+    """Check ``has_values_enough`` for the items counted by one ``contains``."""
     cdef RangeC found
     cdef Py_ssize_t before = max(len(arrays.prefix), count.first)
     cdef tuple place
@@ -268,7 +267,7 @@ cdef bint has_counted_enough(Cardinality cardinality, Arrays arrays, Count count
         found = cardinality.of_place(both(place, count.place, cardinality.reader), 0)
         if found.most < count.minimum and not before:
             return False
-        # an item may be one of several counts
+        # several ``contains`` may count the same item
         if found.most and found.least < (count.minimum + before if len(arrays.counts) == 1 else UNLIMITED):
             raise too_few(arrays, f"{count.minimum} items that differ can't be guaranteed for contains")
     return True
@@ -279,8 +278,9 @@ cdef too_few(Arrays arrays, str message):
 
 
 cdef uint32_t differing(Builder builder, tuple place) except? 0xFFFFFFFF:
-    """A word of the place that must differ from all others of its array. Its numbers are plain, so that
-    there is always another one that the digits so far begin.
+    """Add an item that must differ from all others of its array.
+
+    Its numbers are plain decimals, so that any digits written so far can be continued to a new number.
     """
     cdef uint32_t node = builder.place(both(place, builder.reader.plain_numbers(), builder.reader))
     if node == builder.text.fail:
@@ -293,12 +293,12 @@ cdef class CountedItems:
     cdef SchemaReader reader
     cdef Arrays arrays
     cdef bint must_differ, is_listed
-    cdef Py_ssize_t steady      # from this item on, all have the same place
-    cdef dict known             # by item, up to the steady one: its choices
-    cdef dict values            # where they are listed, by identity: (value, its bit)
+    cdef Py_ssize_t steady      # all items from this one on have the same place
+    cdef dict known             # the choices of an item, up to ``steady``
+    cdef dict values            # listed values: identity -> (value, its bit)
 
     cdef uint32_t inside(self) except? 0xFFFFFFFF:
-        """What stands between the brackets, white space before the closing one included."""
+        """Add the inside of the array, with the white space before the closing bracket."""
         cdef GraphBuilder graph
         cdef tuple state, start
         cdef Py_ssize_t n, at = 0, cap
@@ -328,7 +328,7 @@ cdef class CountedItems:
     cdef error(self):
         cdef str keyword = "uniqueItems" if self.must_differ else "contains"
         cdef Location where = self.arrays.unique if self.must_differ else (<Count>self.arrays.counts[0]).where
-        return UnsupportedSchema(where.at(keyword), keyword, "too many numbers of items to be told apart")
+        return UnsupportedSchema(where.at(keyword), keyword, "counting the items takes too many states")
 
     cdef bint is_enough(self, tuple state) except -1:
         cdef Py_ssize_t k
@@ -338,7 +338,7 @@ cdef class CountedItems:
         return True
 
     cdef int add_items(self, GraphBuilder graph, tuple state, Py_ssize_t cap) except -1:
-        """Edges of all choices for the next item."""
+        """Add edges for all choices of the next item."""
         cdef Py_ssize_t n = state[0], k
         cdef tuple counts = state[1]
         cdef Count each
@@ -352,7 +352,7 @@ cdef class CountedItems:
                 after[k] += 1
                 if after[k] > (each.minimum if each.maximum is None else each.maximum):
                     if each.maximum is not None or not self.is_listed:
-                        # one that need not be counted any more stands among those that are not
+                        # the uncounted choice covers this item
                         break
                     after[k] = each.minimum
             else:
@@ -361,14 +361,14 @@ cdef class CountedItems:
         return 0
 
     cdef list choices(self, Py_ssize_t n):
-        """(node, the counts it adds to, the bit of its value) of what may stand as item n."""
+        """Return the choices for item n: (node, indices of its counts, bit of its value)."""
         if n not in self.known:
             place = self.arrays.prefix[n] if n < len(self.arrays.prefix) else self.arrays.rest
             self.known[n] = self.values_at(n, place) if self.is_listed else self.kinds_at(n, place)
         return self.known[n]
 
     cdef list kinds_at(self, Py_ssize_t n, tuple place):
-        """For each set of counts, the items that add to these."""
+        """Return one choice for each set of counts."""
         cdef list found = [(place, ())]
         cdef Py_ssize_t k
         cdef Count each
@@ -391,7 +391,7 @@ cdef class CountedItems:
 
     # -- items that must differ ------------------------------------------------------------------
     cdef list values_at(self, Py_ssize_t n, tuple place):
-        """The values of a place, each with its bit."""
+        """Return one choice for each listed value of a place."""
         cdef vector[uint32_t] nodes
         cdef list found = []
         cdef Py_ssize_t k
@@ -412,7 +412,7 @@ cdef class CountedItems:
         return found
 
     cdef dict all_values(self):
-        """All values that some item may have, each with its bit."""
+        """Return the listed values of all items, each with its bit."""
         cdef dict found = {}
         cdef tuple place
         for place in (*self.arrays.prefix, self.arrays.rest):

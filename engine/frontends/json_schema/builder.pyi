@@ -1,5 +1,3 @@
-""""""
-
 from collections.abc import Sequence
 from typing import Any
 
@@ -20,29 +18,29 @@ def build_json_schema(
     spelling: str = "any",
     excludes: tuple[str, ...] = (),
 ) -> Node:
-    """A JSON value that the schema accepts, without white space around it.
+    """Add a JSON value that satisfies the schema, without white space around it.
 
     Args:
-        pointer: where the schema stands in what the caller sent; errors name places below it.
-        any_order: listed keys may stand in any order (objects with few of them only).
-        whitespace: "flexible" or "compact" (none at all).
+        pointer: JSON pointer of the schema in the caller's document, the prefix of error pointers.
+        any_order: listed keys may be in any order (only objects with few of them).
+        whitespace: "flexible" or "compact" (none).
         unknown_formats: "annotate" or "refuse".
-        extra_keys: where additional keys may stand, "anywhere" or "last", that is, behind all
-            listed ones. "last" is for generation: it is what models write, and a text can't put off
-            a required key for ever.
-        most_blanks: most spaces or tabs behind a newline of flexible white space.
-        indent: the blanks of each level of depth, as in ``json.dumps``: a number of spaces, or
-            spaces and tabs. With it, or ``separators``, white space is that of ``json.dumps`` and
-            no other; inside of what recurs, depth is exact for 16 levels.
-        separators: what stands between items, and between a key and its value, as in
-            ``json.dumps``: (", ", ": ") by default, with ``indent`` (",", ": ").
-        spelling: "any", or "canonical": listed names, enum and const in JSON's shortest spelling,
-            other strings in any; integers as digits, numbers as plain decimals or, where
+        extra_keys: additional keys are allowed "anywhere", or "last", after all listed keys. Use
+            "last" for generation: models write so, and cannot postpone a required key forever.
+        most_blanks: spaces or tabs after a newline of flexible white space, at most.
+        indent: the blanks of each level, as in ``json.dumps``: a number of spaces, or spaces and
+            tabs. With ``indent`` or ``separators``, white space is exactly that of ``json.dumps``;
+            inside recursive schemas, depth is exact for 16 levels.
+        separators: item and key separators, as in ``json.dumps``: (", ", ": ") by default, with
+            ``indent`` (",", ": ").
+        spelling: "any", or "canonical": listed names, enum and const in the shortest spelling of
+            JSON, other strings in any; integers as digits, numbers as plain decimals or, where
             serializers write exponents, with one; no -0.
-        excludes: texts that keys, and strings without a pattern or a format, must not hold as they
-            are written. Listed names, enum and const are then spelled in one way.
+        excludes: texts that must not occur in keys, and in strings without a pattern or a format,
+            as they are written. Listed names, enum and const then have one spelling.
 
     Raises:
-        UnsupportedSchema: a keyword that can't be enforced; SpecError: an ill-formed schema, or one
-            that nothing can satisfy; LimitExceeded: too deep, too large.
+        UnsupportedSchema: a keyword cannot be enforced.
+        SpecError: the schema is ill-formed, or nothing can satisfy it.
+        LimitExceeded: the schema is too deep or too large.
     """

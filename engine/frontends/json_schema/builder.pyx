@@ -29,9 +29,9 @@ from ...errors import SpecError, UnsupportedSchema
 from .guidance import WORD, is_compact
 from .layout import COMPACT, layout_of
 
-# Where a depth stands in the key of a place: addresses have 48 bits at most.
+#: position of the depth in the key of a place; addresses have at most 48 bits
 cdef int DEPTH_SHIFT = 48
-# Strings of one place whose patterns are determinised together. States multiply: five formats took 390 ms.
+#: string alternatives whose patterns are determinised together; states multiply: five formats took 390 ms
 cdef Py_ssize_t STRINGS_TOGETHER = 2
 
 
@@ -123,7 +123,7 @@ cdef class Builder:
         return self.one_place(location_at(schema, above, keyword, key), self.text.below())
 
     cdef uint32_t one_place(self, Location where, int depth) except? 0xFFFFFFFF:
-        """As ``place``, for one schema."""
+        """Return the node of a place of one schema at a depth."""
         cdef uint32_t made
         cdef uint64_t key
         where = self.reader.target(where)
@@ -138,7 +138,7 @@ cdef class Builder:
         return made
 
     cdef int exact_depth(self, key, int depth) except -1:
-        """The depth for which a place is written out; see the header file."""
+        """Return the depth for which a place is built: the given one or DEEP (see the contract)."""
         if not self.text.is_indented or depth == DEEP:
             return depth
         if self.shallowest is None:
@@ -146,9 +146,7 @@ cdef class Builder:
         return depth if depth - self.shallowest.setdefault(key, depth) < EXACT_LEVELS else DEEP
 
     cdef uint32_t plain(self, KeywordsC* found) except? 0xFFFFFFFF:
-        """What a schema comes to that says nothing but one type of scalars, lists strings, or says
-        nothing at all. NO_NODE: it says more.
-        """
+        """Return the node of an empty schema, a plain scalar type or an enum of strings; NO_NODE: another schema."""
         cdef int types = one_type(<object>found.value[TYPE]) if has(found, TYPE) else 0
         if found.seen == 0:
             return self.any_value(self.text.below())
@@ -167,8 +165,9 @@ cdef class Builder:
         return NO_NODE
 
     cdef uint32_t strings(self, values, bint is_checked) except? 0xFFFFFFFF:
-        """The strings that an enum lists, beside their type if they are checked for it. NO_NODE: it
-        takes a closer look.
+        """Return the node of an enum of strings only; NO_NODE: the reader must handle it.
+
+        ``is_checked``: the schema also has the type string, and the checks count.
         """
         cdef Py_ssize_t n = <Py_ssize_t>len(<list>values) if isinstance(values, list) else 0
         if n == 0 or n > self.reader.limits.enum_values:
@@ -202,12 +201,12 @@ cdef class Builder:
         return rule if rule != NO_NODE else self.new_rule(where, body)
 
     cdef uint32_t new_rule(self, Location where, uint32_t body) except? 0xFFFFFFFF:
-        """ConstraintText for a place; the name is made when somebody asks for it."""
+        """Add a rule named after a location; the name is built on demand."""
         self.names.append(where)
         return self.text.new_rule(where, body)
 
     cdef int finish(self) except -1:
-        """Defines all rules that wait."""
+        """Define all declared rules."""
         cdef uint32_t node
         cdef Location where
         while self.defined < <size_t>len(self.queue):
@@ -222,7 +221,7 @@ cdef class Builder:
         return 0
 
     cdef uint32_t any_value(self, int depth) except? 0xFFFFFFFF:
-        """Any JSON value; one rule for the whole grammar and a depth."""
+        """Return any JSON value: one rule for each depth."""
         cdef uint32_t rule, made
         cdef uint32_t[6] nodes
         cdef int outer = self.text.depth
@@ -238,14 +237,14 @@ cdef class Builder:
         return made
 
     cdef uint32_t free_rule(self, int which) noexcept:
-        """The rule of any value, object or array of this depth; NO_NODE: there is none so far."""
+        """Return the rule of any value, object or array at the current depth, or NO_NODE."""
         cdef size_t at = <size_t>(self.text.depth * SHARED_RULES + which)
         if not self.text.is_indented:
             return self.text.shared[which]
         return self.free[at] if at < self.free.size() else NO_NODE
 
     cdef uint32_t declare_free(self, int which) except? 0xFFFFFFFF:
-        """The number of a new one, which may refer to itself."""
+        """Declare such a rule and return its number."""
         cdef uint32_t rule = self.text.declare_shared(which)
         cdef size_t at = <size_t>(self.text.depth * SHARED_RULES + which)
         if self.text.is_indented:
@@ -255,9 +254,7 @@ cdef class Builder:
 
     # -- alternatives -----------------------------------------------------------------------------
     cdef uint32_t alternatives(self, tuple alternatives, Location where) except? 0xFFFFFFFF:
-        """All alternatives of a place, type by type; an unconstrained type makes its constrained
-        twins superfluous.
-        """
+        """Add all alternatives of a place, type by type; an unconstrained type includes constrained ones."""
         cdef SchemaType schema_type
         cdef vector[uint32_t] nodes
         cdef list free = [], values = [], objects, strings
@@ -295,7 +292,7 @@ cdef class Builder:
         return self.text.alt(nodes.data(), nodes.size())
 
     cdef uint32_t one(self, SchemaType schema_type) except? 0xFFFFFFFF:
-        """Return the values of an alternative of one type."""
+        """Add the values of a schema_type of one type."""
         if schema_type.types == STRING:
             return build_string(self.text, schema_type.strings, self.reader)
         if schema_type.types == OBJECT:
@@ -325,7 +322,7 @@ cdef class Builder:
         return self.free_rule(ANY_ARRAY)
 
     cdef int name_part(self, uint32_t* node, Location where, n) except -1:
-        """One of several alternatives becomes a rule of its own."""
+        """Replace the node of an alternative by a rule of its own."""
         cdef uint32_t rule = self.text.rule_of(node[0])
         if rule == NO_NODE:
             rule = self.text.new_rule(where.at(str(n)), node[0])
@@ -356,7 +353,7 @@ cdef class Builder:
 
 
 cdef uint32_t beside(JsonText text, Numbers constraint, uint32_t node, bint separate) except? 0xFFFFFFFF:
-    """``separate``: multiples get a rule of their own, so that they are not determinised together."""
+    """Return the node; ``separate``: multiples become a rule, so that they are not determinised together."""
     if separate and node != text.fail and (constraint.multiples or constraint.foreign):
         return text.rule_by("multiple", node)
     return node
@@ -367,7 +364,7 @@ cdef Numbers NO_INTEGER = new_numbers(
 
 
 cdef inline bint is_single(int types):
-    """Whether ``Builder.one`` knows these types."""
+    """Whether ``Builder.one`` handles these types."""
     return types in (STRING, OBJECT, ARRAY, INTEGER, NUMBER)
 
 
@@ -382,7 +379,7 @@ cdef list number_constraints_of(list alternatives, int types):
 
 
 cdef list constraints_of(list alternatives, int kind):
-    """Return the constraints of one type in all alternatives; only None if one of them has none."""
+    """Return the constraints of the alternatives on one type; [None] if one of them allows every value."""
     cdef SchemaType schema_type
     cdef list found = []
     for schema_type in alternatives:

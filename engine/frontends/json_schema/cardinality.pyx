@@ -15,10 +15,10 @@ from math import ceil, floor, gcd, lcm
 from ...errors import LimitExceeded
 from ..regex.char_automaton import Bound, intersection
 
-#: levels of arrays and objects that are looked into, far beyond what people write; each takes four
+#: levels of arrays and objects that are counted, far more than real schemas have; each takes four
 #: frames of the stack
 cdef int LEVELS = 32
-#: items of a prefix, or up to a bound, that are multiplied
+#: items of one array whose numbers of values are multiplied
 cdef int MOST_ITEMS = 1_000
 cdef RangeC ANY_NUMBER_OF_VALUES = RangeC(UNLIMITED, UNLIMITED)
 
@@ -49,14 +49,14 @@ cdef class Cardinality:
             return RangeC(known[0], known[1])
         if levels > LEVELS:
             return RangeC(0, UNLIMITED)
-        # what is known of it while it is counted; the place keeps its schemas alive
+        # the result for the place inside itself; the entry keeps the schemas alive
         self.reader._ranges[key] = 0, UNLIMITED, place
         found = self.counted(place, levels)
         self.reader._ranges[key] = found.least, found.most, place
         return found
 
     cdef RangeC counted(self, tuple place, int levels) except *:
-        """Of values listed and of each type: types have no value in common, alternatives may."""
+        """Count listed values and those of each type: types are disjoint, alternatives may overlap."""
         cdef SchemaType schema_type
         cdef RangeC each
         cdef int kind
@@ -78,8 +78,8 @@ cdef class Cardinality:
             least += best
         return between(max(least, <long long>len(listed)), most)
 
-    cdef RangeC of_type(self, shape_, int kind, int levels) except *:
-        cdef SchemaType schema_type = shape_
+    cdef RangeC of_type(self, alternative, int kind, int levels) except *:
+        cdef SchemaType schema_type = alternative
         if kind == NULL_TYPE:
             return RangeC(1, 1)
         if kind == BOOLEAN:
@@ -105,7 +105,7 @@ cdef class Cardinality:
         return between(some - len(strings.barred), some)
 
     cdef automaton_of(self, Strings strings):
-        """Of patterns and formats together; None: it has too many states."""
+        """Return the automaton of all patterns and formats; None: it has too many states."""
         cdef ConstraintText each
         cdef list accepting = [self.reader.pattern(each) for each in strings.patterns]
         accepting += [self.reader.format(each, strings.minimum > 0) for each in strings.formats]
@@ -119,7 +119,7 @@ cdef class Cardinality:
             return None
 
     cdef RangeC of_numbers(self, numbers_, bint whole) except *:
-        """Whole numbers, or all others."""
+        """Count the whole numbers, or all others."""
         cdef Numbers numbers = numbers_
         if numbers is None:
             return ANY_NUMBER_OF_VALUES
@@ -151,9 +151,9 @@ cdef class Cardinality:
             if n == arrays.maximum or least >= UNLIMITED or many == 0:
                 return between(least, most)
             each = self.of_place(arrays.prefix[n] if n < len(arrays.prefix) else arrays.rest, levels + 1)
-            is_free = arrays.maximum is None and (arrays.unique is None or each.least == UNLIMITED)
-            if n >= len(arrays.prefix) and is_free:
-                # any number of them
+            if n >= len(arrays.prefix) and arrays.maximum is None and (
+                    arrays.unique is None or each.least == UNLIMITED):
+                # the array may have any number of such items
                 return between(UNLIMITED if each.least and some else least, UNLIMITED if each.most and many else most)
             left = each.least if arrays.unique is None or each.least == UNLIMITED else max(each.least - n, 0)
             some, many = min(some * left, UNLIMITED), min(many * each.most, UNLIMITED)
@@ -180,7 +180,7 @@ cdef class Cardinality:
 
 
 cdef period_of(list steps):
-    """The distance between numbers that are multiples of all."""
+    """Return the distance between common multiples."""
     found = steps[0]
     for step in steps[1:]:
         found = Fraction(lcm(found.numerator, step.numerator), gcd(found.denominator, step.denominator))
@@ -195,8 +195,9 @@ cdef multiples_between(Numbers numbers, step):
 
 
 cdef words_of(automaton, minimum, maximum, WorkBudget budget):
-    """How many texts of such lengths an automaton takes, UNLIMITED at most. Without bound there are UNLIMITED if there
-    is a longer one than it has states.
+    """Count the texts of given lengths that an automaton accepts, UNLIMITED at most.
+
+    Without a bound there are UNLIMITED texts if one is longer than the number of states.
     """
     edges, finals = automaton.edges, automaton.finals
     cdef dict ways = {0: 1} if edges else {}, more

@@ -1,10 +1,10 @@
-"""The insides of JSON strings that, as they are written, hold none of some texts.
+"""Excludes: insides of JSON strings that do not contain certain texts as written.
 
 ``excludes`` of structural tags bans texts in the emitted text, before unescaping: with ``<x>``
-excluded, ``"\\u003cx>"`` stays legal. So spellings can't be left to the back end, as elsewhere.
-The graph made here has a state for each state of an automaton of decoded characters and each
-prefix of an excluded text that was just written. Its edges are whole characters in the spellings
-that lead from one prefix to another, so that a length still counts characters.
+excluded, ``"\\u003cx>"`` stays legal. So spellings matter here, unlike elsewhere in the front end.
+The graph has a state for each pair of a state of the automaton of decoded characters and a prefix
+of an excluded text that was just written. Its edges are whole characters in the spellings that lead
+from one prefix to another, so that lengths still count characters.
 
 Cost   states of the automaton times letters of the excluded texts, within ``Bound``.
 Source  A. Aho, M. Corasick, CACM 18(6), 1975; RFC 8259, section 7, for spellings.
@@ -25,14 +25,14 @@ ANYTHING = CharAutomaton([[(ANY_CHAR, 0)]], [0])
 SHORT = {'"': '"', "\\": "\\", "/": "/", "\b": "b", "\f": "f", "\n": "n", "\r": "r", "\t": "t"}
 BASIC = ((0, 0xD7FF), (0xE000, 0xFFFF))
 ASTRAL = ((0x10000, 0x10FFFF),)
-#: of the request's budget, for a state with its edges: 40 us
+#: steps of the budget for a state with its edges, 40 us
 STEPS = 40
-#: by the prefix that was written when they end: nodes
+#: prefix at the end -> nodes
 Ways = dict[int, list[Node]]
 
 
 class Excludes:
-    """Texts, none of them empty. A state is a prefix of one of them, 0 the empty one."""
+    """Nonempty texts. A state is a prefix of one of them; 0 is the empty prefix."""
 
     def __init__(self, texts: Iterable[str]) -> None:
         self.texts = tuple(dict.fromkeys(texts))
@@ -49,7 +49,7 @@ class Excludes:
         return any(each in text for each in self.texts)
 
     def has_spelling(self, value: Any) -> bool:
-        """Whether no string of a JSON value, in its plainest spelling, holds an excluded text."""
+        """Whether no string of a JSON value contains an excluded text in its plainest spelling."""
         if isinstance(value, str):
             return not self.is_in(json.dumps(value, ensure_ascii=False)[1:-1])
         if isinstance(value, dict):
@@ -57,7 +57,7 @@ class Excludes:
         return not isinstance(value, list) or all(map(self.has_spelling, value))
 
     def step(self, state: int, c: str) -> int | None:
-        """The state behind a character, None where it completes an excluded text."""
+        """Return the state after a character; None if it completes an excluded text."""
         if (state, c) not in self._steps:
             written = self._prefixes[state] + c
             rests = [written[k:] for k in range(len(written))]
@@ -73,7 +73,7 @@ class Excludes:
         return at
 
     def steps(self, state: int, ranges: Ranges) -> Iterator[tuple[int, Ranges]]:
-        """States with the characters among these that lead there."""
+        """Return the next states, each with those of the characters that lead to it."""
         found: dict[int, list[int]] = {}
         inside = {c for c in self.letters if any(low <= c <= high for low, high in ranges)}
         for c in sorted(inside):
@@ -88,7 +88,7 @@ class Excludes:
 
 
 class Writer:
-    """Emits characters in their spellings into one grammar."""
+    """Adds characters in their spellings to one grammar."""
 
     def __init__(self, grammar: Grammar, excludes: Excludes) -> None:
         self.g, self.excludes = grammar, excludes
@@ -96,7 +96,7 @@ class Writer:
         self._digits: dict[tuple[int, int, int, int], dict[int, Node]] = {}
 
     def ways(self, state: int, ranges: Ranges) -> dict[int, Node]:
-        """One of these characters, by the state that it leads to."""
+        """Return nodes for one of these characters, by the state that they lead to."""
         made: Ways = {}
         for target, some in self.excludes.steps(state, intersect(ranges, JSON_UNESCAPED)):
             made.setdefault(target, []).append(self.g.chars(some))
@@ -110,7 +110,7 @@ class Writer:
         return {target: self.g.alt(*nodes) for target, nodes in sorted(ways.items())}
 
     def _escaped(self, state: int, ranges: Ranges) -> dict[int, Node]:
-        """What stands behind the backslash."""
+        """Return the spellings after a backslash."""
         key = state, ranges
         if key not in self._escapes:
             made: Ways = {}
@@ -140,7 +140,7 @@ class Writer:
                 self._add(made, before, self._hex(behind, low_first, low_last, 4))
 
     def _hex(self, state: int, low: int, high: int, digits: int) -> dict[int, Node]:
-        """Numbers of so many hexadecimal digits, in either case."""
+        """Return numbers with this many hexadecimal digits, in either case."""
         if digits == 0:
             return {state: self.g.empty()}
         key = state, low, high, digits
@@ -162,7 +162,7 @@ class Writer:
 
 
 def pairs(ranges: Ranges) -> Iterator[tuple[int, int, int, int]]:
-    """Characters above U+FFFF as pairs of surrogates: the first ones from, to; the second ones."""
+    """Return characters above U+FFFF as ranges of high and low surrogates."""
     for low, high in ranges:
         at = low
         while at <= high:
@@ -176,8 +176,8 @@ def pairs(ranges: Ranges) -> Iterator[tuple[int, int, int, int]]:
 def written_node(
     grammar: Grammar, automaton: CharAutomaton, excludes: Excludes, bound: Bound
 ) -> Node:
-    """The automaton's texts as the inside of a JSON string that holds no excluded text: a graph, or
-    nothing.
+    """Return the automaton's texts as the inside of a JSON string without excluded texts: a graph,
+    or FAIL.
 
     Raises:
         LimitExceeded: ``pattern_states``.

@@ -1,8 +1,8 @@
 r"""``format`` as regular expressions over the decoded value.
 
-All formats of the standard are asserted. Unknown ones are annotations, or refused where the caller
-asks for that. No text is accepted that the RFC's grammar or ``jsonschema``'s checker refuses, so
-where they differ the narrower reading is taken, and some formats are narrower than both:
+All formats of the standard are asserted. Unknown ones are annotations, or refused on request. No
+text is accepted that the RFC's grammar or ``jsonschema``'s checker refuses: if they differ, the
+narrower reading applies, and some formats are narrower than both:
 
 date-time, time   no leap seconds, no year 0000; dates know the lengths of months and leap years
 duration          numbers of at most six digits: Python's timedelta holds a billion days
@@ -12,13 +12,12 @@ idn-hostname      at most 48 characters; labels beyond ASCII have at most 11 let
 idn-email         the same labels beyond ASCII in the domain, in any number
 uri, iri          IPvFuture with a lower-case v
 uri-template      no reserved operators; names of variables do not begin with an escape
-regex             what ECMA-262 and Python both read, with groups to a depth of three: no named
+regex             the common part of ECMA-262 and Python, with groups to a depth of three: no named
                   groups, back-references, \p, \c, \0; ranges of classes are of digits, of letters
                   from a or A or to z or Z, or of \u escapes from \u0 to higher ones or from below
-                  \u8 to above; what is looked around for holds no groups, and no quantifiers if it
-                  is looked behind for
+                  \u8 to above; lookarounds contain no groups, lookbehinds also no quantifiers
 
-That a mailbox has at most 64 characters before the @ and a host's length in it are not counted.
+The length of a mailbox before the @ (64 characters) and of its host are not checked.
 
 Sources   RFC 3339 (dates, times, durations), RFC 5321 section 4.1.2 (Mailbox), RFC 6531 section
           3.3 (its international form), RFC 1123 section 2.1 (hosts), RFC 5890 to 5892 (IDNA), RFC
@@ -71,8 +70,8 @@ _PRIVATE = r"\ue000-\uf8ff\u{f0000}-\u{ffffd}\u{100000}-\u{10fffd}"
 
 
 def _label(letters: str, more: str) -> str:
-    """Letters with hyphens among them, but not both as third and as fourth character; ``more``
-    counts those behind the fourth and before the last.
+    """Return letters with inner hyphens, but not as both third and fourth character. ``more``:
+    quantifier of the characters between the fourth and the last.
     """
     one, any_of = f"[{letters}]", f"[{letters}-]"
     return (
@@ -82,7 +81,7 @@ def _label(letters: str, more: str) -> str:
 
 
 _HOST_LABEL = _label("A-Za-z0-9", "{0,58}")
-#: letters that IDNA takes at any place of a label and beside any other of them: PVALID by RFC 5892,
+#: letters that IDNA accepts in any position and next to any other of them: PVALID by RFC 5892,
 #: written from left to right, unchanged by NFC
 _IDN_LETTERS = (
     r"\u00df-\u00f6\u00f8-\u00ffāăąćčďđēėęěğģīįıķĺļľłńņňōőœŕřśşšţťūůűųźżžșțΐ\u03ac-\u03ce"
@@ -99,7 +98,7 @@ _IDN_HOST_LABEL = f"(?:{_label('A-Za-z0-9', '*')}|{_IDN_LABEL})"
 
 
 def _mailbox(more: str, label: str) -> str:
-    """``more``: the characters beyond ASCII."""
+    """Return a pattern of labels; ``more``: the characters beyond ASCII."""
     atom = rf"[A-Za-z0-9!#$%&'*+\-/=?^_`{{|}}~{more}]+"
     quoted = rf'"(?:[ !#-\[\]-~{more}]|\\[ -~])*"'
     return rf"(?:{atom}(?:\.{atom})*|{quoted})@(?:{label}(?:\.{label})*"
@@ -111,8 +110,8 @@ _IDN_MAILBOX = _mailbox(_UCS, _IDN_HOST_LABEL)
 
 
 def _resource(more: str = "", private: str = "", *, literals: bool = True) -> tuple[str, str]:
-    """Absolute with scheme, and reference; ``more`` and ``private`` are the characters that IRIs
-    have beyond URIs.
+    """Return patterns of absolute URIs and of references; ``more`` and ``private``: characters that
+    only IRIs have.
 
     ``literals``: whether hosts may be IP addresses in brackets.
     """
@@ -146,12 +145,12 @@ _POINTER = "(?:/(?:[^~/]|~[01])*)*"
 
 
 def _ordered(between: str) -> str:
-    """Two digits, the second no smaller than the first."""
+    """Return pairs of digits in ascending order."""
     return "(?:" + "|".join(f"{digit}{between}[{digit}-9]" for digit in range(10)) + ")"
 
 
 def _regular_expressions() -> str:
-    """Patterns of ECMA-262, as far as Python reads them, too, with groups to a depth of three."""
+    """Return the common patterns of ECMA-262 and Python, with groups to a depth of three."""
     escape = rf"\\(?:[dDwWsStnrfv^$\\.*+?()\[\]{{}}|/]|x{_HEX}{{2}}|u{_HEX}{{4}})"
     far = "|".join(
         rf"\\u[{low}]{_HEX}{{3}}-\\u[{high}A-Fa-f]{_HEX}{{3}}"
@@ -159,7 +158,7 @@ def _regular_expressions() -> str:
     )
     ranges = f"{_ordered('-')}|a-[a-z]|[a-z]-z|A-[A-Z]|[A-Z]-Z|{far}"
     member = rf"(?:[^\\\[\]^\-&|~]|{escape}|\\[b\-]|{ranges})"
-    # no two of & | ~ behind one another: Python warns of && and the like
+    # no two of & | ~ in a row: Python warns about && and similar
     members = rf"(?:(?:[&|~]?{member}\^*)+[&|~]?|[&|~])"
     single = rf"(?:[^\\^$.*+?()\[\]{{}}|]|\.|{escape}|\[\^?-?{members}-?\])"
     counts = rf"\d{{1,3}},?|{_ordered(',')}|\d,[1-9]\d\d?|[1-9]\d,[1-9]\d\d|\d{{1,3}},[1-9]\d{{3}}"
@@ -196,7 +195,7 @@ PATTERNS = {
 }
 PATTERNS = {name: f"^(?:{pattern})$" for name, pattern in PATTERNS.items()}
 
-#: the same without IP addresses in brackets, for use with a bound on the length: they make nine
+#: the same without IP addresses in brackets, for use with a bound on the length: these take nine
 #: tenths of the states
 SHORT = {
     "email": f"{_MAILBOX})",
@@ -211,8 +210,7 @@ SHORT = PATTERNS | {name: f"^(?:{pattern})$" for name, pattern in SHORT.items()}
 #: formats that accept exactly what the checker accepts
 EXACT = frozenset(("date", "ipv4", "ipv6", "json-pointer"))
 
-#: format -> a pattern that all texts of the format match, and others, too: what does not match it
-#: is surely not of the format
+#: format -> a wider pattern: texts that do not match it are certainly not of the format
 WIDE = {
     **{name: PATTERNS[name] for name in EXACT},
     "time": "^[^]{2}:[^]{2}:",
@@ -228,5 +226,5 @@ WIDE = {
     "iri": "^[A-Za-z][A-Za-z0-9+.-]*:",
 }
 
-#: the most characters of formats whose patterns do not say so: states would be multiplied by them
+#: maximum characters of formats whose patterns cannot express it without multiplying states
 MOST = {"hostname": 253, "idn-hostname": 48}

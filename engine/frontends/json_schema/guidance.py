@@ -1,8 +1,8 @@
-"""``x-guidance`` at the root of a schema: options of llguidance's.
+"""``x-guidance`` at the root of a schema: options of llguidance.
 
-Read are those that this front end has a counterpart of, and those that say nothing here: what makes
-oneOf weaker (``coerce_one_of``) or drops keywords (``lenient``) is not needed where all is enforced
-or refused. All others are refused by name, so that none is dropped silently.
+This front end supports options that it has a counterpart of, and ignores options that weaken oneOf
+(``coerce_one_of``) or drop keywords (``lenient``), because it enforces or refuses all keywords. Any
+other option is refused by name.
 
 Source   llguidance, docs/json_schema.md.
 """
@@ -12,16 +12,16 @@ from typing import Any
 from ...errors import SpecError, UnsupportedSchema
 
 WORD = "x-guidance"
-#: what says no more than this front end does by itself
+#: options without effect here
 _DEFAULTS = {"item_separator": ",", "key_separator": ":", "json_allowed_escapes": 'nrbtf\\"u'}
 _SWITCHES = ("whitespace_flexible", "coerce_one_of", "lenient")
 
 
 def is_compact(options: Any, pointer: str) -> bool:
-    """Whether no white space may stand between JSON's tokens.
+    """Whether white space between JSON tokens is forbidden.
 
     Raises:
-        SpecError: an ill-formed value; UnsupportedSchema: an option that can't be enforced.
+        SpecError: a malformed value. UnsupportedSchema: an option that cannot be enforced.
     """
     place = f"{pointer}/{WORD}"
     if not isinstance(options, dict):
@@ -29,7 +29,7 @@ def is_compact(options: Any, pointer: str) -> bool:
     for name, value in options.items():
         if name in _SWITCHES:
             if not isinstance(value, bool):
-                raise SpecError(f"{name} must be true or false, not {value!r}", f"{place}/{name}")
+                raise SpecError(f"{name} must be true or false, got {value!r}", f"{place}/{name}")
         elif value is not None and _DEFAULTS.get(name) != value:
             raise UnsupportedSchema(place, WORD, f"{WORD}: {name} can't be enforced")
     return options.get("whitespace_flexible") is False

@@ -17,7 +17,7 @@ from ...grammar.ir cimport Grammar, IrFragment
 from ...native.pool cimport vector
 
 cdef enum:
-    # in place of a node: none
+    # the absence of a node
     NO_NODE = 0xFFFFFFFF
 
 cdef enum:
@@ -26,7 +26,7 @@ cdef enum:
     ANY_STRING
     ANY_INTEGER
     ANY_NUMBER
-    # these hold white space; where lines are indented, each schema has its own, by depth (builder)
+    # these contain white space; if lines are indented, each schema has its own by depth (builder)
     ANY_OBJECT
     ANY_ARRAY
     ANY_VALUE
@@ -34,34 +34,35 @@ cdef enum:
 
 
 cdef enum:
-    # most spaces or tabs behind a newline; more would let a model run away in white space
+    # spaces or tabs after a newline at most; with more, a model could write white space forever
     BLANKS = 20
-    # levels of depth, from the shallowest one that a schema stands at, to which it is written out when lines
-    # are indented. Each costs the rules of the schemas that recur: free values take 0.1 ms in all
+    # levels of depth, from the shallowest one of a schema, that have rules of their own when lines are indented.
+    # Unconstrained values take 0.1 ms for all levels
     EXACT_LEVELS = 16
-    # levels by which a line is indented at most, for the same reason as BLANKS
+    # levels of indentation at most, for the same reason as BLANKS
     MOST_DEPTH = 128
-    # in place of a depth: any from EXACT_LEVELS on, or one beyond MOST_DEPTH
+    # a depth of at least EXACT_LEVELS, or beyond MOST_DEPTH
     DEEP = 129
 
 cdef class JsonText:
-    """The shared rules of one grammar for one way of writing; see ``text_of``. ``canonical``: texts that are
-    known, and numbers, are spelled in one way. So are texts that are known beside ``excludes``.
+    """Nodes and shared rules of one grammar for one way of writing JSON.
+
+    ``canonical``: listed texts, and numbers, have a single spelling. ``excludes`` has this effect on texts, too.
     """
     cdef readonly Grammar grammar
     cdef bint flexible, canonical
-    cdef readonly object excludes   # what strings must not hold as they are written, or None
+    cdef readonly object excludes   # Excludes of the written text, or None
     cdef int blanks                 # of a flexible line, at most
-    cdef object layout              # json_layout.Layout; None: flexible, or no white space
+    cdef object layout              # layout.Layout; None: flexible or no white space
     cdef bint is_indented           # lines depend on the depth
-    cdef int depth
-    cdef object document            # the schema, of which the values are written now
+    cdef int depth                  # of the value being built
+    cdef object document            # the root schema being built
     cdef uint32_t empty, fail
     cdef uint32_t shared[SHARED_RULES]
-    cdef vector[uint32_t] ruled     # by node, NO_NODE: none
-    cdef dict kept                  # by a key of whoever keeps it
+    cdef vector[uint32_t] ruled     # reference to the rule with a given body, or NO_NODE
+    cdef dict kept                  # nodes of fragments (patterns, formats, bounds) by their cache keys
     cdef tuple _limits
-    cdef uint32_t body_rule      # the number of the rule STRING_BODY, once it is there
+    cdef uint32_t body_rule         # number of the rule STRING_BODY, once it exists
     cdef uint32_t _quote, _comma, _colon, _deep
 
     # leaves and composition, as in ir.Grammar
@@ -86,7 +87,7 @@ cdef class JsonText:
     cdef uint32_t rule_by(self, name, uint32_t node) except? NO_NODE
     cdef int define_shared(self, int which, IrFragment body) except -1
 
-    # what is kept
+    # the limits that are part of a fragment's cache key
     cdef tuple limits(self)
 
     # parts of JSON

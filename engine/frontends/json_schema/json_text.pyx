@@ -19,7 +19,7 @@ cdef uint32_t[4] SPACE_OR_TAB = [0x09, 0x09, 0x20, 0x20]
 #: every Unicode scalar value
 cdef uint32_t[4] ANY_CHAR = [0, 0xD7FF, 0xE000, 0x10FFFF]
 
-#: by number, for people
+#: names of the shared rules
 cdef tuple NAMES = (
     "white space", "string body", "string", "integer", "number", "any object", "any array", "any value",
 )
@@ -42,7 +42,7 @@ cdef class JsonText:
         return self.grammar.add_bytes(data, len(data))
 
     cdef bint has_spelling(self, str text) except -1:
-        """Whether this can be the value of a string."""
+        """Whether a string can have this value."""
         return not has_surrogate(text) and (self.excludes is None or self.excludes.has_spelling(text))
 
     cdef uint32_t text(self, str text) except? NO_NODE:
@@ -53,7 +53,7 @@ cdef class JsonText:
         return self.grammar.add_text(text)
 
     cdef uint32_t texts(self, list texts) except? NO_NODE:
-        """Any of these texts inside a string, given once each; lone surrogates have no spelling."""
+        """Add alternatives of distinct texts inside a string; lone surrogates have no spelling."""
         if not self.canonical and self.excludes is None:
             return self.grammar.add_texts(texts)
         texts = [spelled(text) for text in texts if self.has_spelling(text)]
@@ -69,18 +69,18 @@ cdef class JsonText:
         return self.grammar.repeat(node, minimum, maximum)
 
     cdef uint32_t json_chars(self, const uint32_t* bounds, size_t n) except? NO_NODE:
-        """One character out of n ranges, given as 2n bounds."""
+        """Add one character out of n ranges, given as 2n bounds."""
         return self.grammar.add_set(JSON_CHARS, bounds, n)
 
     cdef uint32_t graph(
         self, uint32_t states, const uint32_t* edges, size_t n_edges, const uint32_t* finals, size_t n_finals
     ) except? NO_NODE:
-        """Edges are given as token masks, finals ascending."""
+        """Add a GRAPH; edges are triples (from, node, to), finals ascend."""
         return self.grammar.add_graph(states, edges, n_edges, finals, n_finals)
 
     # -- rules ------------------------------------------------------------------------------------
     cdef uint32_t declare_shared(self, int which) except? NO_NODE:
-        """The number of a new shared rule, which may refer to itself; who asks defines it."""
+        """Declare a shared rule and return its number; the caller defines it."""
         cdef uint32_t rule = self.grammar.new_rule(NAMES[which], NO_NODE)
         self.shared[which] = self.grammar.add_ref(rule)
         return rule
@@ -89,7 +89,7 @@ cdef class JsonText:
         return self.grammar.set_rule(rule, node)
 
     cdef uint32_t rule_of(self, uint32_t node) except? NO_NODE:
-        """A reference to the rule with this body, NO_NODE if there is none; literals need none."""
+        """Return a reference to the rule with this body, or NO_NODE; literals need no rule."""
         cdef uint32_t kind
         if node < self.ruled.size() and self.ruled[node] != NO_NODE:
             return self.ruled[node]
@@ -104,7 +104,7 @@ cdef class JsonText:
         return made
 
     cdef uint32_t rule_by(self, name, uint32_t node) except? NO_NODE:
-        """The rule with this body, if need be a new one."""
+        """Return the rule with this body, and create it if necessary."""
         cdef uint32_t rule = self.rule_of(node)
         return rule if rule != NO_NODE else self.new_rule(name, node)
 
@@ -113,7 +113,6 @@ cdef class JsonText:
         return self.define(rule, body.put_into(self.grammar))
 
     cdef tuple limits(self):
-        """What a kept pattern's meaning depends on, beside the pattern."""
         if self._limits is None:
             limits = self.grammar.limits
             self._limits = (
@@ -122,12 +121,13 @@ cdef class JsonText:
 
     # -- parts of JSON ----------------------------------------------------------------------------
     cdef int below(self) noexcept:
-        """The depth of the values inside one of this depth, as far as lines tell it."""
+        """Return the depth of the values inside the current one; 0 unless lines are indented."""
         return 0 if not self.is_indented else self.depth + 1 if self.depth < MOST_DEPTH else DEEP
 
     cdef uint32_t space(self) except? NO_NODE:
-        """Flexible white space between JSON tokens: nothing, one space, or a newline with at most
-        ``blanks`` spaces or tabs. EMPTY otherwise.
+        """Return flexible white space between JSON tokens, or EMPTY.
+
+        It is nothing, one space, or a newline followed by at most ``blanks`` spaces or tabs.
         """
         if not self.flexible:
             return self.empty
@@ -144,7 +144,7 @@ cdef class JsonText:
         return self.define(rule, self.alt(parts, 3))
 
     cdef uint32_t line(self, bytes before, int depth, bytes behind) except? NO_NODE:
-        """A new line at a depth, where the layout has lines; between these bytes."""
+        """Add a line break at a depth, if the layout has lines, between two literals."""
         cdef uint32_t[3] parts
         cdef bytes unit = self.layout.unit
         if unit is None:
@@ -158,21 +158,21 @@ cdef class JsonText:
         return self.seq(parts, 3)
 
     cdef uint32_t opening(self) except? NO_NODE:
-        """The white space of the layout before the first item or member."""
+        """Return the white space of the layout before the first item or member."""
         return self.empty if self.layout is None else self.line(b"", self.below(), b"")
 
     cdef uint32_t closing(self) except? NO_NODE:
-        """White space behind the last item or member."""
+        """Return the white space after the last item or member."""
         return self.space() if self.layout is None else self.line(b"", self.depth, b"")
 
     cdef int object_layout(self, uint32_t* parts) except -1:
-        """The four nodes of an object's layout, as in flat."""
+        """Write the four nodes of an OBJECT's layout (grammar.ir)."""
         parts[0], parts[1], parts[2] = self.opening(), self.comma(), self.colon()
         parts[3] = self.line(b"", self.depth, b"}")
         return 0
 
     cdef uint32_t comma(self) except? NO_NODE:
-        """The byte alone, or with all white space of the layout."""
+        """Return a comma, with the white space of the layout."""
         if self.layout is not None:
             return self.line(self.layout.item, self.below(), b"")
         if self._comma == NO_NODE:
@@ -180,7 +180,7 @@ cdef class JsonText:
         return self._comma
 
     cdef uint32_t colon(self) except? NO_NODE:
-        """The byte alone, or with all white space of the layout."""
+        """Return a colon, with the white space of the layout."""
         if self._colon == NO_NODE:
             self._colon = self.bytes(b":" if self.layout is None else self.layout.key)
         return self._colon
@@ -195,28 +195,28 @@ cdef class JsonText:
         return self.seq(parts, 3)
 
     cdef uint32_t literal(self, str text) except? NO_NODE:
-        """A JSON string with this decoded value; a lone surrogate has no spelling."""
+        """Add a JSON string with this value; a lone surrogate has no spelling."""
         return self.quoted(self.text(text)) if self.has_spelling(text) else self.fail
 
     cdef uint32_t bracketed(self, bytes begin, uint32_t inside, bytes end) except? NO_NODE:
-        """``inside`` behind flexible white space; that before the end is its own."""
+        """Add ``inside`` in brackets; it contains the white space before the closing one."""
         cdef uint32_t[4] parts = [self.bytes(begin), self.space(), inside, self.bytes(end)]
         return self.seq(parts, 4)
 
     cdef uint32_t pair(self, uint32_t key, uint32_t value) except? NO_NODE:
-        """A member: the inside of its key, and its value."""
+        """Add a member, given the inside of its key and its value."""
         cdef uint32_t quote = self.quote(), space = self.space()
         cdef uint32_t[7] parts = [quote, key, quote, space, self.colon(), space, value]
         return self.seq(parts, 7)
 
     cdef uint32_t pair_of(self, uint32_t key, uint32_t value) except? NO_NODE:
-        """As ``pair``, of a key with its quotes."""
+        """Add a member, given its key in quotes and its value."""
         cdef uint32_t space = self.space()
         cdef uint32_t[5] parts = [key, space, self.colon(), space, value]
         return self.seq(parts, 5)
 
     cdef uint32_t first(self, uint32_t node) except? NO_NODE:
-        """The first item or member inside brackets."""
+        """Add the first item or member inside brackets."""
         cdef uint32_t[2] parts = [self.opening(), node]
         return node if self.layout is None else self.seq(parts, 2)
 
@@ -226,25 +226,25 @@ cdef class JsonText:
         return self.seq(parts, 4)
 
     cdef uint32_t any_of_length(self, minimum, maximum) except? NO_NODE:
-        """The inside of any JSON string of so many characters; ``maximum`` None is no upper bound."""
+        """Add the inside of any JSON string of ``minimum`` to ``maximum`` characters (None: unbounded)."""
         if self.excludes is not None:
             return self.grammar.bounded(self.without_excludes(ANY_TEXT, ""), minimum, maximum)
         return self.repeat(self.json_chars(ANY_CHAR, 2), minimum, maximum)
 
     cdef uint32_t without_excludes(self, automaton, str place) except? NO_NODE:
-        """The automaton's texts as the inside of a JSON string that holds nothing excluded."""
+        """Add the texts of an automaton as the inside of a JSON string that contains nothing excluded."""
         bound = Bound(self.grammar.limits.pattern_states, place, self.grammar.budget)
         return written_node(self.grammar, automaton, self.excludes, bound)
 
     cdef uint32_t any_body(self) except? NO_NODE:
-        """The inside of any JSON string."""
+        """Return the inside of any JSON string."""
         if self.shared[STRING_BODY] == NO_NODE:
             self.body_rule = self.declare_shared(STRING_BODY)
             self.define(self.body_rule, self.any_of_length(0, None))
         return self.shared[STRING_BODY]
 
     cdef uint32_t other_body(self, list texts) except? NO_NODE:
-        """The inside of a JSON string that is none of these."""
+        """Return the inside of any JSON string except these."""
         if self.excludes is not None:
             bound = Bound(self.grammar.limits.pattern_states, "", self.grammar.budget)
             others = intersection([], [words(texts)], bound)
@@ -260,7 +260,6 @@ cdef class JsonText:
         return self.shared[ANY_STRING]
 
     cdef uint32_t any_boolean(self) except? NO_NODE:
-        """No rule: who asks names it."""
         cdef uint32_t[2] parts = [self.bytes(b"true"), self.bytes(b"false")]
         return self.alt(parts, 2)
 
@@ -269,12 +268,12 @@ cdef class JsonText:
 
 
 cdef str spelled(str text):
-    """The inside of a string as JSON is written: escapes where there must be some, short ones if there are."""
+    """Return the shortest spelling of a text inside a JSON string."""
     return dumps(text, ensure_ascii=False)[1:-1]
 
 
 cdef JsonText text_of(Grammar grammar, bint flexible, int blanks, layout, bint canonical, tuple excludes):
-    """The one ``JsonText`` of a grammar and a way of writing, so that all schemas of the grammar share it."""
+    """Return the JsonText of a grammar and a way of writing, which all schemas of the grammar share."""
     cdef tuple key = ("json text", flexible, blanks, layout, canonical, excludes)
     if key not in grammar.shared:
         grammar.shared[key] = JsonText.__new__(JsonText, grammar, flexible, blanks, layout, canonical, excludes)
@@ -301,14 +300,14 @@ cdef GraphBuilder new_graph(JsonText text, start):
 
 cdef class GraphBuilder:
     cdef uint32_t number(self, state) except? 0xFFFFFFFF:
-        """The number of a state, a new one if need be; new ones are appended to ``states``."""
+        """Return the number of a state; a new state is appended to ``states``."""
         if state not in self.numbers:
             self.numbers[state] = len(self.states)
             self.states.append(state)
         return self.numbers[state]
 
     cdef int add(self, source, uint32_t node, target) except -1:
-        """An edge; one whose node no text fits is none."""
+        """Add an edge, unless its node matches no text."""
         spend(self.text.grammar.budget, 2)
         if node != self.text.fail:
             self.edges.push_back(self.number(source))
@@ -320,7 +319,7 @@ cdef class GraphBuilder:
         return len(self.states) > MOST_STATES or self.edges.size() > 3 * MOST_EDGES
 
     cdef uint32_t node(self) except? 0xFFFFFFFF:
-        """The graph without the states from which no final one is reached."""
+        """Add the GRAPH, without states that cannot reach a final one."""
         cdef vector[uint32_t] kept, finals
         cdef list sources = [[] for _ in self.states], names
         cdef size_t k
@@ -353,12 +352,12 @@ cdef class GraphBuilder:
 
 # -- listed values -----------------------------------------------------------------------------------
 
-#: up to here, every whole number is a double
+#: doubles represent every whole number up to here
 EXACT = 2**53
 
 
 cdef int add_values(JsonText text, list values, vector[uint32_t]* alternatives) except -1:
-    """Adds alternatives, one for all strings, so that they share their quotes."""
+    # all strings are one alternative and share their quotes
     cdef list strings = [], others = []
     for value in unique(values) if len(values) > 1 else values:
         if isinstance(value, str):
@@ -373,7 +372,7 @@ cdef int add_values(JsonText text, list values, vector[uint32_t]* alternatives) 
 
 
 cdef list unique(list values):
-    """The last of equal values, at the place of the first."""
+    """Return distinct values: the last of equal ones at the position of the first."""
     for value in values:
         if not isinstance(value, str):
             return list({identity(value): value for value in values}.values())
@@ -381,7 +380,6 @@ cdef list unique(list values):
 
 
 cdef list once(list texts):
-    """Without repetitions."""
     return list(dict.fromkeys(texts)) if len(texts) > 1 else texts
 
 
@@ -412,9 +410,7 @@ cdef uint32_t member(JsonText text, str key, uint32_t value) except? 0xFFFFFFFF:
 
 
 cdef uint32_t number_node(JsonText text, value) except? 0xFFFFFFFF:
-    """Unless it is canonical, a large float may be its digits, too, where they are the decimal that it is
-    written as (1e+22, not 1e+23).
-    """
+    """Add a number. Unless canonical, a large float may also be its digits if these are exact (1e+22, not 1e+23)."""
     cdef uint32_t[3] parts
     cdef uint32_t zero
     cdef str digits = repr(value)

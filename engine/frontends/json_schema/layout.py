@@ -1,22 +1,21 @@
-"""The white space of ``json.dumps``: its options ``indent`` and ``separators``, checked.
+"""The layout of JSON: the options ``indent`` and ``separators`` of ``json.dumps``, validated.
 
-indent       blanks of each level of depth, as a number of spaces or as the blanks themselves; None:
-             all on one line.
-separators   what stands between items, and between a key and its value: a comma with blanks
-             behind it, and a colon with blanks around it. None: ", " and ": ", with an indent ","
-             and ": ".
+indent       white space per level, as a number of spaces or as a text; None: everything on one line
+separators   the texts between items, and between a key and its value: a comma with white space
+             after it, and a colon with white space around it. None: ", " and ": ", with an indent
+             "," and ": "
 
-No blanks stand before a comma: behind an item, these would lead to another one, which there need
-not be where items must differ (engine.runtime.unique_items).
+White space before a comma is not allowed: after an item it would commit the text to another item,
+which may not exist if items must be unique (engine.runtime.unique_items).
 
-Not here     which rules write them (json_schema.text).
+Not here     the rules that write it (json_text).
 """
 
 import re
 from typing import Any, NamedTuple
 
-#: most blanks of one level of depth, and most characters of a separator; as many as flexible white
-#: space has in a line
+#: maximum white space per level, and maximum characters of a separator; equal to the maximum of
+#: flexible white space per line
 MOST_BLANKS = 20
 
 _INDENT = re.compile(r"[ \t]*")
@@ -25,8 +24,8 @@ _ITEM, _KEY = re.compile(f",{_BLANKS}"), re.compile(f"{_BLANKS}:{_BLANKS}")
 
 
 class Layout(NamedTuple):
-    """What stands between items, between a key and its value, and at each level of depth of a new
-    line; ``unit`` None: there are no lines.
+    """The texts between items, between a key and its value, and of one level of indentation;
+    ``unit`` None: no line breaks.
     """
 
     item: bytes
@@ -39,9 +38,10 @@ COMPACT = Layout(b",", b":", None)
 
 
 def layout_of(indent: Any, separators: Any) -> Layout:
-    """
+    """Return the layout of these options.
+
     Raises:
-        ValueError: an option that means nothing, by its name.
+        ValueError: an option is invalid; the message names it.
     """
     unit = checked_indent(indent)
     item, key = checked_separators(separators) or (", " if unit is None else ",", ": ")
@@ -49,10 +49,10 @@ def layout_of(indent: Any, separators: Any) -> Layout:
 
 
 def checked_indent(indent: Any) -> str | None:
-    """The blanks of one level of depth; None: no lines.
+    """Return the white space of one level; None: no line breaks.
 
     Raises:
-        ValueError: not blanks, or too many.
+        ValueError: not white space, or too long.
     """
     if isinstance(indent, int) and not isinstance(indent, bool) and 0 <= indent <= MOST_BLANKS:
         return " " * indent
@@ -65,9 +65,10 @@ def checked_indent(indent: Any) -> str | None:
 
 
 def checked_separators(separators: Any) -> tuple[str, str] | None:
-    """
+    """Return both separators.
+
     Raises:
-        ValueError: not two texts, or something else than a comma and a colon among blanks.
+        ValueError: not two texts, or more than a comma and a colon with white space.
     """
     if separators is None:
         return None
@@ -75,8 +76,8 @@ def checked_separators(separators: Any) -> tuple[str, str] | None:
         item, key = separators
         if _is_separator(item, _ITEM) and _is_separator(key, _KEY):
             return item, key
-    message = "separators must be a comma with blanks behind it, and a colon with blanks around it"
-    raise ValueError(f"{message}, of at most {MOST_BLANKS} characters, not {separators!r}")
+    message = "separators must be a comma with spaces after it, and a colon with spaces around it"
+    raise ValueError(f"{message}, of at most {MOST_BLANKS} characters, got {separators!r}")
 
 
 def _is_separator(text: Any, form: re.Pattern[str]) -> bool:

@@ -36,30 +36,30 @@ from ...errors import LimitExceeded
 from ...grammar.ir import Grammar
 from ..regex.char_automaton import Bound, intersection, words
 
-#: digits before the point up to which a double holds every whole number
+#: doubles represent every whole number of this many digits
 WHOLE_DIGITS = 15
 DIGIT = ((0x30, 0x39),)
 LAST_DIGIT = 9
-#: below this, doubles keep fewer digits apart
+#: doubles below this have fewer significant digits
 SMALLEST = Decimal("2.3e-308")
-#: the largest power of ten that a double holds
+#: the largest power of ten that a double represents exactly
 EXACT_POWER = 22
-#: the largest exponent of an integer; no double that is read from it is off
+#: the largest exponent of an integer, which every double represents exactly
 MOST_POWER = 15
 
 #: canonical numbers have an exponent from these powers of ten on, as Python's do: 1e-05, 1e+16
 SMALL_POWER, LARGE_POWER = 5, 16
-#: with this power of ten as its exponent every d.ddd is a double; readers take larger ones for infinity
+#: the largest exponent with which every d.ddd is finite
 GREATEST_POWER = 307
 
-#: states for multiples with zeros behind a point, which are written without them where it takes more
+#: states for multiples with zeros after a point; if it takes more, they have no zeros
 POINTED_STATES = 2_000
-#: whole numbers that are left out by comparing digits; of more, the texts are, without a point
+#: excluded whole numbers that are compared by digits; more are excluded as texts, without a point
 FEW_BARRED = 50
-#: whole numbers within bounds that are looked at one by one where not all are allowed
+#: whole numbers of a short range that are listed one by one
 MOST_LISTED = 5_000
 
-#: words of bounded numbers kept in the process, 4 MB
+#: words of cached bounded numbers in the process, 4 MB
 cdef Py_ssize_t KEPT_NUMBER_WORDS = 1 << 20
 cdef FragmentCache KEPT_NUMBERS = FragmentCache(KEPT_NUMBER_WORDS)
 
@@ -82,7 +82,7 @@ cdef uint32_t bounded(JsonText text, Numbers numbers, bint whole) except? 0xFFFF
 
 
 cdef class NumberFragment(FragmentBuilder):
-    """Of numbers within bounds."""
+    """The fragment of bounded numbers."""
     cdef object limits
     cdef Numbers numbers
     cdef bint whole, canonical
@@ -100,7 +100,7 @@ cdef within(g, Numbers numbers, bint whole, bint canonical):
 
 
 cdef chosen(g, Numbers numbers, low, high, bint whole, bint canonical):
-    """Numbers low..high of which not all are allowed."""
+    """Add numbers low..high with multiples, non-multiples or excluded values."""
     cdef bint is_plain = numbers.is_plain or canonical
     cdef list multiples = decimals_of(numbers.multiples), foreign = decimals_of(numbers.foreign), parts = []
     cdef list barred = [Decimal(repr(value)) for value in numbers.barred]
@@ -112,7 +112,7 @@ cdef chosen(g, Numbers numbers, low, high, bint whole, bint canonical):
             return listed_numbers(g, low, high, multiples, foreign, barred, is_plain, canonical)
     low = None if low is None else Decimal(low)
     high = None if high is None else Decimal(high)
-    # (lower bound, upper bound, numbers left out, whether a bare zero is) of magnitudes
+    # of magnitudes: (lower bound, upper bound, excluded numbers, whether a bare zero is excluded)
     sides = []
     if high is None or high >= 0:
         some = [abs(value) for value in barred if value >= 0]
@@ -133,7 +133,7 @@ cdef chosen(g, Numbers numbers, low, high, bint whole, bint canonical):
 
 
 cdef period_of(list multiples):
-    """The distance between whole numbers that are multiples of all."""
+    """Return the distance between whole common multiples."""
     cdef object found = 1
     for each in multiples:
         found = lcm(found, Fraction(each).numerator)
@@ -147,7 +147,7 @@ cdef bint is_short_range(low, high, list multiples) except -1:
 cdef listed_numbers(
     g, low, high, list multiples, list foreign, list barred, bint is_plain, bint canonical
 ):
-    """The whole numbers of a short range, one by one."""
+    """Add the whole numbers of a short range, one by one."""
     cdef list texts = []
     period = period_of(multiples)
     value = -(-low // period) * period
@@ -166,7 +166,7 @@ cdef listed_numbers(
 cdef chosen_magnitude(
     g, low, high, list multiples, list foreign, list barred, bint whole, bint is_plain, bint no_zero, Bound bound
 ):
-    """Whole numbers may have zeros behind a point, where that takes few states."""
+    """Add magnitudes; whole numbers may have zeros after a point if that takes few states."""
     cdef list texts = ["0"] if no_zero else []
     cdef bint is_bare = not whole or len(barred) > FEW_BARRED
     if whole and is_bare:
@@ -194,18 +194,18 @@ cdef chosen_magnitude(
     return g.alt(node, pointed)
 
 
-cdef list decimals_of(tuple constraint_text):
-    return [Decimal((<ConstraintText>each).text) for each in constraint_text]
+cdef list decimals_of(tuple texts):
+    return [Decimal((<ConstraintText>each).text) for each in texts]
 
 
 cdef str pointer_of(Numbers numbers):
-    for constraint_text in numbers.multiples + numbers.foreign:
-        return (<ConstraintText>constraint_text).pointer()
+    for divisor in numbers.multiples + numbers.foreign:
+        return (<ConstraintText>divisor).pointer()
     return "" if numbers.where is None else numbers.where.pointer()
 
 
 cdef bint is_free(Numbers numbers) noexcept:
-    """Whether this is any number."""
+    """Whether there is no constraint."""
     return numbers is None or (
         numbers.low is None and numbers.high is None
         and not (numbers.multiples or numbers.foreign or numbers.barred or numbers.is_plain))
@@ -221,7 +221,6 @@ cdef uint32_t any_integer(JsonText text) except? 0xFFFFFFFF:
 
 
 cdef uint32_t build_integer(JsonText text, Numbers numbers) except? 0xFFFFFFFF:
-    """``numbers`` None: any integer."""
     if is_free(numbers):
         return any_integer(text)
     return bounded(text, numbers, True)
@@ -245,14 +244,12 @@ cdef ceiling(value):
 
 
 cdef negative(value):
-    """Exactly: a minus sign would round a Decimal to the 28 digits of its context."""
+    """Negate exactly: the minus operator rounds a Decimal to the 28 digits of its context."""
     return value.copy_negate() if isinstance(value, Decimal) else -value
 
 
 cdef with_sign(g, low, high, bint whole, bint canonical):
-    """Numbers low..high from magnitudes 0 <= least..most; None: no bound. Both signs may stand
-    before zero, unless it is canonical.
-    """
+    """Add numbers low..high (None: unbounded) from magnitudes; unless canonical, zero may have a sign."""
     if low is not None and high is not None and low > high:
         return g.fail()
     parts = []
@@ -269,7 +266,7 @@ cdef with_sign(g, low, high, bint whole, bint canonical):
 
 
 cdef natural(g, low, high):
-    """Whole numbers low..high, 0 <= low, without leading zeros."""
+    """Add whole numbers low..high, 0 <= low, without leading zeros."""
     if high is not None and low > high:
         return g.fail()
     first = str(low)
@@ -290,9 +287,7 @@ cdef natural(g, low, high):
 
 
 cdef digits_between(g, str low, str high):
-    """Digit strings of one length, low..high. The automaton knows whether it is still on the edge
-    of either bound.
-    """
+    """Add digit strings of one length, low..high. A state tracks which bounds the digits so far equal."""
     shared = 0
     while shared < len(low) and low[shared] == high[shared]:
         shared += 1
@@ -309,8 +304,9 @@ cdef digits_between(g, str low, str high):
 
 
 cdef on_edges(g, str low, str high):
-    """As ``digits_between``, from the first digit at which the bounds differ; 1..n-1 on the lower,
-    then on the upper edge.
+    """Add ``digits_between`` from the first differing digit on.
+
+    States 1..n-1 equal the lower bound so far, the following n-1 states the upper one.
     """
     n = len(low)
     end = 2 * n - 1
@@ -339,16 +335,14 @@ cdef one_digit(g, int low, int high):
 
 
 cdef magnitude(g, bint whole, least, most, bint canonical, bint has_zero=True):
-    """``has_zero``: of canonical numbers, whether they may be a bare 0."""
+    """Add magnitudes; ``has_zero``: canonical numbers may be a bare 0."""
     if whole:
         return natural(g, least, most) if canonical else whole_number(g, least, most)
     return positive(g, Decimal(least), most, canonical, has_zero or not canonical)
 
 
 cdef whole_number(g, low, high):
-    """Whole numbers low..high, 0 <= low: their digits, with zeros behind a point, or one digit with an
-    exponent that alone keeps it within the bounds.
-    """
+    """Add whole numbers low..high, 0 <= low, in all forms: digits, zeros after a point, one digit with an exponent."""
     zeros = g.seq(g.bytes(b"."), g.repeat(g.bytes(b"0"), 1, None))
     short = 10**WHOLE_DIGITS - 1 if high is None else min(high, 10**WHOLE_DIGITS - 1)
     first = 0 if low == 0 else len(str(low)) - (low == 10 ** (len(str(low)) - 1))
@@ -378,14 +372,13 @@ cdef without_sign(g):
 
 
 cdef uint32_t build_number(JsonText text, Numbers numbers) except? 0xFFFFFFFF:
-    """``numbers`` None: any number."""
     if is_free(numbers):
         return any_number(text)
     return bounded(text, numbers, False)
 
 
 cdef tuple closed(Numbers numbers):
-    """The bounds as included ones, all of them Decimals."""
+    """Return inclusive bounds as Decimals."""
     low = None if numbers.low is None else Decimal(numbers.low)
     high = None if numbers.high is None else Decimal(numbers.high)
     if low is not None and numbers.low_open:
@@ -396,9 +389,7 @@ cdef tuple closed(Numbers numbers):
 
 
 cdef below(value):
-    """The next number of ``PRECISION`` significant digits below; doubles that are too small to have
-    so many are passed over.
-    """
+    """Return the next lower number of ``PRECISION`` significant digits, skipping doubles with fewer."""
     if value == 0:
         return Decimal(-1).scaleb(-PRECISION)
     if abs(value) < SMALLEST:
@@ -409,7 +400,7 @@ cdef below(value):
 
 
 cdef positive(g, low, high, bint canonical, bint has_zero):
-    """Numbers low..high without a sign, 0 <= low."""
+    """Add numbers low..high without a sign, 0 <= low."""
     if low == 0 and high is None and not canonical:
         return without_sign(g)
     first, low_digits = split_decimal(low)
@@ -437,7 +428,7 @@ cdef positive(g, low, high, bint canonical, bint has_zero):
 
 
 cdef joined(g, low, high, tuple fraction, bint bare, bint has_zero=True):
-    """Whole parts low..high with a fraction behind them, unless they are to stand bare."""
+    """Add whole parts low..high with a fraction, or without one (``bare``)."""
     digits, may_be_bare = fraction
     may_be_bare = may_be_bare and (has_zero or low != 0)
     whole = natural(g, low, high)
@@ -448,26 +439,22 @@ cdef joined(g, low, high, tuple fraction, bint bare, bint has_zero=True):
 
 
 cdef tuple split_decimal(value):
-    """Whole part, and the fraction's digits without trailing zeros."""
+    """Return the whole part, and the digits of the fraction without trailing zeros."""
     whole, _, fraction = format(value, "f").partition(".")
     return int(whole), fraction.rstrip("0")
 
 
 cdef tuple fraction_between(g, str low, str high):
-    """Digits of fractions low..high (high None: below 1), of any length, and whether no fraction at
-    all fits, too.
-    """
+    """Return digits of fractions low..high (high None: below 1) of any length, and whether none is allowed, too."""
     if not low and high is None:
         return g.repeat(g.chars(DIGIT), 1, None), True
     return compared(g, low, high), not low
 
 
 cdef compared(g, str low, str high):
-    """An automaton over digits; a state is (digits read, still equal to low?, still equal to
-    high?).
+    """Add an automaton over digits; a state is (digits read, equal to low, equal to high).
 
-    Behind the digits of ``low`` nothing can fall below it; behind those of ``high`` only zeros stay
-    within it.
+    After the digits of ``low`` any digits are allowed; after those of ``high`` only zeros.
     """
     n = max(len(low), len(high or ""), 1)
     lows, highs = low.ljust(n, "0"), (high or "").ljust(n + 1, "0")
@@ -491,7 +478,7 @@ cdef compared(g, str low, str high):
 
 
 cdef list runs(int a, int b, bint on_low, bint on_high):
-    """The digits a..b, with those at an edge apart."""
+    """Divide the digits a..b into ranges that separate the ends at which a bound is still equal."""
     if a > b:
         return []
     if a == b:
@@ -507,14 +494,15 @@ cdef power(exponent):
 
 
 cdef by_exponent(g, low, high, bint canonical):
-    """d.ddde+x whose exponents alone keep them within the bounds: low <= 10^x, and 10^(x+1) <=
-    high. Canonical ones are those that serializers write with an exponent.
+    """Add d.ddde+x with exponents that alone keep them within the bounds: low <= 10^x, 10^(x+1) <= high.
+
+    Canonical ones are those that serializers write with an exponent.
     """
     first = None if low == 0 else low.adjusted() + (low != power(low.adjusted()))
     last = None if high is None else high.adjusted() - 1
     if high == 0:
         return g.fail()
-    # a reader may take a larger power for a double on the other side of a bound
+    # a reader may round a larger power to a double beyond the bound
     if first is not None and first > EXACT_POWER:
         first += 1
     if last is not None and last >= EXACT_POWER:
@@ -525,7 +513,7 @@ cdef by_exponent(g, low, high, bint canonical):
         least = 1 if last is None else max(1, -last)
         most = None if first is None else -first
         if canonical:
-            # Python writes two digits at least
+            # Python writes at least two digits
             parts.append(g.seq(g.bytes(b"-"), two_digits(g, max(least, SMALL_POWER), most)))
         else:
             parts.append(g.seq(g.bytes(b"-"), zeros, natural(g, least, most)))
@@ -545,7 +533,7 @@ cdef by_exponent(g, low, high, bint canonical):
 
 
 cdef two_digits(g, low, high):
-    """Whole numbers low..high, those of one digit also behind a zero."""
+    """Add whole numbers low..high; one digit may follow a zero."""
     if low > LAST_DIGIT:
         return natural(g, low, high)
     last = LAST_DIGIT if high is None else min(high, LAST_DIGIT)
@@ -568,11 +556,11 @@ cdef IrFragment unbounded_number(bint whole, bint canonical):
 # -- decimals as automata -------------------------------------------------------------------------------
 
 cdef enum:
-    # significant digits that a double keeps apart
+    # doubles distinguish numbers of this many significant digits
     PRECISION = 15
-    # what stands for the rest of a number that is no multiple, whatever digits follow
+    # remainder of a number that cannot become a multiple
     NEVER = 0xFFFFFFFF
-    # the largest divisor, so that remainders fit their words
+    # the largest divisor: remainders are 32-bit words
     MOST_DIVISOR = 0x7FFFFFFF
 
 cdef enum:
@@ -582,15 +570,14 @@ cdef enum:
     POINT
     FRACTION
 
-# a state: the place, digits of this part so far, significant digits; then a word for each comparison
-# and a word for each remainder
+# words of a state: position, digits of this part, significant digits; then each comparison and each remainder
 cdef enum:
     PLACE
     DIGITS
     SIGNIFICANT
     FIRST
 
-# of a comparison with what was read so far
+# result of a comparison with the digits so far
 cdef enum:
     LESS
     EQUAL
@@ -604,13 +591,21 @@ cdef struct ComparedC:
 cdef struct DivisorC:
     # p / 10^q; of whole numbers, p divides them
     uint32_t p, q
-    vector[uint32_t] powers             # of ten, modulo p, up to the q-th
+    vector[uint32_t] powers             # powers of ten modulo p, up to the q-th
 
 
 cdef object decimals_between(
     low, high, list multiples, list foreign, list barred, bint whole, Bound bound, WorkBudget budget
 ):
-    """
+    """Return the CharAutomaton of decimals >= 0 without sign or exponent.
+
+    Args:
+        low, high: inclusive bounds, or None.
+        multiples, foreign: divisors of all numbers, and of none. A divisor p / 10^q divides a number with more
+            than q digits after the point if the others are zeros.
+        barred: excluded values. With these or ``foreign``, a number with a point has at most ``PRECISION``
+            significant digits, so that readers cannot round it to an excluded number.
+
     Raises:
         LimitExceeded: ``pattern_states``, ``compile_steps``.
     """
@@ -621,11 +616,11 @@ cdef object decimals_between(
     dfa.is_short = bool(foreign or barred) and not whole
     dfa.most = dfa.fraction = 1
     divisors = [divisor_of(number, whole) for number in multiples + foreign]
-    # a number may leave any remainder of their least common multiple, and each is a state
+    # each remainder modulo the least common multiple is a state
     common = lcm(*[p for p, _ in divisors])
-    bound.compare(<uint64_t>min(common, 1 << 63))
+    bound.check_limit(<uint64_t>min(common, 1 << 63))
     for p, q in divisors:
-        bound.compare(0 if p <= MOST_DIVISOR else <uint64_t>1 << 63)
+        bound.check_limit(0 if p <= MOST_DIVISOR else <uint64_t>1 << 63)
         dfa.add_divisor(p, q)
     for number in ([low] if dfa.low else []) + ([high] if dfa.high else []) + barred:
         dfa.add_compared(number)
@@ -633,7 +628,7 @@ cdef object decimals_between(
 
 
 cdef tuple divisor_of(number, bint whole):
-    """(p, q) of p / 10^q; of whole numbers, what divides them."""
+    """Return (p, q) of the divisor p / 10^q; for whole numbers, the divisor of them."""
     digits, exponent = Decimal(number).as_tuple()[1:]
     p, q = int("".join(map(str, digits))), -exponent
     if q < 0:
@@ -643,10 +638,10 @@ cdef tuple divisor_of(number, bint whole):
 
 cdef class DecimalAutomaton:
     cdef bint is_whole, low, high, is_short
-    cdef vector[ComparedC] compared     # with the lower bound, the upper one, numbers left out
-    cdef vector[DivisorC] divisors      # of multiples, then of what is none
-    cdef size_t dividing                # how many of the former
-    cdef uint32_t most, fraction        # numbers of digits before and behind the point from here on are one
+    cdef vector[ComparedC] compared     # the lower bound, the upper one, excluded numbers
+    cdef vector[DivisorC] divisors      # ``multiples``, then ``foreign``
+    cdef size_t dividing                # number of ``multiples``
+    cdef uint32_t most, fraction        # counts of digits before and after the point saturate here
 
     cdef int add_compared(self, number) except -1:
         cdef ComparedC made
@@ -686,7 +681,7 @@ cdef class DecimalAutomaton:
         table_number(&numbers, state.data(), state.size())
         while s < table_size(&numbers):
             spend(budget, 2 + <Py_ssize_t>parts)
-            bound.look(10 * parts)
+            bound.count_work(10 * parts)
             state.assign(numbers.words.begin() + numbers.off[s], numbers.words.begin() + numbers.off[s + 1])
             made.states.final.push_back(self.is_final(state.data()))
             for digit in range(-1, 10):
@@ -698,7 +693,7 @@ cdef class DecimalAutomaton:
                 c = 0x2E if digit < 0 else <uint32_t>(0x30 + digit)
                 number = table_number(&numbers, after.data(), after.size())
                 add_range(&char_state, c, c, number)
-                bound.compare(table_size(&numbers))
+                bound.check_limit(table_size(&numbers))
             append_state(&char_state, &made.states)
             s += 1
         finish(&made.states)
@@ -706,7 +701,7 @@ cdef class DecimalAutomaton:
         return made.minimal(bound)
 
     cdef bint digit(self, const uint32_t* state, uint32_t digit, uint32_t* after) noexcept nogil:
-        """Writes the state behind a digit; False: none may stand there."""
+        """Write the state after a digit; False: it is not allowed."""
         cdef uint32_t place = state[PLACE], n = state[DIGITS], significant = state[SIGNIFICANT]
         cdef size_t k, of_compared = self.compared.size()
         cdef uint32_t rest
@@ -737,16 +732,14 @@ cdef class DecimalAutomaton:
         cdef vector[uint8_t]* digits = (
             &self.compared[k].whole if place < POINT else &self.compared[k].fraction)
         if place < POINT and n >= digits.size():
-            # it has more digits before the point: that alone decides
+            # the number has more digits before the point, which decides the comparison (``settled``)
             return EQUAL
         if known != EQUAL:
             return known
         return self.told(k, <int>digit - (<int>digits[0][n] if n < digits.size() else 0))
 
     cdef uint32_t told(self, size_t k, int difference) noexcept nogil:
-        """What a difference says in a comparison; of numbers that are left out, only whether there is
-        one.
-        """
+        """Return the result of a comparison; for excluded numbers only equality matters."""
         if difference == 0:
             return EQUAL
         return MORE if difference > 0 or k >= <size_t>(self.low + self.high) else LESS
@@ -761,7 +754,7 @@ cdef class DecimalAutomaton:
         return <uint32_t>((<uint64_t>before * 10 + digit) % divisor.p)
 
     cdef bint point(self, const uint32_t* state, uint32_t* after) noexcept nogil:
-        """Writes the state behind a point; False: it may not stand there."""
+        """Write the state after a point; False: it is not allowed."""
         cdef size_t k, of_compared = self.compared.size()
         if self.is_whole or (state[PLACE] != ZERO and state[PLACE] != WHOLE_PART):
             return False
@@ -775,7 +768,7 @@ cdef class DecimalAutomaton:
         return True
 
     cdef uint32_t settled(self, const uint32_t* state, size_t k) noexcept nogil:
-        """A comparison once the number of digits before the point is known."""
+        """Return a comparison once the number of digits before the point is known."""
         cdef uint32_t found = self.told(k, <int>state[DIGITS] - <int>self.compared[k].whole.size())
         return state[FIRST + k] if found == EQUAL else found
 

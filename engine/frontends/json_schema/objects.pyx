@@ -44,17 +44,13 @@ cdef Py_ssize_t MOST_SOME = 10
 
 
 cdef struct MembersC:
-    # the values of the listed members, and whether each is required
+    # values of the listed members, and whether each is required
     vector[uint32_t] nodes
     vector[uint8_t] required
 
 
 cdef uint32_t build_object(Builder builder, Objects objects) except? 0xFFFFFFFF:
-    """``objects`` None: any object.
-
-    Raises:
-        UnsupportedSchema: see ``members``.
-    """
+    """Add an object; raise UnsupportedSchema if its members cannot be counted."""
     cdef JsonText text = builder.text
     cdef MembersC members
     cdef list names = [], listed = names, others = None
@@ -104,8 +100,9 @@ cdef uint32_t one_of_nodes(JsonText text, list others) except? 0xFFFFFFFF:
 
 
 cdef bint keyed_members(Builder builder, Objects objects, MembersC* members, list names) except -1:
-    """As ``listed_members``, where something is asked of keys. Listed are those, too, that some member
-    must not be told by.
+    """Collect listed members as ``listed_members`` does, for schemas with constraints on keys.
+
+    Keys excluded from a required find (``objects.some``) are listed, too.
     """
     cdef JsonText text = builder.text
     cdef dict order = dict.fromkeys([*objects.properties, *objects.required])
@@ -131,8 +128,9 @@ cdef bint keyed_members(Builder builder, Objects objects, MembersC* members, lis
 cdef bint listed_members(
     Builder builder, Objects objects, MembersC* members, list names, uint32_t* extra
 ) except -1:
-    """Collects the values and the names of all listed keys that text can spell, and the node of what is
-    not listed. False: a required member has no value.
+    """Collect the values and names of all listed keys that have a spelling, and the value of additional keys.
+
+    False: a required member has no value.
     """
     cdef JsonText text = builder.text
     cdef vector[uint32_t] values
@@ -172,7 +170,7 @@ cdef bint listed_members(
 
 
 cdef list unlisted_of(Objects objects):
-    """The required keys that are not listed."""
+    """Return the required keys that are not in ``properties``."""
     cdef list found = []
     cdef str name
     for name in objects.required:
@@ -182,7 +180,7 @@ cdef list unlisted_of(Objects objects):
 
 
 cdef Py_ssize_t count_members(JsonText text, MembersC* members):
-    """Those that some value fits."""
+    """Count the members that have a value."""
     cdef Py_ssize_t n = 0
     cdef size_t k
     for k in range(members.nodes.size()):
@@ -191,7 +189,7 @@ cdef Py_ssize_t count_members(JsonText text, MembersC* members):
 
 
 cdef int drop_void(JsonText text, MembersC* members, list names) except -1:
-    """Leaves the members that some value fits."""
+    """Drop members that have no value."""
     cdef size_t k, kept = 0
     cdef list some = []
     for k in range(members.nodes.size()):
@@ -206,7 +204,7 @@ cdef int drop_void(JsonText text, MembersC* members, list names) except -1:
 
 
 cdef list drop_optional(MembersC* members, list names):
-    """Leaves the required members; returns their names."""
+    """Drop optional members; return the names of the others."""
     cdef size_t k, kept = 0
     for k in range(members.nodes.size()):
         if members.required[k]:
@@ -219,8 +217,7 @@ cdef list drop_optional(MembersC* members, list names):
 
 
 cdef tuple member_bounds(Objects objects, most):
-    """(whether no member at all is enough, whether only the required ones may be written, whether
-    members must be counted or looked for); None: nothing fits.
+    """Return (may be empty, only required members, must be counted); None: no object is valid.
 
     ``most`` is the largest number of members that the keys allow.
     """
@@ -237,7 +234,7 @@ cdef tuple member_bounds(Objects objects, most):
 
 
 cdef uint32_t additional_member(JsonText text, list listed, uint32_t value, bint differs) except? 0xFFFFFFFF:
-    """A member whose key is not listed. The key is a rule, so that its masks are made once."""
+    """Add a member with an additional key. The key is a rule, so that its masks are computed once."""
     cdef uint32_t key = text.other_body(listed) if listed else text.any_body()
     if differs:
         return text.rule_by("additional member", text.pair_of(differing_key(text, key), value))
@@ -264,12 +261,12 @@ cdef uint32_t members_node(
 # -- members by class of keys -------------------------------------------------------------------------
 
 cdef class KeyClass:
-    """Keys that match these patterns and not the others: as strings, or as a list of texts."""
+    """Keys that match certain patterns and no others: constraints on strings, or a list of texts."""
     cdef Strings strings
     cdef list texts
-    cdef frozenset matched      # sources of patterns
-    cdef int schema_type              # number of the alternative of keys that it is a part of
-    # the patterns that divided the class, but those that others of them imply
+    cdef frozenset matched      # sources of the matched patterns
+    cdef int schema_type              # number of the schema_type of keys that contains the class
+    # patterns that define the class, without implied ones
     cdef tuple patterns, without
 
 
@@ -291,16 +288,14 @@ cdef uint32_t differing_key(JsonText text, uint32_t key) except? 0xFFFFFFFF:
 
 
 cdef list other_members(Builder builder, Objects objects, list names):
-    """Members with keys that are none of ``names``: (node, what of ``objects.some`` such a member is, as
-    bits).
-    """
+    """Add members with other keys than ``names``; return (node, bits of the finds of ``objects.some``)."""
     cdef JsonText text = builder.text
     cdef list found = [], choices
     cdef KeyClass each
     cdef uint32_t key, value
     cdef bint differ = must_differ(objects)
     for each in classes_of(builder, objects, names):
-        # keys that no value may follow are not spelled out
+        # keys without a value need no node
         choices = choices_of(objects, each, builder.reader)
         choices = [choice for choice in choices if not is_empty(choice[0])]
         if not choices:
@@ -324,7 +319,7 @@ cdef list other_members(Builder builder, Objects objects, list names):
 
 
 cdef bint is_empty(tuple place):
-    """Whether one of the schemas of a place is just false."""
+    """Whether one of the schemas of a place is false."""
     cdef Location each
     for each in place:
         if each.schema is False:
@@ -333,7 +328,7 @@ cdef bint is_empty(tuple place):
 
 
 cdef RangeC count_others(Builder builder, Objects objects, list names) except *:
-    """How many members with other keys there can surely be, and at most."""
+    """Return bounds on the number of members with other keys than ``names``; distinct keys if they must differ."""
     cdef KeyClass each
     cdef RangeC some, found = RangeC(0, 0)
     cdef Cardinality cardinality = new_cardinality(builder.reader, builder.any_order)
@@ -349,25 +344,25 @@ cdef RangeC count_others(Builder builder, Objects objects, list names) except *:
             some = keys_of(cardinality, each, names)
             found.most = min(found.most + some.most, UNLIMITED)
             sure[each.schema_type] = min(sure.get(each.schema_type, 0) + some.least, UNLIMITED)
-    # keys of two alternatives may be the same
+    # two alternatives may share keys
     found.least = max(sure.values(), default=0)
     return found
 
 
 cdef int check_excludes(Builder builder, Objects objects, list names) except -1:
-    """What is excluded may leave few keys of a pattern."""
+    """Refuse counting of keys with a pattern if excludes may leave too few of them."""
     cdef KeyClass each
     if builder.text.excludes is None or objects.minimum <= len(objects.required):
         return 0
     for each in classes_of(builder, objects, names):
         if each.texts is None and (each.strings.patterns or each.strings.formats):
-            message = "keys with a pattern can't be counted beside excludes"
+            message = "keys with a pattern can't be counted together with excludes"
             raise UnsupportedSchema(objects.where.at("minProperties"), "minProperties", message)
     return 0
 
 
 cdef RangeC keys_of(Cardinality cardinality, KeyClass each, list names) except *:
-    """How many keys of a class there are, but those listed."""
+    """Count the keys of a class that are not listed."""
     cdef RangeC found
     cdef Py_ssize_t n
     if each.texts is not None:
@@ -378,14 +373,15 @@ cdef RangeC keys_of(Cardinality cardinality, KeyClass each, list names) except *
 
 
 cdef list choices_of(Objects objects, KeyClass keys, SchemaContext context):
-    """(place of a value, what of ``objects.some`` a member with it is) of a class."""
+    """Return the alternatives of a value under a class of keys: (place, bits of the finds)."""
     applies = [is_among(<Keyed>each, keys) for each in objects.some]
     return with_some(objects, place_of(objects, keys, context), applies, context)
 
 
 cdef list with_some(Objects objects, tuple place, list applies, SchemaContext context):
-    """The same of a place, by which of ``objects.some`` apply to its key: what asks nothing of the value
-    is found by the key alone.
+    """Divide a place by the finds of ``objects.some`` that apply to its key: (place, bits).
+
+    A find without a constraint on the value depends on the key alone.
     """
     cdef Keyed each
     cdef list found = [(place, 0)]
@@ -415,8 +411,8 @@ cdef list classes_of(Builder builder, Objects objects, list names):
     cdef list found = [], some
     cdef int number = 0
     for keyed in objects.keyed + objects.some:
-        for constraint_text in keyed.patterns:
-            patterns.setdefault((<ConstraintText>constraint_text).text, constraint_text)
+        for pattern in keyed.patterns:
+            patterns.setdefault((<ConstraintText>pattern).text, pattern)
     for schema_type in reader.alternatives_at(objects.names):
         if schema_type.types & STRING:
             schema_type.check(STRING)
@@ -452,33 +448,34 @@ cdef list classes_of_texts(SchemaReader reader, list texts, dict patterns):
 
 
 cdef list divided(SchemaReader reader, KeyClass whole, dict patterns):
-    """By one pattern after the other; classes without any key go as soon as there are several."""
+    """Divide a class by each pattern in turn; with several patterns, empty classes are dropped."""
     cdef list found = [whole], more
     cdef KeyClass each
-    cdef ConstraintText constraint_text
+    cdef ConstraintText pattern
     cdef str pointer
-    for constraint_text in patterns.values():
+    for pattern in patterns.values():
         more = []
         for each in found:
             if len(patterns) > 1:
-                more += parts_of(reader, each, constraint_text)
+                more += parts_of(reader, each, pattern)
             else:
-                more = [part_of(each, constraint_text, True), part_of(each, constraint_text, False)]
+                more = [part_of(each, pattern, True), part_of(each, pattern, False)]
         found = more
         if len(found) > MOST_CLASSES:
-            message = f"keys of more than {MOST_CLASSES} kinds can't be told apart"
-            pointer = constraint_text.where.above.at("patternProperties")
+            message = f"keys of more than {MOST_CLASSES} classes can't be distinguished"
+            pointer = pattern.where.above.at("patternProperties")
             raise UnsupportedSchema(pointer, "patternProperties", message)
     for each in found:
         each.strings = intersect_strings(each.strings, new_strings(0, None, each.patterns, (), each.without, ()))
     return found
 
 
-cdef list parts_of(SchemaReader reader, KeyClass whole, ConstraintText constraint_text):
-    """The parts that have keys, lengths and formats aside. A pattern that says nothing about the keys of a
-    part is not asked of them: most patterns have no text in common, and each then stands alone.
+cdef list parts_of(SchemaReader reader, KeyClass whole, ConstraintText pattern):
+    """Divide a class by a pattern; return the parts that have keys, apart from lengths and formats.
+
+    Implied patterns are dropped from the parts. Most patterns are disjoint, so each then stands alone.
     """
-    cdef KeyClass matching = part_of(whole, constraint_text, True), other = part_of(whole, constraint_text, False)
+    cdef KeyClass matching = part_of(whole, pattern, True), other = part_of(whole, pattern, False)
     cdef ConstraintText each
     if have_none(reader, matching.patterns, matching.without):
         other.without = whole.without
@@ -486,24 +483,24 @@ cdef list parts_of(SchemaReader reader, KeyClass whole, ConstraintText constrain
     if have_none(reader, other.patterns, other.without):
         matching.patterns = whole.patterns
         return [matching]
-    matching.without = tuple([each for each in whole.without if not have_none(reader, (constraint_text, each), ())])
+    matching.without = tuple([each for each in whole.without if not have_none(reader, (pattern, each), ())])
     return [matching, other]
 
 
-cdef KeyClass part_of(KeyClass whole, ConstraintText constraint_text, bint is_match):
+cdef KeyClass part_of(KeyClass whole, ConstraintText pattern, bint is_match):
     cdef KeyClass made = KeyClass.__new__(KeyClass)
     made.strings, made.matched, made.patterns, made.without = (
         whole.strings, whole.matched, whole.patterns, whole.without)
     if is_match:
-        made.matched |= {constraint_text.text}
-        made.patterns += (constraint_text,)
+        made.matched |= {pattern.text}
+        made.patterns += (pattern,)
     else:
-        made.without += (constraint_text,)
+        made.without += (pattern,)
     return made
 
 
 cdef bint have_none(SchemaReader reader, tuple patterns, tuple without) except -1:
-    """Whether no text matches all of these patterns and none of those."""
+    """Whether no text matches all of ``patterns`` and none of ``without``."""
     cdef ConstraintText each
     cdef tuple key = (tuple([each.text for each in patterns]), tuple([each.text for each in without]))
     if reader._classes is None:
@@ -517,7 +514,7 @@ cdef bint have_none(SchemaReader reader, tuple patterns, tuple without) except -
 
 
 cdef tuple place_of(Objects objects, KeyClass keys, SchemaContext context):
-    """What is asked of the values under these keys."""
+    """Return the schemas that apply to values under a class of keys."""
     cdef Keyed each
     cdef tuple place = objects.rest
     for each in objects.keyed:
@@ -527,15 +524,15 @@ cdef tuple place_of(Objects objects, KeyClass keys, SchemaContext context):
 
 
 cdef bint is_among(Keyed keyed, KeyClass keys) except -1:
-    cdef ConstraintText constraint_text
-    for constraint_text in keyed.patterns:
-        if constraint_text.text in keys.matched:
+    cdef ConstraintText pattern
+    for pattern in keyed.patterns:
+        if pattern.text in keys.matched:
             return keyed.is_match
     return not keyed.is_match
 
 
 cdef uint32_t key_node(Builder builder, KeyClass keys, list names) except? 0xFFFFFFFF:
-    """The inside of a key."""
+    """Add the inside of a key."""
     cdef SchemaReader reader = builder.reader
     cdef JsonText text = builder.text
     cdef tuple barred
@@ -550,11 +547,12 @@ cdef uint32_t key_node(Builder builder, KeyClass keys, list names) except? 0xFFF
 cdef uint32_t counted_members(
     Builder builder, Objects objects, MembersC* members, list names, list others, Py_ssize_t keys
 ) except? 0xFFFFFFFF:
-    """What stands between the brackets, white space before the closing one included. ``others`` as of
-    ``other_members``, with so many different ``keys``.
+    """Add the inside of an object with counted members, with the white space before the closing bracket.
+
+    ``others`` is the result of ``other_members``, ``keys`` the number of their distinct keys.
 
     Raises:
-        UnsupportedSchema: too many numbers of members.
+        UnsupportedSchema: the graph has too many states.
     """
     cdef CountedMembers counting = CountedMembers.__new__(CountedMembers)
     cdef size_t k
@@ -574,9 +572,9 @@ cdef class CountedMembers:
     cdef MembersC* members
     cdef list names
     cdef list others
-    cdef object required    # the set of required members, as bits; for any order only
-    cdef object cap         # numbers of members from here on are one
-    cdef Py_ssize_t spare   # listed members that may be left out, so that there are keys for ``minProperties``
+    cdef object required    # any order: the required members as bits
+    cdef object cap         # the count of members saturates here
+    cdef Py_ssize_t spare   # listed members that may be omitted without falling below ``minProperties``
 
     cdef uint32_t inside(self) except? 0xFFFFFFFF:
         cdef Objects objects = self.objects
@@ -589,7 +587,7 @@ cdef class CountedMembers:
             at += 1
             if graph.is_full():
                 keyword = "minProperties" if objects.maximum is None else "maxProperties"
-                message = "too many numbers of members to be told apart"
+                message = "counting the members takes too many states"
                 raise UnsupportedSchema(objects.where.at(keyword), keyword, message)
             if state is not None:
                 self.add_end(graph, state)
@@ -600,7 +598,7 @@ cdef class CountedMembers:
         return graph.node()
 
     cdef bint has_all(self, tuple state):
-        """Whether all required members were passed."""
+        """Whether all required members have been passed."""
         if self.builder.any_order:
             return state[0] & self.required == self.required
         return state[0] == self.members.nodes.size()
@@ -616,7 +614,7 @@ cdef class CountedMembers:
         return 0
 
     cdef int add_passing(self, GraphBuilder graph, tuple state) except -1:
-        """The next listed member may be left out, if enough others are left."""
+        """Add an edge that omits the next listed member, if enough others remain."""
         cdef Py_ssize_t left_out = state[3]
         if state[0] < self.members.nodes.size() and not self.members.required[state[0]]:
             if self.others and self.spare < <Py_ssize_t>self.members.nodes.size():
@@ -640,7 +638,7 @@ cdef class CountedMembers:
         return 0
 
     cdef int add_listed(self, GraphBuilder graph, tuple state, Py_ssize_t k, after) except -1:
-        """A listed member, and beside it the same as one that must be somewhere."""
+        """Add a listed member, once for each set of finds that it may be."""
         cdef SchemaReader reader = self.builder.reader
         cdef JsonText text = self.builder.text
         cdef str name = self.names[k]
@@ -658,6 +656,6 @@ cdef class CountedMembers:
 
 
 cdef object bit_of(Py_ssize_t k):
-    """Of a set of any size."""
+    """Return a set of one member, as an integer of any size."""
     cdef object one = 1
     return one << k

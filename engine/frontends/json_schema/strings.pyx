@@ -23,15 +23,12 @@ from ..regex.front_end import emit_search, search_automaton, whole as whole_patt
 from ..regex.regex_syntax import ANYTHING, END, START, Cat, Chars, Repeat, cat, repeat
 from . import formats
 
-#: words of patterns and formats kept in the process, 32 MB
+#: words of cached patterns and formats in the process, 32 MB
 cdef Py_ssize_t KEPT_STRING_WORDS = 8 << 20
 cdef FragmentCache KEPT_STRINGS = FragmentCache(KEPT_STRING_WORDS)
 
 
 cdef uint32_t build_string(JsonText text, Strings strings, Evaluator evaluator, bint separate=False) except? 0xFFFFFFFF:
-    """``strings`` None: any string. ``separate``: patterns get a rule of their own, so that they are not
-    determinised together with what stands beside them.
-    """
     cdef uint32_t inside
     if strings is None:
         return text.any_string()
@@ -44,7 +41,6 @@ cdef uint32_t build_string(JsonText text, Strings strings, Evaluator evaluator, 
 cdef uint32_t build_inside(
     JsonText text, Strings strings, Evaluator evaluator, bint is_key=False
 ) except? 0xFFFFFFFF:
-    """What stands between the quotes."""
     minimum, maximum = strings.minimum, longest(strings)
     if maximum is not None and maximum < minimum:
         return text.fail
@@ -60,7 +56,7 @@ cdef uint32_t build_inside(
 
 
 cdef longest(Strings strings):
-    """The upper bound on the length: some formats have one of their own."""
+    """Return the upper bound on the length; some formats have one of their own."""
     cdef ConstraintText each
     maximum = strings.maximum
     for each in strings.formats:
@@ -82,7 +78,7 @@ cdef uint32_t without_excludes(
     if found is None:
         return any_of_length(text, minimum, maximum)
     if minimum or maximum is not None:
-        # what is excluded may leave a state without ends of every length, so registers won't do
+        # with excludes, a state may lack ends of some lengths, so registers cannot count
         found = with_length(found, minimum, maximum, bound)
     return text.without_excludes(found, place_of(strings))
 
@@ -112,7 +108,7 @@ cdef uint32_t patterned(JsonText text, Strings strings, Evaluator evaluator) exc
 
 
 cdef class StringFragment(FragmentBuilder):
-    """Of the inside of a string; nothing at all, where no more is asked for than a length."""
+    """The fragment of the inside of a string; empty if only the length is constrained."""
     cdef object limits
     cdef Strings strings
     cdef Evaluator evaluator
@@ -128,7 +124,7 @@ cdef class StringFragment(FragmentBuilder):
         if not asked and not is_barred:
             return IrFragment.__new__(IrFragment)
         grammar = Grammar(self.limits, self.budget)
-        # automata that the evaluator has paid for would take fewer steps than elsewhere
+        # the cost of a cached fragment must not depend on automata that the evaluator has paid for
         paid, self.evaluator._paid = self.evaluator._paid, None
         try:
             return fragment_of(grammar, body(grammar, self.strings, asked, is_barred, self.evaluator))
@@ -136,16 +132,16 @@ cdef class StringFragment(FragmentBuilder):
             self.evaluator._paid = paid
 
 
-cdef int add_tree(str pattern, ConstraintText constraint_text, Evaluator evaluator, list asked) except -1:
-    """Adds the pattern's tree and its pointer, unless it takes any text."""
-    tree = evaluator.tree(pattern, constraint_text)
+cdef int add_tree(str pattern, ConstraintText constraint, Evaluator evaluator, list asked) except -1:
+    """Add the tree of a pattern and its pointer, unless it matches any text."""
+    tree = evaluator.tree(pattern, constraint)
     if whole_pattern(tree, search=True) != ANYTHING:
-        asked.append((tree, constraint_text.pointer()))
+        asked.append((tree, constraint.pointer()))
     return 0
 
 
 cdef body(grammar, Strings strings, list asked, bint is_barred, Evaluator evaluator):
-    """The inside of a string for which more is asked than a length."""
+    """Add the inside of a string with patterns, formats or excluded values."""
     minimum, maximum = strings.minimum, longest(strings)
     if len(asked) == 1 and not is_barred:
         tree, pointer = asked[0]
@@ -162,7 +158,7 @@ cdef body(grammar, Strings strings, list asked, bint is_barred, Evaluator evalua
 
 
 cdef unbounded_string(Strings strings, Evaluator evaluator, minimum, bound):
-    """The automaton of everything that is asked but the lengths; None: nothing is."""
+    """Return the automaton of all constraints except the lengths; None: there are none."""
     cdef ConstraintText each
     cdef list accepting, rejecting
     accepting = [evaluator.pattern(each) for each in strings.patterns]
@@ -176,16 +172,14 @@ cdef unbounded_string(Strings strings, Evaluator evaluator, minimum, bound):
 
 
 cdef str place_of(Strings strings):
-    """The pointer of the first of what is asked."""
-    for constraint_text in strings.patterns + strings.formats + strings.without:
-        return (<ConstraintText>constraint_text).pointer()
+    """Return the pointer of the first constraint."""
+    for named in strings.patterns + strings.formats + strings.without:
+        return (<ConstraintText>named).pointer()
     return "" if strings.where is None else strings.where.pointer()
 
 
 cdef bounded_tree(tree, minimum, maximum):
-    """A tree to be searched for, whose matches have no other lengths; None where that takes an
-    automaton.
-    """
+    """Return a tree for a search that enforces the bounds; None: it takes an automaton."""
     if minimum == 0 and maximum is None:
         return tree
     plain = whole_pattern(tree, search=True)
@@ -199,9 +193,7 @@ cdef bounded_tree(tree, minimum, maximum):
 
 
 cdef counted_tree(plain, minimum, maximum):
-    """The tree with the bounds in the counts of the one repeated class that makes its length vary,
-    anchored.
-    """
+    """Return the anchored tree with the bounds as counts of the only repeated class; None: there is no such."""
     parts = list(plain.parts) if isinstance(plain, Cat) else [plain]
     varying = [n for n, part in enumerate(parts) if part.least != part.most]
     if len(varying) != 1:

@@ -1,19 +1,19 @@
-"""Deterministic automata over characters, for what IR composition can't say: intersection,
-exclusion, anchors in the middle.
+"""Deterministic automata over characters, for operations that the IR cannot express: intersection, difference,
+anchors inside a pattern, lengths of a pattern's matches.
 
-Used for patterns together with lengths or formats, and to decide whether a given text matches.
-
-Representation   states 0..n-1, start 0. State s has moves[first[s]..first[s + 1] - 1], disjoint; a
-                 move's characters are the ranges pool[2 * off], pool[2 * off + 1], ... ``n`` of them.
-                 Moves may share their ranges.
+Representation   states 0..n-1, start 0. State s has the moves moves[first[s]..first[s + 1] - 1], which are
+                 disjoint. The characters of a move are ``n`` ranges pool[2 * off], pool[2 * off + 1], ...; moves
+                 may share ranges.
 Invariants       every state can reach a final one; an automaton that accepts nothing has no states.
-Cost             what is looked at (members of subsets, ranges of characters) is counted, and
-                 ``LOOKS`` of it count as one state, so that ``limits.pattern_states`` bounds the
-                 work, too. A state, and ``LOOKS_PER_STEP`` looks, are a step of the request's budget.
-Threads          immutable once made.
-Not here         automata of patterns (char_subsets, char_looks), intersections and differences
-                 (char_products), lengths (char_lengths), which patterns need an automaton (regex,
-                 json_schema.strings).
+Products         intersection and difference run all automata in parallel, without complements or intermediate
+                 results. A state of the product has one word for each automaton: its state, or NO_STATE for a
+                 rejecting automaton that has failed. States are numbered breadth first.
+Lengths          are counted by states (``with_length``) or by the engine's registers (``bounded_node``).
+Cost             units of work (members of subsets, ranges of characters) count as states, ``WORK_PER_STATE`` of
+                 them as one, so that ``limits.pattern_states`` bounds both. A state, and ``WORK_PER_STEP`` units,
+                 are a step of the request's budget.
+Threads          immutable after construction.
+Not here         automata of patterns (char_nfa).
 """
 
 from libc.stdint cimport uint32_t, uint64_t, uint8_t
@@ -29,23 +29,22 @@ cdef enum:
     NO_STATE = 0xFFFFFFFF
 
 
-cdef struct MoveC:
+cdef struct CharMoveC:
     uint32_t off, n, target
 
 
 cdef struct StatesC:
     vector[uint32_t] first
-    vector[MoveC] moves
+    vector[CharMoveC] moves
     vector[uint32_t] pool
     vector[uint8_t] final
 
 
 cdef struct CharStateC:
-    # the moves of one state: targets with ranges that lead there, in any order
+    # the moves of one state under construction: targets and ranges, in any order
     vector[pair[uint32_t, Range]] parts
-    # scratch: its moves, and the first character and the number of each; by target, the last state that
-    # has a move to it
-    vector[MoveC] made
+    # scratch: the moves; first character and number of each; by target, the last state with a move to it
+    vector[CharMoveC] made
     vector[Range] order
     vector[uint32_t] seen
 
@@ -61,27 +60,28 @@ cdef inline void add_range(CharStateC* char_state, uint32_t low, uint32_t high, 
 
 
 cdef class Bound:
-    """``limits.pattern_states`` at one place of a spec, and the budget that the work counts on."""
-    cdef readonly uint64_t limit, looks
+    """The limit ``pattern_states`` at one place of a spec, and the budget of its work."""
+    cdef readonly uint64_t limit, work
     cdef readonly WorkBudget budget
     cdef readonly str pointer
 
-    cdef int look(self, uint64_t looks) except -1
-    # called for each new state
-    cdef int check(self, uint64_t states) except -1
-    cdef int compare(self, uint64_t states) except -1
+    # counts members of subsets and ranges of characters
+    cdef int count_work(self, uint64_t units) except -1
+    # called for each new state, with their number
+    cdef int check_states(self, uint64_t states) except -1
+    cdef int check_limit(self, uint64_t states) except -1
 
 
 cdef class CharAutomaton:
     cdef StatesC states
-    cdef LetterEdgesC sorted    # of all states, once somebody asked for them
+    cdef LetterEdgesC sorted    # cache of ``letters``
 
     # the ranges of each state in the order of their characters
     cdef const LetterEdgesC* letters(self) noexcept
     cpdef CharAutomaton minimal(self, Bound bound=*)
 
 
-# whether every text is accepted from a state on, as far as the state alone shows it
+# whether a state alone shows that every text is accepted from there
 cdef bint is_all(StatesC* states, uint32_t s) noexcept nogil
 cdef void append_state(CharStateC* char_state, StatesC* out) noexcept nogil
 cdef void finish(StatesC* states) noexcept nogil

@@ -1,22 +1,19 @@
-""""""
-
 from collections.abc import Iterable, Sequence
 
 from ...grammar.ir import Grammar, Node, Ranges
 from ...native.resources import WorkBudget
 
-COSTLY_STATES: int
 Edges = list[tuple[Ranges, int]]
 
 class Bound:
     """``limits.pattern_states`` at one place of a spec, and the budget that the work counts on."""
 
     limit: int
-    looks: int
+    work: int
     pointer: str
     budget: WorkBudget
     def __init__(self, limit: int, pointer: str, budget: WorkBudget | None = None) -> None:
-        """``budget`` None: one of its own."""
+        """Create a limit; without a ``budget`` it has its own."""
 
 class CharAutomaton:
     """States 0..n-1, start 0; none if nothing is accepted."""
@@ -29,20 +26,18 @@ class CharAutomaton:
     @property
     def finals(self) -> set[int]: ...
     def to_node(self, grammar: Grammar, *, inside_json: bool = True) -> Node:
-        """The accepted texts; as the inside of a JSON string, or as they are."""
+        """Add the accepted texts, as the inside of a JSON string or as they are."""
     def accepts(self, text: str) -> bool: ...
     def minimal(self, bound: Bound | None = None) -> CharAutomaton:
-        """The same texts with the fewest states, or as it is where that takes too long."""
+        """Return the minimal automaton, or this one if minimisation takes too much work."""
 
 def words(texts: Iterable[str]) -> CharAutomaton:
-    """Exactly these texts: their trie."""
-
-# -- char products ---------------------------------------------------------------------------------
+    """Return the trie of these texts."""
 
 def intersection(
     accepting: Sequence[CharAutomaton], rejecting: Sequence[CharAutomaton], bound: Bound
 ) -> CharAutomaton:
-    """The texts that all of ``accepting`` accept and none of ``rejecting`` does.
+    """Return the automaton of texts that all ``accepting`` accept and no ``rejecting`` accepts.
 
     Raises:
         LimitExceeded: ``pattern_states``.
@@ -51,28 +46,26 @@ def intersection(
 def is_empty(
     accepting: Sequence[CharAutomaton], rejecting: Sequence[CharAutomaton], bound: Bound
 ) -> bool:
-    """Whether ``intersection`` of these accepts no text; stops at the first one.
+    """Whether ``intersection`` accepts no text; stops at the first one.
 
     Raises:
         LimitExceeded: ``pattern_states``.
     """
 
 def shortest(automaton: CharAutomaton) -> CharAutomaton:
-    """The accepted texts that do not begin with another one."""
+    """Return the automaton of accepted texts of which no proper prefix is accepted."""
 
 def before(automaton: CharAutomaton, ends: CharAutomaton, bound: Bound) -> CharAutomaton:
-    """The texts that one of the ``ends`` makes an accepted one.
+    """Return the right quotient: the texts that some text of ``ends`` completes to an accepted one.
 
     Raises:
         LimitExceeded: ``pattern_states``.
     """
 
-# -- char lengths ----------------------------------------------------------------------------------
-
 def with_length(
     automaton: CharAutomaton, minimum: int, maximum: int | None, bound: Bound
 ) -> CharAutomaton:
-    """The accepted texts of ``minimum`` to ``maximum`` characters.
+    """Return the automaton of accepted texts of ``minimum`` to ``maximum`` characters.
 
     Raises:
         LimitExceeded: ``pattern_states``.
@@ -87,10 +80,10 @@ def bounded_node(
     *,
     inside_json: bool = True,
 ) -> Node:
-    """The automaton's texts of so many characters; as the inside of a JSON string, or as they are.
+    """Add the accepted texts of ``minimum`` to ``maximum`` characters.
 
-    Characters are counted by registers where that is exact. Where not every length occurs, a lower
-    bound is counted by states.
+    Registers count characters where that is exact. If not every length occurs, states count the
+    lower bound.
 
     Raises:
         LimitExceeded: ``pattern_states``.

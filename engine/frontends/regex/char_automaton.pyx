@@ -1,4 +1,4 @@
-"""Automata over characters: see the header file."""
+"""Automata over characters: minimisation, tries, products, quotients and lengths."""
 
 from libc.stdint cimport uint32_t, uint64_t, uint8_t
 from libcpp.algorithm cimport sort
@@ -13,29 +13,29 @@ from ...errors import LimitExceeded
 from ...grammar.ir import ANY_CHAR
 from .charset import intersect
 
-cdef uint64_t LOOKS = 64    # of it count as one state
-# looks that take about a microsecond: a member of a subset or a range takes some 30 ns
-cdef uint64_t LOOKS_PER_STEP = 32
-# ranges looked at to make an automaton minimal, which is never needed; formats take up to 40,000
-cdef uint64_t MINIMAL_LOOKS = 250_000
+#: units of work (members of subsets, ranges) that count as one state
+cdef uint64_t WORK_PER_STATE = 64
+#: units of work in a step, about a microsecond: a member of a subset or a range takes about 30 ns
+cdef uint64_t WORK_PER_STEP = 32
+#: ranges that minimisation may examine before it gives up; formats take up to 40,000
+cdef uint64_t MINIMISATION_WORK = 250_000
 
 cdef class Bound:
     def __init__(self, limit, str pointer, WorkBudget budget=None):
-        """``budget`` None: one of its own."""
-        self.limit, self.pointer, self.looks = limit, pointer, 0
+        self.limit, self.pointer, self.work = limit, pointer, 0
         self.budget = WorkBudget() if budget is None else budget
 
-    cdef int look(self, uint64_t looks) except -1:
-        cdef uint64_t before = self.looks // LOOKS_PER_STEP
-        self.looks += looks
-        spend(self.budget, self.looks // LOOKS_PER_STEP - before)
-        return self.compare(self.looks // LOOKS)
+    cdef int count_work(self, uint64_t units) except -1:
+        cdef uint64_t before = self.work // WORK_PER_STEP
+        self.work += units
+        spend(self.budget, self.work // WORK_PER_STEP - before)
+        return self.check_limit(self.work // WORK_PER_STATE)
 
-    cdef int check(self, uint64_t states) except -1:
+    cdef int check_states(self, uint64_t states) except -1:
         spend(self.budget, 1)
-        return self.compare(states)
+        return self.check_limit(states)
 
-    cdef int compare(self, uint64_t states) except -1:
+    cdef int check_limit(self, uint64_t states) except -1:
         if states > self.limit:
             raise LimitExceeded("pattern_states", self.limit, states, self.pointer)
         return 0
@@ -43,8 +43,7 @@ cdef class Bound:
 
 cdef class CharAutomaton:
     def __init__(self, edges, finals):
-        """From lists of (ranges, target) by state."""
-        cdef MoveC move
+        cdef CharMoveC move
         for out in edges:
             self.states.first.push_back(<uint32_t>self.states.moves.size())
             for ranges, target in out:
@@ -82,7 +81,7 @@ cdef class CharAutomaton:
         cdef Grammar g = grammar
         cdef vector[uint32_t] edges, finals
         cdef uint32_t s, k, kind = JSON_CHARS if inside_json else CHARS
-        cdef MoveC move
+        cdef CharMoveC move
         if state_count(&self.states) == 0:
             return grammar.fail()
         for s in range(state_count(&self.states)):
@@ -116,7 +115,7 @@ cdef class CharAutomaton:
         with nogil:
             is_done = minimise(&self.states, letters, &made.states, &looks)
         if bound is not None:
-            spend(bound.budget, looks // LOOKS_PER_STEP)
+            spend(bound.budget, looks // WORK_PER_STEP)
         return made if is_done else self
 
     cdef const LetterEdgesC* letters(self) noexcept:
@@ -127,7 +126,7 @@ cdef class CharAutomaton:
 
 cdef uint32_t target_of(StatesC* states, uint32_t s, uint32_t c) noexcept nogil:
     cdef uint32_t k, r
-    cdef MoveC* move
+    cdef CharMoveC* move
     for k in range(states.first[s], states.first[s + 1]):
         move = &states.moves[k]
         for r in range(move.n):
@@ -136,7 +135,7 @@ cdef uint32_t target_of(StatesC* states, uint32_t s, uint32_t c) noexcept nogil:
     return NO_STATE
 
 
-cdef tuple ranges_of(StatesC* states, MoveC* move):
+cdef tuple ranges_of(StatesC* states, CharMoveC* move):
     cdef uint32_t k
     return tuple([
         (states.pool[move.off + 2 * k], states.pool[move.off + 2 * k + 1]) for k in range(move.n)
@@ -144,7 +143,6 @@ cdef tuple ranges_of(StatesC* states, MoveC* move):
 
 
 cdef bint is_all(StatesC* states, uint32_t s) noexcept nogil:
-    """Whether every text is accepted from here on, as far as one state shows it."""
     cdef uint32_t k = states.first[s]
     if not states.final[s] or states.first[s + 1] != k + 1 or states.moves[k].target != s:
         return False
@@ -160,9 +158,9 @@ cdef bint is_all(StatesC* states, uint32_t s) noexcept nogil:
 
 
 cdef void append_state(CharStateC* char_state, StatesC* out) noexcept nogil:
-    """One move to each target, in the order of their characters; ranges that touch become one."""
+    """Append a state with one move to each target, by first character; adjacent ranges are merged."""
     cdef Range place
-    cdef MoveC move
+    cdef CharMoveC move
     cdef size_t k
     cdef uint32_t low, high
     if append_apart(char_state, out):
@@ -191,9 +189,9 @@ cdef void append_state(CharStateC* char_state, StatesC* out) noexcept nogil:
 
 
 cdef bint append_apart(CharStateC* char_state, StatesC* out) noexcept nogil:
-    """The same, for ranges that stand in order and have different targets; False: others."""
+    """Append a state whose ranges are sorted and have distinct targets; False: they are not."""
     cdef uint32_t state = <uint32_t>out.first.size(), target
-    cdef MoveC move
+    cdef CharMoveC move
     cdef size_t k
     for k in range(char_state.parts.size()):
         target = char_state.parts[k].first
@@ -218,7 +216,7 @@ cdef void finish(StatesC* states) noexcept nogil:
 
 
 cdef void trim(StatesC* states) noexcept nogil:
-    """Drops states that can't reach a final one."""
+    """Drop states that cannot reach a final one."""
     cdef uint32_t n = state_count(states), s, k, kept = 0
     cdef vector[uint32_t] off, sources, at, todo, names
     cdef StatesC out
@@ -275,7 +273,7 @@ cdef void trim(StatesC* states) noexcept nogil:
 cdef bint minimise(
     StatesC* states, const LetterEdgesC* letters, StatesC* out, uint64_t* looks
 ) noexcept nogil:
-    """False if it takes too long."""
+    """Write the minimal automaton; False: it would take too much work."""
     cdef vector[uint32_t] parts
     cdef uint32_t n = state_count(states), s, count
     if n == 0:
@@ -286,7 +284,7 @@ cdef bint minimise(
     count = 1
     for s in parts:
         count = max(count, s + 1)
-    count = refine(letters, &parts, count, MINIMAL_LOOKS, looks)
+    count = refine(letters, &parts, count, MINIMISATION_WORK, looks)
     if count:
         merge_parts(states, &parts, count, out)
     return count > 0
@@ -297,10 +295,10 @@ cdef bint edge_before(const LetterEdgeC& a, const LetterEdgeC& b) noexcept nogil
 
 
 cdef void list_letters(StatesC* states, LetterEdgesC* out) noexcept nogil:
-    """The ranges of all states, in the order of their characters."""
+    """List the ranges of all states in the order of their characters."""
     cdef LetterEdgeC made
     cdef uint32_t s, k, r
-    cdef MoveC* move
+    cdef CharMoveC* move
     for s in range(state_count(states)):
         out.off.push_back(<uint32_t>out.edges.size())
         for k in range(states.first[s], states.first[s + 1]):
@@ -316,9 +314,9 @@ cdef void list_letters(StatesC* states, LetterEdgesC* out) noexcept nogil:
 cdef void joined_state(
     StatesC* states, uint32_t s, vector[uint32_t]* part, CharStateC* char_state, StatesC* out
 ) noexcept nogil:
-    """Appends a state with its moves up to the parts of their targets."""
+    """Append the state of a block: the moves of its member s, with blocks as targets."""
     cdef uint32_t k, r
-    cdef MoveC* move
+    cdef CharMoveC* move
     for k in range(states.first[s], states.first[s + 1]):
         move = &states.moves[k]
         for r in range(move.n):
@@ -328,7 +326,7 @@ cdef void joined_state(
 
 
 cdef void merge_parts(StatesC* states, vector[uint32_t]* part, uint32_t count, StatesC* out) noexcept nogil:
-    """Parts are numbered by their first members, so that those come in order."""
+    """Write one state for each block; blocks are numbered by their first members."""
     cdef uint32_t s, made = 0
     cdef CharStateC char_state
     out.final.assign(count, 0)
@@ -359,16 +357,7 @@ def words(texts):
     return CharAutomaton([[(((c, c),), t) for c, t in sorted(out.items())] for out in children], ends)
 
 
-# -- char products ---------------------------------------------------------------------------------
-# Intersections and differences of automata over characters, by the product construction, and quotients.
-#
-# All automata are read side by side, so that no complement and no automaton between two of them is made.
-#
-# Representation   a state of the product has a word for each automaton: its state, or NO_STATE for one that
-#                  rejects and reads no text of its own any more.
-# Invariants       states are numbered breadth first, in the order of characters.
-# Cost             a range of characters costs the automata that still read; ``limits.pattern_states`` bounds
-#                  the states and the work.
+# -- products ----------------------------------------------------------------------------------------
 
 cdef enum:
     END_OF_CHARS = 0x110000
@@ -418,11 +407,11 @@ def before(CharAutomaton automaton, CharAutomaton ends, Bound bound):
     for pair in todo:
         for ranges, target in left[pair[0]]:
             for others, other in right[pair[1]]:
-                bound.look(len(ranges) + len(others))
+                bound.count_work(len(ranges) + len(others))
                 if intersect(ranges, others):
                     sources.setdefault((target, other), []).append(pair)
                     if (target, other) not in known:
-                        bound.check(len(known))
+                        bound.check_states(len(known))
                         known.add((target, other))
                         todo.append((target, other))
     last, ends_last = automaton.finals, ends.finals
@@ -443,14 +432,14 @@ cdef CharAutomaton trimmed(list edges, finals):
 
 
 cdef struct PartC:
-    # of one automaton; ``everything``: by state, whether every text is accepted from there on
+    # one automaton; ``everything``: by state, whether it accepts every text
     const LetterEdgesC* letters
     const uint8_t* final
     vector[uint8_t] everything
 
 
 cdef struct CursorC:
-    # of an automaton that still reads, in a state's edges
+    # the next edge of an automaton that has not failed
     uint32_t part
     const LetterEdgeC* at
     const LetterEdgeC* end
@@ -459,8 +448,8 @@ cdef struct CursorC:
 cdef class Product:
     cdef Bound bound
     cdef list kept              # the automata
-    cdef bint is_nothing        # no text is accepted, as one of them accepts none
-    cdef uint32_t accepting     # how many of the parts accept; they stand first
+    cdef bint is_nothing        # the product accepts no text
+    cdef uint32_t accepting     # number of accepting parts, which come first
     cdef vector[PartC] parts
     cdef WordTableC states
     cdef vector[CursorC] cursors
@@ -488,7 +477,7 @@ cdef class Product:
         part.letters, part.final = automaton.letters(), automaton.states.final.data()
         for s in range(state_count(&automaton.states)):
             part.everything.push_back(is_all(&automaton.states, s))
-        self.bound.look(part.everything.size())
+        self.bound.count_work(part.everything.size())
         self.parts.push_back(part)
         return 0
 
@@ -501,25 +490,25 @@ cdef class Product:
         return True
 
     cdef int expand(self, uint32_t number, CharStateC* char_state) except -1:
-        """Adds the moves of a state, whose targets may be new ones."""
+        """Add the moves of a state; their targets may be new."""
         cdef uint32_t at = 0, after, before, target
         self.start(number)
         while at < END_OF_CHARS:
-            self.bound.look(self.cursors.size())
+            self.bound.count_work(self.cursors.size())
             after = self.read(&at)
             if after == 0:
                 continue
             before = table_size(&self.states)
             target = table_number(&self.states, self.key.data(), self.key.size())
             if target == before:
-                self.bound.check(<uint64_t>before + 1)
-                self.bound.look(self.parts.size())
+                self.bound.check_states(<uint64_t>before + 1)
+                self.bound.count_work(self.parts.size())
             add_range(char_state, at, after - 1, target)
             at = after
         return 0
 
     cdef void start(self, uint32_t number) noexcept nogil:
-        """Sets the cursors to the edges of a state."""
+        """Set the cursors to the edges of a state."""
         cdef const uint32_t* state = self.states.words.data() + self.states.off[number]
         cdef CursorC cursor
         cdef uint32_t k
@@ -533,8 +522,9 @@ cdef class Product:
         self.key.assign(self.parts.size(), NO_STATE)
 
     cdef uint32_t read(self, uint32_t* at) noexcept nogil:
-        """Writes the state that the character ``at`` leads to, and returns the first character behind it
-        that may lead elsewhere. 0, and ``at`` further on, where it leads nowhere.
+        """Write the target for the character ``at``, and return the first character that may have another one.
+
+        If there is no target, return 0 and advance ``at``.
         """
         cdef uint32_t after = END_OF_CHARS, skipped = at[0], k
         cdef bint is_rejected = False
@@ -559,25 +549,20 @@ cdef class Product:
         return 0
 
 
-# -- char lengths ----------------------------------------------------------------------------------
-# Lengths of texts, counted in characters: by states (``with_length``), or by the engine's registers
-# (``bounded_node``), which takes no states.
-#
-# Cost       by states: states times lengths, within ``limits.pattern_states``.
-# Not here   bounds that the counts of a pattern can take over (json_schema.strings).
+# -- lengths -----------------------------------------------------------------------------------------
 
-# lengths tried to find one from which on all occur; people's patterns need fewer than 10
+#: lengths that ``steady_from`` tries; real patterns need fewer than 10
 cdef uint32_t STEADY = 64
-# moves that are copied, and that are looked at, in about a microsecond
+#: moves copied, and moves examined, in about a microsecond
 cdef uint32_t MOVES_PER_STEP = 16
 cdef uint32_t LOOKED_PER_STEP = 256
 
 
 def with_length(CharAutomaton automaton, minimum, maximum, Bound bound):
-    """Counts past the bounds that matter are one."""
+    # a state is a state of the automaton and a count, which saturates at the bound
     cdef CharAutomaton made = CharAutomaton.__new__(CharAutomaton)
     cdef WordTableC ids
-    cdef MoveC move
+    cdef CharMoveC move
     cdef uint32_t[2] key = [0, 0]
     cdef uint32_t least = minimum, cap = minimum if maximum is None else maximum
     cdef bint is_bounded = maximum is not None
@@ -598,7 +583,7 @@ def with_length(CharAutomaton automaton, minimum, maximum, Bound bound):
                 before = table_size(&ids)
                 move.target = table_number(&ids, key, 2)
                 if move.target == before:
-                    bound.check(<uint64_t>before + 1)
+                    bound.check_states(<uint64_t>before + 1)
                 made.states.moves.push_back(move)
         s += 1
     finish(&made.states)
@@ -632,7 +617,7 @@ def bounded_node(grammar, CharAutomaton automaton, minimum, maximum, Bound bound
 
 
 cdef uint32_t shortest_text(StatesC* states) noexcept nogil:
-    """The fewest characters of a text that is not empty, NO_STATE if there is none; breadth first."""
+    """Return the length of the shortest text that is not empty; NO_STATE: there is none."""
     cdef vector[uint32_t] far, order
     cdef uint32_t s, k, t, before
     cdef size_t at = 0
@@ -653,9 +638,7 @@ cdef uint32_t shortest_text(StatesC* states) noexcept nogil:
 
 
 cdef object longest_text(StatesC* states):
-    """The most characters of a text, None if there is no most: states in an order in which moves lead
-    forwards, if there is one.
-    """
+    """Return the length of the longest text, by a topological order of the states; None: unbounded."""
     cdef uint32_t n = state_count(states), s, k, t, found = 0
     cdef vector[uint32_t] far, entries, order
     cdef size_t at = 0
@@ -680,8 +663,9 @@ cdef object longest_text(StatesC* states):
 
 
 cdef uint32_t steady_from(StatesC* states) noexcept nogil:
-    """The least count from which on every state has an end so many characters away, NO_STATE if there
-    is none that is found soon.
+    """Return the least n such that from every state, texts of every length >= n lead to a final one.
+
+    NO_STATE: there is none up to ``STEADY``.
     """
     cdef uint32_t n = state_count(states), s, k, count, all_ends
     cdef vector[uint8_t] ends = states.final, further

@@ -1,12 +1,12 @@
 """Named sets of characters of ECMA-262: class escapes, Unicode properties, case folding.
 
-Source   Unicode 14.0, in two tables beside this file, each read when a pattern first needs it (a
-         millisecond; finding the categories by ``unicodedata`` took 100 ms of the first compile):
+Source   Unicode 14.0, in two tables next to this file, each loaded on first use in a millisecond
+         (deriving the categories from ``unicodedata`` took 100 ms):
 
          unicode_properties.json   name -> "370-373 375 ..."
          case_folding.json         the mappings C and S of CaseFolding.txt, which Canonicalize uses
                                    with the flags i and u: distance -> the characters that fold to
-                                   the character so far behind them, as "41-5a" or "100-12e/2"
+                                   the character at this distance, as "41-5a" or "100-12e/2"
                                    (every second one)
 """
 
@@ -58,7 +58,7 @@ _PROPERTIES = Path(__file__).parent / "unicode_properties.json"
 
 @cache
 def _table() -> dict[str, str]:
-    """Ranges by name: properties, categories behind "Category=", scripts behind "Script "."""
+    """Return ranges by name; categories have the prefix "Category=", scripts "Script "."""
     found: dict[str, str] = {}
     for names, ranges in json.loads(_PROPERTIES.read_text()).items():
         first, *others = names.split()
@@ -76,7 +76,7 @@ def _listed(name: str) -> Ranges | None:
 
 
 def _binary(name: str) -> Ranges | None:
-    """Properties that a character has or has not."""
+    """Return the ranges of a binary property, or None."""
     name = _LONG_PROPERTIES.get(name, name)
     if name == "Any":
         return ANY_CHAR
@@ -92,7 +92,7 @@ def _binary(name: str) -> Ranges | None:
 
 
 def property_ranges(name: str) -> Ranges | None:
-    """What ``\\p{name}`` matches; None where that is not a property known here."""
+    """Return the ranges of ``\\p{name}``, or None for an unknown property."""
     kind, _, value = name.partition("=")
     if kind in ("Script", "sc") and value:
         return _listed(f"Script {value}")
@@ -113,7 +113,7 @@ def _category(name: str) -> Ranges | None:
 
 
 def _folded() -> dict[int, int]:
-    """What each character folds to that does not fold to itself."""
+    """Map each character that does not fold to itself to its folded one."""
     found = {}
     for distance, runs in json.loads(_FOLDING.read_text()).items():
         for run in runs.split():
@@ -126,7 +126,7 @@ def _folded() -> dict[int, int]:
 
 @cache
 def _alike() -> tuple[list[int], list[int]]:
-    """All pairs of characters that fold alike, by their first: the firsts, and the seconds."""
+    """Return all pairs of characters that fold to the same one, sorted, as two lists."""
     groups: dict[int, list[int]] = {}
     for c, folded in _folded().items():
         groups.setdefault(folded, [folded]).append(c)
@@ -135,5 +135,5 @@ def _alike() -> tuple[list[int], list[int]]:
 
 
 def any_case(ranges: Ranges) -> Ranges:
-    """These characters and all that fold alike."""
+    """Add all characters that fold to the same ones."""
     return with_partners(ranges, *_alike())

@@ -1,29 +1,76 @@
-"""Automata of trees with empty moves: see the header file."""
+"""Patterns as DFAs over characters: Thompson's construction, then a subset construction.
+
+Trees without look-around use the plain subset construction (``SubsetConstruction``). Many subsets read the same
+sets of characters and differ only in the targets; the pieces into which sets divide one another are computed
+once for each combination of sets. Trees with look-around use ``LookaroundConstruction``.
+
+Representation   NFA states are 0..size-1. After ``index``, the moves of state s are
+                 moves[move_off[s]..move_off[s + 1] - 1], and empty moves likewise. Ranges of characters are in
+                 the pool, as in a CharAutomaton. The sign of an empty move is FREE, one end of the text, or
+                 LOOK + k: it holds where ``looks[k]`` holds.
+Cost             ``limits.pattern_states`` bounds states and work.
+Not here         look-ahead within look-behind, which regex_syntax refuses.
+Sources          K. Thompson, Regular Expression Search Algorithm, CACM 11(6), 1968. Obligations are those of
+                 alternating automata: Chandra, Kozen, Stockmeyer, Alternation, JACM 28(1), 1981.
+"""
 
 from libc.stdint cimport uint32_t, uint64_t, uint8_t
 from libcpp.algorithm cimport sort
 from libcpp.utility cimport pair
 
-from ...native.hashing cimport MISSING, map_get, map_put
+from ...native.hashing cimport MISSING, U64MapC, map_get, map_put
 from ...native.pool cimport vector
 from ...native.word_table cimport WordTableC, table_number, table_size
 from .char_automaton cimport (
-    NO_STATE, Bound, CharAutomaton, CharStateC, MoveC, StatesC, add_range, append_state, finish,
+    NO_STATE, Bound, CharAutomaton, CharMoveC, CharStateC, StatesC, add_range, append_state, finish,
     is_all, state_count, trim,
 )
 from .regex_syntax cimport Alt, Anchor, Automaton, Cat, Chars, Look, Repeat, Tree
 
 from .regex_syntax import ANYTHING, Alt, Cat, Look, Repeat, cat
 
+cdef enum:
+    # signs of empty moves; FREE, AT_START and AT_END also make masks of those that hold
+    FREE = 0
+    AT_START = 1
+    AT_END = 2
+    LOOK = 4
+
+
+cdef struct EmptyC:
+    uint32_t source, sign, target
+
+
+cdef struct NfaMoveC:
+    uint32_t source, off, n, target
+
+
+cdef struct CharNfaC:
+    uint32_t size
+    vector[EmptyC] empty
+    vector[NfaMoveC] moves
+    vector[uint32_t] pool
+    vector[uint32_t] empty_off, move_off
+    vector[uint32_t] stamp
+    uint32_t now
+
 
 cdef class Thompson:
-    """Thompson's construction."""
+    """Builds the NFA of a tree, state by state."""
+    cdef CharNfaC nfa
+    cdef Bound bound
+    cdef list looks     # Look trees, by number
+    cdef dict numbers   # of looks, by the identity of the object
+    # offsets of sets in the pool, by the address and by the ranges of a set
+    cdef U64MapC placed
+    cdef dict sets
+
     def __cinit__(self, Bound bound):
         self.bound, self.sets, self.looks, self.numbers = bound, {}, [], {}
         self.placed.used = 0
 
     cdef uint32_t state(self) except? NO_STATE:
-        self.bound.check(self.nfa.size + 1)
+        self.bound.check_states(self.nfa.size + 1)
         self.nfa.size += 1
         return self.nfa.size - 1
 
@@ -34,7 +81,7 @@ cdef class Thompson:
 
     cdef int move(self, uint32_t s, tuple ranges, uint32_t t) except -1:
         cdef uint64_t address = <uint64_t><size_t><void*>ranges
-        # within repetitions the same ranges come again and again
+        # copies of a repetition share the tuple of ranges
         cdef uint32_t off = map_get(&self.placed, address)
         if off == MISSING:
             off = self.set_of(ranges)
@@ -43,13 +90,13 @@ cdef class Thompson:
         return 0
 
     cdef void move_by(self, uint32_t s, uint32_t off, size_t n, uint32_t t) noexcept:
-        """As ``move``, by ranges that stand in the pool."""
+        """Add a move by ranges that are already in the pool."""
         cdef NfaMoveC made
         made.source, made.off, made.n, made.target = s, off, <uint32_t>n, t
         self.nfa.moves.push_back(made)
 
     cdef uint32_t set_of(self, tuple ranges) except? NO_STATE:
-        """Where these ranges stand in the pool."""
+        """Return the offset of ranges in the pool, and add them if necessary."""
         off = self.sets.get(ranges)
         if off is None:
             off = self.sets[ranges] = self.nfa.pool.size()
@@ -59,7 +106,7 @@ cdef class Thompson:
         return off
 
     cdef uint32_t add(self, Tree tree, uint32_t s) except? NO_STATE:
-        """Adds a fragment behind state s; returns where it ends."""
+        """Add a fragment that begins at state s, and return its last state."""
         cdef uint32_t t, start
         cdef Tree part
         if isinstance(tree, Chars):
@@ -102,7 +149,7 @@ cdef class Thompson:
         return t
 
     cdef int add_states(self, states, uint32_t s, uint32_t t) except -1:
-        """Those of an automaton between s and t."""
+        """Add the states of an automaton between s and t."""
         cdef uint32_t first = self.nfa.size, k
         for _ in range(states.size):
             self.state()
@@ -115,7 +162,7 @@ cdef class Thompson:
         return 0
 
     cdef uint32_t number(self, tree):
-        """Of one object, however often it is met; equal ones are not looked for."""
+        """Return the number of a look, by identity; equal looks may have several numbers."""
         if id(tree) not in self.numbers:
             self.numbers[id(tree)] = len(self.looks)
             self.looks.append(tree)
@@ -130,7 +177,7 @@ cdef bint move_before(const NfaMoveC& a, const NfaMoveC& b) noexcept nogil:
     return a.source < b.source
 
 
-cdef void index(NfaC* nfa) noexcept nogil:
+cdef void index(CharNfaC* nfa) noexcept nogil:
     cdef size_t k
     cdef uint32_t s
     sort(nfa.empty.begin(), nfa.empty.end(), empty_before)
@@ -148,11 +195,28 @@ cdef void index(NfaC* nfa) noexcept nogil:
     nfa.now = 0
 
 
-# -- overlapping moves -----------------------------------------------------------------------------
+cdef void list_kept(CharNfaC* nfa, uint32_t final, vector[uint8_t]* kept) noexcept nogil:
+    """Flag the states that subsets keep: the final one, and those with a move or an empty move at the end.
+
+    All others only lead to these.
+    """
+    cdef uint32_t s
+    cdef EmptyC empty
+    kept.assign(nfa.size, 0)
+    kept[0][final] = 1
+    for s in range(nfa.size):
+        if nfa.move_off[s] < nfa.move_off[s + 1]:
+            kept[0][s] = 1
+    for empty in nfa.empty:
+        if empty.sign == AT_END:
+            kept[0][empty.source] = 1
+
+
+# -- overlapping moves -------------------------------------------------------------------------------
 
 
 cdef struct EventC:
-    # at a character: a move begins (1) or is over (0)
+    # a move begins at a character (1), or has ended before it (0)
     uint32_t at, begins, number
 
 
@@ -161,9 +225,13 @@ cdef bint event_before(const EventC& a, const EventC& b) noexcept nogil:
 
 
 cdef int sweep(
-    NfaC* nfa, vector[NfaMoveC]* moves, Bound bound,
+    CharNfaC* nfa, vector[NfaMoveC]* moves, Bound bound,
     vector[vector[uint32_t]]* groups, vector[vector[uint32_t]]* pieces,
 ) except -1:
+    """Divide overlapping moves into disjoint ranges, grouped by the set of moves.
+
+    ``pieces[k]`` are the bounds of the ranges in which exactly the moves ``groups[k]`` hold.
+    """
     cdef vector[EventC] events
     cdef vector[uint32_t] active, place, ends
     cdef WordTableC known
@@ -183,7 +251,7 @@ cdef int sweep(
     place.resize(moves.size())
     while at < events.size():
         if active.size():
-            bound.look(active.size())
+            bound.count_work(active.size())
             ends = active
             sort(ends.begin(), ends.end())
             number = table_number(&known, ends.data(), ends.size())
@@ -200,7 +268,7 @@ cdef int sweep(
 
 
 cdef void toggle(vector[uint32_t]* active, vector[uint32_t]* place, EventC* event) noexcept nogil:
-    """``place[k]`` is where move k stands among the active ones. Within a move, ranges do not touch."""
+    """Start or end a move. ``place[k]`` is the index of move k in ``active``; ranges of one move do not touch."""
     cdef uint32_t last
     if event.begins:
         place[0][event.number] = <uint32_t>active.size()
@@ -212,52 +280,66 @@ cdef void toggle(vector[uint32_t]* active, vector[uint32_t]* place, EventC* even
         active.pop_back()
 
 
-cdef void unique(vector[uint32_t]* members) noexcept nogil:
-    """Sorts and drops repeated members."""
-    cdef size_t k, n = 0
-    sort(members.begin(), members.end())
-    for k in range(members.size()):
-        if k == 0 or members[0][k] != members[0][n - 1]:
-            members[0][n] = members[0][k]
+cdef void unique(vector[uint32_t]* words, size_t first=0) noexcept nogil:
+    """Sort the words from ``first`` on and drop repeated ones."""
+    cdef size_t k, n = first
+    sort(words.begin() + first, words.end())
+    for k in range(first, words.size()):
+        if k == first or words[0][k] != words[0][n - 1]:
+            words[0][n] = words[0][k]
             n += 1
-    members.resize(n)
+    words.resize(n)
 
 
-# -- char looks ------------------------------------------------------------------------------------
+# -- look-around -------------------------------------------------------------------------------------
+#
+#     (?=X)   the rest of the text must begin with a match of X: an *obligation*, a state of the DFA of X
+#             followed by any text, which advances with the text
+#     (?!X)   the same, negated
+#     (?<=X)  the DFA of any text followed by X, started at the beginning of the text, must be final here
+#     (?<!X)  the same, negated
+#     \b      both, of one character (regex_syntax)
+#
+# A *configuration* is a state of the NFA with a set of obligations. A state of the result is a set of
+# configurations and one state of each look-behind DFA, so look-around may occur anywhere, even in repetitions.
+#
+# I1 An obligation that always holds is dropped; one that cannot hold any more removes its configuration.
+# I2 Of two configurations with one NFA state, the one whose obligations include the other's is dropped.
+# I3 The look-behinds inside X, and whether the text begins here, are fixed where X begins: there is one DFA of X
+#    for each such *context* (a single one if X has no anchors).
 
-# what one more automaton costs beside its states, in looks
-cdef uint64_t AUTOMATON_LOOKS = 256
-# states up to which an automaton that looks behind is made minimal: it multiplies those of the tree
+#: work for an additional automaton, besides its states
+cdef uint64_t AUTOMATON_WORK = 256
+#: look-behind automata of at most this many states are minimised: they multiply the states of the tree
 cdef uint32_t SMALL = 16
 
 cdef enum:
-    # of a state of an automaton that goes along: the text may end here; anything may follow; the
-    # text must not be one of the automaton's
+    # flags of states of look-around automata: final; accepts any continuation; negated
     ENDS = 1
     ALL = 2
     NEGATED = 4
-    # the first word of a subset: whether the text begins here, or that all is settled
+    # the first word of a subset: inside the text, at its beginning, or accepting whatever follows
     INSIDE = 0
     BEGINS = 1
     SETTLED = 2
 
 
-cdef CharAutomaton looked(tree, Bound bound, bint is_search):
-    cdef Behind behind = Behind(bound)
+cdef CharAutomaton determinise_looks(tree, Bound bound, bint is_search):
+    cdef Lookbehinds behind = Lookbehinds(bound)
     cdef vector[uint32_t] context
     cdef CharAutomaton each
     behind.find(tree)
     context.push_back(BEGINS)
     for each in behind.automata:
         context.push_back(0 if state_count(&each.states) else NO_STATE)
-    return Looker(bound, behind, tree, is_search).automaton(&context)
+    return LookaroundConstruction(bound, behind, tree, is_search).automaton(&context)
 
 
-cdef class Behind:
-    """The automata of what is looked behind for anywhere in a tree, by number."""
+cdef class Lookbehinds:
+    """The automata of all look-behinds of a tree, by number."""
     cdef Bound bound
     cdef list automata
-    cdef dict numbers   # of bodies, by the object's id
+    cdef dict numbers   # of bodies, by identity
 
     def __cinit__(self, Bound bound):
         self.bound, self.automata, self.numbers = bound, [], {}
@@ -270,34 +352,34 @@ cdef class Behind:
             self.find(tree.body)
         elif isinstance(tree, Look) and id(tree.body) not in self.numbers:
             self.numbers[id(tree.body)] = len(self.automata)
-            self.automata.append(small(looked(cat((ANYTHING, tree.body)), self.bound, False), self.bound))
+            self.automata.append(small(determinise_looks(cat((ANYTHING, tree.body)), self.bound, False), self.bound))
         return 0
 
 
-cdef class Looker:
-    """Makes the automaton of one tree. A *context* is the first word of a subset and the states of
-    the automata that look behind, here by their own numbers.
+cdef class LookaroundConstruction:
+    """The subset construction for one tree with look-around.
+
+    A *context* is the first word of a subset and the state of each look-behind automaton in its own numbering.
+    States from ``own`` on belong to look-around automata, which are part of the NFA's arrays.
     """
     cdef Bound bound
-    cdef Behind behind
+    cdef Lookbehinds behind
     cdef Thompson made
-    cdef NfaC* nfa              # of ``made``; states from ``own`` on are of automata that go along
+    cdef CharNfaC* nfa          # of ``made``
     cdef uint32_t final, own
     cdef bint is_search
     cdef vector[uint8_t] flags  # of states from ``own`` on
-    cdef vector[uint8_t] stays  # of the tree's states: more than a way to others
-    cdef vector[uint32_t] bases             # first states of the automata that look behind
+    cdef vector[uint8_t] kept               # by NFA state (list_kept)
+    cdef vector[uint32_t] bases             # first states of look-behind automata
     cdef WordTableC contexts    # (look, context) -> number in ``entries``
-    cdef vector[uint32_t] entries           # first states of the automata that look ahead
+    cdef vector[uint32_t] entries           # first states of look-ahead automata
     cdef WordTableC configs     # (state, obligations...)
     cdef WordTableC subsets     # (context..., configurations...)
-    cdef vector[uint32_t] held  # obligations of the configuration at hand
+    cdef vector[uint32_t] held  # obligations of the current configuration
     cdef vector[uint32_t] stamp             # by configuration
     cdef uint32_t now
 
-    def __cinit__(self, Bound bound, Behind behind, tree, bint is_search):
-        cdef uint32_t s
-        cdef EmptyC empty
+    def __cinit__(self, Bound bound, Lookbehinds behind, tree, bint is_search):
         cdef CharAutomaton each
         self.bound, self.behind, self.is_search = bound, behind, is_search
         self.made = Thompson(bound)
@@ -305,23 +387,16 @@ cdef class Looker:
         self.final = self.made.add(tree, self.made.state())
         self.own = self.nfa.size
         index(self.nfa)
-        self.stays.assign(self.own, 0)
-        self.stays[self.final] = 1
-        for s in range(self.own):
-            if self.nfa.move_off[s] < self.nfa.move_off[s + 1]:
-                self.stays[s] = 1
-        for empty in self.nfa.empty:
-            if empty.sign == AT_END:
-                self.stays[empty.source] = 1
+        list_kept(self.nfa, self.final, &self.kept)
         for each in behind.automata:
             self.bases.push_back(self.adopt(&each.states, 0))
 
     cdef uint32_t adopt(self, StatesC* states, uint8_t flags) except? NO_STATE:
-        """Takes an automaton in that goes along; its first state."""
-        cdef NfaC* nfa = self.nfa
+        """Append the states of a look-around automaton, and return its first state."""
+        cdef CharNfaC* nfa = self.nfa
         cdef uint32_t base = nfa.size, pool = <uint32_t>nfa.pool.size(), s, k
         cdef NfaMoveC made
-        self.bound.look(AUTOMATON_LOOKS + states.moves.size() + states.pool.size())
+        self.bound.count_work(AUTOMATON_WORK + states.moves.size() + states.pool.size())
         for s in states.pool:
             nfa.pool.push_back(s)
         for s in range(state_count(states)):
@@ -373,7 +448,7 @@ cdef class Looker:
         return 0
 
     cdef uint32_t enter(self, vector[uint32_t]* found, vector[uint32_t]* context) except? NO_STATE:
-        """The number of a subset that was closed."""
+        """Return the number of a closed subset."""
         cdef vector[uint32_t] key
         cdef uint32_t c
         self.prune(found)
@@ -386,8 +461,8 @@ cdef class Looker:
         for c in found[0]:
             key.push_back(c)
         number = table_number(&self.subsets, key.data(), key.size())
-        self.bound.look(key.size())
-        self.bound.check(table_size(&self.subsets))
+        self.bound.count_work(key.size())
+        self.bound.check_states(table_size(&self.subsets))
         return number
 
     cdef bint may_end(self, vector[uint32_t]* members, vector[uint32_t]* context) except -1:
@@ -401,7 +476,7 @@ cdef class Looker:
         return False
 
     cdef int step(self, vector[uint32_t]* members, vector[uint32_t]* context, CharStateC* char_state) except -1:
-        """Adds the moves of a subset."""
+        """Add the moves of a subset."""
         cdef vector[NfaMoveC] moves
         cdef vector[uint32_t] sources, off, to, found, next_context
         cdef vector[vector[uint32_t]] groups, pieces
@@ -431,7 +506,7 @@ cdef class Looker:
         return 0
 
     cdef void sources(self, vector[uint32_t]* members, vector[uint32_t]* context, vector[uint32_t]* found):
-        """All states of a subset, those that go along, too."""
+        """List all states of a subset, those of look-around automata included."""
         cdef uint32_t c, k
         cdef size_t j
         for c in members[0]:
@@ -443,7 +518,7 @@ cdef class Looker:
         unique(found)
 
     cdef int gather(self, vector[uint32_t]* sources, vector[uint32_t]* off, vector[NfaMoveC]* moves) except -1:
-        """The moves of all sources; ``off``: where those of each begin."""
+        """List the moves of all sources; ``off``: the first move of each."""
         cdef uint32_t s, k
         cdef uint64_t ranges = 0
         for s in sources[0]:
@@ -451,10 +526,10 @@ cdef class Looker:
             for k in range(self.nfa.move_off[s], self.nfa.move_off[s + 1]):
                 moves.push_back(self.nfa.moves[k])
                 ranges += self.nfa.moves[k].n
-        return self.bound.look(ranges + moves.size() + self.nfa.size // 64)
+        return self.bound.count_work(ranges + moves.size() + self.nfa.size // 64)
 
     cdef uint32_t moved(self, uint32_t s, vector[uint32_t]* off, vector[uint32_t]* to) noexcept nogil:
-        """Where a state of a deterministic automaton leads; NO_STATE: nowhere."""
+        """Return the target of a state of a deterministic automaton, or NO_STATE."""
         cdef uint32_t k
         if s != NO_STATE:
             for k in range(off[0][s], off[0][s] + self.nfa.move_off[s + 1] - self.nfa.move_off[s]):
@@ -465,7 +540,7 @@ cdef class Looker:
     cdef int follow(
         self, uint32_t c, vector[uint32_t]* off, vector[uint32_t]* to, vector[uint32_t]* found
     ) except -1:
-        """Adds what a configuration leads to."""
+        """Add the successors of a configuration."""
         cdef uint32_t q = self.state_of(c), k, s, before
         self.held.clear()
         for k in range(self.configs.off[c] + 1, self.configs.off[c + 1]):
@@ -486,15 +561,15 @@ cdef class Looker:
         return self.configs.off[c + 1] - self.configs.off[c]
 
     cdef int reach(self, vector[uint32_t]* found, uint32_t q) except -1:
-        """Adds the configuration of a state with the obligations at hand."""
+        """Add the configuration of a state with the current obligations."""
         cdef vector[uint32_t] key
         cdef uint32_t c
         key.push_back(q)
         for c in self.held:
             key.push_back(c)
-        unique_behind(&key)
+        unique(&key, 1)
         c = table_number(&self.configs, key.data(), key.size())
-        self.bound.look(key.size())
+        self.bound.count_work(key.size())
         if c >= self.stamp.size():
             self.stamp.push_back(0)
         if self.stamp[c] != self.now:
@@ -509,7 +584,7 @@ cdef class Looker:
             self.stamp[c] = self.now
 
     cdef int close(self, vector[uint32_t]* found, vector[uint32_t]* context, uint32_t signs) except -1:
-        """Adds all configurations reached without a character; ``signs`` are the anchors that hold."""
+        """Add all configurations reached by empty moves; ``signs`` are the anchors that hold."""
         cdef uint32_t c, q, k
         cdef size_t at = 0
         cdef EmptyC move
@@ -531,21 +606,21 @@ cdef class Looker:
         return 0
 
     cdef int prune(self, vector[uint32_t]* found) except -1:
-        """Leaves out what only leads to others, and configurations that ask for more than another."""
+        """Drop configurations of states that are not kept, and those with more obligations than another (I2)."""
         cdef vector[pair[uint64_t, uint32_t]] order
         cdef pair[uint64_t, uint32_t] each
         cdef vector[uint32_t] kept
         cdef size_t k, first = 0
         for c in found[0]:
             each.first, each.second = <uint64_t>self.state_of(c) << 32 | self.size_of(c), c
-            if self.stays[self.state_of(c)]:
+            if self.kept[self.state_of(c)]:
                 order.push_back(each)
         sort(order.begin(), order.end())
         for each in order:
             if kept.size() and self.state_of(kept[first]) != each.first >> 32:
                 first = kept.size()
             for k in range(first, kept.size()):
-                self.bound.look(1)
+                self.bound.count_work(1)
                 if self.includes(each.second, kept[k]):
                     break
             else:
@@ -555,7 +630,7 @@ cdef class Looker:
         return 0
 
     cdef bint includes(self, uint32_t a, uint32_t b) noexcept nogil:
-        """Whether a has all the obligations of b."""
+        """Whether configuration a has all obligations of b."""
         cdef uint32_t i = self.configs.off[a] + 1, j
         for j in range(self.configs.off[b] + 1, self.configs.off[b + 1]):
             while i < self.configs.off[a + 1] and self.configs.words[i] < self.configs.words[j]:
@@ -566,7 +641,7 @@ cdef class Looker:
 
     # -- obligations ------------------------------------------------------------------------------
     cdef bint look(self, uint32_t number, vector[uint32_t]* context) except -1:
-        """Whether a look holds so far; adds to the obligations at hand what it asks of the rest."""
+        """Whether a look can hold; a look-ahead adds an obligation."""
         cdef uint32_t s
         tree = self.made.looks[number]
         if tree.ahead:
@@ -575,8 +650,9 @@ cdef class Looker:
         return (s != NO_STATE and self.flags[s - self.own] & ENDS != 0) != <bint>tree.negated
 
     cdef bint oblige(self, uint32_t s, uint8_t negated) except -1:
-        """Adds the obligation of state s, if it is not settled; whether it can hold. NO_STATE: no
-        text is one of the automaton's any more.
+        """Add the obligation of state s unless it always holds (I1); return whether it can hold.
+
+        NO_STATE stands for an automaton that accepts no continuation.
         """
         if s == NO_STATE:
             return negated != 0
@@ -596,12 +672,12 @@ cdef class Looker:
         return True
 
     cdef uint32_t entry(self, uint32_t number, vector[uint32_t]* context) except? NO_STATE:
-        """The first state of what a look ahead asks for in a context; NO_STATE: no text."""
+        """Return the first state of a look-ahead automaton in a context; NO_STATE: it accepts nothing."""
         cdef vector[uint32_t] key
         cdef uint32_t k
         cdef size_t j
         cdef CharAutomaton made
-        cdef Behind behind
+        cdef Lookbehinds behind
         tree = self.made.looks[number]
         key.push_back(number)
         if tree.body.anchored:
@@ -616,8 +692,8 @@ cdef class Looker:
         behind = self.behind
         if not tree.body.anchored:
             key.assign(1, INSIDE)
-            behind = Behind(self.bound)
-        made = Looker(self.bound, behind, cat((tree.body, ANYTHING)), True).automaton(&key)
+            behind = Lookbehinds(self.bound)
+        made = LookaroundConstruction(self.bound, behind, cat((tree.body, ANYTHING)), True).automaton(&key)
         self.entries.push_back(NO_STATE)
         if state_count(&made.states):
             self.entries[k] = self.adopt(&made.states, NEGATED if tree.negated else 0)
@@ -628,25 +704,7 @@ cdef CharAutomaton small(CharAutomaton automaton, Bound bound):
     return automaton.minimal(bound) if state_count(&automaton.states) <= SMALL else automaton
 
 
-cdef void unique_behind(vector[uint32_t]* key) noexcept nogil:
-    """Sorts what follows the first word and drops repeated words."""
-    cdef size_t k, n = 1
-    sort(key.begin() + 1, key.end())
-    for k in range(1, key.size()):
-        if k == 1 or key[0][k] != key[0][n - 1]:
-            key[0][n] = key[0][k]
-            n += 1
-    key.resize(n)
-
-
-# -- char subsets ----------------------------------------------------------------------------------
-# Trees -> deterministic automata over characters: the subset construction.
-#
-# Many subsets read the same sets of characters and differ in where these lead. How sets cut one another into
-# pieces is found out once for all subsets that read them.
-#
-# Cost       ``limits.pattern_states`` bounds the states and the work.
-# Not here   trees with look-around (char_looks).
+# -- subsets -----------------------------------------------------------------------------------------
 
 cdef enum:
     LAST_BEFORE_SURROGATES = 0xD7FF
@@ -656,58 +714,49 @@ cdef enum:
 def from_tree(tree, Bound bound, *, bint search):
     cdef Thompson made = Thompson(bound)
     cdef CharAutomaton out = CharAutomaton.__new__(CharAutomaton)
-    cdef Subsets subsets
+    cdef SubsetConstruction subsets
     cdef uint32_t start = made.state()
     cdef uint32_t final = made.add(cat((ANYTHING, tree, ANYTHING)) if search else tree, start)
     if made.looks:
-        return looked(cat((ANYTHING, tree, ANYTHING)) if search else tree, bound, search).minimal(bound)
-    subsets = Subsets(made, final)
+        return determinise_looks(cat((ANYTHING, tree, ANYTHING)) if search else tree, bound, search).minimal(bound)
+    subsets = SubsetConstruction(made, final)
     subsets.determinise(start, &out.states)
     trim(&out.states)
     return out
 
 
-cdef struct PieceC:
-    # characters that the same sets hold: those groups[group..group_end - 1] of a combination, as
-    # positions in it; and their ranges, in the pool of the automaton
+cdef struct CharPieceC:
+    # the characters that belong to exactly the sets groups[group..group_end - 1] of a combination, given by
+    # position; their ranges are in the pool of the automaton
     uint32_t group, group_end, off, n
 
 
-cdef class Subsets:
+cdef class SubsetConstruction:
     cdef Bound bound
     cdef Thompson made
-    cdef NfaC* nfa              # of ``made``
+    cdef CharNfaC* nfa              # of ``made``
     cdef uint32_t final
-    cdef vector[uint8_t] stays              # by state: more than a way to others
-    cdef vector[uint32_t] anything          # states behind which any text may stand
-    cdef vector[uint32_t] sizes             # by half the place of a set in the pool: its ranges
+    cdef vector[uint8_t] kept               # by NFA state (list_kept)
+    cdef vector[uint32_t] anything          # states from which any text is accepted
+    cdef vector[uint32_t] sizes             # ranges of a set, by half its offset in the pool
     cdef vector[uint32_t] seen              # by target: the last state that has a move to it
-    cdef WordTableC subsets                 # closed ones, but for that of the start
+    cdef WordTableC subsets                 # closed ones, except that of the start
     cdef WordTableC targets                 # sets of states, before empty moves
-    cdef vector[uint32_t] closed            # by number of such a set: its subset
-    cdef WordTableC combinations            # of sets of characters, as places in the pool, ascending
-    cdef vector[uint32_t] first             # by combination: its pieces, in order of their first characters
-    cdef vector[PieceC] pieces
+    cdef vector[uint32_t] closed            # the subset of each set in ``targets``
+    cdef WordTableC combinations            # of sets of characters, as ascending offsets in the pool
+    cdef vector[uint32_t] first             # by combination: its pieces, by their first characters
+    cdef vector[CharPieceC] pieces
     cdef vector[uint32_t] groups
-    # of the subset at hand: the set of characters and the target of each move; the different sets, and
-    # where the moves of each begin
+    # of the current subset: the set of characters and the target of each move; the distinct sets, and the
+    # first move of each
     cdef vector[pair[uint32_t, uint32_t]] moves
     cdef vector[uint32_t] sets, starts
 
     def __cinit__(self, Thompson made, uint32_t final):
-        cdef uint32_t s
-        cdef EmptyC empty
         cdef NfaMoveC move
         self.made, self.bound, self.nfa, self.final = made, made.bound, &made.nfa, final
         index(self.nfa)
-        self.stays.assign(self.nfa.size, 0)
-        self.stays[final] = 1
-        for s in range(self.nfa.size):
-            if self.nfa.move_off[s] < self.nfa.move_off[s + 1]:
-                self.stays[s] = 1
-        for empty in self.nfa.empty:
-            if empty.sign == AT_END:
-                self.stays[empty.source] = 1
+        list_kept(self.nfa, final, &self.kept)
         self.sizes.assign(self.nfa.pool.size() // 2 + 1, 0)
         for move in self.nfa.moves:
             if move.n:
@@ -716,8 +765,9 @@ cdef class Subsets:
         self.list_anything()
 
     cdef int determinise(self, uint32_t start, StatesC* out) except -1:
-        """The start is a state of its own: what ^ allows there does not hold where the same set is met
-        again; so the subset of state k > 0 is number k - 1.
+        """Run the construction.
+
+        The start is a separate state, because ^ holds only there; the subset of state k > 0 is number k - 1.
         """
         cdef vector[uint32_t] members, end
         cdef CharStateC char_state
@@ -727,7 +777,7 @@ cdef class Subsets:
         while True:
             end = members
             self.close(&end, AT_END if s else AT_START | AT_END)
-            self.bound.look(members.size() + end.size())
+            self.bound.count_work(members.size() + end.size())
             out.final.push_back(self.nfa.stamp[self.final] == self.nfa.now)
             self.expand(&members, &char_state, out)
             if s == table_size(&self.subsets):
@@ -740,9 +790,9 @@ cdef class Subsets:
         return 0
 
     cdef int expand(self, vector[uint32_t]* members, CharStateC* char_state, StatesC* out) except -1:
-        """Appends the state of a subset."""
+        """Append the state of a subset."""
         cdef vector[uint32_t] key
-        cdef MoveC move
+        cdef CharMoveC move
         cdef uint32_t k, j, s, number
         cdef size_t begun = out.moves.size()
         cdef bint is_joined = False
@@ -753,7 +803,7 @@ cdef class Subsets:
             for j in range(self.pieces[k].group, self.pieces[k].group_end):
                 for s in range(self.starts[self.groups[j]], self.starts[self.groups[j] + 1]):
                     key.push_back(self.moves[s].second)
-            self.bound.look(key.size())
+            self.bound.count_work(key.size())
             move.off, move.n, move.target = self.pieces[k].off, self.pieces[k].n, self.subset_of(&key)
             out.moves.push_back(move)
             if self.seen.size() <= move.target:
@@ -772,7 +822,7 @@ cdef class Subsets:
         return 0
 
     cdef int gather(self, vector[uint32_t]* members) except -1:
-        """Lists the moves of a subset by their sets."""
+        """List the moves of a subset by their sets."""
         cdef pair[uint32_t, uint32_t] made
         cdef NfaMoveC* move
         cdef uint32_t s, k
@@ -783,7 +833,7 @@ cdef class Subsets:
                 if move.n:
                     made.first, made.second = move.off, move.target
                     self.moves.push_back(made)
-        self.bound.look(self.moves.size())
+        self.bound.count_work(self.moves.size())
         sort(self.moves.begin(), self.moves.end())
         self.sets.clear()
         self.starts.clear()
@@ -795,17 +845,17 @@ cdef class Subsets:
         return 0
 
     cdef uint32_t combination(self, StatesC* out) except? 0xFFFFFFFF:
-        """The number of the combination of sets at hand."""
+        """Return the number of the combination of the current sets."""
         cdef vector[vector[uint32_t]] groups, bounds
         cdef vector[NfaMoveC] moves
         cdef NfaMoveC move = NfaMoveC(0, 0, 0, 0)
-        cdef PieceC piece
+        cdef CharPieceC piece
         cdef uint32_t number = table_number(&self.combinations, self.sets.data(), self.sets.size()), k, s
         if number + 1 < self.first.size():
             return number
         for k in range(<uint32_t>self.sets.size()):
             move.off, move.n = self.sets[k], self.sizes[self.sets[k] // 2]
-            self.bound.look(move.n)
+            self.bound.count_work(move.n)
             moves.push_back(move)
         sweep(self.nfa, &moves, self.bound, &groups, &bounds)
         for k in range(<uint32_t>groups.size()):
@@ -824,10 +874,10 @@ cdef class Subsets:
         return number
 
     cdef uint32_t subset_of(self, vector[uint32_t]* states) except? 0xFFFFFFFF:
-        """The number of the state whose subset these states lead to.
+        """Return the number of the state for a set of NFA states.
 
-        Once any text may follow, nothing else counts: else a search for one of n words would tell apart
-        which of them were found, 2^n sets.
+        If the set accepts any text, its other members are dropped. Otherwise a search for one of n words would
+        distinguish the 2^n sets of words found.
         """
         cdef uint32_t number, before
         unique(states)
@@ -835,21 +885,22 @@ cdef class Subsets:
         if number < self.closed.size():
             return self.closed[number]
         self.close(states, FREE)
-        self.bound.look(states.size())
+        self.bound.count_work(states.size())
         if self.holds_any():
             states.assign(1, self.anything[0])
             self.close(states, FREE)
         before = table_size(&self.subsets)
         self.closed.push_back(table_number(&self.subsets, states.data(), states.size()) + 1)
         if self.closed.back() > before:
-            self.bound.check(<uint64_t>before + 2)
+            self.bound.check_states(<uint64_t>before + 2)
         return self.closed.back()
 
     cdef void close(self, vector[uint32_t]* states, uint32_t signs) noexcept nogil:
-        """Adds all states reached without a character, and leaves out what only leads to others; ``signs``
-        are the anchors that hold here.
+        """Add all states reached by empty moves and drop those that are not kept.
+
+        ``signs`` are the anchors that hold.
         """
-        cdef NfaC* nfa = self.nfa
+        cdef CharNfaC* nfa = self.nfa
         cdef uint32_t k, s
         cdef size_t at = 0, n = 0
         cdef EmptyC* move
@@ -865,15 +916,15 @@ cdef class Subsets:
                     nfa.stamp[move.target] = nfa.now
                     states.push_back(move.target)
         for at in range(states.size()):
-            if self.stays[states[0][at]]:
+            if self.kept[states[0][at]]:
                 states[0][n] = states[0][at]
                 n += 1
         states.resize(n)
         sort(states.begin(), states.end())
 
     cdef void list_anything(self) noexcept nogil:
-        """The states behind which any text may stand: their one move takes every character back to them."""
-        cdef NfaC* nfa = self.nfa
+        """List the states from which any text is accepted: their only move is a loop over all characters."""
+        cdef CharNfaC* nfa = self.nfa
         cdef uint32_t s
         cdef NfaMoveC* move
         cdef vector[uint32_t] members
@@ -895,7 +946,7 @@ cdef class Subsets:
                 self.anything.push_back(s)
 
     cdef bint holds_any(self) noexcept nogil:
-        """Whether the set that was closed last holds a state behind which any text may stand."""
+        """Whether the set that was closed last contains a state that accepts any text."""
         cdef uint32_t s
         for s in self.anything:
             if self.nfa.stamp[s] == self.nfa.now:

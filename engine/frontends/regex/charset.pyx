@@ -1,4 +1,7 @@
-"""Sets of characters: see the header file."""
+"""Sets of characters: tuples of sorted, disjoint, inclusive ranges (low, high) of Unicode scalar values.
+
+Cost   linear in the ranges. Complements of small sets are cached: patterns use few classes.
+"""
 
 from bisect import bisect_left
 from functools import lru_cache
@@ -12,7 +15,7 @@ cdef tuple ANY_CHAR = ((0, 0xD7FF), (0xE000, 0x10FFFF))
 
 
 cpdef tuple normalise(ranges):
-    """Sorted and merged; surrogates are cut out."""
+    """Sort and merge ranges, and remove surrogates."""
     cdef list out = []
     cdef int low, high, start = 0, end = -2
     cdef bint has_surrogates = False
@@ -53,23 +56,23 @@ cpdef tuple intersect(tuple a, tuple b):
     return tuple(out)
 
 
-# Complements that are kept, and ranges of one: each takes about 250 bytes with its key, so that all take
-# 16 MB at most. People's patterns have few classes, and the largest category has 650 ranges.
 cdef enum:
+    # Cached complements, and ranges of each. A range takes about 250 bytes with its key, so all take at most
+    # 16 MB; the largest category of Unicode has 650 ranges
     KEPT_RANGES = 1000
     KEPT_COMPLEMENTS = 64
 
 
 def complement(ranges):
-    return kept_complement(ranges) if len(ranges) <= KEPT_RANGES else made_complement(ranges)
+    return cached_complement(ranges) if len(ranges) <= KEPT_RANGES else compute_complement(ranges)
 
 
 @lru_cache(maxsize=KEPT_COMPLEMENTS)
-def kept_complement(ranges):
-    return made_complement(ranges)
+def cached_complement(ranges):
+    return compute_complement(ranges)
 
 
-cdef tuple made_complement(ranges):
+cdef tuple compute_complement(ranges):
     cdef list out = []
     cdef int low, high, start = 0
     for low, high in ranges:

@@ -1,14 +1,13 @@
-"""Regular expressions -> IR: whole texts, and the unanchored search of JSON Schema's ``pattern``.
+"""Regular expressions as IR: whole texts, and the unanchored search of JSON Schema's ``pattern``.
 
-Most patterns are emitted as they stand, so that a count stays a count: those whose anchors stand at
-the edges of their alternatives, and which begin with ^ where they are searched for. All others go
-through a deterministic automaton over characters, which takes anchors anywhere and gives every text
-one reading; where that grows large and the anchors allow it, the pattern is emitted as it stands
-after all, with any text before it, unless it is long.
+Most patterns are emitted directly, so that a count remains a count: those with anchors only at the
+edges of their alternatives, which for a search begin with ^. All others become a DFA over
+characters, which allows anchors anywhere and is unambiguous. If the DFA of a search grows large and
+the anchors allow it, the pattern is emitted directly after any text, unless it is long.
 
-Two identities keep searches small: X{m,n} before any text is X{m}, and so it is behind any text.
-Where a pattern has look-around, the lengths that it asks for are left to registers if it can be
-(``with_lengths``): states would be multiplied by them.
+Two identities keep searches small: X{m,n} next to any text is X{m}, before and after it. If a
+pattern has look-around, registers count its lengths where possible (``with_lengths``); otherwise
+they would multiply the states.
 """
 
 from itertools import pairwise
@@ -37,11 +36,11 @@ from .regex_syntax import (
     repeat,
 )
 
-#: states up to which a searched pattern is made deterministic rather than emitted as it stands
+#: largest DFA of a searched pattern; larger ones are emitted directly if possible
 SEARCH_STATES = 2_000
-#: places of a searched pattern up to which it may be emitted as it stands: any text may stand
-#: before a match, so that all of them may be read at once; a text that does costs half a second
-SEARCH_PLACES = 2_000
+#: largest number of positions of a searched pattern that is emitted directly. A match may begin
+#: anywhere, so all positions may be active at once: a text then costs up to half a second
+SEARCH_POSITIONS = 2_000
 
 
 def build_regex(
@@ -52,14 +51,13 @@ def build_regex(
     inside_json: bool = False,
     looks: bool = True,
 ) -> Node:
-    """Text that matches the pattern as a whole.
+    """Add the texts that match the pattern as a whole.
 
     Args:
-        looks: whether there may be look-around, for which nothing stands before the text and
-            nothing behind it.
+        looks: whether look-around is allowed; it sees nothing before and after the text.
 
     Raises:
-        SpecError, UnsupportedSchema, LimitExceeded: see ``regex_syntax.parse``; LimitExceeded:
+        SpecError, UnsupportedSchema, LimitExceeded: as ``regex_syntax.parse``, and
         ``pattern_states``.
     """
     grammar.budget.spend(len(pattern))
@@ -78,12 +76,7 @@ def emit_whole(grammar: Grammar, tree: Tree, pointer: str, inside_json: bool = F
 
 
 def build_search(grammar: Grammar, pattern: str, *, pointer: str = "") -> Node:
-    """The inside of a JSON string whose decoded value the pattern is found in (JSON Schema's
-    ``pattern``).
-
-    Raises:
-        as ``build_regex``.
-    """
+    """Add the inside of a JSON string whose decoded value contains a match."""
     grammar.budget.spend(len(pattern))
     tree = parse(pattern, pointer=pointer, limits=grammar.limits)
     return emit_search(grammar, tree, pointer)
@@ -108,7 +101,7 @@ def emit_search(grammar: Grammar, tree: Tree, pointer: str) -> Node:
             raise
         refusal = error
     for each in (plain, factored(plain)):
-        if _places(each) <= SEARCH_PLACES:
+        if _positions(each) <= SEARCH_POSITIONS:
             return emit(grammar, each, True)
     if refusal is not None:
         raise refusal
@@ -116,10 +109,7 @@ def emit_search(grammar: Grammar, tree: Tree, pointer: str) -> Node:
 
 
 def search_automaton(tree: Tree, bound: Bound) -> CharAutomaton:
-    """
-    Raises:
-        LimitExceeded: ``pattern_states``.
-    """
+    """Return the DFA of texts that contain a match; raise LimitExceeded: ``pattern_states``."""
     plain = whole(tree, search=True)
     return (
         from_tree(tree, bound, search=True)
@@ -132,9 +122,7 @@ def search_automaton(tree: Tree, bound: Bound) -> CharAutomaton:
 
 
 def whole(tree: Tree, *, search: bool) -> Tree | None:
-    """A tree without anchors that matches whole texts; None where anchors stand elsewhere than at
-    edges.
-    """
+    """Return an equivalent tree for whole texts without anchors; None: anchors occur inside."""
     branches = []
     for branch in tree.parts if isinstance(tree, Alt) else (tree,):
         plain = _branch(branch, search)
@@ -162,7 +150,7 @@ def _branch(tree: Tree, search: bool) -> Tree | None:
 
 
 def with_lengths(tree: Tree) -> tuple[Tree, int, int | None]:
-    """A tree and bounds on the length of a text, which say together what the given tree says:
+    """Return a tree and bounds on the length that together are equivalent to a tree:
 
     ^(?=.{1,253}$)...      1 to 253 characters of (?=.*$)...
     ^(?=.*[0-9]).{8,64}$   8 to 64 characters of (?=.*[0-9]).*
@@ -203,32 +191,32 @@ def _lesser(a: int | None, b: int | None) -> int | None:
 
 
 def _least(tree: Tree) -> Tree:
-    """X{m,n} beside any text is X{m}."""
+    """Return X{m} for X{m,n}, which is equivalent next to any text."""
     return repeat(tree.body, tree.minimum, tree.minimum) if isinstance(tree, Repeat) else tree
 
 
 def _floats(plain: Tree) -> bool:
-    """Whether some alternative begins with any text and goes on."""
+    """Whether some alternative begins with any text and continues."""
     branches = plain.parts if isinstance(plain, Alt) else (plain,)
     return any(isinstance(branch, Cat) and branch.parts[:1] == (ANYTHING,) for branch in branches)
 
 
-def _places(tree: Tree) -> int:
-    """Most characters of a tree that may be read at once if a match may begin anywhere, those of
-    repetitions written out. Of alternatives that begin differently only one is gone into.
+def _positions(tree: Tree) -> int:
+    """Return how many positions of a tree, with repetitions expanded, may be active at once if a
+    match begins anywhere. Of alternatives with disjoint first characters, one counts.
     """
     if isinstance(tree, Chars):
         return 1
     if isinstance(tree, Repeat):
-        return _places(tree.body) * max(tree.maximum or tree.minimum, 1)
+        return _positions(tree.body) * max(tree.maximum or tree.minimum, 1)
     if not isinstance(tree, Cat | Alt):
         return 0
-    places = list(map(_places, tree.parts))
-    return max(places, default=0) if isinstance(tree, Alt) and _begin_apart(tree) else sum(places)
+    counts = list(map(_positions, tree.parts))
+    return max(counts, default=0) if isinstance(tree, Alt) and _begin_apart(tree) else sum(counts)
 
 
 def _begin_apart(tree: Alt) -> bool:
-    """Whether the first characters of the alternatives are seen to be different ones."""
+    """Whether the first characters of the alternatives are known to be disjoint."""
     firsts = [
         part.parts[0] if isinstance(part, Cat) and part.parts else part for part in tree.parts
     ]

@@ -1,5 +1,3 @@
-""""""
-
 from collections.abc import Iterable
 
 from ...grammar.ir import Grammar, Node, Ranges
@@ -45,19 +43,17 @@ ANYTHING: Tree
 
 def cat(parts: Iterable[Tree]) -> Tree: ...
 def alt(parts: Iterable[Tree]) -> Tree:
-    """Single characters among the alternatives become one set."""
+    """Return the alternatives; single characters among them become one set."""
 
 def repeat(body: Tree, minimum: int, maximum: int | None) -> Tree: ...
 def look(body: Tree, ahead: bool, negated: bool) -> Tree:
-    """What is always found, or never, is no Look."""
+    """Return a look; one that always holds is EMPTY, one that never holds matches nothing."""
 
 def accepted(states: CharAutomaton) -> Tree:
-    """The texts of an automaton, whose moves may overlap."""
+    """Return the texts of an automaton, whose moves may overlap."""
 
 def factored(tree: Tree) -> Tree:
-    """The same texts; alternatives share their common beginnings, as in a trie."""
-
-# -- regex syntax ----------------------------------------------------------------------------------
+    """Return an equivalent tree in which alternatives share common beginnings, as in a trie."""
 
 def parse(
     pattern: str,
@@ -68,20 +64,19 @@ def parse(
     flags: str = "",
     line_ends: Ranges = ...,
 ) -> Tree:
-    """
+    """Parse a pattern (ECMA-262).
+
     Args:
-        looks: whether there may be look-around and word boundaries.
-        flags: those that hold from the beginning, of "ims".
-        line_ends: what the dot leaves out, and where lines end for the flag ``m``; those of the
-            standard if it is not given.
+        looks: whether look-around and word boundaries are allowed.
+        flags: initial flags, of "ims".
+        line_ends: excluded from the dot, and ends of lines for the flag ``m``; default: the
+            standard's.
 
     Raises:
         SpecError: not a regular expression; the message names the position.
-        UnsupportedSchema: a construct that can't be enforced, by name.
+        UnsupportedSchema: a construct that cannot be enforced, by name.
         LimitExceeded: ``pattern_chars`` or, for nested groups, ``spec_depth``.
     """
 
-# -- regex emit ------------------------------------------------------------------------------------
-
 def emit(grammar: Grammar, tree: Tree, inside_json: bool) -> Node:
-    """A tree without anchors."""
+    """Add a tree without anchors."""

@@ -1,20 +1,19 @@
-"""Trees of regular expressions: see the header file."""
+"""Regular expressions (ECMA-262): constructors of trees, the parser, and emission as IR."""
 
 cimport cython
 from libc.stdint cimport uint32_t
 
 from ...grammar.ir cimport CHARS, JSON_CHARS, Grammar
 from ...native.pool cimport vector
-from .charset cimport normalise
 
 from functools import lru_cache
 
 from ...errors import InternalError, LimitExceeded, SpecError, UnsupportedSchema
 from ...grammar.ir import ANY_CHAR
 from .char_classes import CLASSES, CONTROLS, LINE_ENDS, WORD, any_case, property_ranges
-from .charset import complement, union
+from .charset import complement, normalise, union
 
-#: no text has as many characters: an upper bound from here on bounds nothing
+#: longer than any text: upper bounds from here on have no effect
 cdef object COUNTLESS = 1 << 31
 
 
@@ -27,7 +26,7 @@ cdef class Tree:
 
 
 cdef tuple content(Tree tree):
-    """What makes two trees of one class equal; the facts follow from it."""
+    """Return the fields that two equal trees of one class share."""
     if isinstance(tree, Chars):
         return ((<Chars>tree).ranges,)
     if isinstance(tree, Cat):
@@ -111,7 +110,6 @@ cpdef Tree cat(parts):
 
 
 cpdef Tree alt(parts):
-    """Single characters among the alternatives become one set."""
     cdef list flat = [], sets = []
     cdef Alt made
     cdef Tree each
@@ -140,7 +138,7 @@ cpdef Tree repeat(Tree body, minimum, maximum):
     if maximum == 0:
         return EMPTY
     if body.most == 0:
-        # what has no characters holds once or not at all: no count, however large, says more
+        # a body without characters holds or fails; repeating it has no effect
         return body if minimum and body.anchored else EMPTY
     if minimum == maximum == 1:
         return body
@@ -171,8 +169,8 @@ def accepted(states):
 
 
 cdef bint is_one_count(Repeat inner, minimum, maximum) except -1:
-    """Whether counts of counts reach every number between the smallest and the largest: n times
-    a..b must touch n + 1 times a..b. Texts have many readings under two counts, and one under one.
+    """Whether nested counts reach every number between the extremes: n times a..b must touch n + 1
+    times a..b. A single count is unambiguous, nested ones are not.
     """
     if minimum * inner.minimum >= COUNTLESS:
         return False
@@ -200,7 +198,7 @@ def factored(Tree tree):
 
 
 cdef Tree trie(list branches):
-    """Alternatives that are given as their parts."""
+    """Return alternatives, given as tuples of parts, with common beginnings factored out."""
     cdef dict by_first = {}
     cdef list found = [], group, rests
     cdef Py_ssize_t common, least
@@ -218,14 +216,14 @@ cdef Tree trie(list branches):
 ANYTHING = repeat(Chars(ANY_CHAR), 0, None)
 
 
-# -- regex syntax ----------------------------------------------------------------------------------
+# -- parser ------------------------------------------------------------------------------------------
 
 HEX = frozenset("0123456789abcdefABCDEF")
-#: digits of a count; the engine's counters hold 32 bits
+#: digits of a count; the engine's counters have 32 bits
 COUNT_DIGITS = 9
 
 cdef enum:
-    # what a group is; LOOKS may have BEHIND and NEGATED beside it; NO_GROUP: flags by themselves
+    # kinds of groups; LOOKS may be combined with BEHIND and NEGATED; NO_GROUP: flags without a group
     PLAIN = 0
     LOOKS = 1
     BEHIND = 2
@@ -240,25 +238,27 @@ cdef dict FLAGS = {"i": ANY_CASE, "m": LINES, "s": ALL_DOTS}
 
 
 def parse(str pattern, *, str pointer, limits, bint looks=True, str flags="", tuple line_ends=LINE_ENDS):
-    cdef Parser parser
+    cdef PatternParser parser
     if len(pattern) > limits.pattern_chars:
         raise LimitExceeded("pattern_chars", limits.pattern_chars, len(pattern), pointer)
-    parser = Parser(pattern, pointer, limits.spec_depth, looks, line_ends)
+    parser = PatternParser(pattern, pointer, limits.spec_depth, looks, line_ends)
     for flag in flags:
         parser.flags |= <int>FLAGS[flag]
     return parser.tree()
 
 
-cdef class Parser:
-    """``at`` is the position of the next character, ``behind`` how many groups that look behind are
-    open there, ``flags`` are those that hold there.
+cdef class PatternParser:
+    """A parser with an explicit stack of open groups.
+
+    ``at`` is the position of the next character, ``behind`` the number of open look-behind groups, ``flags`` the
+    flags in effect.
     """
     cdef str text, pointer
     cdef Py_ssize_t at, depth, behind
     cdef bint looks
     cdef int flags
     cdef tuple line_ends
-    cdef dict classes   # those read so far, by their text and the flags
+    cdef dict classes   # cache of classes by text and flags
 
     def __init__(self, str pattern, str pointer, Py_ssize_t depth, bint looks, tuple line_ends):
         self.text, self.pointer, self.depth, self.looks = pattern, pointer, depth, looks
@@ -318,7 +318,7 @@ cdef class Parser:
         return False
 
     cdef int group(self) except -1:
-        """What may stand behind the (; the kind of group that it opens."""
+        """Read the start of a group after the (, and return its kind."""
         if not self.is_next("?"):
             return PLAIN
         if self.peek(3) in ("?<=", "?<!"):
@@ -340,7 +340,7 @@ cdef class Parser:
         return PLAIN
 
     cdef int flag_group(self) except -1:
-        """Behind (? what may be flags, and the : of a group or the ) without one."""
+        """Read flags after (?, up to the : of a group or the ) without a group."""
         cdef Py_UCS4 c
         cdef bint is_off = False
         cdef Py_ssize_t start = self.at
@@ -350,7 +350,7 @@ cdef class Parser:
             self.at += 1
             if c in FLAGS:
                 if c in taken:
-                    raise self.error(f"the flag {c} stands there twice", 1)
+                    raise self.error(f"the flag {c} is repeated", 1)
                 taken += c
                 self.flags = self.flags & ~<int>FLAGS[c] if is_off else self.flags | <int>FLAGS[c]
             elif c == "-" and not is_off:
@@ -364,11 +364,11 @@ cdef class Parser:
             elif self.at == start + 1 and c not in ":)-":
                 raise self.refuse("an atomic group" if c == ">" else f"a group that begins with (?{c}")
             else:
-                raise self.error("a group needs flags behind (?", 1)
+                raise self.error("a group needs flags after (?", 1)
         raise self.error("missing )")
 
     cdef Tree closed(self, Tree body, int kind):
-        """A group, behind its )."""
+        """Return the tree of a group after its )."""
         if not kind & LOOKS:
             return self.quantified(body, True)
         if not kind & BEHIND:
@@ -379,7 +379,7 @@ cdef class Parser:
         return look(body, False, kind & NEGATED != 0)
 
     cdef int check_look(self, str what, bint is_behind) except -1:
-        """What is looked behind for ends here, so nothing in it can look further."""
+        """Refuse look-around if it is not allowed, or inside look-behind, which must not look further."""
         if not self.looks:
             raise self.refuse(what)
         if self.behind and not is_behind:
@@ -451,11 +451,11 @@ cdef class Parser:
         return Chars(self.cased(literal(c)))
 
     cdef tuple cased(self, tuple ranges):
-        """A set as the flag ``i`` means it."""
+        """Apply the flag ``i`` to a set."""
         return any_case(ranges) if self.flags & ANY_CASE else ranges
 
     cdef Tree anchor(self, Tree edge, bint ahead):
-        """An edge of the text; with the flag ``m``, of a line."""
+        """Return an edge of the text or, with the flag ``m``, of a line."""
         if not self.flags & LINES:
             return edge
         if not self.looks:
@@ -463,7 +463,7 @@ cdef class Parser:
         return alt([edge, look(Chars(self.line_ends), ahead, False)])
 
     cdef Tree class_here(self):
-        """Behind the [. A class of many patterns comes again and again."""
+        """Read a class after its [; equal classes are parsed once."""
         cdef Py_ssize_t end = self.at
         cdef Tree found
         cdef str text
@@ -478,7 +478,7 @@ cdef class Parser:
         return found
 
     cdef tuple char_class(self):
-        """Behind the [."""
+        """Parse a class after its [."""
         cdef bint negated = self.take("^")
         cdef list found = []
         while not self.take("]"):
@@ -501,9 +501,7 @@ cdef class Parser:
         return normalise(((low, high),))
 
     cdef tuple class_atom(self):
-        """A member of a class: (code, True) for a single character, (set, False) for a class
-        escape.
-        """
+        """Read a member of a class: (code, True) for a character, (set, False) for a class escape."""
         cdef Py_UCS4 c
         if self.at >= len(self.text):
             raise self.error("missing ]")
@@ -520,7 +518,7 @@ cdef class Parser:
         return self.code(True), True
 
     cdef tuple escape(self, bint in_class):
-        """Behind the backslash."""
+        """Read an escape after its backslash, as a set."""
         c = self.peek()
         if c in CLASSES:
             self.at += 1
@@ -530,9 +528,7 @@ cdef class Parser:
         return literal(self.code(in_class))
 
     cdef int code(self, bint in_class) except -1:
-        """An escape for one character; lone surrogates, which match no text, are given back as they
-        are.
-        """
+        """Read an escape of one character, which may be a lone surrogate."""
         cdef int code
         c = self.peek()
         if not c:
@@ -558,7 +554,7 @@ cdef class Parser:
         return ord(c)
 
     cdef int hexadecimal(self, Py_ssize_t n) except -2:
-        """-1 if not all of the next n characters are hexadecimal digits."""
+        """Read n hexadecimal digits; -1: there are fewer."""
         digits = self.peek(n)
         if len(digits) != n or not set(digits) <= HEX:
             return -1
@@ -572,19 +568,19 @@ cdef class Parser:
             digits = self.text[self.at : max(end, 0)]
             if not digits or not set(digits) <= HEX or int(digits, 16) > 0x10FFFF:
                 raise self.error(
-                    "the hexadecimal digits of a character are needed between { and }"
+                    "\\u{} needs the hexadecimal digits of a character"
                 )
             self.at = end + 1
             return int(digits, 16)
         code = self.hexadecimal(4)
         if code < 0:
-            raise self.error("four hexadecimal digits are needed behind \\u")
+            raise self.error("\\u needs four hexadecimal digits")
         if 0xD800 <= code <= 0xDBFF and self.peek(2) == "\\u":
             return self.pair(code)
         return code
 
     cdef int pair(self, int high) except -1:
-        """A surrogate pair written as two escapes is one character."""
+        """Read the second escape of a surrogate pair, which forms one character with the first."""
         cdef Py_ssize_t at = self.at
         cdef int low
         self.at += 2
@@ -608,9 +604,7 @@ cdef class Parser:
 
 @lru_cache(maxsize=2)
 def boundaries(tuple word):
-    """``\\b`` and ``\\B``, each a look at both sides. They are made once for one set, since automata
-    tell looks apart by object.
-    """
+    """Return ``\\b`` and ``\\B``, each a look at both sides, cached because looks compare by identity."""
     cdef Tree char = Chars(word)
     before, no_before = look(char, False, False), look(char, False, True)
     behind, no_behind = look(char, True, False), look(char, True, True)
@@ -621,7 +615,7 @@ def boundaries(tuple word):
 
 
 cdef tuple literal(int c):
-    """One character; a lone surrogate is no text and makes the empty set."""
+    """Return the set of one character; a lone surrogate gives the empty set."""
     return () if 0xD800 <= c <= 0xDFFF else ((c, c),)
 
 
@@ -629,7 +623,7 @@ cdef bint is_number(str text) except -1:
     return text.isascii() and text.isdecimal()
 
 
-# -- regex emit ------------------------------------------------------------------------------------
+# -- emission ----------------------------------------------------------------------------------------
 
 cpdef uint32_t emit(Grammar grammar, Tree tree, bint inside_json) except? 0xFFFFFFFF:
     cdef vector[uint32_t] words
@@ -647,14 +641,14 @@ cpdef uint32_t emit(Grammar grammar, Tree tree, bint inside_json) except? 0xFFFF
     if isinstance(tree, Automaton):
         return (<Automaton>tree).states.to_node(grammar, inside_json=inside_json)
     if not isinstance(tree, Alt):
-        raise InternalError("an anchor has no text of its own")
+        raise InternalError("an anchor cannot be emitted")
     for part in (<Alt>tree).parts:
         words.push_back(emit(grammar, part, inside_json))
     return grammar.add_alt(words.data(), words.size())
 
 
 cdef uint32_t row(Grammar grammar, Cat tree, bint inside_json) except? 0xFFFFFFFF:
-    """Parts one behind the other."""
+    """Emit a sequence; adjacent characters become one literal."""
     cdef vector[uint32_t] nodes
     cdef list literal = []
     cdef Tree part
@@ -683,7 +677,7 @@ cdef uint32_t text_node(Grammar grammar, list literal, bint inside_json) except?
 
 
 cdef str only(Tree tree):
-    """The one character that the tree matches, None if there are others or none."""
+    """Return the only character that the tree matches, or None."""
     cdef tuple ranges, one
     if not isinstance(tree, Chars):
         return None
