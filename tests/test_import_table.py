@@ -96,7 +96,12 @@ ROOMS: dict[str, tuple[str, ...]] = {
     "sharing": ("native", "vocabulary", "grammar", "masks", "runtime"),
     "frontends": ("native", "grammar"),
     "frontends.regex": ("native", "grammar", "automata.determinize"),
-    "frontends.json_schema": ("native", "grammar", "frontends.regex"),
+    "frontends.json_schema": (
+        *("native", "grammar", "frontends.regex", "frontends.json_schema.values"),
+    ),
+    "frontends.json_schema.values": (
+        *("native", "grammar", "frontends.regex", "frontends.json_schema"),
+    ),
     "frontends.structural_tag": (
         *("native", "vocabulary", "grammar", "frontends.regex", "frontends.json_schema"),
     ),

@@ -7,9 +7,7 @@ evaluator     whether a value fits, and whether alternatives are disjoint
 intersection  the algebra of alternatives: complement, subtraction, subsumption, emptiness
 reader        schemas -> alternatives, with references and applicators
 builder       places of values -> rules; ``build_json_schema``
-objects, arrays, strings, numbers
-              one kind of value each -> IR
-cardinality   how many values fit a place
+values        objects, arrays, strings and numbers -> IR
 json_text     white space, literals and shared rules
 formats       ``format`` as patterns
 excludes      strings without some texts

@@ -7,7 +7,7 @@ from ...grammar.lowered cimport is_productive
 from ...native.hashing cimport map_get, map_put
 from ...native.pool cimport vector
 from ...native.resources cimport spend
-from .arrays cimport build_array
+from .values.arrays cimport build_array
 from .document cimport (
     ENUM, TYPE, KeywordsC, bit, check_document, has, new_references, one_type, scan,
 )
@@ -16,14 +16,14 @@ from .json_text cimport (
     ANY_ARRAY, ANY_OBJECT, ANY_VALUE, BLANKS, DEEP, EXACT_LEVELS, NO_NODE, SHARED_RULES, JsonText,
     add_values, once, text_of,
 )
-from .numbers cimport any_integer, any_number, build_integer, build_number
-from .objects cimport build_object
+from .values.numbers cimport any_integer, any_number, build_integer, build_number
+from .values.objects cimport build_object
 from .reader cimport new_reader
 from .schema_types cimport (
     ANYTHING, ARRAY, BOOLEAN, FRACTION, INTEGER, NULL_TYPE, NUMBER, OBJECT, STRING, Arrays, Location,
     Numbers, Objects, SchemaType, location_at, intersect_numbers, constraint_text, new_numbers, root_place,
 )
-from .strings cimport build_string
+from .values.strings cimport build_string
 
 from ...errors import SpecError, UnsupportedSchema
 from .guidance import WORD, is_compact

@@ -154,7 +154,7 @@ ILL_FORMED = [
     ({"contains": {}, "maxContains": 1.5}, "/maxContains", "whole number"),
     ({"uniqueItems": 1}, "/uniqueItems", "true or false"),
     ({"x-guidance": True}, "/x-guidance", "an object"),
-    ({"x-guidance": {"whitespace_flexible": 0}}, "/x-guidance/whitespace_flexible", "true or false, not 0"),
+    ({"x-guidance": {"whitespace_flexible": 0}}, "/x-guidance/whitespace_flexible", "true or false, got 0"),
     ({"items": [{}, 5]}, "/items/1", "not a number"),
     ({"items": [{}], "additionalItems": 5}, "/additionalItems", "not a number"),
     ({"items": [{}], "prefixItems": [{}]}, "/items", "beside prefixItems"),

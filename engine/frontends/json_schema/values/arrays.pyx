@@ -14,18 +14,18 @@ Cost       states multiply; json_text bounds them.
 
 from libc.stdint cimport uint32_t
 
-from ...grammar.ir cimport ROLE_DIFFERS
-from ...native.pool cimport vector
-from .builder cimport Builder
+from ....grammar.ir cimport ROLE_DIFFERS
+from ....native.pool cimport vector
+from ..builder cimport Builder
 from .cardinality cimport UNLIMITED, Cardinality, RangeC, new_cardinality
-from .evaluator cimport identity, is_within
-from .json_text cimport GraphBuilder, JsonText, add_values, new_graph
-from .reader cimport SchemaReader
-from .schema_types cimport (
+from ..evaluator cimport identity, is_within
+from ..json_text cimport GraphBuilder, JsonText, add_values, new_graph
+from ..reader cimport SchemaReader
+from ..schema_types cimport (
     ARRAY, BOOLEAN, INTEGER, NULL_TYPE, OBJECT, Arrays, Count, Location, Numbers, Objects, SchemaType, both,
 )
 
-from ...errors import UnsupportedSchema
+from ....errors import UnsupportedSchema
 
 #: listed values that must differ; there is a state for each set of them
 cdef Py_ssize_t MOST_VALUES = 10

@@ -1,10 +1,10 @@
 """CountedMembers of values, by type and place."""
 
-from ...native.resources cimport WorkBudget, spend
-from .evaluator cimport identity
-from .intersection cimport place_key
-from .reader cimport SchemaReader
-from .schema_types cimport (
+from ....native.resources cimport WorkBudget, spend
+from ..evaluator cimport identity
+from ..intersection cimport place_key
+from ..reader cimport SchemaReader
+from ..schema_types cimport (
     ARRAY, BOOLEAN, FRACTION, INTEGER, NULL_TYPE, OBJECT, STRING, Arrays, Location, ConstraintText, Numbers,
     Objects, SchemaType, Strings,
 )
@@ -12,8 +12,8 @@ from .schema_types cimport (
 from fractions import Fraction
 from math import ceil, floor, gcd, lcm
 
-from ...errors import LimitExceeded
-from ..regex.char_automaton import Bound, intersection
+from ....errors import LimitExceeded
+from ...regex.char_automaton import Bound, intersection
 
 #: levels of arrays and objects that are counted, far more than real schemas have; each takes four
 #: frames of the stack

@@ -18,23 +18,23 @@ Source      JSON Schema Validation 2020-12, section 6.2.1: dividing by ``multipl
 
 from libc.stdint cimport uint32_t, uint64_t, uint8_t
 
-from ...grammar.ir cimport FragmentBuilder, FragmentCache, IrFragment, fragment_of
-from ...native.pool cimport vector
-from ...native.resources cimport WorkBudget, spend
-from ...native.word_table cimport WordTableC, table_number, table_size
-from ..regex.char_automaton cimport (
+from ....grammar.ir cimport FragmentBuilder, FragmentCache, IrFragment, fragment_of
+from ....native.pool cimport vector
+from ....native.resources cimport WorkBudget, spend
+from ....native.word_table cimport WordTableC, table_number, table_size
+from ...regex.char_automaton cimport (
     Bound, CharAutomaton, CharStateC, add_range, append_state, finish, trim,
 )
-from .json_text cimport ANY_INTEGER, ANY_NUMBER, NO_NODE, JsonText, named_texts
-from .schema_types cimport ConstraintText, Numbers
+from ..json_text cimport ANY_INTEGER, ANY_NUMBER, NO_NODE, JsonText, named_texts
+from ..schema_types cimport ConstraintText, Numbers
 
 from decimal import ROUND_FLOOR, Context, Decimal
 from fractions import Fraction
 from math import gcd, lcm
 
-from ...errors import LimitExceeded
-from ...grammar.ir import Grammar
-from ..regex.char_automaton import Bound, intersection, words
+from ....errors import LimitExceeded
+from ....grammar.ir import Grammar
+from ...regex.char_automaton import Bound, intersection, words
 
 #: doubles represent every whole number of this many digits
 WHOLE_DIGITS = 15

@@ -2,9 +2,9 @@
 
 from libc.stdint cimport uint32_t
 
-from .evaluator cimport Evaluator
-from .json_text cimport JsonText
-from .schema_types cimport Strings
+from ..evaluator cimport Evaluator
+from ..json_text cimport JsonText
+from ..schema_types cimport Strings
 
 # ``strings`` None: any string. ``separate``: a pattern becomes a rule of its own, so that it is not determinised
 # together with the alternatives beside it

@@ -2,8 +2,8 @@
 
 from libc.stdint cimport uint32_t
 
-from .json_text cimport JsonText
-from .schema_types cimport Numbers
+from ..json_text cimport JsonText
+from ..schema_types cimport Numbers
 
 cdef uint32_t any_integer(JsonText text) except? 0xFFFFFFFF
 cdef uint32_t any_number(JsonText text) except? 0xFFFFFFFF

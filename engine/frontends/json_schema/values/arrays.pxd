@@ -2,8 +2,8 @@
 
 from libc.stdint cimport uint32_t
 
-from .builder cimport Builder
-from .schema_types cimport Arrays
+from ..builder cimport Builder
+from ..schema_types cimport Arrays
 
 # ``arrays`` None: any array
 cdef uint32_t build_array(Builder builder, Arrays arrays) except? 0xFFFFFFFF

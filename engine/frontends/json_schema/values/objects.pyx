@@ -20,22 +20,22 @@ Cost       at most ``MOST_CLASSES`` classes; states of a GRAPH as in json_text.
 
 from libc.stdint cimport uint32_t, uint8_t
 
-from ...grammar.ir cimport (
+from ....grammar.ir cimport (
     ANY_ORDER, EXTRA_LAST, LAID_OUT, LAYOUT_PARTS, MAY_BE_EMPTY, ROLE_DIFFERS, SPELLED,
 )
-from ...native.pool cimport vector
-from .builder cimport Builder
+from ....native.pool cimport vector
+from ..builder cimport Builder
 from .cardinality cimport UNLIMITED, Cardinality, RangeC, new_cardinality
-from .json_text cimport GraphBuilder, JsonText, new_graph, spelled
-from .reader cimport SchemaReader
-from .schema_types cimport (
+from ..json_text cimport GraphBuilder, JsonText, new_graph, spelled
+from ..reader cimport SchemaReader
+from ..schema_types cimport (
     STRING, ConstraintText, Keyed, Location, Objects, SchemaContext, SchemaType, Strings, both, intersect_strings,
     new_strings,
 )
 from .strings cimport build_inside
 
-from ...errors import UnsupportedSchema
-from ..regex.char_automaton import Bound, is_empty as is_empty_language
+from ....errors import UnsupportedSchema
+from ...regex.char_automaton import Bound, is_empty as is_empty_language
 
 #: classes of keys of one object
 cdef Py_ssize_t MOST_CLASSES = 64

@@ -10,8 +10,8 @@ Cost     each place is counted once: linear in the schema; steps count on the bu
 
 from libc.stdint cimport uint32_t, uint8_t
 
-from .reader cimport SchemaReader
-from .schema_types cimport Arrays, Objects, Strings
+from ..reader cimport SchemaReader
+from ..schema_types cimport Arrays, Objects, Strings
 
 cdef enum:
     UNLIMITED = 1 << 30

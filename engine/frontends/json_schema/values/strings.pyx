@@ -12,16 +12,16 @@ Cost       ``pattern_states`` bounds automata. ``KEPT_STRINGS`` caches the resul
 
 from libc.stdint cimport uint32_t
 
-from ...grammar.ir cimport FragmentBuilder, FragmentCache, IrFragment, fragment_of
-from .evaluator cimport Evaluator
-from .json_text cimport STRING_BODY, JsonText, named_texts
-from .schema_types cimport ConstraintText, Strings, smaller_bound
+from ....grammar.ir cimport FragmentBuilder, FragmentCache, IrFragment, fragment_of
+from ..evaluator cimport Evaluator
+from ..json_text cimport STRING_BODY, JsonText, named_texts
+from ..schema_types cimport ConstraintText, Strings, smaller_bound
 
-from ...grammar.ir import Grammar
-from ..regex.char_automaton import Bound, bounded_node, intersection, with_length, words
-from ..regex.front_end import emit_search, search_automaton, whole as whole_pattern, with_lengths
-from ..regex.regex_syntax import ANYTHING, END, START, Cat, Chars, Repeat, cat, repeat
-from . import formats
+from ....grammar.ir import Grammar
+from ...regex.char_automaton import Bound, bounded_node, intersection, with_length, words
+from ...regex.front_end import emit_search, search_automaton, whole as whole_pattern, with_lengths
+from ...regex.regex_syntax import ANYTHING, END, START, Cat, Chars, Repeat, cat, repeat
+from .. import formats
 
 #: words of cached patterns and formats in the process, 32 MB
 cdef Py_ssize_t KEPT_STRING_WORDS = 8 << 20

@@ -1,0 +1,1 @@
+"""JSON values as IR: the grammar of objects, arrays, strings and numbers from their constraints."""
