@@ -280,7 +280,7 @@ cdef void toggle(vector[uint32_t]* active, vector[uint32_t]* place, EventC* even
         active.pop_back()
 
 
-cdef void unique(vector[uint32_t]* words, size_t first=0) noexcept nogil:
+cdef void unique(vector[uint32_t]* words, size_t first) noexcept nogil:
     """Sort the words from ``first`` on and drop repeated ones."""
     cdef size_t k, n = first
     sort(words.begin() + first, words.end())
@@ -515,7 +515,7 @@ cdef class LookaroundConstruction:
         for j in range(1, context.size()):
             if context[0][j] != NO_STATE:
                 found.push_back(context[0][j])
-        unique(found)
+        unique(found, 0)
 
     cdef int gather(self, vector[uint32_t]* sources, vector[uint32_t]* off, vector[NfaMoveC]* moves) except -1:
         """List the moves of all sources; ``off``: the first move of each."""
@@ -880,7 +880,7 @@ cdef class SubsetConstruction:
         distinguish the 2^n sets of words found.
         """
         cdef uint32_t number, before
-        unique(states)
+        unique(states, 0)
         number = table_number(&self.targets, states.data(), states.size())
         if number < self.closed.size():
             return self.closed[number]

@@ -19,13 +19,17 @@ cdef class ConstString(Format):
 
 @cython.no_gc
 cdef class JsonSchema(Format):
-    def __init__(self, str pointer, schema, str schema_pointer):
-        self.pointer = pointer
-        self.schema, self.schema_pointer = schema, schema_pointer
-        self.extra_keys, self.spelling, self.whitespace = "anywhere", "any", "flexible"
-        self.any_order, self.most_blanks = False, 20
-        self.indent = self.separators = None
-        self.excludes, self.style, self.loose = (), "json", False
+    pass
+
+
+cdef JsonSchema new_json_schema(str pointer, schema, str schema_pointer):
+    cdef JsonSchema made = JsonSchema.__new__(JsonSchema)
+    made.pointer, made.schema, made.schema_pointer = pointer, schema, schema_pointer
+    made.extra_keys, made.spelling, made.whitespace = "anywhere", "any", "flexible"
+    made.any_order, made.most_blanks = False, 20
+    made.indent = made.separators = None
+    made.excludes, made.style, made.loose = (), "json", False
+    return made
 
 
 @cython.no_gc
@@ -86,9 +90,13 @@ cdef class Repetition(Format):
 
 @cython.no_gc
 cdef class Tag(Format):
-    def __init__(self, str pointer, begin, Format content, tuple ends):
-        self.pointer = pointer
-        self.begin, self.content, self.ends = begin, content, ends
+    pass
+
+
+cdef Tag new_tag(str pointer, begin, Format content, tuple ends):
+    cdef Tag made = Tag.__new__(Tag)
+    made.pointer, made.begin, made.content, made.ends = pointer, begin, content, ends
+    return made
 
 
 @cython.no_gc

@@ -17,7 +17,7 @@ cimport cython
 
 from .tag_formats cimport (
     AnyText, ConstString, Dispatch, Ebnf, Format, JsonSchema, Or, OtherTokens, Regex, Repetition,
-    Sequence, Tag, TagsWithSeparator, Token, Triggered, is_endless, is_text,
+    Sequence, Tag, TagsWithSeparator, Token, Triggered, is_endless, is_text, new_json_schema, new_tag,
 )
 from .tag_vocabulary cimport TagVocabulary, sizes_of
 
@@ -193,7 +193,7 @@ cdef class TagReader:
                 fields.pointer, self.tokens(fields, "exclude_tokens"), 0, fields.bound("max_tokens", MOST))
         place = f"{fields.pointer}/json_schema"
         schema = as_schema(fields.item("json_schema"), place)
-        made = JsonSchema(fields.pointer, schema, place)
+        made = new_json_schema(fields.pointer, schema, place)
         made.style = "qwen_xml"
         return made
 
@@ -207,8 +207,8 @@ cdef class TagReader:
             place = f"{inner.pointer}/schema"
             if isinstance(schema, str):
                 schema = schema_text(schema, place)
-            content = JsonSchema(place, as_schema(schema, place), place)
-            tags.append(Tag(inner.pointer, inner.text("begin"), content, (inner.text("end"),)))
+            content = new_json_schema(place, as_schema(schema, place), place)
+            tags.append(new_tag(inner.pointer, inner.text("begin"), content, (inner.text("end"),)))
             inner.finish(("begin", "schema", "end"))
         triggers = as_texts(fields.items("triggers"), "/triggers")
         made = Triggered("", triggers, tuple(tags), (), False, False)
@@ -245,7 +245,7 @@ cdef class TagReader:
     cdef Format json_schema(self, Fields fields):
         cdef JsonSchema made
         place = f"{fields.pointer}/json_schema"
-        made = JsonSchema(fields.pointer, as_schema(fields.item("json_schema"), place), place)
+        made = new_json_schema(fields.pointer, as_schema(fields.item("json_schema"), place), place)
         if len(fields.value) > 2:
             add_options(fields, made)
         return made
@@ -304,7 +304,7 @@ cdef class TagReader:
             ends = (self.mark(fields, "end"),)
         if ends.count("") == len(ends) and is_endless(content):
             raise fields.fault("end", "must not be empty after free text, or the text never ends")
-        return Tag(fields.pointer, begin, content, ends)
+        return new_tag(fields.pointer, begin, content, ends)
 
     cdef tuple tags(self, Fields fields, Py_ssize_t depth):
         cdef Fields inner
