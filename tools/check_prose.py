@@ -26,7 +26,7 @@ SOURCES: Final = (
     *("engine/native", "engine/runtime", "engine/schema_tools", "engine/sharing"),
     *("engine/vocabulary", "engine/__init__.py", "engine/_modules.py", "engine/check.py"),
     *("engine/compiler.py", "engine/errors.py", "engine/events.py", "engine/features.py"),
-    *("engine/limits.py", "engine/versions.py", "engine/frontends/choice.py"),
+    *("engine/json_pointer.py", "engine/limits.py", "engine/versions.py"),
     "engine/frontends",
 )
 SUFFIXES: Final = (".py", ".pyx", ".pxd", ".pyi")

@@ -9,19 +9,8 @@ from dataclasses import dataclass
 from typing import Any
 from urllib.parse import unquote
 
+from ..json_pointer import Path, path_of
 from .keywords import DEFINITIONS, OF_LIST, OF_NAMES, OF_ONE, REFERENCES
-
-Path = tuple[str, ...]
-
-
-def path_of(pointer: str) -> Path:
-    """Return the path of a JSON pointer."""
-    return tuple(step.replace("~1", "/").replace("~0", "~") for step in pointer.split("/")[1:])
-
-
-def pointer_of(path: Path) -> str:
-    """Return the JSON pointer of a path."""
-    return "".join(f"/{step.replace('~', '~0').replace('/', '~1')}" for step in path)
 
 
 def value_at(schema: Any, path: Path) -> Any:

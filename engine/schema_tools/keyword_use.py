@@ -8,7 +8,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from .document import Path, pointer_of, schemas_below, target_of, value_at
+from ..json_pointer import Path, pointer_of
+from .document import schemas_below, target_of, value_at
 from .keywords import CONSTRAINTS, KNOWN, NEEDS, OF_TYPE
 
 

@@ -24,11 +24,12 @@ from typing import Any
 from ..errors import LimitExceeded, SpecError, UnsupportedSchema
 from ..frontends.json_schema import build_json_schema
 from ..grammar.ir import Grammar
+from ..json_pointer import path_of, pointer_of
 from ..limits import Limits
 from ..native.resources import WorkBudget
 from ..sharing.grammar_cache import SpecHash
 from ..sharing.refusals import again
-from .document import count_values, path_of, pointer_of
+from .document import count_values
 from .keywords import KNOWN
 from .weaken import Weakening
 

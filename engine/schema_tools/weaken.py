@@ -46,13 +46,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from ..json_pointer import Path, path_of, pointer_of
 from .document import (
-    Path,
     Reference,
     Step,
     find_references,
-    path_of,
-    pointer_of,
     renamed,
     schemas_below,
     steps_down,

@@ -292,7 +292,7 @@ cdef class Builder:
         return self.text.alt(nodes.data(), nodes.size())
 
     cdef uint32_t one(self, SchemaType schema_type) except? 0xFFFFFFFF:
-        """Add the values of a schema_type of one type."""
+        """Add the values of an alternative of one type."""
         if schema_type.types == STRING:
             return build_string(self.text, schema_type.strings, self.reader)
         if schema_type.types == OBJECT:

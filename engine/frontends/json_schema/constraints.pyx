@@ -5,7 +5,7 @@ from .document cimport (
     MAXIMUM, MAX_CONTAINS, MAX_ITEMS, MAX_LENGTH, MAX_PROPERTIES, MINIMUM, MIN_CONTAINS,
     MIN_ITEMS, MIN_LENGTH, MIN_PROPERTIES, MULTIPLE_OF, NULLABLE, PATTERN, PATTERN_PROPERTIES,
     PREFIX_ITEMS, PROPERTIES, PROPERTY_NAMES, REQUIRED, TYPE, UNIQUE_ITEMS, KeywordsC, count,
-    decimal, escape, has, names_of, of_arrays, of_numbers, of_objects, of_strings, types_of,
+    decimal, has, names_of, of_arrays, of_numbers, of_objects, of_strings, types_of,
     value_of,
 )
 from .evaluator cimport Evaluator
@@ -17,6 +17,7 @@ from .schema_types cimport (
 )
 
 from ...errors import SpecError
+from ...json_pointer import escape
 from . import formats
 
 cdef object PATTERNS = formats.PATTERNS

@@ -123,7 +123,6 @@ cdef int scan(dict schema, KeywordsC* found) except -1
 cdef int one_type(value) except -1
 cdef bint is_reference(schema) except -1
 cdef bint is_true(value) except -1
-cdef str escape(str key)
 cdef str kind_of(value)
 cdef int types_of(value, Location where) except -1
 cdef count(KeywordsC* found, int keyword, Location where)

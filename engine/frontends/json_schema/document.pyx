@@ -12,6 +12,7 @@ from decimal import Decimal
 from urllib.parse import unquote, urljoin
 
 from ...errors import LimitExceeded, SpecError, UnsupportedSchema
+from ...json_pointer import escape, path_of, pointer_of
 
 cdef dict TYPES = {
     "null": NULL_TYPE, "boolean": BOOLEAN, "integer": INTEGER, "number": NUMBER, "string": STRING,
@@ -69,13 +70,6 @@ cdef bint is_reference(schema) except -1:
 cdef bint is_true(value) except -1:
     """Whether a schema obviously accepts everything."""
     return value is True or (isinstance(value, dict) and not value)
-
-
-cdef str escape(str key):
-    """Return a reference token of a JSON pointer (RFC 6901)."""
-    if "~" not in key and "/" not in key:
-        return key
-    return key.replace("~", "~0").replace("/", "~1")
 
 
 cdef str kind_of(value):
@@ -353,11 +347,11 @@ cdef int check_container(tuple entry, list below, str pointer) except -1:
 
 
 cdef str path(tuple entry):
-    cdef list parts = []
+    cdef list steps = []
     while entry[1] is not None:
-        parts.append(escape(str(entry[2])))
+        steps.append(str(entry[2]))
         entry = entry[1]
-    return "".join([f"/{part}" for part in reversed(parts)])
+    return pointer_of(tuple(reversed(steps)))
 
 
 # -- references ------------------------------------------------------------------------------------
@@ -441,11 +435,10 @@ cdef class References:
 
     cdef Location step(self, Location place, str pointer, str reference, Location at, str keyword):
         """Return the target of a JSON pointer below a location."""
-        cdef str key, part
+        cdef str key
         if "%" in pointer:
             pointer = unquote(pointer)
-        for part in pointer.split("/")[1:]:
-            key = part.replace("~1", "/").replace("~0", "~") if "~" in part else part
+        for key in path_of(pointer):
             found = member(place.schema, key)
             if found is None:
                 raise SpecError(f"the reference {reference!r} names nothing", at.at(keyword))

@@ -303,7 +303,7 @@ cdef class TypeAlgebra(Evaluator):
     # -- intersection and subtraction -------------------------------------------------------------
     cdef tuple intersections(self, tuple left, tuple right, Location where, str keyword):
         """Return the intersections of all pairs. Errors name ``where`` or its keyword."""
-        cdef SchemaType a, b, both_types
+        cdef SchemaType a, b, common
         cdef list found = []
         self.check_bound(len(left) * len(right) // INTERSECTIONS, where, keyword)
         self.add_work(weight_of_all(left) * len(right) + weight_of_all(right) * len(left), where, keyword)
@@ -312,9 +312,9 @@ cdef class TypeAlgebra(Evaluator):
             if self.look_depth and spent(self.budget) > self.look_end:
                 raise LookTooCostly("", "")
             for b in right:
-                both_types = intersect(a, b, self)
-                if both_types is not None:
-                    found.append(both_types)
+                common = intersect(a, b, self)
+                if common is not None:
+                    found.append(common)
         alternatives = united(found)
         if len(left) > 1 and len(right) > 1:
             alternatives = without_subsumed(self.without_empty(alternatives), self)
@@ -337,8 +337,8 @@ cdef class TypeAlgebra(Evaluator):
                 self.place(where, keyword)
                 disjoint, others = self.split_disjoint(alternatives, part)
                 if others:
-                    both_types = self.intersections(others, tuple(self.complement(part)), where, keyword)
-                    alternatives = without_subsumed(disjoint + self.without_empty(both_types), self)
+                    common = self.intersections(others, tuple(self.complement(part)), where, keyword)
+                    alternatives = without_subsumed(disjoint + self.without_empty(common), self)
         return alternatives
 
     cdef tuple split_disjoint(self, tuple alternatives, SchemaType part):

@@ -328,7 +328,7 @@ cdef class SchemaReader(TypeAlgebra):
     cdef tuple branched(self, KeywordsC* found, int slot, str keyword, Location where, tuple alternatives):
         cdef Location branch
         cdef list groups = [], branches = [], constants = []
-        cdef dict both_types = {}
+        cdef dict kept = {}
         cdef bint is_free = (
             self.knows_const and slot == ANY_OF and len(alternatives) == 1 and alternatives[0] is ANYTHING)
         for branch in branches_of(found, slot, keyword, where):
@@ -339,9 +339,9 @@ cdef class SchemaReader(TypeAlgebra):
             groups.append(self.intersections(alternatives, self.read(branch), where, keyword))
             for each in <tuple>groups[-1]:
                 if (<SchemaType>each).values is None:
-                    both_types[<size_t><void*>each] = None
+                    kept[<size_t><void*>each] = None
             # places may repeat, but the number of different alternatives is bounded
-            self.check_bound(len(both_types), where, keyword)
+            self.check_bound(len(kept), where, keyword)
         if constants:
             groups.append((listed(tuple(constants)),))
         if slot == ANY_OF:
@@ -349,7 +349,7 @@ cdef class SchemaReader(TypeAlgebra):
         return self.one_of(groups, branches, where, keyword)
 
     cdef tuple any_of(self, list groups, Location where, str keyword):
-        cdef SchemaType schema_type, known, both_types
+        cdef SchemaType schema_type, known, common
         cdef list found = [], more
         if not self.tracking:
             found = [schema_type for group in groups for schema_type in group]
@@ -361,9 +361,9 @@ cdef class SchemaReader(TypeAlgebra):
                         continue
                     for known in found:
                         if known.evaluated is not None and not known.evaluated.covers(schema_type.evaluated):
-                            both_types = intersect(known, schema_type, self)
-                            if both_types is not None:
-                                more.append(both_types)
+                            common = intersect(known, schema_type, self)
+                            if common is not None:
+                                more.append(common)
                 found += more
                 found += group
                 self.check_bound(len(found), where, keyword)

@@ -11,6 +11,7 @@ from cpython.ref cimport PyObject
 from ...native.resources cimport spend
 
 from ...errors import UnsupportedSchema
+from ...json_pointer import escape
 
 
 @cython.final
@@ -28,7 +29,7 @@ cdef class Location:
         cdef list parts = []
         while at.known is None:
             if at.key is not None:
-                parts.append(at.key.replace("~", "~0").replace("/", "~1") if isinstance(at.key, str) else str(at.key))
+                parts.append(escape(str(at.key)))
             parts.append(at.keyword)
             at = at.above
         parts.append(at.known)

@@ -24,6 +24,7 @@ from .tag_vocabulary cimport TagVocabulary, sizes_of
 import json
 
 from ...errors import LimitExceeded, SpecError, UnsupportedSchema
+from ...json_pointer import escape
 from ...versions import SPEC_VERSION
 from ..json_schema.layout import checked_indent, checked_separators
 from .tag_styles import STYLES
@@ -100,8 +101,7 @@ def check_depth(document, limits):
             raise LimitExceeded("spec_depth", limits.spec_depth, depth, place)
         for key, inner in value.items() if isinstance(value, dict) else enumerate(value):
             if key not in ("json_schema", "schema"):
-                step = str(key).replace("~", "~0").replace("/", "~1")
-                todo.append((inner, depth + 1, f"{place}/{step}"))
+                todo.append((inner, depth + 1, f"{place}/{escape(str(key))}"))
 
 
 cdef class TagReader:

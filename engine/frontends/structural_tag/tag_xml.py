@@ -21,6 +21,7 @@ from typing import Any
 
 from ...errors import LimitExceeded, SpecError, UnsupportedSchema
 from ...grammar.ir import Grammar, Node
+from ...json_pointer import escape, path_of
 from ..json_schema.formats import MOST as MOST_OF_FORMATS
 from ..json_schema.formats import PATTERNS
 from ..regex.char_automaton import Bound, CharAutomaton, bounded_node, intersection, words
@@ -119,8 +120,7 @@ class XmlBuilder:
         rest = {key: extra for key in dict.fromkeys(required) if key not in listed}
         members: list[tuple[Node, bool]] = []
         for key, value in {**listed, **rest}.items():
-            step = str(key).replace("~", "~0").replace("/", "~1")
-            where = f"properties/{step}" if key in listed else "additionalProperties"
+            where = f"properties/{escape(str(key))}" if key in listed else "additionalProperties"
             name = self._key(key, place)
             element = self._element(name, value, f"{place}/{where}")
             member = g.fail() if self._is_excluded(name) else g.seq(self._space(), element)
@@ -394,15 +394,15 @@ class XmlBuilder:
             if "$ref" not in schema:
                 return schema, place
             self._check_keywords(schema, {"$ref"}, place)
-            steps = str(schema["$ref"]).split("/")
+            reference = str(schema["$ref"])
             target: Any = self.root
-            for step in [s.replace("~1", "/").replace("~0", "~") for s in steps[1:]]:
+            for step in path_of(reference):
                 target = target.get(step) if isinstance(target, dict) else None
-            if steps[0] != "#" or target is None:
+            if reference.partition("/")[0] != "#" or target is None:
                 raise UnsupportedSchema(
                     place, "$ref", "does not resolve to a definition of the schema"
                 )
-            schema, place = target, self.made.schema_pointer + "/".join(["", *steps[1:]])
+            schema, place = target, self.made.schema_pointer + reference[1:]
         raise UnsupportedSchema(place, "$ref", "references form a cycle")
 
     @staticmethod

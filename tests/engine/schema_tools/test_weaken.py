@@ -9,7 +9,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 
-from engine.schema_tools.document import pointer_of, schemas_below
+from engine.json_pointer import pointer_of
+from engine.schema_tools.document import schemas_below
 from engine.schema_tools.weaken import Weakening, weaken
 
 UNIQUE = {"uniqueItems": True}
