@@ -115,7 +115,12 @@ def _about(components: Components) -> dict[str, Any]:
     """Return the model's format, and what its chat template does not show by itself."""
     profile = components.tokenizer.profile
     fitted = None if profile is None else profile.described()
-    return {"format": components.tokenizer.wire.name, "chat_template": fitted}
+    evidence = components.tokenizer.evidence.described()
+    return {
+        "format": components.tokenizer.wire.name,
+        "format_evidence": evidence,
+        "chat_template": fitted,
+    }
 
 
 def _announce(logger: Logger, settings: Settings, components: Components) -> None:
@@ -130,8 +135,13 @@ def _announce(logger: Logger, settings: Settings, components: Components) -> Non
         logger.info(
             "worker", name=worker.name, model=settings.served_model, description=worker.description
         )
-    profile = components.tokenizer.profile
-    if profile is not None and profile.call_syntax == "other":
+    profile, evidence = components.tokenizer.profile, components.tokenizer.evidence
+    if evidence.basis == "unknown":
+        logger.warning(
+            "requests with tools are refused: the chat template shows calls in an unknown syntax",
+            shown=evidence.shown,
+        )
+    elif evidence.basis != "marks" and profile is not None and profile.call_syntax == "other":
         logger.warning(
             "the chat template shows tool calls in another syntax than the format",
             format=components.tokenizer.wire.name,

@@ -22,6 +22,8 @@ from .errors import (
 )
 from .events import Event
 from .features import Features
+from .frontends.structural_tag.tag_styles import STYLES, Style
+from .frontends.structural_tag.tag_styles import Region as StyleRegion
 from .inspection import Inspection, inspect
 from .limits import Limits
 from .masks.row_masks import Bitmask, apply_bitmask, apply_bitmask_at
@@ -42,6 +44,7 @@ from .vocabulary.vocabulary import Vocabulary
 __all__ = [
     "ARTIFACT_VERSION",
     "SPEC_VERSION",
+    "STYLES",
     "ArtifactLog",
     "Bitmask",
     "Cancelled",
@@ -63,6 +66,8 @@ __all__ = [
     "Relaxed",
     "Report",
     "SpecError",
+    "Style",
+    "StyleRegion",
     "UnsupportedSchema",
     "Vocabulary",
     "WorkBudget",

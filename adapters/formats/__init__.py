@@ -11,10 +11,20 @@ from dataclasses import replace
 
 from .deltas import ContentDelta, Delta, ReasoningDelta, ToolArguments, ToolStart
 from .dialects import for_own_engine, for_reading_foreign
+from .families.deepseek import DEEPSEEK_V3, DEEPSEEK_V4, DEEPSEEK_V31, DEEPSEEK_V32
+from .families.gigachat import GIGACHAT_3, GIGACHAT_31
+from .families.glm import GLM_45, GLM_47, HUNYUAN
 from .families.harmony import HARMONY
 from .families.hermes import HERMES
+from .families.json_lists import APERTUS, APRIEL, GRANITE_3, NEMOTRON_V2, PHI_4_MINI
+from .families.kimi import KIMI_K2
 from .families.llama3 import LLAMA3_FUNCTION, LLAMA3_JSON
-from .families.plain import PLAIN
+from .families.minicpm import MINICPM_5
+from .families.minimax import MINIMAX_M1, MINIMAX_M2, MINIMAX_M3
+from .families.mistral import MISTRAL_V3, MISTRAL_V11, MISTRAL_V13
+from .families.plain import PLAIN, UNKNOWN
+from .families.qwen import QWEN_CODER, SEED_OSS
+from .families.solar import SOLAR
 from .families.tag_family import TagFamily
 from .format_plan import FormatPlan
 from .location import Location, join_pointer
@@ -23,6 +33,7 @@ from .output_spec import (
     Effort,
     FormatError,
     OutputSpec,
+    PastCall,
     ThinkingMarks,
     Thought,
     Tool,
@@ -33,6 +44,7 @@ from .wire_format import Format
 
 __all__ = [
     "FORMATS",
+    "UNKNOWN",
     "ChatMessage",
     "ContentDelta",
     "Delta",
@@ -43,6 +55,7 @@ __all__ = [
     "Location",
     "Origin",
     "OutputSpec",
+    "PastCall",
     "Reader",
     "ReasoningDelta",
     "ThinkingMarks",
@@ -57,13 +70,39 @@ __all__ = [
     "with_thinking",
 ]
 
-#: the formats by name; "qwen3" is an alias
+#: the formats by name; "qwen3" is an alias. Of formats whose calls differ only in white space, the
+#: first is preferred
 FORMATS: dict[str, Format] = {
     "plain": PLAIN,
     "hermes": HERMES,
     "qwen3": HERMES,
+    "qwen_coder": QWEN_CODER,
+    "seed_oss": SEED_OSS,
     "llama3_json": LLAMA3_JSON,
     "llama3_function": LLAMA3_FUNCTION,
+    "mistral_v3": MISTRAL_V3,
+    "mistral_v11": MISTRAL_V11,
+    "mistral_v13": MISTRAL_V13,
+    "deepseek_v3": DEEPSEEK_V3,
+    "deepseek_v31": DEEPSEEK_V31,
+    "deepseek_v32": DEEPSEEK_V32,
+    "deepseek_v4": DEEPSEEK_V4,
+    "kimi_k2": KIMI_K2,
+    "glm_45": GLM_45,
+    "glm_47": GLM_47,
+    "hunyuan": HUNYUAN,
+    "minimax_m1": MINIMAX_M1,
+    "minimax_m2": MINIMAX_M2,
+    "minimax_m3": MINIMAX_M3,
+    "phi_4_mini": PHI_4_MINI,
+    "granite_3": GRANITE_3,
+    "nemotron_v2": NEMOTRON_V2,
+    "apriel": APRIEL,
+    "apertus": APERTUS,
+    "solar": SOLAR,
+    "gigachat_3": GIGACHAT_3,
+    "gigachat_31": GIGACHAT_31,
+    "minicpm_5": MINICPM_5,
     "harmony": HARMONY,
 }
 

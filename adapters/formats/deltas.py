@@ -23,15 +23,21 @@ class ReasoningDelta:
 
 @dataclass(frozen=True)
 class ToolStart:
-    """Call number ``index`` (0, 1, ...) of the tool ``name`` begins; its arguments follow."""
+    """Call number ``index`` (0, 1, ...) of the tool ``name`` begins; its arguments follow.
+
+    ``id``: as the model wrote it, unique in the answer; "": the model wrote none.
+    """
 
     index: int
     name: str
+    id: str = ""
 
 
 @dataclass(frozen=True)
 class ToolArguments:
-    """More of the JSON text of call ``index``'s arguments, exactly as the model wrote it."""
+    """More of the JSON text of call ``index``'s arguments: as the model wrote it, if its family
+    writes JSON.
+    """
 
     index: int
     text: str

@@ -43,6 +43,15 @@ class Tool:
     strict: bool | None = None
 
 
+@dataclass(frozen=True)
+class PastCall:
+    """A call of an earlier answer; ``arguments``: JSON text."""
+
+    id: str
+    name: str
+    arguments: str
+
+
 @dataclass(frozen=True, kw_only=True)
 class ThinkingMarks:
     """The texts around a thought in an answer, and the line feeds beside them (see

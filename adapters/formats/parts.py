@@ -16,6 +16,11 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any
 
+from engine import StyleRegion
+
+#: the style of arguments that are JSON text
+JSON_STYLE = "json"
+
 
 class Kind(Enum):
     """The meaning of a node's text."""
@@ -26,15 +31,27 @@ class Kind(Enum):
     REASONING = "reasoning"
     ARGUMENTS = "arguments"
     CALL = "call"  # a tag: one tool call
+    ID = "id"  # the id of a call, as the model writes it
+    SECTION = "section"  # a tag: all calls of an answer
     THOUGHT = "thought"  # a tag: one stretch of reasoning
 
 
 @dataclass(frozen=True)
 class Role:
-    """A node's role, which tells the reader how to treat its events. ``tool``: of a CALL."""
+    """A node's role, which tells the reader how to treat its events.
+
+    ``tool``     of a CALL: its name.
+    ``call_id``  of a CALL whose arguments follow an id: the whole id, with "{id}" for the text of
+                 the ID; "": the model writes none before the arguments.
+    ``style``    of a CALL: the engine's style of its arguments.
+    ``region``   of ARGUMENTS: the region of a style.
+    """
 
     kind: Kind
     tool: str = ""
+    call_id: str = ""
+    style: str = JSON_STYLE
+    region: StyleRegion | None = None
 
 
 SYNTAX = Role(Kind.SYNTAX)
@@ -43,6 +60,8 @@ VALUE = Role(Kind.VALUE)
 REASONING = Role(Kind.REASONING)
 ARGUMENTS = Role(Kind.ARGUMENTS)
 THOUGHT = Role(Kind.THOUGHT)
+ID = Role(Kind.ID)
+SECTION = Role(Kind.SECTION)
 
 
 @dataclass(frozen=True)
@@ -76,6 +95,9 @@ class SpecIndex:
 def lower(part: Part, pointer: str, index: SpecIndex) -> dict[str, Any]:
     """Return ``part`` as plain JSON, and add the roles and origins of its nodes to ``index``."""
     index.roles[pointer] = part.role
+    if part.fields.get("style", JSON_STYLE) != JSON_STYLE:
+        for region in StyleRegion:
+            index.roles[pointer + region.value] = Role(part.role.kind, region=region)
     if part.origin is not None:
         index.origins[pointer] = part.origin
     return {key: _value(value, f"{pointer}/{key}", index) for key, value in part.fields.items()}
@@ -96,8 +118,8 @@ def const(value: str) -> Part:
     return Part({"type": "const_string", "value": value})
 
 
-def regex(pattern: str) -> Part:
-    return Part({"type": "regex", "pattern": pattern})
+def regex(pattern: str, role: Role = SYNTAX) -> Part:
+    return Part({"type": "regex", "pattern": pattern}, role)
 
 
 def token(text: str) -> Part:
@@ -109,8 +131,11 @@ def any_text(role: Role, excludes: Sequence[str], max_tokens: int | None = None)
     return Part({"type": "any_text", "excludes": list(excludes), **bound}, role)
 
 
-def json_value(schema: Mapping[str, Any] | bool, role: Role, origin: Origin) -> Part:
-    return Part({"type": "json_schema", "json_schema": schema}, role, origin)
+def json_value(
+    schema: Mapping[str, Any] | bool, role: Role, origin: Origin, style: str = JSON_STYLE
+) -> Part:
+    styled = {} if style == JSON_STYLE else {"style": style}
+    return Part({"type": "json_schema", "json_schema": schema, **styled}, role, origin)
 
 
 # -- composition -----------------------------------------------------------------------------------

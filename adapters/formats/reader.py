@@ -17,10 +17,11 @@ import codecs
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
-from engine import Event
+from engine import STYLES, Event, StyleRegion
 
 from .deltas import ContentDelta, Delta, ReasoningDelta, ToolArguments, ToolStart
-from .parts import SYNTAX, Kind, Role
+from .element_reader import ElementReader
+from .parts import JSON_STYLE, SYNTAX, Kind, Role
 
 _new_decoder = codecs.getincrementaldecoder("utf-8")
 
@@ -60,6 +61,11 @@ class Reader:
         self._skip = 0
         self._gap: str | None = None
         self._tail = ""
+        self._arguments: ElementReader | None = None
+        self._region: StyleRegion | None = None
+        self._starting: Role | None = None
+        self._id = ""
+        self._ids: set[str] = set()
 
     def feed(self, events: Iterable[Event]) -> list[Delta]:
         """Return the deltas of these events."""
@@ -67,7 +73,7 @@ class Reader:
             role = self._role(event.node)
             start, self._position = self._position, self._position + len(event.bytes)
             if event.kind == "text":
-                self._text(role.kind, event.bytes)
+                self._text(role, event.bytes)
             elif event.kind == "open":
                 self._open(role, start)
             else:
@@ -76,7 +82,11 @@ class Reader:
 
     def finish(self) -> list[Delta]:
         """Return deltas of the text held back. Call it once, after the parser's finish."""
+        if self._starting is not None:
+            # the answer ends inside the id, or before it
+            self._starting = replace(self._starting, call_id="")
         self._end_stretch()
+        self._start_call()
         self._emit(ReasoningDelta(self._tail))
         self._tail = ""
         return self._take()
@@ -91,37 +101,64 @@ class Reader:
     # -- tags --------------------------------------------------------------------------------------
     def _open(self, role: Role, start: int) -> None:
         self._end_stretch()
-        if role.kind is Kind.CALL:
+        if role.region is not None and self._arguments is not None:
+            self._argue(self._arguments.open(role.region))
+        elif role.kind is Kind.CALL:
             self._gap = None
-            self._emit(ToolStart(self.tool_calls_started, role.tool))
             self.tool_calls_started += 1
+            self._starting = role
+            if not role.call_id:
+                self._start_call()
         elif role.kind is Kind.THOUGHT:
             self.thoughts.append((start, None))
             self._skip = self._whitespace.thought_newlines
 
     def _close(self, role: Role) -> None:
         self._end_stretch()
-        if role.kind is Kind.CALL:
+        if role.region is not None and self._arguments is not None:
+            self._argue(self._arguments.close(role.region))
+        elif role.kind in (Kind.CALL, Kind.SECTION):
+            if self._arguments is not None:
+                self._argue(self._arguments.end())
+                self._arguments = None
             self._gap = ""
         elif role.kind is Kind.THOUGHT:
             self.thoughts[-1] = (self.thoughts[-1][0], self._position)
             self._tail = ""
             self._skip = self._whitespace.answer_newlines
 
+    def _start_call(self) -> None:
+        """Emit the start of a call, once its id is complete; repeated ids are dropped."""
+        role, self._starting = self._starting, None
+        if role is None:
+            return
+        name, self._id = role.call_id.replace("{id}", self._id), ""
+        is_new = name not in self._ids
+        self._ids.add(name)
+        self._emit(ToolStart(self.tool_calls_started - 1, role.tool, name if is_new else ""))
+        if role.style != JSON_STYLE:
+            self._arguments = ElementReader(STYLES[role.style].escapes)
+            self._argue(self._arguments.begin())
+
+    def _argue(self, text: str) -> None:
+        self._emit(ToolArguments(self.tool_calls_started - 1, text))
+
     # -- text --------------------------------------------------------------------------------------
-    def _text(self, kind: Kind, data: bytes) -> None:
-        if kind is not self._kind:
+    def _text(self, role: Role, data: bytes) -> None:
+        if role.kind is not self._kind or role.region is not self._region:
             self._end_stretch()
-            self._kind = kind
+            self._kind, self._region = role.kind, role.region
         self._route(self._decoder.decode(data))
 
     def _end_stretch(self) -> None:
         rest = self._decoder.decode(b"", True)
         self._decoder.reset()
         self._route(rest)
+        if self._kind is Kind.ID:
+            self._start_call()
         if self._kind is not Kind.SYNTAX:
             self._skip = 0
-        self._kind = Kind.SYNTAX
+        self._kind, self._region = Kind.SYNTAX, None
 
     def _route(self, text: str) -> None:
         if not text:
@@ -132,8 +169,12 @@ class Reader:
             self._emit(ContentDelta(text, is_value=True))
         elif self._kind is Kind.REASONING:
             self._reasoning(self._skipped(text))
+        elif self._kind is Kind.ID:
+            self._id += text
+        elif self._kind is Kind.ARGUMENTS and self._arguments is not None:
+            self._argue(self._arguments.text(self._region, text))
         elif self._kind is Kind.ARGUMENTS:
-            self._emit(ToolArguments(self.tool_calls_started - 1, text))
+            self._argue(text)
 
     def _skipped(self, text: str) -> str:
         """Return ``text`` without line feeds that are dropped at the start of a stretch."""

@@ -4,14 +4,17 @@ from collections.abc import Sequence
 from typing import Protocol
 
 from .format_plan import FormatPlan
-from .output_spec import ChatMessage, OutputSpec, Tool
+from .output_spec import ChatMessage, OutputSpec, PastCall, Tool
 
 
 class Format(Protocol):
     """One model family's wire syntax: prompts, the grammar of answers, and how answers are read.
 
     ``stop_texts``  the tokens that end its answers.
-    ``own_tokens``  the special tokens that it requires; a vocabulary must contain all of them.
+    ``own_tokens``  the special tokens that its answers require; a vocabulary must contain all of
+                    them. ``prompt_tokens``: those that ``render`` writes.
+    ``marks``       texts of its calls: a model whose chat template or vocabulary contains all of
+                    them, and whose template renders no calls, uses this format.
     """
 
     @property
@@ -20,6 +23,10 @@ class Format(Protocol):
     def stop_texts(self) -> tuple[str, ...]: ...
     @property
     def own_tokens(self) -> tuple[str, ...]: ...
+    @property
+    def prompt_tokens(self) -> tuple[str, ...]: ...
+    @property
+    def marks(self) -> tuple[str, ...]: ...
 
     def plan(self, output: OutputSpec, special_texts: Sequence[str]) -> FormatPlan:
         """Return the plan of an answer: its structural tag and its reader.
@@ -47,6 +54,10 @@ class Format(Protocol):
         """Return a system message's text about ``tools`` and the response schema, for chat
         templates that show neither; "" for none.
         """
+        ...
+
+    def calls_texts(self, calls: Sequence[PastCall]) -> Sequence[str]:
+        """Return the calls of one answer in the ways in which chat templates show them."""
         ...
 
     def as_text(self, message: ChatMessage) -> str | None:

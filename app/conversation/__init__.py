@@ -6,6 +6,7 @@ names the message.
 """
 
 from .control import ControlText, DeepArguments, UnwritableText
+from .detection import Evidence, detect
 from .fitting import INSTRUCTING, fitted
 from .profile import Messages, Render, TemplateError, TemplateProfile, Tools, Variables, profile_of
 from .template import ChatTemplate, template_text
@@ -16,6 +17,7 @@ __all__ = [
     "ChatTemplate",
     "ControlText",
     "DeepArguments",
+    "Evidence",
     "Messages",
     "Render",
     "TemplateError",
@@ -23,6 +25,7 @@ __all__ = [
     "Tools",
     "UnwritableText",
     "Variables",
+    "detect",
     "fitted",
     "marks_of",
     "profile_of",

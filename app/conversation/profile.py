@@ -25,16 +25,17 @@ AsText = Callable[[Mapping[str, Any]], str | None]
 #: keys from which templates read the reasoning of a past answer
 REASONING_KEYS = ("reasoning_content", "reasoning", "thinking")
 #: ids of calls: of this server, and as Mistral's templates require them
-_IDS = {
+CALL_IDS = {
     "any": ("call_0123456789abcdef01234567", "call_123456789abcdef012345678"),
     "nine": ("a1b2c3d4e", "b1c2d3e4f"),
 }
 _ARGUMENTS = ("object", "text")
-_CALLED = ("wordargument0", "wordresult0")
-_TOOL = {
+CALLED = ("wordargument0", "wordresult0")
+TOOL_NAME = "wordtool"
+TOOL = {
     "type": "function",
     "function": {
-        "name": "wordtool",
+        "name": TOOL_NAME,
         "description": "worddescription",
         "parameters": {"type": "object", "properties": {"city": {"type": "string"}}},
     },
@@ -119,7 +120,7 @@ class _Probe:
         calls = self._of_calls()
         system = self._shows_system(calls)
         late = [user, _said("assistant"), _said("system")]
-        tools = self._shows([user], "wordtool", tools=[_TOOL])
+        tools = self._shows([user], "wordtool", tools=[TOOL])
         return TemplateProfile(
             no_tools="none" if self._no_tools is None else "empty",
             system=system,
@@ -141,24 +142,24 @@ class _Probe:
             return False
         if not calls.get("calls", True):
             return True
-        loop = _loop(_IDS[calls["ids"]][:1], calls["arguments"])
-        return self._shows([system, *loop], *_CALLED, tools=[_TOOL])
+        loop = loop_of(CALL_IDS[calls["ids"]][:1], calls["arguments"])
+        return self._shows([system, *loop], *CALLED, tools=[TOOL])
 
     def _call_syntax(self, tools: bool, calls: Mapping[str, Any]) -> Literal["format", "other"]:
         if not calls.get("calls", True):
             return "other" if tools else "format"
-        _, answer, *_ = _loop(_IDS["any"][:1], "text")
+        _, answer, *_ = loop_of(CALL_IDS[calls["ids"]][:1], "text")
         written = self._as_text(answer)
         if written is None:
             return "format"
-        loop = _loop(_IDS[calls["ids"]][:1], calls["arguments"])
-        shown = self._render(loop, [_TOOL], {})
+        loop = loop_of(CALL_IDS[calls["ids"]][:1], calls["arguments"])
+        shown = self._render(loop, [TOOL], {})
         return "format" if _squeezed(written) in _squeezed(shown) else "other"
 
     def _of_calls(self) -> dict[str, Any]:
         for kind in _ARGUMENTS:
-            for name, ids in _IDS.items():
-                if self._shows(_loop(ids[:1], kind), *_CALLED, tools=[_TOOL]):
+            for name, ids in CALL_IDS.items():
+                if self._shows(loop_of(ids[:1], kind), *CALLED, tools=[TOOL]):
                     return {"ids": name, "arguments": kind, **self._of_loops(ids, kind)}
         return {
             "calls": False,
@@ -169,24 +170,24 @@ class _Probe:
 
     def _of_loops(self, ids: Sequence[str], kind: str) -> dict[str, Any]:
         def shows(loop: Messages, *words: str) -> bool:
-            return self._shows(loop, *words, tools=[_TOOL])
+            return self._shows(loop, *words, tools=[TOOL])
 
         def thinks(key: str) -> bool:
-            loop = _loop(ids[:1], kind, thought=(key, "wordthought"))
-            return shows(loop, "wordthought", *_CALLED)
+            loop = loop_of(ids[:1], kind, thought=(key, "wordthought"))
+            return shows(loop, "wordthought", *CALLED)
 
         reasoning = next(filter(thinks, REASONING_KEYS), None)
         thought = (reasoning, "wordthought") if reasoning else None
-        with_text = _loop(ids[:1], kind, "wordbeside", thought)
-        user, *rest = _loop(ids[:1], kind)
+        with_text = loop_of(ids[:1], kind, "wordbeside", thought)
+        user, *rest = loop_of(ids[:1], kind)
         # some drop it after the turn, or refuse it with a thought
         turn_over = [*with_text, _said("assistant"), _said("user", "wordtwo")]
-        if shows(with_text, *_CALLED) and shows(turn_over, *_CALLED):
+        if shows(with_text, *CALLED) and shows(turn_over, *CALLED):
             beside = "beside"
         else:
-            beside = "before" if shows([user, _said("assistant"), *rest], *_CALLED) else "no"
+            beside = "before" if shows([user, _said("assistant"), *rest], *CALLED) else "no"
         return {
-            "parallel_calls": shows(_loop(ids, kind), *_CALLED, "wordargument1", "wordresult1"),
+            "parallel_calls": shows(loop_of(ids, kind), *CALLED, "wordargument1", "wordresult1"),
             "text_beside_calls": beside,
             "reasoning": reasoning,
         }
@@ -210,7 +211,7 @@ def _said(role: str, text: str | None = None) -> Mapping[str, Any]:
     return {"role": role, "content": text or f"word{role}"}
 
 
-def _loop(
+def loop_of(
     ids: Sequence[str], kind: str, content: str = "", thought: tuple[str, str] | None = None
 ) -> Messages:
     """Return a question, calls with these ids and their results; ``thought``: a key and a text."""

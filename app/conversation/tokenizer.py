@@ -10,12 +10,13 @@ Threads          ``render`` may run in several threads at once.
 Not here         the wire syntax of tool calls (adapters.formats).
 """
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
 from adapters.formats import (
+    UNKNOWN,
     Format,
     FormatError,
     OutputSpec,
@@ -32,11 +33,13 @@ from . import (
     ChatTemplate,
     ControlText,
     DeepArguments,
+    Evidence,
     Messages,
     TemplateError,
     TemplateProfile,
     UnwritableText,
     Variables,
+    detect,
     fitted,
     marks_of,
     profile_of,
@@ -45,14 +48,6 @@ from . import (
     thought_at_end,
 )
 
-#: texts in a chat template that identify the model family; the first match decides
-FAMILIES = (
-    ("<|channel|>", "harmony"),
-    ("<tool_call>", "hermes"),
-    ("<function=", "llama3_function"),
-    ("<|start_header_id|>", "llama3_json"),
-    ("<|im_start|>", "hermes"),
-)
 #: the default family of the built-in vocabulary, which has the tokens of every family
 BUILTIN_FAMILY = "hermes"
 
@@ -70,13 +65,14 @@ class Tokenizer(Protocol):
     """A model's tokenizer.
 
     ``special_texts``: of all special tokens. ``wire``: the model family's format. ``profile``: of
-    its chat template; None: it has none.
+    its chat template; None: it has none. ``evidence``: the reason for the format.
     """
 
     vocabulary: Vocabulary
     special_texts: tuple[str, ...]
     wire: Format
     profile: TemplateProfile | None
+    evidence: Evidence
 
     def render(
         self,
@@ -111,12 +107,15 @@ class BuiltinTokenizer:
     """The noise worker's own vocabulary."""
 
     profile: TemplateProfile | None = None
+    evidence = Evidence(BUILTIN_FAMILY, "setting")
 
     def __init__(self, family: str = "auto") -> None:
         from adapters.workers import noise_vocabulary
 
         built_in = noise_vocabulary.load()
-        self.wire = get_format(BUILTIN_FAMILY if family == "auto" else family)
+        if family != "auto":
+            self.evidence = Evidence(family, "setting")
+        self.wire = get_format(self.evidence.format)
         self.vocabulary = Vocabulary(
             built_in.tokens,
             stop_token_ids=built_in.stop_ids,
@@ -142,21 +141,23 @@ class HuggingFaceTokenizer:
     def __init__(self, source: str, family: str = "auto") -> None:
         tokenizer = _pretrained(source)
         template = template_text(getattr(tokenizer, "chat_template", None))
+        self._template = ChatTemplate(tokenizer, template) if template else None
+        self.evidence = Evidence(family, "setting")
         if family == "auto":
-            family = guess_family(template, tokenizer.get_added_vocab())
-        self.wire = get_format(family)
+            self.evidence = detect(self._template, template, tokenizer.get_added_vocab())
+        is_known = self.evidence.basis != "unknown"
+        self.wire = get_format(self.evidence.format) if is_known else UNKNOWN
         stops = stop_ids(tokenizer, self.wire.stop_texts)
         self.vocabulary = Vocabulary.from_huggingface(tokenizer, stop_token_ids=stops)
         tokens = self.vocabulary.tokens
         texts = (tokens[number].decode() for number in self.vocabulary.special_token_ids)
         self.special_texts = tuple(text for text in texts if text)
         self._tokenizer: Any = tokenizer
-        self._template = ChatTemplate(tokenizer, template) if template else None
         self.profile = profile_of(self._template, self.wire.as_text) if self._template else None
         self._marks = marks_of(template, self.special_texts)
         if self._marks is not None:
             self.wire = with_thinking(self.wire, self._marks)
-        check_fit(self.wire, self.special_texts)
+        check_fit(self.wire, self.special_texts, is_prompt_written=self._template is None)
         added = [token.content for token in tokenizer.added_tokens_decoder.values()]
         written = template or self.wire.render([], (Tool("f", {}),), OutputSpec())
         control = {*self.special_texts, *(text for text in added if text in written)}
@@ -292,9 +293,15 @@ def _pretrained(source: str) -> Any:
         raise ValueError(f"cannot load a tokenizer from {source}: {reason}") from error
 
 
-def check_fit(wire: Format, special_texts: Sequence[str]) -> None:
-    """Raise ValueError if the vocabulary lacks tokens of the format."""
-    missing = [text for text in wire.own_tokens if text not in special_texts]
+def check_fit(
+    wire: Format, special_texts: Sequence[str], *, is_prompt_written: bool = True
+) -> None:
+    """Raise ValueError if the vocabulary lacks tokens of the format.
+
+    ``is_prompt_written``: the format writes the prompts, too.
+    """
+    needed = [*wire.own_tokens, *(wire.prompt_tokens if is_prompt_written else ())]
+    missing = [text for text in needed if text not in special_texts]
     if missing:
         raise ValueError(
             f"the format {wire.name!r} needs special tokens that the vocabulary does not have: "
@@ -309,17 +316,6 @@ def stop_ids(tokenizer: Any, texts: Sequence[str]) -> list[int]:
     if tokenizer.eos_token_id is not None:
         ids.add(tokenizer.eos_token_id)
     return sorted(ids)
-
-
-def guess_family(template: str, special_texts: Collection[str]) -> str:
-    """Return the format whose marks a chat template contains and whose tokens the vocabulary has;
-    "plain" if there is none.
-    """
-    for mark, family in FAMILIES:
-        own = get_format(family).own_tokens
-        if mark in template and all(text in special_texts for text in own):
-            return family
-    return "plain"
 
 
 def render_plain(

@@ -74,8 +74,8 @@ class MessageBuilder:
                     self.content.append(text)
                 case ReasoningDelta(text):
                     self.reasoning.append(text)
-                case ToolStart(_, name):
-                    self.calls.append((new_call_id(), name, []))
+                case ToolStart(_, name, written):
+                    self.calls.append((written or new_call_id(), name, []))
                 case ToolArguments(index, text):
                     self.calls[index][2].append(text)
 
@@ -180,9 +180,10 @@ def _delta(delta: Delta) -> dict[str, Any]:
             return _reasoning(text)
         case ToolArguments(index, text):
             return {"tool_calls": [{"index": index, "function": {"arguments": text}}]}
-        case ToolStart(index, name):
+        case ToolStart(index, name, written):
             function = {"name": name, "arguments": ""}
-            call = {"index": index, "id": new_call_id(), "type": "function", "function": function}
+            number = written or new_call_id()
+            call = {"index": index, "id": number, "type": "function", "function": function}
             return {"tool_calls": [call]}
 
 

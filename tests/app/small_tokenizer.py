@@ -8,7 +8,9 @@ from transformers import PreTrainedTokenizerFast
 TEMPLATE = (
     "{% if 'forbidden' in messages[0].content %}{{ raise_exception('not this') }}{% endif %}"
     "{% for m in messages %}<|im_start|>{{ m.role }}\n{{ m.content or '' }}"
-    "{% for c in m.tool_calls or [] %}<tool_call>{{ c.function.arguments | tojson }}</tool_call>"
+    "{% for c in m.tool_calls or [] %}<tool_call>\n"
+    '{"name": "{{ c.function.name }}", "arguments": {{ c.function.arguments | tojson }}}\n'
+    "</tool_call>"
     "{% endfor %}<|im_end|>\n{% endfor %}"
     "{% if tools %}{{ tools | map(attribute='function.name') | join(',') }}{% endif %}"
     "{% if add_generation_prompt %}<|im_start|>assistant\n{% endif %}"

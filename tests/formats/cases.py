@@ -52,6 +52,14 @@ LLAMA = (
     "<|eom_id|>",
     "<|python_tag|>",
 )
+DEEPSEEK = (
+    "<｜tool▁calls▁begin｜>",
+    "<｜tool▁calls▁end｜>",
+    "<｜tool▁call▁begin｜>",
+    "<｜tool▁call▁end｜>",
+    "<｜tool▁sep｜>",
+)
+GLM = ("<tool_call>", "</tool_call>", "<arg_key>", "</arg_key>", "<arg_value>", "</arg_value>")
 HARMONY = (
     "<|start|>",
     "<|end|>",
@@ -61,7 +69,51 @@ HARMONY = (
     "<|return|>",
     "<|call|>",
 )
+#: the last one stops
+_OTHERS = {
+    "qwen_coder": CHATML,
+    "seed_oss": ("<seed:tool_call>", "</seed:tool_call>", "<seed:eos>"),
+    "mistral_v3": ("[TOOL_CALLS]", "</s>"),
+    "mistral_v11": ("[TOOL_CALLS]", "[CALL_ID]", "[ARGS]", "</s>"),
+    "mistral_v13": ("[TOOL_CALLS]", "[ARGS]", "</s>"),
+    "deepseek_v3": (*DEEPSEEK, "<｜end▁of▁sentence｜>"),
+    "deepseek_v31": (*DEEPSEEK, "<｜end▁of▁sentence｜>"),
+    "deepseek_v32": ("｜DSML｜", "<｜end▁of▁sentence｜>"),
+    "deepseek_v4": ("<｜end▁of▁sentence｜>",),
+    "kimi_k2": (
+        "<|tool_calls_section_begin|>",
+        "<|tool_calls_section_end|>",
+        "<|tool_call_begin|>",
+        "<|tool_call_argument_begin|>",
+        "<|tool_call_end|>",
+        "<|im_end|>",
+    ),
+    "glm_45": (*GLM, "<|observation|>"),
+    "glm_47": (*GLM, "<|observation|>"),
+    "hunyuan": ("<tool_calls:opensource>", "</tool_calls:opensource>", "<|eos|>"),
+    "minimax_m1": ("<end_of_sentence>",),
+    "minimax_m2": ("<minimax:tool_call>", "</minimax:tool_call>", "[e~["),
+    "minimax_m3": ("]<]minimax[>[", "[e~["),
+    "phi_4_mini": ("<|tool_call|>", "<|/tool_call|>", "<|end|>"),
+    "granite_3": ("<|tool_call|>", "<|end_of_text|>"),
+    "nemotron_v2": ("<SPECIAL_12>",),
+    "apriel": ("<tool_calls>", "</tool_calls>", "<|end|>"),
+    "apertus": ("<|tools_prefix|>", "<|tools_suffix|>", "<|assistant_end|>"),
+    "solar": (
+        "<|tool_calls|>",
+        "<|calls|>",
+        "<|tool_call:begin|>",
+        "<|tool_call:name|>",
+        "<|tool_call:args|>",
+        "<|tool_call:end|>",
+        "<|end|>",
+    ),
+    "gigachat_3": ("<|message_sep|>", "<|role_sep|>", "</s>"),
+    "gigachat_31": ("<|function_call|>", "</s>"),
+    "minicpm_5": CHATML,
+}
 SPECIALS = {
+    **_OTHERS,
     "plain": ("<eos>",),
     "hermes": CHATML,
     "llama3_json": LLAMA,
@@ -69,6 +121,9 @@ SPECIALS = {
     "harmony": HARMONY,
 }
 STOPS = {
+    **{name: texts[-1:] for name, texts in _OTHERS.items()},
+    "qwen_coder": ("<|im_end|>",),
+    "minicpm_5": ("<|im_end|>",),
     "plain": ("<eos>",),
     "hermes": ("<|im_end|>",),
     "llama3_json": ("<|eot_id|>", "<|eom_id|>"),

@@ -13,7 +13,7 @@ import pytest
 from jsonschema import Draft202012Validator
 
 from adapters.formats import ContentDelta, FormatPlan, OutputSpec, get_format
-from engine import Compiled, Compiler, Matcher, ParseDivergence, SpecError, Vocabulary
+from engine import STYLES, Compiled, Compiler, Matcher, ParseDivergence, SpecError, Vocabulary
 
 from .cases import (
     ANSWERS,
@@ -37,16 +37,19 @@ LONGER = (
     b'"}', b"}}", b'{"', b'": ', b"\n</", b"Oslo", b'"f"', b"<tool", b" functions", b"; {", b"></",
     "漢".encode(), "😀".encode()[:2], b"to=", b"json", b"assistant", b">\n", b"\n\n", b"call>\n{",
 )  # fmt: skip
+#: the ends of raw values, which chance alone hardly writes
+ENDS = tuple(style.close.encode() for style in STYLES.values() if "{key}" not in style.close)
 
 
 @lru_cache
 def compiler(name: str) -> Compiler:
     tokens = [bytes([byte]) for byte in range(256)]
+    longer = [*dict.fromkeys([*LONGER, *ENDS])]
     specials = [text.encode() for text in SPECIALS[name]]
-    first = len(tokens) + len(LONGER)
+    first = len(tokens) + len(longer)
     stops = [first + SPECIALS[name].index(text) for text in STOPS[name]]
     vocabulary = Vocabulary(
-        [*tokens, *LONGER, *specials],
+        [*tokens, *longer, *specials],
         stop_token_ids=stops,
         special_token_ids=range(first, first + len(specials)),
     )

@@ -9,6 +9,8 @@ import pytest
 
 from adapters.formats import FORMATS, FormatError, Location, OutputSpec, Tool, get_format
 from adapters.formats.argument_schema import NO_ARGUMENTS, argument_schema
+from adapters.formats.families.spelling import json_name
+from adapters.formats.families.tag_family import TagFamily
 
 from .cases import AUTO, FREE, REQUIRED, SPECIALS, TOOLS, VALUE_ONLY, VALUE_OR_CALL, G
 
@@ -106,6 +108,9 @@ def test_names_that_could_be_read_as_something_else_are_refused(name: str, tool:
         "hermes": ("<|call|>", '{"name"', "<eos>"),
         "llama3_json": ("a<tool_call>b", "<|call|>", '{"name"', "<eos>"),
     }
+    wire = get_format(name)
+    if isinstance(wire, TagFamily) and wire.spell is json_name and name not in spelled:
+        spelled[name] = spelled["llama3_json"]
     if tool in spelled.get(name, ()):  # ordinary text inside of a JSON string
         get_format(name).plan(output, SPECIALS[name])
     else:
@@ -158,7 +163,7 @@ def test_harmony_needs_its_tokens() -> None:
         get_format("harmony").plan(FREE, [t for t in SPECIALS["harmony"] if t != "<|call|>"])
     for name, format in FORMATS.items():
         if name not in ("plain", "qwen3"):
-            assert {*format.own_tokens} <= {*SPECIALS[name]}
+            assert {*format.own_tokens, *format.prompt_tokens} <= {*SPECIALS[name]}
 
 
 # -- the way back ---------------------------------------------------------------------------------

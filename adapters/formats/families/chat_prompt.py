@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ..argument_schema import NO_ARGUMENTS
-from ..output_spec import ChatMessage, FormatError, OutputSpec, Tool
+from ..output_spec import ChatMessage, FormatError, OutputSpec, PastCall, Tool
 
 _ROLES = {
     "system": "system",
@@ -26,17 +26,11 @@ _ROLES = {
 
 
 @dataclass(frozen=True)
-class PastCall:
-    id: str
-    name: str
-    arguments: str
-
-
-@dataclass(frozen=True)
 class Turn:
     """One message. ``role``: system (also for developer), user, assistant or tool.
 
-    ``tool``: the name of the tool whose result it is, or "".
+    ``tool``: the name of the tool whose result it is, or "". ``calls_before``: the calls of earlier
+    turns.
     """
 
     role: str
@@ -44,6 +38,7 @@ class Turn:
     reasoning: str = ""
     calls: tuple[PastCall, ...] = ()
     tool: str = ""
+    calls_before: int = 0
 
 
 def read_turns(messages: Sequence[ChatMessage]) -> list[Turn]:
@@ -53,7 +48,7 @@ def read_turns(messages: Sequence[ChatMessage]) -> list[Turn]:
         FormatError: an unknown role, or content that is not text.
     """
     names: dict[str, str] = {}
-    turns = []
+    turns, calls_before = [], 0
     for number, message in enumerate(messages):
         place = f"messages[{number}]"
         role = _ROLES.get(message.get("role", ""))
@@ -68,8 +63,10 @@ def read_turns(messages: Sequence[ChatMessage]) -> list[Turn]:
                 message.get("reasoning_content") or message.get("reasoning") or "",
                 calls,
                 message.get("name") or names.get(message.get("tool_call_id", ""), ""),
+                calls_before,
             )
         )
+        calls_before += len(calls)
     return turns
 
 
@@ -100,38 +97,44 @@ def _text(content: Any, place: str) -> str:
 
 # -- one marked block a turn -----------------------------------------------------------------------
 
+#: returns the calls of one answer as text; the number is that of earlier calls in the conversation
+CallsText = Callable[[Sequence[PastCall], int], str]
+
 
 @dataclass(frozen=True, kw_only=True)
 class Chat:
     """The texts of such a prompt. ``begin`` contains "{role}"; ``roles`` renames some roles.
 
     ``tools``        the block that offers tools; "{tools}" stands for them, each as ``tool`` shows
-                     it.
+                     it, and "{call}" for a call in the family's syntax.
     ``schema``       the block that asks for JSON; "{schema}" stands for the schema with its name
                      and description.
-    ``before_call``  between an assistant's text and its calls; ``between_calls``: between two of
-                     them.
+    ``before_call``  between an assistant's text and its calls.
     ``result``       around a tool's result, "{text}"; ``results_together``: results in a row share
                      one turn.
     """
 
-    begin: str
-    end: str
-    tools: str
+    begin: str = "{role}:\n"
+    end: str = "\n\n"
+    tools: str = "You can call these functions:\n{tools}\n\nA call has exactly this form:\n{call}"
     start: str = ""
     schema: str = "Your final answer must be one JSON value that fits this JSON Schema:\n{schema}"
     tool: Callable[[Tool], str] = field(default=lambda tool: compact(tool_object(tool)))
     tool_separator: str = "\n"
     roles: Mapping[str, str] = field(default_factory=dict)
     before_call: str = "\n"
-    between_calls: str = "\n"
     result: str = "{text}"
     results_together: bool = False
 
 
+#: blocks of plain text
+PLAIN_CHAT = Chat()
+_EXAMPLE = PastCall("call00000", "function_name", '{"argument_name": "its value"}')
+
+
 def render_chat(
     chat: Chat,
-    call_text: Callable[[str, str], str],
+    calls_text: CallsText,
     messages: Sequence[ChatMessage],
     tools: Sequence[Tool],
     output: OutputSpec,
@@ -139,10 +142,10 @@ def render_chat(
     """Return the whole prompt, which ends where the assistant's next turn begins."""
     turns = read_turns(messages)
     first = next((n for n, turn in enumerate(turns) if turn.role != "system"), len(turns))
-    system = [*(turn.text for turn in turns[:first]), *offers(chat, tools, output)]
+    system = [*(turn.text for turn in turns[:first]), *offers(chat, calls_text, tools, output)]
     blocks = [("system", "\n\n".join(system))] if system else []
     for number, turn in enumerate(turns[first:], first):
-        text = turn_text(chat, call_text, turn)
+        text = turn_text(chat, calls_text, turn)
         if chat.results_together and turn.role == "tool" and turns[number - 1].role == "tool":
             text = f"{blocks.pop()[1]}\n{text}"
         blocks.append((turn.role, text))
@@ -153,12 +156,15 @@ def render_chat(
     )
 
 
-def offers(chat: Chat, tools: Sequence[Tool], output: OutputSpec) -> list[str]:
+def offers(
+    chat: Chat, calls_text: CallsText, tools: Sequence[Tool], output: OutputSpec
+) -> list[str]:
     """Return the blocks that offer tools and that require JSON, if any."""
     found = []
     if tools:
         shown = chat.tool_separator.join(map(chat.tool, tools))
-        found.append(_filled(chat.tools, "{tools}", shown))
+        block = chat.tools.replace("{call}", calls_text([_EXAMPLE], 0))
+        found.append(_filled(block, "{tools}", shown))
     if output.tells_schema:
         about = [output.response_name, output.response_description]
         lines = [": ".join(filter(None, about)), compact(output.response_schema)]
@@ -166,11 +172,11 @@ def offers(chat: Chat, tools: Sequence[Tool], output: OutputSpec) -> list[str]:
     return found
 
 
-def turn_text(chat: Chat, call_text: Callable[[str, str], str], turn: Turn) -> str:
+def turn_text(chat: Chat, calls_text: CallsText, turn: Turn) -> str:
     """Return the text between a turn's marks."""
     if turn.role == "tool":
         return _filled(chat.result, "{text}", turn.text)
-    calls = chat.between_calls.join(call_text(call.name, call.arguments) for call in turn.calls)
+    calls = calls_text(turn.calls, turn.calls_before)
     return turn.text + (chat.before_call if turn.text and calls else "") + calls
 
 

@@ -27,7 +27,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from ..format_plan import FormatPlan, make_plan
-from ..output_spec import ChatMessage, FormatError, OutputSpec, Tool
+from ..output_spec import ChatMessage, FormatError, OutputSpec, PastCall, Tool
 from ..parts import (
     CONTENT,
     REASONING,
@@ -62,6 +62,8 @@ _AGAIN = sequence(token(_START), const("assistant"))
 class Harmony:
     name: str = "harmony"
     stop_texts: tuple[str, ...] = (_RETURN, _CALL)
+    marks: tuple[str, ...] = (_START, _CHANNEL, _MESSAGE, _CALL)
+    prompt_tokens: tuple[str, ...] = ()
     own_tokens: tuple[str, ...] = (_START, _CHANNEL, _CONSTRAIN, _MESSAGE, _END, _CALL, _RETURN)
 
     def plan(self, output: OutputSpec, special_texts: Sequence[str]) -> FormatPlan:
@@ -82,6 +84,15 @@ class Harmony:
     def instructions(self, tools: Sequence[Tool], output: OutputSpec) -> str:
         """See wire_format.Format."""
         return developer_text([], tools, output)
+
+    def calls_texts(self, calls: Sequence[PastCall]) -> Sequence[str]:
+        """See wire_format.Format; some templates show one call only."""
+        recipient = _RECIPIENT.replace("{name}", calls[0].name)
+        body = f"{_MESSAGE}{calls[0].arguments}{_CALL}"
+        channel = f"{_CHANNEL}{_CALL_CHANNELS[0]}"
+        types = (f" {_TYPE}", f" {_CONSTRAIN}{_TYPE}", "")
+        headers = (channel + recipient, recipient + channel)
+        return [header + kind + body for header in headers for kind in types]
 
     def as_text(self, message: ChatMessage) -> str | None:
         """See wire_format.Format; calls are separate messages in Harmony."""
@@ -135,7 +146,7 @@ def _call(tool: OfferedTool) -> Part:
     recipient = const(_RECIPIENT.replace("{name}", tool.spelled))
     channel = sequence(token(_CHANNEL), either(*map(const, _CALL_CHANNELS)))
     header = either(sequence(channel, recipient), sequence(recipient, channel))
-    body = tag(token(_MESSAGE), tool.arguments(), token(_CALL), tool.role, tool.origin)
+    body = tag(token(_MESSAGE), tool.arguments(), token(_CALL), tool.role(), tool.origin)
     return sequence(header, _type(), body)
 
 

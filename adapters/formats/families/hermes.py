@@ -8,9 +8,30 @@ in others they are text; both work. <tool_call> alone opens a call, whatever the
 next: it has no other use, and these models vary the white space after it, which the grammar fixes.
 """
 
+from dataclasses import replace
+
 from ..output_spec import ThinkingMarks
 from .chat_prompt import Chat
 from .tag_family import TagFamily
+
+CHATML = Chat(
+    begin="<|im_start|>{role}\n",
+    end="<|im_end|>\n",
+    roles={"tool": "user"},
+    result="<tool_response>\n{text}\n</tool_response>",
+    results_together=True,
+)
+_TAUGHT = replace(
+    CHATML,
+    tools=(
+        "# Tools\n\nYou may call one or more functions to assist with the user query.\n\n"
+        "You are provided with function signatures within <tools></tools> XML tags:\n"
+        "<tools>\n{tools}\n</tools>\n\n"
+        "For each function call, return a json object with function name and arguments "
+        "within <tool_call></tool_call> XML tags:\n<tool_call>\n"
+        '{"name": <function-name>, "arguments": <args-json-object>}\n</tool_call>'
+    ),
+)
 
 HERMES = TagFamily(
     name="hermes",
@@ -21,20 +42,7 @@ HERMES = TagFamily(
     between=" \n",
     thinking=ThinkingMarks(begin="<think>", end="</think>", inner_newlines=1, outer_newlines=2),
     stop_texts=("<|im_end|>",),
-    own_tokens=("<|im_start|>", "<|im_end|>"),
-    chat=Chat(
-        begin="<|im_start|>{role}\n",
-        end="<|im_end|>\n",
-        roles={"tool": "user"},
-        result="<tool_response>\n{text}\n</tool_response>",
-        results_together=True,
-        tools=(
-            "# Tools\n\nYou may call one or more functions to assist with the user query.\n\n"
-            "You are provided with function signatures within <tools></tools> XML tags:\n"
-            "<tools>\n{tools}\n</tools>\n\n"
-            "For each function call, return a json object with function name and arguments "
-            "within <tool_call></tool_call> XML tags:\n<tool_call>\n"
-            '{"name": <function-name>, "arguments": <args-json-object>}\n</tool_call>'
-        ),
-    ),
+    prompt_tokens=("<|im_start|>", "<|im_end|>"),
+    marks=("<tool_call>",),
+    chat=_TAUGHT,
 )

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from ..argument_schema import argument_schema
 from ..output_spec import FormatError, OutputSpec, Tool
 from ..parts import ARGUMENTS, VALUE, Kind, Origin, Part, Role, json_value
+from .notation import JSON, Notation
 from .spelling import Spelling
 
 
@@ -19,15 +20,16 @@ class OfferedTool:
     spelled: str
     param: str
 
-    def arguments(self) -> Part:
-        """Return the node of the arguments: always a JSON object."""
+    def arguments(self, notation: Notation = JSON) -> Part:
+        """Return the node of the arguments: always an object."""
         param = f"{self.param}.parameters"
         origin = Origin(param, is_schema=True, is_strict=bool(self.tool.strict))
-        return json_value(argument_schema(self.tool.parameters, param), ARGUMENTS, origin)
+        schema = argument_schema(self.tool.parameters, param)
+        return json_value(schema, ARGUMENTS, origin, notation.style)
 
-    @property
-    def role(self) -> Role:
-        return Role(Kind.CALL, self.tool.name)
+    def role(self, notation: Notation = JSON, call_id: str = "") -> Role:
+        """Return the role of the call's tag; ``call_id``: see Role."""
+        return Role(Kind.CALL, self.tool.name, call_id, notation.style)
 
     @property
     def origin(self) -> Origin:

@@ -9,8 +9,11 @@ text, not special tokens, so any tokenizer can write them. No JSON value starts 
 answer that may be either is unambiguous. Turns are "role:" lines.
 """
 
+from dataclasses import fields
+
 from .chat_prompt import Chat
 from .tag_family import TagFamily
+from .unknown import UnknownSyntax
 
 PLAIN = TagFamily(
     name="plain",
@@ -29,3 +32,7 @@ PLAIN = TagFamily(
         ),
     ),
 )
+
+_TEXTS = {field.name: getattr(PLAIN, field.name) for field in fields(PLAIN)}
+#: the plain format without tools
+UNKNOWN = UnknownSyntax(**_TEXTS | {"name": "unknown"})

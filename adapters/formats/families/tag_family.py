@@ -1,4 +1,4 @@
-"""Families whose calls are tags in text: begin mark with the tool's name, JSON, end mark.
+"""Families whose calls are tags in text: begin mark with the tool's name, arguments, end mark.
 
 A TagFamily is data; this file defines the specs of all of them:
 
@@ -9,21 +9,27 @@ A TagFamily is data; this file defines the specs of all of them:
     required, named            only calls; a response schema has no effect then
     none with a schema         one JSON value
 
+A family with a section writes all calls of an answer inside it, and the section ends the answer.
+
 If the family has reasoning and the output allows it, reasoning may precede each of them. Its marks
 are always offered, whether or not they are special tokens of the vocabulary, and never occur in
 free text, so no text is ambiguous.
 
-Not here    the families (plain.py, hermes.py, llama3.py), prompts (chat_prompt.py).
+Not here    the families (one module for each vendor), prompts (chat_prompt.py), the text of
+            arguments (notation.py).
 """
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from ..format_plan import FormatPlan, make_plan
-from ..output_spec import ChatMessage, OutputSpec, ThinkingMarks, Tool
+from ..output_spec import ChatMessage, OutputSpec, PastCall, ThinkingMarks, Tool
 from ..parts import (
     CONTENT,
+    ID,
     REASONING,
+    SECTION,
+    SYNTAX,
     THOUGHT,
     Part,
     any_text,
@@ -37,7 +43,8 @@ from ..parts import (
     triggered,
 )
 from ..reader import TagWhitespace
-from .chat_prompt import Chat, offers, read_turns, render_chat, turn_text
+from .chat_prompt import PLAIN_CHAT, Chat, offers, read_turns, render_chat, turn_text
+from .notation import JSON, Notation
 from .offered_tools import (
     OfferedTool,
     answer_value,
@@ -49,30 +56,70 @@ from .spelling import Spelling, json_name, unwritable
 
 
 @dataclass(frozen=True, kw_only=True)
+class Section:
+    """The text around all calls of an answer. ``trigger``: the prefix of ``begin`` that always
+    opens a section in free text.
+    """
+
+    begin: str
+    end: str
+    trigger: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class CallIds:
+    """Ids that the model writes, at "{id}" in the begin or the end of a call.
+
+    ``pattern``   a regular expression of the written text.
+    ``whole``     the call's id, made from the tool's "{name}" and the written "{id}".
+    ``is_number`` the text is the number of earlier calls in the conversation.
+    """
+
+    pattern: str
+    whole: str = "{id}"
+    is_number: bool = False
+
+    def written(self, call: PastCall, number: int) -> str:
+        """Return the text of a past call's id; ``number``: of the call in its conversation."""
+        return str(number) if self.is_number else call.id
+
+
+@dataclass(frozen=True, kw_only=True)
 class TagFamily:
     """One family; its strings are the texts on the wire.
 
-    ``begin``      of a call; "{name}" stands for the tool's name as ``spell`` writes it.
+    ``begin``      of a call; "{name}" stands for the tool's name as ``spell`` writes it, "{id}" for
+                   an id.
+    ``end``        of a call; may contain "{id}".
     ``trigger``    a prefix of every begin, which always opens a call in free text. With "{name}"
-                   there is one trigger for each offered tool; with another name it is text.
+                   there is one trigger for each offered tool; with another name it is text. A
+                   family with a section has none.
     ``lead``       an optional mark before the calls ("" = none). It is required in answers that are
                    either calls or a JSON value, because it distinguishes the two.
     ``separator``  between two calls if only calls are allowed; ``between``: characters that count
                    as syntax between calls in free text.
+    ``is_parallel``  whether an answer may contain several calls.
+    ``marks``      texts that show that a chat template uses this syntax, if it renders no calls.
     """
 
     name: str
     begin: str
     end: str
-    trigger: str
     separator: str
-    between: str
-    chat: Chat
+    chat: Chat = PLAIN_CHAT
+    trigger: str = ""
+    between: str = ""
     lead: str = ""
+    section: Section | None = None
+    arguments: Notation = JSON
+    ids: CallIds | None = None
     spell: Spelling = json_name
     thinking: ThinkingMarks | None = None
     stop_texts: tuple[str, ...] = ()
     own_tokens: tuple[str, ...] = ()
+    prompt_tokens: tuple[str, ...] = ()
+    is_parallel: bool = True
+    marks: tuple[str, ...] = ()
 
     def plan(self, output: OutputSpec, special_texts: Sequence[str]) -> FormatPlan:
         """See wire_format.Format."""
@@ -84,20 +131,38 @@ class TagFamily:
         self, messages: Sequence[ChatMessage], tools: Sequence[Tool], output: OutputSpec
     ) -> str:
         """See wire_format.Format."""
-        return render_chat(self.chat, self.call_text, messages, tools, output)
+        return render_chat(self.chat, self.calls_text, messages, tools, output)
 
     def instructions(self, tools: Sequence[Tool], output: OutputSpec) -> str:
         """See wire_format.Format."""
-        return "\n\n".join(offers(self.chat, tools, output))
+        return "\n\n".join(offers(self.chat, self.calls_text, tools, output))
 
     def as_text(self, message: ChatMessage) -> str:
         """See wire_format.Format."""
         (turn,) = read_turns([message])
-        return turn_text(self.chat, self.call_text, turn)
+        return turn_text(self.chat, self.calls_text, turn)
 
-    def call_text(self, name: str, arguments: str) -> str:
-        """Return a whole call, as history shows it."""
-        return self.begin.replace("{name}", self.spell(name) or "") + arguments + self.end
+    def calls_text(self, calls: Sequence[PastCall], calls_before: int = 0) -> str:
+        """Return the calls of one answer, as history shows them; "" for none.
+
+        ``calls_before``: the calls of earlier answers in the conversation.
+        """
+        if not calls:
+            return ""
+        numbered = enumerate(calls, calls_before)
+        text = self.separator.join(self._call_text(call, n) for n, call in numbered)
+        return f"{self.section.begin}{text}{self.section.end}" if self.section else text
+
+    def calls_texts(self, calls: Sequence[PastCall]) -> Sequence[str]:
+        """See wire_format.Format."""
+        return [self.calls_text(calls), self.calls_text(calls[:1])]
+
+    def _call_text(self, call: PastCall, number: int) -> str:
+        begin, end = self.begin.replace("{name}", self.spell(call.name) or ""), self.end
+        if self.ids is not None:
+            written = self.ids.written(call, number)
+            begin, end = begin.replace("{id}", written), end.replace("{id}", written)
+        return begin + self.arguments.written(call.arguments) + end
 
     # -- the answer --------------------------------------------------------------------------------
     def _answer(
@@ -117,11 +182,16 @@ class TagFamily:
         forbidden = self._triggers(tool.name for tool in output.tools) if output.tools else []
         return any_text(CONTENT, self._excludes(special_texts, besides=forbidden))
 
+    def _one_call_only(self, output: OutputSpec) -> bool:
+        return not self.is_parallel or one_call_only(output)
+
     def _only_calls(
         self, output: OutputSpec, tools: list[OfferedTool], *, lead_required: bool
     ) -> Part:
         tags = [self._call(tool, self.begin) for tool in tools]
-        calls = separated(tags, self.separator, only_one=one_call_only(output))
+        calls = separated(tags, self.separator, only_one=self._one_call_only(output))
+        if self.section is not None:
+            return tag(self.section.begin, calls, self.section.end, SECTION)
         if not self.lead:
             return calls
         lead = const(self.lead)
@@ -130,16 +200,31 @@ class TagFamily:
     def _text_with_calls(
         self, output: OutputSpec, tools: list[OfferedTool], special_texts: Sequence[str]
     ) -> Part:
+        triggers = self._triggers(tool.name for tool in output.callable_tools)
+        if self.section is not None:
+            excludes = self._excludes(special_texts, without=triggers)
+            section = self._only_calls(output, tools, lead_required=False)
+            return triggered(triggers, [section], excludes, only_one=True)
         begins = [self.begin, self.lead + self.begin] if self.lead else [self.begin]
         tags = [self._call(tool, begin) for begin in begins for tool in tools]
-        triggers = self._triggers(tool.name for tool in output.callable_tools)
         barred = self._triggers(output.barred)
         excludes = self._excludes(special_texts, besides=barred, without=triggers)
-        return triggered(triggers, tags, excludes, only_one=one_call_only(output))
+        return triggered(triggers, tags, excludes, only_one=self._one_call_only(output))
 
     def _call(self, tool: OfferedTool, begin: str) -> Part:
-        text = begin.replace("{name}", tool.spelled)
-        return tag(text, tool.arguments(), self.end, tool.role, tool.origin)
+        arguments = tool.arguments(self.arguments)
+        begin, id_at_begin, after_id = begin.replace("{name}", tool.spelled).partition("{id}")
+        before_id, id_at_end, end = self.end.rpartition("{id}")
+        content = [arguments]
+        role = tool.role(self.arguments)
+        if self.ids is not None and id_at_begin:
+            whole = self.ids.whole.replace("{name}", tool.tool.name)
+            role = tool.role(self.arguments, whole)
+            content = [regex(self.ids.pattern, ID), const(after_id), arguments]
+        elif self.ids is not None and id_at_end:
+            # a stream has begun the call with another id by then
+            content = [arguments, const(before_id), regex(self.ids.pattern, SYNTAX)]
+        return tag(begin, sequence(*content), end, role, tool.origin)
 
     # -- reasoning ---------------------------------------------------------------------------------
     def _thoughtful(self, output: OutputSpec, special_texts: Sequence[str], answer: Part) -> Part:
@@ -164,6 +249,8 @@ class TagFamily:
     # -- marks -------------------------------------------------------------------------------------
     def _triggers(self, names: Iterable[str]) -> list[str]:
         """Return the texts that open a call of one of these tools in free text."""
+        if self.section is not None:
+            return [self.section.trigger]
         spelled = filter(None, map(self.spell, names))
         named = (self.trigger.replace("{name}", name) for name in spelled)
         own = named if "{name}" in self.trigger else [self.trigger]

@@ -4,10 +4,28 @@ Sources   the families' chat templates, and xgrammar 0.2.8, which has the same n
 """
 
 from collections.abc import Mapping
+from enum import Enum
 from types import MappingProxyType
 from typing import NamedTuple
 
 NOTHING: Mapping[str, str] = MappingProxyType({})
+
+
+class Region(Enum):
+    """A region of styled arguments. The value is the suffix of its node in the parser's events.
+
+    An element is a KEY, unless it belongs to a list, and a tag: a STRING with its TEXT, which may
+    be missing, a JSON value, or an OBJECT or ARRAY of elements. The tag begins behind the key. All
+    other text is white space and marks.
+    """
+
+    KEY = "#key"  # text: the key, with the style's escapes
+    STRING = "#string"  # tag
+    TEXT = "#text"  # text: a raw string
+    JSON = "#json"  # tag
+    VALUE = "#value"  # text: JSON
+    OBJECT = "#object"  # tag
+    ARRAY = "#array"  # tag
 
 
 class Style(NamedTuple):
@@ -36,6 +54,13 @@ M3 = "]<]minimax[>["
 
 STYLES = {
     "qwen_xml": Style("<parameter={key}>", "</parameter>"),
+    "qwen_coder_xml": Style("<parameter={key}>\n", "\n</parameter>", guard="</parameter>"),
+    "minicpm_xml": Style('<param name="{key}">', "</param>"),
+    "atem_xml": Style('<atem:parameter name="{key}">', "</atem:parameter>"),
+    "hunyuan_xml": Style(
+        "<arg_key:opensource>{key}</arg_key:opensource>\n<arg_value:opensource>",
+        "</arg_value:opensource>", glue="\n",
+    ),
     "minimax_xml": Style('<parameter name="{key}">', "</parameter>"),
     "minimax_m3_xml": Style(
         f"{M3}<{{key}}>", f"{M3}</{{key}}>", nested=True, item=f"{M3}<item>", guard=M3
@@ -46,6 +71,7 @@ STYLES = {
     "deepseek_v4_1_xml": Style(
         f'<{DSML} parameter name="{{key}}" string="{{type}}">', f"</{DSML} parameter>", IS_STRING
     ),
+    "glm_compact_xml": Style("<arg_key>{key}</arg_key><arg_value>", "</arg_value>"),
     "glm_xml": Style("<arg_key>{key}</arg_key>\n<arg_value>", "</arg_value>", glue="\n"),
     "cohere_xml": Style(
         '<cofl:value name="{key}" type="{type}">', "</cofl:value>", COHERE,

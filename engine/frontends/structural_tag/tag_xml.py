@@ -11,6 +11,9 @@ Keys       listed keys in their order, then required keys that are not listed, t
            which are names of letters, digits and _. If the end of an element repeats its key, there
            are no additional keys; by default, an object with listed keys then has none.
 Order      any_order: each listed key at most once, all required ones; additional keys follow.
+Captures   regions of the document's node, with the suffixes of tag_styles.Region: the parser's
+           events then show keys and values, and whether a value is a raw string or JSON.
+Ambiguity  if a text is both an allowed raw string and JSON of another allowed type, it is JSON.
 Refused    keywords other than ``properties``, ``required`` and ``additionalProperties`` in an
            object that is written as elements; constants that contain the end of their element.
 """
@@ -28,7 +31,7 @@ from ..regex.char_automaton import Bound, CharAutomaton, bounded_node, intersect
 from ..regex.char_nfa import from_tree
 from ..regex.regex_syntax import Chars, cat, parse
 from .tag_formats import JsonSchema
-from .tag_styles import OPEN_INTEGER, SCALARS, STYLES, TYPES
+from .tag_styles import OPEN_INTEGER, SCALARS, STYLES, TYPES, Region, Style
 from .tag_vocabulary import TagVocabulary
 
 #: keywords that do not constrain values
@@ -157,34 +160,48 @@ class XmlBuilder:
     def _element(self, key: Node | str, schema: Any, place: str, opening: str = "") -> Node:
         g = self.g
         name = key if isinstance(key, str) else "{key}"
-        opening = opening or self.style.open
+        head, has_key, tail = (opening or self.style.open).partition("{key}")
+        if not has_key:
+            head, tail = "", head
         close = self.style.close.replace("{key}", name)
-        by_open: dict[str, list[Node]] = {}
-        for case in self._with_open_integers(self._cases(schema, place)):
-            begin = opening.replace("{type}", self.style.types.get(case.kind, ""))
-            guard = self.style.guard or close
+        by_open: dict[tuple[str, Region], list[Node]] = {}
+        # JSON before raw strings: the parser prefers the first way to read a text
+        cases = sorted(self._with_open_integers(self._cases(schema, place)), key=_is_raw)
+        for case in cases:
+            region = _region_of(case, self.style)
+            begin = tail.replace("{type}", self.style.types.get(case.kind, ""))
             if case.raw is not None:
-                inner = case.raw(guard)
-            elif self.style.guard and case.kind in SCALARS:
-                inner = case.node
-            else:
+                inner = self._captured(Region.TEXT, case.raw(self.style.guard or close))
+            elif region is not Region.JSON:
                 inner = g.seq(self._space(), case.node, self._space())
-            by_open.setdefault(begin, []).append(inner)
-        end = self._text(close, key)
-        return g.alt(
-            *(g.seq(self._text(begin, key), g.alt(*ways), end) for begin, ways in by_open.items())
-        )
+            else:
+                inner = self._captured(Region.VALUE, case.node)
+                if not self.style.guard:
+                    inner = g.seq(self._space(), inner, self._space())
+            by_open.setdefault((begin, region), []).append(inner)
+        values = [
+            self._tag(region, self._literal(begin), g.alt(*inner), self._literal(close))
+            for (begin, region), inner in by_open.items()
+        ]
+        if not has_key:
+            return g.alt(*values)
+        written = self._literal(key) if isinstance(key, str) else key
+        return g.seq(self._literal(head), self._captured(Region.KEY, written), g.alt(*values))
 
-    def _text(self, text: str, key: Node | str) -> Node:
-        """Add a literal; the key replaces its placeholder, white space the glue."""
-        if isinstance(key, str):
-            text = text.replace("{key}", key)
-            pieces = text.split(self.style.glue) if self.style.glue else [text]
-            nodes = [self.vocabulary.spelling.add_mark(self.g, piece) for piece in pieces]
-            return self.g.seq(nodes[0], *(x for n in nodes[1:] for x in (self._space(), n)))
-        head, _, tail = text.partition("{key}")
-        made = [self._text(head, "")] + ([key, self._text(tail, "")] if tail else [])
-        return self.g.seq(*made)
+    def _tag(self, region: Region, begin: Node, content: Node, end: Node) -> Node:
+        parts = self._captured(region, begin, "begin"), content, self._captured(region, end, "end")
+        return self._captured(region, self.g.seq(*parts), "tag")
+
+    def _captured(self, region: Region, node: Node, role: str = "text") -> Node:
+        return self.g.capture(f"{self.made.pointer}{region.value}", role, node)
+
+    def _literal(self, text: str) -> Node:
+        """Add a literal, with white space in place of the glue."""
+        if not text:
+            return self.g.empty()
+        pieces = text.split(self.style.glue) if self.style.glue else [text]
+        nodes = [self.vocabulary.spelling.add_mark(self.g, piece) for piece in pieces]
+        return self.g.seq(nodes[0], *(x for n in nodes[1:] for x in (self._space(), n)))
 
     def _key(self, key: Any, place: str) -> str:
         if not isinstance(key, str) or not key:
@@ -411,6 +428,19 @@ class XmlBuilder:
             if keyword not in known and keyword not in ANNOTATIONS:
                 message = f"{keyword!r} can't be enforced here in an XML style"
                 raise UnsupportedSchema(f"{place}", keyword, message)
+
+
+def _is_raw(case: Case) -> bool:
+    return case.raw is not None
+
+
+def _region_of(case: Case, style: Style) -> Region:
+    """Return the region that begins a value."""
+    if case.raw is not None:
+        return Region.STRING
+    if style.nested and case.kind in ("object", "array"):
+        return Region.OBJECT if case.kind == "object" else Region.ARRAY
+    return Region.JSON
 
 
 def _is_one(schemas: Any) -> bool:

@@ -252,29 +252,6 @@ def test_a_profile_says_whether_calls_stand_there_as_the_format_writes_them(
 
 
 @pytest.mark.skipif(not TEMPLATES, reason=FETCH)
-@pytest.mark.parametrize(
-    ("name", "syntax"),
-    [
-        ("Qwen-Qwen3-0.6B", "format"),
-        ("NousResearch-Hermes-3-Llama-3.1-8B-tool_use", "format"),
-        ("meta-llama-Llama-3.1-8B-Instruct", "format"),
-        ("meetkai-functionary-medium-v3.1", "format"),
-        ("ibm-granite-granite-4.0", "format"),
-        ("google-gemma-2-2b-it", "format"),
-        ("openai-gpt-oss-120b", "format"),
-        ("Qwen3-Coder", "other"),
-        ("GLM-4.6", "other"),
-        ("Kimi-K2-Instruct", "other"),
-        ("LFM2-8B-A1B", "other"),
-        ("deepseek-ai-DeepSeek-V3.1", "other"),
-        ("mistralai-Mistral-Nemo-Instruct-2407", "other"),
-    ],
-)
-def test_models_whose_own_call_syntax_is_not_the_formats(name: str, syntax: str) -> None:
-    profile = tokenizer_of(name).profile
-    assert profile is not None and profile.call_syntax == syntax
-
-
 def test_messages_for_a_template_that_shows_everything_stay_as_they_are() -> None:
     for messages in CONVERSATIONS.values():
         given = plain(messages)

@@ -5,14 +5,12 @@ from typing import Any
 
 import pytest
 
-from adapters.formats import FORMATS, OutputSpec, Tool, get_format
+from adapters.formats import OutputSpec, Tool, get_format
 from app.composition import build
 from app.conversation.tokenizer import (
     BuiltinTokenizer,
     HuggingFaceTokenizer,
-    guess_family,
     load_tokenizer,
-    template_text,
 )
 from app.errors import ApiError
 from app.observability.metrics import Metrics
@@ -57,23 +55,42 @@ def test_a_chat_template_makes_the_prompt(tmp_path: Path):
     messages = [*USER, {"role": "assistant", "content": None, "tool_calls": [call]}]
     assert text_of(tokenizer, tokenizer.render(messages, tools, OutputSpec(tools)).prompt) == (
         "<|im_start|>user\nhi<|im_end|>\n"
-        '<|im_start|>assistant\n<tool_call>{"on": true}</tool_call><|im_end|>\n'
+        '<|im_start|>assistant\n<tool_call>\n{"name": "f", "arguments": {"on": true}}\n</tool_call>'
+        "<|im_end|>\n"
         "set_light,set_alarm<|im_start|>assistant\n"
     )
 
 
 def test_the_start_warns_of_a_template_that_shows_calls_in_another_syntax(tmp_path: Path):
-    own = TEMPLATE.replace(
-        "{{ c.f", '{"name": "{{ c.function.name }}", "arguments": {{ c.f'
-    ).replace("</tool_call>", "}</tool_call>")
     warning = "the chat template shows tool calls in another syntax than the format"
-    for number, (template, differs) in enumerate([(TEMPLATE, True), (own, False)]):
-        source = folder(tmp_path / str(number), template)
-        with Gateway(tokenizer=source, model_name="m") as gateway:
+    source = folder(tmp_path, TEMPLATE)
+    for name, differs in [("hermes", False), ("llama3_json", True)]:
+        with Gateway(tokenizer=source, model_name="m", format=name) as gateway:
             warnings = [line for line in gateway.lines() if line["event"] == warning]
-            shown = gateway.get("/v1/models/m").json()["chat_template"]
-        assert [line["format"] for line in warnings] == ["hermes"] * differs
-        assert shown.get("call_syntax") == ("other" if differs else None)
+            shown = gateway.get("/v1/models/m").json()
+        assert [line["format"] for line in warnings] == [name] * differs
+        assert shown["chat_template"].get("call_syntax") == ("other" if differs else None)
+        assert shown["format_evidence"] == {"basis": "setting", "shown": ""}
+
+
+UNKNOWN = TEMPLATE.replace("<tool_call>", "[[call ").replace("</tool_call>", "]]")
+
+
+def test_tools_are_refused_if_the_template_shows_calls_in_an_unknown_syntax(tmp_path: Path):
+    source = folder(tmp_path, UNKNOWN)
+    tools = [{"type": "function", "function": {"name": "f"}}]
+    body = {"model": "m", "messages": USER, "max_tokens": 5}
+    with Gateway(tokenizer=source, model_name="m") as gateway:
+        (warning,) = [line for line in gateway.lines() if "unknown syntax" in line["event"]]
+        assert "[[call" in warning["shown"]
+        assert gateway.get("/v1/models/m").json()["format"] == "unknown"
+        assert gateway.post(body).status_code == 200
+        refused = gateway.post(body | {"tools": tools})
+    assert refused.status_code == 400
+    assert refused.json()["error"]["param"] == "tools"
+    assert "SWITCHYARD_FORMAT" in refused.json()["error"]["message"]
+    with Gateway(tokenizer=source, model_name="m", format="plain") as gateway:
+        assert gateway.post(body | {"tools": tools}).status_code == 200
 
 
 def test_what_a_template_refuses_is_the_clients_mistake(tmp_path: Path):
@@ -99,22 +116,3 @@ def test_noise_can_speak_a_real_models_vocabulary(tmp_path: Path):
     settings = Settings(workers="noise", tokenizer=folder(tmp_path, TEMPLATE))
     parts = build(settings, Metrics(), None)  # type: ignore[arg-type]
     assert "noise" in parts.workers[0].description
-
-
-@pytest.mark.parametrize(
-    ("template", "family"),
-    [
-        ("... <tool_call> ...", "hermes"),
-        ("<|start|>{{ role }}<|channel|>", "harmony"),
-        ("<|start_header_id|>", "llama3_json"),
-        ("<function=", "llama3_function"),
-        ("<|im_start|>", "hermes"),
-        ([{"name": "tool_use", "template": "<tool_call>"}], "hermes"),
-        ("[INST]", "plain"),
-        (None, "plain"),
-    ],
-)
-def test_a_template_tells_the_family(template: object, family: str):
-    every = {text for each in FORMATS.values() for text in each.own_tokens}
-    assert guess_family(template_text(template), every) == family
-    assert guess_family(template_text(template), ()) in ("plain", "llama3_function")

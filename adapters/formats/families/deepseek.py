@@ -1,0 +1,63 @@
+"""DeepSeek: calls in a section, as JSON (V3, R1, V3.1) or as DSML elements (V3.2, V4).
+
+V3, R1  <｜tool▁calls▁begin｜><｜tool▁call▁begin｜>function<｜tool▁sep｜>f\n```json\n{...}\n```
+        <｜tool▁call▁end｜><｜tool▁calls▁end｜>
+V3.1    <｜tool▁calls▁begin｜><｜tool▁call▁begin｜>f<｜tool▁sep｜>{...}<｜tool▁call▁end｜>
+        <｜tool▁calls▁end｜>
+V3.2    <｜DSML｜function_calls>\n<｜DSML｜invoke name="f">\n
+        <｜DSML｜parameter name="city" string="true">Oslo</｜DSML｜parameter>\n
+        </｜DSML｜invoke>\n</｜DSML｜function_calls>
+V4      the same with tool_calls in place of function_calls
+"""
+
+from .notation import Elements
+from .spelling import word_name
+from .tag_family import Section, TagFamily
+
+_STOPS = ("<｜end▁of▁sentence｜>",)
+_SECTION = Section(
+    begin="<｜tool▁calls▁begin｜>",
+    end="<｜tool▁calls▁end｜>",
+    trigger="<｜tool▁calls▁begin｜>",
+)
+
+DEEPSEEK_V3 = TagFamily(
+    name="deepseek_v3",
+    section=_SECTION,
+    begin="<｜tool▁call▁begin｜>function<｜tool▁sep｜>{name}\n```json\n",
+    end="\n```<｜tool▁call▁end｜>",
+    separator="\n",
+    spell=word_name,
+    stop_texts=_STOPS,
+    marks=("<｜tool▁call▁begin｜>", "```json"),
+)
+
+DEEPSEEK_V31 = TagFamily(
+    name="deepseek_v31",
+    section=_SECTION,
+    begin="<｜tool▁call▁begin｜>{name}<｜tool▁sep｜>",
+    end="<｜tool▁call▁end｜>",
+    separator="",
+    spell=word_name,
+    stop_texts=_STOPS,
+    marks=("<｜tool▁call▁begin｜>",),
+)
+
+
+def _dsml(name: str, section: str) -> TagFamily:
+    begin = f"<｜DSML｜{section}>"
+    return TagFamily(
+        name=name,
+        section=Section(begin=f"{begin}\n", end=f"</｜DSML｜{section}>", trigger=begin),
+        begin='<｜DSML｜invoke name="{name}">\n',
+        end="</｜DSML｜invoke>\n",
+        separator="",
+        arguments=Elements("deepseek_xml", after="\n"),
+        spell=word_name,
+        stop_texts=_STOPS,
+        marks=(begin,),
+    )
+
+
+DEEPSEEK_V32 = _dsml("deepseek_v32", "function_calls")
+DEEPSEEK_V4 = _dsml("deepseek_v4", "tool_calls")

@@ -1,0 +1,41 @@
+"""Qwen3-Coder, Qwen3.5, Nemotron 3, Step 3.5, and Seed-OSS: one element for each argument.
+
+    <tool_call>\n<function=f>\n<parameter=city>\nOslo\n</parameter>\n</function>\n</tool_call>
+
+Strings are raw, other values are JSON. Seed-OSS writes no line feeds around values and has a name
+of its own for the call.
+"""
+
+from ..output_spec import ThinkingMarks
+from .hermes import CHATML
+from .notation import Elements
+from .spelling import word_name
+from .tag_family import TagFamily
+
+QWEN_CODER = TagFamily(
+    name="qwen_coder",
+    begin="<tool_call>\n<function={name}>\n",
+    end="</function>\n</tool_call>",
+    trigger="<tool_call>",
+    separator="\n",
+    between=" \n",
+    arguments=Elements("qwen_coder_xml", after="\n"),
+    spell=word_name,
+    thinking=ThinkingMarks(begin="<think>", end="</think>", inner_newlines=1, outer_newlines=2),
+    stop_texts=("<|im_end|>",),
+    marks=("<function=", "<parameter="),
+    chat=CHATML,
+)
+
+SEED_OSS = TagFamily(
+    name="seed_oss",
+    begin="<seed:tool_call>\n<function={name}>\n",
+    end="</function>\n</seed:tool_call>",
+    trigger="<seed:tool_call>",
+    separator="\n",
+    between=" \n",
+    arguments=Elements("qwen_xml", after="\n"),
+    spell=word_name,
+    stop_texts=("<seed:eos>",),
+    marks=("<seed:tool_call>",),
+)

@@ -1,0 +1,110 @@
+"""The format of a model, detected by evidence."""
+
+import pytest
+
+from app.conversation import detect
+from tests.app.conversation.chat_templates import FETCH, TEMPLATES, tokenizer_of
+
+#: by chat template: the format and the basis of the evidence
+EXPECTED = {
+    "Apertus-8B-Instruct": ("apertus", "call"),
+    "Apriel-1.6-15b-Thinker-fixed": ("apriel", "call"),
+    "Bielik-11B-v3.0-Instruct": ("hermes", "call"),
+    "ByteDance-Seed-OSS": ("seed_oss", "call"),
+    "Cohere2MoE": ("plain", "unknown"),
+    "CohereForAI-c4ai-command-r-plus-tool_use": ("plain", "none"),
+    "CohereForAI-c4ai-command-r7b-12-2024-tool_use": ("plain", "unknown"),
+    "GLM-4.6": ("glm_45", "call"),
+    "GLM-4.7-Flash": ("glm_47", "call"),
+    "GigaChat3-10B-A1.8B": ("gigachat_3", "call"),
+    "GigaChat3.1-10B-A1.8B": ("gigachat_31", "call"),
+    "HuggingFaceTB-SmolLM3-3B": ("plain", "none"),
+    "Kimi-K2-Instruct": ("kimi_k2", "marks"),
+    "Kimi-K2-Thinking": ("kimi_k2", "marks"),
+    "Kimi-K3": ("plain", "unknown"),
+    "LFM2-8B-A1B": ("plain", "none"),
+    "LFM2.5-8B-A1B": ("plain", "unknown"),
+    "LFM2.5-Instruct": ("plain", "none"),
+    "MiMo-VL": ("hermes", "call"),
+    "MiniMax-M1": ("minimax_m1", "call"),
+    "MiniMax-M2": ("minimax_m2", "call"),
+    "MiniMax-M3": ("minimax_m3", "call"),
+    "Mistral-Small-3.2-24B-Instruct-2506": ("mistral_v11", "call"),
+    "NVIDIA-Nemotron-3-Nano-30B-A3B-BF16": ("qwen_coder", "call"),
+    "NVIDIA-Nemotron-Nano-v2": ("nemotron_v2", "call"),
+    "NousResearch-Hermes-2-Pro-Llama-3-8B-tool_use": ("hermes", "call"),
+    "NousResearch-Hermes-3-Llama-3.1-8B-tool_use": ("hermes", "call"),
+    "Qwen-QwQ-32B": ("hermes", "call"),
+    "Qwen-Qwen2.5-7B-Instruct": ("hermes", "call"),
+    "Qwen-Qwen3-0.6B": ("hermes", "call"),
+    "Qwen3-Coder": ("qwen_coder", "call"),
+    "Qwen3.5-4B": ("qwen_coder", "call"),
+    "Reka-Edge": ("hermes", "call"),
+    "Spark2.5": ("glm_47", "call"),
+    "StepFun3.5-Flash": ("qwen_coder", "call"),
+    "deepseek-ai-DeepSeek-R1-Distill-Llama-8B": ("deepseek_v3", "marks"),
+    "deepseek-ai-DeepSeek-R1-Distill-Qwen-32B": ("deepseek_v3", "call"),
+    "deepseek-ai-DeepSeek-V3.1": ("deepseek_v31", "call"),
+    "deepseek-ai-DeepSeek-V3.2": ("deepseek_v32", "call"),
+    "deepseek-ai-DeepSeek-V4": ("deepseek_v4", "call"),
+    "deepseek-ai-DeepSeek-V4-Flash-0731": ("deepseek_v4", "call"),
+    "fireworks-ai-llama-3-firefunction-v2": ("llama3_json", "marks"),
+    "google-gemma-2-2b-it": ("plain", "none"),
+    "google-gemma-4-31B-it": ("plain", "unknown"),
+    "google-gemma-4-31B-it-interleaved": ("plain", "unknown"),
+    "ibm-granite-granite-3.3-2B-Instruct": ("granite_3", "marks"),
+    "ibm-granite-granite-4.0": ("hermes", "call"),
+    "ibm-granite-granite-4.1": ("hermes", "call"),
+    "inclusionai-ling-3.0-flash": ("glm_45", "call"),
+    "llama-cpp-deepseek-r1": ("deepseek_v3", "marks"),
+    "llama-cpp-rwkv-world": ("plain", "none"),
+    "meetkai-functionary-medium-v3.1": ("llama3_function", "call"),
+    "meetkai-functionary-medium-v3.2": ("plain", "unknown"),
+    "meta-llama-Llama-3.1-8B-Instruct": ("llama3_json", "call"),
+    "meta-llama-Llama-3.2-3B-Instruct": ("llama3_json", "call"),
+    "meta-llama-Llama-3.3-70B-Instruct": ("llama3_json", "call"),
+    "microsoft-Phi-3.5-mini-instruct": ("plain", "none"),
+    "mistralai-Ministral-3-14B-Reasoning-2512": ("mistral_v13", "call"),
+    "mistralai-Mistral-Nemo-Instruct-2407": ("mistral_v3", "call"),
+    "moonshotai-Kimi-K2": ("kimi_k2", "call"),
+    "muse-glimmer": ("plain", "unknown"),
+    "openai-gpt-oss-120b": ("harmony", "call"),
+    "openbmb-MiniCPM5-1B": ("minicpm_5", "call"),
+    "poolside-Laguna-S-2.1": ("glm_47", "call"),
+    "poolside-Laguna-XS-2.1": ("glm_45", "call"),
+    "poolside-Laguna-XS.2": ("glm_45", "call"),
+    "tencent-Hy3": ("hunyuan", "call"),
+    "unsloth-Apriel-1.5": ("apriel", "call"),
+    "unsloth-mistral-Devstral-Small-2507": ("mistral_v13", "call"),
+    "upstage-Solar-Open-100B": ("solar", "call"),
+}
+
+
+@pytest.mark.skipif(not TEMPLATES, reason=FETCH)
+def test_every_template_is_in_the_table() -> None:
+    assert EXPECTED.keys() == {*TEMPLATES}
+
+
+@pytest.mark.skipif(not TEMPLATES, reason=FETCH)
+@pytest.mark.parametrize("name", EXPECTED)
+def test_the_format_of_a_real_model(name: str) -> None:
+    evidence = tokenizer_of(name).evidence
+    assert (evidence.format, evidence.basis) == EXPECTED[name]
+    assert bool(evidence.shown) == (evidence.basis not in ("none", "setting"))
+
+
+@pytest.mark.parametrize(
+    ("source", "special_texts", "format_name", "basis"),
+    [
+        ("", (), "plain", "none"),
+        ("... <tool_call> ...", (), "hermes", "marks"),
+        ("<tool_call> <function= <parameter=", (), "qwen_coder", "marks"),
+        ("", ("[TOOL_CALLS]", "[ARGS]"), "mistral_v13", "marks"),
+        ("", ("<|start|>", "<|channel|>", "<|message|>", "<|call|>"), "harmony", "marks"),
+    ],
+)
+def test_without_rendered_calls_marks_decide(
+    source: str, special_texts: tuple[str, ...], format_name: str, basis: str
+) -> None:
+    evidence = detect(None, source, special_texts)
+    assert (evidence.format, evidence.basis) == (format_name, basis)
