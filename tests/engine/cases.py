@@ -378,6 +378,10 @@ TAGS = [
             ("deepseek_xml", ('<｜DSML｜parameter name="city" string="true">Oslo</｜DSML｜parameter>',)),
             ("deepseek_v4_1_xml", ('<｜DSML｜ parameter name="city" string="true">Oslo</｜DSML｜ parameter>',)),
             ("glm_xml", ("<arg_key>city</arg_key>\n<arg_value>Oslo</arg_value>",)),
+            ("qwen_coder_xml", ("<parameter=city>\nOslo\n</parameter>\n<parameter=n>\n3\n</parameter>",)),
+            ("minicpm_xml", ('<param name="city">Oslo</param><param name="n">3</param>',)),
+            ("atem_xml", ('<atem:parameter name="city">Oslo</atem:parameter>',)),
+            ("hunyuan_xml", ("<arg_key:opensource>city</arg_key:opensource>\n<arg_value:opensource>Oslo</arg_value:opensource>",)),
             ("cohere_xml", ('<cofl:value name="city" type="raw">Oslo</cofl:value>',)),
             ("kimi_k3_xml", ('<|open|>argument key="city" type="string"<|sep|>Oslo<|close|>argument<|sep|>',)),
         )

@@ -33,7 +33,7 @@ GLM_47 = TagFamily(
     trigger="<tool_call>",
     separator="",
     between=" \n",
-    arguments=Elements("glm_compact_xml"),
+    arguments=Elements("glm_xml", glue=""),
     spell=word_name,
     stop_texts=_STOPS,
     marks=("<tool_call>", "<arg_key>"),

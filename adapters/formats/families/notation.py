@@ -43,12 +43,15 @@ JSON = JsonNotation()
 
 @dataclass(frozen=True)
 class Elements:
-    """One element for each argument, in an XML-like style of the engine. ``after``: the white space
-    behind each element.
+    """One element for each argument, in an XML-like style of the engine.
+
+    ``after``   the white space behind each element.
+    ``glue``    the white space in place of the style's glue; None: the glue itself.
     """
 
     style: str
     after: str = ""
+    glue: str | None = None
 
     def written(self, arguments: str) -> str:
         """See Notation."""
@@ -59,6 +62,8 @@ class Elements:
         if not isinstance(values, dict):
             return arguments
         style = STYLES[self.style]
+        if self.glue is not None:
+            style = style._replace(open=style.open.replace(style.glue, self.glue))
         return "".join(_element(style, key, value) + self.after for key, value in values.items())
 
 

@@ -71,7 +71,6 @@ STYLES = {
     "deepseek_v4_1_xml": Style(
         f'<{DSML} parameter name="{{key}}" string="{{type}}">', f"</{DSML} parameter>", IS_STRING
     ),
-    "glm_compact_xml": Style("<arg_key>{key}</arg_key><arg_value>", "</arg_value>"),
     "glm_xml": Style("<arg_key>{key}</arg_key>\n<arg_value>", "</arg_value>", glue="\n"),
     "cohere_xml": Style(
         '<cofl:value name="{key}" type="{type}">', "</cofl:value>", COHERE,
