@@ -11,13 +11,14 @@ from dataclasses import replace
 
 from .deltas import ContentDelta, Delta, ReasoningDelta, ToolArguments, ToolStart
 from .dialects import for_own_engine, for_reading_foreign
+from .families.cohere import COMMAND_A, COMMAND_R7B
 from .families.deepseek import DEEPSEEK_V3, DEEPSEEK_V4, DEEPSEEK_V31, DEEPSEEK_V32
 from .families.gigachat import GIGACHAT_3, GIGACHAT_31
 from .families.glm import GLM_45, GLM_47, HUNYUAN
 from .families.harmony import HARMONY
 from .families.hermes import HERMES
 from .families.json_lists import APERTUS, APRIEL, GRANITE_3, NEMOTRON_V2, PHI_4_MINI
-from .families.kimi import KIMI_K2
+from .families.kimi import KIMI_K2, KIMI_K3
 from .families.llama3 import LLAMA3_FUNCTION, LLAMA3_JSON
 from .families.minicpm import MINICPM_5
 from .families.minimax import MINIMAX_M1, MINIMAX_M2, MINIMAX_M3
@@ -88,6 +89,7 @@ FORMATS: dict[str, Format] = {
     "deepseek_v32": DEEPSEEK_V32,
     "deepseek_v4": DEEPSEEK_V4,
     "kimi_k2": KIMI_K2,
+    "kimi_k3": KIMI_K3,
     "glm_45": GLM_45,
     "glm_47": GLM_47,
     "hunyuan": HUNYUAN,
@@ -99,6 +101,8 @@ FORMATS: dict[str, Format] = {
     "nemotron_v2": NEMOTRON_V2,
     "apriel": APRIEL,
     "apertus": APERTUS,
+    "command_r7b": COMMAND_R7B,
+    "command_a": COMMAND_A,
     "solar": SOLAR,
     "gigachat_3": GIGACHAT_3,
     "gigachat_31": GIGACHAT_31,

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from itertools import product
 from typing import Any, Literal
 
-from adapters.formats import FORMATS, PastCall
+from adapters.formats import FORMATS, Format, PastCall
 
 from .profile import CALL_IDS, CALLED, TOOL, TOOL_NAME, TemplateError, loop_of
 from .template import ChatTemplate
@@ -47,7 +47,7 @@ def detect(template: ChatTemplate | None, source: str, special_texts: Collection
             rendered = _rendered(template, loop)
             if rendered is None:
                 continue
-            found = _syntax_of(rendered, calls)
+            found = _syntax_of(rendered, calls, source, special_texts)
             if found is not None:
                 return Evidence(found, "call", _cut(rendered))
             shown = shown or rendered
@@ -81,19 +81,24 @@ def _rendered(template: ChatTemplate, loop: Sequence[Mapping[str, Any]]) -> str 
     return prompt[begin + len(question) : end]
 
 
-def _syntax_of(rendered: str, calls: Sequence[PastCall]) -> str | None:
-    """Return the format that writes these calls so; the longest exact match is preferred."""
-    best: tuple[bool, int, str] | None = None
+def _syntax_of(
+    rendered: str, calls: Sequence[PastCall], source: str, special_texts: Collection[str]
+) -> str | None:
+    """Return the format that writes these calls so. The longest exact match is preferred, and of
+    formats with equal calls the one whose marks are there.
+    """
+    best: tuple[bool, int, bool, str] | None = None
     for name, wire in FORMATS.items():
         if wire.name != name or name == _TAUGHT:
             continue
         for text in wire.calls_texts(calls):
             is_exact = text in rendered
             if is_exact or _squeezed(text) in _squeezed(rendered):
-                found = (is_exact, len(_squeezed(text)), name)
-                if best is None or found[:2] > best[:2]:
+                marked = _is_marked(wire, source, special_texts)
+                found = (is_exact, len(_squeezed(text)), marked, name)
+                if best is None or found[:3] > best[:3]:
                     best = found
-    return best[2] if best else None
+    return best[3] if best else None
 
 
 def _marked(source: str, special_texts: Collection[str]) -> Evidence | None:
@@ -103,10 +108,14 @@ def _marked(source: str, special_texts: Collection[str]) -> Evidence | None:
         if wire.name != name or name == _TAUGHT or not wire.marks:
             continue
         shown = " ".join(wire.marks)
-        is_marked = all(mark in source or mark in special_texts for mark in wire.marks)
+        is_marked = _is_marked(wire, source, special_texts)
         if is_marked and (found is None or len(shown) > len(found.shown)):
             found = Evidence(name, "marks", shown)
     return found
+
+
+def _is_marked(wire: Format, source: str, special_texts: Collection[str]) -> bool:
+    return all(mark in source or mark in special_texts for mark in wire.marks)
 
 
 def _cut(text: str) -> str:

@@ -17,6 +17,16 @@ MARKS = (
     ThinkingMarks(
         begin="<|START_THINKING|>", end="<|END_THINKING|>", inner_newlines=0, outer_newlines=0
     ),
+    ThinkingMarks(
+        begin="<|open|>think<|sep|>",
+        end="<|close|>think<|sep|>",
+        inner_newlines=0,
+        outer_newlines=0,
+    ),
+    ThinkingMarks(
+        begin="<|channel>thought\n", end="<channel|>", inner_newlines=1, outer_newlines=1
+    ),
+    ThinkingMarks(begin="<mm:think>", end="</mm:think>", inner_newlines=1, outer_newlines=2),
     ThinkingMarks(begin="<seed:think>", end="</seed:think>", inner_newlines=1, outer_newlines=1),
     ThinkingMarks(
         begin="<think:opensource>", end="</think:opensource>", inner_newlines=1, outer_newlines=1

@@ -154,7 +154,7 @@ class HuggingFaceTokenizer:
         self.special_texts = tuple(text for text in texts if text)
         self._tokenizer: Any = tokenizer
         self.profile = profile_of(self._template, self.wire.as_text) if self._template else None
-        self._marks = marks_of(template, self.special_texts)
+        self._marks = marks_of(template + self.evidence.shown, self.special_texts)
         if self._marks is not None:
             self.wire = with_thinking(self.wire, self._marks)
         check_fit(self.wire, self.special_texts, is_prompt_written=self._template is None)

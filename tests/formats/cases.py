@@ -59,6 +59,7 @@ DEEPSEEK = (
     "<｜tool▁call▁end｜>",
     "<｜tool▁sep｜>",
 )
+COMMAND = ("<|START_THINKING|>", "<|END_THINKING|>", "<|START_ACTION|>", "<|END_ACTION|>")
 GLM = ("<tool_call>", "</tool_call>", "<arg_key>", "</arg_key>", "<arg_value>", "</arg_value>")
 HARMONY = (
     "<|start|>",
@@ -88,6 +89,9 @@ _OTHERS = {
         "<|tool_call_end|>",
         "<|im_end|>",
     ),
+    "kimi_k3": ("<|open|>", "<|close|>", "<|sep|>", "<|end_of_msg|>"),
+    "command_r7b": (*COMMAND, "<|START_RESPONSE|>", "<|END_RESPONSE|>", "<|END_OF_TURN_TOKEN|>"),
+    "command_a": (*COMMAND, "<|START_TEXT|>", "<|END_TEXT|>", "<|END_OF_TURN_TOKEN|>"),
     "glm_45": (*GLM, "<|observation|>"),
     "glm_47": (*GLM, "<|observation|>"),
     "hunyuan": ("<tool_calls:opensource>", "</tool_calls:opensource>", "<|eos|>"),

@@ -1,11 +1,18 @@
-"""Kimi K2: calls in a section, with ids that number the calls of a conversation.
+"""Kimi K2: calls in a section, with ids that number the calls of a conversation. Kimi K3: elements
+for thoughts, text, calls and their arguments.
 
-<|tool_calls_section_begin|><|tool_call_begin|>functions.f:0<|tool_call_argument_begin|>{...}
-<|tool_call_end|><|tool_calls_section_end|><|im_end|>
+    K2   <|tool_calls_section_begin|><|tool_call_begin|>functions.f:0<|tool_call_argument_begin|>
+         {...}<|tool_call_end|><|tool_calls_section_end|><|im_end|>
+    K3   <|open|>response<|sep|>...<|close|>response<|sep|><|open|>tools<|sep|>
+         <|open|>call tool="f" index="1"<|sep|>
+         <|open|>argument key="city" type="string"<|sep|>Oslo<|close|>argument<|sep|>
+         <|close|>call<|sep|><|close|>tools<|sep|><|close|>message<|sep|><|end_of_msg|>
 """
 
+from ..output_spec import ThinkingMarks
+from .notation import Elements
 from .spelling import word_name
-from .tag_family import CallIds, Section, TagFamily
+from .tag_family import CallIds, Section, TagFamily, TextMarks
 
 KIMI_K2 = TagFamily(
     name="kimi_k2",
@@ -17,8 +24,37 @@ KIMI_K2 = TagFamily(
     begin="<|tool_call_begin|>functions.{name}:{id}<|tool_call_argument_begin|>",
     end="<|tool_call_end|>",
     separator="",
-    ids=CallIds(pattern="[0-9]{1,4}", whole="functions.{name}:{id}", is_number=True),
+    ids=CallIds(pattern="[0-9]{1,4}", whole="functions.{name}:{id}", numbers="conversation"),
     spell=word_name,
     stop_texts=("<|im_end|>",),
     marks=("<|tool_calls_section_begin|>",),
+)
+
+KIMI_K3 = TagFamily(
+    name="kimi_k3",
+    section=Section(
+        begin="<|open|>tools<|sep|>",
+        end="<|close|>tools<|sep|>",
+        trigger="<|open|>tools<|sep|>",
+    ),
+    text=TextMarks(
+        begin="<|open|>response<|sep|>",
+        end="<|close|>response<|sep|>",
+        is_beside_calls=True,
+    ),
+    tail="<|close|>message<|sep|>",
+    begin='<|open|>call tool="{name}" index="{id}"<|sep|>',
+    end="<|close|>call<|sep|>",
+    separator="",
+    arguments=Elements("kimi_k3_xml"),
+    ids=CallIds(pattern="[1-9][0-9]{0,3}", whole="", numbers="answer", first=1),
+    spell=word_name,
+    thinking=ThinkingMarks(
+        begin="<|open|>think<|sep|>",
+        end="<|close|>think<|sep|>",
+        inner_newlines=0,
+        outer_newlines=0,
+    ),
+    stop_texts=("<|end_of_msg|>",),
+    marks=("<|open|>", "<|close|>", "<|sep|>", "<|end_of_msg|>"),
 )

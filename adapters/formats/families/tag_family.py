@@ -21,6 +21,7 @@ Not here    the families (one module for each vendor), prompts (chat_prompt.py),
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 from ..format_plan import FormatPlan, make_plan
 from ..output_spec import ChatMessage, OutputSpec, PastCall, ThinkingMarks, Tool
@@ -67,21 +68,35 @@ class Section:
 
 
 @dataclass(frozen=True, kw_only=True)
+class TextMarks:
+    """The texts around content. ``is_beside_calls``: calls may follow the content."""
+
+    begin: str
+    end: str
+    is_beside_calls: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
 class CallIds:
     """Ids that the model writes, at "{id}" in the begin or the end of a call.
 
     ``pattern``   a regular expression of the written text.
-    ``whole``     the call's id, made from the tool's "{name}" and the written "{id}".
-    ``is_number`` the text is the number of earlier calls in the conversation.
+    ``whole``     the call's id, made from the tool's "{name}" and the written "{id}"; "": the
+                  gateway makes one.
+    ``numbers``   the text is the number of the call in its conversation or answer; None: it is the
+                  call's id. ``first``: the number of the first call.
     """
 
     pattern: str
     whole: str = "{id}"
-    is_number: bool = False
+    numbers: Literal["conversation", "answer"] | None = None
+    first: int = 0
 
-    def written(self, call: PastCall, number: int) -> str:
-        """Return the text of a past call's id; ``number``: of the call in its conversation."""
-        return str(number) if self.is_number else call.id
+    def written(self, call: PastCall, calls_before: int, number: int) -> str:
+        """Return the text of a past call's id; ``number``: of the call in its answer."""
+        if self.numbers is None:
+            return call.id
+        return str(self.first + number + (calls_before if self.numbers == "conversation" else 0))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -99,6 +114,8 @@ class TagFamily:
     ``separator``  between two calls if only calls are allowed; ``between``: characters that count
                    as syntax between calls in free text.
     ``is_parallel``  whether an answer may contain several calls.
+    ``text``       the marks around content; None: content is free text.
+    ``tail``       ends every answer.
     ``marks``      texts that show that a chat template uses this syntax, if it renders no calls.
     """
 
@@ -111,6 +128,8 @@ class TagFamily:
     between: str = ""
     lead: str = ""
     section: Section | None = None
+    text: TextMarks | None = None
+    tail: str = ""
     arguments: Notation = JSON
     ids: CallIds | None = None
     spell: Spelling = json_name
@@ -149,18 +168,18 @@ class TagFamily:
         """
         if not calls:
             return ""
-        numbered = enumerate(calls, calls_before)
-        text = self.separator.join(self._call_text(call, n) for n, call in numbered)
+        texts = [self._call_text(call, calls_before, n) for n, call in enumerate(calls)]
+        text = self.separator.join(texts)
         return f"{self.section.begin}{text}{self.section.end}" if self.section else text
 
     def calls_texts(self, calls: Sequence[PastCall]) -> Sequence[str]:
         """See wire_format.Format."""
         return [self.calls_text(calls), self.calls_text(calls[:1])]
 
-    def _call_text(self, call: PastCall, number: int) -> str:
+    def _call_text(self, call: PastCall, calls_before: int, number: int) -> str:
         begin, end = self.begin.replace("{name}", self.spell(call.name) or ""), self.end
         if self.ids is not None:
-            written = self.ids.written(call, number)
+            written = self.ids.written(call, calls_before, number)
             begin, end = begin.replace("{id}", written), end.replace("{id}", written)
         return begin + self.arguments.written(call.arguments) + end
 
@@ -168,6 +187,9 @@ class TagFamily:
     def _answer(
         self, output: OutputSpec, tools: list[OfferedTool], special_texts: Sequence[str]
     ) -> Part:
+        if self.text is not None:
+            answer = self._marked_answer(self.text, output, tools, special_texts)
+            return sequence(answer, const(self.tail)) if self.tail else answer
         value = answer_value(output)
         if must_call(output):
             return self._only_calls(output, tools, lead_required=False)
@@ -181,6 +203,27 @@ class TagFamily:
             return self._text_with_calls(output, tools, special_texts)
         forbidden = self._triggers(tool.name for tool in output.tools) if output.tools else []
         return any_text(CONTENT, self._excludes(special_texts, besides=forbidden))
+
+    def _marked_answer(
+        self,
+        marks: TextMarks,
+        output: OutputSpec,
+        tools: list[OfferedTool],
+        special_texts: Sequence[str],
+    ) -> Part:
+        """Return an answer whose content is between marks."""
+        value = answer_value(output)
+        text = any_text(CONTENT, self._excludes(special_texts, besides=self._triggers(())))
+        content = tag(marks.begin, value or text, marks.end)
+        if not tools:
+            return content
+        calls = self._only_calls(output, tools, lead_required=True)
+        if not marks.is_beside_calls:
+            return calls if must_call(output) else either(calls, content)
+        # clients parse all content as the requested value, also beside calls
+        beside = tag(marks.begin, text if value is None else const(""), marks.end)
+        with_calls = sequence(optional(beside), calls)
+        return with_calls if must_call(output) else either(with_calls, content)
 
     def _one_call_only(self, output: OutputSpec) -> bool:
         return not self.is_parallel or one_call_only(output)
@@ -220,7 +263,8 @@ class TagFamily:
         if self.ids is not None and id_at_begin:
             whole = self.ids.whole.replace("{name}", tool.tool.name)
             role = tool.role(self.arguments, whole)
-            content = [regex(self.ids.pattern, ID), const(after_id), arguments]
+            written = regex(self.ids.pattern, ID if whole else SYNTAX)
+            content = [written, const(after_id), arguments]
         elif self.ids is not None and id_at_end:
             # a stream has begun the call with another id by then
             content = [arguments, const(before_id), regex(self.ids.pattern, SYNTAX)]

@@ -63,8 +63,8 @@ def test_a_loop_of_two_turns(name: str) -> None:
             if choice["finish_reason"] == "length":
                 return
             assert choice["finish_reason"] == "tool_calls"
-            # Harmony has preambles; elsewhere nothing but calls was allowed
-            assert not message["content"] or tokenizer.wire.name == "harmony"
+            # some write text before calls; elsewhere nothing but calls was allowed
+            assert not message["content"] or tokenizer.wire.name in ("harmony", "kimi_k3")
             messages.append(message)
             for call in message["tool_calls"]:
                 assert call["function"]["name"] == "look_up"

@@ -1,0 +1,41 @@
+"""Cohere Command: a JSON list of calls, or text between marks.
+
+    <|START_ACTION|>[\n    {"tool_call_id": "0", "tool_name": "f", "parameters": {...}}\n]
+    <|END_ACTION|>
+
+    Command R7B   <|START_RESPONSE|>Let me see.<|END_RESPONSE|>
+    Command A     <|START_TEXT|>Let me see.<|END_TEXT|>
+
+The written id numbers the calls of a conversation; clients get an id of the gateway.
+"""
+
+from ..output_spec import ThinkingMarks
+from .tag_family import CallIds, Section, TagFamily, TextMarks
+
+
+def _command(name: str, text: str) -> TagFamily:
+    return TagFamily(
+        name=name,
+        section=Section(
+            begin="<|START_ACTION|>[\n    ",
+            end="\n]<|END_ACTION|>",
+            trigger="<|START_ACTION|>",
+        ),
+        text=TextMarks(begin=f"<|START_{text}|>", end=f"<|END_{text}|>"),
+        begin='{"tool_call_id": "{id}", "tool_name": "{name}", "parameters": ',
+        end="}",
+        separator=",\n    ",
+        ids=CallIds(pattern="[0-9]{1,4}", whole="", numbers="conversation"),
+        thinking=ThinkingMarks(
+            begin="<|START_THINKING|>",
+            end="<|END_THINKING|>",
+            inner_newlines=0,
+            outer_newlines=0,
+        ),
+        stop_texts=("<|END_OF_TURN_TOKEN|>",),
+        marks=("<|START_ACTION|>", f"<|START_{text}|>"),
+    )
+
+
+COMMAND_R7B = _command("command_r7b", "RESPONSE")
+COMMAND_A = _command("command_a", "TEXT")
