@@ -19,6 +19,7 @@ from .families.tag_family import TagFamily
 from .format_plan import FormatPlan
 from .location import Location, join_pointer
 from .output_spec import (
+    BuiltinTool,
     ChatMessage,
     Effort,
     FormatError,
@@ -33,6 +34,7 @@ from .wire_format import Format
 
 __all__ = [
     "FORMATS",
+    "BuiltinTool",
     "ChatMessage",
     "ContentDelta",
     "Delta",
