@@ -149,9 +149,10 @@ PEERS := $(addprefix tests/engine/frontends/,structural_tag/test_builtin_tags.py
 test-peers: $(VENV)/.dev $(VENV)/.bench build ## compare grammars with xgrammar; installs torch
 	$(PY) -m pytest $(PEERS) $(ARGS)
 
-conformance: $(VENV)/.dev build data ## test tool loops, thinking and stop strings with every chat template
+conformance: $(VENV)/.dev build data ## test tool loops, thinking and stop strings with every chat template, and 10,000 Harmony answers
 	EVERY_TEMPLATE=1 $(PY) -m pytest tests/app/conversation/test_chat_templates.py tests/app/conversation/test_template_loops.py \
-	    tests/app/conversation/test_template_thinking.py tests/app/generation/test_content_stops.py $(ARGS)
+	    tests/app/conversation/test_template_thinking.py tests/app/generation/test_content_stops.py \
+	    tests/formats/test_harmony_walks.py $(ARGS)
 
 real-input: $(VENV)/.dev build data ## send real tool sets to a running gateway and check every answer
 	$(PY) -m tests.real_input $(ARGS)

@@ -30,6 +30,7 @@ from .families.tag_family import TagFamily
 from .format_plan import FormatPlan
 from .location import Location, join_pointer
 from .output_spec import (
+    BuiltinTool,
     ChatMessage,
     Effort,
     FormatError,
@@ -46,6 +47,7 @@ from .wire_format import Format
 __all__ = [
     "FORMATS",
     "UNKNOWN",
+    "BuiltinTool",
     "ChatMessage",
     "ContentDelta",
     "Delta",

@@ -16,6 +16,8 @@ ToolChoice = Literal["auto", "none", "required", "named"]
 Reasoning = Literal["auto", "off"]
 #: the state at the end of the prompt: a thought may begin, has begun, or has ended
 Thought = Literal["free", "open", "closed"]
+#: a tool that a model family brings along
+BuiltinTool = Literal["browser", "python"]
 #: reasoning effort, for families whose prompt states one
 Effort = Literal["low", "medium", "high"]
 
@@ -71,6 +73,7 @@ class OutputSpec:
     ``tools``            all tools of the request, in its order.
     ``tool_name``        the tool of tool_choice "named".
     ``barred``           names of tools that the prompt shows but the model may not call.
+    ``builtin_tools``    tools that the family brings along; a family without them refuses.
     ``response_schema``  JSON Schema of the content; None: free text; json_object is {"type":
                          "object"}.
     ``response_strict``  the client refuses a relaxed response schema.
@@ -84,6 +87,7 @@ class OutputSpec:
     tool_choice: ToolChoice = "auto"
     tool_name: str | None = None
     barred: tuple[str, ...] = ()
+    builtin_tools: tuple[BuiltinTool, ...] = ()
     parallel_tool_calls: bool = True
     response_schema: Mapping[str, Any] | bool | None = None
     response_strict: bool = False
@@ -104,6 +108,11 @@ class OutputSpec:
     def prompt_tools(self) -> tuple[Tool, ...]:
         """The tools that the prompt shows."""
         return () if self.tool_choice == "none" else self.tools
+
+    @property
+    def prompt_builtin_tools(self) -> tuple[BuiltinTool, ...]:
+        """The builtin tools that the prompt shows."""
+        return () if self.tool_choice == "none" else self.builtin_tools
 
     @property
     def tells_schema(self) -> bool:

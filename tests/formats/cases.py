@@ -1,7 +1,8 @@
 """Cases of the formats' tests: tools, special tokens, and answers with their meanings.
 
 An Answer is a text that a model may write to an output spec, and the message it is; a Wrong one is a text
-that its grammar must not let pass. Special tokens are spelled out in both.
+that its grammar must not let pass. Special tokens are spelled out in both. Those of Harmony are in
+harmony_cases.py.
 """
 
 from collections.abc import Iterable
@@ -244,28 +245,6 @@ _PACKAGE = '{"name": "my-package", "version": "1.0.0"}'
 _X_F = f"<function=f>{OSLO}</function>"
 _X_G = f"<function=g>{TWO}</function>"
 
-_ANALYSIS = "<|channel|>analysis<|message|>Need both.<|end|><|start|>assistant"
-_PREAMBLE = "<|channel|>commentary<|message|>I'll look.<|end|><|start|>assistant"
-_BODY = f"<|message|>{OSLO}<|call|>"
-_FINAL = "<|channel|>final<|message|>"
-
-#: every header of a call that gpt-oss was seen to write, and their combinations
-CALL_HEADERS = tuple(
-    header + kind
-    for kind in (" <|constrain|>json", "<|constrain|>json", " json", "")
-    for channel in ("commentary", "analysis")
-    for header in (
-        f"<|channel|>{channel} to=functions.f",
-        f" to=functions.f<|channel|>{channel}",
-    )
-)
-FINAL_HEADERS = (
-    "<|channel|>final<|message|>",
-    "<|channel|>final <|constrain|>json<|message|>",
-    "<|channel|>final<|constrain|>json<|message|>",
-    "<|channel|>final json<|message|>",
-)
-
 ANSWERS = [
     # plain
     Answer("plain", FREE, "Hi <tool_call> there\n", Said("Hi <tool_call> there\n")),
@@ -336,37 +315,6 @@ ANSWERS = [
     Answer("llama3_function", NAMED, _X_F, Said("", "", JUST_F)),
     Answer("llama3_function", VALUE_OR_CALL, _X_F, Said("", "", JUST_F)),
     Answer("llama3_function", VALUE_OR_CALL, '{"name": ""}', Said('{"name": ""}')),
-    # harmony
-    *(Answer("harmony", AUTO, h + _BODY, Said("", "", JUST_F)) for h in CALL_HEADERS),
-    *(Answer("harmony", FREE, f"{h}Hi <b><|return|>", Said("Hi <b>")) for h in FINAL_HEADERS),
-    *(
-        Answer("harmony", VALUE_ONLY, h + '{"name": "x"}<|return|>', Said('{"name": "x"}'))
-        for h in FINAL_HEADERS
-    ),
-    Answer("harmony", AUTO, f"{_ANALYSIS}{_FINAL}Hi<|return|>", Said("Hi", "Need both.")),
-    Answer(
-        "harmony",
-        AUTO,
-        f"{_ANALYSIS}{_PREAMBLE}{CALL_HEADERS[0]}{_BODY}",
-        Said("I'll look.", "Need both.", JUST_F),
-    ),
-    Answer("harmony", NONE, f"{_ANALYSIS}{_FINAL}Hi<|return|>", Said("Hi", "Need both.")),
-    Answer(
-        "harmony",
-        REQUIRED,
-        f"{_ANALYSIS}{CALL_HEADERS[0]}{_BODY}",
-        Said("", "Need both.", JUST_F),
-    ),
-    Answer("harmony", NAMED, CALL_HEADERS[3] + _BODY, Said("", "", JUST_F)),
-    Answer("harmony", VALUE_OR_CALL, f'{_FINAL}{{"name": "x"}}<|return|>', Said('{"name": "x"}')),
-    Answer("harmony", VALUE_OR_CALL, CALL_HEADERS[0] + _BODY, Said("", "", JUST_F)),
-    Answer(
-        "harmony",
-        VALUE_OR_CALL,
-        f"{_ANALYSIS}{_ANALYSIS}{CALL_HEADERS[1]}{_BODY}",
-        Said("", "Need both." * 2, JUST_F),
-    ),
-    Answer("harmony", quiet(FREE), f"{_FINAL}Hi<|return|>", Said("Hi")),
 ]
 
 WRONG = [
@@ -423,34 +371,4 @@ WRONG = [
     Wrong("llama3_function", ONE, f"{_X_F}{_X_G}", "two calls where one may be"),
     Wrong("llama3_function", NONE, "x <function=f>", "a call's beginning where none may be"),
     Wrong("llama3_function", REQUIRED, f"{_X_F}\n", "text behind the calls"),
-    Wrong("harmony", AUTO, "Hi", "text outside messages"),
-    Wrong("harmony", AUTO, "", "nothing at all"),
-    Wrong("harmony", AUTO, _ANALYSIS, "reasoning without an answer"),
-    Wrong("harmony", AUTO, f"{_FINAL}Hi<|end|>", "a final message that is not the last"),
-    Wrong("harmony", AUTO, f"{_FINAL}a<|channel|>b<|return|>", "a special token in text"),
-    Wrong("harmony", FREE, CALL_HEADERS[0] + _BODY, "a call without tools"),
-    Wrong("harmony", FREE, f"{_PREAMBLE}{_FINAL}Hi<|return|>", "a preamble without tools"),
-    Wrong("harmony", NONE, CALL_HEADERS[0] + _BODY, "a call where none may be"),
-    Wrong("harmony", REQUIRED, f"{_FINAL}Hi<|return|>", "a final message where a call must be"),
-    Wrong("harmony", NAMED, (CALL_HEADERS[0] + _BODY).replace(".f ", ".g "), "another tool"),
-    Wrong("harmony", VALUE_ONLY, f"{_FINAL}Hi<|return|>", "text where a value must be"),
-    Wrong("harmony", quiet(FREE), f"{_ANALYSIS}{_FINAL}Hi<|return|>", "reasoning that is off"),
-    Wrong(
-        "harmony",
-        VALUE_OR_CALL,
-        f'{_PREAMBLE}{_FINAL}{{"name": "x"}}<|return|>',
-        "a preamble beside a value",
-    ),
-    Wrong(
-        "harmony",
-        VALUE_OR_CALL,
-        f"{_PREAMBLE}{CALL_HEADERS[1]}{_BODY}",
-        "REGRESSION: content that is no value, where clients parse all content as one",
-    ),
-    Wrong(
-        "harmony",
-        AUTO,
-        f"{CALL_HEADERS[0]}{_BODY}<|start|>assistant{CALL_HEADERS[0]}{_BODY}",
-        "two calls in a turn",
-    ),
 ]

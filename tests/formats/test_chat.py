@@ -108,7 +108,8 @@ def test_a_history_can_hold_what_looks_like_a_templates_marks(name: str) -> None
 def test_a_response_schema_is_shown(name: str) -> None:
     schema = {"type": "object", "properties": {"é": {}}}
     prompt = render(name, [{"role": "user", "content": "Hi"}], response_schema=schema)
-    assert '{"type": "object", "properties": {"é": {}}}' in prompt
+    spaced = '{"type": "object", "properties": {"é": {}}}'
+    assert (spaced if name != "harmony" else spaced.replace(" ", "")) in prompt
 
 
 #: whatever a client says to the model, in the schema and beside it

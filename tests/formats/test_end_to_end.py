@@ -15,8 +15,8 @@ from jsonschema import Draft202012Validator
 from adapters.formats import ContentDelta, FormatPlan, OutputSpec, get_format
 from engine import STYLES, Compiled, Compiler, Matcher, ParseDivergence, SpecError, Vocabulary
 
+from .cases import ANSWERS as TEXT_ANSWERS
 from .cases import (
-    ANSWERS,
     AUTO,
     OUTPUTS,
     REQUIRED,
@@ -24,12 +24,16 @@ from .cases import (
     STOPS,
     TOOLS,
     VALUE,
-    WRONG,
     Answer,
     Said,
     Wrong,
     quiet,
 )
+from .cases import WRONG as TEXT_WRONG
+from .harmony_cases import ACCEPTED, REJECTED
+
+ANSWERS = [*TEXT_ANSWERS, *ACCEPTED]
+WRONG = [*TEXT_WRONG, *REJECTED]
 
 NAMES = sorted(SPECIALS)
 #: tokens that cross the borders of marks, names and values
@@ -132,9 +136,6 @@ def test_spelling_marks_out_does_not_help(wrong: Wrong) -> None:
     assert not is_accepted(wrong.format, grammar, list(wrong.text.encode())), wrong.why
 
 
-TEXT_ANSWERS = [answer for answer in ANSWERS if answer.format != "harmony"]
-
-
 @pytest.mark.parametrize("answer", TEXT_ANSWERS, ids=case_id)
 def test_marks_that_are_not_special_tokens_mean_the_same(answer: Answer) -> None:
     plan, grammar = compiled(answer.format, answer.output)
@@ -185,7 +186,7 @@ def test_the_stop_token_itself_is_no_text() -> None:
 
 def test_a_call_ends_a_harmony_answer() -> None:
     _, grammar = compiled("harmony", AUTO)
-    case = next(a for a in ANSWERS if a.format == "harmony" and a.text.endswith("<|call|>"))
+    case = next(answer for answer in ACCEPTED if answer.text.endswith("<|call|>"))
     matcher = Matcher(grammar)
     assert all(map(matcher.accept_token, encode("harmony", case.text)))
     assert matcher.is_terminated()

@@ -158,6 +158,20 @@ def test_a_schema_nested_too_deep_is_refused(name: str) -> None:
     assert refusal(name, replace(FREE, response_schema=deep)).location.param == "response_format"
 
 
+@pytest.mark.parametrize("name", [name for name in NAMES if name != "harmony"])
+def test_only_harmony_has_builtin_tools(name: str) -> None:
+    output = OutputSpec(TOOLS, builtin_tools=("python",))
+    assert refusal(name, output).location.param == "tools"
+
+
+@pytest.mark.parametrize("tool", ["python", "browser.find"])
+def test_no_function_has_the_name_of_an_offered_builtin_tool(tool: str) -> None:
+    functions = (G, Tool(tool, {}))
+    output = OutputSpec(functions, builtin_tools=("browser", "python"))
+    assert refusal("harmony", output).location.param == "tools[1].function.name"
+    get_format("harmony").plan(OutputSpec(functions), SPECIALS["harmony"])
+
+
 def test_harmony_needs_its_tokens() -> None:
     with pytest.raises(FormatError, match=r"no token <\|call\|>$"):
         get_format("harmony").plan(FREE, [t for t in SPECIALS["harmony"] if t != "<|call|>"])

@@ -6,13 +6,15 @@
     preamble   <|channel|>commentary<|message|> text <|end|>  content; only with tools,
                and not where content must be a JSON value
     call       <|channel|>commentary to=functions.NAME TYPE<|message|> JSON <|call|>
+    builtin    <|channel|>analysis to=RECIPIENT TYPE<|message|> JSON or source code <|call|>
     final      <|channel|>final TYPE<|message|> text or JSON <|return|>
 
 The grammar contains every header that these models are known to write: a call's recipient follows
 or precedes the channel, the channel of a call is commentary or analysis, and TYPE is one of
-`` <|constrain|>json``, ``<|constrain|>json``, `` json`` or nothing. The model stops at <|call|>, so
-there is one call per turn, whatever the value of parallel_tool_calls. An answer that must be a call
-ends only with the call.
+`` <|constrain|>json``, ``<|constrain|>json``, `` json`` or nothing. The TYPE of a builtin tool may
+also be ``code``, and that of Python only that. The model stops at <|call|>, so there is one call
+per turn, whatever the value of parallel_tool_calls. An answer that must be a call ends only with
+the call.
 
 An output that bounds the tokens of reasoning allows one thought, at the beginning: the bound
 applies to one message.
@@ -20,24 +22,29 @@ applies to one message.
 Marks are token nodes, so marks that are spelled out in text have no effect. A message's body is one
 tag, from <|message|> to its end: the tag's role says which kind of message it is.
 
-Not here    the prompt (harmony_prompt.py).
+Not here    the prompt (harmony_prompt.py), the builtin tools (builtin_tools.py).
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from ..argument_schema import argument_schema
 from ..format_plan import FormatPlan, make_plan
 from ..output_spec import ChatMessage, FormatError, OutputSpec, PastCall, Tool
 from ..parts import (
+    ARGUMENTS,
     CONTENT,
     REASONING,
     SYNTAX,
     THOUGHT,
+    Kind,
+    Origin,
     Part,
     Role,
     any_text,
     const,
     either,
+    json_value,
     optional,
     sequence,
     star,
@@ -45,16 +52,16 @@ from ..parts import (
     token,
 )
 from ..reader import TagWhitespace
+from .builtin_tools import builtin_recipients
 from .harmony_prompt import developer_text, render_harmony
-from .offered_tools import OfferedTool, answer_value, must_call, offered_tools
+from .offered_tools import answer_value, must_call, offered_tools
 from .spelling import unwritable, word_name
 
 _START, _CHANNEL, _CONSTRAIN = "<|start|>", "<|channel|>", "<|constrain|>"
 _MESSAGE, _END, _CALL, _RETURN = "<|message|>", "<|end|>", "<|call|>", "<|return|>"
 
 _CALL_CHANNELS = ("commentary", "analysis")
-_RECIPIENT = " to=functions.{name}"
-_TYPE = "json"
+_JSON, _CODE = "json", "code"
 _AGAIN = sequence(token(_START), const("assistant"))
 
 
@@ -71,8 +78,8 @@ class Harmony:
         missing = [text for text in self.own_tokens if text not in special_texts]
         if missing:
             raise FormatError(f"the vocabulary has no token {', '.join(missing)}")
-        tools = offered_tools(output, word_name, special_texts)
-        root = _answer(output, tools, special_texts)
+        calls = _calls(output, special_texts)
+        root = _answer(output, calls, special_texts)
         return make_plan(root, output, stop_texts=self.stop_texts, whitespace=TagWhitespace())
 
     def render(
@@ -87,10 +94,10 @@ class Harmony:
 
     def calls_texts(self, calls: Sequence[PastCall]) -> Sequence[str]:
         """See wire_format.Format; some templates show one call only."""
-        recipient = _RECIPIENT.replace("{name}", calls[0].name)
+        recipient = f" to=functions.{calls[0].name}"
         body = f"{_MESSAGE}{calls[0].arguments}{_CALL}"
         channel = f"{_CHANNEL}{_CALL_CHANNELS[0]}"
-        types = (f" {_TYPE}", f" {_CONSTRAIN}{_TYPE}", "")
+        types = (f" {_JSON}", f" {_CONSTRAIN}{_JSON}", "")
         headers = (channel + recipient, recipient + channel)
         return [header + kind + body for header in headers for kind in types]
 
@@ -102,9 +109,8 @@ class Harmony:
 HARMONY = Harmony()
 
 
-def _answer(output: OutputSpec, tools: list[OfferedTool], special_texts: Sequence[str]) -> Part:
+def _answer(output: OutputSpec, calls: list[Part], special_texts: Sequence[str]) -> Part:
     value = answer_value(output)
-    calls = [_call(tool) for tool in tools]
     excludes = unwritable(special_texts)
     final = _final(value or any_text(CONTENT, excludes))
     thought = _message("analysis", any_text(REASONING, excludes, output.thinking_tokens), THOUGHT)
@@ -139,17 +145,42 @@ def _message(channel: str, content: Part, role: Role = SYNTAX) -> Part:
 
 def _final(content: Part) -> Part:
     body = tag(token(_MESSAGE), content, token(_RETURN))
-    return sequence(token(_CHANNEL), const("final"), _type(), body)
+    return sequence(token(_CHANNEL), const("final"), _type(_JSON), body)
 
 
-def _call(tool: OfferedTool) -> Part:
-    recipient = const(_RECIPIENT.replace("{name}", tool.spelled))
+# -- calls -----------------------------------------------------------------------------------------
+
+
+def _calls(output: OutputSpec, special_texts: Sequence[str]) -> list[Part]:
+    """Return the calls that the answer may end with."""
+    is_any = output.tool_choice in ("auto", "required")
+    builtin = builtin_recipients(output.builtin_tools)
+    calls = [
+        _call(
+            f"functions.{tool.spelled}",
+            _type(_JSON),
+            tag(token(_MESSAGE), tool.arguments(), token(_CALL), tool.role(), tool.origin),
+        )
+        for tool in offered_tools(output, word_name, special_texts, builtin)
+    ]
+    for name, tool in builtin.items() if is_any else ():
+        if tool is None:
+            content, kind = any_text(ARGUMENTS, unwritable(special_texts)), _type(_CODE)
+        else:
+            schema = argument_schema(tool.parameters, "tools")
+            content, kind = json_value(schema, ARGUMENTS, Origin("tools")), _type(_JSON, _CODE)
+        body = tag(token(_MESSAGE), content, token(_CALL), Role(Kind.CALL, name))
+        calls.append(_call(name, kind, body))
+    return calls
+
+
+def _call(name: str, kind: Part, body: Part) -> Part:
+    recipient = const(f" to={name}")
     channel = sequence(token(_CHANNEL), either(*map(const, _CALL_CHANNELS)))
     header = either(sequence(channel, recipient), sequence(recipient, channel))
-    body = tag(token(_MESSAGE), tool.arguments(), token(_CALL), tool.role(), tool.origin)
-    return sequence(header, _type(), body)
+    return sequence(header, kind, body)
 
 
-def _type() -> Part:
-    marked = sequence(optional(const(" ")), token(_CONSTRAIN), const(_TYPE))
-    return optional(either(marked, const(f" {_TYPE}")))
+def _type(*words: str) -> Part:
+    marked = sequence(optional(const(" ")), token(_CONSTRAIN), either(*map(const, words)))
+    return optional(either(marked, *(const(f" {word}") for word in words)))

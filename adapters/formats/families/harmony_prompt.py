@@ -1,22 +1,24 @@
 """Harmony's prompt: system and developer messages, history, and where the next answer begins.
 
-The text equals the reference library's where both can show a request (typescript_types.py lists
-where schemas differ). It contains no date, so that equal requests give equal prompts.
+The text equals the reference library's (openai-harmony), which tests compare; ADR 8 says why the
+library itself does not write it. It contains no date, so that equal requests give equal prompts.
 
 History    <|return|> is written as <|end|>. Reasoning is shown between a call and what followed it,
            and dropped up to the last final message: the models were trained on such histories.
 """
 
-from collections.abc import Sequence
+import json
+from collections.abc import Collection, Sequence
 
-from ..output_spec import ChatMessage, FormatError, OutputSpec, Tool
-from .chat_prompt import Turn, compact, read_turns
+from ..output_spec import ChatMessage, FormatError, OutputSpec, PastCall, Tool
+from .builtin_tools import builtin_namespaces, builtin_recipients
+from .chat_prompt import Turn, read_turns
 from .spelling import word_name
-from .typescript_types import comment, namespace
+from .typescript_types import Namespace, comment, tools_section
 
 _SYSTEM = (
     "You are ChatGPT, a large language model trained by OpenAI.\nKnowledge cutoff: 2024-06\n\n"
-    "Reasoning: {effort}\n\n"
+    "Reasoning: {effort}\n\n{tools}"
     "# Valid channels: analysis, commentary, final. Channel must be included for every message."
 )
 _TOOL_CHANNEL = "\nCalls to these tools must go to the commentary channel: 'functions'."
@@ -30,16 +32,15 @@ def render_harmony(
     """Return the whole prompt, which ends with <|start|>assistant."""
     turns = read_turns(messages)
     first = next((n for n, turn in enumerate(turns) if turn.role != "system"), len(turns))
-    effort = output.effort or _EFFORT[output.reasoning]
-    system = _SYSTEM.replace("{effort}", effort) + (_TOOL_CHANNEL if tools else "")
+    builtin = builtin_recipients(output.builtin_tools)
     developer = developer_text([turn.text for turn in turns[:first]], tools, output)
     finals = [n for n, turn in enumerate(turns) if turn.role == "assistant" and not turn.calls]
     last_final = max(finals, default=-1)
     return (
-        _message("system", "", system)
+        _message("system", "", _system_text(tools, output))
         + (_message("developer", "", developer) if developer else "")
         + "".join(
-            _turn(turn, thinks=number > last_final)
+            _turn(turn, builtin, thinks=number > last_final)
             for number, turn in enumerate(turns[first:], first)
         )
         + _NEXT
@@ -50,46 +51,60 @@ def _message(author: str, header: str, text: str, end: str = "<|end|>") -> str:
     return f"<|start|>{author}{header}<|message|>{text}{end}"
 
 
+def _system_text(tools: Sequence[Tool], output: OutputSpec) -> str:
+    effort = output.effort or _EFFORT[output.reasoning]
+    builtin = builtin_namespaces(output.prompt_builtin_tools)
+    shown = tools_section(builtin) + "\n\n" if builtin else ""
+    text = _SYSTEM.replace("{effort}", effort).replace("{tools}", shown)
+    return text + (_TOOL_CHANNEL if tools else "")
+
+
 def developer_text(instructions: list[str], tools: Sequence[Tool], output: OutputSpec) -> str:
     """Return the text of a developer message, or ""."""
     blocks = []
     if instructions:
         blocks.append("# Instructions\n\n" + "\n\n".join(instructions))
     if tools:
-        blocks.append("# Tools\n\n## functions\n\n" + namespace("functions", tools))
+        blocks.append(tools_section([Namespace("functions", "", tuple(tools))]))
     if output.tells_schema:
         about = comment(output.response_description)
         head = f"# Response Formats\n\n## {output.response_name or 'answer'}"
-        blocks.append(f"{head}\n\n{about}{compact(output.response_schema)}")
+        schema = json.dumps(output.response_schema, ensure_ascii=False, separators=(",", ":"))
+        blocks.append(f"{head}\n\n{about}{schema}")
     return "\n\n".join(blocks)
 
 
-def _turn(turn: Turn, *, thinks: bool) -> str:
+def _turn(turn: Turn, builtin: Collection[str], *, thinks: bool) -> str:
     if turn.role == "system":
         return _message("developer", "", developer_text([turn.text], (), OutputSpec()))
     if turn.role == "user":
         return _message("user", "", turn.text)
     if turn.role == "tool":
-        author = f"functions.{_name(turn.tool)} to=assistant"
-        return _message(author, "<|channel|>commentary", turn.text)
-    return _assistant(turn, thinks=thinks)
+        channel = "analysis" if turn.tool in builtin else "commentary"
+        author = f"{_recipient(turn.tool, builtin)} to=assistant"
+        return _message(author, f"<|channel|>{channel}", turn.text)
+    return _assistant(turn, builtin, thinks=thinks)
 
 
-def _assistant(turn: Turn, *, thinks: bool) -> str:
+def _assistant(turn: Turn, builtin: Collection[str], *, thinks: bool) -> str:
     said = "commentary" if turn.calls else "final"
     out = []
     if turn.reasoning and thinks:
         out.append(_message("assistant", "<|channel|>analysis", turn.reasoning))
     if turn.text or not turn.calls:
         out.append(_message("assistant", f"<|channel|>{said}", turn.text))
-    for call in turn.calls:
-        author = f"assistant to=functions.{_name(call.name)}"
-        header = "<|channel|>commentary <|constrain|>json"
-        out.append(_message(author, header, call.arguments, "<|call|>"))
-    return "".join(out)
+    return "".join([*out, *(_call(call, builtin) for call in turn.calls)])
 
 
-def _name(name: str) -> str:
+def _call(call: PastCall, builtin: Collection[str]) -> str:
+    kind = "analysis code" if call.name in builtin else "commentary <|constrain|>json"
+    author = f"assistant to={_recipient(call.name, builtin)}"
+    return _message(author, f"<|channel|>{kind}", call.arguments, "<|call|>")
+
+
+def _recipient(name: str, builtin: Collection[str]) -> str:
+    if name in builtin:
+        return name
     if word_name(name) is None:
         raise FormatError(f"this format cannot spell the name {name!r}", "messages")
-    return name
+    return f"functions.{name}"

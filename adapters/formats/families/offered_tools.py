@@ -1,6 +1,6 @@
 """Parts that every family derives from an output spec: the offered tools, a JSON value."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 from ..argument_schema import argument_schema
@@ -72,22 +72,32 @@ def _offered(output: OutputSpec) -> list[tuple[int, Tool]]:
             raise FormatError(f"no tool is named {output.tool_name!r}", "tool_choice")
         number = names.index(output.tool_name)
         return [(number, output.tools[number])]
-    if output.tool_choice == "required" and not names:
+    if output.tool_choice == "required" and not names and not output.builtin_tools:
         raise FormatError("a call is required but there are no tools", "tool_choice")
     return [(n, tool) for n, tool in enumerate(output.tools) if tool.name not in output.barred]
 
 
-def offered_tools(output: OutputSpec, spell: Spelling, marks: Sequence[str]) -> list[OfferedTool]:
+def offered_tools(
+    output: OutputSpec,
+    spell: Spelling,
+    marks: Sequence[str],
+    builtin_names: Collection[str] | None = None,
+) -> list[OfferedTool]:
     """Return the tools that may be called. ``marks``: texts that no name may contain.
+    ``builtin_names``: of the builtin tools' calls; None: the format has no builtin tools.
 
     Raises:
-        FormatError: the format cannot spell a name unambiguously.
+        FormatError: the format has no builtin tools, or cannot spell a name unambiguously.
     """
+    if output.builtin_tools and builtin_names is None:
+        raise FormatError("this format has no builtin tools", "tools")
     found = []
     for number, tool in _offered(output):
         param = f"tools[{number}].function"
         spelled = spell(tool.name)
         if spelled is None or any(mark in tool.name or mark in spelled for mark in marks if mark):
             raise FormatError(f"this format cannot spell the name {tool.name!r}", f"{param}.name")
+        if tool.name in (builtin_names or ()):
+            raise FormatError(f"{tool.name!r} is the name of a builtin tool", f"{param}.name")
         found.append(OfferedTool(tool, spelled, param))
     return found
