@@ -22,7 +22,7 @@ from ..regex.char_classes import JSON_UNESCAPED
 from ..regex.char_nfa import from_tree
 from ..regex.front_end import emit_whole
 from ..regex.regex_syntax import END, START, cat, parse
-from ..structural_tag.free_text import build_free_text
+from ..structural_tag.structural_tag import build_free_text
 from ..structural_tag.tag_formats import Mark
 from ..structural_tag.tag_vocabulary import TagVocabulary
 from .source import NEWLINE, Rules, Source
