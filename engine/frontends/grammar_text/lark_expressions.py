@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from ...grammar.ir import Node
 from ..regex.char_automaton import before, intersection, shortest
-from ..regex.charset import complement
+from ..regex.char_classes import complement
 from ..regex.regex_syntax import Cat, Chars, Repeat, Tree, accepted, alt, cat, emit, repeat
 from .lark_builder import LarkBuilder, Scope
 from .lark_parameters import Condition, Expression

@@ -20,9 +20,8 @@ from typing import Any, Protocol
 from ...errors import LimitExceeded, SpecError, UnsupportedSchema
 from ...grammar.ir import Grammar, Node
 from ..regex.char_automaton import Bound
-from ..regex.char_classes import any_case
+from ..regex.char_classes import any_case, normalise
 from ..regex.char_nfa import from_tree
-from ..regex.charset import normalise
 from ..regex.front_end import whole
 from ..regex.regex_syntax import END, START, Chars, Tree, accepted, cat, parse
 from ..structural_tag.tag_vocabulary import TagVocabulary
