@@ -35,7 +35,7 @@ from .runtime.matcher import (
 )
 from .runtime.parser import Parser
 from .schema_tools import Relaxation, Relaxations, Relaxed, Report, check_json_schema, relax
-from .sharing.artifact_log import ArtifactLog
+from .sharing.artifact_cache import ArtifactLog
 from .versions import ARTIFACT_VERSION, SPEC_VERSION
 from .vocabulary.vocabulary import Vocabulary
 
