@@ -20,7 +20,6 @@ from .errors import (
     SpecError,
     UnsupportedSchema,
 )
-from .events import Event
 from .features import Features
 from .inspection import Inspection, inspect
 from .limits import Limits
@@ -33,7 +32,7 @@ from .runtime.matcher import (
     fill_bitmask_batch,
     fill_bitmask_tree,
 )
-from .runtime.parser import Parser
+from .runtime.parser import Event, Parser
 from .schema_tools import Relaxation, Relaxations, Relaxed, Report, check_json_schema, relax
 from .sharing.artifact_cache import ArtifactLog
 from .versions import ARTIFACT_VERSION, SPEC_VERSION

@@ -82,7 +82,7 @@ RULES = (
 
 
 #: modules of the engine that every room may import; they import nothing of the engine
-BASE = frozenset({"errors", "events", "features", "json_pointer", "limits", "versions"})
+BASE = frozenset({"errors", "features", "json_pointer", "limits", "versions"})
 #: the rooms of the engine (folders, and modules outside a folder), each with the rooms or single
 #: modules that it may import besides BASE. engine/DESIGN.md shows this table
 ROOMS: dict[str, tuple[str, ...]] = {
