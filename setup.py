@@ -60,11 +60,11 @@ COMPILE_ARGS = [
     *SANITIZE_ARGS,
 ]
 #: modules that call into Python most of the time: -O2 makes them no faster, and takes half as long
-#: again to compile; the automata of patterns (regex.char_*) would be 4 % slower
+#: again to compile; the automata of patterns (regex.char_automaton, char_nfa) would be 4 % slower
 PLAIN_MODULES = (
     "engine.frontends.json_schema.",
     "engine.frontends.structural_tag.",
-    "engine.frontends.regex.charset",
+    "engine.frontends.regex.char_classes",
     "engine.frontends.regex.regex_syntax",
     "engine.inspection.",
 )

@@ -20,7 +20,6 @@ from .errors import (
     SpecError,
     UnsupportedSchema,
 )
-from .events import Event
 from .features import Features
 from .frontends.structural_tag.tag_styles import STYLES, Style
 from .frontends.structural_tag.tag_styles import Region as StyleRegion
@@ -35,9 +34,9 @@ from .runtime.matcher import (
     fill_bitmask_batch,
     fill_bitmask_tree,
 )
-from .runtime.parser import Parser
+from .runtime.parser import Event, Parser
 from .schema_tools import Relaxation, Relaxations, Relaxed, Report, check_json_schema, relax
-from .sharing.artifact_log import ArtifactLog
+from .sharing.artifact_cache import ArtifactLog
 from .versions import ARTIFACT_VERSION, SPEC_VERSION
 from .vocabulary.vocabulary import Vocabulary
 

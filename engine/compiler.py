@@ -35,9 +35,8 @@ from .native import resources as memory
 from .native.resources import WorkBudget
 from .runtime.compiled import Compiled
 from .runtime.matcher import Matcher
-from .sharing.artifact_cache import LOADS_PER_SECOND, ArtifactCache
+from .sharing.artifact_cache import LOADS_PER_SECOND, ArtifactCache, ArtifactLog
 from .sharing.artifact_kinds import TokenMaskArtifacts
-from .sharing.artifact_log import ArtifactLog
 from .sharing.grammar_cache import GrammarCache, SpecHash
 from .vocabulary.vocabulary import Vocabulary
 

@@ -25,7 +25,7 @@ SOURCES: Final = (
     *("engine/automata", "engine/earley", "engine/grammar", "engine/inspection", "engine/masks"),
     *("engine/native", "engine/runtime", "engine/schema_tools", "engine/sharing"),
     *("engine/vocabulary", "engine/__init__.py", "engine/_modules.py", "engine/check.py"),
-    *("engine/compiler.py", "engine/errors.py", "engine/events.py", "engine/features.py"),
+    *("engine/compiler.py", "engine/errors.py", "engine/features.py"),
     *("engine/json_pointer.py", "engine/limits.py", "engine/versions.py"),
     "engine/frontends",
 )

@@ -11,7 +11,7 @@ Walks        *whole*          one table look-up for each visited trie node. A re
              *by difference*  most states of a dense automaton equal one of them, the rule's *hub*,
                               for most bytes. Both are walked together, beginning with the hub's
                               token mask; where they reach the same state, the subtree is the same.
-Safe         The classes of bytes (byte_classes) that a state accepts, now and in its successors. A
+Safe         The classes of bytes (vocabulary) that a state accepts, now and in its successors. A
 classes      subtree is accepted unseen if they cover all classes below its node, and both are at
              the same place within a character. Found in a few passes over the edges of a rule.
 Split        Counted text may end within a token, so that the rest belongs to what follows. A split

@@ -11,10 +11,9 @@ from ..automata.tag_dispatch cimport MOST_UTF8_RANGES, Utf8RangeC, utf8_ranges
 from ..native.bitset cimport clear_bit, has_many_bits, list_bits, or_words, set_bits
 from ..native.hashing cimport MISSING, map_bytes, map_get, map_put
 from ..native.pool cimport held_bytes, vector
-from ..vocabulary.byte_classes cimport (
-    BOUNDARY, BROKEN, MULTIBYTE, class_bit, high_of, low_of, phase_after,
+from ..vocabulary.vocabulary cimport (
+    BOUNDARY, BROKEN, MULTIBYTE, TrieNode, Vocabulary, class_bit, high_of, low_of, phase_after,
 )
-from ..vocabulary.vocabulary cimport TrieNode, Vocabulary
 from .token_mask cimport TokenMaskC, TokenMaskPtr, group_exits
 
 

@@ -12,9 +12,9 @@ from ..grammar.ir cimport NO_MAXIMUM
 from ..grammar.lowered cimport BOUNDED_RULE, CHARACTER_BYTES, COUNTED_RULE, DISPATCH_RULE, TokenSetC
 from ..grammar.rule_digest cimport DigestC, RuleDigests, is_none
 from ..native.bitset cimport clear_bit, has_bit, has_many_bits, list_bits, or_words, set_bits
-from ..native.clock cimport nanoseconds
 from ..native.hashing cimport MISSING, U64MapC, map_bytes, map_get, map_put
 from ..native.pool cimport held_bytes, vector
+from ..native.resources cimport nanoseconds
 from ..native.word_table cimport WordTableC, table_bytes, table_clear, table_number, table_size
 from ..vocabulary.vocabulary cimport STOP, TrieNode, Vocabulary
 from .mask_builder cimport (

@@ -1,4 +1,4 @@
-"""A work budget: the steps that one request may spend on compiling.
+"""Resources: the steps that one request may spend on compiling (a work budget), and time.
 
 A step is about a microsecond: a comparison of two alternatives, a state of an automaton, a node.
 All work whose cost can grow faster than the spec counts its steps, so that no combination of cheap
@@ -10,10 +10,11 @@ Invariants   I1 the count depends on the spec alone, so replicas refuse the same
 Cost         ``spend`` takes an addition and a comparison. Every ``INTERVAL`` steps the thread
              offers the GIL to others, which takes 50 ns if none waits, and checks for cancellation.
 Threads      one thread compiles; any thread may call ``cancel``.
-Not here     limits on the size of results (limits).
+Not here     limits on the size of results (limits), the pool of memory (pool).
 """
 
-from libc.stdint cimport int64_t
+from libc.stdint cimport int64_t, uint64_t
+from posix.time cimport CLOCK_MONOTONIC, clock_gettime, timespec
 
 cdef enum:
     # steps between two checks for cancellation, at which other threads may take the GIL: about a
@@ -54,3 +55,10 @@ cdef inline bint spend_nogil(WorkBudget budget, int64_t steps) noexcept nogil:
 cdef inline int64_t spent(WorkBudget budget) noexcept:
     """Return the steps so far."""
     return budget.charged - budget.left
+
+
+cdef inline uint64_t nanoseconds() noexcept nogil:
+    """Return monotonic time, for counters and for the cost of token masks; no answer depends on it."""
+    cdef timespec now
+    clock_gettime(CLOCK_MONOTONIC, &now)
+    return <uint64_t>now.tv_sec * 1_000_000_000 + now.tv_nsec

@@ -12,9 +12,9 @@ from ..automata.rule_automata cimport NO_ERROR
 from ..earley.rows cimport DEAD, Arena, RowC
 from ..masks.row_masks cimport rows_of
 from ..native.bitset cimport clear_bit
-from ..native.clock cimport nanoseconds
 from ..native.hashing cimport MISSING, map_get, map_put
 from ..native.pool cimport Pool, vector
+from ..native.resources cimport nanoseconds
 from ..vocabulary.vocabulary cimport EMPTY, ORDINARY, STOP, Vocabulary
 from .compiled cimport Compiled, Generation
 from .unique_items cimport UniquenessSnapshot, UniquenessState, follow

@@ -1,5 +1,20 @@
-from ..events import Event
+from typing import NamedTuple
+
 from .compiled import Compiled
+
+class Event(NamedTuple):
+    """A part of a parsed text.
+
+    ``kind``   "open": a tag's begin is complete; "text": content of a leaf; "close": a tag's end is
+               complete.
+    ``node``   the JSON pointer of the tag or leaf in its structural tag; "" outside all regions.
+    ``bytes``  the text of the begin, the content, or the end. The concatenated bytes of all events
+               are the text.
+    """
+
+    kind: str
+    node: str
+    bytes: bytes
 
 class Parser:
     compiled: Compiled

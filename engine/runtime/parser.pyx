@@ -27,11 +27,27 @@ from ..native.pool cimport vector
 from ..vocabulary.vocabulary cimport ORDINARY, STOP, Vocabulary
 from .compiled cimport Compiled, Generation
 
+from typing import NamedTuple
+
 from ..errors import LimitExceeded, ParseDivergence
-from ..events import Event
 
 cdef uint32_t NO_FRAME = 0
 cdef uint32_t NO_BOUNDARY = 0
+
+
+class Event(NamedTuple):
+    """A part of a parsed text.
+
+    ``kind``   "open": a tag's begin is complete; "text": content of a leaf; "close": a tag's end is
+               complete.
+    ``node``   the JSON pointer of the tag or leaf in its structural tag; "" outside all regions.
+    ``bytes``  the text of the begin, the content, or the end. The concatenated bytes of all events
+               are the text.
+    """
+
+    kind: str
+    node: str
+    bytes: bytes
 
 
 cdef struct ParseC:

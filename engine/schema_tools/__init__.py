@@ -1,11 +1,10 @@
 """Tools for JSON Schemas: relaxation of unenforceable keywords, and reports for people.
 
-keywords     tables of the keywords of JSON Schema
-document     paths, references, and copies of a schema with one change
-weaken       removal of a keyword that never makes a schema narrower
-relax        removal of all unenforceable keywords
-keyword_use  which keywords constrain, and which have no effect
-report       the report on a schema
+keywords  tables of the keywords of JSON Schema
+document  paths, references, and copies of a schema with one change
+weaken    removal of a keyword that never makes a schema narrower
+relax     removal of all unenforceable keywords
+report    the report on a schema, and which of its keywords constrain
 """
 
 from .relax import MOST_ROUNDS, Relaxation, Relaxations, Relaxed, relax

@@ -27,8 +27,7 @@ from ..grammar.ir import Grammar
 from ..json_pointer import path_of, pointer_of
 from ..limits import Limits
 from ..native.resources import WorkBudget
-from ..sharing.grammar_cache import SpecHash
-from ..sharing.refusals import again
+from ..sharing.grammar_cache import SpecHash, again
 from .document import count_values
 from .keywords import KNOWN
 from .weaken import Weakening

@@ -13,7 +13,7 @@ Invariants   I1 only the thread, ``flush`` and ``load_hottest`` call the log.
              I3 a failing log has no effect besides missing entries: the thread backs off, then
                 starts again with the most popular entries.
 Threads      any; callers of the log hold ``_writing`` or ``_loading``.
-Not here     keys and values (artifact_kinds), the log (cache).
+Not here     keys and values (artifact_kinds); the package ``cache`` implements the log.
 """
 
 import contextlib
@@ -22,10 +22,9 @@ import os
 import threading
 import time
 from collections.abc import Sequence
-from typing import Final
+from typing import Final, Protocol
 
 from .artifact_kinds import ArtifactKind
-from .artifact_log import ArtifactLog
 
 _log = logging.getLogger(__name__)
 
@@ -46,6 +45,34 @@ REPORT_SECONDS: Final = 60.0
 LEAST_PAUSE, MOST_PAUSE = 0.5, 10.0
 
 _COUNTERS = ("loaded", "refused", "missing", "skipped", "published", "dropped", "saved_ns")
+
+
+class ArtifactLog(Protocol):
+    """Bytes by key, shared by replicas that announce new entries to each other.
+
+    Every method may wait for the network and raise any error. Only the background thread of an
+    ``ArtifactCache`` and operators' commands call them, never a request.
+    """
+
+    def position(self) -> None:
+        """Note the current position: ``follow`` returns later announcements."""
+
+    def follow(self, seconds: float) -> list[bytes]:
+        """Return the keys that other replicas announced since the last call; wait up to ``seconds``
+        for one.
+        """
+
+    def hottest(self, prefix: bytes, most: int) -> list[bytes]:
+        """Return keys with this prefix, the most used ones first."""
+
+    def read(self, keys: Sequence[bytes]) -> list[bytes | None]:
+        """Return the values in order, ``None`` for missing and unauthentic ones."""
+
+    def publish(self, entries: Sequence[tuple[bytes, bytes]]) -> int:
+        """Write and announce entries; return the number of accepted ones."""
+
+    def used(self, keys: Sequence[bytes]) -> None:
+        """Count one use of each key, and renew its time to live."""
 
 
 class ArtifactCache:

@@ -1,6 +1,7 @@
 from collections.abc import Callable
 from typing import Any
 
+from ..errors import LimitExceeded, SpecError
 from ..limits import Limits
 from ..native.resources import WorkBudget
 from ..runtime.compiled import Compiled
@@ -14,6 +15,9 @@ class SpecHash:
             LimitExceeded: spec_bytes or spec_depth.
             SpecError: not a JSON value.
         """
+
+def again(error: SpecError | LimitExceeded) -> SpecError | LimitExceeded:
+    """Return the same error without traceback, cause and context."""
 
 class GrammarCache:
     measured: int

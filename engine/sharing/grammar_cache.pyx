@@ -1,13 +1,17 @@
-"""Compiled grammars by the digest of their spec, and one compile of each spec at a time.
+"""Compiled grammars and refusals by the digest of their spec, and one compile of each spec at a time.
 
 Grammars     Two ordered dicts by key: grammars in LRU order, and their measured sizes, the one
-             measured longest ago first. Refusals are cached next to them (refusals).
+             measured longest ago first.
              I1 measured sizes sum up to at most `kept_bytes`, and there are at most
                 `kept_grammars`, except for one grammar that is larger alone.
              I2 grammars grow with use: a grammar is measured when the next one is compiled and when
                 it is used again. With every `REMEASURE_EVERY` new grammars the one measured longest
                 ago is measured again. No measurement waits for a grammar in use.
              Cost: a hit is a look-up; a miss two, and a measurement: 2 us, 10 with cold caches.
+Refusals     A spec that was refused once is refused again without work: errors by key, in LRU order.
+             Each raise has its own exception, because a traceback belongs to one thread. Only
+             refusals that depend on the spec alone are cached: no cancellation, and no limit that
+             other specs of the request helped to exceed.
 Digest       128 bits of SipHash-1-4 over a spec's content (Python hashes strings with SipHash-1-3),
              under a random key for each object: a collision cannot be constructed without the key.
              It is valid in one process only.
@@ -42,7 +46,6 @@ from collections import OrderedDict
 from ..errors import LimitExceeded, SpecError
 from ..native import resources as memory
 from ..native.single_flight import SingleFlight
-from .refusals import Refusals
 
 cdef extern from "Python.h":
     int PyUnicode_KIND(object text)
@@ -271,6 +274,58 @@ cdef class SpecHash:
         return PyBytes_FromStringAndSize(<char*>out, 16)
 
 
+# -- refusals --------------------------------------------------------------------------------------
+
+cdef enum:
+    # limit on the characters of a cached message and its pointer
+    MOST_CHARS = 4_096
+
+
+cdef class Refusals:
+    """A bounded LRU of refusals.
+
+    Args:
+        most: limit on the number of entries.
+    """
+    cdef Py_ssize_t _most
+    cdef object _errors
+
+    def __init__(self, Py_ssize_t most):
+        self._most = most
+        self._errors = OrderedDict()
+
+    def __len__(self):
+        return len(self._errors)
+
+    cdef get(self, bytes key):
+        """Return an exception to raise, or None."""
+        error = self._errors.get(key)
+        if error is None:
+            return None
+        self._errors.move_to_end(key)
+        return again(error)
+
+    cdef int add(self, bytes key, error) except -1:
+        """Add a copy of the error."""
+        if len(str(error)) <= MOST_CHARS:
+            self._errors[key] = again(error)
+        while len(self._errors) > self._most:
+            self._errors.popitem(last=False)
+        return 0
+
+    cdef int clear(self) except -1:
+        self._errors.clear()
+        return 0
+
+
+def again(error):
+    """Return the same error without traceback, cause and context."""
+    kind = type(error)
+    made = kind.__new__(kind, *error.args)
+    made.__dict__.update(error.__dict__)
+    return made
+
+
 # -- compiled grammars -----------------------------------------------------------------------------
 
 cdef enum:
@@ -279,7 +334,8 @@ cdef enum:
 
 cdef class GrammarCache:
     """The compiled grammars and refusals of one compiler."""
-    cdef object _limits, _grammars, _sizes, _refusals, _calls, _guard
+    cdef object _limits, _grammars, _sizes, _calls, _guard
+    cdef Refusals _refusals
     cdef Py_ssize_t _most_grammars, _most_bytes, _held, _whole
     cdef Py_ssize_t _compiles, _hits, _evictions, _refused, _refusal_hits
 

@@ -3,8 +3,6 @@
 from libc.string cimport memset
 from libcpp.algorithm cimport binary_search
 
-from .byte_classes cimport BOUNDARY, BROKEN, INVALID, MULTIBYTE, class_bit, phase_after
-
 from hashlib import blake2b
 
 from ..errors import InternalError

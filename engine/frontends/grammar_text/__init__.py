@@ -1,13 +1,10 @@
 """Grammars as text to IR: GBNF, xgrammar's EBNF, and Lark.
 
 source            the text with a position, and its rules
-ebnf, macros      GBNF (llama.cpp) and EBNF (xgrammar); macros of EBNF
-lark              statements of Lark (llguidance) and the library of terminals
-lark_parser       expressions of Lark
+ebnf, macros      GBNF (llama.cpp) and EBNF (xgrammar); macros of EBNF, and substrings
+lark              statements of Lark (llguidance), its library of terminals, and its rules
+lark_parser       expressions of Lark, and parameters of its rules
 lark_expressions  the syntax tree of expressions
-lark_builder      names of a Lark grammar as IR rules
-lark_parameters   parameters of Lark rules
-substrings        the suffix automaton behind Substring and %regex
 
 Every rule of a text becomes a rule of the IR. Left recursion and ambiguity are allowed. A grammar
 denotes a context-free language over characters; there is no lexer, hence no longest match.

@@ -21,7 +21,7 @@ import re
 from typing import NamedTuple
 
 from ...grammar.ir import ANY_CHAR, Grammar, Node
-from ..regex.charset import complement, normalise
+from ..regex.char_classes import complement, normalise
 from ..structural_tag.tag_vocabulary import TagVocabulary
 from .macros import Bounds, Macros
 from .source import Rules, Source

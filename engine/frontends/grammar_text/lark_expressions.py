@@ -13,7 +13,7 @@ Attributes   ``rule[lazy]: ...`` treats the body of a rule as a regular expressi
              Captures do not change the language.
 Invariants   a tree has no anchors and contains characters only: a literal that is the text of a
              special token stands for that text, not for the token.
-Not here     parsing (lark_parser), names and rules (lark_builder).
+Not here     parsing (lark_parser), names and rules (lark).
 """
 
 from __future__ import annotations
@@ -23,17 +23,32 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from ...grammar.ir import Node
 from ..regex.char_automaton import before, intersection, shortest
-from ..regex.charset import complement
+from ..regex.char_classes import complement
 from ..regex.regex_syntax import Cat, Chars, Repeat, Tree, accepted, alt, cat, emit, repeat
-from .lark_builder import LarkBuilder, Scope
-from .lark_parameters import Condition, Expression
-from .substrings import substring_node
+from .macros import substring_node
 
 if TYPE_CHECKING:
-    pass
+    from .lark import LarkBuilder
+
+#: the value of a reference, given the value of the rule that contains it
+ParameterExpression = Callable[[int | None], int]
+#: whether an alternative is available
+Condition = Callable[[int], bool]
 
 #: characters that free text may exclude
 MOST_LEFT_OUT = 64
+
+
+def is_terminal(name: str) -> bool:
+    """Whether a name is that of a terminal, in upper case."""
+    return name.lstrip("_")[:1].isupper()
+
+
+class Scope(NamedTuple):
+    """The context of an expression: a rule or a terminal, and the value of the rule's parameter."""
+
+    in_rule: bool
+    value: int | None = None
 
 
 class Part(Protocol):
@@ -109,7 +124,7 @@ class Substring(NamedTuple):
 class Name(NamedTuple):
     name: str
     at: int
-    parameter: Expression | None = None
+    parameter: ParameterExpression | None = None
 
     def node(self, builder: LarkBuilder, scope: Scope) -> Node:
         return builder.ref(self.name, self.at, self.parameter, scope)

@@ -1,4 +1,4 @@
-"""Parser of the expressions of Lark grammars.
+"""Parser of the expressions of Lark grammars, and of the parameters of their rules.
 
     elements   "text"  "text"i  "a".."z"  /regex/is  name  name::param  ( ... | ... )  [ optional ]
                %json { a JSON Schema }  %regex { a substring }  %lark { a grammar }
@@ -6,6 +6,14 @@
     suffixes   ? * + ~3 ~2..5 {3} {2,} {,5} {2,5}
     operators  |  &
 
+Parameters are those of llguidance: 64-bit numbers, with expressions and conditions.
+
+    start: perm::0x0
+    perm::_: ""                    %if is_ones([0:2])
+           | "a" perm::set_bit(0)  %if bit_clear(0)
+           | "b" perm::set_bit(1)  %if bit_clear(1)
+
+Source     llguidance, docs/parametric.md.
 Not here   the syntax tree (lark_expressions), statements and definitions (lark).
 """
 
@@ -15,34 +23,36 @@ import json
 import re
 from collections.abc import Callable
 from functools import cache
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar
 
 from ...errors import LimitExceeded, SpecError, UnsupportedSchema
 from ...grammar.ir import Grammar, Node
 from ..regex.char_automaton import Bound
-from ..regex.char_classes import any_case
+from ..regex.char_classes import any_case, normalise
 from ..regex.char_nfa import from_tree
-from ..regex.charset import normalise
 from ..regex.front_end import whole
 from ..regex.regex_syntax import END, START, Chars, Tree, accepted, cat, parse
 from ..structural_tag.tag_vocabulary import TagVocabulary
-from .lark_builder import is_terminal
 from .lark_expressions import (
     Alternative,
     Alternatives,
     Complement,
     Concatenation,
+    Condition,
     Literal,
     Name,
     OpaqueTerminal,
+    ParameterExpression,
     Part,
     Regular,
     Repeated,
     Substring,
+    is_terminal,
 )
-from .lark_parameters import ParameterReader
+from .macros import suffix_automaton, words_of
 from .source import NEWLINE, Source
-from .substrings import suffix_automaton, words_of
+
+T = TypeVar("T")
 
 ESCAPES = {"n": "\n", "r": "\r", "t": "\t", "f": "\f", "v": "\v", "b": "\b", "0": "\0", "a": "\a",
            "\\": "\\", '"': '"', "'": "'", "/": "/"}  # fmt: skip
@@ -367,3 +377,155 @@ class Expressions:
             raise LimitExceeded("pattern_states", limit, 2 * len(chunks), self.s.pointer)
         self.g.budget.spend(len(chunks))
         return Substring(*suffix_automaton(chunks))
+
+
+# -- parameters ------------------------------------------------------------------------------------
+BITS = 64
+_ALL_BITS = 2**BITS - 1
+_PARAMETER_WORD = re.compile(r"[a-z_]+")
+_PARAMETER_NUMBER = re.compile(r"0x[0-9a-fA-F]+|[0-9]+")
+
+#: comparisons of bits, or of their number, with a constant
+_COMPARED: dict[str, Callable[[int, int], bool]] = {
+    "eq": int.__eq__,
+    "ne": int.__ne__,
+    "lt": int.__lt__,
+    "le": int.__le__,
+    "gt": int.__gt__,
+    "ge": int.__ge__,
+}
+
+
+class ParameterReader:
+    """Reads expressions and conditions at the position of the source; blanks may separate words."""
+
+    def __init__(self, source: Source, blanks: Callable[[], None]) -> None:
+        self.s, self._blanks = source, blanks
+
+    # -- expressions ------------------------------------------------------------------------------
+    def expression(self) -> ParameterExpression:
+        at = self.s.at
+        if self.s.peek().isascii() and self.s.peek().isdigit():
+            constant = self._number(_ALL_BITS)
+            return lambda value: constant
+        change = self._change(at)
+
+        def changed(value: int | None) -> int:
+            if value is None:
+                raise self.s.error("only a rule with a parameter may contain this", at)
+            return change(value)
+
+        return changed
+
+    def _change(self, at: int) -> Callable[[int], int]:
+        word = self._word()
+        if word == "_":
+            return lambda p: p
+        if word in ("set_bit", "clear_bit"):
+            bit = 1 << self._argument(lambda: self._number(BITS - 1))
+            return (lambda p: p | bit) if word == "set_bit" else (lambda p: p & ~bit)
+        if word in ("bit_and", "bit_or"):
+            mask = self._argument(lambda: self._number(_ALL_BITS))
+            return (lambda p: p & mask) if word == "bit_and" else (lambda p: p | mask)
+        if word not in ("incr", "decr"):
+            raise self.s.error(f"there is no expression {word!r} of a parameter", at)
+        low, high = self._argument(self._bits)
+        mask, one = (1 << high) - (1 << low), 1 << low
+        if word == "incr":
+            return lambda p: p if p & mask == mask else p + one
+        return lambda p: p if p & mask == 0 else p - one
+
+    # -- conditions -------------------------------------------------------------------------------
+    def condition(self, depth: int = 0) -> Condition:
+        self.s.check_depth(depth + 1)
+        at = self.s.at
+        word = self._word()
+        if word == "true":
+            self._blanks()
+            if self.s.take("("):
+                self._want(")")
+            return lambda p: True
+        if word in ("and", "or", "not"):
+            return self._combined(word, depth)
+        if word in ("bit_clear", "bit_set"):
+            bit, expected = self._argument(lambda: self._number(BITS - 1)), word == "bit_set"
+            return lambda p: bool(p >> bit & 1) == expected
+        if word in ("is_ones", "is_zeros"):
+            low, high = self._argument(self._bits)
+            wanted = (1 << high - low) - 1 if word == "is_ones" else 0
+            return lambda p: _cut(p, low, high) == wanted
+        compare = _COMPARED.get(word.removeprefix("bit_count_"))
+        if compare is None:
+            raise self.s.error(f"there is no condition {word!r}", at)
+        return self._comparison(compare, counts=word.startswith("bit_count_"))
+
+    def _combined(self, word: str, depth: int) -> Condition:
+        self._want("(")
+        first = self.condition(depth + 1)
+        if word == "not":
+            self._want(")")
+            return lambda p: not first(p)
+        self._want(",")
+        second = self.condition(depth + 1)
+        self._want(")")
+        if word == "and":
+            return lambda p: first(p) and second(p)
+        return lambda p: first(p) or second(p)
+
+    def _comparison(self, compare: Callable[[int, int], bool], *, counts: bool) -> Condition:
+        self._want("(")
+        low, high = self._bits()
+        self._want(",")
+        number = self._number(BITS - 1 if counts else _ALL_BITS)
+        self._want(")")
+        if counts:
+            return lambda p: compare(_cut(p, low, high).bit_count(), number)
+        return lambda p: compare(_cut(p, low, high), number)
+
+    # -- words ------------------------------------------------------------------------------------
+    def _want(self, sign: str) -> None:
+        self._blanks()
+        self.s.want(sign)
+        self._blanks()
+
+    def _argument(self, read: Callable[[], T]) -> T:
+        self._want("(")
+        found = read()
+        self._blanks()
+        self.s.want(")")
+        return found
+
+    def _word(self) -> str:
+        found = _PARAMETER_WORD.match(self.s.text, self.s.at)
+        if found is None:
+            raise self.s.error("an expression of a parameter is missing")
+        self.s.at = found.end()
+        return found[0]
+
+    def _number(self, most: int) -> int:
+        at = self.s.at
+        found = _PARAMETER_NUMBER.match(self.s.text, at)
+        if found is None:
+            raise self.s.error("a number is missing")
+        self.s.at = found.end()
+        if len(found[0]) > 20 or int(found[0], 0 if "x" in found[0] else 10) > most:
+            raise self.s.error(f"a number must not be above {most}", at)
+        return int(found[0], 0 if "x" in found[0] else 10)
+
+    def _bits(self) -> tuple[int, int]:
+        """Read ``[0:3]`` or ``_`` as a half-open range of bits."""
+        at = self.s.at
+        if self.s.take("_"):
+            return 0, BITS
+        self._want("[")
+        low = self._number(BITS - 1)
+        self._want(":")
+        high = self._number(BITS)
+        self._want("]")
+        if high <= low:
+            raise self.s.error("bits are out of order", at)
+        return low, high
+
+
+def _cut(value: int, low: int, high: int) -> int:
+    return value >> low & (1 << high - low) - 1

@@ -1,4 +1,6 @@
-"""Macros of xgrammar's EBNF: a name directly followed by ( and its arguments.
+"""Macros of xgrammar's EBNF, and substrings, which Lark's ``%regex`` also accepts.
+
+A macro is a name directly followed by ( and its arguments:
 
     Token(1, 2), ExcludeToken(1, 2)               one of these tokens, any other token
     TagDispatch(("<f>", rule), ..., loop_after_dispatch=true, excludes=("a", ...))
@@ -6,13 +8,23 @@
     Regex("pattern", json_string=false, flags="is")
     Substring("chunk", ...)                        a run of consecutive chunks, possibly empty
 
-A dispatch is that of structural tags.
+A dispatch is that of structural tags. A substring is a run of consecutive chunks of a text; in
+``%regex``, one key says how the text is cut:
 
-Source   xgrammar 0.2.8, grammar_parser.cc.
+    substring_chunks   a list of texts
+    substring_words    a text, cut between words, white space and other characters
+    substring_chars    a text, cut into characters
+
+The suffix automaton of n chunks has at most 2n states and 3n edges. Each run of chunks is the
+label of exactly one path from state 0; all states are final.
+
+Source   xgrammar 0.2.8, grammar_parser.cc. A. Blumer et al., The smallest automaton recognizing the
+         subwords of a text, TCS 40, 1985. The cuts are llguidance's.
 Refused  by name: triggers that are not special tokens, flags that cannot be enforced.
 """
 
 from collections.abc import Callable
+from itertools import groupby
 from typing import Any, NamedTuple, Protocol
 
 from ...errors import SpecError
@@ -22,11 +34,10 @@ from ..regex.char_classes import JSON_UNESCAPED
 from ..regex.char_nfa import from_tree
 from ..regex.front_end import emit_whole
 from ..regex.regex_syntax import END, START, cat, parse
-from ..structural_tag.free_text import build_free_text
+from ..structural_tag.structural_tag import build_free_text
 from ..structural_tag.tag_formats import Mark
 from ..structural_tag.tag_vocabulary import TagVocabulary
 from .source import NEWLINE, Rules, Source
-from .substrings import substring_node, suffix_automaton
 
 #: arguments of each macro, for error messages
 USAGE = {
@@ -53,6 +64,8 @@ class Number(NamedTuple):
 
 #: bool, str, RuleName, Number, or a tuple of values
 Value = Any
+#: of a suffix automaton: a state, a chunk, the next state
+Edge = tuple[int, str, int]
 
 
 class Words(Protocol):
@@ -253,10 +266,55 @@ class Macros:
         found = intersection([matches, RAW_TEXT], [], bound)
         return found.to_node(self.g, inside_json=False)
 
-    # -- substrings -------------------------------------------------------------------------------
     def _substring(self, call: Call, _: Bounds) -> Node:
         return substring_node(self.g, *suffix_automaton(list(call.texts(call.values))))
 
 
 #: texts that JSON strings may contain without escapes
 RAW_TEXT = CharAutomaton([[(JSON_UNESCAPED, 0)]], [0])
+
+
+# -- substrings ------------------------------------------------------------------------------------
+def words_of(text: str) -> list[str]:
+    return ["".join(chunk) for _, chunk in groupby(text, _kind)]
+
+
+def _kind(c: str) -> str:
+    return "space" if c.isspace() else "word" if c.isalnum() or c == "_" else "other"
+
+
+def suffix_automaton(chunks: list[str]) -> tuple[int, list[Edge]]:
+    """Return the number of states and the edges."""
+    longest, link = [0], [-1]
+    targets: list[dict[str, int]] = [{}]
+    last = 0
+    for chunk in filter(None, chunks):
+        new, at = len(targets), last
+        targets.append({})
+        longest.append(longest[last] + 1)
+        link.append(0)
+        while at >= 0 and chunk not in targets[at]:
+            targets[at][chunk] = new
+            at = link[at]
+        if at >= 0:
+            known = targets[at][chunk]
+            if longest[at] + 1 != longest[known]:
+                copy = len(targets)
+                targets.append(dict(targets[known]))
+                longest.append(longest[at] + 1)
+                link.append(link[known])
+                while at >= 0 and targets[at].get(chunk) == known:
+                    targets[at][chunk] = copy
+                    at = link[at]
+                link[known] = known = copy
+            link[new] = known
+        last = new
+    edges = [(state, chunk, to) for state, out in enumerate(targets) for chunk, to in out.items()]
+    return len(targets), edges
+
+
+def substring_node(grammar: Grammar, states: int, edges: list[Edge]) -> Node:
+    """Add a suffix automaton as a GRAPH."""
+    nodes = {chunk: grammar.bytes(chunk.encode()) for chunk in {edge[1] for edge in edges}}
+    moves = [(source, nodes[chunk], to) for source, chunk, to in edges]
+    return grammar.graph(states, moves, range(states))

@@ -2,7 +2,6 @@
 
 document      keywords, dialects, validity as JSON, references
 schema_types  the normal form: alternatives with types and constraints, and their intersection
-constraints   a schema's own keywords -> one alternative
 evaluator     whether a value fits, and whether alternatives are disjoint
 intersection  the algebra of alternatives: complement, subtraction, subsumption, emptiness
 reader        schemas -> alternatives, with references and applicators
@@ -11,8 +10,7 @@ values        objects, arrays, strings and numbers -> IR
 json_text     white space, literals and shared rules
 formats       ``format`` as patterns
 excludes      strings without some texts
-layout        the white space of ``json.dumps``
-guidance      llguidance's ``x-guidance``
+layout        the white space of ``json.dumps``, and llguidance's ``x-guidance``
 """
 
 from .builder import build_json_schema

@@ -26,8 +26,7 @@ from .schema_types cimport (
 from .values.strings cimport build_string
 
 from ...errors import SpecError, UnsupportedSchema
-from .guidance import WORD, is_compact
-from .layout import COMPACT, layout_of
+from .layout import COMPACT, GUIDANCE, is_compact, layout_of
 
 #: position of the depth in the key of a place; addresses have at most 48 bits
 cdef int DEPTH_SHIFT = 48
@@ -67,10 +66,10 @@ def build_json_schema(
     if spelling not in ("any", "canonical"):
         raise ValueError(f"spelling must be 'any' or 'canonical', not {spelling!r}")
     schema = check_document(schema, grammar.limits, pointer)
-    if isinstance(schema, dict) and WORD in schema and is_compact(schema[WORD], pointer):
+    if isinstance(schema, dict) and GUIDANCE in schema and is_compact(schema[GUIDANCE], pointer):
         if layout is not None:
-            message = f"{WORD} asks for compact JSON, the caller for another indent or separators"
-            raise UnsupportedSchema(f"{pointer}/{WORD}", WORD, message)
+            message = f"{GUIDANCE} asks for compact JSON, the caller for another indent or separators"
+            raise UnsupportedSchema(f"{pointer}/{GUIDANCE}", GUIDANCE, message)
         whitespace = "compact"
     builder = Builder.__new__(Builder)
     builder.reader = new_reader(

@@ -17,8 +17,7 @@ from typing import Any
 from ...errors import LimitExceeded
 from ...grammar.ir import ANY_CHAR, Grammar, Node, Ranges
 from ..regex.char_automaton import Bound, CharAutomaton
-from ..regex.char_classes import JSON_UNESCAPED
-from ..regex.charset import char, complement, intersect, union
+from ..regex.char_classes import JSON_UNESCAPED, char, complement, intersect, union
 
 #: any text, decoded
 ANYTHING = CharAutomaton([[(ANY_CHAR, 0)]], [0])

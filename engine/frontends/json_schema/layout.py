@@ -1,4 +1,4 @@
-"""The layout of JSON: the options ``indent`` and ``separators`` of ``json.dumps``, validated.
+"""The layout of JSON: the options of ``json.dumps`` and those of llguidance, validated.
 
 indent       white space per level, as a number of spaces or as a text; None: everything on one line
 separators   the texts between items, and between a key and its value: a comma with white space
@@ -8,11 +8,19 @@ separators   the texts between items, and between a key and its value: a comma w
 White space before a comma is not allowed: after an item it would commit the text to another item,
 which may not exist if items must be unique (engine.runtime.unique_items).
 
+x-guidance   options of llguidance at the root of a schema. Those with a counterpart are supported.
+             Those that weaken oneOf (``coerce_one_of``) or drop keywords (``lenient``) are ignored,
+             because the front end enforces or refuses all keywords. Any other option is refused by
+             name.
+
+Source       llguidance, docs/json_schema.md.
 Not here     the rules that write it (json_text).
 """
 
 import re
 from typing import Any, NamedTuple
+
+from ...errors import SpecError, UnsupportedSchema
 
 #: maximum white space per level, and maximum characters of a separator; equal to the maximum of
 #: flexible white space per line
@@ -21,6 +29,12 @@ MOST_BLANKS = 20
 _INDENT = re.compile(r"[ \t]*")
 _BLANKS = r"[ \t\n\r]*"
 _ITEM, _KEY = re.compile(f",{_BLANKS}"), re.compile(f"{_BLANKS}:{_BLANKS}")
+
+#: the keyword of llguidance's options
+GUIDANCE = "x-guidance"
+#: options without effect here
+_DEFAULTS = {"item_separator": ",", "key_separator": ":", "json_allowed_escapes": 'nrbtf\\"u'}
+_SWITCHES = ("whitespace_flexible", "coerce_one_of", "lenient")
 
 
 class Layout(NamedTuple):
@@ -82,3 +96,22 @@ def checked_separators(separators: Any) -> tuple[str, str] | None:
 
 def _is_separator(text: Any, form: re.Pattern[str]) -> bool:
     return isinstance(text, str) and len(text) <= MOST_BLANKS and bool(form.fullmatch(text))
+
+
+# -- x-guidance ------------------------------------------------------------------------------------
+def is_compact(options: Any, pointer: str) -> bool:
+    """Whether white space between JSON tokens is forbidden.
+
+    Raises:
+        SpecError: a malformed value. UnsupportedSchema: an option that cannot be enforced.
+    """
+    place = f"{pointer}/{GUIDANCE}"
+    if not isinstance(options, dict):
+        raise SpecError(f"{GUIDANCE} must be an object", place)
+    for name, value in options.items():
+        if name in _SWITCHES:
+            if not isinstance(value, bool):
+                raise SpecError(f"{name} must be true or false, got {value!r}", f"{place}/{name}")
+        elif value is not None and _DEFAULTS.get(name) != value:
+            raise UnsupportedSchema(place, GUIDANCE, f"{GUIDANCE}: {name} can't be enforced")
+    return options.get("whitespace_flexible") is False

@@ -3,6 +3,9 @@
 Properties and items stay places, which are read when a caller asks for them. Results are cached by the identity
 of the schema object, so that a schema with many references is read once.
 
+    own keywords  all keywords that are not applicators make one alternative. Every value is checked for its form,
+                  whether its types are allowed or not. An unenforceable keyword becomes a refusal in the
+                  alternative, which is raised only where it would matter.
     applicators   change the alternatives of a schema. Those of ``oneOf`` must not overlap: where two branches
                   have common values, each loses those of the other. Branches that always apply (allOf, $ref) are
                   read within the known alternatives, since a ``oneOf`` inside may be exclusive only there.
@@ -22,7 +25,7 @@ Invariants   I1 no keyword is dropped: it is an annotation, a constraint, or a r
              I2 applicators and references that lead back to their own schema at one place are an error.
              I3 results are exact, as intersections and complements are.
 Cost         linear in the schema, except for intersections of several alternatives at one place, which multiply.
-Not here     constraints of a schema's own keywords (constraints), complements of alternatives (intersection).
+Not here     complements of alternatives (intersection).
 """
 
 from ...grammar.ir cimport Grammar

@@ -11,7 +11,7 @@ from ...native.word_table cimport WordTableC, table_number, table_size
 
 from ...errors import LimitExceeded
 from ...grammar.ir import ANY_CHAR
-from .charset import intersect
+from .char_classes import intersect
 
 #: units of work (members of subsets, ranges) that count as one state
 cdef uint64_t WORK_PER_STATE = 64

@@ -10,8 +10,9 @@ from functools import lru_cache
 
 from ...errors import InternalError, LimitExceeded, SpecError, UnsupportedSchema
 from ...grammar.ir import ANY_CHAR
-from .char_classes import CLASSES, CONTROLS, LINE_ENDS, WORD, any_case, property_ranges
-from .charset import complement, normalise, union
+from .char_classes import (
+    CLASSES, CONTROLS, LINE_ENDS, WORD, any_case, complement, normalise, property_ranges, union,
+)
 
 #: longer than any text: upper bounds from here on have no effect
 cdef object COUNTLESS = 1 << 31

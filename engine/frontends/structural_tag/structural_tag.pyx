@@ -5,6 +5,13 @@ Meaning    xgrammar's, except for the engine's own rules for special tokens. Wit
            follows. A tag belongs to its shortest trigger, which completes first. Free text inside a tag never
            contains the end of the tag: the tag ends at the first occurrence. This applies through sequence, or,
            repetitions and the formats of a dispatch, but not to inner tags, which have ends of their own.
+Free text  one DISPATCH: triggers, excludes and the end of the enclosing tag. It contains all special tokens except
+           stop tokens, excluded tokens, and tokens whose text contains an excluded text, a trigger or an end; the
+           text of these is matched as bytes. Text with a bound on its characters contains none: special tokens have
+           no characters.
+Ends       The end of the enclosing tag is excluded from the text. If no exclude or trigger overlaps the ends, they
+           are arms of the DISPATCH: the text ends at the first occurrence, without ambiguity. Otherwise the text
+           and the end are a sequence, because excludes and counts apply to the text and not to its end.
 Captures   labels are JSON pointers into the document. A tag is capture(tag) around capture(begin), its content
            and capture(end); leaves are capture(text); grammar.ir describes the captures of a DISPATCH.
 Rules      the part of a tag after its begin, each schema and each pattern are rules, built when first visited.
@@ -12,22 +19,28 @@ Rules      the part of a tag after its begin, each schema and each pattern are r
 
 from libc.stdint cimport uint32_t
 
-from ...grammar.ir cimport REF, ROLE_BEGIN, ROLE_TAG, ROLE_TEXT, Grammar
+from ...grammar.ir cimport (
+    NO_MAXIMUM, REF, ROLE_BEGIN, ROLE_END, ROLE_TAG, ROLE_TEXT, Grammar, push_pattern,
+)
 from ...native.pool cimport vector
-from .free_text cimport FreeText, FreeTextBuilder, new_free_text
+from ...vocabulary.vocabulary cimport TokenSet
 from .tag_formats cimport (
     AnyText, ConstString, Dispatch, Ebnf, Format, JsonSchema, Or, OtherTokens, Regex, Repetition,
     Sequence, Tag, TagsWithSeparator, Token, Triggered,
 )
-from .tag_reader cimport parse_structural_tag
-from .tag_vocabulary cimport Spelling, TagVocabulary, add_literal, add_pieces, sizes_of
+from .tag_vocabulary cimport (
+    Spelling, TagVocabulary, TextPatterns, add_literal, add_pieces, overlap, sizes_of,
+)
 
 from ...errors import InternalError
 from .loose_json import build_loose_json
+from .tag_reader import parse_structural_tag
 from .tag_xml import build_xml
 
 cdef enum:
     NO_NODE = 0xFFFFFFFF
+
+cdef object NO_TOKENS = frozenset()
 
 
 def build_structural_tag(
@@ -43,6 +56,132 @@ def build_structural_tag(
     return builder.emit(format, None)
 
 
+def build_free_text(
+    Grammar grammar, TagVocabulary vocabulary, arms, *, tuple excludes, bint loop, max_chars=None, max_tokens=None,
+    str pointer
+):
+    """Add free text outside of tags."""
+    cdef FreeText text
+    cdef FreeTextBuilder builder = FreeTextBuilder.__new__(FreeTextBuilder, grammar, vocabulary)
+    nodes = {}
+    for mark, node in arms:
+        for pattern in vocabulary.spelling.patterns(mark, pointer):
+            nodes.setdefault(pattern, []).append(node)
+    text = new_free_text(pointer, tuple(dict.fromkeys([mark for mark, _ in arms])), excludes)
+    text.max_chars, text.max_tokens = max_chars, max_tokens
+    text.add_arms(grammar, nodes, loop)
+    return builder.node(text, None)
+
+
+# -- free text ------------------------------------------------------------------------------------
+cdef class FreeText:
+    """Free text, without regard to the enclosing tag."""
+    cdef str pointer
+    cdef tuple triggers, excludes
+    cdef object max_chars, max_tokens     # None: no bound
+    cdef list patterns                    # of the arms
+    cdef vector[uint32_t] arms            # operands of a DISPATCH
+
+    cdef int add_arms(self, Grammar grammar, dict nodes, bint returns) except -1:
+        """Add an arm for each pattern: the alternatives of its nodes."""
+        for pattern, alternatives in nodes.items():
+            self.patterns.append(pattern)
+            self.arms.push_back(grammar.alt(*alternatives))
+            self.arms.push_back(returns)
+            push_pattern(&self.arms, pattern)
+        return 0
+
+
+cdef FreeText new_free_text(str pointer, tuple triggers, tuple excludes):
+    cdef FreeText made = FreeText.__new__(FreeText)
+    made.pointer, made.triggers, made.excludes = pointer, triggers, excludes
+    made.patterns = []
+    return made
+
+
+cdef uint32_t bound(count) except? 0:
+    return NO_MAXIMUM if count is None else count
+
+
+cdef class FreeTextBuilder:
+    """Adds free text to one grammar; ``enclosing`` is the tag around it, or None."""
+
+    cdef Grammar grammar
+    cdef TagVocabulary vocabulary
+    cdef dict ends                        # nodes by ends
+
+    def __cinit__(self, grammar, vocabulary):
+        self.grammar, self.vocabulary, self.ends = grammar, vocabulary, {}
+
+    cdef uint32_t end(self, Tag enclosing) except? NO_NODE:
+        """Add the end of the tag alone."""
+        cdef vector[uint32_t] ways
+        cdef uint32_t node
+        known = self.ends.get(enclosing.ends)
+        if known is None:
+            for mark in enclosing.ends:
+                ways.push_back(self.vocabulary.spelling.add_mark(self.grammar, mark))
+            known = self.ends[enclosing.ends] = self.grammar.add_alt(ways.data(), ways.size())
+        node = known
+        return self.grammar.add_capture(enclosing.pointer, ROLE_END, node)
+
+    cdef uint32_t open(self, FreeText text, Tag enclosing) except? NO_NODE:
+        """Add ``node`` inside a capture."""
+        return self.grammar.add_capture(text.pointer, ROLE_TEXT, self.node(text, enclosing))
+
+    cdef uint32_t node(self, FreeText text, Tag enclosing) except? NO_NODE:
+        """Add text that may stop anywhere and does not contain the end of the tag."""
+        cdef TextPatterns found = self.patterns(text, enclosing)
+        cdef vector[uint32_t] operands = text.arms
+        cdef TokenSet specials = None
+        if text.max_chars is None:
+            specials = found.specials
+            operands.insert(operands.end(), found.excluded_operands.begin(), found.excluded_operands.end())
+        else:
+            for pattern in found.excluded:
+                if type(pattern) is bytes:
+                    push_pattern(&operands, pattern)
+        return self.grammar.add_dispatch(
+            <uint32_t>len(text.patterns), &operands, specials, True, 0, bound(text.max_chars), bound(text.max_tokens))
+
+    cdef uint32_t closed(self, FreeText text, Tag enclosing) except? NO_NODE:
+        """Add text up to the end of the tag, end included."""
+        cdef TextPatterns found = self.patterns(text, enclosing)
+        cdef vector[uint32_t] operands
+        cdef uint32_t parts[2]
+        cdef uint32_t over
+        if (text.max_chars is not None or text.max_tokens is not None or "" in enclosing.ends or found.ends_overlap
+                or overlap(found.ends, text.patterns)):
+            parts[0], parts[1] = self.open(text, enclosing), self.end(enclosing)
+            return self.grammar.add_seq(parts, 2)
+        over = self.grammar.add_capture(enclosing.pointer, ROLE_END, self.grammar.empty_node)
+        operands = text.arms
+        for pattern in found.ends:
+            operands.push_back(over)
+            operands.push_back(False)
+            push_pattern(&operands, pattern)
+        operands.insert(operands.end(), found.excluded_only_operands.begin(), found.excluded_only_operands.end())
+        over = self.grammar.add_dispatch(
+            <uint32_t>(len(text.patterns) + len(found.ends)), &operands, found.specials, False, 0, NO_MAXIMUM,
+            NO_MAXIMUM)
+        return self.grammar.add_capture(text.pointer, ROLE_TEXT, over)
+
+    cdef TextPatterns patterns(self, FreeText text, Tag enclosing):
+        tokens = NO_TOKENS
+        for pattern in text.patterns:
+            if type(pattern) is not bytes:
+                tokens = tokens.union([letter - 256 for letter in pattern if letter > 255])
+        return self.vocabulary.patterns_of(
+            text.excludes,
+            enclosing.ends if enclosing is not None else (),
+            text.triggers,
+            tokens,
+            text.pointer,
+            enclosing.pointer if enclosing is not None else "",
+        )
+
+
+# -- formats --------------------------------------------------------------------------------------
 cdef class TagBuilder:
     """Adds formats to one grammar.
 

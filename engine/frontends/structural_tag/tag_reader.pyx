@@ -65,7 +65,7 @@ cdef dict FIELDS = {
 cdef tuple TAG_FIELDS = FIELDS["tag"]
 
 
-cdef Format parse_structural_tag(document, TagVocabulary vocabulary, limits):
+def parse_structural_tag(document, TagVocabulary vocabulary, limits):
     """Return the format of a document in either form.
 
     Raises:

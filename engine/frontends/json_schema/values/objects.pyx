@@ -25,7 +25,7 @@ from ....grammar.ir cimport (
 )
 from ....native.pool cimport vector
 from ..builder cimport Builder
-from .cardinality cimport UNLIMITED, Cardinality, RangeC, new_cardinality
+from .arrays cimport UNLIMITED, Cardinality, RangeC, new_cardinality
 from ..json_text cimport GraphBuilder, JsonText, new_graph, spelled
 from ..reader cimport SchemaReader
 from ..schema_types cimport (

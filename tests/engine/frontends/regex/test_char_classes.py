@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.frontends.regex.charset import complement, contains, intersect, normalise, union
+from engine.frontends.regex.char_classes import complement, contains, intersect, normalise, union
 from engine.grammar.ir import ANY_CHAR
 
 POINTS = st.one_of(st.integers(0, 40), st.integers(0xD7F0, 0xE010), st.integers(0x10FFF0, 0x10FFFF))

@@ -2,6 +2,14 @@ from collections.abc import Iterable
 
 from ...grammar.ir import Ranges
 
+DIGIT: Ranges
+WORD: Ranges
+SPACE: Ranges
+LINE_ENDS: Ranges
+JSON_UNESCAPED: Ranges
+CLASSES: dict[str, Ranges]
+CONTROLS: dict[str, int]
+
 def normalise(ranges: Iterable[tuple[int, int]]) -> Ranges:
     """Sort and merge ranges, and remove surrogates."""
 
@@ -10,5 +18,8 @@ def intersect(a: Ranges, b: Ranges) -> Ranges: ...
 def complement(ranges: Ranges) -> Ranges: ...
 def char(c: int) -> Ranges: ...
 def contains(ranges: Ranges, c: int) -> bool: ...
-def with_partners(ranges: Ranges, characters: list[int], partners: list[int]) -> Ranges:
-    """Add the partners of the characters in ``ranges``; ``characters`` ascend and may repeat."""
+def property_ranges(name: str) -> Ranges | None:
+    """Return the ranges of ``\\p{name}``, or None for an unknown property."""
+
+def any_case(ranges: Ranges) -> Ranges:
+    """Add all characters that fold to the same ones."""
