@@ -15,7 +15,7 @@ Invariants       I1 a value is handed out only if it was sealed for this namespa
 Cost             one round trip per call, two to publish; more for more than ``AT_ONCE`` entries.
 Threads          any, but only one thread may use ``position`` and ``follow``. All calls may block
                  for as long as clients.py allows, so requests never make them.
-Not here         which entries are shared, and when (engine.artifact_cache).
+Not here         which entries are shared, and when (engine.sharing.artifact_cache).
 """
 
 import os

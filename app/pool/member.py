@@ -25,8 +25,8 @@ State = Literal["closed", "open", "half-open"]
 
 #: failures in a row that eject: one request that breaks every worker must not eject a busy one
 EJECT_AFTER = 3
-#: failures that no request causes. One ejects, since each costs a request seconds, unless the
-#: worker answered others meanwhile: a long queue is no fault
+#: failures that a request cannot cause. One of them ejects, because each costs a request seconds.
+#: It does not if the worker answered another request meanwhile: then it is only busy
 AT_ONCE: frozenset[FailureReason] = frozenset({"connection", "timeout"})
 #: seconds until the first probe; doubles with every further ejection
 BACKOFF_S = 1.0

@@ -12,7 +12,7 @@ def build_json_schema(
     whitespace: str = "flexible",
     unknown_formats: str = "annotate",
     extra_keys: str = "anywhere",
-    most_blanks: int = 20,
+    most_blanks: int = ...,
     indent: int | str | None = None,
     separators: Sequence[str] | None = None,
     spelling: str = "any",

@@ -31,7 +31,7 @@ Not here     complements of alternatives (intersection).
 from ...grammar.ir cimport Grammar
 from ...native.hashing cimport U64MapC
 from .document cimport KeywordsC, References
-from .intersection cimport TypeAlgebra
+from .type_algebra cimport TypeAlgebra
 from .schema_types cimport Location, SchemaType
 
 cdef SchemaReader new_reader(References references, Grammar grammar, bint refuse_unknown)

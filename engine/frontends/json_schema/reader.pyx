@@ -15,7 +15,7 @@ from .document cimport (
     listing, names_of, of_arrays, of_numbers, of_objects, of_strings, scan, types_of, value_of,
 )
 from .evaluator cimport Evaluator, has_surrogate, new_facts
-from .intersection cimport NOTHING_FITS, without_subsumed, place_key, united
+from .type_algebra cimport NOTHING_FITS, without_subsumed, place_key, united
 from .schema_types cimport (
     ALL, ANYTHING, ANYTHING_ONLY, ANY_OF_THESE, ARRAY, FRACTION, NOT_THIS, NULL_TYPE, NUMBER, OBJECT,
     PLAIN_NUMBERS, STRING, THIS_VALUE, Arrays, ConstraintText, Derived, Evaluated, Keyed, Location,

@@ -2,6 +2,8 @@
 
 cimport cython
 
+from ..json_schema.json_text cimport BLANKS
+
 Mark = str | int
 
 
@@ -26,7 +28,7 @@ cdef JsonSchema new_json_schema(str pointer, schema, str schema_pointer):
     cdef JsonSchema made = JsonSchema.__new__(JsonSchema)
     made.pointer, made.schema, made.schema_pointer = pointer, schema, schema_pointer
     made.extra_keys, made.spelling, made.whitespace = "anywhere", "any", "flexible"
-    made.any_order, made.most_blanks = False, 20
+    made.any_order, made.most_blanks = False, BLANKS
     made.indent = made.separators = None
     made.excludes, made.style, made.loose = (), "json", False
     return made

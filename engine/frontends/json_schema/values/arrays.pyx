@@ -21,7 +21,7 @@ from ....native.pool cimport vector
 from ....native.resources cimport WorkBudget, spend
 from ..builder cimport Builder
 from ..evaluator cimport identity, is_within
-from ..intersection cimport place_key
+from ..type_algebra cimport place_key
 from ..json_text cimport GraphBuilder, JsonText, add_values, new_graph
 from ..reader cimport SchemaReader
 from ..schema_types cimport (

@@ -557,12 +557,13 @@ cdef bint is_subsumed(SchemaType a, SchemaType b, SchemaContext context) except 
     )
 
 
-cdef bint reaches(least_a, most_a, least_b, most_b) except -1:
+cdef bint is_within(least_a, most_a, least_b, most_b) except -1:
     """Whether the bounds of ``a`` are within those of ``b``."""
     return least_a >= least_b and (most_b is None or (most_a is not None and most_a <= most_b))
 
 
-cdef bint has_named(tuple a, tuple b) except -1:
+cdef bint has_texts(tuple a, tuple b) except -1:
+    """Whether ``a`` contains all constraints of ``b``, by their texts."""
     cdef ConstraintText each
     if not b:
         return True
@@ -593,9 +594,9 @@ cdef bint has_strings(Strings a, Strings b) except -1:
     if a is None:
         return False
     return (
-        reaches(a.minimum, a.maximum, b.minimum, b.maximum)
-        and has_named(a.patterns, b.patterns) and has_named(a.formats, b.formats)
-        and has_named(a.without, b.without) and set(b.barred) <= set(a.barred)
+        is_within(a.minimum, a.maximum, b.minimum, b.maximum)
+        and has_texts(a.patterns, b.patterns) and has_texts(a.formats, b.formats)
+        and has_texts(a.without, b.without) and set(b.barred) <= set(a.barred)
     )
 
 
@@ -607,14 +608,14 @@ cdef bint has_numbers(Numbers a, Numbers b) except -1:
             a.low > b.low or (a.low == b.low and (a.low_open or not b.low_open)))))
         and (b.high is None or (a.high is not None and (
             a.high < b.high or (a.high == b.high and (a.high_open or not b.high_open)))))
-        and has_named(a.multiples, b.multiples) and has_named(a.foreign, b.foreign)
+        and has_texts(a.multiples, b.multiples) and has_texts(a.foreign, b.foreign)
         and set(b.barred) <= set(a.barred) and b.is_plain <= a.is_plain
     )
 
 
 cdef bint has_arrays(Arrays a, Arrays b, SchemaContext context) except -1:
     cdef Py_ssize_t n
-    if a is None or not reaches(a.minimum, a.maximum, b.minimum, b.maximum):
+    if a is None or not is_within(a.minimum, a.maximum, b.minimum, b.maximum):
         return False
     for n in range(max(len(a.prefix), len(b.prefix))):
         if not has_place(
@@ -632,7 +633,7 @@ cdef bint has_objects(Objects a, Objects b, SchemaContext context) except -1:
     cdef PyObject* own
     if a is None or (b.required and (a.wanted is None or not b.wanted <= a.wanted)):
         return False
-    if not reaches(max(a.minimum, len(a.required)), a.maximum, b.minimum, b.maximum):
+    if not is_within(max(a.minimum, len(a.required)), a.maximum, b.minimum, b.maximum):
         return False
     spend(context.budget, (weight_of(a) + weight_of(b)) // 2)
     for name, property in b.properties.items():
