@@ -7,7 +7,7 @@ listed ones.
 
 Classes    Keys that are not listed are divided into classes by the patterns that they match. The members of a
            class share their schemas: those of the matched patterns, or ``additionalProperties``.
-CountedMembers   An object whose members must be counted, or of which some member must satisfy a schema, is a GRAPH.
+Counting   An object whose members must be counted, or of which some member must satisfy a schema, is a GRAPH.
            A state consists of the listed members passed (their number, or their set if any order is allowed),
            the number of members written, the set of required finds, and, if keys are few, the number of
            listed members left out.
