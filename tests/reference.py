@@ -129,7 +129,7 @@ class ObjectMachine:
 
     def __init__(self, node: tuple, productive: set[Node]) -> None:
         _, members, self.extra, self.space, self.may_be_empty, self.extra_last, *ways = node
-        self.any_order, spelled, self.layout = ways
+        self.any_order, spelled, self.layout, _ = ways
         self.members = [member for member in members if member[1] in productive]
         self.texts = [name_machine(name, spelled) for name, _, _ in self.members]
         self.has_extra = self.extra in productive
@@ -223,6 +223,59 @@ class ObjectMachine:
                 return ("name", (i, k), frozenset())
         moved = [(k, self.texts[k].scan(at, letter)) for k, at in names]
         left = frozenset((k, at) for k, at in moved if at is not None)
+        return ("in a name", i, left) if left else None
+
+
+class BareObjectMachine(ObjectMachine):
+    """An object without braces and quotes: opening, name, colon, value, then comma and so on, and
+    closing.
+
+    Position   as of an object: ("nothing" | "due" | "in a name" | "value" | "member" | "end", ...)
+    """
+
+    def waits(self, at: Position) -> list[tuple[Node, Position]]:
+        read, i, names = at
+        opening, comma, colon, closing = self.layout
+        found: list[tuple[Node, Position]] = []
+        if read == "nothing":
+            found.append((opening, self._due(i)))
+        elif read == "in a name":
+            found += [
+                (colon, ("value", (i, k), frozenset()))
+                for k, way in names
+                if self.texts[k].done(way)
+            ]
+            if all(way == self.texts[k].start for k, way in names):
+                found += self._extras(i)
+        elif read == "value":
+            before, k = i
+            found.append((self.members[k][1], ("member", self._behind(before, k), frozenset())))
+        elif read == "member":
+            if self.has_extra or self._left(i):
+                found.append((comma, self._due(i)))
+            if self._may_leave_out(i):
+                found.append((closing, ("end", self.first, frozenset())))
+        return found
+
+    def _due(self, i: Any) -> Position:
+        return ("in a name", i, frozenset((k, self.texts[k].start) for k in self._next(i)))
+
+    def _extras(self, i: Any) -> list[tuple[Node, Position]]:
+        if not self.extra_last:
+            return [(self.extra, ("member", i, frozenset()))]
+        if self._may_leave_out(i):
+            return [(self.extra, ("member", self._all(), frozenset()))]
+        return []
+
+    def reads(self, at: Position) -> bool:
+        return at[0] == "in a name"
+
+    def scan(self, at: Position, letter: int) -> Position | None:
+        read, i, names = at
+        if read != "in a name":
+            return None
+        moved = [(k, self.texts[k].scan(way, letter)) for k, way in names]
+        left = frozenset((k, way) for k, way in moved if way is not None)
         return ("in a name", i, left) if left else None
 
 
@@ -505,7 +558,8 @@ class Recogniser:
         if kind == ir.TEXTS:
             return TextsMachine(node[1], node[2])
         if kind == ir.OBJECT:
-            return ObjectMachine(node, self.productive)
+            machine = BareObjectMachine if node[9] else ObjectMachine
+            return machine(node, self.productive)
         if kind == ir.BOUNDED:
             return BoundedMachine(self.nodes, node)
         if kind == ir.REPEAT:

@@ -44,8 +44,8 @@ class ElementReader:
         return before
 
     def text(self, region: StyleRegion | None, text: str) -> str:
-        """Return the JSON of more text in a region; None: white space and marks."""
-        if region is StyleRegion.KEY:
+        """Return the JSON of more text in a region; None: the text of a key."""
+        if region is None:
             self._key = (self._key or "") + text
         elif region is StyleRegion.TEXT:
             return json.dumps(text, ensure_ascii=False)[1:-1]

@@ -24,6 +24,10 @@ Objects      Their members, in the listed order or in any order:
     {  opened  opening  F  "  names  "  B  colon  D  value  S  comma  U  "  ...
                                                                   or closing   or } after opened
 
+             A bare object has neither brackets nor quotes, and has at least one member:
+
+    opening  U  names  colon  D  value  S  comma  U  names  ...   or closing
+
 Invariants   I1 a trie node between characters with one name left does not depend on the way to it.
              I2 excluded names: like(target(q, b)) = target(like(q), b) for each edge b of q; q
                 differs from like(q) only where a name is complete, because the rule cannot end

@@ -5,7 +5,7 @@ from libc.string cimport memset
 from libcpp.algorithm cimport sort
 
 from ..grammar.ir cimport (
-    ANY_ORDER, EMPTY, EXTRA_LAST, FAIL, LAID_OUT, LAYOUT_PARTS, MAY_BE_EMPTY, SPELLED, NodeC,
+    ANY_ORDER, BARE, EMPTY, EXTRA_LAST, FAIL, LAID_OUT, LAYOUT_PARTS, MAY_BE_EMPTY, SPELLED, NodeC,
     first_member,
 )
 from ..grammar.lowered cimport NO_RULE, LoweredGrammar
@@ -477,7 +477,9 @@ cdef void object_state(ObjectC* obj, uint32_t number, DfaStateC* out) noexcept n
 cdef bint laid_out_state(ObjectC* obj, const ObjectPositionC* position, DfaStateC* out) noexcept nogil:
     """Compute the edges of a position with a part of the layout. False: it has none."""
     cdef uint32_t i = position.member, taken = position.taken
-    if position.read == OPENED:
+    if position.read == NOTHING and obj.flags & BARE:
+        add_part(obj, OPENING, form(NEXT_DUE, i, taken), out)
+    elif position.read == OPENED:
         if obj.flags & MAY_BE_EMPTY:
             add_end(obj, position, out)
         if obj.layout[OPENING] == NO_RULE:
@@ -488,12 +490,24 @@ cdef bint laid_out_state(ObjectC* obj, const ObjectPositionC* position, DfaState
         add_rule(obj, obj.layout[COLON], form(VALUE_DUE, i, taken), out)
     elif position.read == MEMBER_READ:
         if has_listed(obj, position) or has_extra(obj, position):
-            add_rule(obj, obj.layout[COMMA], form(NEXT_DUE, i, taken), out)
+            add_part(obj, COMMA, form(NEXT_DUE, i, taken), out)
         if has_required(obj, position):
-            add_rule(obj, obj.layout[CLOSING], form(CLOSED, 0, 0), out)
+            add_part(obj, CLOSING, form(CLOSED, 0, 0), out)
     else:
         return False
     return True
+
+
+cdef void add_part(ObjectC* obj, uint32_t part, ObjectPositionC to, DfaStateC* out) noexcept nogil:
+    """Add a part of the layout; without a text it leads on at once."""
+    if obj.layout[part] != NO_RULE:
+        add_rule(obj, obj.layout[part], to, out)
+    elif part == CLOSING:
+        out.flags = FINAL_STATE
+    elif part == COLON:
+        add_rule(obj, obj.values[to.member], after_value(obj, &to), out)
+    else:
+        add_members(obj, &to, out)
 
 
 cdef inline ObjectPositionC before_space(ObjectC* obj, uint32_t read, uint32_t member, uint32_t taken) noexcept nogil:
@@ -566,7 +580,10 @@ cdef void add_members(ObjectC* obj, const ObjectPositionC* at, DfaStateC* out) n
     if has_listed(obj, at):
         position = form(IN_NAME, i, taken)
         position.name_node = name_trie_root(&obj.names)
-        add_byte(obj, 0x22, position, out)
+        if obj.flags & BARE:
+            add_name(obj, &position, out)
+        else:
+            add_byte(obj, 0x22, position, out)
     if has_extra(obj, at):
         if obj.flags & EXTRA_LAST:
             i, taken = <uint32_t>obj.values.size(), all_taken(obj)
@@ -604,6 +621,9 @@ cdef void add_name(ObjectC* obj, ObjectPositionC* position, DfaStateC* out) noex
         choice.taken = taken_words(obj, position)
     found = name_at(&obj.names, &position.name_node, &choice)
     list_steps(&obj.names, &position.name_node, &choice, &steps)
+    if found != NO_NAME and obj.flags & BARE:
+        add_part(obj, COLON, form(VALUE_DUE, found, position.taken), out)
+        found = NO_NAME
     for step in steps:
         if found != NO_NAME and step.byte > 0x22:
             add_byte(obj, 0x22, before_space(obj, NAMED, found, position.taken), out)

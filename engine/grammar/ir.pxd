@@ -31,7 +31,7 @@ kind:
     (TEXTS, (text, ...), spelled)     any of these texts inside a JSON string, in any spelling;
                                       spelled: only as written
     (OBJECT, ((name, node, required), ...), extra, space, may_be_empty, extra_last, any_order,
-     spelled, layout)                 a JSON object, including braces: these members, in this order
+     spelled, layout, bare)           a JSON object, including braces: these members, in this order
                                       or in any, each at most once; members that are not required
                                       may be absent. Names may have any spelling; spelled: only as
                                       written. ``extra`` (FAIL: none) is a whole member under
@@ -41,7 +41,8 @@ kind:
                                       the empty word. ``layout``: (), or instead of ``space`` the
                                       text after { before a member (may be EMPTY), the comma, the
                                       colon, and } after a member, each including the white space
-                                      around it
+                                      around it. bare: the object has a member and a layout, but
+                                      neither braces nor quotes; parts of the layout may be EMPTY
     (BOUNDED, node, minimum, maximum) the words of ``node`` with a bounded number of characters; a
                                       maximum of -1 is no upper bound. ``node`` is a GRAPH whose
                                       edges are characters: classes, or alternatives of their
@@ -147,6 +148,9 @@ cdef enum:
     # instead of ``space``, four nodes include the white space: what follows { before the first
     # member, the comma, the colon, and } after a member
     LAID_OUT = 16
+    # no brackets and quotes, which the layout's nodes may contain; a node may be EMPTY. Needs LAID_OUT
+    # and excludes MAY_BE_EMPTY, so that the empty text is not in it
+    BARE = 32
 
 cdef enum:
     LAYOUT_PARTS = 4

@@ -712,7 +712,7 @@ cdef tuple as_tuple(Grammar grammar, uint32_t number):
         return (kind, split_members(words[first:]), words[1], words[0],
                 bool(node.b & MAY_BE_EMPTY), bool(node.b & EXTRA_LAST),
                 bool(node.b & ANY_ORDER),
-                bool(node.b & SPELLED), tuple(words[2:first]))
+                bool(node.b & SPELLED), tuple(words[2:first]), bool(node.b & BARE))
     return (kind,)
 
 

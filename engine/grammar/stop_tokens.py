@@ -81,7 +81,7 @@ def _ends(grammar: _Shape, node: NodeTuple) -> Iterator[Node]:
     elif kind == ir.GRAPH:
         ends = _nullable_ends(grammar, node)
         yield from (child for _, child, target in node[2] if target in ends)
-    elif kind == ir.OBJECT:
+    elif kind == ir.OBJECT and not node[9]:
         return
     elif kind == ir.DISPATCH:
         yield from (child for _, child, returns in node[1] if node[4] or not returns)

@@ -26,6 +26,7 @@ from .schema_types cimport Arrays, Location, Objects, SchemaType
 cdef class Builder:
     cdef SchemaReader reader
     cdef JsonText text
+    cdef Location root
     cdef bint any_order     # listed keys may stand in any order
     cdef bint extra_last    # additional keys follow the listed ones
     cdef bint failed        # a rule was referenced before it turned out to have no text
@@ -47,6 +48,7 @@ cdef class Builder:
     cdef uint32_t strings(self, values, bint is_checked) except? 0xFFFFFFFF
     cdef uint32_t new_rule(self, Location where, uint32_t body) except? 0xFFFFFFFF
     cdef uint32_t node(self, tuple alternatives, Location where, int depth) except? 0xFFFFFFFF
+    cdef result(self, uint32_t node, str pointer)
     cdef int finish(self) except -1
     cdef uint32_t any_value(self, int depth) except? 0xFFFFFFFF
     cdef uint32_t free_rule(self, int which) noexcept

@@ -13,7 +13,7 @@ from .document cimport (
 )
 from .evaluator cimport has_surrogate
 from .json_text cimport (
-    ANY_ARRAY, ANY_OBJECT, ANY_VALUE, BLANKS, DEEP, EXACT_LEVELS, NO_NODE, SHARED_RULES, JsonText,
+    JSON_CONSTANTS, ANY_ARRAY, ANY_OBJECT, ANY_VALUE, BLANKS, DEEP, EXACT_LEVELS, NO_NODE, SHARED_RULES, JsonText,
     add_values, once, text_of,
 )
 from .values.numbers cimport any_integer, any_number, build_integer, build_number
@@ -34,11 +34,17 @@ cdef int DEPTH_SHIFT = 48
 cdef Py_ssize_t STRINGS_TOGETHER = 2
 
 
-def build_json_schema(
+def build_json_schema(grammar, schema, *, str pointer="", **options):
+    cdef Builder builder = new_builder(grammar, schema, pointer, **options)
+    cdef uint32_t node = builder.one_place(builder.root, 0)
+    return builder.result(node, pointer)
+
+
+def new_builder(
     grammar,
     schema,
+    str pointer,
     *,
-    str pointer="",
     bint any_order=False,
     str whitespace="flexible",
     str unknown_formats="annotate",
@@ -49,8 +55,8 @@ def build_json_schema(
     str spelling="any",
     tuple excludes=(),
 ):
+    """Return a builder for a checked schema; the options are those of ``build_json_schema``."""
     cdef Builder builder
-    cdef uint32_t node
     layout = None
     if whitespace not in ("flexible", "compact"):
         raise ValueError(f"whitespace must be 'flexible' or 'compact', not {whitespace!r}")
@@ -75,17 +81,13 @@ def build_json_schema(
     builder.reader = new_reader(
         new_references(schema, pointer), <Grammar?>grammar, unknown_formats == "refuse")
     builder.text = text_of(
-        <Grammar?>grammar, whitespace == "flexible", most_blanks, layout, spelling == "canonical", excludes)
+        <Grammar?>grammar, whitespace == "flexible", most_blanks, layout, spelling == "canonical", excludes,
+        JSON_CONSTANTS)
     builder.text.depth, builder.text.document = 0, schema
     builder.reader.excludes = builder.text.excludes
     builder.any_order, builder.extra_last = any_order, extra_keys == "last"
-    node = builder.one_place(root_place(schema, pointer), 0)
-    builder.finish()
-    builder.text.document = None
-    doubtful = builder.reader.followed or builder.failed
-    if node == builder.text.fail or (doubtful and not is_productive(grammar, node)):
-        raise SpecError("nothing can satisfy this schema", pointer)
-    return node
+    builder.root = root_place(schema, pointer)
+    return builder
 
 
 cdef class Builder:
@@ -203,6 +205,15 @@ cdef class Builder:
         """Add a rule named after a location; the name is built on demand."""
         self.names.append(where)
         return self.text.new_rule(where, body)
+
+    cdef result(self, uint32_t node, str pointer):
+        """Define all declared rules and return the node, which must match some text."""
+        self.finish()
+        self.text.document = None
+        doubtful = self.reader.followed or self.failed
+        if node == self.text.fail or (doubtful and not is_productive(self.text.grammar, node)):
+            raise SpecError("nothing can satisfy this schema", pointer)
+        return node
 
     cdef int finish(self) except -1:
         """Define all declared rules."""

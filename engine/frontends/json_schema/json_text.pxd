@@ -11,7 +11,7 @@ Invariants   one JsonText for each grammar and way of writing (``text_of``), so 
 Cost         callers refuse graphs of more than ``MOST_STATES`` states or ``MOST_EDGES`` edges (``is_full``).
 """
 
-from libc.stdint cimport uint32_t
+from libc.stdint cimport uint32_t, uint8_t
 
 from ...grammar.ir cimport Grammar, IrFragment
 from ...native.pool cimport vector
@@ -48,7 +48,11 @@ cdef class JsonText:
     """Nodes and shared rules of one grammar for one way of writing JSON.
 
     ``canonical``: listed texts, and numbers, have a single spelling. ``excludes`` has this effect on texts, too.
+    Subclasses write strings and objects in other ways (styled_text).
     """
+    cdef bint is_raw, is_bare       # a RawText, a BareText
+    cdef tuple constants            # the texts of true, false and null
+    cdef tuple excluded             # texts
     cdef readonly Grammar grammar
     cdef bint flexible, canonical
     cdef readonly object excludes   # Excludes of the written text, or None
@@ -64,6 +68,14 @@ cdef class JsonText:
     cdef tuple _limits
     cdef uint32_t body_rule         # number of the rule STRING_BODY, once it exists
     cdef uint32_t _quote, _comma, _colon, _deep
+
+    # the text of keys, which are strings in JSON; a listed key as an OBJECT has it
+    cdef JsonText key_text(self)
+    cdef str written_key(self, str key)
+    # an object of these members; ``flags`` as in ir, without those of the layout
+    cdef uint32_t members(
+        self, list names, const uint32_t* nodes, const uint8_t* required, uint32_t extra, uint32_t flags
+    ) except? NO_NODE
 
     # leaves and composition, as in ir.Grammar
     cdef uint32_t bytes(self, bytes data) except? NO_NODE
@@ -103,6 +115,7 @@ cdef class JsonText:
     cdef uint32_t quote(self) except? NO_NODE
     cdef uint32_t quoted(self, uint32_t body) except? NO_NODE
     cdef uint32_t literal(self, str text) except? NO_NODE
+    cdef uint32_t key_literal(self, str key) except? NO_NODE
     cdef uint32_t bracketed(self, bytes begin, uint32_t inside, bytes end) except? NO_NODE
     cdef uint32_t pair(self, uint32_t key, uint32_t value) except? NO_NODE
     cdef uint32_t pair_of(self, uint32_t key, uint32_t value) except? NO_NODE
@@ -117,7 +130,11 @@ cdef class JsonText:
     cdef uint32_t null(self) except? NO_NODE
 
 
-cdef JsonText text_of(Grammar grammar, bint flexible, int blanks, layout, bint canonical, tuple excludes)
+cdef tuple JSON_CONSTANTS, PYTHON_CONSTANTS
+cdef JsonText text_of(
+    Grammar grammar, bint flexible, int blanks, layout, bint canonical, tuple excludes, tuple constants)
+# the text with other constants
+cdef JsonText text_like(JsonText like, tuple constants)
 cdef str spelled(str text)
 
 # the texts of constraints, which are cache keys

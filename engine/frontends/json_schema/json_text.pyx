@@ -1,8 +1,10 @@
 """JSON text: shared rules, graphs, and listed values."""
 
-from libc.stdint cimport uint32_t
+from libc.stdint cimport uint32_t, uint8_t
 
-from ...grammar.ir cimport BYTES, CHARS, EMPTY, FAIL, JSON_CHARS, REF, Grammar, IrFragment
+from ...grammar.ir cimport (
+    BYTES, CHARS, EMPTY, FAIL, JSON_CHARS, LAID_OUT, LAYOUT_PARTS, REF, SPELLED, Grammar, IrFragment,
+)
 from ...native.pool cimport vector
 from ...native.resources cimport spend
 from .document cimport has_key
@@ -25,17 +27,44 @@ cdef tuple NAMES = (
 )
 
 
+cdef tuple JSON_CONSTANTS = (b"true", b"false", b"null")
+cdef tuple PYTHON_CONSTANTS = (b"True", b"False", b"None")
+
+
 cdef class JsonText:
     def __cinit__(self, Grammar grammar, bint flexible, int blanks, layout, bint canonical, tuple excludes):
         cdef int k
         self.grammar, self.flexible, self.blanks, self.kept = grammar, flexible, blanks, {}
         self.layout, self.canonical, self.depth = layout, canonical, 0
+        self.is_raw, self.is_bare, self.constants = False, False, JSON_CONSTANTS
         self.is_indented = layout is not None and bool(layout.unit)
         self.excludes = Excludes(excludes) if excludes else None
         self.empty, self.fail = grammar.empty_node, grammar.fail_node
         self._quote = self._comma = self._colon = self._deep = NO_NODE
         for k in range(SHARED_RULES):
             self.shared[k] = NO_NODE
+
+    # -- keys and members -------------------------------------------------------------------------
+    cdef JsonText key_text(self):
+        return self
+
+    cdef str written_key(self, str key):
+        return spelled(key) if self.canonical or self.excludes is not None else key
+
+    cdef uint32_t key_literal(self, str key) except? NO_NODE:
+        return self.literal(key)
+
+    cdef uint32_t members(
+        self, list names, const uint32_t* nodes, const uint8_t* required, uint32_t extra, uint32_t flags
+    ) except? NO_NODE:
+        cdef uint32_t[LAYOUT_PARTS] layout
+        if self.canonical or self.excludes is not None:
+            flags |= SPELLED
+            names = [spelled(name) for name in names]
+        if self.layout is not None:
+            flags |= LAID_OUT
+            self.object_layout(layout)
+        return self.grammar.add_object(names, nodes, required, extra, self.space(), layout, flags)
 
     # -- leaves and composition -------------------------------------------------------------------
     cdef uint32_t bytes(self, bytes data) except? NO_NODE:
@@ -260,11 +289,11 @@ cdef class JsonText:
         return self.shared[ANY_STRING]
 
     cdef uint32_t any_boolean(self) except? NO_NODE:
-        cdef uint32_t[2] parts = [self.bytes(b"true"), self.bytes(b"false")]
+        cdef uint32_t[2] parts = [self.bytes(self.constants[0]), self.bytes(self.constants[1])]
         return self.alt(parts, 2)
 
     cdef uint32_t null(self) except? NO_NODE:
-        return self.bytes(b"null")
+        return self.bytes(self.constants[2])
 
 
 cdef str spelled(str text):
@@ -272,12 +301,22 @@ cdef str spelled(str text):
     return dumps(text, ensure_ascii=False)[1:-1]
 
 
-cdef JsonText text_of(Grammar grammar, bint flexible, int blanks, layout, bint canonical, tuple excludes):
+cdef JsonText text_of(
+    Grammar grammar, bint flexible, int blanks, layout, bint canonical, tuple excludes, tuple constants
+):
     """Return the JsonText of a grammar and a way of writing, which all schemas of the grammar share."""
-    cdef tuple key = ("json text", flexible, blanks, layout, canonical, excludes)
-    if key not in grammar.shared:
-        grammar.shared[key] = JsonText.__new__(JsonText, grammar, flexible, blanks, layout, canonical, excludes)
-    return grammar.shared[key]
+    cdef tuple key = ("json text", flexible, blanks, layout, canonical, excludes, constants)
+    cdef JsonText made = grammar.shared.get(key)
+    if made is None:
+        made = grammar.shared[key] = JsonText.__new__(
+            JsonText, grammar, flexible, blanks, layout, canonical, excludes)
+        made.constants, made.excluded = constants, excludes
+    return made
+
+
+cdef JsonText text_like(JsonText like, tuple constants):
+    return text_of(
+        like.grammar, like.flexible, like.blanks, like.layout, like.canonical, like.excluded, constants)
 
 
 cdef tuple named_texts(tuple of):
@@ -389,7 +428,7 @@ cdef uint32_t value_node(JsonText text, value) except? 0xFFFFFFFF:
     if isinstance(value, str):
         return text.literal(value)
     if value is None or isinstance(value, bool):
-        return text.bytes(b"null" if value is None else b"true" if value else b"false")
+        return text.null() if value is None else text.bytes(text.constants[0 if value else 1])
     if isinstance(value, (int, float)):
         return number_node(text, value)
     depth, text.depth = text.depth, text.below()
@@ -405,7 +444,7 @@ cdef uint32_t value_node(JsonText text, value) except? 0xFFFFFFFF:
 
 cdef uint32_t member(JsonText text, str key, uint32_t value) except? 0xFFFFFFFF:
     cdef uint32_t space = text.space()
-    cdef uint32_t[5] parts = [text.literal(key), space, text.colon(), space, value]
+    cdef uint32_t[5] parts = [text.key_literal(key), space, text.colon(), space, value]
     return text.seq(parts, 5)
 
 

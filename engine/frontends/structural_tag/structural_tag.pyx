@@ -33,7 +33,9 @@ from .tag_vocabulary cimport (
 )
 
 from ...errors import InternalError
+from ..json_schema.arguments import build_arguments
 from .loose_json import build_loose_json
+from .tag_styles import STYLES
 from .tag_reader import parse_structural_tag
 from .tag_xml import build_xml
 
@@ -270,8 +272,14 @@ cdef class TagBuilder:
         cdef uint32_t node
         if format.loose:
             node = build_loose_json(self.grammar)
-        elif format.style != "json":
+        elif format.style != "json" and STYLES[format.style].nested:
             node = build_xml(self.grammar, self.vocabulary, self.build_schema, format)
+        elif format.style != "json":
+            node = build_arguments(
+                self.grammar, format.schema, style=STYLES[format.style], marks=self.spelling,
+                label=format.pointer, pointer=format.schema_pointer, any_order=format.any_order,
+                whitespace=format.whitespace, most_blanks=format.most_blanks, indent=format.indent,
+                separators=format.separators, spelling=format.spelling, excludes=format.excludes)
         else:
             node = self.build_schema(
                 self.grammar, format.schema, pointer=format.schema_pointer, extra_keys=format.extra_keys,

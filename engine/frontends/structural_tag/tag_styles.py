@@ -14,12 +14,12 @@ NOTHING: Mapping[str, str] = MappingProxyType({})
 class Region(Enum):
     """A region of styled arguments. The value is the suffix of its node in the parser's events.
 
-    An element is a KEY, unless it belongs to a list, and a tag: a STRING with its TEXT, which may
-    be missing, a JSON value, or an OBJECT or ARRAY of elements. The tag begins behind the key. All
-    other text is white space and marks.
+    An element is a MARK, its key, and a tag: a STRING with its TEXT, which may be missing, a JSON
+    value, or an OBJECT or ARRAY of elements. The key has the style's escapes and stands outside of
+    all regions. Elements of a list have no key.
     """
 
-    KEY = "#key"  # text: the key, with the style's escapes
+    MARK = "#mark"  # text: white space, and the text before a key
     STRING = "#string"  # tag
     TEXT = "#text"  # text: a raw string
     JSON = "#json"  # tag
@@ -39,6 +39,11 @@ class Style(NamedTuple):
     nested: bool = False  # whether objects and lists are elements, too
     item: str = ""  # opens an element of a list
     guard: str = ""  # must not occur in raw strings; by default ``close``
+    #: "json": strings are raw, other values JSON. "python": all are Python's literals. "gemma": objects
+    #: have bare keys, and strings are raw between quotes
+    values: str = "json"
+    separator: str = ""  # between members
+    quote: str = ""  # of Gemma's strings
 
 
 SCALARS = ("string", "integer", "number", "boolean", "null")
@@ -61,6 +66,9 @@ STYLES = {
         "<arg_key:opensource>{key}</arg_key:opensource>\n<arg_value:opensource>",
         "</arg_value:opensource>", glue="\n",
     ),
+    "python": Style("{key}=", "", values="python", separator=","),
+    "gemma": Style("{key}:", "", values="gemma", separator=",", quote='<|"|>'),
+    "functiongemma": Style("{key}:", "", values="gemma", separator=",", quote="<escape>"),
     "minimax_xml": Style('<parameter name="{key}">', "</parameter>"),
     "minimax_m3_xml": Style(
         f"{M3}<{{key}}>", f"{M3}</{{key}}>", nested=True, item=f"{M3}<item>", guard=M3

@@ -126,7 +126,7 @@ class XmlBuilder:
             where = f"properties/{escape(str(key))}" if key in listed else "additionalProperties"
             name = self._key(key, place)
             element = self._element(name, value, f"{place}/{where}")
-            member = g.fail() if self._is_excluded(name) else g.seq(self._space(), element)
+            member = g.fail() if self._is_excluded(name) else g.seq(self._gap_mark(), element)
             members.append((member, key in required))
         parts = [member if needed else g.optional(member) for member, needed in members]
         if self.made.any_order:
@@ -137,8 +137,8 @@ class XmlBuilder:
                 raise UnsupportedSchema(place, "additionalProperties", message)
             names = self._names([*listed, *rest])
             element = self._element(names, extra, f"{place}/additionalProperties")
-            parts.append(g.repeat(g.seq(self._space(), element), 0, None))
-        return g.seq(*parts, self._space())
+            parts.append(g.repeat(g.seq(self._gap_mark(), element), 0, None))
+        return g.seq(*parts, self._gap_mark())
 
     def _in_any_order(self, members: list[tuple[Node, bool]], place: str) -> Node:
         """Add members in any order, each at most once; a state is the set of members written."""
@@ -173,11 +173,11 @@ class XmlBuilder:
             if case.raw is not None:
                 inner = self._captured(Region.TEXT, case.raw(self.style.guard or close))
             elif region is not Region.JSON:
-                inner = g.seq(self._space(), case.node, self._space())
+                inner = g.seq(self._gap_mark(), case.node, self._gap_mark())
             else:
                 inner = self._captured(Region.VALUE, case.node)
                 if not self.style.guard:
-                    inner = g.seq(self._space(), inner, self._space())
+                    inner = g.seq(self._gap_mark(), inner, self._gap_mark())
             by_open.setdefault((begin, region), []).append(inner)
         values = [
             self._tag(region, self._literal(begin), g.alt(*inner), self._literal(close))
@@ -186,7 +186,10 @@ class XmlBuilder:
         if not has_key:
             return g.alt(*values)
         written = self._literal(key) if isinstance(key, str) else key
-        return g.seq(self._literal(head), self._captured(Region.KEY, written), g.alt(*values))
+        return g.seq(self._captured(Region.MARK, self._literal(head)), written, g.alt(*values))
+
+    def _gap_mark(self) -> Node:
+        return self._captured(Region.MARK, self._space())
 
     def _tag(self, region: Region, begin: Node, content: Node, end: Node) -> Node:
         parts = self._captured(region, begin, "begin"), content, self._captured(region, end, "end")
@@ -361,7 +364,7 @@ class XmlBuilder:
     def _list(self, schema: dict[str, Any], place: str) -> Node:
         item = self._element("item", schema.get("items", True), f"{place}/items", self.style.item)
         least, most = self._bounds(schema, "minItems", "maxItems", place)
-        return self.g.repeat(self.g.seq(self._space(), item), least, most)
+        return self.g.repeat(self.g.seq(self._gap_mark(), item), least, most)
 
     @staticmethod
     def _bounds(schema: dict[str, Any], low: str, high: str, place: str) -> tuple[int, int | None]:

@@ -20,13 +20,11 @@ Cost       at most ``MOST_CLASSES`` classes; states of a GRAPH as in json_text.
 
 from libc.stdint cimport uint32_t, uint8_t
 
-from ....grammar.ir cimport (
-    ANY_ORDER, EXTRA_LAST, LAID_OUT, LAYOUT_PARTS, MAY_BE_EMPTY, ROLE_DIFFERS, SPELLED,
-)
+from ....grammar.ir cimport ANY_ORDER, EXTRA_LAST, MAY_BE_EMPTY, ROLE_DIFFERS
 from ....native.pool cimport vector
 from ..builder cimport Builder
 from .arrays cimport UNLIMITED, Cardinality, RangeC, new_cardinality
-from ..json_text cimport GraphBuilder, JsonText, new_graph, spelled
+from ..json_text cimport GraphBuilder, JsonText, new_graph
 from ..reader cimport SchemaReader
 from ..schema_types cimport (
     STRING, ConstraintText, Keyed, Location, Objects, SchemaContext, SchemaType, Strings, both, intersect_strings,
@@ -74,6 +72,9 @@ cdef uint32_t build_object(Builder builder, Objects objects) except? 0xFFFFFFFF:
             if extra != text.fail:
                 some = count_others(builder, objects, names)
             n = count_members(text, &members)
+            if text.is_bare and must_differ(objects) and extra != text.fail:
+                message = "additional keys can't be told apart here"
+                raise UnsupportedSchema(objects.where.at("minProperties"), "minProperties", message)
             bounds = member_bounds(objects, None if some.most == UNLIMITED else some.most + n)
             if bounds is None:
                 return text.fail
@@ -115,7 +116,7 @@ cdef bint keyed_members(Builder builder, Objects objects, MembersC* members, lis
     for name in order:
         is_required = objects.wanted is not None and name in objects.wanted
         node = text.fail
-        if text.has_spelling(name) and builder.reader.fits(objects.names, name):
+        if text.key_text().has_spelling(name) and builder.reader.fits(objects.names, name):
             node = builder.place(objects.place_of(name, builder.reader))
         if node == text.fail and is_required:
             return False
@@ -150,7 +151,7 @@ cdef bint listed_members(
     members.required.reserve(<size_t>(len(objects.properties) + len(unlisted)))
     for name in objects.properties:
         is_required = wanted is not None and name in wanted
-        if not text.has_spelling(name):
+        if not text.key_text().has_spelling(name):
             if is_required:
                 return False
         else:
@@ -161,7 +162,7 @@ cdef bint listed_members(
             members.required.push_back(is_required)
         n += 1
     for name in unlisted:
-        if extra[0] == text.fail or not text.has_spelling(name):
+        if extra[0] == text.fail or not text.key_text().has_spelling(name):
             return False
         names.append(name)
         members.nodes.push_back(extra[0])
@@ -235,7 +236,8 @@ cdef tuple member_bounds(Objects objects, most):
 
 cdef uint32_t additional_member(JsonText text, list listed, uint32_t value, bint differs) except? 0xFFFFFFFF:
     """Add a member with an additional key. The key is a rule, so that its masks are computed once."""
-    cdef uint32_t key = text.other_body(listed) if listed else text.any_body()
+    cdef JsonText keys = text.key_text()
+    cdef uint32_t key = keys.other_body(listed) if listed else keys.any_body()
     if differs:
         return text.rule_by("additional member", text.pair_of(differing_key(text, key), value))
     return text.rule_by("additional member", text.pair(key, value))
@@ -244,18 +246,9 @@ cdef uint32_t additional_member(JsonText text, list listed, uint32_t value, bint
 cdef uint32_t members_node(
     Builder builder, MembersC* members, list names, uint32_t extra, bint is_empty
 ) except? 0xFFFFFFFF:
-    cdef JsonText text = builder.text
     cdef uint32_t flags = MAY_BE_EMPTY if is_empty else 0
-    cdef uint32_t[LAYOUT_PARTS] layout
     flags |= (EXTRA_LAST if builder.extra_last else 0) | (ANY_ORDER if builder.any_order else 0)
-    if text.canonical or text.excludes is not None:
-        flags |= SPELLED
-        names = [spelled(name) for name in names]
-    if text.layout is not None:
-        flags |= LAID_OUT
-        text.object_layout(layout)
-    return text.grammar.add_object(
-        names, members.nodes.data(), members.required.data(), extra, text.space(), layout, flags)
+    return builder.text.members(names, members.nodes.data(), members.required.data(), extra, flags)
 
 
 # -- members by class of keys -------------------------------------------------------------------------
@@ -309,7 +302,7 @@ cdef list other_members(Builder builder, Objects objects, list names):
                 message = "a member that must be somewhere, under one of few keys, can't be guaranteed"
                 raise UnsupportedSchema(objects.where.pointer(), "not", message)
             key = differing_key(text, key)
-        else:
+        elif not text.is_bare:
             key = text.quoted(key)
         for place, bits in choices:
             value = builder.place(place)
@@ -352,7 +345,7 @@ cdef RangeC count_others(Builder builder, Objects objects, list names) except *:
 cdef int check_excludes(Builder builder, Objects objects, list names) except -1:
     """Refuse counting of keys with a pattern if excludes may leave too few of them."""
     cdef KeyClass each
-    if builder.text.excludes is None or objects.minimum <= len(objects.required):
+    if not (builder.text.excludes is not None or builder.text.is_bare) or objects.minimum <= len(objects.required):
         return 0
     for each in classes_of(builder, objects, names):
         if each.texts is None and (each.strings.patterns or each.strings.formats):
@@ -418,8 +411,8 @@ cdef list classes_of(Builder builder, Objects objects, list names):
             schema_type.check(STRING)
             if schema_type.values is not None:
                 listed = [value for value in schema_type.values if isinstance(value, str) and value not in names]
-                if builder.text.excludes is not None:
-                    listed = [value for value in listed if builder.text.has_spelling(value)]
+                if builder.text.excludes is not None or builder.text.is_bare:
+                    listed = [value for value in listed if builder.text.key_text().has_spelling(value)]
                 some = classes_of_texts(reader, listed, patterns)
             else:
                 made = KeyClass.__new__(KeyClass)
@@ -537,10 +530,10 @@ cdef uint32_t key_node(Builder builder, KeyClass keys, list names) except? 0xFFF
     cdef JsonText text = builder.text
     cdef tuple barred
     if keys.texts is not None:
-        return text.rule_by("key", text.texts(keys.texts))
+        return text.rule_by("key", text.key_text().texts(keys.texts))
     barred = tuple([name for name in names if reader.string(keys.strings, name)])
     strings = intersect_strings(keys.strings, new_strings(0, None, (), (), (), barred))
-    return text.rule_by("key", build_inside(text, strings, reader, True))
+    return text.rule_by("key", build_inside(text.key_text(), strings, reader, True))
 
 
 # -- counted members -------------------------------------------------------------------------------
@@ -646,7 +639,7 @@ cdef class CountedMembers:
         for place, bits in with_some(self.objects, self.objects.place_of(name, reader), applies, reader):
             node = self.builder.place(place)
             if node != text.fail:
-                self.add_member(graph, state, text.pair(text.text(name), node), after, bits)
+                self.add_member(graph, state, text.pair(text.key_text().text(name), node), after, bits)
         return 0
 
     cdef int add_member(self, GraphBuilder graph, tuple state, uint32_t node, after, bits) except -1:

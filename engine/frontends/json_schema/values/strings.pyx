@@ -16,6 +16,7 @@ from ....grammar.ir cimport FragmentBuilder, FragmentCache, IrFragment, fragment
 from ..evaluator cimport Evaluator
 from ..json_text cimport STRING_BODY, JsonText, named_texts
 from ..schema_types cimport ConstraintText, Strings, smaller_bound
+from ..styled_text cimport RawText
 
 from ....grammar.ir import Grammar
 from ...regex.char_automaton import Bound, bounded_node, intersection, with_length, words
@@ -44,6 +45,8 @@ cdef uint32_t build_inside(
     minimum, maximum = strings.minimum, longest(strings)
     if maximum is not None and maximum < minimum:
         return text.fail
+    if text.is_raw:
+        return raw(<RawText>text, strings, evaluator, minimum, maximum)
     if text.excludes is not None and (is_key or not (strings.patterns or strings.formats)):
         return without_excludes(text, strings, evaluator, minimum, maximum)
     if strings.patterns or strings.formats or strings.without:
@@ -53,6 +56,14 @@ cdef uint32_t build_inside(
     if minimum == 0 and maximum is None:
         return text.other_body(list(strings.barred))
     return patterned(text, strings, evaluator)
+
+
+cdef uint32_t raw(RawText text, Strings strings, Evaluator evaluator, minimum, maximum) except? 0xFFFFFFFF:
+    if not (strings.patterns or strings.formats or strings.without or strings.barred):
+        return any_of_length(text, minimum, maximum)
+    bound = Bound(text.grammar.limits.pattern_states, place_of(strings), text.grammar.budget)
+    found = unbounded_string(strings, evaluator, minimum, bound)
+    return text.accepted(found, minimum, maximum, bound, bool(strings.patterns or strings.formats))
 
 
 cdef longest(Strings strings):

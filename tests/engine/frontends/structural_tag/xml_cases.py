@@ -211,4 +211,217 @@ BLANKS = (
     ),
 )
 
-CASES = (*QWEN, *OTHERS, *ANY_ORDER, *BLANKS)
+
+def elements(**values: str) -> str:
+    return "".join(f"{P}{key}>{value}{END}" for key, value in values.items())
+
+
+INT_A = {"a": INTEGER}
+#: keywords of objects, which styles enforce as JSON does
+KEYWORDS = (
+    Case(
+        "qwen, allOf",
+        styled(
+            "qwen_xml", {"allOf": [closed({"a": INTEGER, "b": STRING}, []), {"required": ["b"]}]}
+        ),
+        (elements(b="x"), elements(a="1", b="x")),
+        ("", elements(a="1")),
+    ),
+    Case(
+        "qwen, allOf of a property",
+        styled("qwen_xml", closed({"a": {"allOf": [INTEGER, {"minimum": 3}]}})),
+        (elements(a="3"),),
+        (elements(a="2"),),
+    ),
+    Case(
+        "qwen, if",
+        styled(
+            "qwen_xml",
+            {
+                **closed({"k": {"enum": ["x", "y"]}, "n": INTEGER}, ["k"]),
+                "if": {"properties": {"k": {"const": "x"}}},
+                "then": {"required": ["n"]},
+            },
+        ),
+        (elements(k="y"), elements(k="x", n="1"), elements(k="y", n="1")),
+        (elements(k="x"),),
+    ),
+    Case(
+        "qwen, minProperties",
+        styled(
+            "qwen_xml",
+            {**closed({"a": INTEGER, "b": INTEGER, "c": INTEGER}, []), "minProperties": 2},
+        ),
+        (elements(a="1", c="2"), elements(a="1", b="1", c="2")),
+        ("", elements(b="1")),
+    ),
+    Case(
+        "qwen, maxProperties",
+        styled("qwen_xml", {"type": "object", "properties": INT_A, "maxProperties": 1}),
+        ("", elements(a="1"), elements(z="q")),
+        (elements(a="1", z="q"), elements(y="1", z="q")),
+    ),
+    Case(
+        "qwen, patternProperties",
+        styled(
+            "qwen_xml",
+            {
+                "type": "object",
+                "patternProperties": {"^n_": INTEGER},
+                "additionalProperties": False,
+            },
+        ),
+        ("", elements(n_1="5"), elements(n_1="5", n_b="6")),
+        (elements(n_1="x"), elements(m="5")),
+    ),
+    Case(
+        "qwen, propertyNames",
+        styled("qwen_xml", {"type": "object", "propertyNames": {"pattern": "^[ab]+$"}}),
+        (elements(ab="5"),),
+        (elements(c="5"), elements(abc="5")),
+    ),
+    Case(
+        "qwen, dependentRequired",
+        styled(
+            "qwen_xml",
+            {**closed({"a": INTEGER, "b": INTEGER}, []), "dependentRequired": {"a": ["b"]}},
+        ),
+        ("", elements(b="1"), elements(a="1", b="1")),
+        (elements(a="1"),),
+    ),
+    Case(
+        "qwen, not",
+        styled("qwen_xml", closed({"a": {"type": "string", "not": {"const": "x"}}})),
+        (elements(a="y"), elements(a="xx")),
+        (elements(a="x"),),
+    ),
+    Case(
+        "qwen, oneOf",
+        styled("qwen_xml", closed({"a": {"oneOf": [INTEGER, {"type": "boolean"}]}})),
+        (elements(a="5"), elements(a="true")),
+        (elements(a="x"), elements(a="null")),
+    ),
+    Case(
+        "qwen, a format",
+        styled("qwen_xml", closed({"d": {"type": "string", "format": "date"}})),
+        (elements(d="2026-01-31"),),
+        (elements(d="2026-1-31"), elements(d="")),
+    ),
+    Case(
+        "qwen, lengths",
+        styled("qwen_xml", closed({"s": {"type": "string", "minLength": 2, "maxLength": 3}})),
+        (elements(s="ab"), elements(s="é<\n")),
+        (elements(s="a"), elements(s="abcd")),
+    ),
+    Case(
+        "qwen, a pattern and lengths",
+        styled("qwen_xml", closed({"s": {"type": "string", "pattern": "b", "maxLength": 3}})),
+        (elements(s="b"), elements(s="aba")),
+        (elements(s="aaa"), elements(s="aaba")),
+    ),
+    Case(
+        "qwen, twelve keys in any order",
+        {
+            **styled("qwen_xml", closed({f"k{n}": INTEGER for n in range(12)}, ["k11"])),
+            "any_order": True,
+        },
+        (elements(k11="1"), elements(k3="1", k11="2", k0="3")),
+        (elements(k3="1"), elements(k11="1", k3="1") + elements(k11="1")),
+    ),
+)
+
+#: Python's keyword arguments, and Gemma's objects
+LITERALS = (
+    Case(
+        "python",
+        styled(
+            "python",
+            closed({"city": STRING, "n": INTEGER, "ok": BOOLEAN, "x": {"type": "null"}}, ["city"]),
+        ),
+        (
+            'city="Oslo"',
+            'city="Oslo", n=5',
+            'city="Oslo",n=5,ok=True',
+            'city="Oslo", ok=False, x=None',
+        ),
+        (
+            "",
+            "n=5",
+            'city="Oslo", ok=true',
+            'city="Oslo", x=null',
+            "city=Oslo",
+            'city="Oslo",',
+            ', city="Oslo"',
+            'city = "Oslo"',
+        ),
+    ),
+    Case(
+        "python, nested",
+        styled(
+            "python",
+            closed(
+                {
+                    "o": {
+                        "type": "object",
+                        "properties": {"l": {"type": "array", "items": BOOLEAN}},
+                        "additionalProperties": False,
+                    }
+                }
+            ),
+        ),
+        ('o={"l": [True, False]}', "o={}"),
+        ('o={"l": [true]}', "o={l: []}"),
+    ),
+    Case(
+        "python, constants",
+        styled("python", closed({"v": {"enum": [None, True, {"a": [False]}, 'q"']}})),
+        ("v=None", "v=True", 'v={"a": [False]}', 'v="q\\""'),
+        ("v=null", "v=False"),
+    ),
+    Case(
+        "python, bounds",
+        styled("python", {**closed({"a": INTEGER, "b": INTEGER}, []), "minProperties": 1}),
+        ("a=1", "b=1", "a=1, b=2"),
+        ("",),
+    ),
+    Case(
+        "gemma",
+        styled("gemma", closed({"city": STRING, "n": INTEGER, "ok": BOOLEAN}, ["city"])),
+        ('city:<|"|>Oslo<|"|>', 'city:<|"|>a "b" {c},<|"|>,n:5,ok:true'),
+        ("", "n:5", 'city:"Oslo"', 'city:<|"|>Oslo', "city:Oslo"),
+    ),
+    Case(
+        "gemma, nested",
+        styled(
+            "gemma",
+            closed(
+                {
+                    "o": {
+                        "type": "object",
+                        "properties": {
+                            "s": STRING,
+                            "l": {"type": "array", "items": {"enum": ["x", 1]}},
+                        },
+                        "additionalProperties": False,
+                    }
+                }
+            ),
+        ),
+        ('o:{s:<|"|>v<|"|>,l:[<|"|>x<|"|>,1]}', "o:{}", "o:{l:[]}"),
+        ('o:{"s":<|"|>v<|"|>}', 'o:{l:["x"]}', "o:{s:v}"),
+    ),
+    Case(
+        "gemma, a pattern",
+        styled("gemma", closed({"s": {"type": "string", "pattern": "^[<a]+$"}})),
+        ('s:<|"|><a<<|"|>',),
+        ('s:<|"|>b<|"|>',),
+    ),
+    Case(
+        "functiongemma",
+        styled("functiongemma", closed({"s": STRING})),
+        ("s:<escape>a<b<escape>",),
+        ("s:a", 's:"a"'),
+    ),
+)
+
+CASES = (*QWEN, *OTHERS, *ANY_ORDER, *BLANKS, *KEYWORDS, *LITERALS)

@@ -1,0 +1,42 @@
+"""Styled text: JSON values whose strings and keys are written without JSON's quotes and escapes.
+
+    RawText    the inside of a string is its characters as they are. The text that ends it, the guard, does not
+               occur in it, so it ends at the first occurrence. ``excludes``, as in JSON, are not in strings
+               without a pattern or format, and not in keys
+    KeyText    the inside of a key: additional keys are identifiers, and listed keys may have escapes
+    BareText   objects are members with a style's text before, between and behind them (automata.json_objects)
+
+Invariants   I1 every text of the grammar has one value. I2 raw strings without guards exist in every alphabet;
+                a listed string that contains a guard is refused by the builder (arguments).
+"""
+
+from libc.stdint cimport uint32_t
+
+from .json_text cimport NO_NODE, JsonText
+
+
+cdef class RawText(JsonText):
+    cdef str guard                  # "": none
+    cdef tuple banned               # texts: excludes
+    cdef uint32_t begin, end        # the quotes of strings; EMPTY: none
+
+    cdef tuple guards(self)         # the guard and excludes
+    # any string with a length; the strings that an automaton accepts, ``is_patterned``: with excludes
+    cdef uint32_t free(self, minimum, maximum) except? NO_NODE
+    cdef uint32_t accepted(self, automaton, minimum, maximum, bound, bint is_patterned=?) except? NO_NODE
+
+
+cdef class KeyText(RawText):
+    cdef object escapes             # by character
+
+
+cdef class BareText(RawText):
+    cdef KeyText keys
+    # texts before the first member, before the others, behind a key, and behind the last member
+    cdef uint32_t first_part, next_part, key_part, last_part
+    cdef bytes brackets             # two, or none
+
+
+cdef RawText new_raw_text(JsonText like, str guard, tuple excludes, uint32_t begin, uint32_t end)
+cdef BareText new_bare_text(
+    JsonText like, str guard, tuple excludes, uint32_t begin, uint32_t end, escapes, tuple parts, bytes brackets)

@@ -1,0 +1,167 @@
+"""Raw strings, keys, and objects without JSON's punctuation."""
+
+from libc.stdint cimport uint32_t, uint8_t
+
+from ...grammar.ir cimport BARE, LAID_OUT, LAYOUT_PARTS, MAY_BE_EMPTY, SPELLED
+from .evaluator cimport has_surrogate
+from .json_text cimport NO_NODE, STRING_BODY, JsonText
+
+from ..regex.char_automaton import Bound, bounded_node, intersection, words
+from ..regex.char_nfa import from_tree
+from ..regex.regex_syntax import Chars, cat, parse
+from .excludes import ANYTHING as ANY_TEXT
+
+#: additional keys
+cdef str IDENTIFIER = "[a-zA-Z_][a-zA-Z0-9_]*"
+
+
+cdef class RawText(JsonText):
+    cdef bint has_spelling(self, str text) except -1:
+        return not has_surrogate(text) and not any([guard in text for guard in self.guards()])
+
+    cdef tuple guards(self):
+        return (self.guard, *self.banned) if self.guard else self.banned
+
+    cdef uint32_t text(self, str text) except? NO_NODE:
+        return self.bytes(text.encode()) if self.has_spelling(text) else self.fail
+
+    cdef uint32_t texts(self, list texts) except? NO_NODE:
+        return self.grammar.alt(*[self.text(text) for text in texts])
+
+    cdef uint32_t quoted(self, uint32_t body) except? NO_NODE:
+        cdef uint32_t[3] parts = [self.begin, body, self.end]
+        return self.seq(parts, 3)
+
+    cdef uint32_t any_body(self) except? NO_NODE:
+        if self.shared[STRING_BODY] == NO_NODE:
+            self.body_rule = self.declare_shared(STRING_BODY)
+            self.define(self.body_rule, self.free(0, None))
+        return self.shared[STRING_BODY]
+
+    cdef uint32_t any_of_length(self, minimum, maximum) except? NO_NODE:
+        return self.free(minimum, maximum)
+
+    cdef uint32_t other_body(self, list texts) except? NO_NODE:
+        bound = Bound(self.grammar.limits.pattern_states, "", self.grammar.budget)
+        return self.rule_by("key", self.accepted(intersection([], [words(texts)], bound), 0, None, bound))
+
+    cdef uint32_t free(self, minimum, maximum) except? NO_NODE:
+        guards = [tuple(guard.encode()) for guard in self.guards()]
+        return self.grammar.dispatch(
+            (), excludes=guards, open_end=True, min_chars=minimum, max_chars=maximum)
+
+    cdef uint32_t accepted(
+        self, automaton, minimum, maximum, bound, bint is_patterned=False
+    ) except? NO_NODE:
+        texts = ((self.guard,) if self.guard else ()) if is_patterned else self.guards()
+        guards = [holding(guard, bound) for guard in texts]
+        found = intersection([automaton], guards, bound)
+        return bounded_node(self.grammar, found, minimum, maximum, bound, inside_json=False)
+
+
+cdef class KeyText(RawText):
+    cdef str written_key(self, str key):
+        for character, escape in self.escapes.items():
+            key = key.replace(character, escape)
+        return key
+
+    cdef bint has_spelling(self, str text) except -1:
+        return bool(text) and RawText.has_spelling(self, text)
+
+    cdef uint32_t text(self, str text) except? NO_NODE:
+        return self.bytes(self.written_key(text).encode()) if self.has_spelling(text) else self.fail
+
+    cdef uint32_t free(self, minimum, maximum) except? NO_NODE:
+        bound = Bound(self.grammar.limits.pattern_states, "", self.grammar.budget)
+        return self.accepted(ANY_TEXT, minimum, maximum, bound)
+
+    cdef uint32_t accepted(
+        self, automaton, minimum, maximum, bound, bint is_patterned=False
+    ) except? NO_NODE:
+        tree = parse(IDENTIFIER, pointer="", limits=self.grammar.limits)
+        found = intersection([automaton, from_tree(tree, bound, search=False)], [], bound)
+        return RawText.accepted(self, found, minimum, maximum, bound)
+
+
+cdef class BareText(RawText):
+    cdef JsonText key_text(self):
+        return self.keys
+
+    cdef uint32_t pair(self, uint32_t key, uint32_t value) except? NO_NODE:
+        cdef uint32_t[3] parts = [key, self.key_part, value]
+        return self.seq(parts, 3)
+
+    cdef uint32_t pair_of(self, uint32_t key, uint32_t value) except? NO_NODE:
+        return self.pair(key, value)
+
+    cdef uint32_t key_literal(self, str key) except? NO_NODE:
+        return self.keys.text(key)
+
+    cdef uint32_t first(self, uint32_t node) except? NO_NODE:
+        cdef uint32_t[2] parts = [self.first_part, node]
+        return self.seq(parts, 2)
+
+    cdef uint32_t after_comma(self, uint32_t node) except? NO_NODE:
+        cdef uint32_t[2] parts = [self.next_part, node]
+        return self.seq(parts, 2)
+
+    cdef uint32_t closing(self) except? NO_NODE:
+        return self.empty
+
+    cdef uint32_t bracketed(self, bytes begin, uint32_t inside, bytes end) except? NO_NODE:
+        cdef uint32_t[3] parts
+        if begin != b"{":
+            return JsonText.bracketed(self, begin, inside, end)
+        parts = [self.bytes(self.brackets[:1]), inside, self.bytes(self.brackets[1:])]
+        if not self.brackets:
+            parts[0], parts[2] = self.empty, self.last_part
+        return self.seq(parts, 3)
+
+    cdef uint32_t members(
+        self, list names, const uint32_t* nodes, const uint8_t* required, uint32_t extra, uint32_t flags
+    ) except? NO_NODE:
+        cdef uint32_t[LAYOUT_PARTS] layout = [self.first_part, self.next_part, self.key_part, self.empty]
+        cdef uint32_t node
+        names = [self.keys.written_key(name) for name in names]
+        node = self.grammar.add_object(
+            names, nodes, required, extra, self.empty, layout,
+            flags & ~<uint32_t>MAY_BE_EMPTY | SPELLED | LAID_OUT | BARE)
+        if flags & MAY_BE_EMPTY:
+            node = self.grammar.optional(node)
+        return node if node == self.fail else self.bracketed(b"{", node, b"}")
+
+
+cdef int shape_like(JsonText made, JsonText like) except -1:
+    made.is_raw = True
+    made.constants = like.constants
+    return 0
+
+
+cdef RawText new_raw_text(JsonText like, str guard, tuple excludes, uint32_t begin, uint32_t end):
+    cdef RawText made = RawText.__new__(
+        RawText, like.grammar, like.flexible, like.blanks, like.layout, like.canonical, ())
+    made.guard, made.banned, made.begin, made.end = guard, excludes, begin, end
+    shape_like(made, like)
+    return made
+
+
+cdef BareText new_bare_text(
+    JsonText like, str guard, tuple excludes, uint32_t begin, uint32_t end, escapes, tuple parts, bytes brackets
+):
+    cdef BareText made = BareText.__new__(
+        BareText, like.grammar, like.flexible, like.blanks, like.layout, like.canonical, ())
+    cdef KeyText keys = KeyText.__new__(
+        KeyText, like.grammar, like.flexible, like.blanks, like.layout, like.canonical, ())
+    keys.guard, keys.banned, keys.begin, keys.end, keys.escapes = guard, excludes, like.empty, like.empty, escapes
+    made.guard, made.banned, made.begin, made.end = guard, excludes, begin, end
+    made.keys, made.brackets = keys, brackets
+    made.first_part, made.next_part, made.key_part, made.last_part = parts
+    shape_like(keys, like)
+    shape_like(made, like)
+    made.is_bare = True
+    return made
+
+
+cdef holding(str text, bound):
+    """Return an automaton of all texts that contain this one."""
+    return from_tree(cat([Chars(((ord(c), ord(c)),)) for c in text]), bound, search=True)
