@@ -13,6 +13,7 @@ from .deltas import ContentDelta, Delta, ReasoningDelta, ToolArguments, ToolStar
 from .dialects import for_own_engine, for_reading_foreign
 from .families.cohere import COMMAND_A, COMMAND_R7B
 from .families.deepseek import DEEPSEEK_V3, DEEPSEEK_V4, DEEPSEEK_V31, DEEPSEEK_V32
+from .families.gemma import FUNCTIONGEMMA, GEMMA_4
 from .families.gigachat import GIGACHAT_3, GIGACHAT_31
 from .families.glm import GLM_45, GLM_47, HUNYUAN
 from .families.harmony import HARMONY
@@ -24,6 +25,7 @@ from .families.minicpm import MINICPM_5
 from .families.minimax import MINIMAX_M1, MINIMAX_M2, MINIMAX_M3
 from .families.mistral import MISTRAL_V3, MISTRAL_V11, MISTRAL_V13
 from .families.plain import PLAIN, UNKNOWN
+from .families.pythonic import LFM2, LLAMA4_PYTHONIC
 from .families.qwen import QWEN_CODER, SEED_OSS
 from .families.solar import SOLAR
 from .families.tag_family import TagFamily
@@ -83,6 +85,10 @@ FORMATS: dict[str, Format] = {
     "seed_oss": SEED_OSS,
     "llama3_json": LLAMA3_JSON,
     "llama3_function": LLAMA3_FUNCTION,
+    "llama4_pythonic": LLAMA4_PYTHONIC,
+    "lfm2": LFM2,
+    "gemma_4": GEMMA_4,
+    "functiongemma": FUNCTIONGEMMA,
     "mistral_v3": MISTRAL_V3,
     "mistral_v11": MISTRAL_V11,
     "mistral_v13": MISTRAL_V13,

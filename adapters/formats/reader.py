@@ -17,10 +17,10 @@ import codecs
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
-from engine import STYLES, Event, StyleRegion
+from engine import Event, StyleRegion
 
+from .argument_reader import ArgumentReader, argument_reader
 from .deltas import ContentDelta, Delta, ReasoningDelta, ToolArguments, ToolStart
-from .element_reader import ElementReader
 from .parts import JSON_STYLE, SYNTAX, Kind, Role
 
 _new_decoder = codecs.getincrementaldecoder("utf-8")
@@ -61,7 +61,7 @@ class Reader:
         self._skip = 0
         self._gap: str | None = None
         self._tail = ""
-        self._arguments: ElementReader | None = None
+        self._arguments: ArgumentReader | None = None
         self._region: StyleRegion | None = None
         self._starting: Role | None = None
         self._id = ""
@@ -137,7 +137,7 @@ class Reader:
         self._ids.add(name)
         self._emit(ToolStart(self.tool_calls_started - 1, role.tool, name if is_new else ""))
         if role.style != JSON_STYLE:
-            self._arguments = ElementReader(STYLES[role.style].escapes)
+            self._arguments = argument_reader(role.style)
             self._argue(self._arguments.begin())
 
     def _argue(self, text: str) -> None:

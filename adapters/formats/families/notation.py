@@ -55,16 +55,73 @@ class Elements:
 
     def written(self, arguments: str) -> str:
         """See Notation."""
-        try:
-            values = json.loads(arguments or "{}")
-        except (ValueError, RecursionError):
-            return arguments
-        if not isinstance(values, dict):
+        values = _object(arguments)
+        if values is None:
             return arguments
         style = STYLES[self.style]
         if self.glue is not None:
             style = style._replace(open=style.open.replace(style.glue, self.glue))
         return "".join(_element(style, key, value) + self.after for key, value in values.items())
+
+
+@dataclass(frozen=True)
+class PythonArguments:
+    """Python's keyword arguments. ``quote``: of strings, a quotation mark or an apostrophe."""
+
+    quote: str = '"'
+    style: str = "python"
+
+    def written(self, arguments: str) -> str:
+        """See Notation."""
+        values = _object(arguments)
+        if values is None:
+            return arguments
+        return ", ".join(f"{key}={self._literal(value)}" for key, value in values.items())
+
+    def _literal(self, value: Any) -> str:
+        if isinstance(value, str):
+            text = json.dumps(value, ensure_ascii=False)[1:-1]
+            if self.quote == "'":
+                text = text.replace('\\"', '"').replace("'", "\\'")
+            return f"{self.quote}{text}{self.quote}"
+        if isinstance(value, list):
+            return f"[{', '.join(map(self._literal, value))}]"
+        if isinstance(value, dict):
+            pairs = (f"{self._literal(key)}: {self._literal(each)}" for key, each in value.items())
+            return f"{{{', '.join(pairs)}}}"
+        return repr(value)
+
+
+@dataclass(frozen=True)
+class GemmaArguments:
+    """An object of Gemma without its braces: bare keys, and strings between marks."""
+
+    style: str = "gemma"
+
+    def written(self, arguments: str) -> str:
+        """See Notation."""
+        values = _object(arguments)
+        return arguments if values is None else self._literal(values)[1:-1]
+
+    def _literal(self, value: Any) -> str:
+        if isinstance(value, str):
+            quote = STYLES[self.style].quote
+            return f"{quote}{value}{quote}"
+        if isinstance(value, list):
+            return f"[{','.join(map(self._literal, value))}]"
+        if isinstance(value, dict):
+            pairs = (f"{key}:{self._literal(each)}" for key, each in value.items())
+            return f"{{{','.join(pairs)}}}"
+        return json.dumps(value)
+
+
+def _object(arguments: str) -> dict[str, Any] | None:
+    """Return the arguments of a past call; None: the text is no JSON object."""
+    try:
+        values = json.loads(arguments or "{}")
+    except (ValueError, RecursionError):
+        return None
+    return values if isinstance(values, dict) else None
 
 
 def _element(style: Style, key: str, value: Any) -> str:

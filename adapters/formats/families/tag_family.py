@@ -58,8 +58,8 @@ from .spelling import Spelling, json_name, unwritable
 
 @dataclass(frozen=True, kw_only=True)
 class Section:
-    """The text around all calls of an answer. ``trigger``: the prefix of ``begin`` that always
-    opens a section in free text.
+    """The text around all calls of an answer. ``trigger``: the text that always opens a section in
+    free text, a prefix of ``begin``; or with "{name}", ``begin`` with the beginning of a call.
     """
 
     begin: str
@@ -246,13 +246,29 @@ class TagFamily:
         triggers = self._triggers(tool.name for tool in output.callable_tools)
         if self.section is not None:
             excludes = self._excludes(special_texts, without=triggers)
-            section = self._only_calls(output, tools, lead_required=False)
-            return triggered(triggers, [section], excludes, only_one=True)
+            sections = self._sections(output, tools)
+            return triggered(triggers, sections, excludes, only_one=True)
         begins = [self.begin, self.lead + self.begin] if self.lead else [self.begin]
         tags = [self._call(tool, begin) for begin in begins for tool in tools]
         barred = self._triggers(output.barred)
         excludes = self._excludes(special_texts, besides=barred, without=triggers)
         return triggered(triggers, tags, excludes, only_one=self._one_call_only(output))
+
+    def _sections(self, output: OutputSpec, tools: list[OfferedTool]) -> list[Part]:
+        """Return the sections that free text may contain: one for each trigger."""
+        assert self.section is not None
+        if "{name}" not in self.section.trigger:
+            return [self._only_calls(output, tools, lead_required=False)]
+        more = separated(
+            [self._call(tool, self.separator + self.begin) for tool in tools], "", only_one=False
+        )
+        sections = []
+        for tool in tools:
+            first = self._call(tool, self.begin.partition("(")[2])
+            calls = first if self._one_call_only(output) else sequence(first, optional(more))
+            begin = self.section.trigger.replace("{name}", tool.spelled)
+            sections.append(tag(begin, calls, self.section.end, SECTION))
+        return sections
 
     def _call(self, tool: OfferedTool, begin: str) -> Part:
         arguments = tool.arguments(self.arguments)
@@ -293,11 +309,10 @@ class TagFamily:
     # -- marks -------------------------------------------------------------------------------------
     def _triggers(self, names: Iterable[str]) -> list[str]:
         """Return the texts that open a call of one of these tools in free text."""
-        if self.section is not None:
-            return [self.section.trigger]
+        trigger = self.section.trigger if self.section else self.trigger
         spelled = filter(None, map(self.spell, names))
-        named = (self.trigger.replace("{name}", name) for name in spelled)
-        own = named if "{name}" in self.trigger else [self.trigger]
+        named = (trigger.replace("{name}", name) for name in spelled)
+        own = named if "{name}" in trigger else [trigger]
         return [self.lead, *own] if self.lead else [*own]
 
     def _marks(self) -> list[str]:

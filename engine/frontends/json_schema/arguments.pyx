@@ -17,12 +17,12 @@ from libc.stdint cimport uint32_t
 from ...grammar.ir cimport Grammar
 from ...native.pool cimport vector
 from .builder cimport Builder
-from .json_text cimport PYTHON_CONSTANTS, JsonText, text_like
+from .json_text cimport JsonText
 from .schema_types cimport (
     ANYTHING_ONLY, ARRAY, BOOLEAN, FRACTION, INTEGER, NULL_TYPE, NUMBER, OBJECT, STRING, Location, SchemaType,
     location_at, new_type,
 )
-from .styled_text cimport RawText, new_bare_text, new_raw_text
+from .styled_text cimport RawText, new_bare_text, new_raw_text, python_text_of
 from .values.strings cimport build_string
 
 from ...errors import UnsupportedSchema
@@ -93,7 +93,8 @@ cdef class Arguments(Builder):
             parts = (first, first, empty, self.region("#mark", text.space()))
             self.text = new_bare_text(text, "", excludes, empty, empty, self.style.escapes, parts, b"")
             return 0
-        text = text_like(text, PYTHON_CONSTANTS if self.style.values == "python" else text.constants)
+        if self.style.values == "python":
+            text = python_text_of(text)
         space = text.space()
         parts = (
             empty, grammar.seq(space, grammar.bytes(self.style.separator.encode()), space), self.literal(tail), empty)

@@ -13,7 +13,7 @@ from .document cimport (
 )
 from .evaluator cimport has_surrogate
 from .json_text cimport (
-    JSON_CONSTANTS, ANY_ARRAY, ANY_OBJECT, ANY_VALUE, BLANKS, DEEP, EXACT_LEVELS, NO_NODE, SHARED_RULES, JsonText,
+    ANY_ARRAY, ANY_OBJECT, ANY_VALUE, BLANKS, DEEP, EXACT_LEVELS, NO_NODE, SHARED_RULES, JsonText,
     add_values, once, text_of,
 )
 from .values.numbers cimport any_integer, any_number, build_integer, build_number
@@ -81,8 +81,7 @@ def new_builder(
     builder.reader = new_reader(
         new_references(schema, pointer), <Grammar?>grammar, unknown_formats == "refuse")
     builder.text = text_of(
-        <Grammar?>grammar, whitespace == "flexible", most_blanks, layout, spelling == "canonical", excludes,
-        JSON_CONSTANTS)
+        <Grammar?>grammar, whitespace == "flexible", most_blanks, layout, spelling == "canonical", excludes)
     builder.text.depth, builder.text.document = 0, schema
     builder.reader.excludes = builder.text.excludes
     builder.any_order, builder.extra_last = any_order, extra_keys == "last"
@@ -180,7 +179,7 @@ cdef class Builder:
             if self.reader.checks + n > self.reader.checks_limit:
                 return NO_NODE
             self.reader.checks += n
-        return self.text.quoted(self.text.texts(once(values)))
+        return self.text.listed(once(values))
 
     cdef uint32_t node(self, tuple alternatives, Location where, int depth) except? 0xFFFFFFFF:
         cdef SchemaType schema_type

@@ -50,7 +50,7 @@ cdef class JsonText:
     ``canonical``: listed texts, and numbers, have a single spelling. ``excludes`` has this effect on texts, too.
     Subclasses write strings and objects in other ways (styled_text).
     """
-    cdef bint is_raw, is_bare       # a RawText, a BareText
+    cdef bint is_raw, is_bare, is_python        # a RawText, a BareText, a PythonText
     cdef tuple constants            # the texts of true, false and null
     cdef tuple excluded             # texts
     cdef readonly Grammar grammar
@@ -126,15 +126,13 @@ cdef class JsonText:
     cdef uint32_t any_body(self) except? NO_NODE
     cdef uint32_t other_body(self, list texts) except? NO_NODE
     cdef uint32_t any_string(self) except? NO_NODE
+    # any of these strings
+    cdef uint32_t listed(self, list texts) except? NO_NODE
     cdef uint32_t any_boolean(self) except? NO_NODE
     cdef uint32_t null(self) except? NO_NODE
 
 
-cdef tuple JSON_CONSTANTS, PYTHON_CONSTANTS
-cdef JsonText text_of(
-    Grammar grammar, bint flexible, int blanks, layout, bint canonical, tuple excludes, tuple constants)
-# the text with other constants
-cdef JsonText text_like(JsonText like, tuple constants)
+cdef JsonText text_of(Grammar grammar, bint flexible, int blanks, layout, bint canonical, tuple excludes)
 cdef str spelled(str text)
 
 # the texts of constraints, which are cache keys

@@ -28,7 +28,6 @@ cdef tuple NAMES = (
 
 
 cdef tuple JSON_CONSTANTS = (b"true", b"false", b"null")
-cdef tuple PYTHON_CONSTANTS = (b"True", b"False", b"None")
 
 
 cdef class JsonText:
@@ -36,7 +35,8 @@ cdef class JsonText:
         cdef int k
         self.grammar, self.flexible, self.blanks, self.kept = grammar, flexible, blanks, {}
         self.layout, self.canonical, self.depth = layout, canonical, 0
-        self.is_raw, self.is_bare, self.constants = False, False, JSON_CONSTANTS
+        self.is_raw = self.is_bare = self.is_python = False
+        self.constants, self.excluded = JSON_CONSTANTS, excludes
         self.is_indented = layout is not None and bool(layout.unit)
         self.excludes = Excludes(excludes) if excludes else None
         self.empty, self.fail = grammar.empty_node, grammar.fail_node
@@ -288,6 +288,9 @@ cdef class JsonText:
             self.define(rule, self.quoted(self.any_body()))
         return self.shared[ANY_STRING]
 
+    cdef uint32_t listed(self, list texts) except? NO_NODE:
+        return self.quoted(self.texts(texts))
+
     cdef uint32_t any_boolean(self) except? NO_NODE:
         cdef uint32_t[2] parts = [self.bytes(self.constants[0]), self.bytes(self.constants[1])]
         return self.alt(parts, 2)
@@ -301,22 +304,14 @@ cdef str spelled(str text):
     return dumps(text, ensure_ascii=False)[1:-1]
 
 
-cdef JsonText text_of(
-    Grammar grammar, bint flexible, int blanks, layout, bint canonical, tuple excludes, tuple constants
-):
+cdef JsonText text_of(Grammar grammar, bint flexible, int blanks, layout, bint canonical, tuple excludes):
     """Return the JsonText of a grammar and a way of writing, which all schemas of the grammar share."""
-    cdef tuple key = ("json text", flexible, blanks, layout, canonical, excludes, constants)
+    cdef tuple key = ("json text", flexible, blanks, layout, canonical, excludes)
     cdef JsonText made = grammar.shared.get(key)
     if made is None:
         made = grammar.shared[key] = JsonText.__new__(
             JsonText, grammar, flexible, blanks, layout, canonical, excludes)
-        made.constants, made.excluded = constants, excludes
     return made
-
-
-cdef JsonText text_like(JsonText like, tuple constants):
-    return text_of(
-        like.grammar, like.flexible, like.blanks, like.layout, like.canonical, like.excluded, constants)
 
 
 cdef tuple named_texts(tuple of):
@@ -404,7 +399,7 @@ cdef int add_values(JsonText text, list values, vector[uint32_t]* alternatives) 
         else:
             others.append(value)
     if strings:
-        alternatives.push_back(text.quoted(text.texts(strings)))
+        alternatives.push_back(text.listed(strings))
     for value in others:
         alternatives.push_back(value_node(text, value))
     return 0
@@ -426,7 +421,7 @@ cdef uint32_t value_node(JsonText text, value) except? 0xFFFFFFFF:
     cdef vector[uint32_t] parts
     cdef int depth
     if isinstance(value, str):
-        return text.literal(value)
+        return text.listed([value]) if text.is_python else text.literal(value)
     if value is None or isinstance(value, bool):
         return text.null() if value is None else text.bytes(text.constants[0 if value else 1])
     if isinstance(value, (int, float)):

@@ -4,6 +4,8 @@
                occur in it, so it ends at the first occurrence. ``excludes``, as in JSON, are not in strings
                without a pattern or format, and not in keys
     KeyText    the inside of a key: additional keys are identifiers, and listed keys may have escapes
+    PythonText  Python's literals: JSON text with other constants, whose strings may also stand in single quotes,
+               without escapes then
     BareText   objects are members with a style's text before, between and behind them (automata.json_objects)
 
 Invariants   I1 every text of the grammar has one value. I2 raw strings without guards exist in every alphabet;
@@ -30,6 +32,10 @@ cdef class KeyText(RawText):
     cdef object escapes             # by character
 
 
+cdef class PythonText(JsonText):
+    cdef RawText single             # strings in single quotes
+
+
 cdef class BareText(RawText):
     cdef KeyText keys
     # texts before the first member, before the others, behind a key, and behind the last member
@@ -37,6 +43,8 @@ cdef class BareText(RawText):
     cdef bytes brackets             # two, or none
 
 
+# the PythonText that all schemas of a grammar with this JSON text share
+cdef PythonText python_text_of(JsonText like)
 cdef RawText new_raw_text(JsonText like, str guard, tuple excludes, uint32_t begin, uint32_t end)
 cdef BareText new_bare_text(
     JsonText like, str guard, tuple excludes, uint32_t begin, uint32_t end, escapes, tuple parts, bytes brackets)

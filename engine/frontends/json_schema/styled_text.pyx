@@ -4,13 +4,16 @@ from libc.stdint cimport uint32_t, uint8_t
 
 from ...grammar.ir cimport BARE, LAID_OUT, LAYOUT_PARTS, MAY_BE_EMPTY, SPELLED
 from .evaluator cimport has_surrogate
-from .json_text cimport NO_NODE, STRING_BODY, JsonText
+from .json_text cimport ANY_STRING, NO_NODE, STRING_BODY, JsonText
 
 from ..regex.char_automaton import Bound, bounded_node, intersection, words
 from ..regex.char_nfa import from_tree
 from ..regex.regex_syntax import Chars, cat, parse
 from .excludes import ANYTHING as ANY_TEXT
 
+cdef tuple PYTHON_CONSTANTS = (b"True", b"False", b"None")
+#: characters that Python's strings can only contain as escapes
+cdef tuple UNQUOTED = ("\\", *map(chr, range(0x20)))
 #: additional keys
 cdef str IDENTIFIER = "[a-zA-Z_][a-zA-Z0-9_]*"
 
@@ -83,6 +86,21 @@ cdef class KeyText(RawText):
         return RawText.accepted(self, found, minimum, maximum, bound)
 
 
+cdef class PythonText(JsonText):
+    cdef uint32_t any_string(self) except? NO_NODE:
+        cdef uint32_t rule
+        cdef uint32_t[2] ways
+        if self.shared[ANY_STRING] == NO_NODE:
+            rule = self.declare_shared(ANY_STRING)
+            ways = [self.quoted(self.any_body()), self.single.any_string()]
+            self.define(rule, self.alt(ways, 2))
+        return self.shared[ANY_STRING]
+
+    cdef uint32_t listed(self, list texts) except? NO_NODE:
+        cdef uint32_t[2] ways = [self.quoted(self.texts(texts)), self.single.listed(texts)]
+        return self.alt(ways, 2)
+
+
 cdef class BareText(RawText):
     cdef JsonText key_text(self):
         return self.keys
@@ -131,17 +149,25 @@ cdef class BareText(RawText):
         return node if node == self.fail else self.bracketed(b"{", node, b"}")
 
 
-cdef int shape_like(JsonText made, JsonText like) except -1:
-    made.is_raw = True
-    made.constants = like.constants
-    return 0
+cdef PythonText python_text_of(JsonText like):
+    cdef tuple key = (
+        "python text", like.flexible, like.blanks, like.layout, like.canonical, like.excluded)
+    cdef PythonText made = like.grammar.shared.get(key)
+    cdef uint32_t quote
+    if made is None:
+        made = like.grammar.shared[key] = PythonText.__new__(
+            PythonText, like.grammar, like.flexible, like.blanks, like.layout, like.canonical, like.excluded)
+        made.is_python, made.constants = True, PYTHON_CONSTANTS
+        quote = made.bytes(b"'")
+        made.single = new_raw_text(like, "'", (*UNQUOTED, *like.excluded), quote, quote)
+    return made
 
 
 cdef RawText new_raw_text(JsonText like, str guard, tuple excludes, uint32_t begin, uint32_t end):
     cdef RawText made = RawText.__new__(
         RawText, like.grammar, like.flexible, like.blanks, like.layout, like.canonical, ())
     made.guard, made.banned, made.begin, made.end = guard, excludes, begin, end
-    shape_like(made, like)
+    made.is_raw = True
     return made
 
 
@@ -156,9 +182,7 @@ cdef BareText new_bare_text(
     made.guard, made.banned, made.begin, made.end = guard, excludes, begin, end
     made.keys, made.brackets = keys, brackets
     made.first_part, made.next_part, made.key_part, made.last_part = parts
-    shape_like(keys, like)
-    shape_like(made, like)
-    made.is_bare = True
+    keys.is_raw = made.is_raw = made.is_bare = True
     return made
 
 

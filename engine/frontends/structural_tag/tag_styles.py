@@ -39,8 +39,8 @@ class Style(NamedTuple):
     nested: bool = False  # whether objects and lists are elements, too
     item: str = ""  # opens an element of a list
     guard: str = ""  # must not occur in raw strings; by default ``close``
-    #: "json": strings are raw, other values JSON. "python": all are Python's literals. "gemma": objects
-    #: have bare keys, and strings are raw between quotes
+    #: "json": strings are raw, other values JSON. "python": all are Python's literals. "gemma":
+    #: objects have bare keys, and strings are raw between quotes
     values: str = "json"
     separator: str = ""  # between members
     quote: str = ""  # of Gemma's strings

@@ -16,7 +16,7 @@ from ....grammar.ir cimport FragmentBuilder, FragmentCache, IrFragment, fragment
 from ..evaluator cimport Evaluator
 from ..json_text cimport STRING_BODY, JsonText, named_texts
 from ..schema_types cimport ConstraintText, Strings, smaller_bound
-from ..styled_text cimport RawText
+from ..styled_text cimport PythonText, RawText
 
 from ....grammar.ir import Grammar
 from ...regex.char_automaton import Bound, bounded_node, intersection, with_length, words
@@ -31,9 +31,13 @@ cdef FragmentCache KEPT_STRINGS = FragmentCache(KEPT_STRING_WORDS)
 
 cdef uint32_t build_string(JsonText text, Strings strings, Evaluator evaluator, bint separate=False) except? 0xFFFFFFFF:
     cdef uint32_t inside
+    cdef uint32_t[2] ways
     if strings is None:
         return text.any_string()
     inside = build_inside(text, strings, evaluator)
+    if text.is_python:
+        ways = [text.quoted(inside), build_string((<PythonText>text).single, strings, evaluator)]
+        return text.alt(ways, 2)
     if separate and inside != text.fail and (strings.patterns or strings.formats or strings.without):
         inside = text.rule_by("pattern", inside)
     return text.any_string() if inside == text.shared[STRING_BODY] else text.quoted(inside)

@@ -1,0 +1,241 @@
+"""Arguments in the styles of families as JSON text, while they stream.
+
+    elements  <parameter=city>Oslo</parameter>, and other styles like XML
+    Python    keyword arguments: city="Oslo", tags=['a', "b"], ok=True
+    Gemma     an object without braces: city:<|"|>Oslo<|"|>,tags:[<|"|>a<|"|>],ok:true
+
+The grammar has constrained the text, so a reader only translates.
+"""
+
+import json
+import re
+from collections.abc import Mapping
+from typing import Protocol
+
+from engine import STYLES, StyleRegion
+
+_CONSTANTS = {"True": "true", "False": "false", "None": "null"}
+_WORD = re.compile(r"\w+")
+#: escapes that JSON lacks, as the characters they stand for
+_PYTHON_ESCAPES = {"'": "'", "a": "\a", "v": "\v", "0": "\0", "\n": ""}
+_HEX_DIGITS = {"x": 2, "U": 8}
+_BRACKETS = {StyleRegion.OBJECT: ("{", "}"), StyleRegion.ARRAY: ("[", "]")}
+
+
+class ArgumentReader(Protocol):
+    """Translates the text of one call's arguments to JSON."""
+
+    def begin(self) -> str:
+        """Return the beginning of the arguments."""
+        ...
+
+    def open(self, region: StyleRegion) -> str:
+        """Return the JSON before the value of a region."""
+        ...
+
+    def text(self, region: StyleRegion | None, text: str) -> str:
+        """Return the JSON of more text; an incomplete token is held back."""
+        ...
+
+    def close(self, region: StyleRegion) -> str:
+        """Return the JSON behind the value of a region."""
+        ...
+
+    def end(self) -> str:
+        """Return the end of complete arguments."""
+        ...
+
+
+def argument_reader(style: str) -> ArgumentReader:
+    """Return a reader of arguments in a style of the engine."""
+    chosen = STYLES[style]
+    if chosen.values == "python":
+        return PythonReader()
+    return GemmaReader(chosen.quote) if chosen.quote else ElementReader(chosen.escapes)
+
+
+class ElementReader:
+    """Elements, which the engine's parser reports as regions (engine.StyleRegion).
+
+    The regions say which values are raw strings, so nothing is guessed. ``escapes``: the style's
+    escapes in keys, by character.
+    """
+
+    def __init__(self, escapes: Mapping[str, str]) -> None:
+        self._escapes = escapes
+        self._key: str | None = None
+        #: by open container: whether it has a member
+        self._has_member = [False]
+
+    def begin(self) -> str:
+        """See ArgumentReader."""
+        return "{"
+
+    def end(self) -> str:
+        """See ArgumentReader."""
+        return "}"
+
+    def open(self, region: StyleRegion) -> str:
+        """See ArgumentReader."""
+        before = ", " if self._has_member[-1] else ""
+        self._has_member[-1] = True
+        if self._key is not None:
+            before += f"{json.dumps(self._unescaped(self._key), ensure_ascii=False)}: "
+            self._key = None
+        if region is StyleRegion.STRING:
+            return before + '"'
+        if region in _BRACKETS:
+            self._has_member.append(False)
+            return before + _BRACKETS[region][0]
+        return before
+
+    def text(self, region: StyleRegion | None, text: str) -> str:
+        """See ArgumentReader. Text of an object outside of the regions inside it is a key."""
+        if region is None or region is StyleRegion.OBJECT:
+            self._key = (self._key or "") + text
+        elif region is StyleRegion.TEXT:
+            return json.dumps(text, ensure_ascii=False)[1:-1]
+        elif region is StyleRegion.VALUE:
+            return text
+        return ""
+
+    def close(self, region: StyleRegion) -> str:
+        """See ArgumentReader."""
+        if region is StyleRegion.STRING:
+            return '"'
+        if region in _BRACKETS:
+            self._has_member.pop()
+            return _BRACKETS[region][1]
+        return ""
+
+    def _unescaped(self, key: str) -> str:
+        for character, escape in reversed(list(self._escapes.items())):
+            key = key.replace(escape, character)
+        return key
+
+
+class _Literals:
+    """A reader of text without regions."""
+
+    def begin(self) -> str:
+        """See ArgumentReader."""
+        return "{"
+
+    def open(self, region: StyleRegion) -> str:
+        """See ArgumentReader."""
+        return ""
+
+    def close(self, region: StyleRegion) -> str:
+        """See ArgumentReader."""
+        return ""
+
+
+class PythonReader(_Literals):
+    """Python's keyword arguments.
+
+    ``_quote`` is the quote of the open string, ``_held`` an incomplete word or escape. ``_depth``
+    counts open brackets: at depth 0, a word before ``=`` is a key.
+    """
+
+    def __init__(self) -> None:
+        self._quote = ""
+        self._held = ""
+        self._depth = 0
+
+    def text(self, region: StyleRegion | None, text: str) -> str:
+        """See ArgumentReader."""
+        out = []
+        for character in text:
+            out.append(self._inside(character) if self._quote else self._outside(character))
+        return "".join(out)
+
+    def end(self) -> str:
+        """See ArgumentReader."""
+        return self._word() + "}"
+
+    def _outside(self, character: str) -> str:
+        if character.isalnum() or character in "_.+-":
+            self._held += character
+            return ""
+        if character == "=" and not self._depth:
+            key, self._held = self._held, ""
+            return f"{json.dumps(key)}: "
+        before = self._word()
+        if character in "\"'":
+            self._quote = character
+            return before + '"'
+        self._depth += (character in "([{") - (character in ")]}")
+        return before + {"(": "[", ")": "]"}.get(character, character)
+
+    def _word(self) -> str:
+        word, self._held = self._held, ""
+        return _CONSTANTS.get(word, word)
+
+    def _inside(self, character: str) -> str:
+        if self._held:
+            return self._escape(character)
+        if character == "\\":
+            self._held = character
+            return ""
+        if character == self._quote:
+            self._quote = ""
+            return '"'
+        return json.dumps(character, ensure_ascii=False)[1:-1]
+
+    def _escape(self, character: str) -> str:
+        self._held += character
+        kind = self._held[1]
+        if kind in _HEX_DIGITS and len(self._held) < 2 + _HEX_DIGITS[kind]:
+            return ""
+        escape, self._held = self._held, ""
+        if kind in _HEX_DIGITS:
+            return json.dumps(chr(int(escape[2:], 16)), ensure_ascii=False)[1:-1]
+        if kind in _PYTHON_ESCAPES:
+            return json.dumps(_PYTHON_ESCAPES[kind], ensure_ascii=False)[1:-1]
+        return escape
+
+
+class GemmaReader(_Literals):
+    """An object without braces, whose keys are bare and whose strings stand between ``quote``."""
+
+    def __init__(self, quote: str) -> None:
+        self._mark = quote
+        self._held = ""
+        self._in_string = False
+
+    def text(self, region: StyleRegion | None, text: str) -> str:
+        """See ArgumentReader."""
+        text, self._held = self._held + text, ""
+        out, at = [], 0
+        while at < len(text):
+            if text.startswith(self._mark, at):
+                at += len(self._mark)
+                self._in_string = not self._in_string
+                out.append('"')
+            elif self._mark.startswith(text[at:]):
+                break  # a mark that may go on
+            elif self._in_string:
+                out.append(json.dumps(text[at], ensure_ascii=False)[1:-1])
+                at += 1
+            else:
+                word = _WORD.match(text, at)
+                if word is not None and word.end() == len(text):
+                    break  # a word that may go on
+                at = self._token(text, at, word, out)
+        self._held = text[at:]
+        return "".join(out)
+
+    @staticmethod
+    def _token(text: str, at: int, word: re.Match[str] | None, out: list[str]) -> int:
+        """Append the JSON of a word or a character outside of strings; return the place behind."""
+        if word is None:
+            out.append(text[at])
+            return at + 1
+        is_key = text.startswith(":", word.end())
+        out.append(f'"{word[0]}"' if is_key else word[0])
+        return word.end()
+
+    def end(self) -> str:
+        """See ArgumentReader."""
+        rest, self._held = self._held, ""
+        return rest + "}"

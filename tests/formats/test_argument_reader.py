@@ -1,0 +1,140 @@
+"""Arguments in the styles of families are read as the JSON that they were written from.
+
+The whole way: a notation writes the arguments, the engine's grammar accepts the text, and the
+reader returns the same value, however the text is cut.
+"""
+
+import json
+from functools import cache
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from adapters.formats.argument_reader import PythonReader, argument_reader
+from adapters.formats.families.notation import (
+    Elements,
+    GemmaArguments,
+    Notation,
+    PythonArguments,
+)
+from engine import STYLES, Compiled, Compiler, StyleRegion, Vocabulary
+
+NOTATIONS: dict[str, Notation] = {
+    **{style: Elements(style) for style in STYLES if STYLES[style].values == "json"},
+    "python": PythonArguments(),
+    "gemma": GemmaArguments(),
+    "functiongemma": GemmaArguments("functiongemma"),
+}
+SCHEMA: Any = {
+    "type": "object",
+    "properties": {
+        "text": {"type": "string"},
+        "count": {"type": "integer"},
+        "part": {"type": "number"},
+        "flag": {"type": "boolean"},
+        "none": {"type": "null"},
+        "list": {"type": "array", "items": {"type": ["string", "integer", "boolean", "null"]}},
+        "inner": {"type": "object", "properties": {"text": {"type": "string"}}},
+    },
+    "additionalProperties": False,
+}
+SCHEMA["properties"]["inner"]["additionalProperties"] = False
+#: no text that ends a value in some style
+letters = st.text(alphabet=st.sampled_from("ab \n\"'\\;=,é漢😀:{}[]0"), max_size=6)
+ARGUMENTS = st.fixed_dictionaries(
+    {},
+    optional={
+        "text": letters,
+        "count": st.integers(-99, 99),
+        "part": st.sampled_from([0.5, -2.25, 1e-3]),
+        "flag": st.booleans(),
+        "none": st.none(),
+        "list": st.lists(letters | st.integers(0, 9) | st.booleans() | st.none(), max_size=3),
+        "inner": st.fixed_dictionaries({}, optional={"text": letters}),
+    },
+)
+
+
+@cache
+def compiled(style: str) -> Compiled:
+    vocabulary = Vocabulary([*(bytes([b]) for b in range(256)), b"</s>"], stop_token_ids=[256])
+    node = {"type": "json_schema", "style": style, "json_schema": SCHEMA}
+    return Compiler(vocabulary).compile_structural_tag({"type": "structural_tag", "format": node})
+
+
+def read(style: str, data: bytes) -> str:
+    """Return the arguments as the reader's JSON text; one call of the reader for each event."""
+    parser, reader = compiled(style).parser(), argument_reader(style)
+    regions = {f"/format{region.value}": region for region in StyleRegion}
+    made, pending = reader.begin(), {}
+    for event in [event for byte in data for event in parser.feed(byte)] + parser.finish():
+        region = regions.get(event.node)
+        if event.kind == "open":
+            made += reader.open(regions[event.node])
+        elif event.kind == "close":
+            made += reader.close(regions[event.node])
+        else:
+            pending[region] = pending.get(region, b"") + event.bytes
+            try:
+                text = pending[region].decode()
+            except UnicodeDecodeError:
+                continue
+            made += reader.text(region, text)
+            pending[region] = b""
+    assert parser.is_whole()
+    return made + reader.end()
+
+
+def in_order(value: dict[str, Any]) -> dict[str, Any]:
+    return {key: value[key] for key in SCHEMA["properties"] if key in value}
+
+
+@pytest.mark.parametrize("style", NOTATIONS)
+@settings(max_examples=60)
+@given(ARGUMENTS)
+def test_written_arguments_are_read_back(style: str, arguments: dict[str, Any]) -> None:
+    arguments = in_order(arguments)
+    text = NOTATIONS[style].written(json.dumps(arguments, ensure_ascii=False))
+    assert json.loads(read(style, text.encode())) == arguments, text
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("a='it', b=\"it's\"", {"a": "it", "b": "it's"}),
+        ("a=True, b=[None, {'True': True}]", {"a": True, "b": [None, {"True": True}]}),
+        ("a='say \"x\"'", {"a": 'say "x"'}),
+        (r"a='it\'s', b='\x41\n'", {"a": "it's", "b": "A\n"}),
+        ("a=-1.5e3, b=(1, 2)", {"a": -1500.0, "b": [1, 2]}),
+        ("a='x=True, y'", {"a": "x=True, y"}),
+        ("", {}),
+    ],
+)  # fmt: skip
+def test_pythons_literals(text: str, expected: dict[str, Any]) -> None:
+    for size in (1, 3, 100):
+        reader = PythonReader()
+        made = reader.begin()
+        for at in range(0, len(text), size):
+            made += reader.text(None, text[at : at + size])
+        assert json.loads(made + reader.end()) == expected
+
+
+@pytest.mark.parametrize("style", ["gemma", "functiongemma"])
+def test_gemmas_marks_may_be_cut_anywhere(style: str) -> None:
+    quote = STYLES[style].quote
+    text = f"a:{quote}x<|y:1{quote},b:[{quote}{quote},true],c:{{d:1}}"
+    for size in range(1, len(text) + 1):
+        reader = argument_reader(style)
+        made = reader.begin()
+        for at in range(0, len(text), size):
+            made += reader.text(None, text[at : at + size])
+        expected = {"a": "x<|y:1", "b": ["", True], "c": {"d": 1}}
+        assert json.loads(made + reader.end()) == expected
+
+
+@pytest.mark.parametrize("style", NOTATIONS)
+@pytest.mark.parametrize("text", ['{"a": 1', "[1]", "5", '"x"'])
+def test_text_that_is_no_object_stays_as_it_is(style: str, text: str) -> None:
+    assert NOTATIONS[style].written(text) == text
