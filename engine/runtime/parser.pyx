@@ -76,7 +76,7 @@ cdef class Parser:
     cdef Generation generation
     cdef Automata automata
     cdef Vocabulary vocabulary
-    cdef vector[ParseC] kernel, closed, following
+    cdef vector[ParseC] kernel, closed, following, next_parses
     cdef vector[StackFrameC] frames
     cdef U64MapC frame_ids
     cdef vector[BoundaryC] boundaries
@@ -258,15 +258,16 @@ cdef class Parser:
             return False
         return s.onward == 0 or <uint64_t>iterations(rule, parse.count) + s.onward <= rule.maximum
 
-    cdef void add(self, vector[ParseC]* out, ParseC parse) noexcept nogil:
-        """Append a parse unless an equal one is present (I3)."""
+    cdef bint add(self, vector[ParseC]* out, ParseC parse) noexcept nogil:
+        """Append a parse unless an equal one is present (I3); return whether it is new."""
         cdef uint32_t k
         for k in range(<uint32_t>out.size()):
             if (out[0][k].state == parse.state and out[0][k].stack == parse.stack
                     and out[0][k].count == parse.count and out[0][k].back == parse.back):
-                return
+                return False
         self.automata.visit(parse.state)
         out.push_back(parse)
+        return True
 
     cdef void move(self, vector[ParseC]* out, ParseC parse, uint32_t target) noexcept nogil:
         """Follow an edge within the rule."""
@@ -297,7 +298,7 @@ cdef class Parser:
             parse.boundary = self.push_boundary(parse.boundary, rule, self.position - parse.back, True)
             if role != ROLE_TAG:
                 parse.back = 0
-        self.add(&self.closed, parse)
+        self.add(&self.next_parses, parse)
 
     cdef void leave(self, vector[ParseC]* out, ParseC parse) noexcept nogil:
         """Return to the calling rule; a region closes if the rule is one."""
@@ -309,26 +310,37 @@ cdef class Parser:
         self.move(out, parse, frame.target)
 
     cdef void close(self) noexcept nogil:
-        """Collect in ``closed`` the parses that the kernel reaches without another byte."""
-        cdef uint32_t at = 0
+        """Collect in ``closed`` the parses that the kernel reaches without another byte.
+
+        They are collected depth first: what the first parse reaches comes before the second parse,
+        so the order of parses, which I3 decides by, lasts.
+        """
+        cdef vector[ParseC] todo
+        cdef ParseC parse
+        cdef size_t k
+        for k in range(self.kernel.size(), 0, -1):
+            todo.push_back(self.kernel[k - 1])
         self.closed.clear()
-        for at in range(<uint32_t>self.kernel.size()):
-            self.add(&self.closed, self.kernel[at])
-        at = 0
-        while at < self.closed.size() and self.closed.size() <= self.generation.arena.item_limit:
-            self.expand(self.closed[at])
-            at += 1
+        while todo.size() and self.closed.size() <= self.generation.arena.item_limit:
+            parse = todo.back()
+            todo.pop_back()
+            if self.add(&self.closed, parse):
+                self.next_parses.clear()
+                self.expand(parse)
+                for k in range(self.next_parses.size(), 0, -1):
+                    todo.push_back(self.next_parses[k - 1])
         self.most = max(self.most, self.closed.size())
 
     cdef void expand(self, ParseC parse) noexcept nogil:
+        """Append to ``next_parses`` the parses one step away."""
         cdef StateC s = self.automata.states[parse.state]
         cdef uint32_t k
         if self.may_end(&parse) and parse.stack != NO_FRAME:
-            self.leave(&self.closed, parse)
+            self.leave(&self.next_parses, parse)
         if not self.may_go_on(&parse):
             return
         for k in range(s.empty_off, s.empty_off + s.n_empty):
-            self.move(&self.closed, parse, self.automata.empty_edges[k])
+            self.move(&self.next_parses, parse, self.automata.empty_edges[k])
         for k in range(s.n_refs):
             self.enter(parse, self.automata.ref_edges[s.ref_off + k].symbol,
                        self.automata.ref_edges[s.ref_off + k].target, parse.state)

@@ -65,8 +65,12 @@ def compiled(style: str) -> Compiled:
 
 
 def read(style: str, data: bytes) -> str:
+    return read_with(compiled(style), style, data)
+
+
+def read_with(grammar: Compiled, style: str, data: bytes) -> str:
     """Return the arguments as the reader's JSON text; one call of the reader for each event."""
-    parser, reader = compiled(style).parser(), argument_reader(style)
+    parser, reader = grammar.parser(), argument_reader(style)
     regions = {f"/format{region.value}": region for region in StyleRegion}
     made, pending = reader.begin(), {}
     for event in [event for byte in data for event in parser.feed(byte)] + parser.finish():
@@ -138,3 +142,28 @@ def test_gemmas_marks_may_be_cut_anywhere(style: str) -> None:
 @pytest.mark.parametrize("text", ['{"a": 1', "[1]", "5", '"x"'])
 def test_text_that_is_no_object_stays_as_it_is(style: str, text: str) -> None:
     assert NOTATIONS[style].written(text) == text
+
+
+#: texts that are both a raw string and JSON of another allowed type
+EITHER: list[tuple[Any, str, Any]] = [
+    ({"type": ["string", "integer"]}, "5", 5),
+    ({"type": ["string", "integer"]}, "5x", "5x"),
+    ({"type": ["string", "integer"]}, "null", "null"),
+    ({"anyOf": [{"type": "string"}, {"type": "null"}]}, "null", None),
+    ({"type": ["string", "array"]}, "[1]", [1]),
+    ({"type": ["string", "array"]}, "[1", "[1"),
+    ({}, "true", True),
+    ({}, "Oslo", "Oslo"),
+    ({"type": "string"}, "5", "5"),
+    ({"enum": ["5", 5]}, "5", 5),
+]
+
+
+@pytest.mark.parametrize(("schema", "text", "expected"), EITHER)
+def test_json_is_preferred_to_a_raw_string(schema: Any, text: str, expected: Any) -> None:
+    vocabulary = Vocabulary([*(bytes([b]) for b in range(256)), b"</s>"], stop_token_ids=[256])
+    properties = {"type": "object", "properties": {"a": schema}, "required": ["a"]}
+    node = {"type": "json_schema", "style": "qwen_xml", "json_schema": properties}
+    made = Compiler(vocabulary).compile_structural_tag({"type": "structural_tag", "format": node})
+    whole = read_with(made, "qwen_xml", f"<parameter=a>{text}</parameter>".encode())
+    assert json.loads(whole) == {"a": expected}
