@@ -17,6 +17,7 @@ from libc.stdint cimport uint32_t
 from ...grammar.ir cimport Grammar
 from ...native.pool cimport vector
 from .builder cimport Builder
+from .evaluator cimport type_of
 from .json_text cimport JsonText
 from .schema_types cimport (
     ANYTHING_ONLY, ARRAY, BOOLEAN, FRACTION, INTEGER, NULL_TYPE, NUMBER, OBJECT, STRING, Location, SchemaType,
@@ -230,17 +231,3 @@ cdef SchemaType only(SchemaType given, int types):
     return new_type(
         types, values, given.strings if types & STRING else None, given.numbers if types & NUMBER else None,
         given.arrays if types & ARRAY else None, given.objects if types & OBJECT else None, given.refused)
-
-
-cdef int type_of(value) except -1:
-    if value is None:
-        return NULL_TYPE
-    if isinstance(value, bool):
-        return BOOLEAN
-    if isinstance(value, str):
-        return STRING
-    if isinstance(value, dict):
-        return OBJECT
-    if isinstance(value, list):
-        return ARRAY
-    return INTEGER if value == int(value) else FRACTION

@@ -1,7 +1,7 @@
-"""Arguments in the XML-like styles of model families: one element for each property.
+"""Arguments in the styles that write objects and lists as nested elements.
 
-Elements contain strings raw and all other values as JSON; some styles write objects and lists as
-nested elements, too. A schema is divided into *cases*, each of one type, only as far as a style
+Elements contain strings raw, and numbers, booleans and null as JSON. Other styles are built by
+json_schema.arguments, which enforces more keywords. A schema is divided into *cases*, each of one type, only as far as a style
 requires. Schemas that cannot be divided are refused by name.
 
 Text       a raw string contains neither the text that ends its element nor a special token, so it
