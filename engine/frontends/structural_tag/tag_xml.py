@@ -1,8 +1,8 @@
 """Arguments in the styles that write objects and lists as nested elements.
 
 Elements contain strings raw, and numbers, booleans and null as JSON. Other styles are built by
-json_schema.arguments, which enforces more keywords. A schema is divided into *cases*, each of one type, only as far as a style
-requires. Schemas that cannot be divided are refused by name.
+json_schema.arguments, which enforces more keywords. A schema is divided into *cases*, each of one
+type, only as far as a style requires. Schemas that cannot be divided are refused by name.
 
 Text       a raw string contains neither the text that ends its element nor a special token, so it
            ends at the first occurrence. Raw strings have no white space around them; other values
