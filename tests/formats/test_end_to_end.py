@@ -1,19 +1,15 @@
-"""With the engine: what each grammar lets a model write, what it forbids, and how it is read.
-
-The vocabulary holds all bytes, some longer tokens and the format's special tokens.
-"""
+"""With the engine: what each grammar lets a model write, what it forbids, and how it is read."""
 
 import json
 import random
 import re
-from functools import lru_cache
 
 import numpy as np
 import pytest
 from jsonschema import Draft202012Validator
 
-from adapters.formats import ContentDelta, FormatPlan, OutputSpec, get_format
-from engine import STYLES, Compiled, Compiler, Matcher, ParseDivergence, SpecError, Vocabulary
+from adapters.formats import ContentDelta, OutputSpec, get_format
+from engine import Compiled, Matcher, ParseDivergence, SpecError
 
 from .cases import ANSWERS as TEXT_ANSWERS
 from .cases import (
@@ -21,7 +17,6 @@ from .cases import (
     OUTPUTS,
     REQUIRED,
     SPECIALS,
-    STOPS,
     TOOLS,
     VALUE,
     Answer,
@@ -31,65 +26,12 @@ from .cases import (
 )
 from .cases import WRONG as TEXT_WRONG
 from .harmony_cases import ACCEPTED, REJECTED
+from .harness import LONGER, compiled, compiler, encode, is_accepted, read
 
 ANSWERS = [*TEXT_ANSWERS, *ACCEPTED]
 WRONG = [*TEXT_WRONG, *REJECTED]
 
 NAMES = sorted(SPECIALS)
-#: tokens that cross the borders of marks, names and values
-LONGER = (
-    b'"}', b"}}", b'{"', b'": ', b"\n</", b"Oslo", b'"f"', b"<tool", b" functions", b"; {", b"></",
-    "漢".encode(), "😀".encode()[:2], b"to=", b"json", b"assistant", b">\n", b"\n\n", b"call>\n{",
-)  # fmt: skip
-#: the ends of raw values, which chance alone hardly writes
-ENDS = tuple(style.close.encode() for style in STYLES.values() if "{key}" not in style.close)
-
-
-@lru_cache
-def compiler(name: str) -> Compiler:
-    tokens = [bytes([byte]) for byte in range(256)]
-    longer = [*dict.fromkeys([*LONGER, *ENDS])]
-    specials = [text.encode() for text in SPECIALS[name]]
-    first = len(tokens) + len(longer)
-    stops = [first + SPECIALS[name].index(text) for text in STOPS[name]]
-    vocabulary = Vocabulary(
-        [*tokens, *longer, *specials],
-        stop_token_ids=stops,
-        special_token_ids=range(first, first + len(specials)),
-    )
-    return Compiler(vocabulary)
-
-
-def compiled(name: str, output: OutputSpec) -> tuple[FormatPlan, Compiled]:
-    plan = get_format(name).plan(output, SPECIALS[name])
-    return plan, compiler(name).compile_structural_tag(plan.spec_json)
-
-
-def encode(name: str, text: str, longest: int = 1) -> list[int]:
-    """Special tokens by id; the rest in tokens of up to ``longest`` bytes."""
-    tokens = compiler(name).vocabulary.tokens
-    first = len(tokens) - len(SPECIALS[name])
-    ids, at, data = [], 0, text.encode()
-    while at < len(data):
-        special = next((t for t in range(first, len(tokens)) if data.startswith(tokens[t], at)), 0)
-        fitting = [t for t in range(first) if data.startswith(tokens[t], at)]
-        short = max((t for t in fitting if len(tokens[t]) <= longest), key=lambda t: len(tokens[t]))
-        ids.append(special or short)
-        at += len(tokens[ids[-1]])
-    return ids
-
-
-def is_accepted(name: str, grammar: Compiled, ids: list[int]) -> bool:
-    matcher = Matcher(grammar)
-    return all(map(matcher.accept_token, ids)) and (matcher.can_stop() or matcher.is_terminated())
-
-
-def read(plan: FormatPlan, grammar: Compiled, ids: list[int]) -> Said:
-    parser, reader, said = grammar.parser(), plan.reader(), Said()
-    for token in ids:
-        said.add(reader.feed(parser.feed(token)))
-    said.add(reader.feed(parser.finish()))
-    return said.add(reader.finish())
 
 
 def case_id(case: Answer | Wrong) -> str:
@@ -105,7 +47,7 @@ def case_id(case: Answer | Wrong) -> str:
 def test_what_models_write_is_accepted_and_read(answer: Answer, longest: int) -> None:
     plan, grammar = compiled(answer.format, answer.output)
     ids = encode(answer.format, answer.text, longest)
-    assert is_accepted(answer.format, grammar, ids)
+    assert is_accepted(grammar, ids)
     assert read(plan, grammar, ids) == answer.means
 
 
@@ -124,23 +66,21 @@ def test_a_json_value_is_told_apart_from_text(answer: Answer) -> None:
 @pytest.mark.parametrize("longest", [1, 9])
 def test_what_was_not_asked_for_is_rejected(wrong: Wrong, longest: int) -> None:
     _, grammar = compiled(wrong.format, wrong.output)
-    assert not is_accepted(wrong.format, grammar, encode(wrong.format, wrong.text, longest)), (
-        wrong.why
-    )
+    assert not is_accepted(grammar, encode(wrong.format, wrong.text, longest)), wrong.why
 
 
 @pytest.mark.parametrize("wrong", WRONG, ids=case_id)
 def test_spelling_marks_out_does_not_help(wrong: Wrong) -> None:
     """The bytes of a special token's text are no way around it."""
     _, grammar = compiled(wrong.format, wrong.output)
-    assert not is_accepted(wrong.format, grammar, list(wrong.text.encode())), wrong.why
+    assert not is_accepted(grammar, list(wrong.text.encode())), wrong.why
 
 
 @pytest.mark.parametrize("answer", TEXT_ANSWERS, ids=case_id)
 def test_marks_that_are_not_special_tokens_mean_the_same(answer: Answer) -> None:
     plan, grammar = compiled(answer.format, answer.output)
     ids = list(answer.text.encode())
-    assert is_accepted(answer.format, grammar, ids)
+    assert is_accepted(grammar, ids)
     assert read(plan, grammar, ids) == answer.means
 
 

@@ -179,7 +179,9 @@ def test_free_text_holds_no_special_token_but_one_that_opens_a_tag(name: str, ou
     for node in nodes(spec(name, OUTPUTS[output])):
         if "excludes" in node:
             triggers = node.get("triggers", ())
-            opening = {text for text in SPECIALS[name] if any(text in each for each in triggers)}
+            opening = {
+                text for text in SPECIALS[name] if any(each.endswith(text) for each in triggers)
+            }
             assert {*node["excludes"]} | opening >= {*SPECIALS[name]}
             assert not {*node["excludes"]} & {*node.get("triggers", ())}
 

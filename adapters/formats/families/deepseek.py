@@ -48,7 +48,7 @@ def _dsml(name: str, section: str) -> TagFamily:
     begin = f"<｜DSML｜{section}>"
     return TagFamily(
         name=name,
-        section=Section(begin=f"{begin}\n", end=f"</｜DSML｜{section}>", trigger=begin),
+        section=Section(begin=f"{begin}\n", end=f"</｜DSML｜{section}>", trigger="<｜DSML｜"),
         begin='<｜DSML｜invoke name="{name}">\n',
         end="</｜DSML｜invoke>\n",
         separator="",

@@ -42,9 +42,7 @@ MINIMAX_M2 = TagFamily(
 
 MINIMAX_M3 = TagFamily(
     name="minimax_m3",
-    section=Section(
-        begin=f"{_M3}<tool_call>\n", end=f"{_M3}</tool_call>", trigger=f"{_M3}<tool_call>"
-    ),
+    section=Section(begin=f"{_M3}<tool_call>\n", end=f"{_M3}</tool_call>", trigger=_M3),
     begin=f'{_M3}<invoke name="{{name}}">',
     end=f"{_M3}</invoke>\n",
     separator="",

@@ -1,0 +1,68 @@
+"""Answers and a compiled grammar: the vocabulary of a format, encoding, acceptance, reading.
+
+The vocabulary holds all bytes, some longer tokens and the format's special tokens.
+"""
+
+import re
+from functools import lru_cache
+
+from adapters.formats import FormatPlan, OutputSpec, get_format
+from engine import STYLES, Compiled, Compiler, Matcher, Vocabulary
+
+from .cases import SPECIALS, STOPS, Said
+
+#: tokens that cross the borders of marks, names and values
+LONGER = (
+    b'"}', b"}}", b'{"', b'": ', b"\n</", b"Oslo", b'"f"', b"<tool", b" functions", b"; {", b"></",
+    "漢".encode(), "😀".encode()[:2], b"to=", b"json", b"assistant", b">\n", b"\n\n", b"call>\n{",
+)  # fmt: skip
+#: the ends of raw values, which chance alone hardly writes
+ENDS = tuple(style.close.encode() for style in STYLES.values() if "{key}" not in style.close)
+
+
+@lru_cache
+def compiler(name: str) -> Compiler:
+    tokens = [bytes([byte]) for byte in range(256)]
+    longer = [*dict.fromkeys([*LONGER, *ENDS])]
+    specials = [text.encode() for text in SPECIALS[name]]
+    first = len(tokens) + len(longer)
+    stops = [first + SPECIALS[name].index(text) for text in STOPS[name]]
+    vocabulary = Vocabulary(
+        [*tokens, *longer, *specials],
+        stop_token_ids=stops,
+        special_token_ids=range(first, first + len(specials)),
+    )
+    return Compiler(vocabulary)
+
+
+def compiled(name: str, output: OutputSpec) -> tuple[FormatPlan, Compiled]:
+    plan = get_format(name).plan(output, SPECIALS[name])
+    return plan, compiler(name).compile_structural_tag(plan.spec_json)
+
+
+@lru_cache
+def pieces(name: str, longest: int) -> re.Pattern[bytes]:
+    """Return the pattern of the next token: a special one, or the longest of up to that length."""
+    tokens = compiler(name).vocabulary.tokens
+    first = len(tokens) - len(SPECIALS[name])
+    short = sorted((t for t in tokens[256:first] if len(t) <= longest), key=len, reverse=True)
+    return re.compile(b"|".join(map(re.escape, [*tokens[first:], *short])) + b"|.", re.DOTALL)
+
+
+def encode(name: str, text: str, longest: int = 1) -> list[int]:
+    """Special tokens by id; the rest in tokens of up to ``longest`` bytes."""
+    ids = {token: number for number, token in enumerate(compiler(name).vocabulary.tokens)}
+    return [ids[piece] for piece in pieces(name, longest).findall(text.encode())]
+
+
+def is_accepted(grammar: Compiled, ids: list[int]) -> bool:
+    matcher = Matcher(grammar)
+    return all(map(matcher.accept_token, ids)) and (matcher.can_stop() or matcher.is_terminated())
+
+
+def read(plan: FormatPlan, grammar: Compiled, ids: list[int]) -> Said:
+    parser, reader, said = grammar.parser(), plan.reader(), Said()
+    for token in ids:
+        said.add(reader.feed(parser.feed(token)))
+    said.add(reader.feed(parser.finish()))
+    return said.add(reader.finish())
