@@ -17,7 +17,9 @@ LONGER = (
     "漢".encode(), "😀".encode()[:2], b"to=", b"json", b"assistant", b">\n", b"\n\n", b"call>\n{",
 )  # fmt: skip
 #: the ends of raw values, which chance alone hardly writes
-ENDS = tuple(style.close.encode() for style in STYLES.values() if "{key}" not in style.close)
+ENDS = tuple(
+    style.close.encode() for style in STYLES.values() if style.close and "{key}" not in style.close
+)
 
 
 @lru_cache

@@ -245,7 +245,9 @@ class TagFamily:
     ) -> Part:
         triggers = self._triggers(tool.name for tool in output.callable_tools)
         if self.section is not None:
-            excludes = self._excludes(special_texts, without=triggers)
+            is_named = "{name}" in self.section.trigger
+            barred = self._triggers(output.barred) if is_named else []
+            excludes = self._excludes(special_texts, besides=barred, without=triggers)
             sections = self._sections(output, tools)
             return triggered(triggers, sections, excludes, only_one=True)
         begins = [self.begin, self.lead + self.begin] if self.lead else [self.begin]

@@ -13,12 +13,13 @@ from .element_cases import ELEMENTS, RAW_VALUES
 from .harmony_wire_cases import HARMONY
 from .json_list_cases import LISTS
 from .json_tag_cases import TAGS
+from .literal_cases import LITERALS
 from .raw_values import RAW_CHOICES, raw_values_of
 from .token_mark_cases import TOKEN_MARKS
 
 __all__ = ["CHOICES", "THINKING", "TOKENS_ONLY", "TRANSCRIPTS", "Transcript"]
 
-WIRES = (*TAGS, *LISTS, *TOKEN_MARKS, *ELEMENTS, HARMONY)
+WIRES = (*TAGS, *LISTS, *TOKEN_MARKS, *ELEMENTS, *LITERALS, HARMONY)
 #: the requirements of all transcripts, by name
 CHOICES = {**COMPOSED, **RAW_CHOICES}
 #: formats whose marks must be special tokens
@@ -32,5 +33,7 @@ TRANSCRIPTS: list[Transcript] = [
     *{
         (each.format, each.choice, each.thinking, each.marks, each.text, each.means is None): each
         for each in _ALL
+        # its list of calls has no marks, so most wrong calls are text there
+        if each.format != "llama4_pythonic" or each.choice not in ("auto", "auto, one", "barred")
     }.values()
 ]

@@ -55,7 +55,6 @@ class Transcript:
 
     ``marks``       the marks of thoughts, if they are not the format's own.
     ``only_tokens`` whether ``why`` needs the text's special tokens to be tokens.
-    ``bug``         the reason why the code gets it wrong; "": it gets it right.
     """
 
     format: str
@@ -66,7 +65,6 @@ class Transcript:
     thinking: str = "free"
     marks: ThinkingMarks | None = None
     only_tokens: bool = False
-    bug: str = ""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -122,8 +120,8 @@ class Wire:
                           no tools. ``named_only``: a call of an unknown tool is text, too.
     ``ids``               a written id, and wrong ones.
     ``tail``              ends every answer.
-    ``free_special``      a special token that text with calls may contain: a call begins with it and
-                          one more character, so the grammar cannot exclude it.
+    ``free_special``      a special token that text with calls may contain: a call begins with it
+                          and one more character, so the grammar cannot exclude it.
     ``is_tokens``         whether the marks must be special tokens.
     """
 

@@ -206,7 +206,6 @@ RAW_VALUES = (
         argument="<parameter=KEY>VALUE</parameter>\n",
         end="</parameter>",
         almost="</parameter",
-        reads_json=False,
         wrong=(
             ("<parameter=text>Oslo\n", "no end of an argument"),
             ("<parameter name=text>Oslo</parameter>\n", "a begin of another family"),
@@ -218,7 +217,6 @@ RAW_VALUES = (
         argument="<arg_key>KEY</arg_key>\n<arg_value>VALUE</arg_value>\n",
         end="</arg_value>",
         almost="</arg_value",
-        reads_json=False,
         wrong=(
             ("<arg_value>Oslo</arg_value>\n", "a value without its key"),
             ("<arg_key>text</arg_key>\n", "a key without its value"),
@@ -232,7 +230,6 @@ RAW_VALUES = (
         argument="<arg_key>KEY</arg_key><arg_value>VALUE</arg_value>",
         end="</arg_value>",
         almost="</arg_value",
-        reads_json=False,
         wrong=(
             ("<arg_value>Oslo</arg_value>", "a value without its key"),
             ("<arg_key>text</arg_key>", "a key without its value"),
@@ -248,7 +245,6 @@ RAW_VALUES = (
         argument="<arg_key:opensource>KEY</arg_key:opensource>\n<arg_value:opensource>VALUE</arg_value:opensource>\n",
         end="</arg_value:opensource>",
         almost="</arg_value>",
-        reads_json=False,
         wrong=(
             ("<arg_value:opensource>Oslo</arg_value:opensource>\n", "a value without its key"),
             ("<arg_key>text</arg_key>\n<arg_value>Oslo</arg_value>\n", "marks without the suffix"),
@@ -260,7 +256,6 @@ RAW_VALUES = (
         argument='<parameter name="KEY">VALUE</parameter>\n',
         end="</parameter>",
         almost="</parameter name>",
-        reads_json=False,
         wrong=(
             ('<parameter name="text">Oslo\n', "no end of an argument"),
             ("<parameter name=text>Oslo</parameter>\n", "a key without quotes"),
@@ -295,7 +290,6 @@ RAW_VALUES = (
         argument='<param name="KEY">VALUE</param>',
         end="</param>",
         almost="</param",
-        reads_json=False,
         wrong=(
             ('<param name="text">Oslo', "no end of an argument"),
             ("<param name=text>Oslo</param>", "a key without quotes"),

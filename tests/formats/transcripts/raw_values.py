@@ -49,7 +49,6 @@ class RawValues:
     ``end``        the end of an argument, and ``almost``, a text that only resembles it.
     ``place``, ``tags``  an object of a number and a string, and a list of two strings.
     ``place_without_lat``, ``wrong_tags``  values that the schema does not allow.
-    ``reads_json`` whether the engine reads a text that is both a string and JSON as JSON.
     ``wrong``      arguments that the family does not write, and the reasons.
     """
 
@@ -63,7 +62,6 @@ class RawValues:
     place_without_lat: str = '{"city": "Oslo"}'
     tags: str = '["a", "b \\"c\\""]'
     wrong_tags: str = "[1, 2]"
-    reads_json: bool = True
     wrong: tuple[tuple[str, str], ...]
 
     def written(self, key: str, kind: str, value: str) -> str:
@@ -75,11 +73,11 @@ class RawValues:
         return self.call[0] + arguments + self.call[1]
 
 
-STRING_FIRST = "the engine's parser prefers the string if white space may surround the JSON"
 #: strings that are themselves on the wire
 STRINGS = (
-    "Oslo", "", " ", "  two spaces  ", 'He said "hi"', "it's", "line 1\nline 2", "\n", "a\n", "\n\na\n\n",
-    "tab\there", "C:\\new\\table", "a < b", "a > b", "<b>bold</b>", "</", "<", "a & b &amp; c", "&lt;",
+    "Oslo", "", " ", "  two spaces  ", 'He said "hi"', "it's", "line 1\nline 2", "\n", "a\n",
+    "\n\na\n\n", "tab\there", "C:\\new\\table", "a < b", "a > b", "<b>bold</b>", "</", "<",
+    "a & b &amp; c", "&lt;",
     "漢字 😀 Zażółć", "12345", "-1", "1.5", "1e5", "true", "false", "null", "None", '"quoted"',
     '{"a": 1}', "[1, 2]", "{", "}", "]", "KEY=VALUE;", "def f(x):\n    return x < 1 and x & 2\n",
 )  # fmt: skip
@@ -150,12 +148,10 @@ def raw_values_of(wire: RawValues) -> Iterator[Transcript]:
     """Yield the transcripts of one family."""
     state = "closed" if wire.format in ("qwen_coder", "minicpm_5", "kimi_k3") else "free"
 
-    def accepted(
-        arguments: str, choice: str = "raw values", *, bug: str = "", **values: Any
-    ) -> Transcript:
+    def accepted(arguments: str, choice: str = "raw values", **values: Any) -> Transcript:
         means = Means(calls=(("put", values),))
         text = wire.called(arguments)
-        return Transcript(wire.format, choice, text, means, thinking=state, bug=bug)
+        return Transcript(wire.format, choice, text, means, thinking=state)
 
     def rejected(arguments: str, why: str, *, only_tokens: bool = False) -> Transcript:
         text = wire.called(arguments)
@@ -165,9 +161,7 @@ def raw_values_of(wire: RawValues) -> Iterator[Transcript]:
 
     for key, kind, text, value in (*VALUES, *(TYPED if wire.types else ())):
         text = text.replace("PLACE", wire.place).replace("TAGS", wire.tags)
-        is_both = key in ("note", "code") and not isinstance(value, str)
-        bug = STRING_FIRST if is_both and not wire.reads_json else ""
-        yield accepted(wire.written(key, kind, text), bug=bug, **{key: value})
+        yield accepted(wire.written(key, kind, text), **{key: value})
     yield accepted(wire.written("text", "string", f"a{wire.almost} b"), text=f"a{wire.almost} b")
     yield from (rejected(wire.written(key, kind, text), why) for key, kind, text, why in WRONG)
     yield rejected(wire.written("place", "object", wire.place_without_lat), "a missing key inside")
