@@ -9,14 +9,12 @@ plan.locate(pointer)    the location in the request that a node of the spec was 
 
 from dataclasses import replace
 
-from .deltas import ContentDelta, Delta, ReasoningDelta, ToolArguments, ToolStart
 from .dialects import for_own_engine, for_reading_foreign
 from .families.cohere import COMMAND_A, COMMAND_R7B
 from .families.deepseek import DEEPSEEK_V3, DEEPSEEK_V4, DEEPSEEK_V31, DEEPSEEK_V32
 from .families.gemma import FUNCTIONGEMMA, GEMMA_4
 from .families.gigachat import GIGACHAT_3, GIGACHAT_31
 from .families.glm import GLM_45, GLM_47, HUNYUAN
-from .families.harmony import HARMONY
 from .families.hermes import HERMES
 from .families.json_lists import APERTUS, APRIEL, GRANITE_3, NEMOTRON_V2, PHI_4_MINI
 from .families.kimi import KIMI_K2, KIMI_K3
@@ -28,8 +26,8 @@ from .families.plain import PLAIN, UNKNOWN
 from .families.pythonic import LFM2, LLAMA4_PYTHONIC
 from .families.qwen import QWEN_CODER, SEED_OSS
 from .families.solar import SOLAR
-from .families.tag_family import TagFamily
 from .format_plan import FormatPlan
+from .harmony.format import HARMONY
 from .location import Location, join_pointer
 from .output_spec import (
     BuiltinTool,
@@ -43,7 +41,9 @@ from .output_spec import (
     Tool,
 )
 from .parts import Origin
-from .reader import Reader
+from .reading.deltas import ContentDelta, Delta, ReasoningDelta, ToolArguments, ToolStart
+from .reading.reader import Reader
+from .tags.tag_family import TagFamily
 from .wire_format import Format
 
 __all__ = [

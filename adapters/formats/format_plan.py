@@ -17,7 +17,7 @@ from .argument_schema import argument_schema
 from .location import UNKNOWN, Location, split_pointer
 from .output_spec import FormatError, OutputSpec
 from .parts import Kind, Origin, Part, Role, SpecIndex, lower
-from .reader import Reader, TagWhitespace
+from .reading.reader import Reader, TagWhitespace
 
 _SCHEMA_FIELD = "/json_schema"
 

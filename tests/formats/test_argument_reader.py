@@ -12,8 +12,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from adapters.formats.argument_reader import PythonReader, argument_reader
-from adapters.formats.families.notation import (
+from adapters.formats.reading.argument_reader import PythonReader, argument_reader
+from adapters.formats.tags.notation import (
     Elements,
     GemmaArguments,
     Notation,

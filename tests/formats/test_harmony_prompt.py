@@ -7,8 +7,8 @@ import pytest
 from openai_harmony import DeveloperContent, Message, Role, ToolNamespaceConfig
 
 from adapters.formats import FormatError, OutputSpec, Tool, get_format
-from adapters.formats.families.builtin_tools import builtin_namespaces
-from adapters.formats.families.typescript_types import Namespace, tools_section
+from adapters.formats.harmony.builtin_tools import builtin_namespaces
+from adapters.formats.harmony.typescript_types import Namespace, tools_section
 
 from .harmony_library import encoding, library_namespace, library_prompt
 

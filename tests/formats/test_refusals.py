@@ -9,8 +9,8 @@ import pytest
 
 from adapters.formats import FORMATS, FormatError, Location, OutputSpec, Tool, get_format
 from adapters.formats.argument_schema import NO_ARGUMENTS, argument_schema
-from adapters.formats.families.spelling import json_name
-from adapters.formats.families.tag_family import TagFamily
+from adapters.formats.spelling import json_name
+from adapters.formats.tags.tag_family import TagFamily
 
 from .cases import AUTO, FREE, REQUIRED, SPECIALS, TOOLS, VALUE_ONLY, VALUE_OR_CALL, G
 

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from adapters.formats import FORMATS, OutputSpec, Tool, get_format
-from adapters.formats.families.spelling import unwritable
 from adapters.formats.parts import Kind
+from adapters.formats.spelling import unwritable
 
 from .cases import (
     AUTO,

@@ -1,1 +1,1 @@
-"""Model families: the grammar of their answers, and prompts for tokenizers without a template."""
+"""The model families: one module of data for each vendor or syntax."""

@@ -10,7 +10,7 @@ The written id numbers the calls of a conversation; clients get an id of the gat
 """
 
 from ..output_spec import ThinkingMarks
-from .tag_family import CallIds, Section, TagFamily, TextMarks
+from ..tags.tag_family import CallIds, Section, TagFamily, TextMarks
 
 
 def _command(name: str, text: str) -> TagFamily:

@@ -10,9 +10,9 @@ V3.2    <｜DSML｜function_calls>\n<｜DSML｜invoke name="f">\n
 V4      the same with tool_calls in place of function_calls
 """
 
-from .notation import Elements
-from .spelling import word_name
-from .tag_family import Section, TagFamily
+from ..spelling import word_name
+from ..tags.notation import Elements
+from ..tags.tag_family import Section, TagFamily
 
 _STOPS = ("<｜end▁of▁sentence｜>",)
 _SECTION = Section(

@@ -5,9 +5,9 @@ functiongemma   <start_function_call>call:f{city:<escape>Oslo<escape>}<end_funct
 """
 
 from ..output_spec import ThinkingMarks
-from .notation import GemmaArguments
-from .spelling import word_name
-from .tag_family import TagFamily
+from ..spelling import word_name
+from ..tags.notation import GemmaArguments
+from ..tags.tag_family import TagFamily
 
 GEMMA_4 = TagFamily(
     name="gemma_4",

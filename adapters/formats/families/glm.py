@@ -7,9 +7,9 @@
 Strings are raw, other values are JSON.
 """
 
-from .notation import Elements
-from .spelling import word_name
-from .tag_family import Section, TagFamily
+from ..spelling import word_name
+from ..tags.notation import Elements
+from ..tags.tag_family import Section, TagFamily
 
 _STOPS = ("<|user|>", "<|observation|>", "<|endoftext|>")
 

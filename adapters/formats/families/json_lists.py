@@ -10,7 +10,7 @@ Apriel's id follows the arguments, when a stream has already begun the call, so 
 the gateway.
 """
 
-from .tag_family import CallIds, Section, TagFamily
+from ..tags.tag_family import CallIds, Section, TagFamily
 
 _BEGIN = '{"name": "{name}", "arguments": '
 

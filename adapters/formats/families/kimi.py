@@ -10,9 +10,9 @@ for thoughts, text, calls and their arguments.
 """
 
 from ..output_spec import ThinkingMarks
-from .notation import Elements
-from .spelling import word_name
-from .tag_family import CallIds, Section, TagFamily, TextMarks
+from ..spelling import word_name
+from ..tags.notation import Elements
+from ..tags.tag_family import CallIds, Section, TagFamily, TextMarks
 
 KIMI_K2 = TagFamily(
     name="kimi_k2",

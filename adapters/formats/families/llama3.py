@@ -14,9 +14,9 @@ complete, including the quote or bracket after it; with another name or spelling
 import json
 
 from ..output_spec import Tool
-from .chat_prompt import Chat, tool_object
-from .spelling import word_name
-from .tag_family import TagFamily
+from ..spelling import word_name
+from ..tags.chat_prompt import Chat, tool_object
+from ..tags.tag_family import TagFamily
 
 _BEGIN = "<|start_header_id|>{role}<|end_header_id|>\n\n"
 _END = "<|eot_id|>"

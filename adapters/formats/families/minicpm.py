@@ -6,10 +6,10 @@ The marks are text, so only the name of an offered tool opens a call (see llama3
 """
 
 from ..output_spec import ThinkingMarks
+from ..spelling import word_name
+from ..tags.notation import Elements
+from ..tags.tag_family import TagFamily
 from .hermes import CHATML
-from .notation import Elements
-from .spelling import word_name
-from .tag_family import TagFamily
 
 MINICPM_5 = TagFamily(
     name="minicpm_5",

@@ -7,9 +7,9 @@ M3   ]<]minimax[>[<tool_call>\n]<]minimax[>[<invoke name="f">]<]minimax[>[<city>
      ]<]minimax[>[</city>]<]minimax[>[</invoke>\n]<]minimax[>[</tool_call>
 """
 
-from .notation import Elements
-from .spelling import word_name
-from .tag_family import Section, TagFamily
+from ..spelling import word_name
+from ..tags.notation import Elements
+from ..tags.tag_family import Section, TagFamily
 
 _STOPS = ("[e~[",)
 _M3 = "]<]minimax[>["

@@ -8,9 +8,9 @@ Ids have nine letters and digits. In v3 and v7 the id follows the arguments, whe
 already begun the call, so clients get an id of the gateway there.
 """
 
-from .chat_prompt import Chat
-from .spelling import word_name
-from .tag_family import CallIds, Section, TagFamily
+from ..spelling import word_name
+from ..tags.chat_prompt import Chat
+from ..tags.tag_family import CallIds, Section, TagFamily
 
 _STOPS = ("</s>",)
 _IDS = CallIds(pattern="[a-zA-Z0-9]{9}")

@@ -11,9 +11,9 @@ answer that may be either is unambiguous. Turns are "role:" lines.
 
 from dataclasses import fields
 
-from .chat_prompt import Chat
-from .tag_family import TagFamily
-from .unknown import UnknownSyntax
+from ..tags.chat_prompt import Chat
+from ..tags.tag_family import TagFamily
+from ..tags.unknown import UnknownSyntax
 
 PLAIN = TagFamily(
     name="plain",

@@ -7,10 +7,10 @@ Llama 4 writes the list without marks, so only the name of an offered tool behin
 one in free text.
 """
 
+from ..spelling import word_name
+from ..tags.notation import PythonArguments
+from ..tags.tag_family import Section, TagFamily
 from .hermes import CHATML
-from .notation import PythonArguments
-from .spelling import word_name
-from .tag_family import Section, TagFamily
 
 LLAMA4_PYTHONIC = TagFamily(
     name="llama4_pythonic",

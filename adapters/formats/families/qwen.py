@@ -7,10 +7,10 @@ of its own for the call.
 """
 
 from ..output_spec import ThinkingMarks
+from ..spelling import word_name
+from ..tags.notation import Elements
+from ..tags.tag_family import TagFamily
 from .hermes import CHATML
-from .notation import Elements
-from .spelling import word_name
-from .tag_family import TagFamily
 
 QWEN_CODER = TagFamily(
     name="qwen_coder",

@@ -4,8 +4,8 @@
 <|calls|>
 """
 
-from .spelling import word_name
-from .tag_family import CallIds, Section, TagFamily
+from ..spelling import word_name
+from ..tags.tag_family import CallIds, Section, TagFamily
 
 SOLAR = TagFamily(
     name="solar",

@@ -1,10 +1,6 @@
-"""Prompts for tokenizers without a chat template.
+"""Prompts for tokenizers without a chat template: one marked block a turn.
 
-Representation   messages become Turns, which every family renders; a Chat is the data of a family
-                 whose prompt is one marked block a turn.
-Invariants       I1 a tool result knows the name of the tool it answers, by its call's id. I2
-                 arguments in history are written as they were sent, neither parsed nor repaired.
-Not here         Harmony's prompt (harmony_prompt.py), templates that tokenizers bring (the app).
+Not here         Harmony's prompt (the room harmony), templates that tokenizers bring (the app).
 """
 
 import json
@@ -13,89 +9,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ..argument_schema import NO_ARGUMENTS
-from ..output_spec import ChatMessage, FormatError, OutputSpec, PastCall, Tool
-
-_ROLES = {
-    "system": "system",
-    "developer": "system",
-    "user": "user",
-    "assistant": "assistant",
-    "tool": "tool",
-    "function": "tool",
-}
-
-
-@dataclass(frozen=True)
-class Turn:
-    """One message. ``role``: system (also for developer), user, assistant or tool.
-
-    ``tool``: the name of the tool whose result it is, or "". ``calls_before``: the calls of earlier
-    turns.
-    """
-
-    role: str
-    text: str
-    reasoning: str = ""
-    calls: tuple[PastCall, ...] = ()
-    tool: str = ""
-    calls_before: int = 0
-
-
-def read_turns(messages: Sequence[ChatMessage]) -> list[Turn]:
-    """Convert chat messages as clients send them.
-
-    Raises:
-        FormatError: an unknown role, or content that is not text.
-    """
-    names: dict[str, str] = {}
-    turns, calls_before = [], 0
-    for number, message in enumerate(messages):
-        place = f"messages[{number}]"
-        role = _ROLES.get(message.get("role", ""))
-        if role is None:
-            raise FormatError(f"the role {message.get('role')!r} is unknown", f"{place}.role")
-        calls = _past_calls(message.get("tool_calls") or (), f"{place}.tool_calls")
-        names.update((call.id, call.name) for call in calls)
-        turns.append(
-            Turn(
-                role,
-                _text(message.get("content"), f"{place}.content"),
-                message.get("reasoning_content") or message.get("reasoning") or "",
-                calls,
-                message.get("name") or names.get(message.get("tool_call_id", ""), ""),
-                calls_before,
-            )
-        )
-        calls_before += len(calls)
-    return turns
-
-
-def _past_calls(calls: Sequence[Any], place: str) -> tuple[PastCall, ...]:
-    found = []
-    for number, call in enumerate(calls):
-        try:
-            function = call["function"]
-            arguments = function.get("arguments") or "{}"
-            found.append(PastCall(str(call.get("id", "")), function["name"], arguments))
-        except (AttributeError, KeyError, TypeError):
-            raise FormatError("no function call", f"{place}[{number}]") from None
-    return tuple(found)
-
-
-def _text(content: Any, place: str) -> str:
-    if content is None or isinstance(content, str):
-        return content or ""
-    parts = []
-    for number, part in enumerate(content):
-        if part.get("type") not in ("text", "refusal"):
-            raise FormatError(
-                f"a part of type {part.get('type')!r} is not text", f"{place}[{number}]"
-            )
-        parts.append(part.get(part["type"]) or "")
-    return "".join(parts)
-
-
-# -- one marked block a turn -----------------------------------------------------------------------
+from ..output_spec import ChatMessage, OutputSpec, PastCall, Tool
+from ..turns import Turn, read_turns
 
 #: returns the calls of one answer as text; the number is that of earlier calls in the conversation
 CallsText = Callable[[Sequence[PastCall], int], str]

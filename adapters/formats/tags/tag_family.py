@@ -24,6 +24,13 @@ from dataclasses import dataclass
 from typing import Literal
 
 from ..format_plan import FormatPlan, make_plan
+from ..offered_tools import (
+    OfferedTool,
+    answer_value,
+    must_call,
+    offered_tools,
+    one_call_only,
+)
 from ..output_spec import ChatMessage, OutputSpec, PastCall, ThinkingMarks, Tool
 from ..parts import (
     CONTENT,
@@ -43,17 +50,11 @@ from ..parts import (
     tag,
     triggered,
 )
-from ..reader import TagWhitespace
-from .chat_prompt import PLAIN_CHAT, Chat, offers, read_turns, render_chat, turn_text
+from ..reading.reader import TagWhitespace
+from ..spelling import Spelling, json_name, unwritable
+from ..turns import read_turns
+from .chat_prompt import PLAIN_CHAT, Chat, offers, render_chat, turn_text
 from .notation import JSON, Notation
-from .offered_tools import (
-    OfferedTool,
-    answer_value,
-    must_call,
-    offered_tools,
-    one_call_only,
-)
-from .spelling import Spelling, json_name, unwritable
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -273,14 +274,14 @@ class TagFamily:
         return sections
 
     def _call(self, tool: OfferedTool, begin: str) -> Part:
-        arguments = tool.arguments(self.arguments)
+        arguments = tool.arguments(self.arguments.style)
         begin, id_at_begin, after_id = begin.replace("{name}", tool.spelled).partition("{id}")
         before_id, id_at_end, end = self.end.rpartition("{id}")
         content = [arguments]
-        role = tool.role(self.arguments)
+        role = tool.role(self.arguments.style)
         if self.ids is not None and id_at_begin:
             whole = self.ids.whole.replace("{name}", tool.tool.name)
-            role = tool.role(self.arguments, whole)
+            role = tool.role(self.arguments.style, whole)
             written = regex(self.ids.pattern, ID if whole else SYNTAX)
             content = [written, const(after_id), arguments]
         elif self.ids is not None and id_at_end:

@@ -22,7 +22,7 @@ applies to one message.
 Marks are token nodes, so marks that are spelled out in text have no effect. A message's body is one
 tag, from <|message|> to its end: the tag's role says which kind of message it is.
 
-Not here    the prompt (harmony_prompt.py), the builtin tools (builtin_tools.py).
+Not here    the prompt (prompt.py), the builtin tools (builtin_tools.py).
 """
 
 from collections.abc import Sequence
@@ -30,6 +30,7 @@ from dataclasses import dataclass
 
 from ..argument_schema import argument_schema
 from ..format_plan import FormatPlan, make_plan
+from ..offered_tools import answer_value, must_call, offered_tools
 from ..output_spec import ChatMessage, FormatError, OutputSpec, PastCall, Tool
 from ..parts import (
     ARGUMENTS,
@@ -51,11 +52,10 @@ from ..parts import (
     tag,
     token,
 )
-from ..reader import TagWhitespace
+from ..reading.reader import TagWhitespace
+from ..spelling import unwritable, word_name
 from .builtin_tools import builtin_recipients
-from .harmony_prompt import developer_text, render_harmony
-from .offered_tools import answer_value, must_call, offered_tools
-from .spelling import unwritable, word_name
+from .prompt import developer_text, render_harmony
 
 _START, _CHANNEL, _CONSTRAIN = "<|start|>", "<|channel|>", "<|constrain|>"
 _MESSAGE, _END, _CALL, _RETURN = "<|message|>", "<|end|>", "<|call|>", "<|return|>"

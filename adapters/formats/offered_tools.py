@@ -3,10 +3,9 @@
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
-from ..argument_schema import argument_schema
-from ..output_spec import FormatError, OutputSpec, Tool
-from ..parts import ARGUMENTS, VALUE, Kind, Origin, Part, Role, json_value
-from .notation import JSON, Notation
+from .argument_schema import argument_schema
+from .output_spec import FormatError, OutputSpec, Tool
+from .parts import ARGUMENTS, JSON_STYLE, VALUE, Kind, Origin, Part, Role, json_value
 from .spelling import Spelling
 
 
@@ -20,16 +19,16 @@ class OfferedTool:
     spelled: str
     param: str
 
-    def arguments(self, notation: Notation = JSON) -> Part:
+    def arguments(self, style: str = JSON_STYLE) -> Part:
         """Return the node of the arguments: always an object."""
         param = f"{self.param}.parameters"
         origin = Origin(param, is_schema=True, is_strict=bool(self.tool.strict))
         schema = argument_schema(self.tool.parameters, param)
-        return json_value(schema, ARGUMENTS, origin, notation.style)
+        return json_value(schema, ARGUMENTS, origin, style)
 
-    def role(self, notation: Notation = JSON, call_id: str = "") -> Role:
+    def role(self, style: str = JSON_STYLE, call_id: str = "") -> Role:
         """Return the role of the call's tag; ``call_id``: see Role."""
-        return Role(Kind.CALL, self.tool.name, call_id, notation.style)
+        return Role(Kind.CALL, self.tool.name, call_id, style)
 
     @property
     def origin(self) -> Origin:

@@ -19,9 +19,9 @@ from dataclasses import dataclass, replace
 
 from engine import Event, StyleRegion
 
+from ..parts import JSON_STYLE, SYNTAX, Kind, Role
 from .argument_reader import ArgumentReader, argument_reader
 from .deltas import ContentDelta, Delta, ReasoningDelta, ToolArguments, ToolStart
-from .parts import JSON_STYLE, SYNTAX, Kind, Role
 
 _new_decoder = codecs.getincrementaldecoder("utf-8")
 

@@ -11,9 +11,9 @@ import json
 from collections.abc import Collection, Sequence
 
 from ..output_spec import ChatMessage, FormatError, OutputSpec, PastCall, Tool
+from ..spelling import word_name
+from ..turns import Turn, read_turns
 from .builtin_tools import builtin_namespaces, builtin_recipients
-from .chat_prompt import Turn, read_turns
-from .spelling import word_name
 from .typescript_types import Namespace, comment, tools_section
 
 _SYSTEM = (
