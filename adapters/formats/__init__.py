@@ -29,6 +29,7 @@ from .families.solar import SOLAR
 from .format_plan import FormatPlan
 from .harmony.format import HARMONY
 from .location import Location, join_pointer
+from .offered_tools import BUILTIN_TOOLS_PARAM
 from .output_spec import (
     BuiltinTool,
     ChatMessage,
@@ -47,6 +48,7 @@ from .tags.tag_family import TagFamily
 from .wire_format import Format
 
 __all__ = [
+    "BUILTIN_TOOLS_PARAM",
     "FORMATS",
     "UNKNOWN",
     "BuiltinTool",

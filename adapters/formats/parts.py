@@ -20,6 +20,8 @@ from engine import StyleRegion
 
 #: the style of arguments that are JSON text
 JSON_STYLE = "json"
+#: the style of arguments that are source code, which clients get as the JSON {"code": "..."}
+CODE_STYLE = "code"
 
 
 class Kind(Enum):
@@ -43,7 +45,7 @@ class Role:
     ``tool``     of a CALL: its name.
     ``call_id``  of a CALL whose arguments follow an id: the whole id, with "{id}" for the text of
                  the ID; "": the model writes none before the arguments.
-    ``style``    of a CALL: the engine's style of its arguments.
+    ``style``    of a CALL: JSON_STYLE, CODE_STYLE, or the engine's style of its arguments.
     ``region``   of ARGUMENTS: the region of a style.
     """
 

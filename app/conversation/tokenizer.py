@@ -186,7 +186,8 @@ class HuggingFaceTokenizer:
             response_schema=broken(output.response_schema),
             response_description=broken(output.response_description),
         )
-        if self._template is None or self.profile is None:
+        # templates cannot show calls of builtin tools in a history, so the format writes the prompt
+        if self._template is None or self.profile is None or output.builtin_tools:
             text = render_plain(self.wire, messages, tools, output)
         else:
             variables = broken(variables or {})

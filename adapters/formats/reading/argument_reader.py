@@ -3,6 +3,7 @@
     elements  <parameter=city>Oslo</parameter>, and other styles like XML
     Python    keyword arguments: city="Oslo", tags=['a', "b"], ok=True
     Gemma     an object without braces: city:<|"|>Oslo<|"|>,tags:[<|"|>a<|"|>],ok:true
+    code      source code, which becomes the argument "code"
 
 The grammar has constrained the text, so a reader only translates.
 """
@@ -13,6 +14,8 @@ from collections.abc import Mapping
 from typing import Protocol
 
 from engine import STYLES, StyleRegion
+
+from ..parts import CODE_STYLE
 
 _CONSTANTS = {"True": "true", "False": "false", "None": "null"}
 _WORD = re.compile(r"\w+")
@@ -47,7 +50,9 @@ class ArgumentReader(Protocol):
 
 
 def argument_reader(style: str) -> ArgumentReader:
-    """Return a reader of arguments in a style of the engine."""
+    """Return a reader of arguments in a style of the engine, or of source code."""
+    if style == CODE_STYLE:
+        return CodeReader()
     chosen = STYLES[style]
     if chosen.values == "python":
         return PythonReader()
@@ -128,6 +133,22 @@ class _Literals:
     def close(self, region: StyleRegion) -> str:
         """See ArgumentReader."""
         return ""
+
+
+class CodeReader(_Literals):
+    """Source code, unchanged."""
+
+    def begin(self) -> str:
+        """See ArgumentReader."""
+        return '{"code": "'
+
+    def text(self, region: StyleRegion | None, text: str) -> str:
+        """See ArgumentReader."""
+        return json.dumps(text, ensure_ascii=False)[1:-1]
+
+    def end(self) -> str:
+        """See ArgumentReader."""
+        return '"}'
 
 
 class PythonReader(_Literals):
