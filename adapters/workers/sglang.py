@@ -57,6 +57,8 @@ SHOWN = (
     "context_length",
     "speculative_algorithm",
 )
+#: the payload that ends a stream
+DONE = b"[DONE]"
 #: the name of our plug-in's backend, and of its field in a scheduler's state
 PLUGIN = "switchyard"
 
@@ -149,10 +151,9 @@ class SGLangWorker:
         reader = StreamReader(generation, self._tokens)
         self._running.add(rid)
         try:
-            async with aclosing(self._events(body, generation.max_tokens)) as payloads:
-                async for payload in payloads:
-                    chunk = reader.read(payload)
-                    if chunk is not None:
+            async with aclosing(self._events(body, generation.max_tokens)) as received:
+                async for payloads in received:
+                    for chunk in reader.read_all(payloads):
                         yield chunk
                         if chunk.finish_reason is not None:
                             return
@@ -162,8 +163,10 @@ class SGLangWorker:
             if not reader.finished:
                 self._abort(rid)
 
-    async def _events(self, body: bytes, max_tokens: int) -> AsyncGenerator[bytes, None]:
-        """Yield the payloads of the stream up to [DONE]; raise WorkerError for failures below."""
+    async def _events(self, body: bytes, max_tokens: int) -> AsyncGenerator[list[bytes], None]:
+        """Yield the payloads of the stream up to [DONE], as they are received together; raise
+        WorkerError for failures below.
+        """
         decoder = EventDecoder(min(MAX_EVENT_BYTES, EVENT_BYTES + TOKEN_BYTES * max_tokens))
         headers = {"Content-Type": "application/json", **self._headers}
         try:
@@ -177,10 +180,13 @@ class SGLangWorker:
                 if response.status_code != 200:
                     raise refusal(response.status_code, await _read(response))
                 async for data in response.aiter_bytes():
-                    for payload in decoder.push(data):
-                        if payload == b"[DONE]":
-                            return
-                        yield payload
+                    payloads = decoder.push(data)
+                    is_over = DONE in payloads
+                    if is_over:
+                        del payloads[payloads.index(DONE) :]
+                    yield payloads
+                    if is_over:
+                        return
         except (httpx.HTTPError, httpx.StreamError, EventTooLong) as error:
             raise _shutting_down() if self._closed else _broken(error) from error
 

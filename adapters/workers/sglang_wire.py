@@ -14,6 +14,7 @@ Not here         HTTP (sglang), the lines of the stream (sse).
 
 import json
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from hashlib import blake2b
 from secrets import token_hex
 from typing import Any, TypeVar
@@ -139,6 +140,25 @@ class StreamReader:
         self._seen = 0
         self.finished = False
 
+    def read_all(self, payloads: Sequence[bytes]) -> Iterator[Chunk]:
+        """Yield one chunk for events that were received together, so that a busy process does the
+        work of a chunk once; then raise what ``read`` raises.
+        """
+        whole: Chunk | None = None
+        try:
+            for payload in payloads:
+                chunk = self.read(payload)
+                if chunk is not None:
+                    whole = chunk if whole is None else _joined(whole, chunk)
+                if self.finished:
+                    break
+        except WorkerError:
+            if whole is not None:
+                yield whole
+            raise
+        if whole is not None:
+            yield whole
+
     def read(self, payload: bytes) -> Chunk | None:
         """Return the chunk of one event; None if it contains nothing new.
 
@@ -204,6 +224,10 @@ class StreamReader:
             return None
         stop_text, trim = self._gate.hit or (None, 0)
         return Chunk(tuple(shown), finish, prompt, total, stop_text, trim, cached)
+
+
+def _joined(first: Chunk, second: Chunk) -> Chunk:
+    return replace(second, token_ids=first.token_ids + second.token_ids)
 
 
 def _count(value: Any) -> int:

@@ -1,0 +1,1 @@
+"""The gateway under load, beside other gateways and proxies in front of the same worker."""
