@@ -1,6 +1,6 @@
 """Workers: model runners. SGLang over HTTP, transformers on this CPU, or noise.
 
-Importing this package imports neither torch nor httpx nor the engine: the module of a worker is
+Importing this package imports neither torch nor aiohttp nor the engine: the module of a worker is
 loaded at its first use.
 """
 

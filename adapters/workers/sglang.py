@@ -19,10 +19,10 @@ from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import aclosing, suppress
 from functools import partial
 from typing import Any
+from urllib.parse import urlsplit
 
-import httpx
-
-from .base import Chunk, FailureReason, Generation, Health, WorkerError
+from .base import Chunk, Generation, Health, WorkerError
+from .http_client import AiohttpClient, HttpClient, Response
 from .sglang_wire import (
     MESSAGE_CHARS,
     PIECE,
@@ -34,13 +34,7 @@ from .sglang_wire import (
 )
 from .sse import MAX_EVENT_BYTES, EventDecoder, EventTooLong
 
-#: seconds for a connection; a lost SYN is sent again after one second
-CONNECT_S = 2.0
-#: seconds that an idle connection is kept; servers close theirs after 5
-KEEPALIVE_S = 2.0
-#: seconds between two writes of a request
-WRITE_S = 30.0
-#: seconds for each step of a health check or an abort
+#: seconds without a byte in a health check or an abort
 SHORT_S = 5.0
 #: seconds for a whole abort, in case a server sends its answer byte by byte
 ABORT_S = 10.0
@@ -85,7 +79,7 @@ class SGLangWorker:
     Args:
         tokens: the model's token bytes by id. Prompts with larger ids are refused here, because
             they can end the whole server.
-        client: an httpx client to use; ``aclose`` does not close it. Default: a new one.
+        client: the HTTP client to use; default: a new one.
         stop_token_ids: sent with each request, for servers that know fewer stop tokens.
         grammar_backend: the worker is not ready if the server runs another one. With "switchyard",
             the plug-in's status must be present too.
@@ -101,7 +95,7 @@ class SGLangWorker:
         base_url: str,
         *,
         tokens: Sequence[bytes],
-        client: httpx.AsyncClient | None = None,
+        client: HttpClient | None = None,
         stop_token_ids: Sequence[int] = (),
         model: str | None = None,
         name: str | None = None,
@@ -109,19 +103,12 @@ class SGLangWorker:
         plugin: Mapping[str, object] | None = None,
         api_key: str | None = None,
     ) -> None:
-        self._base = base_url.rstrip("/")
-        self.name = name or f"sglang {httpx.URL(base_url).netloc.decode()}"
+        base, host = base_url.rstrip("/"), urlsplit(base_url).netloc.rpartition("@")[2]
+        self.name = name or f"sglang {host}"
         self.model = model or "sglang"
-        self.description = f"sglang: the server at {httpx.URL(self._base).copy_with(userinfo=b'')}"
-        self._own = client is None
-        limits = httpx.Limits(
-            max_connections=None,
-            max_keepalive_connections=64,
-            keepalive_expiry=KEEPALIVE_S,
-        )
-        self._client = client or httpx.AsyncClient(limits=limits)
-        self._headers = {"Authorization": f"Bearer {api_key}"} if api_key else {}
-        self._timeout = httpx.Timeout(CONNECT_S, read=None, write=WRITE_S)
+        self.description = f"sglang: the server at {urlsplit(base)._replace(netloc=host).geturl()}"
+        headers = {"Authorization": f"Bearer {api_key}"} if api_key else {}
+        self._client = client or AiohttpClient(base, headers)
         self._tokens = tokens
         self._stop_token_ids = tuple(stop_token_ids)
         self._grammar_backend = grammar_backend
@@ -168,18 +155,11 @@ class SGLangWorker:
         WorkerError for failures below.
         """
         decoder = EventDecoder(min(MAX_EVENT_BYTES, EVENT_BYTES + TOKEN_BYTES * max_tokens))
-        headers = {"Content-Type": "application/json", **self._headers}
         try:
-            async with self._client.stream(
-                "POST",
-                f"{self._base}/generate",
-                content=body,
-                headers=headers,
-                timeout=self._timeout,
-            ) as response:
-                if response.status_code != 200:
-                    raise refusal(response.status_code, await _read(response))
-                async for data in response.aiter_bytes():
+            async with self._client.request("POST", "/generate", content=body) as response:
+                if response.status != 200:
+                    raise refusal(response.status, await _read(response))
+                async for data in response.pieces():
                     payloads = decoder.push(data)
                     is_over = DONE in payloads
                     if is_over:
@@ -187,8 +167,12 @@ class SGLangWorker:
                     yield payloads
                     if is_over:
                         return
-        except (httpx.HTTPError, httpx.StreamError, EventTooLong) as error:
-            raise _shutting_down() if self._closed else _broken(error) from error
+        except EventTooLong as error:
+            raise WorkerError(502, f"SGLang: {error}", reason="protocol") from error
+        except WorkerError as error:
+            if self._closed and error.reason in ("connection", "protocol"):
+                raise _shutting_down() from error
+            raise
 
     def _abort(self, rid: str) -> None:
         task = asyncio.get_running_loop().create_task(self._post_abort(rid))
@@ -197,15 +181,12 @@ class SGLangWorker:
 
     async def _post_abort(self, rid: str) -> None:
         """Post the abort. An unreachable server notices the closed connection by itself."""
-        with suppress(httpx.HTTPError, RuntimeError, TimeoutError, WorkerError):
+        content = json.dumps({"rid": rid}).encode()
+        with suppress(RuntimeError, TimeoutError, WorkerError):
             async with (
                 asyncio.timeout(ABORT_S),
-                self._client.stream(
-                    "POST",
-                    f"{self._base}/abort_request",
-                    json={"rid": rid},
-                    headers=self._headers,
-                    timeout=SHORT_S,
+                self._client.request(
+                    "POST", "/abort_request", content=content, read_s=SHORT_S
                 ) as response,
             ):
                 await _read(response)
@@ -225,11 +206,9 @@ class SGLangWorker:
         return self._judge(info)
 
     async def _get(self, path: str) -> tuple[int, bytes]:
-        """Return status and body; exceptions of httpx pass through."""
-        async with self._client.stream(
-            "GET", self._base + path, headers=self._headers, timeout=SHORT_S
-        ) as response:
-            return response.status_code, await _read(response)
+        """Return status and body. Raises WorkerError."""
+        async with self._client.request("GET", path, read_s=SHORT_S) as response:
+            return response.status, await _read(response)
 
     def _judge(self, info: dict[str, Any]) -> Health:
         details = {key: _plain(info[key]) for key in SHOWN if key in info}
@@ -271,8 +250,7 @@ class SGLangWorker:
         for rid in list(self._running):
             self._abort(rid)
         await asyncio.gather(*self._aborts)
-        if self._own:
-            await self._client.aclose()
+        await self._client.aclose()
 
 
 def _context_of(info: dict[str, Any]) -> int | None:
@@ -297,15 +275,15 @@ def refusal(status: int, data: bytes) -> WorkerError:
     return server_error(body, status=status)
 
 
-async def _read(response: httpx.Response) -> bytes:
+async def _read(response: Response) -> bytes:
     """Return a whole body of at most MAX_ANSWER_BYTES.
 
     Raises:
         WorkerError: it is longer.
     """
     data = b""
-    async for part in response.aiter_bytes():
-        data += part
+    async for piece in response.pieces():
+        data += piece
         if len(data) > MAX_ANSWER_BYTES:
             message = f"an answer of more than {MAX_ANSWER_BYTES:,} bytes"
             raise WorkerError(502, message, reason="protocol")
@@ -321,14 +299,3 @@ def _plain(value: Any) -> int | str | None:
 
 def _shutting_down() -> WorkerError:
     return WorkerError(503, "the worker is shutting down", reason="unavailable")
-
-
-def _broken(error: Exception) -> WorkerError:
-    """Return the error of a connection that failed, broke, or carried something else."""
-    message = f"SGLang: {type(error).__name__}: {error}"
-    reason: FailureReason = "connection"
-    if isinstance(error, httpx.ReadTimeout | httpx.WriteTimeout):
-        return WorkerError(504, message, reason="timeout")
-    if isinstance(error, httpx.ProtocolError | httpx.DecodingError | EventTooLong):
-        reason = "protocol"
-    return WorkerError(502, message, reason=reason)

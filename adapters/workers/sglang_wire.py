@@ -19,6 +19,8 @@ from hashlib import blake2b
 from secrets import token_hex
 from typing import Any, TypeVar
 
+import orjson
+
 from .base import (
     Chunk,
     FailureReason,
@@ -144,20 +146,24 @@ class StreamReader:
         """Yield one chunk for events that were received together, so that a busy process does the
         work of a chunk once; then raise what ``read`` raises.
         """
-        whole: Chunk | None = None
-        try:
-            for payload in payloads:
+        last: Chunk | None = None
+        ids: list[int] = []
+        failure: WorkerError | None = None
+        for payload in payloads:
+            try:
                 chunk = self.read(payload)
-                if chunk is not None:
-                    whole = chunk if whole is None else _joined(whole, chunk)
-                if self.finished:
+            except WorkerError as error:
+                failure = error
+                break
+            if chunk is not None:
+                last = chunk
+                ids += chunk.token_ids
+                if chunk.finish_reason is not None:
                     break
-        except WorkerError:
-            if whole is not None:
-                yield whole
-            raise
-        if whole is not None:
-            yield whole
+        if last is not None:
+            yield replace(last, token_ids=tuple(ids))
+        if failure is not None:
+            raise failure
 
     def read(self, payload: bytes) -> Chunk | None:
         """Return the chunk of one event; None if it contains nothing new.
@@ -166,7 +172,7 @@ class StreamReader:
             WorkerError: the event reports a failure, or is not an event of SGLang.
         """
         try:
-            event = json.loads(payload)
+            event = orjson.loads(payload)
             if "error" in event:
                 raise server_error(event["error"])
             meta, ids = event["meta_info"], event["output_ids"]
@@ -224,10 +230,6 @@ class StreamReader:
             return None
         stop_text, trim = self._gate.hit or (None, 0)
         return Chunk(tuple(shown), finish, prompt, total, stop_text, trim, cached)
-
-
-def _joined(first: Chunk, second: Chunk) -> Chunk:
-    return replace(second, token_ids=first.token_ids + second.token_ids)
 
 
 def _count(value: Any) -> int:

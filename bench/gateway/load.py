@@ -124,7 +124,9 @@ def main() -> None:
     parser.add_argument("--users", type=int, default=16)
     parser.add_argument("--seconds", type=float, default=10)
     parser.add_argument("--paced", action="store_true", help="measure the gaps between receptions")
-    parser.add_argument("--ramp-s", type=float, default=2, help="with --paced: seconds of the start")
+    parser.add_argument(
+        "--ramp-s", type=float, default=2, help="with --paced: seconds of the start"
+    )
     json.dump(uvloop.run(run(parser.parse_args())), sys.stdout)
     print()
 

@@ -6,13 +6,14 @@ with ``--incremental-streaming-output``, a grammar that does not compile, an abo
 
 import asyncio
 import json
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
 import httpx
 
-from adapters.workers import Chunk, Generation, SGLangWorker
+from adapters.workers import Chunk, Generation, SGLangWorker, WorkerError
 
 from .helpers import ids_of
 
@@ -41,6 +42,36 @@ class Body(httpx.AsyncByteStream):
         self.closed = True
 
 
+class MockClient:
+    """An HttpClient whose answers ``handler`` makes; any exception is a broken connection."""
+
+    def __init__(self, handler: Callable[[httpx.Request], Awaitable[httpx.Response]]) -> None:
+        self._client = httpx.AsyncClient(
+            transport=httpx.MockTransport(handler), base_url="http://worker"
+        )
+
+    @asynccontextmanager
+    async def request(
+        self, method: str, path: str, *, content: bytes | None = None, read_s: float | None = None
+    ) -> AsyncGenerator["MockAnswer", None]:
+        try:
+            async with self._client.stream(method, path, content=content) as answer:
+                yield MockAnswer(answer)
+        except httpx.HTTPError as error:
+            raise WorkerError(502, str(error), reason="connection") from error
+
+    async def aclose(self) -> None:
+        await self._client.aclose()
+
+
+class MockAnswer:
+    def __init__(self, answer: httpx.Response) -> None:
+        self.status, self._answer = answer.status_code, answer
+
+    def pieces(self) -> AsyncIterator[bytes]:
+        return self._answer.aiter_bytes()
+
+
 class Server:
     """Stands in for a server: answers /generate with ``reply`` and remembers every request."""
 
@@ -54,7 +85,7 @@ class Server:
         return self.reply() if request.url.path == "/generate" else httpx.Response(200)
 
     def worker(self, **options: Any) -> SGLangWorker:
-        client = httpx.AsyncClient(transport=httpx.MockTransport(self))
+        client = MockClient(self)
         return SGLangWorker("http://worker:30000/", tokens=TOKENS, client=client, **options)
 
     def sent(self, path: str) -> list[Any]:

@@ -5,7 +5,7 @@ import sys
 
 import pytest
 
-HEAVY = ("torch", "transformers", "httpx", "numpy", "engine")
+HEAVY = ("torch", "transformers", "aiohttp", "numpy", "engine")
 
 
 @pytest.mark.parametrize(
@@ -14,7 +14,7 @@ HEAVY = ("torch", "transformers", "httpx", "numpy", "engine")
         ("import adapters.workers", ()),
         ("from adapters.workers import Generation, WorkerError", ()),
         ("import adapters.workers.noise_vocabulary", ()),
-        ("from adapters.workers import SGLangWorker", ("httpx",)),
+        ("from adapters.workers import SGLangWorker", ("aiohttp",)),
         ("from adapters.workers import NoiseWorker", ("engine",)),
     ],
 )
@@ -33,7 +33,7 @@ def test_unknown_names_are_attribute_errors() -> None:
 
 @pytest.mark.parametrize(
     ("worker", "missing", "extra"),
-    [("TransformersWorker", "torch", "embedded"), ("SGLangWorker", "httpx", "gateway")],
+    [("TransformersWorker", "torch", "embedded"), ("SGLangWorker", "aiohttp", "gateway")],
 )
 def test_a_missing_extra_is_named(worker: str, missing: str, extra: str) -> None:
     code = f"import sys; sys.modules[{missing!r}] = None; from adapters.workers import {worker}"

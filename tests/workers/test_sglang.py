@@ -16,6 +16,7 @@ from .sglang_fakes import (
     RECORDED,
     TOKENS,
     Body,
+    MockClient,
     Server,
     ask,
     event,
@@ -193,7 +194,7 @@ def test_cancelling_aborts_even_if_the_abort_fails() -> None:
             await asyncio.sleep(3600)
             raise AssertionError
 
-        client = httpx.AsyncClient(transport=httpx.MockTransport(answer))
+        client = MockClient(answer)
         worker = SGLangWorker("http://worker", tokens=TOKENS, client=client)
         task = asyncio.create_task(collect(worker, ask()))
         while not paths:
@@ -211,7 +212,7 @@ def info_server(**paths: httpx.Response) -> SGLangWorker:
     async def answer(request: httpx.Request) -> httpx.Response:
         return paths.get(request.url.path.strip("/"), httpx.Response(404))
 
-    client = httpx.AsyncClient(transport=httpx.MockTransport(answer))
+    client = MockClient(answer)
     return SGLangWorker("http://worker", tokens=TOKENS, client=client, grammar_backend="xgrammar")
 
 
@@ -281,7 +282,7 @@ def test_a_server_with_our_plug_in_says_so_itself(states: Any, ready: bool, reas
     async def answer(request: httpx.Request) -> httpx.Response:
         return info if request.url.path == "/server_info" else httpx.Response(200)
 
-    client = httpx.AsyncClient(transport=httpx.MockTransport(answer))
+    client = MockClient(answer)
     worker = SGLangWorker(
         "http://worker",
         tokens=TOKENS,
@@ -311,7 +312,7 @@ def test_max_tokens_is_cut_to_the_context() -> None:
                 return httpx.Response(200, content=(RECORDED / "free.sse").read_bytes())
             return httpx.Response(200, text=INFO)
 
-        client = httpx.AsyncClient(transport=httpx.MockTransport(answer))
+        client = MockClient(answer)
         worker = SGLangWorker("http://worker", tokens=TOKENS, client=client)
         await worker.health()
         await collect(worker, ask(max_tokens=100_000))

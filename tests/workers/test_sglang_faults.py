@@ -13,7 +13,7 @@ from adapters.workers.sglang import EVENT_BYTES, MAX_ANSWER_BYTES, SHOWN, TOKEN_
 from adapters.workers.sglang_wire import PIECE, request_body
 
 from .helpers import collect, run
-from .sglang_fakes import RECORDED, TOKENS, Body, Server, ask, event, streamed
+from .sglang_fakes import RECORDED, TOKENS, Body, MockClient, Server, ask, event, streamed
 
 
 @pytest.mark.parametrize(
@@ -77,7 +77,7 @@ FAULTS: list[tuple[list[Any], Exception | None, int, FailureReason, str]] = [
     # REGRESSION: an id below 0 was read as one from the vocabulary's end
     ([event([-1], 1)], None, 502, "protocol", "not an event"),
     ([event([4096], 1)], None, 502, "protocol", "must be below 4,096, got 4096"),
-    ([event([1 << 70], 1)], None, 502, "protocol", "must be below 4,096"),
+    ([event([1 << 70], 1)], None, 502, "protocol", "not an event"),
     ([event([True], 1)], None, 502, "protocol", "not an event"),  # type: ignore[list-item]
     ([event([5.0], 1)], None, 502, "protocol", "not an event"),  # type: ignore[list-item]
     ([event("abc", 1)], None, 502, "protocol", "not an event"),  # type: ignore[arg-type]
@@ -93,9 +93,6 @@ FAULTS: list[tuple[list[Any], Exception | None, int, FailureReason, str]] = [
     ([], None, 502, "truncated", "too early"),
     ([event([5], 1)], None, 502, "truncated", "too early"),
     ([], httpx.ReadError("cut"), 502, "connection", "cut"),
-    ([], httpx.ConnectTimeout("slow"), 502, "connection", "slow"),
-    ([event([5], 1)], httpx.RemoteProtocolError("cut"), 502, "protocol", "cut"),
-    ([event([5], 1)], httpx.ReadTimeout("slow"), 504, "timeout", "ReadTimeout"),
 ]
 
 
@@ -160,7 +157,7 @@ def test_nobody_listens() -> None:
     async def work() -> WorkerError:
         worker = SGLangWorker("http://127.0.0.1:9", tokens=TOKENS)
         await worker.start()
-        with pytest.raises(httpx.ConnectError):
+        with pytest.raises(WorkerError):
             await worker.health()
         with pytest.raises(WorkerError) as caught:
             await collect(worker, ask())
@@ -187,7 +184,7 @@ def test_an_abort_whose_answer_has_no_end_is_given_up(
         raise httpx.ReadError("cut")
 
     async def work() -> None:
-        client = httpx.AsyncClient(transport=httpx.MockTransport(answer))
+        client = MockClient(answer)
         worker = SGLangWorker("http://worker", tokens=TOKENS, client=client)
         with pytest.raises(WorkerError):
             await collect(worker, ask())
@@ -230,7 +227,7 @@ def test_a_server_info_that_is_none_fails_the_check(info: bytes | None) -> None:
             return httpx.Response(200)
         return httpx.Response(200, stream=Body(info, 1 << 16))
 
-    client = httpx.AsyncClient(transport=httpx.MockTransport(answer))
+    client = MockClient(answer)
     worker = SGLangWorker("http://worker", tokens=TOKENS, client=client)
     try:
         ready = run(worker.health()).ready
@@ -252,7 +249,7 @@ def test_a_context_length_that_is_none_cuts_nothing(length: Any) -> None:
             changed = INFO | {"context_length": length, "max_req_input_len": None}
             return httpx.Response(200, json=changed)
 
-        client = httpx.AsyncClient(transport=httpx.MockTransport(answer))
+        client = MockClient(answer)
         worker = SGLangWorker("http://worker", tokens=TOKENS, client=client)
         await worker.health()
         with pytest.raises(WorkerError):
@@ -274,7 +271,7 @@ def test_details_of_a_server_are_always_json() -> None:
     async def answer(request: httpx.Request) -> httpx.Response:
         return httpx.Response(200, stream=Body(body, 1 << 16))
 
-    client = httpx.AsyncClient(transport=httpx.MockTransport(answer))
+    client = MockClient(answer)
     health = run(SGLangWorker("http://worker", tokens=TOKENS, client=client).health())
     text = json.dumps(health.details, ensure_ascii=False, allow_nan=False).encode()
     assert len(text) < 2_000

@@ -1,0 +1,123 @@
+"""The HTTP client of remote workers: requests to one server whose answers stream.
+
+aiohttp parses answers in C, and hands out all bytes that have arrived as one piece. With httpx, which
+does neither, a gateway served a quarter of the streams.
+
+Errors           every failure is a WorkerError whose reason says what kind it was.
+Not here         the paths and bodies of a server (sglang), deadlines of answers (the app's).
+"""
+
+from collections.abc import AsyncGenerator, AsyncIterator, Mapping
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from typing import Protocol
+
+import aiohttp
+
+from .base import FailureReason, WorkerError
+
+#: seconds for a connection; a lost SYN is sent again after one second
+CONNECT_S = 2.0
+#: seconds that an idle connection is kept; servers close theirs after 5
+KEEPALIVE_S = 2.0
+
+
+class Response(Protocol):
+    """An answer whose head has arrived."""
+
+    @property
+    def status(self) -> int: ...
+
+    def pieces(self) -> AsyncIterator[bytes]:
+        """Yield the body as it arrives. Raises WorkerError."""
+        ...
+
+
+class HttpClient(Protocol):
+    """A client of one server."""
+
+    def request(
+        self, method: str, path: str, *, content: bytes | None = None, read_s: float | None = None
+    ) -> AbstractAsyncContextManager[Response]:
+        """Send a request; leaving the context early closes its connection.
+
+        ``content``: a JSON body. ``read_s``: seconds without a byte of the answer; None: no limit.
+
+        Raises:
+            WorkerError: no connection, no answer, or no HTTP.
+        """
+        ...
+
+    async def aclose(self) -> None: ...
+
+
+class AiohttpClient:
+    """See HttpClient; keeps connections open between requests. ``headers``: of every request."""
+
+    def __init__(self, base_url: str, headers: Mapping[str, str]) -> None:
+        self._base = base_url
+        # compressed answers could be bombs
+        self._headers = {"Accept-Encoding": "identity", **headers}
+        self._session: aiohttp.ClientSession | None = None
+
+    @asynccontextmanager
+    async def request(
+        self, method: str, path: str, *, content: bytes | None = None, read_s: float | None = None
+    ) -> AsyncGenerator[Response, None]:
+        """See HttpClient."""
+        headers = {} if content is None else {"Content-Type": "application/json"}
+        timeout = aiohttp.ClientTimeout(total=None, sock_connect=CONNECT_S, sock_read=read_s)
+        try:
+            async with self._open().request(
+                method,
+                self._base + path,
+                data=content,
+                headers=headers,
+                timeout=timeout,
+                allow_redirects=False,
+            ) as answer:
+                yield _Answer(answer)
+        except (aiohttp.ClientError, TimeoutError) as error:
+            raise broken(error) from error
+
+    def _open(self) -> aiohttp.ClientSession:
+        """Return the session, made on first use: it belongs to the running loop."""
+        if self._session is None:
+            connector = aiohttp.TCPConnector(limit=0, keepalive_timeout=KEEPALIVE_S)
+            self._session = aiohttp.ClientSession(
+                connector=connector,
+                headers=self._headers,
+                cookie_jar=aiohttp.DummyCookieJar(),
+                auto_decompress=False,
+            )
+        return self._session
+
+    async def aclose(self) -> None:
+        """See HttpClient."""
+        if self._session is not None:
+            await self._session.close()
+
+
+class _Answer:
+    def __init__(self, answer: aiohttp.ClientResponse) -> None:
+        self.status = answer.status
+        self._answer = answer
+
+    async def pieces(self) -> AsyncIterator[bytes]:
+        try:
+            async for piece in self._answer.content.iter_any():
+                yield piece
+        except (aiohttp.ClientError, TimeoutError) as error:
+            raise broken(error) from error
+
+
+def broken(error: Exception) -> WorkerError:
+    """Return the error of a connection that failed, broke, or carried something else."""
+    message = f"SGLang: {type(error).__name__}: {error}"
+    if isinstance(error, aiohttp.ConnectionTimeoutError):
+        return WorkerError(502, message, reason="connection")
+    if isinstance(error, TimeoutError):
+        return WorkerError(504, message, reason="timeout")
+    # a body that breaks off, or whose framing is broken, is the end of its connection
+    is_broken = isinstance(error, aiohttp.ClientConnectionError | aiohttp.ClientPayloadError)
+    reason: FailureReason = "connection" if is_broken else "protocol"
+    return WorkerError(502, message, reason=reason)

@@ -1,0 +1,139 @@
+"""The HTTP client of workers over real sockets: what arrives, and the reason of every failure."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+
+import pytest
+
+from adapters.workers import FailureReason, WorkerError
+from adapters.workers.http_client import AiohttpClient
+
+from .helpers import run
+
+Answer = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]
+
+STREAM = b"HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n"
+
+
+def saying(*pieces: bytes, pause_s: float = 0.02) -> Answer:
+    """Return a server that reads a request's head, writes the pieces and closes."""
+
+    async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.readuntil(b"\r\n\r\n")
+        for piece in pieces:
+            writer.write(piece)
+            await writer.drain()
+            await asyncio.sleep(pause_s)
+
+    return answer
+
+
+async def reset(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    await reader.readuntil(b"\r\n\r\n")
+    writer.write(STREAM + b"1\r\na\r\n")
+    await writer.drain()
+    writer.transport.abort()
+
+
+async def silent(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    await asyncio.sleep(5)
+
+
+async def asked(answer: Answer, read_s: float | None = None) -> tuple[int, list[bytes]]:
+    """Return the status and the pieces of one answer."""
+
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        try:
+            await answer(reader, writer)
+        finally:
+            writer.close()
+
+    server = await asyncio.start_server(serve, "127.0.0.1", 0)
+    port = server.sockets[0].getsockname()[1]
+    client = AiohttpClient(f"http://127.0.0.1:{port}", {"Authorization": "Bearer k"})
+    try:
+        async with client.request("POST", "/x", content=b"{}", read_s=read_s) as response:
+            return response.status, [piece async for piece in response.pieces()]
+    finally:
+        await client.aclose()
+        server.close()
+
+
+def test_pieces_arrive_as_they_are_sent() -> None:
+    chunks = (b"3\r\none\r\n", b"3\r\ntwo\r\n", b"0\r\n\r\n")
+    assert run(asked(saying(STREAM, *chunks))) == (200, [b"one", b"two"])
+
+
+def test_pieces_that_are_sent_together_are_one() -> None:
+    assert run(asked(saying(STREAM + b"3\r\none\r\n3\r\ntwo\r\n0\r\n\r\n"))) == (200, [b"onetwo"])
+
+
+@pytest.mark.parametrize("status", [302, 404, 503])
+def test_other_statuses_are_answers(status: int) -> None:
+    head = b"HTTP/1.1 %d x\r\nlocation: /y\r\ncontent-length: 1\r\n\r\n" % status
+    assert run(asked(saying(head + b"a"))) == (status, [b"a"])
+
+
+def test_compressed_answers_are_not_unpacked() -> None:
+    head = b"HTTP/1.1 200 OK\r\ncontent-encoding: gzip\r\ncontent-length: 1\r\n\r\n"
+    assert run(asked(saying(head + b"a"))) == (200, [b"a"])
+
+
+@pytest.mark.parametrize(
+    ("answer", "reason"),
+    [
+        (saying(), "connection"),
+        (reset, "connection"),
+        (saying(b"SSH-2.0-x\r\n"), "protocol"),
+        (saying(b"HTTP/1.1 200 OK\r\nx: " + b"a" * 100_000), "protocol"),
+        (saying(STREAM + b"zz\r\n"), "connection"),
+        (saying(STREAM + b"3\r\none\r\n"), "connection"),
+        (saying(b"HTTP/1.1 200 OK\r\ncontent-length: 5\r\n\r\nab"), "connection"),
+        (silent, "timeout"),
+        (saying(STREAM + b"3\r\none\r\n", pause_s=5), "timeout"),
+    ],
+)
+def test_failures_have_reasons(answer: Answer, reason: FailureReason) -> None:
+    with pytest.raises(WorkerError) as caught:
+        run(asked(answer, read_s=0.5))
+    assert caught.value.reason == reason
+    assert caught.value.status == (504 if reason == "timeout" else 502)
+
+
+def test_a_refused_connection_is_a_failure_of_the_connection() -> None:
+    async def work() -> None:
+        client = AiohttpClient("http://127.0.0.1:9", {})
+        async with client.request("GET", "/"):
+            raise AssertionError
+
+    with pytest.raises(WorkerError) as caught:
+        run(work())
+    assert (caught.value.status, caught.value.reason) == (502, "connection")
+
+
+def test_leaving_early_closes_the_connection() -> None:
+    closed = asyncio.Event()
+
+    async def endless(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        writer.write(STREAM)
+        while not reader.at_eof():
+            writer.write(b"1\r\na\r\n")
+            await writer.drain()
+            try:
+                await asyncio.wait_for(reader.read(1000), 0.01)
+            except TimeoutError:
+                continue
+        closed.set()
+
+    async def work() -> None:
+        server = await asyncio.start_server(endless, "127.0.0.1", 0)
+        port = server.sockets[0].getsockname()[1]
+        client = AiohttpClient(f"http://127.0.0.1:{port}", {})
+        async with client.request("GET", "/") as response:
+            async for _ in response.pieces():
+                break
+        await asyncio.wait_for(closed.wait(), 10)
+        await client.aclose()
+        server.close()
+
+    run(work())
