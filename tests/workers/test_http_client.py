@@ -86,7 +86,7 @@ def test_compressed_answers_are_not_unpacked() -> None:
         (reset, "connection"),
         (saying(b"SSH-2.0-x\r\n"), "protocol"),
         (saying(b"HTTP/1.1 200 OK\r\nx: " + b"a" * 100_000), "protocol"),
-        (saying(STREAM + b"zz\r\n"), "connection"),
+        (saying(STREAM + b"zz\r\n"), "protocol"),
         (saying(STREAM + b"3\r\none\r\n"), "connection"),
         (saying(b"HTTP/1.1 200 OK\r\ncontent-length: 5\r\n\r\nab"), "connection"),
         (silent, "timeout"),

@@ -20,6 +20,7 @@ from app.pool import member as breaker
 from app.pool.member import Member
 from app.pool.worker_pool import PROBE, Pool
 from engine import LimitExceeded, ParseDivergence
+from tests.workers.sglang_fakes import MockClient
 
 DONE = Chunk((1,), "stop")
 #: a step of a script: a chunk, an error to raise, or None to wait for ever
@@ -352,8 +353,7 @@ async def test_what_is_given_up_is_aborted_at_the_server():
             await asyncio.Event().wait()
         return httpx.Response(200)
 
-    client = httpx.AsyncClient(transport=httpx.MockTransport(answer))
-    worker = SGLangWorker("http://worker", tokens=[b"a"], client=client)
+    worker = SGLangWorker("http://worker", tokens=[b"a"], client=MockClient(answer))
     pool = Pool([worker], first_token_seconds=0.01)
     with pytest.raises(WorkerError, match="no first token"):
         await run(pool)
