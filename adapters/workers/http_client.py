@@ -1,7 +1,7 @@
 """The HTTP client of remote workers: requests to one server whose answers stream.
 
-aiohttp parses answers in C, and hands out all bytes that have arrived as one piece. With httpx, which
-does neither, a gateway served a quarter of the streams.
+aiohttp parses answers in C, and hands out all bytes that have arrived as one piece. With httpx,
+which does neither, a gateway served a quarter of the streams.
 
 Errors           every failure is a WorkerError whose reason says what kind it was.
 Not here         the paths and bodies of a server (sglang), deadlines of answers (the app's).

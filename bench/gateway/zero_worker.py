@@ -1,4 +1,4 @@
-"""A worker that costs next to nothing: every answer is the same bytes, made before the first request.
+"""A worker that costs next to nothing: every answer is the same bytes, made in advance.
 
 It speaks SGLang's ``/generate`` and OpenAI's ``/v1/chat/completions``, so that it can stand behind
 Switchyard and behind proxies alike. With ``--interval-ms`` it sends a token at a time.
