@@ -48,15 +48,27 @@ class Multiplexer:
             await self.aclose()
             raise
 
-    async def items(self) -> AsyncGenerator[tuple[int, ChoiceItem], None]:
-        """Yield all items, the first ones included, until every choice has ended. Call it once."""
+    async def batches(self) -> AsyncGenerator[list[tuple[int, ChoiceItem]], None]:
+        """Yield all items, the first ones included, until every choice has ended; those that wait
+        together in one batch. Call it once.
+        """
         open_choices = len(self._choices)
         while open_choices:
+            batch: list[tuple[int, ChoiceItem]] = []
+            failure: Exception | None = None
             number, item = await self._queue.get()
-            if isinstance(item, Exception):
-                raise item
-            open_choices -= isinstance(item, ChoiceEnd)
-            yield number, item
+            while not isinstance(item, Exception):
+                open_choices -= isinstance(item, ChoiceEnd)
+                batch.append((number, item))
+                if self._queue.empty():
+                    break
+                number, item = self._queue.get_nowait()
+            else:
+                failure = item
+            if batch:
+                yield batch
+            if failure is not None:
+                raise failure
 
     async def aclose(self) -> None:
         """Cancel the choices that still run, and wait for them."""

@@ -227,12 +227,13 @@ class ChatService:
     async def _collect(self, prepared: PreparedRequest, choices: Multiplexer) -> dict[str, Any]:
         messages = [MessageBuilder() for _ in range(prepared.sampling.choices)]
         endings: dict[int, ChoiceEnd] = {}
-        async with aclosing(choices.items()) as items:
-            async for number, item in items:
-                if isinstance(item, ChoiceDeltas):
-                    messages[number].add(item.deltas)
-                else:
-                    endings[number] = item
+        async with aclosing(choices.batches()) as batches:
+            async for batch in batches:
+                for number, item in batch:
+                    if isinstance(item, ChoiceDeltas):
+                        messages[number].add(item.deltas)
+                    else:
+                        endings[number] = item
         mode = prepared.output.tool_choice
         answers = [
             choice_object(number, message.as_json(), self._finished(endings[number], mode))
@@ -251,8 +252,9 @@ class ChatService:
         envelope = self._envelope()
         try:
             await begun
-            async for chunk in self._chunks(envelope, prepared, choices, include_usage):
-                yield event(chunk)
+            async for chunks in self._chunks(envelope, prepared, choices, include_usage):
+                # one write for all events that wait
+                yield b"".join(map(event, chunks))
         except Exception as error:
             self._metrics.stream_errors.inc()
             yield event(self._faults.as_api_error(error, request_id).body())
@@ -265,23 +267,27 @@ class ChatService:
         prepared: PreparedRequest,
         choices: Multiplexer,
         include_usage: bool,
-    ) -> AsyncIterator[dict[str, Any]]:
-        """Yield chunks; with ``include_usage`` each has the key, and a last one has the numbers."""
+    ) -> AsyncIterator[list[dict[str, Any]]]:
+        """Yield the chunks of each batch of items; with ``include_usage`` each has the key, and a
+        last one has the numbers.
+        """
         extra = {"usage": None} if include_usage else {}
         streams = [ChoiceStream(envelope, number) for number in range(prepared.sampling.choices)]
         mode = prepared.output.tool_choice
         endings: list[ChoiceEnd] = []
-        async for number, item in choices.items():
-            if isinstance(item, ChoiceDeltas):
-                chunks = streams[number].deltas(item.deltas)
-            else:
-                endings.append(item)
-                chunks = streams[number].end(self._finished(item, mode))
-            for chunk in chunks:
-                yield chunk | extra
+        async for batch in choices.batches():
+            chunks: list[dict[str, Any]] = []
+            for number, item in batch:
+                if isinstance(item, ChoiceDeltas):
+                    chunks += streams[number].deltas(item.deltas)
+                else:
+                    endings.append(item)
+                    chunks += streams[number].end(self._finished(item, mode))
+            if chunks:
+                yield [chunk | extra for chunk in chunks]
         used = self._usage(endings)
         if include_usage:
-            yield envelope.chunk([]) | {"usage": used}
+            yield [envelope.chunk([]) | {"usage": used}]
 
     def _envelope(self) -> Envelope:
         return Envelope(
