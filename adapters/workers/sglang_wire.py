@@ -14,10 +14,9 @@ Not here         HTTP (sglang), the lines of the stream (sse).
 
 import json
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from hashlib import blake2b
 from secrets import token_hex
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import orjson
 
@@ -133,11 +132,22 @@ def _pieces(prompt: Prompt) -> Iterator[Prompt]:
     return (prompt[at : at + PIECE] for at in range(0, len(prompt), PIECE))
 
 
+class _Event(NamedTuple):
+    """An event of the stream; ``ids``: the new ones."""
+
+    ids: list[int]
+    finish: FinishReason | None
+    prompt: int
+    total: int
+    cached: int
+
+
 class StreamReader:
     """Converts the payloads of one stream to chunks. ``finished``: the server has ended it."""
 
     def __init__(self, generation: Generation, tokens: Sequence[bytes]) -> None:
         self._tokens = tokens
+        self._has_stops = bool(generation.stop)
         self._gate = StopGate(generation.stop)
         self._seen = 0
         self.finished = False
@@ -146,27 +156,29 @@ class StreamReader:
         """Yield one chunk for events that were received together, so that a busy process does the
         work of a chunk once; then raise what ``read`` raises.
         """
-        last: Chunk | None = None
         ids: list[int] = []
+        last: _Event | None = None
         failure: WorkerError | None = None
         for payload in payloads:
             try:
-                chunk = self.read(payload)
+                event = self._event(payload)
             except WorkerError as error:
                 failure = error
                 break
-            if chunk is not None:
-                last = chunk
-                ids += chunk.token_ids
-                if chunk.finish_reason is not None:
-                    break
-        if last is not None:
-            yield replace(last, token_ids=tuple(ids))
+            ids += event.ids
+            last = event
+            if event.finish is not None:
+                break
+        chunk = None if last is None else self._chunk(last._replace(ids=ids))
+        if chunk is not None:
+            yield chunk
+            if chunk.finish_reason is not None:
+                return
         if failure is not None:
             raise failure
 
-    def read(self, payload: bytes) -> Chunk | None:
-        """Return the chunk of one event; None if it contains nothing new.
+    def _event(self, payload: bytes) -> "_Event":
+        """Return one event.
 
         Raises:
             WorkerError: the event reports a failure, or is not an event of SGLang.
@@ -181,7 +193,7 @@ class StreamReader:
             new = self._new(ids, total)
             prompt = _count(meta["prompt_tokens"])
             cached = min(_count(meta.get("cached_tokens", 0)), prompt)
-            return self._chunk(new, finish, prompt, total, cached)
+            return _Event(new, finish, prompt, total, cached)
         except (ValueError, LookupError, TypeError, AttributeError, RecursionError) as error:
             message = f"not an event of SGLang: {payload[:200]!r}"
             raise WorkerError(502, message, reason="protocol") from error
@@ -214,10 +226,13 @@ class StreamReader:
                 raise WorkerError(502, message, reason="protocol")
         return new
 
-    def _chunk(
-        self, ids: list[int], finish: FinishReason | None, prompt: int, total: int, cached: int
-    ) -> Chunk | None:
+    def _chunk(self, event: "_Event") -> Chunk | None:
         """Return the ids that may be shown now; none follows a stop string."""
+        ids, finish, prompt, total, cached = event
+        if not self._has_stops:
+            if not ids and finish is None:
+                return None
+            return Chunk(tuple(ids), finish, prompt, total, cached_tokens=cached)
         shown: list[int] = []
         for n, number in enumerate(ids, 1):
             shown += self._gate.push((number,), self._tokens[number])

@@ -10,7 +10,7 @@ Threads          ``render`` may run in several threads at once.
 Not here         the wire syntax of tool calls (adapters.formats).
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
@@ -161,7 +161,9 @@ class HuggingFaceTokenizer:
         added = [token.content for token in tokenizer.added_tokens_decoder.values()]
         written = template or self.wire.render([], (Tool("f", {}),), OutputSpec())
         control = {*self.special_texts, *(text for text in added if text in written)}
-        self._control = ControlText(getattr(tokenizer, "backend_tokenizer", None), control)
+        backend = getattr(tokenizer, "backend_tokenizer", None)
+        self._control = ControlText(backend, control)
+        self._encode = _encoder(tokenizer, backend)
 
     def render(
         self,
@@ -218,9 +220,7 @@ class HuggingFaceTokenizer:
                     "messages",
                     "invalid_value",
                 ) from None
-        # the text already contains every special token, including the first one
-        ids: list[int] = self._tokenizer.encode(self._control.whole(text), add_special_tokens=False)
-        return ids
+        return self._encode(self._control.whole(text))
 
     def _templated(
         self,
@@ -274,6 +274,19 @@ class HuggingFaceTokenizer:
             return probe in template(changed, tools, variables)
         except TemplateError:
             return False
+
+
+def _encoder(tokenizer: Any, backend: Any) -> Callable[[str], list[int]]:
+    """Return the function that encodes prompts, which contain every special token as text.
+
+    The backend is called directly: ``transformers`` spends 0.15 ms around it.
+    """
+    if backend is None:
+        return lambda text: list(tokenizer.encode(text, add_special_tokens=False))
+    # a tokenizer's file may ask for them
+    backend.no_truncation()
+    backend.no_padding()
+    return lambda text: list(backend.encode(text, add_special_tokens=False).ids)
 
 
 def _refused(what: str) -> ApiError:
