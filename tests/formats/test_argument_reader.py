@@ -113,6 +113,9 @@ def test_written_arguments_are_read_back(style: str, arguments: dict[str, Any]) 
         (r"a='it\'s', b='\x41\n'", {"a": "it's", "b": "A\n"}),
         ("a=-1.5e3, b=(1, 2)", {"a": -1500.0, "b": [1, 2]}),
         ("a='x=True, y'", {"a": "x=True, y"}),
+        # REGRESSION: only the last word of a key was quoted
+        ('two words="x", a-b=[1, 2] ,\n $x.y=True', {"two words": "x", "a-b": [1, 2], "$x.y": True}),
+        ("ключ=1,b={'c': 2},d=3", {"ключ": 1, "b": {"c": 2}, "d": 3}),
         ("", {}),
     ],
 )  # fmt: skip
@@ -167,3 +170,18 @@ def test_json_is_preferred_to_a_raw_string(schema: Any, text: str, expected: Any
     made = Compiler(vocabulary).compile_structural_tag({"type": "structural_tag", "format": node})
     whole = read_with(made, "qwen_xml", f"<parameter=a>{text}</parameter>".encode())
     assert json.loads(whole) == {"a": expected}
+
+
+@pytest.mark.parametrize("style", ["gemma", "functiongemma"])
+def test_gemmas_keys_are_any_text(style: str) -> None:
+    """REGRESSION: only the last word of a key was quoted."""
+    quote = STYLES[style].quote
+    text = f"two words:1, a-b:{{c d:{{}},$e:[{{f.g:null}},{{}}]}} ,\n ключ:{quote}a:b,c{quote}"
+    for size in range(1, len(text) + 1):
+        reader = argument_reader(style)
+        made = reader.begin()
+        for at in range(0, len(text), size):
+            made += reader.text(None, text[at : at + size])
+        inner = {"c d": {}, "$e": [{"f.g": None}, {}]}
+        expected = {"two words": 1, "a-b": inner, "ключ": "a:b,c"}
+        assert json.loads(made + reader.end()) == expected
