@@ -114,7 +114,7 @@ def test_written_arguments_are_read_back(style: str, arguments: dict[str, Any]) 
         ("a=-1.5e3, b=(1, 2)", {"a": -1500.0, "b": [1, 2]}),
         ("a='x=True, y'", {"a": "x=True, y"}),
         # REGRESSION: only the last word of a key was quoted
-        ('two words="x", a-b=[1, 2] ,\n $x.y=True', {"two words": "x", "a-b": [1, 2], "$x.y": True}),
+        ('two words="x", a-b=[1, 2] ,\n $x.y=1', {"two words": "x", "a-b": [1, 2], "$x.y": 1}),
         ("ключ=1,b={'c': 2},d=3", {"ключ": 1, "b": {"c": 2}, "d": 3}),
         ("", {}),
     ],

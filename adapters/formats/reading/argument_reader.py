@@ -255,7 +255,6 @@ class GemmaReader(_Literals):
             self._open.append(character)
         elif character in "}]":
             self._open.pop()
-        self._in_key = (
-            self._open[-1] == "{" and character in "{," or (self._in_key and character in _SPACE)
-        )
+        if character not in _SPACE:
+            self._in_key = self._open[-1] == "{" and character in "{,"
         return character
