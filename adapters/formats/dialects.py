@@ -45,11 +45,11 @@ def for_reading_foreign(plan: FormatPlan) -> FormatPlan:
 
 
 def _element_excludes(node: dict[str, Any]) -> dict[str, list[str]]:
-    """Return the field that keeps the end of an element out of the JSON inside it, if any."""
+    """Return the field that keeps an element's end and wrap out of the JSON inside it, if any."""
     style = STYLES.get(node.get("style", ""))
     if style is None or style.values != "json" or style.nested:
         return {}
-    return {"excludes": [style.guard or style.close]}
+    return {"excludes": [text for text in (style.guard or style.close, style.wrap[0]) if text]}
 
 
 def _with_schemas(node: Any, change: Callable[[dict[str, Any]], dict[str, Any]]) -> Any:

@@ -129,11 +129,12 @@ class Walker:
         return tuple(map(np.array, groups))
 
     def _ends(self) -> list[str]:
-        """Return the end of raw values, which chance alone hardly writes."""
+        """Return the marks around raw values, which chance alone hardly writes."""
         notation = getattr(get_format(self.name), "arguments", None)
         style = None if notation is None else STYLES.get(notation.style)
-        has_end = style is not None and style.close and "{key}" not in style.close
-        return [style.close] if has_end else []
+        if style is None or "{key}" in style.close:
+            return []
+        return [text for text in (style.close, *style.wrap) if text]
 
     def _all_triggers(self) -> list[str]:
         plans = (self._plan(tools, "auto") for tools in TOOL_SETS)

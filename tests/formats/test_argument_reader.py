@@ -43,6 +43,8 @@ SCHEMA: Any = {
 SCHEMA["properties"]["inner"]["additionalProperties"] = False
 #: no text that ends a value in some style
 letters = st.text(alphabet=st.sampled_from("ab \n\"'\\;=,é漢😀:{}[]0"), max_size=6)
+#: where an integer is allowed, too, "0" is one in styles that write list items as elements
+words = letters.filter(lambda text: not text.strip().isdecimal())
 ARGUMENTS = st.fixed_dictionaries(
     {},
     optional={
@@ -51,7 +53,7 @@ ARGUMENTS = st.fixed_dictionaries(
         "part": st.sampled_from([0.5, -2.25, 1e-3]),
         "flag": st.booleans(),
         "none": st.none(),
-        "list": st.lists(letters | st.integers(0, 9) | st.booleans() | st.none(), max_size=3),
+        "list": st.lists(words | st.integers(0, 9) | st.booleans() | st.none(), max_size=3),
         "inner": st.fixed_dictionaries({}, optional={"text": letters}),
     },
 )
@@ -185,3 +187,32 @@ def test_gemmas_keys_are_any_text(style: str) -> None:
         inner = {"c d": {}, "$e": [{"f.g": None}, {}]}
         expected = {"two words": 1, "a-b": inner, "ключ": "a:b,c"}
         assert json.loads(made + reader.end()) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("<![CDATA[a\n<b> & c]]>", "a\n<b> & c"),
+        ("<![CDATA[]]>", ""),
+        ("<![CDATA[<![CDATA[x]]>", "<![CDATA[x"),
+        ("a]]>", "a]]>"),
+        ("<![CDATA", "<![CDATA"),
+        ("a < b &amp; c", "a < b &amp; c"),
+    ],
+)
+def test_minicpms_strings_may_be_wrapped(text: str, expected: str) -> None:
+    """REGRESSION: clients got <![CDATA[ and ]]>, which MiniCPM writes around text with <, & or line
+    feeds.
+    """
+    written = f'<param name="text">{text}</param>'
+    assert json.loads(read("minicpm_xml", written.encode())) == {"text": expected}
+
+
+def test_past_strings_of_minicpm_are_wrapped_where_its_template_wraps_them() -> None:
+    written = Elements("minicpm_xml").written(
+        json.dumps({"a": "x", "b": "x<y", "c": "&]]>", "d": 1})
+    )
+    assert written == (
+        '<param name="a">x</param><param name="b"><![CDATA[x<y]]></param>'
+        '<param name="c">&]]></param><param name="d">1</param>'
+    )

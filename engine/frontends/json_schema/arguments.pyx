@@ -4,7 +4,8 @@ The schema's meaning is that of JSON (reader); only the text differs. The member
 Python's keyword arguments; their values are raw strings, JSON, Python's literals or Gemma's objects.
 
 Elements   A value of several types is divided by type, so that each has the begin that names it. Strings are raw,
-           all other values are JSON text. A raw string does not contain the text that ends its element.
+           all other values are JSON text. A raw string does not contain the text that ends its element. In a style
+           with ``wrap``, a raw string may also stand between the two texts of the wrap.
 Captures   regions of the document's node, with the suffixes of tag_styles.Region: the parser's events then show
            keys and values, and whether a value is a raw string or JSON.
 Ambiguity  if a text is both an allowed raw string and JSON of another allowed type, it is JSON.
@@ -75,9 +76,12 @@ def build_arguments(Grammar grammar, schema, *, style, marks, str label, str poi
 
 
 cdef class Arguments(Builder):
-    """Builds the members; ``values`` builds their values. ``raw``: of elements; None: values stand alone."""
+    """Builds the members; ``values`` builds their values. ``raw``: of elements; None: values stand alone.
+
+    ``wrapped``: strings in the style's wrap; None: the style has none.
+    """
     cdef Builder values
-    cdef RawText raw
+    cdef RawText raw, wrapped
     cdef object style, marks
     cdef str label
     cdef uint32_t any_node
@@ -89,7 +93,12 @@ cdef class Arguments(Builder):
         cdef uint32_t empty = text.empty, space, first, quote
         head, _, tail = self.style.open.partition("{key}")
         if self.style.values == "json":
-            self.raw = new_raw_text(text, self.style.guard or self.style.close, excludes, empty, empty)
+            wrap_begin, wrap_end = self.style.wrap
+            if wrap_begin:
+                self.wrapped = new_raw_text(text, wrap_end, excludes, empty, empty)
+            self.raw = new_raw_text(
+                text, self.style.guard or self.style.close, (*excludes, wrap_begin) if wrap_begin else excludes,
+                empty, empty)
             first = self.region("#mark", grammar.seq(text.space(), self.literal(head)))
             parts = (first, first, empty, self.region("#mark", text.space()))
             self.text = new_bare_text(text, "", excludes, empty, empty, self.style.escapes, parts, b"")
@@ -134,7 +143,10 @@ cdef class Arguments(Builder):
             if rest:
                 ways.append(self.json(tuple(rest), where, name))
         if [each for each in alternatives if each.types & STRING]:
-            ways.append(self.string(alternatives, where))
+            if self.wrapped is not None:
+                before, after = self.style.wrap
+                ways.append(self.string(self.wrapped, alternatives, where, before, after))
+            ways.append(self.string(self.raw, alternatives, where))
         body = self.text.grammar.alt(*ways)
         return body if body == self.text.fail else self.new_rule(where, body)
 
@@ -171,7 +183,8 @@ cdef class Arguments(Builder):
             value = text.grammar.seq(space, value, space)
         return self.element("#json", name, value)
 
-    cdef string(self, tuple alternatives, Location where):
+    cdef string(self, RawText text, tuple alternatives, Location where, str before="", str after=""):
+        """Add a raw string between two texts."""
         cdef SchemaType each
         cdef list ways = []
         for each in alternatives:
@@ -179,7 +192,7 @@ cdef class Arguments(Builder):
                 continue
             each.check(STRING)
             if each.values is None:
-                ways.append(build_string(self.raw, each.strings, self.reader))
+                ways.append(build_string(text, each.strings, self.reader))
                 continue
             texts = [value for value in each.values if isinstance(value, str)]
             for value in texts:
@@ -187,16 +200,17 @@ cdef class Arguments(Builder):
                     word = listing_keyword(where)
                     message = f"{value!r} contains {self.raw.guard!r}, which would end it"
                     raise UnsupportedSchema(where.at(word), word, message)
-            ways.append(self.raw.texts(texts))
+            ways.append(text.texts(texts))
         return self.element("#string", self.style.types.get("string", ""), self.region(
-            "#text", self.text.grammar.alt(*ways)))
+            "#text", self.text.grammar.alt(*ways)), before, after)
 
-    cdef element(self, str region, str name, uint32_t value):
+    cdef element(self, str region, str name, uint32_t value, str before="", str after=""):
         cdef Grammar grammar = self.text.grammar
-        begin = self.literal(self.style.open.partition("{key}")[2].replace("{type}", name))
+        begin = self.literal(self.style.open.partition("{key}")[2].replace("{type}", name) + before)
+        end = self.literal(after + self.style.close)
         parts = [
             grammar.capture(self.label + region, "begin", begin), value,
-            grammar.capture(self.label + region, "end", self.literal(self.style.close))]
+            grammar.capture(self.label + region, "end", end)]
         return grammar.capture(self.label + region, "tag", grammar.seq(*parts))
 
     cdef uint32_t region(self, str region, uint32_t node) except? 0xFFFFFFFF:

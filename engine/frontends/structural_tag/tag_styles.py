@@ -44,6 +44,8 @@ class Style(NamedTuple):
     values: str = "json"
     separator: str = ""  # between members
     quote: str = ""  # of Gemma's strings
+    #: texts that may stand around a raw string in its element; other strings lack the first
+    wrap: tuple[str, str] = ("", "")
 
 
 SCALARS = ("string", "integer", "number", "boolean", "null")
@@ -60,7 +62,7 @@ M3 = "]<]minimax[>["
 STYLES = {
     "qwen_xml": Style("<parameter={key}>", "</parameter>"),
     "qwen_coder_xml": Style("<parameter={key}>\n", "\n</parameter>", guard="</parameter>"),
-    "minicpm_xml": Style('<param name="{key}">', "</param>"),
+    "minicpm_xml": Style('<param name="{key}">', "</param>", wrap=("<![CDATA[", "]]>")),
     "atem_xml": Style('<atem:parameter name="{key}">', "</atem:parameter>"),
     "hunyuan_xml": Style(
         "<arg_key:opensource>{key}</arg_key:opensource>\n<arg_value:opensource>",
