@@ -19,7 +19,15 @@ from adapters.formats.tags.notation import (
     Notation,
     PythonArguments,
 )
-from engine import STYLES, Compiled, Compiler, StyleRegion, Vocabulary
+from engine import (
+    STYLES,
+    Compiled,
+    Compiler,
+    Matcher,
+    SpecError,
+    StyleRegion,
+    Vocabulary,
+)
 
 NOTATIONS: dict[str, Notation] = {
     **{style: Elements(style) for style in STYLES if STYLES[style].values == "json"},
@@ -216,3 +224,28 @@ def test_past_strings_of_minicpm_are_wrapped_where_its_template_wraps_them() -> 
         '<param name="a">x</param><param name="b"><![CDATA[x<y]]></param>'
         '<param name="c">&]]></param><param name="d">1</param>'
     )
+
+
+@pytest.mark.parametrize(
+    ("style", "key"),
+    [
+        ("python", "a=b"),
+        ("python", " a"),
+        ("gemma", "a:b"),
+        ("gemma", "}a"),
+        ("functiongemma", "a:b"),
+        ("functiongemma", "\na"),
+    ],
+)
+def test_bare_keys_that_could_be_misread_are_not_written(style: str, key: str) -> None:
+    """REGRESSION: the reader cut such a key at its end mark, or mistook its first character."""
+    end = STYLES[style].open.removeprefix("{key}")
+    schema = {"type": "object", "properties": {key: {"type": "integer"}, "z": {"type": "integer"}}}
+    node = {"type": "json_schema", "style": style, "json_schema": schema}
+    tag = {"type": "structural_tag", "format": node}
+    compiler = Compiler(compiled(style).vocabulary)
+    assert Matcher(compiler.compile_structural_tag(tag)).accept_bytes(f"z{end}1".encode())
+    assert not Matcher(compiler.compile_structural_tag(tag)).accept_bytes(f"{key}{end}1".encode())
+    schema["required"] = [key]
+    with pytest.raises(SpecError):
+        compiler.compile_structural_tag(tag)

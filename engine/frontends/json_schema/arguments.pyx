@@ -101,18 +101,18 @@ cdef class Arguments(Builder):
                 empty, empty)
             first = self.region("#mark", grammar.seq(text.space(), self.literal(head)))
             parts = (first, first, empty, self.region("#mark", text.space()))
-            self.text = new_bare_text(text, "", excludes, empty, empty, self.style.escapes, parts, b"")
+            self.text = new_bare_text(text, "", excludes, empty, empty, self.style.escapes, "", parts, b"")
             return 0
         if self.style.values == "python":
             text = python_text_of(text)
         space = text.space()
         parts = (
             empty, grammar.seq(space, grammar.bytes(self.style.separator.encode()), space), self.literal(tail), empty)
-        self.text = new_bare_text(text, "", excludes, empty, empty, self.style.escapes, parts, b"")
+        self.text = new_bare_text(text, "", excludes, empty, empty, self.style.escapes, tail, parts, b"")
         if self.style.values == "gemma":
             quote = self.literal(self.style.quote)
             text = new_bare_text(
-                text, self.style.quote, excludes, quote, quote, self.style.escapes, parts, b"{}")
+                text, self.style.quote, excludes, quote, quote, self.style.escapes, tail, parts, b"{}")
         text.depth, text.document = 0, self.values.text.document
         self.values.text = text
         return 0

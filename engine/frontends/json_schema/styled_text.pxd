@@ -30,6 +30,7 @@ cdef class RawText(JsonText):
 
 cdef class KeyText(RawText):
     cdef object escapes             # by character
+    cdef str end_text               # ends a bare key, which cannot contain it or begin like white space; "": none
 
 
 cdef class PythonText(JsonText):
@@ -47,4 +48,5 @@ cdef class BareText(RawText):
 cdef PythonText python_text_of(JsonText like)
 cdef RawText new_raw_text(JsonText like, str guard, tuple excludes, uint32_t begin, uint32_t end)
 cdef BareText new_bare_text(
-    JsonText like, str guard, tuple excludes, uint32_t begin, uint32_t end, escapes, tuple parts, bytes brackets)
+    JsonText like, str guard, tuple excludes, uint32_t begin, uint32_t end, escapes, str key_end, tuple parts,
+    bytes brackets)

@@ -69,6 +69,8 @@ cdef class KeyText(RawText):
         return key
 
     cdef bint has_spelling(self, str text) except -1:
+        if self.end_text and (self.end_text in text or text[:1] in " \t\r\n}"):
+            return False
         return bool(text) and RawText.has_spelling(self, text)
 
     cdef uint32_t text(self, str text) except? NO_NODE:
@@ -172,13 +174,15 @@ cdef RawText new_raw_text(JsonText like, str guard, tuple excludes, uint32_t beg
 
 
 cdef BareText new_bare_text(
-    JsonText like, str guard, tuple excludes, uint32_t begin, uint32_t end, escapes, tuple parts, bytes brackets
+    JsonText like, str guard, tuple excludes, uint32_t begin, uint32_t end, escapes, str key_end, tuple parts,
+    bytes brackets,
 ):
     cdef BareText made = BareText.__new__(
         BareText, like.grammar, like.flexible, like.blanks, like.layout, like.canonical, ())
     cdef KeyText keys = KeyText.__new__(
         KeyText, like.grammar, like.flexible, like.blanks, like.layout, like.canonical, ())
     keys.guard, keys.banned, keys.begin, keys.end, keys.escapes = guard, excludes, like.empty, like.empty, escapes
+    keys.end_text = key_end
     made.guard, made.banned, made.begin, made.end = guard, excludes, begin, end
     made.keys, made.brackets = keys, brackets
     made.first_part, made.next_part, made.key_part, made.last_part = parts
