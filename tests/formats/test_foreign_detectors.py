@@ -10,7 +10,7 @@ import os
 import re
 from collections import Counter
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from random import Random
 from typing import Any
@@ -68,7 +68,7 @@ class Judge:
     """A detector by its name in SGLang, and the differences that are its own.
 
     ``adapts``    changes the answer's text to a spelling that the detector knows.
-    ``prepares``  changes a detector.
+    ``prepares``  changes a detector. ``options``: of its constructor.
     ``streaming`` differences of streams only; ``reads`` has no meaning there.
     ``cannot``    sets of tools that the family's style refuses.
     """
@@ -89,7 +89,10 @@ class Judge:
 
 
 def without_exponential_pattern(detector: Any) -> None:
-    """The detector's pattern takes minutes for a text of many commas; this one finds the same."""
+    """Replace the pattern that finds the list of calls: it takes minutes if there are many commas.
+
+    The detector still parses the text that the simpler pattern finds, with Python's parser.
+    """
     detector.tool_call_regex = re.compile(r"\[[a-zA-Z]+\w*\(.*\)\s*\]", re.DOTALL)
 
 
@@ -136,6 +139,16 @@ GLM_STREAMING = (
         "misses the end of a value behind a part of its mark",
         lambda _, value: isinstance(value, str) and value.endswith(("<", "</")),
     ),
+)
+
+GLM_45 = Judge(
+    detector="glm45",
+    differences=(
+        UNTYPED,
+        argument_is("evaluates strings that are literals", lambda _, value: is_literal(value)),
+        mark_ends_call("</tool_call>"),
+    ),
+    streaming=GLM_STREAMING,
 )
 
 JUDGES: dict[str, tuple[Judge, ...]] = {
@@ -222,19 +235,7 @@ JUDGES: dict[str, tuple[Judge, ...]] = {
         ),
     ),
     "kimi_k3": (Judge(detector="kimi_k3"),),
-    "glm_45": (
-        Judge(
-            detector="glm45",
-            differences=(
-                UNTYPED,
-                argument_is(
-                    "evaluates strings that are literals", lambda _, value: is_literal(value)
-                ),
-                mark_ends_call("</tool_call>"),
-            ),
-            streaming=GLM_STREAMING,
-        ),
-    ),
+    "glm_45": (GLM_45, replace(GLM_45, detector="ling3")),
     "glm_47": (
         Judge(
             detector="glm47",
