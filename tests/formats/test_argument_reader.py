@@ -167,3 +167,39 @@ def test_json_is_preferred_to_a_raw_string(schema: Any, text: str, expected: Any
     made = Compiler(vocabulary).compile_structural_tag({"type": "structural_tag", "format": node})
     whole = read_with(made, "qwen_xml", f"<parameter=a>{text}</parameter>".encode())
     assert json.loads(whole) == {"a": expected}
+
+
+M3 = "]<]minimax[>["
+#: texts of an element that several types allow, where objects and arrays are elements, too
+EITHER_NESTED: list[tuple[Any, str, Any]] = [
+    ({}, "", []),
+    ({}, " ", []),
+    ({}, "x", "x"),
+    ({}, "5", 5),
+    ({}, "[1]", "[1]"),
+    ({}, f"{M3}<item>x{M3}</item>", ["x"]),
+    ({}, f"{M3}<item>x{M3}</item>{M3}<item>y{M3}</item>", ["x", "y"]),
+    ({}, f"{M3}<item>x{M3}</item>{M3}<n>y{M3}</n>", {"item": "x", "n": "y"}),
+    ({"type": "object"}, f"{M3}<item>x{M3}</item>", {"item": "x"}),
+    ({"type": ["string", "object"]}, "", {}),
+    ({"type": ["string", "array"]}, "", []),
+    ({"type": ["array", "object"]}, "", []),
+    ({"type": ["string", "null"]}, "", ""),
+    ({"type": ["string", "object"], "required": ["a"]}, "", ""),
+    ({"type": ["string", "array"], "minItems": 1}, "", ""),
+    ({"type": ["string", "array"]}, f"{M3}<item>x{M3}</item>", ["x"]),
+    ({"enum": ["", []]}, "", []),
+    ({"enum": ["", {}]}, "\n", {}),
+]
+
+
+@pytest.mark.parametrize(("schema", "text", "expected"), EITHER_NESTED)
+def test_arrays_are_preferred_to_objects_and_these_to_strings(
+    schema: Any, text: str, expected: Any
+) -> None:
+    vocabulary = Vocabulary([*(bytes([b]) for b in range(256)), b"</s>"], stop_token_ids=[256])
+    properties = {"type": "object", "properties": {"a": schema}, "required": ["a"]}
+    node = {"type": "json_schema", "style": "minimax_m3_xml", "json_schema": properties}
+    made = Compiler(vocabulary).compile_structural_tag({"type": "structural_tag", "format": node})
+    whole = read_with(made, "minimax_m3_xml", f"{M3}<a>{text}{M3}</a>".encode())
+    assert json.loads(whole) == {"a": expected}

@@ -27,7 +27,7 @@ from .arrays cimport UNLIMITED, Cardinality, RangeC, new_cardinality
 from ..json_text cimport GraphBuilder, JsonText, new_graph
 from ..reader cimport SchemaReader
 from ..schema_types cimport (
-    STRING, ConstraintText, Keyed, Location, Objects, SchemaContext, SchemaType, Strings, both, intersect_strings,
+    OBJECT, STRING, ConstraintText, Keyed, Location, Objects, SchemaContext, SchemaType, Strings, both, intersect_strings,
     new_strings,
 )
 from .strings cimport build_inside
@@ -72,9 +72,8 @@ cdef uint32_t build_object(Builder builder, Objects objects) except? 0xFFFFFFFF:
             if extra != text.fail:
                 some = count_others(builder, objects, names)
             n = count_members(text, &members)
-            if text.is_bare and must_differ(objects) and extra != text.fail:
-                message = "additional keys can't be told apart here"
-                raise UnsupportedSchema(objects.where.at("minProperties"), "minProperties", message)
+            if must_differ(objects) and extra != text.fail:
+                check_comparable(text, objects)
             bounds = member_bounds(objects, None if some.most == UNLIMITED else some.most + n)
             if bounds is None:
                 return text.fail
@@ -91,6 +90,16 @@ cdef uint32_t build_object(Builder builder, Objects objects) except? 0xFFFFFFFF:
         listed = drop_optional(&members, names)
         extra = text.fail
     return members_node(builder, &members, listed, extra, is_empty)
+
+
+cdef int check_comparable(JsonText text, Objects objects) except -1:
+    """Refuse objects whose additional keys must differ if the text of keys can't be compared."""
+    cdef str message = "additional keys can't be told apart in this style"
+    if text.comparable & OBJECT:
+        return 0
+    if needs_several(objects):
+        raise UnsupportedSchema(objects.where.at("minProperties"), "minProperties", message)
+    raise UnsupportedSchema(objects.where.pointer(), "not", message)
 
 
 cdef uint32_t one_of_nodes(JsonText text, list others) except? 0xFFFFFFFF:
@@ -267,12 +276,17 @@ cdef class KeyClass:
 cdef bint must_differ(Objects objects) noexcept:
     """Whether keys that are not listed must not repeat."""
     cdef Keyed each
-    if objects.minimum > max(len(objects.required), 1):
+    if needs_several(objects):
         return True
     for each in objects.some:
         if each.place:
             return True
     return False
+
+
+cdef bint needs_several(Objects objects) noexcept:
+    """Whether ``minProperties`` needs several members that are not required by name."""
+    return objects.minimum > max(len(objects.required), 1)
 
 
 cdef uint32_t differing_key(JsonText text, uint32_t key) except? 0xFFFFFFFF:
@@ -349,7 +363,7 @@ cdef int check_excludes(Builder builder, Objects objects, list names) except -1:
         return 0
     for each in classes_of(builder, objects, names):
         if each.texts is None and (each.strings.patterns or each.strings.formats):
-            message = "keys with a pattern can't be counted together with excludes"
+            message = "keys with a pattern can't be counted together with excludes, or in this style"
             raise UnsupportedSchema(objects.where.at("minProperties"), "minProperties", message)
     return 0
 
@@ -413,7 +427,9 @@ cdef list classes_of(Builder builder, Objects objects, list names):
                 listed = [value for value in schema_type.values if isinstance(value, str) and value not in names]
                 if builder.text.excludes is not None or builder.text.is_bare:
                     listed = [value for value in listed if builder.text.key_text().has_spelling(value)]
-                some = classes_of_texts(reader, listed, patterns)
+                # a key that is repeated has a class of its own, so that both are the same
+                groups = [[value] for value in listed] if builder.text.repeats_keys else [listed]
+                some = [each for group in groups for each in classes_of_texts(reader, group, patterns)]
             else:
                 made = KeyClass.__new__(KeyClass)
                 made.strings = schema_type.strings or new_strings(0, None, (), (), (), ())
