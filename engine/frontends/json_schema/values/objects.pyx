@@ -27,8 +27,8 @@ from .arrays cimport UNLIMITED, Cardinality, RangeC, new_cardinality
 from ..json_text cimport GraphBuilder, JsonText, new_graph
 from ..reader cimport SchemaReader
 from ..schema_types cimport (
-    OBJECT, STRING, ConstraintText, Keyed, Location, Objects, SchemaContext, SchemaType, Strings, both, intersect_strings,
-    new_strings,
+    OBJECT, STRING, ConstraintText, Keyed, Location, Objects, SchemaContext, SchemaType, Strings, both,
+    intersect_strings, new_strings,
 )
 from .strings cimport build_inside
 

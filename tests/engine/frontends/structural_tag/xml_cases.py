@@ -453,7 +453,7 @@ def nested_case(
     )
 
 
-I = "item"
+ITEM = "item"
 AB = closed({"a": INTEGER, "b": STRING}, [])
 #: the same keywords inside of nested elements
 NESTED = (
@@ -513,19 +513,19 @@ NESTED = (
     nested_case(
         "additional keys may end with another additional key",
         {"type": "object", "properties": {"a": INTEGER}},
-        (f"{M3}<z>x{M3}</y>", m3(("z", m3(("q", "1")))), m3(("z", m3((I, "x"))))),
+        (f"{M3}<z>x{M3}</y>", m3(("z", m3(("q", "1")))), m3(("z", m3((ITEM, "x"))))),
         (f"{M3}<z>x{M3}</a>", f"{M3}<z>x{M3}</2>", f"{M3}<a>5{M3}</z>"),
     ),
     nested_case(
         "additional keys by default",
         {"type": "object"},
         ("", m3(("z", "x")), m3(("z", m3(("y", "x")))), "\n"),
-        ("x", m3((I, "x")).replace("item", "2"), "{}"),
+        ("x", m3((ITEM, "x")).replace("item", "2"), "{}"),
     ),
     nested_case(
         "anything",
         {},
-        ("", "x", "5", "null", "{}", m3(("a", m3(("b", "x")))), m3((I, "x"), (I, m3((I, "5"))))),
+        ("", "x", "5", "null", "{}", m3(("a", m3(("b", "x")))), m3((ITEM, "x"), (ITEM, m3((ITEM, "5"))))),
         (f"a{M3}b", f"a{m3(('b', 'x'))}"),
     ),
     nested_case(
@@ -551,8 +551,8 @@ NESTED = (
     nested_case(
         "anyOf of types",
         {"anyOf": [closed({"a": INTEGER}), {"type": "array", "items": INTEGER}, {"const": "x"}]},
-        (m3(("a", "1")), m3((I, "1"), (I, "2")), "", "x"),
-        (m3(("a", "x")), m3((I, "x")), "y", "1"),
+        (m3(("a", "1")), m3((ITEM, "1"), (ITEM, "2")), "", "x"),
+        (m3(("a", "x")), m3((ITEM, "x")), "y", "1"),
     ),
     nested_case(
         "not",
@@ -563,38 +563,38 @@ NESTED = (
     nested_case(
         "prefixItems",
         {"type": "array", "prefixItems": [INTEGER, STRING], "items": BOOLEAN, "minItems": 1},
-        (m3((I, "1")), m3((I, "1"), (I, "x")), m3((I, "1"), (I, "x"), (I, "true"))),
-        ("", m3((I, "x")), m3((I, "1"), (I, "x"), (I, "x"))),
+        (m3((ITEM, "1")), m3((ITEM, "1"), (ITEM, "x")), m3((ITEM, "1"), (ITEM, "x"), (ITEM, "true"))),
+        ("", m3((ITEM, "x")), m3((ITEM, "1"), (ITEM, "x"), (ITEM, "x"))),
     ),
     nested_case(
         "minItems and maxItems",
         {"type": "array", "items": closed({"a": INTEGER}), "minItems": 1, "maxItems": 2},
-        (m3((I, m3(("a", "1")))), m3((I, m3(("a", "1"))), (I, m3(("a", "2"))))),
-        ("", m3((I, "")), m3(*[(I, m3(("a", "1")))] * 3), m3(("a", "1"))),
+        (m3((ITEM, m3(("a", "1")))), m3((ITEM, m3(("a", "1"))), (ITEM, m3(("a", "2"))))),
+        ("", m3((ITEM, "")), m3(*[(ITEM, m3(("a", "1")))] * 3), m3(("a", "1"))),
     ),
     nested_case(
         "contains",
         {"type": "array", "items": {"type": ["integer", "boolean"]}, "contains": {"const": 5}, "maxContains": 1},
-        (m3((I, "5")), m3((I, "true"), (I, "5"), (I, "7"))),
-        ("", m3((I, "true")), m3((I, "5"), (I, "5"))),
+        (m3((ITEM, "5")), m3((ITEM, "true"), (ITEM, "5"), (ITEM, "7"))),
+        ("", m3((ITEM, "true")), m3((ITEM, "5"), (ITEM, "5"))),
     ),
     nested_case(
         "uniqueItems of few values",
         {"type": "array", "items": {"enum": ["x", 1, {"a": 1}, []]}, "uniqueItems": True},
-        (m3((I, "x"), (I, "1")), m3((I, m3(("a", "1"))), (I, ""), (I, "x")), ""),
-        (m3((I, "x"), (I, "x")), m3((I, m3(("a", "1"))), (I, m3(("a", "1")))), m3((I, ""), (I, ""))),
+        (m3((ITEM, "x"), (ITEM, "1")), m3((ITEM, m3(("a", "1"))), (ITEM, ""), (ITEM, "x")), ""),
+        (m3((ITEM, "x"), (ITEM, "x")), m3((ITEM, m3(("a", "1"))), (ITEM, m3(("a", "1")))), m3((ITEM, ""), (ITEM, ""))),
     ),
     nested_case(
         "constants",
         {"enum": [{"a": [1, "x"], "b": {}}, [], "y", None]},
-        (m3(("a", m3((I, "1"), (I, "x"))), ("b", "")), "", "y", "null"),
-        (m3(("a", m3((I, "1"))), ("b", "")), m3(("b", ""), ("a", m3((I, "1"), (I, "x")))), "x"),
+        (m3(("a", m3((ITEM, "1"), (ITEM, "x"))), ("b", "")), "", "y", "null"),
+        (m3(("a", m3((ITEM, "1"))), ("b", "")), m3(("b", ""), ("a", m3((ITEM, "1"), (ITEM, "x")))), "x"),
     ),
     nested_case(
         "recursion",
         {"$ref": "#/$defs/tree"},
-        (m3(("v", "1")), m3(("v", "1"), ("l", m3((I, m3(("v", "2"))), (I, m3(("v", "3"))))))),
-        ("", m3(("v", "x")), m3(("v", "1"), ("l", m3((I, ""))))),
+        (m3(("v", "1")), m3(("v", "1"), ("l", m3((ITEM, m3(("v", "2"))), (ITEM, m3(("v", "3"))))))),
+        ("", m3(("v", "x")), m3(("v", "1"), ("l", m3((ITEM, ""))))),
         **{"$defs": {"tree": closed({"v": INTEGER, "l": {"type": "array", "items": {"$ref": "#/$defs/tree"}}}, ["v"])}},
     ),
     Case(
@@ -679,8 +679,8 @@ LISTED = (
     Case(
         "minimax m3, a constant",
         styled("minimax_m3_xml", {"const": {"a": {"b": ["x", []]}}}),
-        (m3(("a", m3(("b", m3((I, "x"), (I, "")))))),),
-        ("", m3(("a", m3(("b", m3((I, "x"))))))),
+        (m3(("a", m3(("b", m3((ITEM, "x"), (ITEM, "")))))),),
+        ("", m3(("a", m3(("b", m3((ITEM, "x"))))))),
     ),
     Case(
         "python, listed arguments",
