@@ -9,11 +9,12 @@ Elements   A value of several types is divided by type, so that each has the beg
            string does not contain the text that ends its element.
 Keys       Additional keys are identifiers. An element that repeats its key at its end repeats listed keys exactly;
            behind an additional member, the name may be any additional key, because a grammar cannot copy text.
+           If items are elements with a name, and an array is allowed, too, this name is no additional key.
 Captures   regions of the document's node, with the suffixes of tag_styles.Region: the parser's events then show
            keys and values, and whether a value is a raw string, JSON, an object or an array.
 Ambiguity  if a text can be read in several ways, it is the first of these that its schema allows: an array, an
            object, a number, boolean or null, a raw string. So an element without content is an empty array, an
-           empty object or an empty string, in this order, and elements named like items are items.
+           empty object or an empty string, in this order.
 Refused    listed strings that contain the end of their element; items and additional keys that must differ,
            because their texts can't be compared (runtime.unique_items reads JSON).
 """
@@ -42,6 +43,13 @@ from .builder import new_builder
 cdef enum:
     NO_NODE = 0xFFFFFFFF
 
+cdef enum:
+    # the depths of declared objects: those of a place that allows arrays have other additional keys
+    ALONE = 0
+    BESIDE_ARRAYS = 1
+
+#: the name of items in styles that repeat names
+cdef str ITEM = "item"
 #: an additional name for integers where a schema allows several types
 OPEN_INTEGER = "open integer"
 
@@ -90,11 +98,13 @@ cdef class Arguments(Builder):
     """Builds the members; ``values`` builds values that are not elements.
 
     ``raw``: strings in elements; None: values stand alone. ``items``: arrays of a nested style, or None.
-    ``begin`` and ``end``: the texts around a value in an element, without its key.
+    ``members``: objects by depth, ALONE and BESIDE_ARRAYS. ``begin`` and ``end``: the texts around a value in an
+    element, without its key.
     """
     cdef Builder values
     cdef RawText raw
     cdef ItemText items
+    cdef tuple members
     cdef object style, marks
     cdef str label, begin, end
     cdef uint32_t any_node
@@ -111,25 +121,30 @@ cdef class Arguments(Builder):
         cdef JsonText text = self.values.text
         cdef BareText members
         cdef uint32_t empty = text.empty, first, last
-        cdef str head, between, shared, repeated, behind = ""
+        cdef str head, between, shared, behind = ""
+        cdef list made = []
         head, _, self.begin = self.style.open.partition("{key}")
         self.end, between = self.style.close, ""
         if self.style.nested:
             # what follows the key of a member and opens an item alike belongs to the value
             shared = commonprefix([self.begin[::-1], self.style.item[::-1]])[::-1]
             between, self.begin = self.begin.removesuffix(shared), shared
-            self.end, repeated, behind = self.style.close.partition("{key}")
+            self.end, _, behind = self.style.close.partition("{key}")
         self.raw = new_raw_text(text, self.style.guard or self.style.close, excludes, empty, empty)
         self.raw.root = self.values.root
         first, last = self.mark(text.space(), head), self.mark(text.space(), "")
         parts = (first, first, self.mark(empty, between) if between else empty, last)
-        self.text = members = new_bare_text(text, "", excludes, empty, empty, self.style.escapes, parts, b"")
-        if not self.style.nested:
-            return 0
-        if repeated:
-            members.repeats_keys, members.key_end, members.key_label = True, self.literal(behind), self.label + "#mark"
-        first = self.mark(text.space(), self.style.item.removesuffix(shared))
-        self.items = new_item_text(text, first, self.mark(empty, "item" + behind) if repeated else empty, last)
+        for barred in (None, ITEM if behind else None) if self.style.nested else (None,):
+            members = new_bare_text(text, "", excludes, empty, empty, self.style.escapes, parts, b"")
+            members.keys.barred = barred
+            if behind:
+                members.repeats_keys, members.key_end = True, self.literal(behind)
+                members.key_label = self.label + "#mark"
+            made.append(members)
+        self.text, self.members = made[ALONE], tuple(made)
+        if self.style.nested:
+            first = self.mark(text.space(), self.style.item.removesuffix(shared))
+            self.items = new_item_text(text, first, self.mark(empty, ITEM + behind) if behind else empty, last)
         return 0
 
     cdef int prepare_literals(self, tuple excludes) except -1:
@@ -156,6 +171,10 @@ cdef class Arguments(Builder):
     cdef uint32_t mark(self, uint32_t space, str text) except? 0xFFFFFFFF:
         """Add white space and a literal that belong to no value."""
         return self.region("#mark", self.values.text.grammar.seq(space, self.literal(text)))
+
+    cdef int enter(self, int depth) except -1:
+        self.text = self.members[depth]
+        return 0
 
     cdef JsonText array_text(self):
         return self.text if self.items is None else self.items
@@ -189,9 +208,18 @@ cdef class Arguments(Builder):
         """Add one way for each begin, in the order in which the parser prefers them (see the file's header)."""
         cdef SchemaType each
         cdef list ways = [], rest
+        cdef JsonText outer = self.text
         if self.items is not None:
-            ways.append(self.container(alternatives, where, ARRAY, "#array", "array"))
-            ways.append(self.container(alternatives, where, OBJECT, "#object", "object"))
+            rest = some_of(alternatives, ARRAY)
+            depth = BESIDE_ARRAYS if rest else ALONE
+            if rest:
+                ways.append(self.element("#array", self.style.types.get("array", ""), self.arrays(rest, where)))
+            rest = some_of(alternatives, OBJECT)
+            if rest:
+                self.enter(depth)
+                content = self.objects(rest, where, depth)
+                self.text = outer
+                ways.append(self.element("#object", self.style.types.get("object", ""), content))
         for name, types in self.type_names(alternatives).items():
             rest = some_of(alternatives, types)
             if rest:
@@ -200,23 +228,28 @@ cdef class Arguments(Builder):
             ways.append(self.string(alternatives, where))
         return self.text.grammar.alt(*ways)
 
-    cdef container(self, tuple alternatives, Location where, int kind, str region, str name):
-        """Add the objects or the arrays of a nested style; their content is declared, and defined later."""
-        cdef SchemaType first
-        cdef list rest = some_of(alternatives, kind)
-        cdef uint32_t rule, content
-        if not rest:
-            return self.text.fail
-        first = <SchemaType>rest[0]
-        if len(rest) == 1 and first.values is None and (first.objects if kind == OBJECT else first.arrays) is None:
-            first.check(kind)
-            content = self.object(None) if kind == OBJECT else self.array(None)
-        else:
-            self.names.append(where)
-            rule = self.text.grammar.new_rule(where, NO_NODE)
-            self.queue.append((rule, tuple(rest), where, 0))
-            content = self.text.grammar.add_ref(rule)
-        return self.element(region, self.style.types.get(name, ""), content)
+    cdef uint32_t arrays(self, list alternatives, Location where) except? 0xFFFFFFFF:
+        """Add the items of arrays of a nested style."""
+        cdef SchemaType first = alternatives[0]
+        if len(alternatives) > 1 or first.values is not None or first.arrays is not None:
+            return self.declared(alternatives, where, ALONE)
+        first.check(ARRAY)
+        return self.array(None)
+
+    cdef uint32_t objects(self, list alternatives, Location where, int depth) except? 0xFFFFFFFF:
+        """Add the members of objects of a nested style."""
+        cdef SchemaType first = alternatives[0]
+        if len(alternatives) > 1 or first.values is not None or first.objects is not None:
+            return self.declared(alternatives, where, depth)
+        first.check(OBJECT)
+        return self.object(None)
+
+    cdef uint32_t declared(self, list alternatives, Location where, int depth) except? 0xFFFFFFFF:
+        """Declare a rule for the content of an element; it is defined later, so that the stack does not grow."""
+        cdef uint32_t rule = self.text.grammar.new_rule(where, NO_NODE)
+        self.names.append(where)
+        self.queue.append((rule, tuple(alternatives), where, depth))
+        return self.text.grammar.add_ref(rule)
 
     # -- constants --------------------------------------------------------------------------------
     cdef int add_listed(self, list values, vector[uint32_t]* nodes) except -1:

@@ -50,6 +50,8 @@ cdef class Builder:
     cdef uint32_t node(self, tuple alternatives, Location where, int depth) except? 0xFFFFFFFF
     cdef result(self, uint32_t node, str pointer)
     cdef int define_declared(self) except -1
+    # prepare for the values of a rule, declared at this depth
+    cdef int enter(self, int depth) except -1
     cdef int release_names(self) except -1
     cdef uint32_t any_value(self, int depth) except? 0xFFFFFFFF
     cdef uint32_t free_rule(self, int which) noexcept

@@ -219,12 +219,17 @@ cdef class Builder:
         """Define all declared rules."""
         cdef uint32_t node
         while self.defined < <size_t>len(self.queue):
-            rule, alternatives, where, self.text.depth = self.queue[self.defined]
+            rule, alternatives, where, depth = self.queue[self.defined]
+            self.enter(depth)
             self.queue[self.defined] = None
             self.defined += 1
             node = self.alternatives(alternatives, where)
             self.failed = self.failed or node == self.text.fail
             self.text.define(rule, node)
+        return 0
+
+    cdef int enter(self, int depth) except -1:
+        self.text.depth = depth
         return 0
 
     cdef int release_names(self) except -1:

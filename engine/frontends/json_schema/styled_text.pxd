@@ -34,6 +34,7 @@ cdef class RawText(JsonText):
 
 cdef class KeyText(RawText):
     cdef object escapes             # by character
+    cdef str barred                 # is no additional key; None: every identifier is one
 
 
 cdef class PythonText(JsonText):

@@ -91,7 +91,8 @@ cdef class KeyText(RawText):
         self, automaton, minimum, maximum, bound, bint is_patterned=False
     ) except? NO_NODE:
         tree = parse(IDENTIFIER, pointer="", limits=self.grammar.limits)
-        found = intersection([automaton, from_tree(tree, bound, search=False)], [], bound)
+        barred = [] if self.barred is None else [words([self.barred])]
+        found = intersection([automaton, from_tree(tree, bound, search=False)], barred, bound)
         return RawText.accepted(self, found, minimum, maximum, bound)
 
 

@@ -526,7 +526,7 @@ NESTED = (
         "anything",
         {},
         ("", "x", "5", "null", "{}", m3(("a", m3(("b", "x")))), m3((ITEM, "x"), (ITEM, m3((ITEM, "5"))))),
-        (f"a{M3}b", f"a{m3(('b', 'x'))}"),
+        (f"a{M3}b", f"a{m3(('b', 'x'))}", m3(("a", "x"), (ITEM, "y")), m3((ITEM, "x"), ("b", "y"))),
     ),
     nested_case(
         "bounds and patterns",
