@@ -15,8 +15,9 @@ Captures   regions of the document's node, with the suffixes of tag_styles.Regio
 Ambiguity  if a text can be read in several ways, it is the first of these that its schema allows: an array, an
            object, a number, boolean or null, a raw string. So an element without content is an empty array, an
            empty object or an empty string, in this order.
-Refused    listed strings that contain the end of their element; items and additional keys that must differ,
-           because their texts can't be compared (runtime.unique_items reads JSON).
+Refused    listed strings that contain the end of their element; required keys without a text, such as an empty
+           one; items and additional keys that must differ, because their texts can't be compared
+           (runtime.unique_items reads JSON).
 """
 
 from libc.stdint cimport uint32_t
@@ -31,7 +32,7 @@ from .schema_types cimport (
     SchemaType, listed, location_at, new_type,
 )
 from .styled_text cimport (
-    BareText, ItemText, RawText, new_bare_text, new_item_text, new_raw_text, python_text_of, unwritable,
+    BareText, ItemText, RawText, ended_by, new_bare_text, new_item_text, new_raw_text, python_text_of, unwritable,
 )
 from .values.strings cimport build_string
 
@@ -136,7 +137,7 @@ cdef class Arguments(Builder):
         parts = (first, first, self.mark(empty, between) if between else empty, last)
         for barred in (None, ITEM if behind else None) if self.style.nested else (None,):
             members = new_bare_text(text, "", excludes, empty, empty, self.style.escapes, parts, b"")
-            members.keys.barred = barred
+            members.keys.barred, members.root = barred, self.values.root
             if behind:
                 members.repeats_keys, members.key_end = True, self.literal(behind)
                 members.key_label = self.label + "#mark"
@@ -149,7 +150,7 @@ cdef class Arguments(Builder):
 
     cdef int prepare_literals(self, tuple excludes) except -1:
         cdef JsonText text = self.values.text
-        cdef BareText objects
+        cdef BareText objects, members
         cdef uint32_t empty = text.empty, space, quote
         tail = self.style.open.partition("{key}")[2]
         if self.style.values == "python":
@@ -158,7 +159,8 @@ cdef class Arguments(Builder):
         parts = (
             empty, text.grammar.seq(space, text.grammar.bytes(self.style.separator.encode()), space),
             self.literal(tail), empty)
-        self.text = new_bare_text(text, "", excludes, empty, empty, self.style.escapes, parts, b"")
+        self.text = members = new_bare_text(text, "", excludes, empty, empty, self.style.escapes, parts, b"")
+        members.root = self.values.root
         if self.style.values == "gemma":
             quote = self.literal(self.style.quote)
             text = objects = new_bare_text(
@@ -262,7 +264,7 @@ cdef class Arguments(Builder):
         cdef vector[uint32_t] parts
         cdef uint32_t member
         for key, item in value.items():
-            member = self.text.pair(self.text.key_text().text(key), self.constant(item))
+            member = self.text.pair(self.text.key_literal(key), self.constant(item))
             parts.push_back(self.text.after_comma(member) if parts.size() else self.text.first(member))
         return self.text.bracketed(b"{", self.text.seq(parts.data(), parts.size()), b"}")
 
@@ -326,7 +328,7 @@ cdef class Arguments(Builder):
             texts = [value for value in each.values if isinstance(value, str)]
             for value in texts:
                 if self.raw.guard in value:
-                    raise unwritable(where, self.values.root, value, self.raw.guard)
+                    raise unwritable(where, self.values.root, value, ended_by(value, self.raw.guard))
             ways.append(self.raw.texts(texts))
         return self.element("#string", self.style.types.get("string", ""), self.region(
             "#text", self.text.grammar.alt(*ways)))

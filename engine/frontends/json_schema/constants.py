@@ -44,11 +44,11 @@ def _below(schema: dict[str, Any], pointer: str) -> Iterator[tuple[Any, str]]:
 
 
 def _contains(value: Any, text: str) -> bool:
-    """Whether a constant is this string, or has it inside, as a value."""
+    """Whether a constant is this string, or has it inside, as a value or a key."""
     todo = [value]
     while todo:
         value = todo.pop()
-        if value == text:
+        if value == text or (isinstance(value, dict) and text in value):
             return True
         if isinstance(value, list | dict):
             todo += value.values() if isinstance(value, dict) else value

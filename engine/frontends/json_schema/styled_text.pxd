@@ -24,7 +24,7 @@ cdef class RawText(JsonText):
     cdef str guard                  # "": none
     cdef tuple banned               # texts: excludes
     cdef uint32_t begin, end        # the quotes of strings; EMPTY: none
-    cdef Location root              # of the document; None: listed strings with a guard are dropped
+    cdef Location root              # of the document; None: listed values without a text are dropped
 
     cdef tuple guards(self)         # the guard and excludes
     # any string with a length; the strings that an automaton accepts, ``is_patterned``: with excludes
@@ -63,5 +63,7 @@ cdef RawText new_raw_text(JsonText like, str guard, tuple excludes, uint32_t beg
 cdef BareText new_bare_text(
     JsonText like, str guard, tuple excludes, uint32_t begin, uint32_t end, escapes, tuple parts, bytes brackets)
 cdef ItemText new_item_text(JsonText like, uint32_t begin, uint32_t end, uint32_t last)
-# the refusal of a listed string that contains the text that ends it
-cdef unwritable(Location where, Location root, str text, str guard)
+cdef str ended_by(str text, str guard)
+# the refusal of a listed string that contains its end, or of a key of a listed object that has no text; it names
+# the list below ``where`` or elsewhere in the document
+cdef unwritable(Location where, Location root, str text, str message)

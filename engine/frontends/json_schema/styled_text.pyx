@@ -34,7 +34,7 @@ cdef class RawText(JsonText):
 
     cdef uint32_t text(self, str text) except? NO_NODE:
         if self.root is not None and self.guard in text:
-            raise unwritable(self.root, self.root, text, self.guard)
+            raise unwritable(self.root, self.root, text, ended_by(text, self.guard))
         return self.bytes(text.encode()) if self.has_spelling(text) else self.fail
 
     cdef uint32_t texts(self, list texts) except? NO_NODE:
@@ -131,6 +131,8 @@ cdef class BareText(RawText):
         return self.pair(key, value)
 
     cdef uint32_t key_literal(self, str key) except? NO_NODE:
+        if not key and self.root is not None:
+            raise unwritable(self.root, self.root, key, "an empty key can't be written in this style")
         return self.keys.text(key)
 
     cdef uint32_t first(self, uint32_t node) except? NO_NODE:
@@ -232,10 +234,14 @@ cdef ItemText new_item_text(JsonText like, uint32_t begin, uint32_t end, uint32_
     return made
 
 
-cdef unwritable(Location where, Location root, str text, str guard):
+cdef str ended_by(str text, str guard):
+    return f"{text!r} contains {guard!r}, which would end it"
+
+
+cdef unwritable(Location where, Location root, str text, str message):
     found = constant_at(where.schema, where.pointer(), text) or constant_at(root.schema, root.pointer(), text)
     pointer, keyword = found or (where.pointer(), "enum")
-    return UnsupportedSchema(pointer, keyword, f"{text!r} contains {guard!r}, which would end it")
+    return UnsupportedSchema(pointer, keyword, message)
 
 
 cdef holding(str text, bound):

@@ -128,6 +128,7 @@ cdef bint keyed_members(Builder builder, Objects objects, MembersC* members, lis
         if text.key_text().has_spelling(name) and builder.reader.fits(objects.names, name):
             node = builder.place(objects.place_of(name, builder.reader))
         if node == text.fail and is_required:
+            check_written(text, objects, name)
             return False
         names.append(name)
         members.nodes.push_back(node)
@@ -162,6 +163,7 @@ cdef bint listed_members(
         is_required = wanted is not None and name in wanted
         if not text.key_text().has_spelling(name):
             if is_required:
+                check_written(text, objects, name)
                 return False
         else:
             if is_required and values[n] == text.fail:
@@ -172,11 +174,20 @@ cdef bint listed_members(
         n += 1
     for name in unlisted:
         if extra[0] == text.fail or not text.key_text().has_spelling(name):
+            check_written(text, objects, name)
             return False
         names.append(name)
         members.nodes.push_back(extra[0])
         members.required.push_back(True)
     return True
+
+
+cdef int check_written(JsonText text, Objects objects, str name) except -1:
+    """Refuse a required key that the style cannot write. JSON can write all keys that are text."""
+    if text.is_bare and not text.key_text().has_spelling(name):
+        message = f"the key {name!r} can't be written in this style"
+        raise UnsupportedSchema(objects.where.at("required"), "required", message)
+    return 0
 
 
 cdef list unlisted_of(Objects objects):
@@ -359,11 +370,11 @@ cdef RangeC count_others(Builder builder, Objects objects, list names) except *:
 cdef int check_excludes(Builder builder, Objects objects, list names) except -1:
     """Refuse counting of keys with a pattern if excludes may leave too few of them."""
     cdef KeyClass each
-    if not (builder.text.excludes is not None or builder.text.is_bare) or objects.minimum <= len(objects.required):
+    if builder.text.excludes is None or objects.minimum <= len(objects.required):
         return 0
     for each in classes_of(builder, objects, names):
         if each.texts is None and (each.strings.patterns or each.strings.formats):
-            message = "keys with a pattern can't be counted together with excludes, or in this style"
+            message = "keys with a pattern can't be counted together with excludes"
             raise UnsupportedSchema(objects.where.at("minProperties"), "minProperties", message)
     return 0
 

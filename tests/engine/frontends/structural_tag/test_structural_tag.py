@@ -279,7 +279,6 @@ SPEC_ERRORS = [
         wrap(xml({"properties": {"a": {"allOf": []}}})),
         "/format/json_schema/properties/a/allOf",
     ),
-    (wrap(xml({"required": [""]})), "/format/json_schema"),
     (wrap(xml({"$ref": "#"})), "/format/json_schema"),
     (wrap(xml({"$ref": "#/$defs/x"})), "/format/json_schema/$ref"),
     ({**LEGACY, "structures": []}, "/structures"),
@@ -321,6 +320,12 @@ UNSUPPORTED = [
     (wrap({**BY, "exclude_tokens": [97]}), "/format/exclude_tokens/0", "exclude_tokens"),
     (wrap(xml({"type": "integer"})), "/format/json_schema/type", "type"),
     (wrap(xml({"minProperties": 2})), "/format/json_schema/minProperties", "minProperties"),
+    (wrap(xml({"required": [""]})), "/format/json_schema/required", "required"),
+    (
+        wrap(xml({"properties": {"": {}}, "required": [""]}, "minimax_m3_xml")),
+        "/format/json_schema/required",
+        "required",
+    ),
     (
         wrap(xml({"properties": {"a": {"minProperties": 2}}}, "cohere_xml")),
         "/format/json_schema/properties/a/minProperties",
@@ -365,6 +370,13 @@ UNSUPPORTED = [
                 "enum",
             ),
             ("cohere_xml", {"const": {"a": [{"b": "</cofl:value>"}]}}, "/const", "const"),
+            ("qwen_xml", {"enum": [{"a": 1}, {"": 1}]}, "/enum/1", "enum"),
+            (
+                "minimax_m3_xml",
+                {"properties": {"a": {"const": [{"": 1}]}}},
+                "/properties/a/const",
+                "const",
+            ),
             (
                 "gemma",
                 {"properties": {"a": {"items": {"enum": ['<|"|>']}}}},

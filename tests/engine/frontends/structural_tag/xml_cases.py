@@ -499,6 +499,17 @@ NESTED = (
         (m3(("c", "5")), m3(("a", "x")), f"{M3}<a>5{M3}</b>"),
     ),
     nested_case(
+        "a key with a pattern that must be there",
+        {
+            "type": "object",
+            "patternProperties": {"^n_": INTEGER},
+            "additionalProperties": False,
+            "minProperties": 1,
+        },
+        (m3(("n_1", "5")), m3(("n_1", "5"), ("n_b", "6"))),
+        ("", m3(("n_1", "x"))),
+    ),
+    nested_case(
         "dependentRequired",
         {**closed({"a": INTEGER, "b": INTEGER}, []), "dependentRequired": {"a": ["b"]}},
         ("", m3(("b", "1")), m3(("a", "1"), ("b", "1"))),
