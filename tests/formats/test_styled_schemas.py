@@ -23,6 +23,7 @@ from engine import (
     Matcher,
     SpecError,
     Vocabulary,
+    relax,
 )
 from tests.conformance.oracle import Oracle, parsed
 from tests.engine.frontends.random_schemas import NAMES, nested, takes
@@ -206,3 +207,15 @@ def test_a_style_is_as_faithful_as_json(style: str, schema: Any, seed: int) -> N
         if value is not None and is_writable(style, value):
             written = NOTATIONS[style].written(json.dumps(value))
             assert takes(made[1], written), (in_json, written)
+
+
+@pytest.mark.parametrize("style", NOTATIONS)
+@settings(max_examples=40, suppress_health_check=list(HealthCheck), deadline=None)
+@given(roots)
+def test_what_a_style_refuses_is_relaxed(style: str, schema: Any) -> None:
+    relaxed, in_json = relax(schema, style=style), relax(schema, extra_keys="last")
+    if in_json.error is None:
+        # keys may have to match a pattern that no name of a style matches
+        assert relaxed.error is None or "nothing can satisfy" in relaxed.error.message
+    if relaxed.error is None:
+        compiled(style, relaxed.schema)
