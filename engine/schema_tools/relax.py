@@ -29,7 +29,7 @@ from ..errors import LimitExceeded, SpecError, UnsupportedSchema
 from ..frontends.json_schema import build_json_schema
 from ..frontends.json_schema.arguments import build_arguments
 from ..frontends.structural_tag.tag_styles import STYLES
-from ..grammar.ir import Grammar
+from ..grammar.ir import Grammar, Node
 from ..json_pointer import path_of, pointer_of
 from ..limits import Limits
 from ..native.resources import WorkBudget
@@ -129,9 +129,7 @@ def relax(
         if taken is None:
             break
         places += (Relaxed(place, refused, error.keyword, error.message) for place in taken)
-        error = refusal(
-            weakening.schema, limits, extra_keys, budget, style=style, weighed=values
-        )
+        error = refusal(weakening.schema, limits, extra_keys, budget, style=style, weighed=values)
     return Relaxation(weakening.schema, tuple(places), _moved(error, weakening))
 
 
@@ -207,7 +205,7 @@ class Relaxations:
 class BytesOnly:
     """Adds the marks of styles as bytes: refusals do not depend on the vocabulary."""
 
-    def add_mark(self, grammar: Grammar, text: str) -> int:
+    def add_mark(self, grammar: Grammar, text: str) -> Node:
         """See tag_vocabulary.Spelling."""
         return grammar.bytes(text.encode())
 

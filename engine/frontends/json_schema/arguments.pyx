@@ -120,33 +120,42 @@ cdef class Arguments(Builder):
 
     cdef int prepare_elements(self, tuple excludes) except -1:
         cdef JsonText text = self.values.text
-        cdef BareText members
-        cdef uint32_t empty = text.empty, first, last
-        cdef str head, between, shared, behind = ""
-        cdef list made = []
+        cdef uint32_t empty = text.empty, first
+        cdef str head, between = "", shared, behind = ""
         head, _, self.begin = self.style.open.partition("{key}")
-        self.end, between = self.style.close, ""
+        self.end = self.style.close
         if self.style.nested:
             # what follows the key of a member and opens an item alike belongs to the value
             shared = commonprefix([self.begin[::-1], self.style.item[::-1]])[::-1]
             between, self.begin = self.begin.removesuffix(shared), shared
             self.end, _, behind = self.style.close.partition("{key}")
+            first = self.mark(text.space(), self.style.item.removesuffix(shared))
+            self.items = new_item_text(
+                text, first, self.mark(empty, ITEM + behind) if behind else empty, self.mark(text.space(), ""))
         self.raw = new_raw_text(text, self.style.guard or self.style.close, excludes, empty, empty)
         self.raw.root = self.values.root
-        first, last = self.mark(text.space(), head), self.mark(text.space(), "")
-        parts = (first, first, self.mark(empty, between) if between else empty, last)
-        for barred in (None, ITEM if behind else None) if self.style.nested else (None,):
-            members = new_bare_text(text, "", excludes, empty, empty, self.style.escapes, parts, b"")
-            members.keys.barred, members.root = barred, self.values.root
-            if behind:
-                members.repeats_keys, members.key_end = True, self.literal(behind)
-                members.key_label = self.label + "#mark"
-            made.append(members)
-        self.text, self.members = made[ALONE], tuple(made)
-        if self.style.nested:
-            first = self.mark(text.space(), self.style.item.removesuffix(shared))
-            self.items = new_item_text(text, first, self.mark(empty, ITEM + behind) if behind else empty, last)
+        self.members = tuple([
+            self.member_text(excludes, head, between, behind, barred)
+            for barred in (None, ITEM if behind else None)])
+        self.text = self.members[ALONE]
         return 0
+
+    cdef BareText member_text(self, tuple excludes, str head, str between, str behind, str barred):
+        """Return the text of the members of objects.
+
+        Args:
+            head, between: literals before a key, and between it and what begins a value.
+            behind: a literal behind the key at the end; "": the key is not repeated.
+            barred: is no additional key.
+        """
+        cdef JsonText text = self.values.text
+        cdef uint32_t empty = text.empty, first = self.mark(text.space(), head)
+        parts = (first, first, self.mark(empty, between) if between else empty, self.mark(text.space(), ""))
+        cdef BareText made = new_bare_text(text, "", excludes, empty, empty, self.style.escapes, parts, b"")
+        made.keys.barred, made.root = barred, self.values.root
+        if behind:
+            made.repeats_keys, made.key_end, made.key_label = True, self.literal(behind), self.label + "#mark"
+        return made
 
     cdef int prepare_literals(self, tuple excludes) except -1:
         cdef JsonText text = self.values.text

@@ -82,7 +82,12 @@ STYLED: dict[str, tuple[str, Any, Any, list[str]]] = {
             "properties": {"l": {"anyOf": [{"items": {}}, {"items": {"$ref": "#/$defs/e"}}]}},
             "$defs": {"e": {"enum": ["x", "y"]}},
         },
-        ["/$defs/e/enum/0", "/$defs/e/enum/2", "/properties/l/oneOf", "/properties/l/oneOf/0/items/$ref"],
+        [
+            "/$defs/e/enum/0",
+            "/$defs/e/enum/2",
+            "/properties/l/oneOf",
+            "/properties/l/oneOf/0/items/$ref",
+        ],
     ),
     "several additional keys": (
         "qwen_xml",
