@@ -719,4 +719,6 @@ LISTED = (
     ),
 )  # fmt: skip
 
-CASES = (*QWEN, *OTHERS, *ANY_ORDER, *BLANKS, *KEYWORDS, *LITERALS, *NESTED, *LISTED)
+#: what xgrammar has, too; it has no other styles, and ignores or refuses the keywords of the others
+COMPARED = (*QWEN, *OTHERS, *ANY_ORDER, *BLANKS)
+CASES = (*COMPARED, *KEYWORDS, *LITERALS, *NESTED, *LISTED)
