@@ -113,6 +113,9 @@ def test_written_arguments_are_read_back(style: str, arguments: dict[str, Any]) 
         (r"a='it\'s', b='\x41\n'", {"a": "it's", "b": "A\n"}),
         ("a=-1.5e3, b=(1, 2)", {"a": -1500.0, "b": [1, 2]}),
         ("a='x=True, y'", {"a": "x=True, y"}),
+        # REGRESSION: keys that are no names
+        ("Content-Type='x', a/b=[1]", {"Content-Type": "x", "a/b": [1]}),
+        ("\"é\" c=True, d=''", {'"é" c': True, "d": ""}),
         ("", {}),
     ],
 )  # fmt: skip
@@ -128,13 +131,15 @@ def test_pythons_literals(text: str, expected: dict[str, Any]) -> None:
 @pytest.mark.parametrize("style", ["gemma", "functiongemma"])
 def test_gemmas_marks_may_be_cut_anywhere(style: str) -> None:
     quote = STYLES[style].quote
-    text = f"a:{quote}x<|y:1{quote},b:[{quote}{quote},true],c:{{d:1}}"
+    text = (
+        f"a:{quote}x<|y:1{quote},b:[{quote}{quote},true],c:{{d:1}}, Content-Type:{{ }},a/b:[{{}}]"
+    )
     for size in range(1, len(text) + 1):
         reader = argument_reader(style)
         made = reader.begin()
         for at in range(0, len(text), size):
             made += reader.text(None, text[at : at + size])
-        expected = {"a": "x<|y:1", "b": ["", True], "c": {"d": 1}}
+        expected = {"a": "x<|y:1", "b": ["", True], "c": {"d": 1}, "Content-Type": {}, "a/b": [{}]}
         assert json.loads(made + reader.end()) == expected
 
 

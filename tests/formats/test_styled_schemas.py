@@ -172,17 +172,8 @@ def is_writable(style: str, value: Any) -> bool:
     return True
 
 
-def has_odd_names(schema: Any) -> bool:
-    """Whether a key or string of the schema is a key that Python and Gemma cannot write bare."""
-    found = {each[0] if isinstance(each, tuple) else each for each in parts(schema)
-             if isinstance(each, tuple | str)}  # fmt: skip
-    return any(name in found and not IDENTIFIER.fullmatch(name) for name in NAMES)
-
-
 def grammars(style: str, schema: Any) -> tuple[Compiled, Compiled] | None:
     """The grammars of the schema in JSON and in the style; None: one of them refuses it."""
-    if STYLES[style].values != "json" and has_odd_names(schema):
-        return None
     try:
         return compiled("json", schema), compiled(style, schema)
     except (SpecError, LimitExceeded):
