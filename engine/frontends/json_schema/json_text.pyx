@@ -9,7 +9,7 @@ from ...native.pool cimport vector
 from ...native.resources cimport spend
 from .document cimport has_key
 from .evaluator cimport has_surrogate, identity
-from .schema_types cimport ConstraintText
+from .schema_types cimport ALL, ConstraintText
 
 from decimal import Decimal
 from json import dumps
@@ -36,6 +36,7 @@ cdef class JsonText:
         self.grammar, self.flexible, self.blanks, self.kept = grammar, flexible, blanks, {}
         self.layout, self.canonical, self.depth = layout, canonical, 0
         self.is_raw = self.is_bare = self.is_python = False
+        self.comparable, self.repeats_keys = ALL, False
         self.constants, self.excluded = JSON_CONSTANTS, excludes
         self.is_indented = layout is not None and bool(layout.unit)
         self.excludes = Excludes(excludes) if excludes else None

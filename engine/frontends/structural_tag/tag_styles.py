@@ -1,4 +1,6 @@
-"""XML-like styles in which model families write arguments: data only, interpreted by tag_xml.
+"""XML-like styles in which model families write arguments: data only.
+
+json_schema.arguments interprets them.
 
 Sources   the families' chat templates, and xgrammar 0.2.8, which has the same names.
 """
@@ -16,7 +18,7 @@ class Region(Enum):
 
     An element is a MARK, its key, and a tag: a STRING with its TEXT, which may be missing, a JSON
     value, or an OBJECT or ARRAY of elements. The key has the style's escapes and stands outside of
-    all regions. Elements of a list have no key.
+    all regions. Elements of a list have no key. A key at the end of an element is part of a MARK.
     """
 
     MARK = "#mark"  # text: white space, and the text before a key
