@@ -12,6 +12,7 @@ from dataclasses import replace
 from .dialects import for_own_engine, for_reading_foreign
 from .families.cohere import COMMAND_A, COMMAND_R7B
 from .families.deepseek import DEEPSEEK_V3, DEEPSEEK_V4, DEEPSEEK_V31, DEEPSEEK_V32
+from .families.functionary import FUNCTIONARY_V32
 from .families.gemma import FUNCTIONGEMMA, GEMMA_4
 from .families.gigachat import GIGACHAT_3, GIGACHAT_31
 from .families.glm import GLM_45, GLM_47, HUNYUAN
@@ -22,6 +23,7 @@ from .families.llama3 import LLAMA3_FUNCTION, LLAMA3_JSON
 from .families.minicpm import MINICPM_5
 from .families.minimax import MINIMAX_M1, MINIMAX_M2, MINIMAX_M3
 from .families.mistral import MISTRAL_V3, MISTRAL_V11, MISTRAL_V13
+from .families.muse import MUSE
 from .families.plain import PLAIN, UNKNOWN
 from .families.pythonic import LFM2, LLAMA4_PYTHONIC
 from .families.qwen import QWEN_CODER, SEED_OSS
@@ -115,6 +117,8 @@ FORMATS: dict[str, Format] = {
     "gigachat_3": GIGACHAT_3,
     "gigachat_31": GIGACHAT_31,
     "minicpm_5": MINICPM_5,
+    "functionary_v32": FUNCTIONARY_V32,
+    "muse": MUSE,
     "harmony": HARMONY,
 }
 

@@ -120,6 +120,7 @@ _OTHERS = {
     "gigachat_3": ("<|message_sep|>", "<|role_sep|>", "</s>"),
     "gigachat_31": ("<|function_call|>", "</s>"),
     "minicpm_5": CHATML,
+    "muse": ("<|start|>", "<|message|>", "<|eom|>", "<|eot|>"),
 }
 SPECIALS = {
     **_OTHERS,
@@ -127,6 +128,7 @@ SPECIALS = {
     "hermes": CHATML,
     "llama3_json": LLAMA,
     "llama3_function": LLAMA,
+    "functionary_v32": LLAMA,
     "harmony": HARMONY,
 }
 STOPS = {
@@ -137,6 +139,7 @@ STOPS = {
     "hermes": ("<|im_end|>",),
     "llama3_json": ("<|eot_id|>", "<|eom_id|>"),
     "llama3_function": ("<|eot_id|>", "<|eom_id|>"),
+    "functionary_v32": ("<|eot_id|>", "<|eom_id|>"),
     "harmony": ("<|return|>", "<|call|>"),
 }
 

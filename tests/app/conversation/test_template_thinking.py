@@ -28,6 +28,7 @@ SOME = (
     "Qwen-QwQ-32B",
     "Qwen-Qwen3-0.6B",
     "deepseek-ai-DeepSeek-V3.1",
+    "muse-glimmer",
     "openai-gpt-oss-120b",
 )
 WHOLE = bool(os.environ.get("EVERY_TEMPLATE"))
@@ -46,7 +47,7 @@ ASKED: dict[str, Any] = {
 def thinks(name: str) -> bool:
     """Whether the template or the vocabulary has marks of thoughts."""
     wire: Any = tokenizer_of(name).wire
-    return wire.name == "harmony" or wire.thinking is not None
+    return wire.name in ("harmony", "muse") or getattr(wire, "thinking", None) is not None
 
 
 THINKING = [name for name in TEMPLATES if name not in BROKEN and thinks(name)] if WHOLE else SOME

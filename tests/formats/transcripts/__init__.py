@@ -7,6 +7,7 @@ raw_values      the same for arguments that are raw text
 ``TRANSCRIPTS`` holds all of them.
 """
 
+from .addressed_cases import ADDRESSED, MUSE_VALUES
 from .compose import CHOICES as COMPOSED
 from .compose import THINKING, Transcript, transcripts_of
 from .element_cases import ELEMENTS, RAW_VALUES
@@ -19,14 +20,14 @@ from .token_mark_cases import TOKEN_MARKS
 
 __all__ = ["CHOICES", "THINKING", "TOKENS_ONLY", "TRANSCRIPTS", "Transcript"]
 
-WIRES = (*TAGS, *LISTS, *TOKEN_MARKS, *ELEMENTS, *LITERALS, HARMONY)
+WIRES = (*TAGS, *LISTS, *TOKEN_MARKS, *ELEMENTS, *LITERALS, *ADDRESSED, HARMONY)
 #: the requirements of all transcripts, by name
 CHOICES = {**COMPOSED, **RAW_CHOICES}
 #: formats whose marks must be special tokens
 TOKENS_ONLY = {name for wire in WIRES if wire.is_tokens for name in wire.formats}
 _ALL = [
     *(transcript for wire in WIRES for transcript in transcripts_of(wire)),
-    *(transcript for wire in RAW_VALUES for transcript in raw_values_of(wire)),
+    *(transcript for wire in (*RAW_VALUES, MUSE_VALUES) for transcript in raw_values_of(wire)),
 ]
 #: each text once for the same requirements
 TRANSCRIPTS: list[Transcript] = [
