@@ -15,8 +15,6 @@ from app.conversation.tokenizer import HuggingFaceTokenizer
 FOLDER = Path(__file__).parents[3] / ".data" / "chat_templates"
 TEMPLATES = sorted(path.stem for path in FOLDER.glob("*.jinja"))
 FETCH = "`make data` fetches the chat templates"
-#: a template that wants variables of its own can show nothing
-BROKEN = {"fireworks-ai-llama-3-firefunction-v2"}
 #: tools that loops through a template offer
 PARAMETERS = {
     "type": "object",

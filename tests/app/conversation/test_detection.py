@@ -12,7 +12,7 @@ EXPECTED = {
     "Bielik-11B-v3.0-Instruct": ("hermes", "call"),
     "ByteDance-Seed-OSS": ("seed_oss", "call"),
     "Cohere2MoE": ("command_a", "call"),
-    "CohereForAI-c4ai-command-r-plus-tool_use": ("plain", "none"),
+    "CohereForAI-c4ai-command-r-plus-tool_use": ("command_r", "call"),
     "CohereForAI-c4ai-command-r7b-12-2024-tool_use": ("command_r7b", "call"),
     "GLM-4.6": ("glm_45", "call"),
     "GLM-4.7-Flash": ("glm_47", "call"),
@@ -48,7 +48,7 @@ EXPECTED = {
     "deepseek-ai-DeepSeek-V3.2": ("deepseek_v32", "call"),
     "deepseek-ai-DeepSeek-V4": ("deepseek_v4", "call"),
     "deepseek-ai-DeepSeek-V4-Flash-0731": ("deepseek_v4", "call"),
-    "fireworks-ai-llama-3-firefunction-v2": ("llama3_json", "marks"),
+    "fireworks-ai-llama-3-firefunction-v2": ("firefunction_v2", "call"),
     "google-gemma-2-2b-it": ("plain", "none"),
     "google-gemma-4-31B-it": ("gemma_4", "call"),
     "google-gemma-4-31B-it-interleaved": ("gemma_4", "call"),
@@ -93,6 +93,14 @@ def test_the_format_of_a_real_model(name: str) -> None:
     assert bool(evidence.shown) == (evidence.basis not in ("none", "setting"))
 
 
+@pytest.mark.skipif(not TEMPLATES, reason=FETCH)
+@pytest.mark.parametrize("name", TEMPLATES)
+def test_a_template_that_shows_tools_has_a_known_syntax(name: str) -> None:
+    tokenizer = tokenizer_of(name)
+    assert tokenizer.profile is not None
+    assert not tokenizer.profile.tools or tokenizer.evidence.basis in ("call", "marks")
+
+
 @pytest.mark.parametrize(
     ("source", "special_texts", "format_name", "basis"),
     [
@@ -100,6 +108,7 @@ def test_the_format_of_a_real_model(name: str) -> None:
         ("... <tool_call> ...", (), "hermes", "marks"),
         ("<tool_call> <function= <parameter=", (), "qwen_coder", "marks"),
         ("", ("[TOOL_CALLS]", "[ARGS]"), "mistral_v13", "marks"),
+        ("", ("<|tool_call_start|>", "<|tool_call_end|>", "<|im_end|>"), "lfm2", "marks"),
         ("", ("<|start|>", "<|channel|>", "<|message|>", "<|call|>"), "harmony", "marks"),
     ],
 )

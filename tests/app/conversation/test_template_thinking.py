@@ -13,7 +13,6 @@ import pytest
 
 from adapters.formats import OutputSpec
 from tests.app.conversation.chat_templates import (
-    BROKEN,
     FETCH,
     PARAMETERS,
     TEMPLATES,
@@ -50,7 +49,7 @@ def thinks(name: str) -> bool:
     return wire.name in ("harmony", "muse") or getattr(wire, "thinking", None) is not None
 
 
-THINKING = [name for name in TEMPLATES if name not in BROKEN and thinks(name)] if WHOLE else SOME
+THINKING = [name for name in TEMPLATES if thinks(name)] if WHOLE else SOME
 
 
 @pytest.mark.skipif(not TEMPLATES, reason=FETCH)
