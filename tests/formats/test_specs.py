@@ -9,6 +9,7 @@ import pytest
 from adapters.formats import FORMATS, OutputSpec, Tool, get_format
 from adapters.formats.parts import Kind
 from adapters.formats.spelling import unwritable
+from adapters.formats.tags.tag_family import TagFamily
 
 from .cases import (
     AUTO,
@@ -215,8 +216,10 @@ def test_the_order_of_properties_is_kept(name: str) -> None:
     assert json.dumps(properties, separators=(",", ":")) in plan.spec_json
 
 
-#: families whose content has marks do not search it for calls
-TRIGGERED = [name for name in TAG_FAMILIES if not getattr(FORMATS[name], "text", None)]
+#: families whose content has marks or a header do not search the whole answer for calls
+TRIGGERED = [
+    name for name in TAG_FAMILIES if isinstance(wire := FORMATS[name], TagFamily) and not wire.text
+]
 
 
 @pytest.mark.parametrize("name", TRIGGERED)
