@@ -116,6 +116,10 @@ def test_written_arguments_are_read_back(style: str, arguments: dict[str, Any]) 
         # REGRESSION: keys that are no names
         ("Content-Type='x', a/b=[1]", {"Content-Type": "x", "a/b": [1]}),
         ("\"é\" c=True, d=''", {'"é" c': True, "d": ""}),
+
+        # REGRESSION: only the last word of a key was quoted
+        ('two words="x", a-b=[1, 2] ,\n $x.y=True', {"two words": "x", "a-b": [1, 2], "$x.y": True}),
+        ("ключ=1,b={'c': 2},d=3", {"ключ": 1, "b": {"c": 2}, "d": 3}),
         ("", {}),
     ],
 )  # fmt: skip
@@ -219,3 +223,18 @@ def test_nested_items_of_any_type_are_read_in_one_way() -> None:
         text, expected = f"{M3}<item>{text}{M3}</item>", [expected]  # type: ignore[assignment]
     whole = read_with(made, "minimax_m3_xml", f"{M3}<a>{text}{M3}</a>".encode())
     assert json.loads(whole) == {"a": expected}
+
+
+@pytest.mark.parametrize("style", ["gemma", "functiongemma"])
+def test_gemmas_keys_are_any_text(style: str) -> None:
+    """REGRESSION: only the last word of a key was quoted."""
+    quote = STYLES[style].quote
+    text = f"two words:1, a-b:{{c d:{{}},$e:[{{f.g:null}},{{}}]}} ,\n ключ:{quote}a:b,c{quote}"
+    for size in range(1, len(text) + 1):
+        reader = argument_reader(style)
+        made = reader.begin()
+        for at in range(0, len(text), size):
+            made += reader.text(None, text[at : at + size])
+        inner = {"c d": {}, "$e": [{"f.g": None}, {}]}
+        expected = {"two words": 1, "a-b": inner, "ключ": "a:b,c"}
+        assert json.loads(made + reader.end()) == expected

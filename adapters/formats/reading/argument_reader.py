@@ -20,6 +20,7 @@ _CONSTANTS = {"True": "true", "False": "false", "None": "null"}
 #: escapes that JSON lacks, as the characters they stand for
 _PYTHON_ESCAPES = {"'": "'", "a": "\a", "v": "\v", "0": "\0", "\n": ""}
 _HEX_DIGITS = {"x": 2, "U": 8}
+_SPACE = " \t\n\r"
 _BRACKETS = {StyleRegion.OBJECT: ("{", "}"), StyleRegion.ARRAY: ("[", "]")}
 
 
@@ -153,7 +154,8 @@ class PythonReader(_Literals):
     """Python's keyword arguments.
 
     ``_quote`` is the quote of the open string, ``_held`` an incomplete key, word or escape.
-    ``_depth`` counts open brackets. At depth 0, the text up to ``=`` is a key.
+    ``_depth`` counts open brackets: at depth 0, a key follows each comma, up to ``=``. Keys need
+    not be identifiers.
     """
 
     def __init__(self) -> None:
@@ -177,11 +179,13 @@ class PythonReader(_Literals):
         return self._word() + "}"
 
     def _key(self, character: str) -> str:
-        if character != "=":
-            self._held += character
-            return ""
-        key, self._held, self._in_key = self._held.strip(), "", False
-        return f"{json.dumps(key)}: "
+        if character == "=":
+            key, self._held, self._in_key = self._held, "", False
+            return f"{json.dumps(key, ensure_ascii=False)}: "
+        if not self._held and character in _SPACE:
+            return character
+        self._held += character
+        return ""
 
     def _outside(self, character: str) -> str:
         if character.isalnum() or character in "_.+-":
@@ -226,26 +230,28 @@ class PythonReader(_Literals):
 class GemmaReader(_Literals):
     """An object without braces, whose keys are bare and whose strings stand between ``quote``.
 
-    ``_held`` is an incomplete key or mark. ``_open`` holds the open brackets: in an object, the
-    text up to ``:`` is a key.
+    ``_held`` is an incomplete key or quote; ``_open`` has the open brackets. In an object, a key
+    follows the bracket and each comma, up to ``:``. Keys need not be identifiers.
     """
 
     def __init__(self, quote: str) -> None:
         self._mark = quote
         self._held = ""
         self._in_string = False
-        self._open = ["{"]
         self._in_key = True
+        self._open = ["{"]
 
     def text(self, region: StyleRegion | None, text: str) -> str:
         """See ArgumentReader."""
         text, self._held = self._held + text, ""
         out, at = [], 0
         while at < len(text):
-            if self._in_key:
-                at = self._key(text, at, out)
-                if self._in_key:
-                    break  # a key that may go on
+            if self._in_key and text[at] not in _SPACE and text[at] != "}":
+                end = text.find(":", at)
+                if end < 0:
+                    break  # a key that goes on
+                out.append(f"{json.dumps(text[at:end], ensure_ascii=False)}:")
+                at, self._in_key = end + 1, False
             elif text.startswith(self._mark, at):
                 at += len(self._mark)
                 self._in_string = not self._in_string
@@ -258,29 +264,19 @@ class GemmaReader(_Literals):
         self._held = text[at:]
         return "".join(out)
 
-    def _key(self, text: str, at: int, out: list[str]) -> int:
-        """Append the JSON of a key, if it is complete; return the place behind."""
-        if text[at:].lstrip().startswith("}"):
-            self._in_key = False
-            return at
-        key, colon, _ = text[at:].partition(":")
-        if not colon:
-            return at
-        self._in_key = False
-        out.append(f"{json.dumps(key.strip(), ensure_ascii=False)}:")
-        return at + len(key) + 1
-
-    def _character(self, character: str) -> str:
-        if self._in_string:
-            return json.dumps(character, ensure_ascii=False)[1:-1]
-        if character in "[{":
-            self._open.append(character)
-        elif character in "]}":
-            self._open.pop()
-        self._in_key = character == "{" or (character == "," and self._open[-1] == "{")
-        return character
-
     def end(self) -> str:
         """See ArgumentReader."""
         rest, self._held = self._held, ""
         return rest + "}"
+
+    def _character(self, character: str) -> str:
+        if self._in_string:
+            return json.dumps(character, ensure_ascii=False)[1:-1]
+        if character in "{[":
+            self._open.append(character)
+        elif character in "}]":
+            self._open.pop()
+        self._in_key = (
+            self._open[-1] == "{" and character in "{," or (self._in_key and character in _SPACE)
+        )
+        return character
