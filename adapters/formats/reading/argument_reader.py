@@ -68,6 +68,7 @@ class ElementReader:
     def __init__(self, escapes: Mapping[str, str]) -> None:
         self._escapes = escapes
         self._key: str | None = None
+        self._constant = ""
         #: by open container: whether it has a member
         self._has_member = [False]
 
@@ -101,12 +102,17 @@ class ElementReader:
             return json.dumps(text, ensure_ascii=False)[1:-1]
         elif region is StyleRegion.VALUE:
             return text
+        elif region is StyleRegion.CONSTANT:
+            self._constant += text
         return ""
 
     def close(self, region: StyleRegion) -> str:
         """See ArgumentReader."""
         if region is StyleRegion.STRING:
             return '"'
+        if region is StyleRegion.JSON:
+            constant, self._constant = self._constant, ""
+            return _CONSTANTS.get(constant, "")
         if region in _BRACKETS:
             self._has_member.pop()
             return _BRACKETS[region][1]
@@ -231,7 +237,8 @@ class GemmaReader(_Literals):
     """An object without braces, whose keys are bare and whose strings stand between ``quote``.
 
     ``_held`` is an incomplete key or quote; ``_open`` has the open brackets. In an object, a key
-    follows the bracket and each comma, up to ``:``. Keys need not be identifiers.
+    follows the bracket and each comma, up to ``:``. Keys need not be identifiers. ``_skipped`` is
+    the rest of a None, which was read as null.
     """
 
     def __init__(self, quote: str) -> None:
@@ -240,6 +247,7 @@ class GemmaReader(_Literals):
         self._in_string = False
         self._in_key = True
         self._open = ["{"]
+        self._skipped = ""
 
     def text(self, region: StyleRegion | None, text: str) -> str:
         """See ArgumentReader."""
@@ -272,11 +280,16 @@ class GemmaReader(_Literals):
     def _character(self, character: str) -> str:
         if self._in_string:
             return json.dumps(character, ensure_ascii=False)[1:-1]
+        if self._skipped.startswith(character):
+            self._skipped = self._skipped[1:]
+            return ""
+        if character == "N":
+            self._skipped = "one"
+            return _CONSTANTS["None"]
         if character in "{[":
             self._open.append(character)
         elif character in "}]":
             self._open.pop()
-        self._in_key = (
-            self._open[-1] == "{" and character in "{," or (self._in_key and character in _SPACE)
-        )
+        if character not in _SPACE:
+            self._in_key = self._open[-1] == "{" and character in "{,"
         return character

@@ -68,6 +68,7 @@ def build_arguments(Grammar grammar, schema, *, style, marks, str label, str poi
         UnsupportedSchema, SpecError: with the pointer of a schema that the style cannot express.
     """
     options["extra_keys"] = "last"
+    options["any_order"] = options.get("any_order", False) or style.any_order
     cdef Builder values = new_builder(grammar, schema, pointer, **options)
     cdef Arguments arguments = Arguments.__new__(Arguments)
     cdef SchemaType each
@@ -174,6 +175,8 @@ cdef class Arguments(Builder):
             quote = self.literal(self.style.quote)
             text = objects = new_bare_text(
                 text, self.style.quote, excludes, quote, quote, self.style.escapes, parts, b"{}")
+            if self.style.constants:
+                (<BareText>text).other_null = self.style.constants[2].encode()
             objects.root = self.values.root
         text.depth, text.document = 0, self.values.text.document
         self.values.text = text
@@ -319,10 +322,24 @@ cdef class Arguments(Builder):
         if value == text.fail:
             return value
         value = self.region("#value", value)
+        if self.style.constants:
+            value = text.grammar.alt(value, self.region("#constant", self.other_constants(alternatives)))
         if not self.style.guard:
             space = self.region("#mark", text.space())
             value = text.grammar.seq(space, value, space)
         return self.element("#json", name, value)
+
+    cdef uint32_t other_constants(self, tuple alternatives) except? 0xFFFFFFFF:
+        """Add true, false and null in the style's other spelling, as far as they are allowed."""
+        cdef SchemaType each
+        cdef Grammar grammar = self.text.grammar
+        cdef list ways = []
+        for value, bits, written in zip((True, False, None), (BOOLEAN, BOOLEAN, NULL_TYPE), self.style.constants):
+            for each in alternatives:
+                if each.types & bits and (each.values is None or any([one is value for one in each.values])):
+                    ways.append(grammar.bytes(written.encode()))
+                    break
+        return grammar.alt(*ways)
 
     cdef string(self, tuple alternatives, Location where):
         cdef SchemaType each

@@ -46,6 +46,7 @@ cdef class BareText(RawText):
     # texts before the first member, before the others, behind a key, and behind the last member
     cdef uint32_t first_part, next_part, key_part, last_part
     cdef bytes brackets             # two, or none
+    cdef bytes other_null           # another spelling, or none
     # behind the key at the end of a member; NO_NODE: members do not repeat their key
     cdef uint32_t key_end
     cdef str key_label              # of the region of a repeated key

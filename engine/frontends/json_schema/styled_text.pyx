@@ -112,6 +112,13 @@ cdef class PythonText(JsonText):
 
 
 cdef class BareText(RawText):
+    cdef uint32_t null(self) except? NO_NODE:
+        cdef uint32_t[2] ways
+        if not self.other_null:
+            return JsonText.null(self)
+        ways = [JsonText.null(self), self.bytes(self.other_null)]
+        return self.alt(ways, 2)
+
     cdef JsonText key_text(self):
         return self.keys
 
