@@ -219,7 +219,8 @@ class GemmaReader(_Literals):
     def text(self, region: StyleRegion | None, text: str) -> str:
         """See ArgumentReader."""
         text, self._held = self._held + text, ""
-        out, at = [], 0
+        out: list[str] = []
+        at = 0
         while at < len(text):
             if self._in_key:
                 at = self._key(text, at, out)
