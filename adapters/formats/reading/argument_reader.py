@@ -252,7 +252,8 @@ class GemmaReader(_Literals):
     def text(self, region: StyleRegion | None, text: str) -> str:
         """See ArgumentReader."""
         text, self._held = self._held + text, ""
-        out, at = [], 0
+        out: list[str] = []
+        at = 0
         while at < len(text):
             if self._in_key and text[at] not in _SPACE and text[at] != "}":
                 end = text.find(":", at)
