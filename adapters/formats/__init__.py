@@ -11,7 +11,7 @@ from dataclasses import replace
 
 from .dialects import for_own_engine, for_reading_foreign
 from .families.cohere import COMMAND_A, COMMAND_R, COMMAND_R7B
-from .families.deepseek import DEEPSEEK_V3, DEEPSEEK_V4, DEEPSEEK_V31, DEEPSEEK_V32
+from .families.deepseek import DEEPSEEK_V3, DEEPSEEK_V4, DEEPSEEK_V31, DEEPSEEK_V32, DEEPSEEK_V41
 from .families.functionary import FUNCTIONARY_V32
 from .families.gemma import FUNCTIONGEMMA, GEMMA_4
 from .families.gigachat import GIGACHAT_3, GIGACHAT_31
@@ -105,6 +105,7 @@ FORMATS: dict[str, Format] = {
     "deepseek_v31": DEEPSEEK_V31,
     "deepseek_v32": DEEPSEEK_V32,
     "deepseek_v4": DEEPSEEK_V4,
+    "deepseek_v41": DEEPSEEK_V41,
     "kimi_k2": KIMI_K2,
     "kimi_k3": KIMI_K3,
     "glm_45": GLM_45,

@@ -82,6 +82,7 @@ _OTHERS = {
     "deepseek_v31": (*DEEPSEEK, "<｜end▁of▁sentence｜>"),
     "deepseek_v32": ("｜DSML｜", "<｜end▁of▁sentence｜>"),
     "deepseek_v4": ("<｜end▁of▁sentence｜>",),
+    "deepseek_v41": ("｜DSML｜", "<｜end▁of▁sentence｜>"),
     "kimi_k2": (
         "<|tool_calls_section_begin|>",
         "<|tool_calls_section_end|>",
