@@ -216,9 +216,13 @@ def test_the_order_of_properties_is_kept(name: str) -> None:
     assert json.dumps(properties, separators=(",", ":")) in plan.spec_json
 
 
-#: families whose content has marks or a header do not search the whole answer for calls
+#: the others have marks around content, or no text that always opens a call
 TRIGGERED = [
-    name for name in TAG_FAMILIES if isinstance(wire := FORMATS[name], TagFamily) and not wire.text
+    name
+    for name in TAG_FAMILIES
+    if isinstance(wire := FORMATS[name], TagFamily)
+    and not wire.text
+    and not (wire.section and "{name}" in wire.section.trigger)
 ]
 
 
@@ -287,6 +291,15 @@ def test_names_of_formats() -> None:
     assert {f.name for f in FORMATS.values()} == {*NAMES}
     with pytest.raises(ValueError, match="no format 'x'; there are plain, hermes"):
         get_format("x")
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_size_of_a_spec_is_linear_in_the_tools(name: str) -> None:
+    def size(count: int) -> int:
+        tools = tuple(replace(TOOLS[0], name=f"tool_{n:03}") for n in range(count))
+        return len(get_format(name).plan(OutputSpec(tools), SPECIALS[name]).spec_json)
+
+    assert size(100) < 4 * size(30)
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -39,7 +39,6 @@ from ..parts import (
     sequence,
     star,
     tag,
-    triggered,
 )
 from ..reading.reader import TagWhitespace
 from ..spelling import unwritable, word_name
@@ -56,8 +55,8 @@ class AddressedFamily:
     ``end``        of a message that another one follows; ``start``: begins that one. The two are
                    also the end of a thought. A stop token ends the last message.
     ``begin``      of a call's body, behind the header; may contain "{name}". ``close``: its end.
-    ``trigger``    the text that always opens another message behind a text, a prefix of ``end`` and
-                   ``start``; "": only the whole text before the arguments of a tool opens a call.
+    ``mark``       the text that always ends a text, a prefix of ``end`` and ``start``; "": only the
+                   whole text up to the arguments of a tool, or to another text, ends it.
     ``marks``      texts that show that a chat template uses this syntax, if it renders no calls.
     """
 
@@ -65,7 +64,7 @@ class AddressedFamily:
     header: str
     user: str
     start: str
-    trigger: str = ""
+    mark: str = ""
     end: str = ""
     itself: str = ""
     begin: str = ""
@@ -79,7 +78,7 @@ class AddressedFamily:
 
     def plan(self, output: OutputSpec, special_texts: Sequence[str]) -> FormatPlan:
         """See wire_format.Format."""
-        tools = offered_tools(output, self._spell, special_texts)
+        tools = offered_tools(output, self.spell, special_texts)
         root = _Answer(self, output, tools, special_texts).root()
         return make_plan(root, output, stop_texts=self.stop_texts, whitespace=TagWhitespace())
 
@@ -116,16 +115,17 @@ class AddressedFamily:
         """Return the text before the arguments of a call; ``name``: as it is spelled."""
         return self.header_to(name) + self.begin.replace("{name}", name)
 
-    def triggers(self, names: Iterable[str]) -> list[str]:
-        """Return the texts that open calls of these tools behind a text."""
-        if self.trigger:
-            return [self.trigger]
-        spelled = filter(None, map(self._spell, names))
-        return [self.separator + self.call_begin(name) for name in spelled]
+    def opens(self, begins: Iterable[str]) -> list[str]:
+        """Return the texts that end a text before messages with these begins."""
+        return [self.mark] if self.mark else [self.separator + begin for begin in begins]
+
+    def spell(self, name: str) -> str | None:
+        """Return the name of a tool as a recipient; None: it cannot be one."""
+        return None if name in (self.user, self.itself) else word_name(name)
 
     def _calls_text(self, calls: Sequence[PastCall], calls_before: int) -> str:
         return self.separator.join(
-            self.call_begin(self._spell(call.name) or "")
+            self.call_begin(self.spell(call.name) or "")
             + self.arguments.written(call.arguments)
             + self.close
             for call in calls
@@ -137,9 +137,6 @@ class AddressedFamily:
         if message.get("role") != "assistant" or not isinstance(text, str) or not text:
             return message
         return {**message, "content": self.header_to(self.user) + text}
-
-    def _spell(self, name: str) -> str | None:
-        return None if name in (self.user, self.itself) else word_name(name)
 
 
 @dataclass(frozen=True)
@@ -153,43 +150,36 @@ class _Answer:
 
     def root(self) -> Part:
         """Return the whole answer."""
-        answer, value = self._calls(), answer_value(self.output)
-        if not must_call(self.output):
-            text = tag(self.family.header_to(self.family.user), value or self._text(), "")
-            answer = either(answer, text) if self.tools else text
+        if must_call(self.output):
+            answer = self._calls()
+        elif self.tools:
+            answer = either(self._calls(), self._text())
+        else:
+            answer = self._text()
         return sequence(*self._first_thoughts(), answer)
 
-    # -- text --------------------------------------------------------------------------------------
     def _text(self) -> Part:
-        """Return free text; calls may follow it."""
-        family = self.family
+        """Return one JSON value, or free text that calls may follow."""
+        header, value = self.family.header_to(self.family.user), answer_value(self.output)
+        if value is not None:
+            return tag(header, value, "")
+        text = tag(header, any_text(CONTENT, self._excludes()), "")
         if not self.tools:
-            marks = family.triggers(tool.name for tool in self.output.tools)
-            return any_text(CONTENT, self._excludes(marks))
-        triggers = family.triggers(tool.name for tool in self.output.callable_tools)
-        excludes = self._excludes(family.triggers(self.output.barred), without=triggers)
-        return triggered(triggers, self._tags_in_text(), excludes, only_one=True)
+            return text
+        behind = sequence(const(self.family.separator), *self._thoughts(), self._calls())
+        return sequence(text, optional(behind))
 
-    def _tags_in_text(self) -> list[Part]:
-        """Return the calls that may follow a text: one tag for each trigger."""
-        family = self.family
-        if family.trigger:
-            return [tag(family.separator, sequence(*self._thoughts(), self._calls()), "")]
-        more = optional(sequence(const(family.separator), self._calls()))
-        tags = []
-        for tool in self.tools:
-            first = self._call(tool, begin="")
-            calls = first if one_call_only(self.output) else sequence(first, more)
-            tags.append(tag(family.separator + family.call_begin(tool.spelled), calls, ""))
-        return tags
-
-    def _excludes(self, marks: Sequence[str], *, without: Sequence[str] = ()) -> list[str]:
+    def _excludes(self) -> list[str]:
         """Return the texts that free text must exclude: special tokens and the texts that open
-        another message, except those that contain or begin one of ``without``.
+        another message.
         """
-        opens = self.family.separator + self.family.header_to(self.family.user)
-        texts = dict.fromkeys([*unwritable(self.special_texts, without), opens, *marks])
-        return [text for text in texts if not any(w in text or text in w for w in without)]
+        family = self.family
+        opens = family.opens([family.header_to(family.user), *self._call_begins()])
+        return [*dict.fromkeys([*unwritable(self.special_texts), *opens])]
+
+    def _call_begins(self) -> list[str]:
+        spelled = (self.family.spell(tool.name) for tool in self.output.tools)
+        return [self.family.call_begin(name) for name in spelled if name]
 
     # -- calls -------------------------------------------------------------------------------------
     def _calls(self) -> Part:
@@ -219,8 +209,7 @@ class _Answer:
 
     def _thought(self, begin: str) -> Part:
         if self._may_think():
-            excludes = self._excludes(self.family.triggers(()))
-            inside = any_text(REASONING, excludes, self.output.thinking_tokens)
+            inside = any_text(REASONING, self._excludes(), self.output.thinking_tokens)
         else:
             # the prompt opened the thought: it ends at once
             inside = const("")

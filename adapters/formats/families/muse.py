@@ -17,7 +17,7 @@ MUSE = AddressedFamily(
     itself="self",
     start="<|start|>assistant",
     end="<|eom|>",
-    trigger="<|eom|>",
+    mark="<|eom|>",
     begin='<atem:function_calls>\n<atem:invoke name="{name}">\n',
     close="</atem:invoke>\n</atem:function_calls>",
     arguments=Elements("atem_xml", after="\n"),

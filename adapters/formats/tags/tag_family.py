@@ -20,7 +20,7 @@ Not here    the families (one module for each vendor), prompts (chat_prompt.py),
 """
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from ..format_plan import FormatPlan, make_plan
@@ -251,12 +251,12 @@ class TagFamily:
     def _text_with_calls(
         self, output: OutputSpec, tools: list[OfferedTool], special_texts: Sequence[str]
     ) -> Part:
+        if self.section is not None and "{name}" in self.section.trigger:
+            return self._text_before_calls(output, tools, special_texts)
         triggers = self._triggers(tool.name for tool in output.callable_tools)
         if self.section is not None:
-            is_named = "{name}" in self.section.trigger
-            barred = self._triggers(output.barred) if is_named else []
-            excludes = self._excludes(special_texts, besides=barred, without=triggers)
-            sections = self._sections(output, tools, special_texts)
+            excludes = self._excludes(special_texts, without=triggers)
+            sections = self._sections(self.section, output, tools, special_texts)
             return triggered(triggers, sections, excludes, only_one=True)
         begins = [self.begin, self.lead + self.begin] if self.lead else [self.begin]
         tags = [self._call(tool, begin) for begin in begins for tool in tools]
@@ -264,27 +264,30 @@ class TagFamily:
         excludes = self._excludes(special_texts, besides=barred, without=triggers)
         return triggered(triggers, tags, excludes, only_one=self._one_call_only(output))
 
-    def _sections(
+    def _text_before_calls(
         self, output: OutputSpec, tools: list[OfferedTool], special_texts: Sequence[str]
+    ) -> Part:
+        """Return free text that ends where the call of a tool opens a section.
+
+        One trigger for each tool would repeat the calls of all tools behind each of them.
+        """
+        begins = self._triggers(tool.name for tool in output.tools)
+        text = any_text(CONTENT, self._excludes(special_texts, besides=begins))
+        calls = self._only_calls(output, tools, lead_required=False)
+        return replace(sequence(text, optional(calls)), role=CONTENT)
+
+    def _sections(
+        self,
+        section: Section,
+        output: OutputSpec,
+        tools: list[OfferedTool],
+        special_texts: Sequence[str],
     ) -> list[Part]:
-        """Return the sections that free text may contain: one for each trigger and begin."""
-        assert self.section is not None
-        if "{name}" not in self.section.trigger:
-            calls = self._only_calls(output, tools, lead_required=False)
-            is_name_free = all(tool.name != self.section.no_tool for tool in output.tools)
-            if not self.section.no_tool or not is_name_free:
-                return [calls]
-            return [calls, self._text_without_calls(self.section, special_texts)]
-        more = separated(
-            [self._call(tool, self.separator + self.begin) for tool in tools], "", only_one=False
-        )
-        sections = []
-        for tool in tools:
-            first = self._call(tool, self.begin.partition("(")[2])
-            calls = first if self._one_call_only(output) else sequence(first, optional(more))
-            begin = self.section.trigger.replace("{name}", tool.spelled)
-            sections.append(tag(begin, calls, self.section.end, SECTION))
-        return sections
+        """Return the sections that free text may contain."""
+        calls = self._only_calls(output, tools, lead_required=False)
+        if not section.no_tool or any(tool.name == section.no_tool for tool in output.tools):
+            return [calls]
+        return [calls, self._text_without_calls(section, special_texts)]
 
     def _text_without_calls(self, section: Section, special_texts: Sequence[str]) -> Part:
         """Return free text behind a section that says that no tool is needed."""

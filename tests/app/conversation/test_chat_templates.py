@@ -155,6 +155,15 @@ def test_results_keep_their_role_if_calls_are_written_as_text(name: str, shown: 
 
 
 @pytest.mark.skipif(not TEMPLATES, reason=FETCH)
+def test_tools_that_a_template_cannot_show_are_refused_by_name() -> None:
+    nested = {"type": "object", "properties": {"a": {"type": "object", "properties": {}}}}
+    tool = Tool("wordtool", nested)
+    with pytest.raises(ApiError, match="refuses these tools") as caught:
+        prompt_of("CohereForAI-c4ai-command-r-plus-tool_use", [USER], OutputSpec((tool,)))
+    assert (caught.value.status, caught.value.param) == (400, "tools")
+
+
+@pytest.mark.skipif(not TEMPLATES, reason=FETCH)
 @pytest.mark.parametrize("name", TEMPLATES)
 def test_the_model_is_told_of_a_response_format(name: str) -> None:
     schema = {"type": "object", "properties": {"wordproperty": {"type": "integer"}}}

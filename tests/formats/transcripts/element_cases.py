@@ -350,7 +350,7 @@ RAW_VALUES = (
         argument='<｜DSML｜ parameter name="KEY" string="TYPE">VALUE</｜DSML｜ parameter>\n',
         types={"string": "true", "": "false"},
         end="</｜DSML｜ parameter>",
-        almost="</｜DSML｜parameter>",
+        almost="</ parameter>",
         wrong=(
             ('<｜DSML｜ parameter name="text">Oslo</｜DSML｜ parameter>\n', "no type"),
             ('<｜DSML｜ parameter name="text" string="true">Oslo\n', "no end of an argument"),
