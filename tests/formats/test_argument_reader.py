@@ -51,7 +51,14 @@ ARGUMENTS = st.fixed_dictionaries(
         "part": st.sampled_from([0.5, -2.25, 1e-3]),
         "flag": st.booleans(),
         "none": st.none(),
-        "list": st.lists(letters | st.integers(0, 9) | st.booleans() | st.none(), max_size=3),
+        # in a nested style, "0" in a list is read as a number
+        "list": st.lists(
+            letters.filter(lambda text: text.strip() != "0")
+            | st.integers(0, 9)
+            | st.booleans()
+            | st.none(),
+            max_size=3,
+        ),
         "inner": st.fixed_dictionaries({}, optional={"text": letters}),
     },
 )

@@ -439,9 +439,7 @@ cdef uint32_t value_node(JsonText text, value) except? 0xFFFFFFFF:
 
 
 cdef uint32_t member(JsonText text, str key, uint32_t value) except? 0xFFFFFFFF:
-    cdef uint32_t space = text.space()
-    cdef uint32_t[5] parts = [text.key_literal(key), space, text.colon(), space, value]
-    return text.seq(parts, 5)
+    return text.pair_of(text.key_literal(key), value)
 
 
 cdef uint32_t number_node(JsonText text, value) except? 0xFFFFFFFF:
