@@ -11,12 +11,15 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from adapters.formats import FORMATS as WIRE_FORMATS
+
 from . import ablation, batch, data, growth, made, memory
+from . import families as of_families
 from . import forced as forcing
 from .formats import FORMATS
 from .measure import Turns, agreed, schema_case, take_turns, tool_case
 from .report import OURS, Report, Summary, table
-from .vocabularies import NAMES
+from .vocabularies import NAMES, load
 from .worker import OK, Bounds, Outcome, Setup, workers
 
 VOCABULARY = "llama3"
@@ -118,6 +121,12 @@ def tools(run: Run) -> None:
             plot=f"tools-{form.name}",
             rows=_TOOL_ROWS,
         )
+
+
+def families(run: Run) -> None:
+    names = [name for name, wire in WIRE_FORMATS.items() if wire.name == name]
+    found = of_families.measure(load(run.vocabulary), run.tools(run.asked.sets), names)
+    run.report.say(of_families.table(found))
 
 
 def large(run: Run) -> None:
@@ -249,6 +258,7 @@ def ablate(run: Run) -> None:
 PARTS: dict[str, Callable[[Run], None]] = {
     "schemas": schemas,
     "tools": tools,
+    "families": families,
     "large": large,
     "forced": forced,
     "batch": batches,

@@ -8,6 +8,9 @@ from .output_spec import FormatError, OutputSpec, Tool
 from .parts import ARGUMENTS, JSON_STYLE, VALUE, Kind, Origin, Part, Role, json_value
 from .spelling import Spelling
 
+#: the field of a request that offers builtin tools
+BUILTIN_TOOLS_PARAM = "chat_template_kwargs.builtin_tools"
+
 
 @dataclass(frozen=True)
 class OfferedTool:
@@ -89,7 +92,7 @@ def offered_tools(
         FormatError: the format has no builtin tools, or cannot spell a name unambiguously.
     """
     if output.builtin_tools and builtin_names is None:
-        raise FormatError("this format has no builtin tools", "tools")
+        raise FormatError("this model's format has no builtin tools", BUILTIN_TOOLS_PARAM)
     found = []
     for number, tool in _offered(output):
         param = f"tools[{number}].function"

@@ -5,9 +5,16 @@ OpenAI's rules for fields that depend on each other are checked on the way.
 
 from collections.abc import Collection, Mapping
 from dataclasses import replace
-from typing import Any, TypeVar
+from typing import Any, TypeVar, get_args
 
-from adapters.formats import Effort, OutputSpec, Thought, Tool
+from adapters.formats import (
+    BUILTIN_TOOLS_PARAM,
+    BuiltinTool,
+    Effort,
+    OutputSpec,
+    Thought,
+    Tool,
+)
 
 from ..conversation.history import mentions_json
 from ..errors import bad_request
@@ -51,7 +58,8 @@ def requested_output(request: ChatRequest, settings: Settings) -> OutputSpec:
     if settings.strict_profile == "openai":
         _check_strict(request)
     tools = tuple(_tool(definition) for definition in definitions)
-    mode, name, barred = _choice(request, [tool.name for tool in tools])
+    builtin_tools = _builtin_tools(request)
+    mode, name, barred = _choice(request, [tool.name for tool in tools], bool(builtin_tools))
     budget = _or(request.thinking_token_budget, settings.thinking_token_budget)
     thinks = settings.reasons and request.reasoning_effort != "none" and budget != 0
     wanted = request.response_format
@@ -61,6 +69,7 @@ def requested_output(request: ChatRequest, settings: Settings) -> OutputSpec:
         tool_choice=mode,
         tool_name=name,
         barred=barred,
+        builtin_tools=builtin_tools,
         parallel_tool_calls=request.parallel_tool_calls is not False,
         response_schema=_response_schema(request),
         response_strict=described is not None and bool(described.strict),
@@ -136,12 +145,30 @@ def _response_schema(request: ChatRequest) -> dict[str, Any] | None:
     return None
 
 
-def _choice(request: ChatRequest, names: list[str]) -> tuple[ToolMode, str | None, tuple[str, ...]]:
+def _builtin_tools(request: ChatRequest) -> tuple[BuiltinTool, ...]:
+    """Return the builtin tools, in the variable of gpt-oss's own chat template."""
+    value = (request.chat_template_kwargs or {}).get("builtin_tools") or ()
+    known = get_args(BuiltinTool)
+    if not isinstance(value, list | tuple) or any(name not in known for name in value):
+        raise bad_request(
+            f"Invalid value for '{BUILTIN_TOOLS_PARAM}': expected an array of "
+            f"{' and '.join(map(repr, known))}.",
+            BUILTIN_TOOLS_PARAM,
+            "invalid_value",
+        )
+    return tuple(name for name in known if name in value)
+
+
+def _choice(
+    request: ChatRequest, names: list[str], has_builtin: bool
+) -> tuple[ToolMode, str | None, tuple[str, ...]]:
     """Return the mode, the name of a named tool, and the names of tools that may not be called."""
     choice = request.tool_choice
     if choice is None:
         return "auto", None, ()
     if not names:
+        if has_builtin and isinstance(choice, str):
+            return choice, None, ()
         if request.tools is not None and choice in ("auto", "none"):
             return choice, None, ()
         raise bad_request(

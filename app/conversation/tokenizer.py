@@ -186,7 +186,8 @@ class HuggingFaceTokenizer:
             response_schema=broken(output.response_schema),
             response_description=broken(output.response_description),
         )
-        if self._template is None or self.profile is None:
+        # templates cannot show calls of builtin tools in a history, so the format writes the prompt
+        if self._template is None or self.profile is None or output.builtin_tools:
             text = render_plain(self.wire, messages, tools, output)
         else:
             variables = broken(variables or {})
@@ -240,8 +241,9 @@ class HuggingFaceTokenizer:
         try:
             text = template(said, shown, variables)
         except TemplateError as error:
-            said_by_it = self._control.whole(str(error))
-            raise _refused(f"refuses these messages: {said_by_it}") from None
+            field = "messages" if self._takes(template, shown, variables) else "tools"
+            reason = self._control.whole(str(error))
+            raise _refused(f"refuses these {field}: {reason}", field) from None
         at = 0
         for number, message in enumerate(said):
             # some templates show a system message only if the last message is a user's
@@ -254,6 +256,15 @@ class HuggingFaceTokenizer:
                 if found < 0 and not self._shows(template, said, number, shown, variables):
                     raise _refused("drops the system message in this conversation")
         return text
+
+    @staticmethod
+    def _takes(template: ChatTemplate, tools: Sequence[Any] | None, variables: Variables) -> bool:
+        """Whether the template shows these tools beside a question, if there are any."""
+        try:
+            template([{"role": "user", "content": "worduser"}], tools, variables)
+        except TemplateError:
+            return not tools
+        return True
 
     def _shows(
         self,
@@ -275,8 +286,8 @@ class HuggingFaceTokenizer:
             return False
 
 
-def _refused(what: str) -> ApiError:
-    return bad_request(f"The model's chat template {what}.", "messages", "refused_by_template")
+def _refused(what: str, field: str = "messages") -> ApiError:
+    return bad_request(f"The model's chat template {what}.", field, "refused_by_template")
 
 
 def _pretrained(source: str) -> Any:

@@ -21,7 +21,7 @@ from .validation import MOST_NAMES, Exact, Items
 
 #: OpenAI's bounds on ``stop`` and ``metadata``
 MOST_STOPS, STOP_CHARS = 4, 1000
-#: entries of ``chat_template_kwargs``, and characters of a name or a text in it
+#: entries of ``chat_template_kwargs`` or of a list in it, and characters of a name or a text
 MOST_VARIABLES, VARIABLE_CHARS = 32, 256
 #: bound on ``thinking_token_budget``: more than any model's context
 MOST_THINKING_TOKENS = 10_000_000
@@ -90,11 +90,17 @@ Stop = Annotated[
 
 
 ReasoningEffort = Literal["none", "minimal", "low", "medium", "high", "xhigh", "max"]
+_Short = Annotated[str, Field(max_length=VARIABLE_CHARS)]
 #: variables of a chat template: names and short values
 TemplateVariables = Annotated[
     dict[
-        Annotated[str, Field(max_length=VARIABLE_CHARS)],
-        bool | int | float | Annotated[str, Field(max_length=VARIABLE_CHARS)] | None,
+        _Short,
+        bool
+        | int
+        | float
+        | _Short
+        | Annotated[list[_Short], Field(max_length=MOST_VARIABLES, fail_fast=True)]
+        | None,
     ],
     Field(max_length=MOST_VARIABLES),
 ]

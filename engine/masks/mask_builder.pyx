@@ -8,6 +8,7 @@ from libcpp.memory cimport make_shared
 from ..automata.determinize cimport FINAL_STATE, LOOP_STATE, TRIGGER_STATE, ByteEdgeC
 from ..automata.rule_automata cimport Automata, StateC
 from ..automata.tag_dispatch cimport MOST_UTF8_RANGES, Utf8RangeC, utf8_ranges
+from ..grammar.lowered cimport DISPATCH_RULE
 from ..native.bitset cimport clear_bit, has_many_bits, list_bits, or_words, set_bits
 from ..native.hashing cimport MISSING, map_bytes, map_get, map_put
 from ..native.pool cimport held_bytes, vector
@@ -563,9 +564,16 @@ cdef class MaskBuilder:
         return &self.walk_states[walk_state].safe
 
     cdef SafeClassesC safe_of(self, uint32_t state) noexcept nogil:
-        """Return the safe classes of a state; those of its whole rule are computed on first use."""
+        """Return the safe classes of a state; those of its whole rule are computed on first use.
+
+        Only a state's own loop counts in free text with triggers: its masks come from that of plain
+        text or from the hub's, and the classes of a whole rule took a millisecond for each new set of
+        triggers.
+        """
         cdef uint32_t rule = self.automata.states[state].rule, found = map_get(&self.safe_offs, rule + 1)
         cdef vector[SafeClassesC] sets
+        if self.automata.ir.rules[rule].kind == DISPATCH_RULE:
+            return safe_loop(self.automata, state)
         if found == MISSING:
             safe_states(self.automata, rule, &sets)
             found = <uint32_t>self.safe.size() if sets.size() else TOO_LARGE

@@ -4,9 +4,10 @@ from dataclasses import fields
 
 import pytest
 
-from bench import ablation, batch, growth, memory
+from bench import ablation, batch, families, growth, memory
 from bench.data import builtin_schemas, builtin_tools
 from bench.made import tool_cases
+from bench.vocabularies import load
 from bench.worker import Bounds, Here, Outcome, Setup
 from engine import Features, Limits
 
@@ -138,3 +139,10 @@ def test_masks_made_ahead_are_made_with_the_grammar():
         engine = Here(Setup("ours", "bytes", {"ahead": ahead})).engine
         made[ahead] = engine.compile_schema(schema).stats()["masks_made"]
     assert made == {0: 0, 50: 50}
+
+
+def test_families_write_the_same_calls():
+    found = families.measure(load("bytes"), builtin_tools(), ["hermes", "qwen_coder", "harmony"])
+    assert list(found) == ["plain", "hermes", "qwen_coder", "harmony"]
+    assert all(result.counts == {"accepted": 1} for result in found.values())
+    assert all(name in families.table(found) for name in found)

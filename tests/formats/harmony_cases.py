@@ -3,6 +3,7 @@
 A transcript begins behind the prompt's ``<|start|>assistant``.
 """
 
+import json
 from dataclasses import replace
 
 from adapters.formats import OutputSpec
@@ -42,6 +43,8 @@ MUST_BUILTIN = replace(ONLY_PYTHON, tool_choice="required")
 QUERY = '{"query": "Oslo", "topn": 3}'
 CODE = "print('<|', 1 << 2)\n\nx = {}"
 SEARCH = f"<|channel|>analysis to=browser.search code<|message|>{QUERY}<|call|>"
+#: what clients get
+RUN = json.dumps({"code": CODE})
 PYTHON = f"<|channel|>analysis to=python code<|message|>{CODE}<|call|>"
 
 #: every header that gpt-oss was seen to write, and their combinations
@@ -99,7 +102,7 @@ _ACCEPTED: list[tuple[OutputSpec, str, Said]] = [
         for h in BROWSER_HEADERS
     ),
     *(
-        (BUILTIN, f"{h}<|message|>{CODE}<|call|>", Said("", "", [("python", CODE)]))
+        (BUILTIN, f"{h}<|message|>{CODE}<|call|>", Said("", "", [("python", RUN)]))
         for h in PYTHON_HEADERS
     ),
     # messages before the last one
@@ -133,8 +136,8 @@ _ACCEPTED: list[tuple[OutputSpec, str, Said]] = [
     (BUILTIN, THOUGHT + SEARCH, Said("", "Need both.", [("browser.search", QUERY)])),
     (BUILTIN, THOUGHT + PREAMBLE + CALL, Said("I'll look.", "Need both.", JUST_F)),
     (BUILTIN, FINAL, Said("Hi")),
-    (replace(BUILTIN, tool_choice="required"), PYTHON, Said("", "", [("python", CODE)])),
-    (quiet(ONLY_BUILTIN), PYTHON, Said("", "", [("python", CODE)])),
+    (replace(BUILTIN, tool_choice="required"), PYTHON, Said("", "", [("python", RUN)])),
+    (quiet(ONLY_BUILTIN), PYTHON, Said("", "", [("python", RUN)])),
     (
         ONLY_BUILTIN,
         PREAMBLE + "<|channel|>analysis to=browser.open code<|message|>{}<|call|>",
@@ -150,11 +153,11 @@ _ACCEPTED: list[tuple[OutputSpec, str, Said]] = [
         '<|channel|>analysis to=browser.find<|message|>{"pattern": "x", "cursor": 1}<|call|>',
         Said("", "", [("browser.find", '{"pattern": "x", "cursor": 1}')]),
     ),
-    (MUST_BUILTIN, THOUGHT + PYTHON, Said("", "Need both.", [("python", CODE)])),
+    (MUST_BUILTIN, THOUGHT + PYTHON, Said("", "Need both.", [("python", RUN)])),
     (
         replace(ONLY_PYTHON, response_schema=VALUE_ONLY.response_schema),
         PYTHON,
-        Said("", "", [("python", CODE)]),
+        Said("", "", [("python", RUN)]),
     ),
 ]
 

@@ -29,6 +29,7 @@ from openai_harmony import (
     ToolNamespaceConfig,
     load_harmony_encoding,
 )
+from pydantic import BaseModel, ValidationError
 
 from adapters.formats import (
     ContentDelta,
@@ -141,9 +142,23 @@ def _messages(message: dict[str, Any], calls: dict[str, str], output: OutputSpec
         name, text = call["function"]["name"], call["function"]["arguments"]
         is_builtin = name.partition(".")[0] in output.builtin_tools
         calls[call["id"]] = recipient = name if is_builtin else f"functions.{name}"
+        if recipient == "python":
+            text = _code(text)
         shown = _assistant(text, _channel(recipient)).with_recipient(recipient)
         found.append(shown.with_content_type("code" if is_builtin else "<|constrain|>json"))
     return found
+
+
+def _code(arguments: str) -> str:
+    """Return the code that a client sends as JSON or as it is."""
+    try:
+        return str(_Code.model_validate_json(arguments, strict=True).code)
+    except ValidationError:
+        return arguments
+
+
+class _Code(BaseModel):
+    code: str
 
 
 def _assistant(text: str, channel: str) -> Message:
@@ -204,7 +219,14 @@ def reader_pieces(deltas: Iterable[Delta], builtin_tools: Sequence[str]) -> list
                 last = pieces.pop()
                 assert last.kind == "call"
                 pieces.append(last._replace(text=last.text + text))
-    return _joined(pieces)
+    return _joined(map(_code_piece, pieces))
+
+
+def _code_piece(piece: Piece) -> Piece:
+    """Return a call of Python as the model wrote it."""
+    if piece.recipient != "python":
+        return piece
+    return piece._replace(text=json.loads(piece.text)["code"])
 
 
 def _joined(pieces: Iterable[Piece]) -> list[Piece]:

@@ -4,6 +4,7 @@ The vocabulary holds all bytes, some longer tokens and the format's special toke
 """
 
 import re
+from collections.abc import Callable
 from functools import lru_cache
 
 from adapters.formats import FormatPlan, OutputSpec, get_format
@@ -38,7 +39,14 @@ def compiler(name: str) -> Compiler:
 
 
 def compiled(name: str, output: OutputSpec) -> tuple[FormatPlan, Compiled]:
-    plan = get_format(name).plan(output, SPECIALS[name])
+    return compiled_as(name, output, lambda plan: plan)
+
+
+def compiled_as(
+    name: str, output: OutputSpec, dialect: Callable[[FormatPlan], FormatPlan]
+) -> tuple[FormatPlan, Compiled]:
+    """Return the plan in a dialect of the structural tag, and its grammar."""
+    plan = dialect(get_format(name).plan(output, SPECIALS[name]))
     return plan, compiler(name).compile_structural_tag(plan.spec_json)
 
 

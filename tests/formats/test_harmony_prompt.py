@@ -1,5 +1,6 @@
 """Harmony's prompt is the reference library's (openai-harmony); reasoning in history is dropped."""
 
+import json
 from random import Random
 from typing import Any
 
@@ -111,7 +112,8 @@ SCHEMA = {"type": "object", "properties": {"größe": {"type": "number"}}}
 BROWSER = OutputSpec(builtin_tools=("browser",))
 BOTH = OutputSpec(TOOLS, builtin_tools=("python", "browser"))
 SEARCH = call("s1", "browser.search", '{"query": "x"}')
-RUN = call("p1", "python", "print(1)\nprint('<')")
+CODE = "print(1)\nprint('<')"
+RUN = call("p1", "python", json.dumps({"code": CODE}))
 
 CONVERSATIONS: dict[str, tuple[list[dict[str, Any]], OutputSpec]] = {
     "nothing": ([], OutputSpec()),
@@ -171,6 +173,14 @@ CONVERSATIONS: dict[str, tuple[list[dict[str, Any]], OutputSpec]] = {
         ],
         BOTH,
     ),
+    # some clients send the code itself
+    **{
+        f"arguments of Python: {text}": (
+            [user("Hi"), assistant("", "", call("p1", "python", text)), result("p1", "x")],
+            BOTH,
+        )
+        for text in ("1 + 1", "[1]", '{"code": 1}', "{")
+    },
     "functions named like builtin tools": (
         [user("Hi"), assistant("", "", call("p1", "python", "{}")), result("p1", "x")],
         OutputSpec((Tool("python", {}, "A function"),)),

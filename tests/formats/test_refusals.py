@@ -161,7 +161,7 @@ def test_a_schema_nested_too_deep_is_refused(name: str) -> None:
 @pytest.mark.parametrize("name", [name for name in NAMES if name != "harmony"])
 def test_only_harmony_has_builtin_tools(name: str) -> None:
     output = OutputSpec(TOOLS, builtin_tools=("python",))
-    assert refusal(name, output).location.param == "tools"
+    assert refusal(name, output).location.param == "chat_template_kwargs.builtin_tools"
 
 
 @pytest.mark.parametrize("tool", ["python", "browser.find"])

@@ -34,7 +34,9 @@ from ..offered_tools import answer_value, must_call, offered_tools
 from ..output_spec import ChatMessage, FormatError, OutputSpec, PastCall, Tool
 from ..parts import (
     ARGUMENTS,
+    CODE_STYLE,
     CONTENT,
+    JSON_STYLE,
     REASONING,
     SYNTAX,
     THOUGHT,
@@ -166,10 +168,12 @@ def _calls(output: OutputSpec, special_texts: Sequence[str]) -> list[Part]:
     for name, tool in builtin.items() if is_any else ():
         if tool is None:
             content, kind = any_text(ARGUMENTS, unwritable(special_texts)), _type(_CODE)
+            style = CODE_STYLE
         else:
             schema = argument_schema(tool.parameters, "tools")
             content, kind = json_value(schema, ARGUMENTS, Origin("tools")), _type(_JSON, _CODE)
-        body = tag(token(_MESSAGE), content, token(_CALL), Role(Kind.CALL, name))
+            style = JSON_STYLE
+        body = tag(token(_MESSAGE), content, token(_CALL), Role(Kind.CALL, name, style=style))
         calls.append(_call(name, kind, body))
     return calls
 

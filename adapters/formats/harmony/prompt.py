@@ -8,7 +8,7 @@ History    <|return|> is written as <|end|>. Reasoning is shown between a call a
 """
 
 import json
-from collections.abc import Collection, Sequence
+from collections.abc import Mapping, Sequence
 
 from ..output_spec import ChatMessage, FormatError, OutputSpec, PastCall, Tool
 from ..spelling import word_name
@@ -24,6 +24,8 @@ _SYSTEM = (
 _TOOL_CHANNEL = "\nCalls to these tools must go to the commentary channel: 'functions'."
 _EFFORT = {"auto": "medium", "off": "low"}
 _NEXT = "<|start|>assistant"
+#: the tools of builtin calls by recipient; None: the call is source code
+Builtin = Mapping[str, Tool | None]
 
 
 def render_harmony(
@@ -74,7 +76,7 @@ def developer_text(instructions: list[str], tools: Sequence[Tool], output: Outpu
     return "\n\n".join(blocks)
 
 
-def _turn(turn: Turn, builtin: Collection[str], *, thinks: bool) -> str:
+def _turn(turn: Turn, builtin: Builtin, *, thinks: bool) -> str:
     if turn.role == "system":
         return _message("developer", "", developer_text([turn.text], (), OutputSpec()))
     if turn.role == "user":
@@ -86,7 +88,7 @@ def _turn(turn: Turn, builtin: Collection[str], *, thinks: bool) -> str:
     return _assistant(turn, builtin, thinks=thinks)
 
 
-def _assistant(turn: Turn, builtin: Collection[str], *, thinks: bool) -> str:
+def _assistant(turn: Turn, builtin: Builtin, *, thinks: bool) -> str:
     said = "commentary" if turn.calls else "final"
     out = []
     if turn.reasoning and thinks:
@@ -96,13 +98,25 @@ def _assistant(turn: Turn, builtin: Collection[str], *, thinks: bool) -> str:
     return "".join([*out, *(_call(call, builtin) for call in turn.calls)])
 
 
-def _call(call: PastCall, builtin: Collection[str]) -> str:
+def _call(call: PastCall, builtin: Builtin) -> str:
     kind = "analysis code" if call.name in builtin else "commentary <|constrain|>json"
     author = f"assistant to={_recipient(call.name, builtin)}"
-    return _message(author, f"<|channel|>{kind}", call.arguments, "<|call|>")
+    is_code = call.name in builtin and builtin[call.name] is None
+    text = _code_of(call.arguments) if is_code else call.arguments
+    return _message(author, f"<|channel|>{kind}", text, "<|call|>")
 
 
-def _recipient(name: str, builtin: Collection[str]) -> str:
+def _code_of(arguments: str) -> str:
+    """Return the source code in the arguments; other text, such as bare code, is kept."""
+    try:
+        value = json.loads(arguments)
+    except (ValueError, RecursionError):
+        return arguments
+    code = value.get("code") if isinstance(value, dict) else None
+    return code if isinstance(code, str) else arguments
+
+
+def _recipient(name: str, builtin: Builtin) -> str:
     if name in builtin:
         return name
     if word_name(name) is None:

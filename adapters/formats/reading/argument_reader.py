@@ -3,6 +3,7 @@
     elements  <parameter=city>Oslo</parameter>, and other styles like XML
     Python    keyword arguments: city="Oslo", tags=['a', "b"], ok=True
     Gemma     an object without braces: city:<|"|>Oslo<|"|>,tags:[<|"|>a<|"|>],ok:true
+    code      source code, which becomes the argument "code"
 
 The grammar has constrained the text, so a reader only translates.
 """
@@ -12,6 +13,8 @@ from collections.abc import Mapping
 from typing import Protocol
 
 from engine import STYLES, StyleRegion
+
+from ..parts import CODE_STYLE
 
 _CONSTANTS = {"True": "true", "False": "false", "None": "null"}
 #: escapes that JSON lacks, as the characters they stand for
@@ -46,7 +49,9 @@ class ArgumentReader(Protocol):
 
 
 def argument_reader(style: str) -> ArgumentReader:
-    """Return a reader of arguments in a style of the engine."""
+    """Return a reader of arguments in a style of the engine, or of source code."""
+    if style == CODE_STYLE:
+        return CodeReader()
     chosen = STYLES[style]
     if chosen.values == "python":
         return PythonReader()
@@ -63,6 +68,7 @@ class ElementReader:
     def __init__(self, escapes: Mapping[str, str]) -> None:
         self._escapes = escapes
         self._key: str | None = None
+        self._constant = ""
         #: by open container: whether it has a member
         self._has_member = [False]
 
@@ -96,12 +102,17 @@ class ElementReader:
             return json.dumps(text, ensure_ascii=False)[1:-1]
         elif region is StyleRegion.VALUE:
             return text
+        elif region is StyleRegion.CONSTANT:
+            self._constant += text
         return ""
 
     def close(self, region: StyleRegion) -> str:
         """See ArgumentReader."""
         if region is StyleRegion.STRING:
             return '"'
+        if region is StyleRegion.JSON:
+            constant, self._constant = self._constant, ""
+            return _CONSTANTS.get(constant, "")
         if region in _BRACKETS:
             self._has_member.pop()
             return _BRACKETS[region][1]
@@ -127,6 +138,22 @@ class _Literals:
     def close(self, region: StyleRegion) -> str:
         """See ArgumentReader."""
         return ""
+
+
+class CodeReader(_Literals):
+    """Source code, unchanged."""
+
+    def begin(self) -> str:
+        """See ArgumentReader."""
+        return '{"code": "'
+
+    def text(self, region: StyleRegion | None, text: str) -> str:
+        """See ArgumentReader."""
+        return json.dumps(text, ensure_ascii=False)[1:-1]
+
+    def end(self) -> str:
+        """See ArgumentReader."""
+        return '"}'
 
 
 class PythonReader(_Literals):
@@ -210,7 +237,8 @@ class GemmaReader(_Literals):
     """An object without braces, whose keys are bare and whose strings stand between ``quote``.
 
     ``_held`` is an incomplete key or quote; ``_open`` has the open brackets. In an object, a key
-    follows the bracket and each comma, up to ``:``. Keys need not be identifiers.
+    follows the bracket and each comma, up to ``:``. Keys need not be identifiers. ``_skipped`` is
+    the rest of a None, which was read as null.
     """
 
     def __init__(self, quote: str) -> None:
@@ -219,11 +247,13 @@ class GemmaReader(_Literals):
         self._in_string = False
         self._in_key = True
         self._open = ["{"]
+        self._skipped = ""
 
     def text(self, region: StyleRegion | None, text: str) -> str:
         """See ArgumentReader."""
         text, self._held = self._held + text, ""
-        out, at = [], 0
+        out: list[str] = []
+        at = 0
         while at < len(text):
             if self._in_key and text[at] not in _SPACE and text[at] != "}":
                 end = text.find(":", at)
@@ -251,6 +281,12 @@ class GemmaReader(_Literals):
     def _character(self, character: str) -> str:
         if self._in_string:
             return json.dumps(character, ensure_ascii=False)[1:-1]
+        if self._skipped.startswith(character):
+            self._skipped = self._skipped[1:]
+            return ""
+        if character == "N":
+            self._skipped = "one"
+            return _CONSTANTS["None"]
         if character in "{[":
             self._open.append(character)
         elif character in "}]":

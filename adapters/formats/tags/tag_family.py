@@ -20,7 +20,7 @@ Not here    the families (one module for each vendor), prompts (chat_prompt.py),
 """
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from ..format_plan import FormatPlan, make_plan
@@ -40,6 +40,7 @@ from ..parts import (
     SYNTAX,
     THOUGHT,
     Part,
+    Role,
     any_text,
     const,
     either,
@@ -61,11 +62,17 @@ from .notation import JSON, Notation
 class Section:
     """The text around all calls of an answer. ``trigger``: the text that always opens a section in
     free text, a prefix of ``begin``; or with "{name}", ``begin`` with the beginning of a call.
+
+    ``variants``   other texts with which models begin a section; all begin with ``trigger``.
+    ``no_tool``    the name that models call, without arguments, if they need no tool; free text may
+                   follow that section ("" = none). A tool of this name is a tool like others.
     """
 
     begin: str
     end: str
     trigger: str
+    variants: tuple[str, ...] = ()
+    no_tool: str = ""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -235,7 +242,7 @@ class TagFamily:
         tags = [self._call(tool, self.begin) for tool in tools]
         calls = separated(tags, self.separator, only_one=self._one_call_only(output))
         if self.section is not None:
-            return tag(self.section.begin, calls, self.section.end, SECTION)
+            return self._section(self.section, calls, self.section.end, SECTION)
         if not self.lead:
             return calls
         lead = const(self.lead)
@@ -244,12 +251,12 @@ class TagFamily:
     def _text_with_calls(
         self, output: OutputSpec, tools: list[OfferedTool], special_texts: Sequence[str]
     ) -> Part:
+        if self.section is not None and "{name}" in self.section.trigger:
+            return self._text_before_calls(output, tools, special_texts)
         triggers = self._triggers(tool.name for tool in output.callable_tools)
         if self.section is not None:
-            is_named = "{name}" in self.section.trigger
-            barred = self._triggers(output.barred) if is_named else []
-            excludes = self._excludes(special_texts, besides=barred, without=triggers)
-            sections = self._sections(output, tools)
+            excludes = self._excludes(special_texts, without=triggers)
+            sections = self._sections(self.section, output, tools, special_texts)
             return triggered(triggers, sections, excludes, only_one=True)
         begins = [self.begin, self.lead + self.begin] if self.lead else [self.begin]
         tags = [self._call(tool, begin) for begin in begins for tool in tools]
@@ -257,21 +264,44 @@ class TagFamily:
         excludes = self._excludes(special_texts, besides=barred, without=triggers)
         return triggered(triggers, tags, excludes, only_one=self._one_call_only(output))
 
-    def _sections(self, output: OutputSpec, tools: list[OfferedTool]) -> list[Part]:
-        """Return the sections that free text may contain: one for each trigger."""
-        assert self.section is not None
-        if "{name}" not in self.section.trigger:
-            return [self._only_calls(output, tools, lead_required=False)]
-        more = separated(
-            [self._call(tool, self.separator + self.begin) for tool in tools], "", only_one=False
-        )
-        sections = []
-        for tool in tools:
-            first = self._call(tool, self.begin.partition("(")[2])
-            calls = first if self._one_call_only(output) else sequence(first, optional(more))
-            begin = self.section.trigger.replace("{name}", tool.spelled)
-            sections.append(tag(begin, calls, self.section.end, SECTION))
-        return sections
+    def _text_before_calls(
+        self, output: OutputSpec, tools: list[OfferedTool], special_texts: Sequence[str]
+    ) -> Part:
+        """Return free text that ends where the call of a tool opens a section.
+
+        One trigger for each tool would repeat the calls of all tools behind each of them.
+        """
+        begins = self._triggers(tool.name for tool in output.tools)
+        text = any_text(CONTENT, self._excludes(special_texts, besides=begins))
+        calls = self._only_calls(output, tools, lead_required=False)
+        return replace(sequence(text, optional(calls)), role=CONTENT)
+
+    def _sections(
+        self,
+        section: Section,
+        output: OutputSpec,
+        tools: list[OfferedTool],
+        special_texts: Sequence[str],
+    ) -> list[Part]:
+        """Return the sections that free text may contain."""
+        calls = self._only_calls(output, tools, lead_required=False)
+        if not section.no_tool or any(tool.name == section.no_tool for tool in output.tools):
+            return [calls]
+        return [calls, self._text_without_calls(section, special_texts)]
+
+    def _text_without_calls(self, section: Section, special_texts: Sequence[str]) -> Part:
+        """Return free text behind a section that says that no tool is needed."""
+        text = any_text(CONTENT, self._excludes(special_texts, besides=self._triggers(())))
+        call = self._call_text(PastCall("", section.no_tool, "{}"), 0, 0)
+        return self._section(section, sequence(const(call + section.end), text), "", SYNTAX)
+
+    @staticmethod
+    def _section(section: Section, content: Part, end: str, role: Role) -> Part:
+        if not section.variants:
+            return tag(section.begin, content, end, role)
+        begins = [section.begin, *section.variants]
+        rests = [const(begin.removeprefix(section.trigger)) for begin in begins]
+        return tag(section.trigger, sequence(either(*rests), content), end, role)
 
     def _call(self, tool: OfferedTool, begin: str) -> Part:
         arguments = tool.arguments(self.arguments.style)

@@ -51,6 +51,8 @@ cdef class JsonText:
     Subclasses write strings and objects in other ways (styled_text).
     """
     cdef bint is_raw, is_bare, is_python        # a RawText, a BareText, a PythonText
+    cdef int comparable             # types whose values runtime.unique_items can compare
+    cdef bint repeats_keys          # behind the values of members
     cdef tuple constants            # the texts of true, false and null
     cdef tuple excluded             # texts
     cdef readonly Grammar grammar

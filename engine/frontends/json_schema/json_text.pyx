@@ -9,7 +9,7 @@ from ...native.pool cimport vector
 from ...native.resources cimport spend
 from .document cimport has_key
 from .evaluator cimport has_surrogate, identity
-from .schema_types cimport ConstraintText
+from .schema_types cimport ALL, ConstraintText
 
 from decimal import Decimal
 from json import dumps
@@ -36,6 +36,7 @@ cdef class JsonText:
         self.grammar, self.flexible, self.blanks, self.kept = grammar, flexible, blanks, {}
         self.layout, self.canonical, self.depth = layout, canonical, 0
         self.is_raw = self.is_bare = self.is_python = False
+        self.comparable, self.repeats_keys = ALL, False
         self.constants, self.excluded = JSON_CONSTANTS, excludes
         self.is_indented = layout is not None and bool(layout.unit)
         self.excludes = Excludes(excludes) if excludes else None
@@ -438,9 +439,7 @@ cdef uint32_t value_node(JsonText text, value) except? 0xFFFFFFFF:
 
 
 cdef uint32_t member(JsonText text, str key, uint32_t value) except? 0xFFFFFFFF:
-    cdef uint32_t space = text.space()
-    cdef uint32_t[5] parts = [text.key_literal(key), space, text.colon(), space, value]
-    return text.seq(parts, 5)
+    return text.pair_of(text.key_literal(key), value)
 
 
 cdef uint32_t number_node(JsonText text, value) except? 0xFFFFFFFF:

@@ -424,10 +424,7 @@ cdef int add_options(Fields fields, JsonSchema made) except -1:
 
 
 cdef int check_excludes(Fields fields, JsonSchema made) except -1:
-    """Refuse excludes in nested styles, and those that begin or end with white space, as xgrammar does."""
-    if STYLES[made.style].nested:
-        message = f"excludes can't be enforced in the style {made.style!r}"
-        raise UnsupportedSchema(fields.pointer, "excludes", message)
+    """Refuse excludes that begin or end with white space, as xgrammar does."""
     for text in made.excludes:
         if text.strip() != text:
             message = f"{text!r} begins or ends with white space, which can't be enforced in an XML style"
