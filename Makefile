@@ -155,8 +155,9 @@ test-peers: $(VENV)/.dev $(VENV)/.bench build ## compare grammars with xgrammar;
 
 conformance: $(VENV)/.dev build data ## test tool loops, thinking and stop strings with every chat template, 10,000 Harmony answers, and 1,000 answers of each family
 	EVERY_TEMPLATE=1 $(PY) -m pytest tests/app/conversation/test_chat_templates.py tests/app/conversation/test_template_loops.py \
-	    tests/app/conversation/test_template_thinking.py tests/app/generation/test_content_stops.py \
-	    tests/formats/test_harmony_walks.py tests/formats/test_foreign_detectors.py $(ARGS)
+	    tests/app/conversation/test_template_thinking.py tests/app/conversation/test_template_round_trips.py \
+	    tests/app/generation/test_content_stops.py tests/formats/test_harmony_walks.py tests/formats/test_streams.py \
+	    tests/formats/test_foreign_detectors.py $(ARGS)
 
 real-input: $(VENV)/.dev build data ## send real tool sets to a running gateway and check every answer
 	$(PY) -m tests.real_input $(ARGS)

@@ -2,10 +2,9 @@
 
 own engine        additional keys of objects come last: models write them last, and an answer
                   cannot postpone a required key for ever. Values that the grammar determines have
-                  one spelling, so that they need no sampling. The field "switchyard" of a
-                  json_schema node requests this. JSON inside an element does not contain the text
-                  that ends the element (it writes "<\\/" for "</"), because parsers of these
-                  families end the element there. xgrammar does not know the field.
+                  one spelling, so that they need no sampling. JSON strings in an element write the
+                  text that ends the element with an escape, because other parsers end the element
+                  there. The field "switchyard" of a json_schema node requests all this.
 foreign engine    the plain structural tag; these engines always put additional keys last.
 reading foreign   every json_schema node accepts any JSON in any spelling: a foreign engine enforces
                   schemas in its own way, and its text must still be parsed. A node with a style is
@@ -15,11 +14,10 @@ reading foreign   every json_schema node accepts any JSON in any spelling: a for
 Pointers, roles and origins are the same in all of them.
 """
 
-from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
-from engine import SPEC_VERSION, STYLES
+from engine import SPEC_VERSION
 
 from .format_plan import FormatPlan
 
@@ -27,37 +25,23 @@ from .format_plan import FormatPlan
 def for_own_engine(plan: FormatPlan) -> FormatPlan:
     """Return the plan in the dialect that Switchyard's engine enforces."""
     own = {"version": SPEC_VERSION, "extra_keys": "last", "spelling": "canonical"}
-
-    def with_own(node: dict[str, Any]) -> dict[str, Any]:
-        return {**node, **_element_excludes(node), "switchyard": own}
-
-    return replace(plan, spec=_with_schemas(plan.spec, with_own))
+    return replace(plan, spec=_with_field(plan.spec, own, {**own, "guarded": True}))
 
 
 def for_reading_foreign(plan: FormatPlan) -> FormatPlan:
     """Return the plan in the dialect that reads text which a foreign engine constrained."""
     strict = {"version": SPEC_VERSION}
-
-    def with_loose(node: dict[str, Any]) -> dict[str, Any]:
-        return {**node, "switchyard": strict if "style" in node else {**strict, "loose": True}}
-
-    return replace(plan, spec=_with_schemas(plan.spec, with_loose))
+    return replace(plan, spec=_with_field(plan.spec, {**strict, "loose": True}, strict))
 
 
-def _element_excludes(node: dict[str, Any]) -> dict[str, list[str]]:
-    """Return the field that keeps an element's end and wrap out of the JSON inside it, if any."""
-    style = STYLES.get(node.get("style", ""))
-    if style is None or style.values != "json" or style.nested:
-        return {}
-    return {"excludes": [text for text in (style.guard or style.close, style.wrap[0]) if text]}
-
-
-def _with_schemas(node: Any, change: Callable[[dict[str, Any]], dict[str, Any]]) -> Any:
-    """Return a copy in which every json_schema node is changed. Schemas are not searched."""
+def _with_field(node: Any, json: dict[str, Any], styled: dict[str, Any]) -> Any:
+    """Return a copy with a field in every json_schema node: ``styled`` in those with a style, else
+    ``json``. Schemas are not searched.
+    """
     if isinstance(node, list):
-        return [_with_schemas(child, change) for child in node]
+        return [_with_field(child, json, styled) for child in node]
     if not isinstance(node, dict):
         return node
     if node.get("type") == "json_schema":
-        return change(node)
-    return {key: _with_schemas(child, change) for key, child in node.items()}
+        return {**node, "switchyard": styled if "style" in node else json}
+    return {key: _with_field(child, json, styled) for key, child in node.items()}

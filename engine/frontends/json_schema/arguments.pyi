@@ -14,6 +14,7 @@ def build_arguments(
     marks: Marks,
     label: str,
     pointer: str = "",
+    is_guarded: bool = False,
     **options: Any,
 ) -> Node:
     """Add the arguments of a call in a style.
@@ -21,6 +22,8 @@ def build_arguments(
     Args:
         style: a tag_styles.Style.
         label: of the regions.
+        is_guarded: JSON strings in elements do not contain the end of their element as written, if
+            only their length is bounded.
         options: as for ``build_json_schema``.
 
     Raises:

@@ -56,13 +56,17 @@ cdef str ITEM = "item"
 OPEN_INTEGER = "open integer"
 
 
-def build_arguments(Grammar grammar, schema, *, style, marks, str label, str pointer="", **options):
+def build_arguments(
+    Grammar grammar, schema, *, style, marks, str label, str pointer="", bint is_guarded=False, **options
+):
     """Add the arguments of a call.
 
     Args:
         style: a tag_styles.Style.
         marks: a tag_vocabulary.Spelling, which adds literals in which special tokens are tokens.
         label: of the regions.
+        is_guarded: JSON strings in elements do not contain the end of their element as written, if only their
+            length is bounded: other parsers end the element there.
         options: as for ``build_json_schema``.
 
     Raises:
@@ -70,6 +74,8 @@ def build_arguments(Grammar grammar, schema, *, style, marks, str label, str poi
     """
     options["extra_keys"] = "last"
     options["any_order"] = options.get("any_order", False) or style.any_order
+    if is_guarded and style.values == "json" and not style.nested:
+        options["element_ends"] = tuple([text for text in (style.guard or style.close, style.wrap[0]) if text])
     cdef Builder values = new_builder(grammar, schema, pointer, **options)
     cdef Arguments arguments = Arguments.__new__(Arguments)
     cdef SchemaType each

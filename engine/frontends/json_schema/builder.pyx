@@ -54,8 +54,12 @@ def new_builder(
     separators=None,
     str spelling="any",
     tuple excludes=(),
+    tuple element_ends=(),
 ):
-    """Return a builder for a checked schema; the options are those of ``build_json_schema``."""
+    """Return a builder for a checked schema; the options are those of ``build_json_schema``.
+
+    ``element_ends``: texts that strings do not contain as written if only their length is bounded.
+    """
     cdef Builder builder
     layout = None
     if whitespace not in ("flexible", "compact"):
@@ -81,7 +85,8 @@ def new_builder(
     builder.reader = new_reader(
         new_references(schema, pointer), <Grammar?>grammar, unknown_formats == "refuse")
     builder.text = text_of(
-        <Grammar?>grammar, whitespace == "flexible", most_blanks, layout, spelling == "canonical", excludes)
+        <Grammar?>grammar, whitespace == "flexible", most_blanks, layout, spelling == "canonical", excludes,
+        element_ends)
     builder.text.depth, builder.text.document = 0, schema
     builder.reader.excludes = builder.text.excludes
     builder.any_order, builder.extra_last = any_order, extra_keys == "last"

@@ -273,7 +273,7 @@ cdef class TagBuilder:
             node = build_loose_json(self.grammar)
         elif format.style != "json":
             node = build_arguments(
-                self.grammar, format.schema, style=STYLES[format.style], marks=self.spelling,
+                self.grammar, format.schema, style=STYLES[format.style], marks=self.spelling, is_guarded=format.guarded,
                 label=format.pointer, pointer=format.schema_pointer, any_order=format.any_order,
                 whitespace=format.whitespace, most_blanks=format.most_blanks, indent=format.indent,
                 separators=format.separators, spelling=format.spelling, excludes=format.excludes)

@@ -416,10 +416,10 @@ cdef int add_options(Fields fields, JsonSchema made) except -1:
     if spelling not in ("any", "canonical"):
         raise own.fault("spelling", 'must be "any" or "canonical"')
     made.spelling = spelling
-    made.loose = own.flag("loose", False)
+    made.loose, made.guarded = own.flag("loose", False), own.flag("guarded", False)
     made.indent = layout_option(own, "indent", checked_indent, blanks is not None)
     made.separators = layout_option(own, "separators", checked_separators, blanks is not None)
-    own.finish(("version", "extra_keys", "spelling", "loose", "indent", "separators"))
+    own.finish(("version", "extra_keys", "spelling", "loose", "guarded", "indent", "separators"))
     return 0
 
 
