@@ -17,6 +17,7 @@ from .families.gemma import FUNCTIONGEMMA, GEMMA_4
 from .families.gigachat import GIGACHAT_3, GIGACHAT_31
 from .families.glm import GLM_45, GLM_47, HUNYUAN
 from .families.hermes import HERMES
+from .families.internlm import INTERNLM
 from .families.json_lists import (
     APERTUS,
     APRIEL,
@@ -128,6 +129,7 @@ FORMATS: dict[str, Format] = {
     "solar": SOLAR,
     "gigachat_3": GIGACHAT_3,
     "gigachat_31": GIGACHAT_31,
+    "internlm": INTERNLM,
     "minicpm_5": MINICPM_5,
     "functionary_v32": FUNCTIONARY_V32,
     "muse": MUSE,

@@ -71,7 +71,7 @@ HARMONY = (
     "<|return|>",
     "<|call|>",
 )
-#: the last one stops
+#: of most formats; the last one stops, or STOPS names those that do
 _OTHERS = {
     "qwen_coder": CHATML,
     "seed_oss": ("<seed:tool_call>", "</seed:tool_call>", "<seed:eos>"),
@@ -122,6 +122,7 @@ _OTHERS = {
     ),
     "gigachat_3": ("<|message_sep|>", "<|role_sep|>", "</s>"),
     "gigachat_31": ("<|function_call|>", "</s>"),
+    "internlm": ("<|im_start|>", "<|action_start|>", "<|plugin|>", "<|action_end|>", "<|im_end|>"),
     "minicpm_5": CHATML,
     "muse": ("<|start|>", "<|message|>", "<|eom|>", "<|eot|>"),
 }

@@ -1,9 +1,13 @@
 """The format of a model, detected by evidence."""
 
+from pathlib import Path
+
 import pytest
 
 from app.conversation import detect
+from app.conversation.tokenizer import HuggingFaceTokenizer
 from tests.app.conversation.chat_templates import FETCH, TEMPLATES, tokenizer_of
+from tests.app.small_tokenizer import folder
 
 #: by chat template: the format and the basis of the evidence
 EXPECTED = {
@@ -78,6 +82,17 @@ EXPECTED = {
     "unsloth-mistral-Devstral-Small-2507": ("mistral_v13", "call"),
     "upstage-Solar-Open-100B": ("solar", "call"),
 }
+#: by format: chat templates of models that `make data` does not fetch
+WRITTEN = {
+    "internlm": (
+        "{% if tools %}<|im_start|>system name=<|plugin|>\n{{ tools | tojson }}<|im_end|>\n"
+        "{% endif %}{% for m in messages %}<|im_start|>"
+        "{{ 'environment name=<|plugin|>' if m.role == 'tool' else m.role }}\n{{ m.content or '' }}"
+        "{% for c in m.tool_calls or [] %}<|action_start|><|plugin|>\n"
+        '{"name": "{{ c.function.name }}", "parameters": {{ c.function.arguments | tojson }}}'
+        "<|action_end|>{% endfor %}<|im_end|>\n{% endfor %}<|im_start|>assistant\n"
+    ),
+}
 
 
 @pytest.mark.skipif(not TEMPLATES, reason=FETCH)
@@ -101,6 +116,14 @@ def test_a_template_that_shows_tools_has_a_known_syntax(name: str) -> None:
     assert not tokenizer.profile.tools or tokenizer.evidence.basis in ("call", "marks")
 
 
+@pytest.mark.parametrize("name", WRITTEN)
+def test_the_format_of_a_template_by_hand(name: str, tmp_path: Path) -> None:
+    tokenizer = HuggingFaceTokenizer(folder(tmp_path, WRITTEN[name]))
+    assert (tokenizer.evidence.format, tokenizer.evidence.basis) == (name, "call")
+    assert tokenizer.profile is not None
+    assert tokenizer.profile.call_syntax == "format"
+
+
 @pytest.mark.parametrize(
     ("source", "special_texts", "format_name", "basis"),
     [
@@ -109,6 +132,7 @@ def test_a_template_that_shows_tools_has_a_known_syntax(name: str) -> None:
         ("<tool_call> <function= <parameter=", (), "qwen_coder", "marks"),
         ("", ("[TOOL_CALLS]", "[ARGS]"), "mistral_v13", "marks"),
         ("", ("<|tool_call_start|>", "<|tool_call_end|>", "<|im_end|>"), "lfm2", "marks"),
+        ("", ("<|action_start|>", "<|plugin|>", "<|im_end|>"), "internlm", "marks"),
         ("", ("<|start|>", "<|channel|>", "<|message|>", "<|call|>"), "harmony", "marks"),
     ],
 )
