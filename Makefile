@@ -21,6 +21,8 @@ INSTALL := $(PY) -m pip install --quiet --disable-pip-version-check
 COMPILE := $(PY) setup.py --quiet build_ext --inplace
 BFCL := bfcl-eval==2026.3.23
 CHAT_TEMPLATES := llama-cpp-python==0.3.36
+# SGLang's detectors of tool calls without SGLang. It pins transformers and openai, and the detectors need neither version.
+DETECTORS := llm-router-utils==0.8.1
 
 help: ## list the commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -49,6 +51,7 @@ $(VENV)/.dev: pyproject.toml setup.py | $(VENV)/.tools
 	@$(COMPILE)
 	@echo "installing the gateway, its dependencies and the development tools"
 	@$(INSTALL) --no-build-isolation --editable '.[gateway,dev]'
+	@$(INSTALL) --no-deps $(DETECTORS)
 	@touch $@ $(VENV)/.gateway
 
 $(VENV)/.bench: pyproject.toml | $(VENV)/.dev
@@ -110,7 +113,8 @@ WITH_TORCH := $(addprefix tests/workers/test_,transformers.py forced.py draft_mo
 # SGLang pins its dependencies, so its server has its own venv (SWITCHYARD_SGLANG_VENV, default .data/sglang).
 test-sglang: $(VENV)/.dev build data ## test the plug-in in a real SGLang server on the CPU, and run the tests that need torch; installs 2 GB
 	worker=$$($(PY) -m tests.sglang.environment) && \
-	    SGLANG_USE_CPU_ENGINE=1 PYTHONPATH=tests/sglang/shims $$worker -m pytest tests/sglang_plugin $(WITH_TORCH) $(ARGS)
+	    SGLANG_USE_CPU_ENGINE=1 PYTHONPATH=tests/sglang/shims $$worker -m pytest tests/sglang_plugin $(WITH_TORCH) \
+	    tests/formats/test_foreign_detectors.py $(ARGS)
 	SWITCHYARD_SGLANG=1 $(PY) -m pytest $(PARALLEL) tests/sglang $(ARGS)
 
 check: $(VENV)/.dev ## check format, lint, types and prose; changes nothing
@@ -149,10 +153,11 @@ PEERS := $(addprefix tests/engine/frontends/,structural_tag/test_builtin_tags.py
 test-peers: $(VENV)/.dev $(VENV)/.bench build ## compare grammars with xgrammar; installs torch
 	$(PY) -m pytest $(PEERS) $(ARGS)
 
-conformance: $(VENV)/.dev build data ## test tool loops, thinking and stop strings with every chat template, and 10,000 Harmony answers
+conformance: $(VENV)/.dev build data ## test tool loops, thinking and stop strings with every chat template, 10,000 Harmony answers, and 1,000 answers of each family
 	EVERY_TEMPLATE=1 $(PY) -m pytest tests/app/conversation/test_chat_templates.py tests/app/conversation/test_template_loops.py \
-	    tests/app/conversation/test_template_thinking.py tests/app/generation/test_content_stops.py \
-	    tests/formats/test_harmony_walks.py $(ARGS)
+	    tests/app/conversation/test_template_thinking.py tests/app/conversation/test_template_round_trips.py \
+	    tests/app/generation/test_content_stops.py tests/formats/test_harmony_walks.py tests/formats/test_streams.py \
+	    tests/formats/test_foreign_detectors.py $(ARGS)
 
 real-input: $(VENV)/.dev build data ## send real tool sets to a running gateway and check every answer
 	$(PY) -m tests.real_input $(ARGS)

@@ -112,7 +112,7 @@ ROOMS: dict[str, tuple[str, ...]] = {
     "inspection": (*("native", "vocabulary", "grammar", "automata", "earley", "masks", "runtime"),),
     "schema_tools": (
         *("native", "grammar", "runtime", "sharing", "frontends.json_schema"),
-        *("inspection", "compiler"),
+        *("frontends.structural_tag", "inspection", "compiler"),
     ),
     "compiler": (
         *("native", "vocabulary", "grammar", "automata", "masks", "runtime", "sharing"),

@@ -10,18 +10,28 @@ plan.locate(pointer)    the location in the request that a node of the spec was 
 from dataclasses import replace
 
 from .dialects import for_own_engine, for_reading_foreign
-from .families.cohere import COMMAND_A, COMMAND_R7B
-from .families.deepseek import DEEPSEEK_V3, DEEPSEEK_V4, DEEPSEEK_V31, DEEPSEEK_V32
+from .families.cohere import COMMAND_A, COMMAND_R, COMMAND_R7B
+from .families.deepseek import DEEPSEEK_V3, DEEPSEEK_V4, DEEPSEEK_V31, DEEPSEEK_V32, DEEPSEEK_V41
+from .families.functionary import FUNCTIONARY_V32
 from .families.gemma import FUNCTIONGEMMA, GEMMA_4
 from .families.gigachat import GIGACHAT_3, GIGACHAT_31
 from .families.glm import GLM_45, GLM_47, HUNYUAN
 from .families.hermes import HERMES
-from .families.json_lists import APERTUS, APRIEL, GRANITE_3, NEMOTRON_V2, PHI_4_MINI
+from .families.internlm import INTERNLM
+from .families.json_lists import (
+    APERTUS,
+    APRIEL,
+    FIREFUNCTION_V2,
+    GRANITE_3,
+    NEMOTRON_V2,
+    PHI_4_MINI,
+)
 from .families.kimi import KIMI_K2, KIMI_K3
 from .families.llama3 import LLAMA3_FUNCTION, LLAMA3_JSON
 from .families.minicpm import MINICPM_5
 from .families.minimax import MINIMAX_M1, MINIMAX_M2, MINIMAX_M3
 from .families.mistral import MISTRAL_V3, MISTRAL_V11, MISTRAL_V13
+from .families.muse import MUSE
 from .families.plain import PLAIN, UNKNOWN
 from .families.pythonic import LFM2, LLAMA4_PYTHONIC
 from .families.qwen import QWEN_CODER, SEED_OSS
@@ -98,6 +108,7 @@ FORMATS: dict[str, Format] = {
     "deepseek_v31": DEEPSEEK_V31,
     "deepseek_v32": DEEPSEEK_V32,
     "deepseek_v4": DEEPSEEK_V4,
+    "deepseek_v41": DEEPSEEK_V41,
     "kimi_k2": KIMI_K2,
     "kimi_k3": KIMI_K3,
     "glm_45": GLM_45,
@@ -111,12 +122,17 @@ FORMATS: dict[str, Format] = {
     "nemotron_v2": NEMOTRON_V2,
     "apriel": APRIEL,
     "apertus": APERTUS,
+    "firefunction_v2": FIREFUNCTION_V2,
+    "command_r": COMMAND_R,
     "command_r7b": COMMAND_R7B,
     "command_a": COMMAND_A,
     "solar": SOLAR,
     "gigachat_3": GIGACHAT_3,
     "gigachat_31": GIGACHAT_31,
+    "internlm": INTERNLM,
     "minicpm_5": MINICPM_5,
+    "functionary_v32": FUNCTIONARY_V32,
+    "muse": MUSE,
     "harmony": HARMONY,
 }
 

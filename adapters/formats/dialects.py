@@ -2,8 +2,9 @@
 
 own engine        additional keys of objects come last: models write them last, and an answer
                   cannot postpone a required key for ever. Values that the grammar determines have
-                  one spelling, so that they need no sampling. The field "switchyard" of a
-                  json_schema node requests this.
+                  one spelling, so that they need no sampling. JSON strings in an element write the
+                  text that ends the element with an escape, because other parsers end the element
+                  there. The field "switchyard" of a json_schema node requests all this.
 foreign engine    the plain structural tag; these engines always put additional keys last.
 reading foreign   every json_schema node accepts any JSON in any spelling: a foreign engine enforces
                   schemas in its own way, and its text must still be parsed. A node with a style is
@@ -24,7 +25,7 @@ from .format_plan import FormatPlan
 def for_own_engine(plan: FormatPlan) -> FormatPlan:
     """Return the plan in the dialect that Switchyard's engine enforces."""
     own = {"version": SPEC_VERSION, "extra_keys": "last", "spelling": "canonical"}
-    return replace(plan, spec=_with_field(plan.spec, own, own))
+    return replace(plan, spec=_with_field(plan.spec, own, {**own, "guarded": True}))
 
 
 def for_reading_foreign(plan: FormatPlan) -> FormatPlan:

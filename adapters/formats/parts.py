@@ -12,7 +12,7 @@ Not here         the parts of a family (families), reading (reader).
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import Enum
 from typing import Any
 
@@ -71,12 +71,13 @@ class Origin:
     """The field of the request that a node was made from.
 
     ``is_schema``: the node carries the field's schema. ``is_strict``: the client refuses a relaxed
-    one.
+    one. ``style``: of the text that the schema describes.
     """
 
     param: str
     is_schema: bool = False
     is_strict: bool = False
+    style: str = JSON_STYLE
 
 
 @dataclass(frozen=True)
@@ -137,7 +138,8 @@ def json_value(
     schema: Mapping[str, Any] | bool, role: Role, origin: Origin, style: str = JSON_STYLE
 ) -> Part:
     styled = {} if style == JSON_STYLE else {"style": style}
-    return Part({"type": "json_schema", "json_schema": schema, **styled}, role, origin)
+    fields = {"type": "json_schema", "json_schema": schema, **styled}
+    return Part(fields, role, replace(origin, style=style))
 
 
 # -- composition -----------------------------------------------------------------------------------

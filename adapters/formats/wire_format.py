@@ -12,7 +12,8 @@ class Format(Protocol):
 
     ``stop_texts``  the tokens that end its answers.
     ``own_tokens``  the special tokens that its answers require; a vocabulary must contain all of
-                    them. ``prompt_tokens``: those that ``render`` writes.
+                    them. ``prompt_tokens``: those around the turns that ``render`` writes; a
+                    tokenizer without a chat template must have them.
     ``marks``       texts of its calls: a model whose chat template or vocabulary contains all of
                     them, and whose template renders no calls, uses this format.
     """

@@ -66,7 +66,7 @@ def relaxed_plan(
         if origin.is_strict:
             return schema
         if origin.param not in done:
-            done[origin.param] = relax(schema, extra_keys=extra_keys)
+            done[origin.param] = relax(schema, extra_keys=extra_keys, style=origin.style)
         error = done[origin.param].error
         if error is not None:
             raise SchemaRefused(Location(origin.param, error.pointer), error)

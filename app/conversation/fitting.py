@@ -8,7 +8,8 @@
     ids of calls                         the kind that the template accepts
     arguments                            an object or JSON text, as the template requires
     parallel calls, text beside a call   several messages, if the template shows only one of them
-    calls and results                    text in the format's syntax, if the template shows none
+    calls and results                    text in the format's syntax, if the template shows none;
+                                         results keep their role if the template shows that
     further instructions                 the end of the system message
 
 Invariants       I1 the result contains the text of every message, in the client's order; only
@@ -83,7 +84,7 @@ def _fitted_message(
     at: int, message: Message, profile: TemplateProfile, as_text: AsText
 ) -> Message:
     if not profile.calls and (message.get("tool_calls") or message["role"] == "tool"):
-        return _in_words(at, message, as_text)
+        return _in_words(at, message, profile, as_text)
     if message["content"] is None:
         message["content"] = ""
     if message["role"] == "developer" and not profile.developer:
@@ -97,12 +98,14 @@ def _fitted_message(
     return message
 
 
-def _in_words(at: int, message: Message, as_text: AsText) -> Message:
+def _in_words(at: int, message: Message, profile: TemplateProfile, as_text: AsText) -> Message:
     is_result = message["role"] == "tool"
     text = as_text(message)
     if text is None:
         field, what = ("role", "results") if is_result else ("tool_calls", "calls")
         raise _unshown(at, field, f"shows no tool {what}")
+    if is_result and profile.results:
+        return {**message, "content": text}
     return {"role": "user" if is_result else "assistant", "content": text}
 
 
@@ -172,7 +175,7 @@ def _apart(
 ) -> list[Message]:
     """Yield the message, split if the template would drop a part of it."""
     calls = message.get("tool_calls") or []
-    if message["role"] == "tool" and not profile.parallel_calls:
+    if message["role"] == "tool" and profile.calls and not profile.parallel_calls:
         # it follows its call
         return []
     is_empty = message["role"] == "assistant" and not calls and not message["content"]

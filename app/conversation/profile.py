@@ -67,6 +67,7 @@ class TemplateProfile:
     ``in_a_row``            two user messages in a row.
     ``empty_answers``       an answer without text.
     ``tools``, ``calls``    definitions of tools; past calls with their results.
+    ``results``             results of tools, also behind calls that are written as text.
     ``call_syntax``         whether calls appear in the syntax of the format. "other" also if the
                             template shows tools but no calls, because the syntax is unknown then.
     ``arguments``           whether a call's arguments are an object or JSON text.
@@ -86,6 +87,7 @@ class TemplateProfile:
     empty_answers: bool = True
     tools: bool = True
     calls: bool = True
+    results: bool = True
     call_syntax: Literal["format", "other"] = "format"
     arguments: Literal["object", "text"] = "object"
     ids: Literal["any", "nine"] = "any"
@@ -163,10 +165,19 @@ class _Probe:
                     return {"ids": name, "arguments": kind, **self._of_loops(ids, kind)}
         return {
             "calls": False,
+            "results": self._shows_results(),
             "parallel_calls": False,
             "text_beside_calls": "no",
             "reasoning": None,
         }
+
+    def _shows_results(self) -> bool:
+        """Whether results are shown behind an answer without calls, now and in later turns."""
+        user, _, *results = loop_of(CALL_IDS["any"], "text")
+        loop = [user, {"role": "assistant", "content": "wordcalls"}, *results]
+        turn_over = [*loop, _said("assistant"), _said("user", "wordtwo")]
+        shown = ("wordresult0", "wordresult1")
+        return self._shows(loop, *shown) and self._shows(turn_over, *shown)
 
     def _of_loops(self, ids: Sequence[str], kind: str) -> dict[str, Any]:
         def shows(loop: Messages, *words: str) -> bool:

@@ -9,6 +9,7 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
+from .inputs import inputs_of
 from .profile import Messages, TemplateError, Variables
 
 _NAME = re.compile(r"[A-Za-z_]\w*")
@@ -20,14 +21,21 @@ class ChatTemplate:
     def __init__(self, tokenizer: Any, source: str) -> None:
         self._tokenizer = tokenizer
         self._reads = _variables_of(source) - {"messages", *tokenizer.special_tokens_map}
+        self._inputs = inputs_of(self._rendered, source)
 
     def __call__(
         self, messages: Messages, tools: Sequence[Any] | None, variables: Variables
     ) -> str:
+        values = self._inputs.values(tools)
         known = {name: value for name, value in variables.items() if name in self._reads}
+        if tools:
+            known.pop(self._inputs.tools, None)
+        return self._rendered(messages, {**values, **known})
+
+    def _rendered(self, messages: Messages, variables: Variables) -> str:
         try:
             text: str = self._tokenizer.apply_chat_template(
-                list(messages), tools=tools, add_generation_prompt=True, tokenize=False, **known
+                list(messages), add_generation_prompt=True, tokenize=False, **variables
             )
         except Exception as error:
             # a template is a program and may raise anything

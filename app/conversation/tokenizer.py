@@ -241,8 +241,9 @@ class HuggingFaceTokenizer:
         try:
             text = template(said, shown, variables)
         except TemplateError as error:
-            said_by_it = self._control.whole(str(error))
-            raise _refused(f"refuses these messages: {said_by_it}") from None
+            field = "messages" if self._takes(template, shown, variables) else "tools"
+            reason = self._control.whole(str(error))
+            raise _refused(f"refuses these {field}: {reason}", field) from None
         at = 0
         for number, message in enumerate(said):
             # some templates show a system message only if the last message is a user's
@@ -255,6 +256,15 @@ class HuggingFaceTokenizer:
                 if found < 0 and not self._shows(template, said, number, shown, variables):
                     raise _refused("drops the system message in this conversation")
         return text
+
+    @staticmethod
+    def _takes(template: ChatTemplate, tools: Sequence[Any] | None, variables: Variables) -> bool:
+        """Whether the template shows these tools beside a question, if there are any."""
+        try:
+            template([{"role": "user", "content": "worduser"}], tools, variables)
+        except TemplateError:
+            return not tools
+        return True
 
     def _shows(
         self,
@@ -289,8 +299,8 @@ def _encoder(tokenizer: Any, backend: Any) -> Callable[[str], list[int]]:
     return lambda text: list(backend.encode(text, add_special_tokens=False).ids)
 
 
-def _refused(what: str) -> ApiError:
-    return bad_request(f"The model's chat template {what}.", "messages", "refused_by_template")
+def _refused(what: str, field: str = "messages") -> ApiError:
+    return bad_request(f"The model's chat template {what}.", field, "refused_by_template")
 
 
 def _pretrained(source: str) -> Any:

@@ -182,9 +182,11 @@ def target_of(schema: Any, reference: str) -> Path | None:
 
 
 def without(schema: Any, path: Path) -> Any:
-    """Return a copy without the member at the path."""
+    """Return a copy without the member or item at the path."""
 
-    def drop(holder: dict[str, Any]) -> dict[str, Any]:
+    def drop(holder: Any) -> Any:
+        if isinstance(holder, list):
+            return [value for number, value in enumerate(holder) if number != int(path[-1])]
         return {key: value for key, value in holder.items() if key != path[-1]}
 
     return _changed(schema, path[:-1], drop)
@@ -199,7 +201,7 @@ def renamed(schema: Any, path: Path, name: str) -> Any:
     return _changed(schema, path[:-1], rename)
 
 
-def _changed(schema: Any, path: Path, change: Callable[[dict[str, Any]], Any]) -> Any:
+def _changed(schema: Any, path: Path, change: Callable[[Any], Any]) -> Any:
     if not path:
         return change(schema)
     step, rest = path[0], path[1:]

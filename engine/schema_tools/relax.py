@@ -1,12 +1,16 @@
 """Relaxation: removal of all keywords of a JSON Schema that cannot be enforced.
 
     relaxation = relax(schema)
-    relaxation.schema       the enforceable rest, which accepts all values of the schema
+    relaxation.schema       the enforceable rest, which accepts all values of the schema (in a
+                            style, all that it can write)
     relaxation.places       the removed keywords, with locations and reasons
     relaxation.error        the remaining refusal; None: there is none
 
 Only ``UnsupportedSchema`` is relaxed. A schema that is invalid, unsatisfiable or beyond a limit
 stays refused.
+
+A style of arguments (structural_tag.tag_styles) refuses more than JSON does. A value of an enum
+that the style cannot write is left out alone, so that the others stay enforced.
 
 ``Relaxations`` caches results, because clients send their schemas with every request.
 
@@ -23,7 +27,9 @@ from typing import Any
 
 from ..errors import LimitExceeded, SpecError, UnsupportedSchema
 from ..frontends.json_schema import build_json_schema
-from ..grammar.ir import Grammar
+from ..frontends.json_schema.arguments import build_arguments
+from ..frontends.structural_tag.tag_styles import STYLES
+from ..grammar.ir import Grammar, Node
 from ..json_pointer import path_of, pointer_of
 from ..limits import Limits
 from ..native.resources import WorkBudget
@@ -38,13 +44,15 @@ MOST_ROUNDS = 64
 #: values that all these runs together may read, in about three seconds; a schema of 1 MB has about
 #: 100,000 values and gets twenty runs
 MOST_VALUES = 2_000_000
+#: the style of schemas whose values are JSON text
+JSON = "json"
 #: bytes of cached relaxed schemas as JSON text; a real schema takes about 5 KB
 KEPT_BYTES = 16 << 20
 
 
 @dataclass(frozen=True, slots=True)
 class Relaxed:
-    """A keyword that was removed, or a oneOf that became an anyOf.
+    """A keyword or a value of an enum that was removed, or a oneOf that became an anyOf.
 
     ``pointer``  its location in the original schema.
     ``refused``  the location of the unenforceable keyword, ``refused_keyword`` its name, ``reason``
@@ -59,7 +67,8 @@ class Relaxed:
 
     @property
     def keyword(self) -> str:
-        return self.pointer.rpartition("/")[2]
+        *above, last = path_of(self.pointer)
+        return "enum" if last.isdecimal() and above[-1:] == ["enum"] else last
 
     @property
     def outline(self) -> str:
@@ -87,6 +96,7 @@ def relax(
     *,
     limits: Limits | None = None,
     extra_keys: str = "anywhere",
+    style: str = JSON,
     most: int = MOST_ROUNDS,
     budget: WorkBudget | None = None,
 ) -> Relaxation:
@@ -95,6 +105,7 @@ def relax(
     Args:
         limits: bounds on work.
         extra_keys: see ``build_json_schema``.
+        style: of the arguments that the schema describes; JSON: of any value.
         most: maximum number of relaxed refusals; fewer for large schemas, see ``MOST_VALUES``.
         budget: the request's budget; None: a new one.
 
@@ -103,7 +114,7 @@ def relax(
     """
     places: list[Relaxed] = []
     budget = WorkBudget(limits) if budget is None else budget
-    error = refusal(schema, limits, extra_keys, budget)
+    error = refusal(schema, limits, extra_keys, budget, style=style)
     if not isinstance(error, UnsupportedSchema):
         return Relaxation(schema, (), error)
     weakening = Weakening(schema)
@@ -112,11 +123,13 @@ def relax(
         if not isinstance(error, UnsupportedSchema):
             break
         refused = weakening.given(error.pointer)
-        taken = weakening.take_out(error.pointer, error.keyword)
+        taken = weakening.leave_out(error.pointer) if style != JSON else None
+        if taken is None:
+            taken = weakening.take_out(error.pointer, error.keyword)
         if taken is None:
             break
         places += (Relaxed(place, refused, error.keyword, error.message) for place in taken)
-        error = refusal(weakening.schema, limits, extra_keys, budget, weighed=values)
+        error = refusal(weakening.schema, limits, extra_keys, budget, style=style, weighed=values)
     return Relaxation(weakening.schema, tuple(places), _moved(error, weakening))
 
 
@@ -139,12 +152,13 @@ class Relaxations:
         schema: Any,
         *,
         extra_keys: str = "anywhere",
+        style: str = JSON,
         most: int = MOST_ROUNDS,
         budget: WorkBudget,
     ) -> Relaxation:
         """Return ``relax(schema, ...)``; the schema must be JSON."""
         try:
-            key = self._digest.of(f"relaxation {extra_keys} {most}", schema)
+            key = self._digest.of(f"relaxation {extra_keys} {style} {most}", schema)
         except (SpecError, LimitExceeded) as error:
             return Relaxation(schema, (), error)
         with self._guard:
@@ -156,7 +170,10 @@ class Relaxations:
             return Relaxation(json.loads(kept[1]), kept[0].places, kept[0].error)
         is_whole = budget.spent == 0 and budget.limit == self._limits.compile_steps
         budget.spend(1)
-        made = relax(schema, limits=self._limits, extra_keys=extra_keys, most=most, budget=budget)
+        made = relax(
+            schema, limits=self._limits, extra_keys=extra_keys, style=style, most=most,
+            budget=budget,
+        )  # fmt: skip
         end = made.error
         is_steps = isinstance(end, LimitExceeded) and end.limit == "compile_steps"
         if is_whole or not is_steps:
@@ -185,15 +202,33 @@ class Relaxations:
             return {**self._counts, **sizes}
 
 
+class BytesOnly:
+    """Adds the marks of styles as bytes: refusals do not depend on the vocabulary."""
+
+    def add_mark(self, grammar: Grammar, text: str) -> Node:
+        """See tag_vocabulary.Spelling."""
+        return grammar.bytes(text.encode())
+
+
 def refusal(
-    schema: Any, limits: Limits | None, extra_keys: str, budget: WorkBudget, *, weighed: int = 0
+    schema: Any,
+    limits: Limits | None,
+    extra_keys: str,
+    budget: WorkBudget,
+    *,
+    style: str = JSON,
+    weighed: int = 0,
 ) -> SpecError | LimitExceeded | None:
     """Return the front end's refusal of the schema; None: it accepts the schema. ``weighed``: steps
     charged for weakening the schema, one per value.
     """
+    grammar = Grammar(limits, budget)
     try:
         budget.spend(weighed)
-        build_json_schema(Grammar(limits, budget), schema, extra_keys=extra_keys)
+        if style == JSON:
+            build_json_schema(grammar, schema, extra_keys=extra_keys)
+        else:
+            build_arguments(grammar, schema, style=STYLES[style], marks=BytesOnly(), label="")
     except (SpecError, LimitExceeded) as error:
         # the traceback would keep the schema alive as long as the relaxation is cached
         return again(error)

@@ -102,6 +102,7 @@ class Weakening:
     def __init__(self, schema: Any) -> None:
         self.schema = schema
         self._anyofs: set[Path] = set()  # schemas whose anyOf was a oneOf
+        self._left: dict[Path, list[int]] = {}  # enum -> former positions of its values
         self._refer(find_references(schema))
         self._is_odd = not all(map(self._is_schema, self._named))
         self._steps = 0
@@ -132,6 +133,22 @@ class Weakening:
         given = tuple(pointer_of(self._given(path)) for path in places)
         self._change(gone, changed)
         return given
+
+    def leave_out(self, pointer: str) -> tuple[str, ...] | None:
+        """Take one value out of an enum of several; return its pointer into the given schema.
+
+        This weakens the schema only if the value cannot occur. None: the pointer leads to no such
+        value.
+        """
+        path = path_of(pointer)
+        values = value_at(self.schema, path[:-1])
+        is_value = path[-2:-1] == ("enum",) and isinstance(values, list) and len(values) > 1
+        if not is_value or not path[-1].isdecimal() or int(path[-1]) >= len(values):
+            return None
+        given = pointer_of(self._given(path))
+        self._left.setdefault(path[:-1], list(range(len(values)))).pop(int(path[-1]))
+        self.schema = without(self.schema, path)
+        return (given,)
 
     def given(self, pointer: str) -> str:
         """Return the pointer into the original schema for one into the current schema."""
@@ -266,6 +283,7 @@ class Weakening:
             self.schema = renamed(self.schema, path, "anyOf")
         holders = self._anyofs | {path[:-1] for path in changed}
         self._anyofs = {_moved(holder, changed) for holder in holders}
+        self._left = {_moved(path, changed): left for path, left in self._left.items()}
         kept = [each for each in self._references if not _has_prefix(each.path, gone)]
         self._refer([replace(each, path=_moved(each.path, changed)) for each in kept])
 
@@ -280,6 +298,9 @@ class Weakening:
                 self._naming[each.path[:-1]].append(each.target)
 
     def _given(self, path: Path) -> Path:
+        left = self._left.get(path[:-1])
+        if left is not None and path[-1].isdecimal() and int(path[-1]) < len(left):
+            path = (*path[:-1], str(left[int(path[-1])]))
         return tuple(
             "oneOf" if step == "anyOf" and path[:n] in self._anyofs else step
             for n, step in enumerate(path)

@@ -71,7 +71,7 @@ HARMONY = (
     "<|return|>",
     "<|call|>",
 )
-#: the last one stops
+#: of most formats; the last one stops, or STOPS names those that do
 _OTHERS = {
     "qwen_coder": CHATML,
     "seed_oss": ("<seed:tool_call>", "</seed:tool_call>", "<seed:eos>"),
@@ -82,6 +82,7 @@ _OTHERS = {
     "deepseek_v31": (*DEEPSEEK, "<｜end▁of▁sentence｜>"),
     "deepseek_v32": ("｜DSML｜", "<｜end▁of▁sentence｜>"),
     "deepseek_v4": ("<｜end▁of▁sentence｜>",),
+    "deepseek_v41": ("｜DSML｜", "<｜end▁of▁sentence｜>"),
     "kimi_k2": (
         "<|tool_calls_section_begin|>",
         "<|tool_calls_section_end|>",
@@ -95,6 +96,8 @@ _OTHERS = {
     "gemma_4": ("<|tool_call>", "<tool_call|>", '<|"|>', "<turn|>"),
     "functiongemma": ("<start_function_call>", "<end_function_call>", "<escape>", "<end_of_turn>"),
     "kimi_k3": ("<|open|>", "<|close|>", "<|sep|>", "<|end_of_msg|>"),
+    "firefunction_v2": ("<|start_header_id|>", "<|end_header_id|>", "<|eot_id|>"),
+    "command_r": ("<|START_OF_TURN_TOKEN|>", "<|CHATBOT_TOKEN|>", "<|END_OF_TURN_TOKEN|>"),
     "command_r7b": (*COMMAND, "<|START_RESPONSE|>", "<|END_RESPONSE|>", "<|END_OF_TURN_TOKEN|>"),
     "command_a": (*COMMAND, "<|START_TEXT|>", "<|END_TEXT|>", "<|END_OF_TURN_TOKEN|>"),
     "glm_45": (*GLM, "<|observation|>"),
@@ -119,7 +122,9 @@ _OTHERS = {
     ),
     "gigachat_3": ("<|message_sep|>", "<|role_sep|>", "</s>"),
     "gigachat_31": ("<|function_call|>", "</s>"),
+    "internlm": ("<|im_start|>", "<|action_start|>", "<|plugin|>", "<|action_end|>", "<|im_end|>"),
     "minicpm_5": CHATML,
+    "muse": ("<|start|>", "<|message|>", "<|eom|>", "<|eot|>"),
 }
 SPECIALS = {
     **_OTHERS,
@@ -127,6 +132,7 @@ SPECIALS = {
     "hermes": CHATML,
     "llama3_json": LLAMA,
     "llama3_function": LLAMA,
+    "functionary_v32": LLAMA,
     "harmony": HARMONY,
 }
 STOPS = {
@@ -137,6 +143,7 @@ STOPS = {
     "hermes": ("<|im_end|>",),
     "llama3_json": ("<|eot_id|>", "<|eom_id|>"),
     "llama3_function": ("<|eot_id|>", "<|eom_id|>"),
+    "functionary_v32": ("<|eot_id|>", "<|eom_id|>"),
     "harmony": ("<|return|>", "<|call|>"),
 }
 
@@ -242,6 +249,8 @@ _P_G = '<tool_call>{"name": "g", "arguments": ' + TWO + "}</tool_call>"
 _L_F = '{"name": "f", "parameters": ' + OSLO + "}"
 _L_G = '{"name": "g", "parameters": ' + TWO + "}"
 
+_C_NONE = 'Action:\n```json\n[\n    {\n        "tool_name": "directly-answer",\n        "parameters": {}\n    }\n]```'
+
 #: spelled as no member of the family does
 _L_F_SHORT = '{"name":"f","parameters":{"city":"Oslo"}}'
 _PACKAGE = '{"name": "my-package", "version": "1.0.0"}'
@@ -319,6 +328,10 @@ ANSWERS = [
     Answer("llama3_function", NAMED, _X_F, Said("", "", JUST_F)),
     Answer("llama3_function", VALUE_OR_CALL, _X_F, Said("", "", JUST_F)),
     Answer("llama3_function", VALUE_OR_CALL, '{"name": ""}', Said('{"name": ""}')),
+    # Command R calls `directly-answer` if it needs no tool
+    Answer("command_r", AUTO, _C_NONE, Said("")),
+    Answer("command_r", AUTO, f"{_C_NONE}\nOslo.", Said("\nOslo.")),
+    Answer("command_r", ONE, "So. " + _C_NONE.replace("\n", " ", 1) + "Oslo.", Said("So. Oslo.")),
 ]
 
 WRONG = [
@@ -375,4 +388,8 @@ WRONG = [
     Wrong("llama3_function", ONE, f"{_X_F}{_X_G}", "two calls where one may be"),
     Wrong("llama3_function", NONE, "x <function=f>", "a call's beginning where none may be"),
     Wrong("llama3_function", REQUIRED, f"{_X_F}\n", "text behind the calls"),
+    Wrong("command_r", REQUIRED, _C_NONE, "no call where one must be"),
+    Wrong("command_r", NAMED, _C_NONE, "no call where one must be"),
+    Wrong("command_r", AUTO, f"{_C_NONE}{_C_NONE}", "a mark in text"),
+    Wrong("command_r", NONE, _C_NONE, "the mark of a call where none may be"),
 ]

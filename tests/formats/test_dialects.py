@@ -2,6 +2,8 @@
 
 import json
 
+import pytest
+
 from adapters.formats import (
     FormatPlan,
     OutputSpec,
@@ -10,6 +12,9 @@ from adapters.formats import (
     for_reading_foreign,
     get_format,
 )
+
+from .cases import SPECIALS
+from .harness import compiler, is_accepted
 
 SCHEMA = {"type": "object", "properties": {"type": {"type": "json_schema"}}}
 
@@ -38,18 +43,55 @@ def test_our_own_engine_is_told_that_additional_keys_stand_last() -> None:
     assert len(own) == 2
     for pointer, node in own.items():
         assert node["switchyard"] == {
-            "version": 3,
+            "version": 4,
             "extra_keys": "last",
             "spelling": "canonical",
         }
         assert node["json_schema"] == plain[pointer]["json_schema"], "schemas are not walked into"
 
 
+#: the text that ends an element, by format
+ELEMENT_ENDS = {
+    "qwen_coder": "</parameter>",
+    "seed_oss": "</parameter>",
+    "glm_45": "</arg_value>",
+    "glm_47": "</arg_value>",
+    "hunyuan": "</arg_value:opensource>",
+    "minimax_m2": "</parameter>",
+    "minicpm_5": "</param>",
+    "deepseek_v32": "</｜DSML｜parameter>",
+    "kimi_k3": "<|close|>argument<|sep|>",
+}
+
+
+@pytest.mark.parametrize(("name", "end"), ELEMENT_ENDS.items())
+def test_json_in_an_element_cannot_contain_its_end(name: str, end: str) -> None:
+    """REGRESSION: parsers of these families end the element inside of the JSON string."""
+    inner = {"type": "object", "properties": {"a": {"type": "string"}}, "required": ["a"]}
+    tool = Tool("f", {"type": "object", "properties": {"x": inner}, "required": ["x"]})
+    family = get_format(name)
+    made = family.plan(OutputSpec((tool,), "named", "f", reasoning="off"), SPECIALS[name])
+    for value, is_own in ((end, False), (end.replace("/", "\\/").replace("|>", "|\\u003e"), True)):
+        text = family.arguments.written(json.dumps({"x": {"a": "VALUE"}})).replace("VALUE", value)
+        assert accepts(for_reading_foreign(made), name, text)
+        assert accepts(for_own_engine(made), name, text) is is_own
+
+
+def accepts(plan: FormatPlan, name: str, arguments: str) -> bool:
+    """Whether the grammar accepts one call of f with these arguments."""
+    grammar = compiler(name).compile_structural_tag(plan.spec_json)
+    call = get_format(name)
+    text = call.begin.replace("{name}", "f").replace("{id}", "1") + arguments + call.end
+    if call.section is not None:
+        text = call.section.begin + text + call.section.end
+    return is_accepted(grammar, list((text + call.tail).encode()))
+
+
 def test_reading_behind_foreign_engines_is_loose_and_changes_no_pointer() -> None:
     made = plan()
     loose = schema_nodes(json.loads(for_reading_foreign(made).spec_json))
     assert loose.keys() == schema_nodes(made.spec).keys()
-    assert all(node["switchyard"] == {"version": 3, "loose": True} for node in loose.values())
+    assert all(node["switchyard"] == {"version": 4, "loose": True} for node in loose.values())
 
 
 def test_the_plain_spec_has_no_field_of_ours() -> None:

@@ -88,6 +88,7 @@ MARKS = (
     "<tool_call>",
     "<|python_tag|>",
     "<think>",
+    "Action:",
     *(f'{{"name": "{tool.name}"' for tool in TOOLS),
     *(f"<function={tool.name}>" for tool in TOOLS),
 )

@@ -9,6 +9,7 @@ import pytest
 from adapters.formats import FORMATS, OutputSpec, Tool, get_format
 from adapters.formats.parts import Kind
 from adapters.formats.spelling import unwritable
+from adapters.formats.tags.tag_family import TagFamily
 
 from .cases import (
     AUTO,
@@ -215,8 +216,14 @@ def test_the_order_of_properties_is_kept(name: str) -> None:
     assert json.dumps(properties, separators=(",", ":")) in plan.spec_json
 
 
-#: families whose content has marks do not search it for calls
-TRIGGERED = [name for name in TAG_FAMILIES if not getattr(FORMATS[name], "text", None)]
+#: the others have marks around content, or no text that always opens a call
+TRIGGERED = [
+    name
+    for name in TAG_FAMILIES
+    if isinstance(wire := FORMATS[name], TagFamily)
+    and not wire.text
+    and not (wire.section and "{name}" in wire.section.trigger)
+]
 
 
 @pytest.mark.parametrize("name", TRIGGERED)
@@ -284,6 +291,15 @@ def test_names_of_formats() -> None:
     assert {f.name for f in FORMATS.values()} == {*NAMES}
     with pytest.raises(ValueError, match="no format 'x'; there are plain, hermes"):
         get_format("x")
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_size_of_a_spec_is_linear_in_the_tools(name: str) -> None:
+    def size(count: int) -> int:
+        tools = tuple(replace(TOOLS[0], name=f"tool_{n:03}") for n in range(count))
+        return len(get_format(name).plan(OutputSpec(tools), SPECIALS[name]).spec_json)
+
+    assert size(100) < 4 * size(30)
 
 
 @pytest.mark.parametrize("name", NAMES)

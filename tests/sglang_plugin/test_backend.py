@@ -19,7 +19,7 @@ from adapters.sglang_plugin.grammar import SwitchyardGrammar
 from adapters.sglang_plugin.mask_buffers import MaskBuffers
 from adapters.sglang_plugin.settings import Settings
 from adapters.sglang_plugin.tokenizers import UnsupportedTokenizer
-from engine import Compiler
+from engine import SPEC_VERSION, Compiler
 from tests.engine.frontends.random_schemas import STOP, byte_vocabulary
 
 from .standins import byte_level, no_kernel, word_piece
@@ -167,7 +167,7 @@ def test_the_backend_is_made_of_sglangs_tokenizer(serving: Any) -> None:
     status = status_here()
     assert status is not None
     assert status["vocabulary"] == made.compiler.vocabulary.fingerprint
-    assert (status["backend"], status["spec_version"]) == ("switchyard", 3)
+    assert (status["backend"], status["spec_version"]) == ("switchyard", SPEC_VERSION)
     json.dumps(status)
     grammar = made.dispatch_json('{"const":"é"}')
     assert isinstance(grammar, SwitchyardGrammar)

@@ -1,4 +1,13 @@
-"""Cohere Command: a JSON list of calls, or text between marks.
+"""Cohere Command: a JSON list of calls, or text.
+
+    Command R     Action:\n```json\n[\n    {\n        "tool_name": "f",\n        "parameters": {...}
+                  \n    }\n]```
+
+Command R is asked for actions in every turn, so "Action:" always opens a list. It calls
+``directly-answer`` if it needs no tool; what follows is the answer. The template writes a line feed
+behind "Action:", and the model often a space.
+
+Command R7B and A write text between marks:
 
     <|START_ACTION|>[\n    {"tool_call_id": "0", "tool_name": "f", "parameters": {...}}\n]
     <|END_ACTION|>
@@ -11,6 +20,22 @@ The written id numbers the calls of a conversation; clients get an id of the gat
 
 from ..output_spec import ThinkingMarks
 from ..tags.tag_family import CallIds, Section, TagFamily, TextMarks
+
+COMMAND_R = TagFamily(
+    name="command_r",
+    section=Section(
+        begin="Action:\n```json\n[\n    ",
+        variants=("Action: ```json\n[\n    ",),
+        end="\n]```",
+        trigger="Action:",
+        no_tool="directly-answer",
+    ),
+    begin='{\n        "tool_name": "{name}",\n        "parameters": ',
+    end="\n    }",
+    separator=",\n    ",
+    stop_texts=("<|END_OF_TURN_TOKEN|>",),
+    marks=("`directly-answer`", '"tool_name": '),
+)
 
 
 def _command(name: str, text: str) -> TagFamily:

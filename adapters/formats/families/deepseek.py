@@ -8,6 +8,7 @@ V3.2    <｜DSML｜function_calls>\n<｜DSML｜invoke name="f">\n
         <｜DSML｜parameter name="city" string="true">Oslo</｜DSML｜parameter>\n
         </｜DSML｜invoke>\n</｜DSML｜function_calls>
 V4      the same with tool_calls in place of function_calls
+V4.1    <｜DSML｜ calls>\n<｜DSML｜ invoke name="f">\n..., with a space before every name
 """
 
 from ..spelling import word_name
@@ -44,20 +45,21 @@ DEEPSEEK_V31 = TagFamily(
 )
 
 
-def _dsml(name: str, section: str) -> TagFamily:
+def _dsml(name: str, section: str, invoke: str, style: str) -> TagFamily:
     begin = f"<｜DSML｜{section}>"
     return TagFamily(
         name=name,
         section=Section(begin=f"{begin}\n", end=f"</｜DSML｜{section}>", trigger="<｜DSML｜"),
-        begin='<｜DSML｜invoke name="{name}">\n',
-        end="</｜DSML｜invoke>\n",
+        begin=f'<｜DSML｜{invoke} name="{{name}}">\n',
+        end=f"</｜DSML｜{invoke}>\n",
         separator="",
-        arguments=Elements("deepseek_xml", after="\n"),
+        arguments=Elements(style, after="\n"),
         spell=word_name,
         stop_texts=_STOPS,
         marks=(begin,),
     )
 
 
-DEEPSEEK_V32 = _dsml("deepseek_v32", "function_calls")
-DEEPSEEK_V4 = _dsml("deepseek_v4", "tool_calls")
+DEEPSEEK_V32 = _dsml("deepseek_v32", "function_calls", "invoke", "deepseek_xml")
+DEEPSEEK_V4 = _dsml("deepseek_v4", "tool_calls", "invoke", "deepseek_xml")
+DEEPSEEK_V41 = _dsml("deepseek_v41", " calls", " invoke", "deepseek_v4_1_xml")

@@ -4,6 +4,7 @@
     Granite 3     <|tool_call|>[{"name": "f", "arguments": {...}}, ...]
     Nemotron v2   <TOOLCALL>[{"name": "f", "arguments": {...}}, ...]</TOOLCALL>
     Apriel        <tool_calls>[{"name": "f", "arguments": {...}, "id": "..."}, ...]</tool_calls>
+    FireFunction   functools[{"name": "f", "arguments": {...}}, ...]
     Apertus       <|tools_prefix|>[{"f": {...}}, ...]<|tools_suffix|>
 
 Apriel's id follows the arguments, when a stream has already begun the call, so clients get an id of
@@ -41,6 +42,17 @@ NEMOTRON_V2 = TagFamily(
     end="}",
     separator=", ",
     marks=("<TOOLCALL>",),
+)
+
+#: the template writes a space before the mark, which is text
+FIREFUNCTION_V2 = TagFamily(
+    name="firefunction_v2",
+    section=Section(begin=" functools[", end="]", trigger=" functools["),
+    begin=_BEGIN,
+    end="}",
+    separator=", ",
+    stop_texts=("<|eot_id|>",),
+    marks=("functools[",),
 )
 
 APRIEL = TagFamily(

@@ -7,6 +7,8 @@ Llama 4 writes the list without marks, so only the name of an offered tool behin
 one in free text.
 """
 
+from dataclasses import replace
+
 from ..spelling import word_name
 from ..tags.notation import PythonArguments
 from ..tags.tag_family import Section, TagFamily
@@ -35,6 +37,7 @@ LFM2 = TagFamily(
     arguments=PythonArguments(quote="'"),
     spell=word_name,
     stop_texts=("<|im_end|>",),
-    marks=("<|tool_list_start|>",),
-    chat=CHATML,
+    marks=("<|tool_call_start|>", "<|tool_call_end|>"),
+    # results have a role of their own
+    chat=replace(CHATML, roles={}, result="{text}", results_together=False),
 )

@@ -9,7 +9,6 @@ The grammar has constrained the text, so a reader only translates.
 """
 
 import json
-import re
 from collections.abc import Mapping
 from typing import Protocol
 
@@ -18,10 +17,10 @@ from engine import STYLES, StyleRegion
 from ..parts import CODE_STYLE
 
 _CONSTANTS = {"True": "true", "False": "false", "None": "null"}
-_WORD = re.compile(r"\w+")
 #: escapes that JSON lacks, as the characters they stand for
 _PYTHON_ESCAPES = {"'": "'", "a": "\a", "v": "\v", "0": "\0", "\n": ""}
 _HEX_DIGITS = {"x": 2, "U": 8}
+_SPACE = " \t\n\r"
 _BRACKETS = {StyleRegion.OBJECT: ("{", "}"), StyleRegion.ARRAY: ("[", "]")}
 
 
@@ -69,6 +68,7 @@ class ElementReader:
     def __init__(self, escapes: Mapping[str, str]) -> None:
         self._escapes = escapes
         self._key: str | None = None
+        self._constant = ""
         #: by open container: whether it has a member
         self._has_member = [False]
 
@@ -102,12 +102,17 @@ class ElementReader:
             return json.dumps(text, ensure_ascii=False)[1:-1]
         elif region is StyleRegion.VALUE:
             return text
+        elif region is StyleRegion.CONSTANT:
+            self._constant += text
         return ""
 
     def close(self, region: StyleRegion) -> str:
         """See ArgumentReader."""
         if region is StyleRegion.STRING:
             return '"'
+        if region is StyleRegion.JSON:
+            constant, self._constant = self._constant, ""
+            return _CONSTANTS.get(constant, "")
         if region in _BRACKETS:
             self._has_member.pop()
             return _BRACKETS[region][1]
@@ -154,38 +159,50 @@ class CodeReader(_Literals):
 class PythonReader(_Literals):
     """Python's keyword arguments.
 
-    ``_quote`` is the quote of the open string, ``_held`` an incomplete word or escape. ``_depth``
-    counts open brackets: at depth 0, a word before ``=`` is a key.
+    ``_quote`` is the quote of the open string, ``_held`` an incomplete key, word or escape.
+    ``_depth`` counts open brackets: at depth 0, a key follows each comma, up to ``=``. Keys need
+    not be identifiers.
     """
 
     def __init__(self) -> None:
         self._quote = ""
         self._held = ""
         self._depth = 0
+        self._in_key = True
 
     def text(self, region: StyleRegion | None, text: str) -> str:
         """See ArgumentReader."""
         out = []
         for character in text:
-            out.append(self._inside(character) if self._quote else self._outside(character))
+            if self._in_key:
+                out.append(self._key(character))
+            else:
+                out.append(self._inside(character) if self._quote else self._outside(character))
         return "".join(out)
 
     def end(self) -> str:
         """See ArgumentReader."""
         return self._word() + "}"
 
+    def _key(self, character: str) -> str:
+        if character == "=":
+            key, self._held, self._in_key = self._held, "", False
+            return f"{json.dumps(key, ensure_ascii=False)}: "
+        if not self._held and character in _SPACE:
+            return character
+        self._held += character
+        return ""
+
     def _outside(self, character: str) -> str:
         if character.isalnum() or character in "_.+-":
             self._held += character
             return ""
-        if character == "=" and not self._depth:
-            key, self._held = self._held, ""
-            return f"{json.dumps(key)}: "
         before = self._word()
         if character in "\"'":
             self._quote = character
             return before + '"'
         self._depth += (character in "([{") - (character in ")]}")
+        self._in_key = character == "," and not self._depth
         return before + {"(": "[", ")": "]"}.get(character, character)
 
     def _word(self) -> str:
@@ -217,46 +234,63 @@ class PythonReader(_Literals):
 
 
 class GemmaReader(_Literals):
-    """An object without braces, whose keys are bare and whose strings stand between ``quote``."""
+    """An object without braces, whose keys are bare and whose strings stand between ``quote``.
+
+    ``_held`` is an incomplete key or quote; ``_open`` has the open brackets. In an object, a key
+    follows the bracket and each comma, up to ``:``. Keys need not be identifiers. ``_skipped`` is
+    the rest of a None, which was read as null.
+    """
 
     def __init__(self, quote: str) -> None:
         self._mark = quote
         self._held = ""
         self._in_string = False
+        self._in_key = True
+        self._open = ["{"]
+        self._skipped = ""
 
     def text(self, region: StyleRegion | None, text: str) -> str:
         """See ArgumentReader."""
         text, self._held = self._held + text, ""
-        out, at = [], 0
+        out: list[str] = []
+        at = 0
         while at < len(text):
-            if text.startswith(self._mark, at):
+            if self._in_key and text[at] not in _SPACE and text[at] != "}":
+                end = text.find(":", at)
+                if end < 0:
+                    break  # a key that goes on
+                out.append(f"{json.dumps(text[at:end], ensure_ascii=False)}:")
+                at, self._in_key = end + 1, False
+            elif text.startswith(self._mark, at):
                 at += len(self._mark)
                 self._in_string = not self._in_string
                 out.append('"')
             elif self._mark.startswith(text[at:]):
                 break  # a mark that may go on
-            elif self._in_string:
-                out.append(json.dumps(text[at], ensure_ascii=False)[1:-1])
-                at += 1
             else:
-                word = _WORD.match(text, at)
-                if word is not None and word.end() == len(text):
-                    break  # a word that may go on
-                at = self._token(text, at, word, out)
+                out.append(self._character(text[at]))
+                at += 1
         self._held = text[at:]
         return "".join(out)
-
-    @staticmethod
-    def _token(text: str, at: int, word: re.Match[str] | None, out: list[str]) -> int:
-        """Append the JSON of a word or a character outside of strings; return the place behind."""
-        if word is None:
-            out.append(text[at])
-            return at + 1
-        is_key = text.startswith(":", word.end())
-        out.append(f'"{word[0]}"' if is_key else word[0])
-        return word.end()
 
     def end(self) -> str:
         """See ArgumentReader."""
         rest, self._held = self._held, ""
         return rest + "}"
+
+    def _character(self, character: str) -> str:
+        if self._in_string:
+            return json.dumps(character, ensure_ascii=False)[1:-1]
+        if self._skipped.startswith(character):
+            self._skipped = self._skipped[1:]
+            return ""
+        if character == "N":
+            self._skipped = "one"
+            return _CONSTANTS["None"]
+        if character in "{[":
+            self._open.append(character)
+        elif character in "}]":
+            self._open.pop()
+        if character not in _SPACE:
+            self._in_key = self._open[-1] == "{" and character in "{,"
+        return character

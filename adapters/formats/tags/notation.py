@@ -134,13 +134,21 @@ def _element(style: Style, key: str, value: Any) -> str:
 def _tagged(style: Style, begin: str, end: str, value: Any) -> str:
     begin = begin.replace("{type}", style.types.get(_type_of(value), ""))
     if isinstance(value, str):
-        return begin + value + end
+        return begin + _raw(style, value) + end
     if style.nested and isinstance(value, dict):
         return begin + "".join(_element(style, key, each) for key, each in value.items()) + end
     if style.nested and isinstance(value, list):
         close = style.close.replace("{key}", "item")
         return begin + "".join(_tagged(style, style.item, close, each) for each in value) + end
     return begin + json.dumps(value, ensure_ascii=False) + end
+
+
+def _raw(style: Style, value: str) -> str:
+    """Return a raw string, in the style's wrap if it contains a character of XML or a line feed."""
+    before, after = style.wrap
+    if before and after not in value and any(character in value for character in "<&\n"):
+        return before + value + after
+    return value
 
 
 def _type_of(value: Any) -> str:

@@ -1,19 +1,6 @@
 """Families whose calls are tags in text: begin mark with the tool's name, arguments, end mark.
 
-A TagFamily is data; this file defines the specs of all of them:
-
-    choice, schema             the answer
-    no tools, or none          free text that cannot contain calls
-    auto                       free text with calls in it; if not parallel, one call ends it
-    auto with a schema         only calls, or one JSON value
-    required, named            only calls; a response schema has no effect then
-    none with a schema         one JSON value
-
-A family with a section writes all calls of an answer inside it, and the section ends the answer.
-
-If the family has reasoning and the output allows it, reasoning may precede each of them. Its marks
-are always offered, whether or not they are special tokens of the vocabulary, and never occur in
-free text, so no text is ambiguous.
+A TagFamily is data. The grammar of all of them is in tag_answer.
 
 Not here    the families (one module for each vendor), prompts (chat_prompt.py), the text of
             arguments (notation.py).
@@ -24,48 +11,31 @@ from dataclasses import dataclass
 from typing import Literal
 
 from ..format_plan import FormatPlan, make_plan
-from ..offered_tools import (
-    OfferedTool,
-    answer_value,
-    must_call,
-    offered_tools,
-    one_call_only,
-)
+from ..offered_tools import offered_tools
 from ..output_spec import ChatMessage, OutputSpec, PastCall, ThinkingMarks, Tool
-from ..parts import (
-    CONTENT,
-    ID,
-    REASONING,
-    SECTION,
-    SYNTAX,
-    THOUGHT,
-    Part,
-    any_text,
-    const,
-    either,
-    optional,
-    regex,
-    separated,
-    sequence,
-    tag,
-    triggered,
-)
 from ..reading.reader import TagWhitespace
-from ..spelling import Spelling, json_name, unwritable
+from ..spelling import Spelling, json_name
 from ..turns import read_turns
 from .chat_prompt import PLAIN_CHAT, Chat, offers, render_chat, turn_text
 from .notation import JSON, Notation
+from .tag_answer import TagAnswer
 
 
 @dataclass(frozen=True, kw_only=True)
 class Section:
     """The text around all calls of an answer. ``trigger``: the text that always opens a section in
     free text, a prefix of ``begin``; or with "{name}", ``begin`` with the beginning of a call.
+
+    ``variants``   other texts with which models begin a section; all begin with ``trigger``.
+    ``no_tool``    the name that models call, without arguments, if they need no tool; free text may
+                   follow that section ("" = none). A tool of this name is a tool like others.
     """
 
     begin: str
     end: str
     trigger: str
+    variants: tuple[str, ...] = ()
+    no_tool: str = ""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -117,6 +87,13 @@ class TagFamily:
     ``is_parallel``  whether an answer may contain several calls.
     ``text``       the marks around content; None: content is free text.
     ``tail``       ends every answer.
+    ``section``    the text around all calls; None: calls stand alone.
+    ``arguments``  the notation of arguments.
+    ``ids``        the ids that the model writes; None: it writes none.
+    ``spell``      spells the name of a tool, at "{name}".
+    ``thinking``   the marks of thoughts; None: the model does not think.
+    ``chat``       the prompt for tokenizers without a chat template.
+    ``stop_texts``, ``own_tokens``, ``prompt_tokens``  see wire_format.Format.
     ``marks``      texts that show that a chat template uses this syntax, if it renders no calls.
     """
 
@@ -143,8 +120,10 @@ class TagFamily:
 
     def plan(self, output: OutputSpec, special_texts: Sequence[str]) -> FormatPlan:
         """See wire_format.Format."""
-        tools = offered_tools(output, self.spell, [*special_texts, *self._marks()])
-        root = self._thoughtful(output, special_texts, self._answer(output, tools, special_texts))
+        # texts that no tool's name may contain
+        marks = [*special_texts, *self.triggers(()), *self.thinking_marks()]
+        tools = offered_tools(output, self.spell, marks)
+        root = TagAnswer(self, output, tools, special_texts).root()
         return make_plan(root, output, stop_texts=self.stop_texts, whitespace=self._whitespace())
 
     def render(
@@ -169,7 +148,7 @@ class TagFamily:
         """
         if not calls:
             return ""
-        texts = [self._call_text(call, calls_before, n) for n, call in enumerate(calls)]
+        texts = [self.call_text(call, calls_before, n) for n, call in enumerate(calls)]
         text = self.separator.join(texts)
         return f"{self.section.begin}{text}{self.section.end}" if self.section else text
 
@@ -177,140 +156,15 @@ class TagFamily:
         """See wire_format.Format."""
         return [self.calls_text(calls), self.calls_text(calls[:1])]
 
-    def _call_text(self, call: PastCall, calls_before: int, number: int) -> str:
+    def call_text(self, call: PastCall, calls_before: int = 0, number: int = 0) -> str:
+        """Return one call as history shows it; ``number``: of the call in its answer."""
         begin, end = self.begin.replace("{name}", self.spell(call.name) or ""), self.end
         if self.ids is not None:
             written = self.ids.written(call, calls_before, number)
             begin, end = begin.replace("{id}", written), end.replace("{id}", written)
         return begin + self.arguments.written(call.arguments) + end
 
-    # -- the answer --------------------------------------------------------------------------------
-    def _answer(
-        self, output: OutputSpec, tools: list[OfferedTool], special_texts: Sequence[str]
-    ) -> Part:
-        if self.text is not None:
-            answer = self._marked_answer(self.text, output, tools, special_texts)
-            return sequence(answer, const(self.tail)) if self.tail else answer
-        value = answer_value(output)
-        if must_call(output):
-            return self._only_calls(output, tools, lead_required=False)
-        if value is not None:
-            return (
-                either(self._only_calls(output, tools, lead_required=True), value)
-                if tools
-                else value
-            )
-        if tools:
-            return self._text_with_calls(output, tools, special_texts)
-        forbidden = self._triggers(tool.name for tool in output.tools) if output.tools else []
-        return any_text(CONTENT, self._excludes(special_texts, besides=forbidden))
-
-    def _marked_answer(
-        self,
-        marks: TextMarks,
-        output: OutputSpec,
-        tools: list[OfferedTool],
-        special_texts: Sequence[str],
-    ) -> Part:
-        """Return an answer whose content is between marks."""
-        value = answer_value(output)
-        text = any_text(CONTENT, self._excludes(special_texts, besides=self._triggers(())))
-        content = tag(marks.begin, value or text, marks.end)
-        if not tools:
-            return content
-        calls = self._only_calls(output, tools, lead_required=True)
-        if not marks.is_beside_calls:
-            return calls if must_call(output) else either(calls, content)
-        # clients parse all content as the requested value, also beside calls
-        beside = tag(marks.begin, text if value is None else const(""), marks.end)
-        with_calls = sequence(optional(beside), calls)
-        return with_calls if must_call(output) else either(with_calls, content)
-
-    def _one_call_only(self, output: OutputSpec) -> bool:
-        return not self.is_parallel or one_call_only(output)
-
-    def _only_calls(
-        self, output: OutputSpec, tools: list[OfferedTool], *, lead_required: bool
-    ) -> Part:
-        tags = [self._call(tool, self.begin) for tool in tools]
-        calls = separated(tags, self.separator, only_one=self._one_call_only(output))
-        if self.section is not None:
-            return tag(self.section.begin, calls, self.section.end, SECTION)
-        if not self.lead:
-            return calls
-        lead = const(self.lead)
-        return sequence(lead if lead_required else optional(lead), calls)
-
-    def _text_with_calls(
-        self, output: OutputSpec, tools: list[OfferedTool], special_texts: Sequence[str]
-    ) -> Part:
-        triggers = self._triggers(tool.name for tool in output.callable_tools)
-        if self.section is not None:
-            is_named = "{name}" in self.section.trigger
-            barred = self._triggers(output.barred) if is_named else []
-            excludes = self._excludes(special_texts, besides=barred, without=triggers)
-            sections = self._sections(output, tools)
-            return triggered(triggers, sections, excludes, only_one=True)
-        begins = [self.begin, self.lead + self.begin] if self.lead else [self.begin]
-        tags = [self._call(tool, begin) for begin in begins for tool in tools]
-        barred = self._triggers(output.barred)
-        excludes = self._excludes(special_texts, besides=barred, without=triggers)
-        return triggered(triggers, tags, excludes, only_one=self._one_call_only(output))
-
-    def _sections(self, output: OutputSpec, tools: list[OfferedTool]) -> list[Part]:
-        """Return the sections that free text may contain: one for each trigger."""
-        assert self.section is not None
-        if "{name}" not in self.section.trigger:
-            return [self._only_calls(output, tools, lead_required=False)]
-        more = separated(
-            [self._call(tool, self.separator + self.begin) for tool in tools], "", only_one=False
-        )
-        sections = []
-        for tool in tools:
-            first = self._call(tool, self.begin.partition("(")[2])
-            calls = first if self._one_call_only(output) else sequence(first, optional(more))
-            begin = self.section.trigger.replace("{name}", tool.spelled)
-            sections.append(tag(begin, calls, self.section.end, SECTION))
-        return sections
-
-    def _call(self, tool: OfferedTool, begin: str) -> Part:
-        arguments = tool.arguments(self.arguments.style)
-        begin, id_at_begin, after_id = begin.replace("{name}", tool.spelled).partition("{id}")
-        before_id, id_at_end, end = self.end.rpartition("{id}")
-        content = [arguments]
-        role = tool.role(self.arguments.style)
-        if self.ids is not None and id_at_begin:
-            whole = self.ids.whole.replace("{name}", tool.tool.name)
-            role = tool.role(self.arguments.style, whole)
-            written = regex(self.ids.pattern, ID if whole else SYNTAX)
-            content = [written, const(after_id), arguments]
-        elif self.ids is not None and id_at_end:
-            # a stream has begun the call with another id by then
-            content = [arguments, const(before_id), regex(self.ids.pattern, SYNTAX)]
-        return tag(begin, sequence(*content), end, role, tool.origin)
-
-    # -- reasoning ---------------------------------------------------------------------------------
-    def _thoughtful(self, output: OutputSpec, special_texts: Sequence[str], answer: Part) -> Part:
-        marks = self.thinking
-        is_open = output.thought == "open"
-        if (
-            marks is None
-            or output.thought == "closed"
-            or (output.reasoning == "off" and not is_open)
-        ):
-            return answer
-        inside = any_text(REASONING, self._excludes(special_texts), output.thinking_tokens)
-        if output.reasoning == "off":
-            # the prompt opened the thought: it ends at once
-            inside = const("")
-        thought = tag("" if is_open else marks.begin, inside, marks.end, THOUGHT)
-        if answer.role is not CONTENT:
-            # free text accepts the line feeds behind the mark, and the reader drops them
-            thought = sequence(thought, regex(f"\\n{{0,{marks.outer_newlines}}}"))
-        return sequence(thought if is_open else optional(thought), answer)
-
-    # -- marks -------------------------------------------------------------------------------------
-    def _triggers(self, names: Iterable[str]) -> list[str]:
+    def triggers(self, names: Iterable[str]) -> list[str]:
         """Return the texts that open a call of one of these tools in free text."""
         trigger = self.section.trigger if self.section else self.trigger
         spelled = filter(None, map(self.spell, names))
@@ -318,24 +172,9 @@ class TagFamily:
         own = named if "{name}" in trigger else [trigger]
         return [self.lead, *own] if self.lead else [*own]
 
-    def _marks(self) -> list[str]:
-        """Return texts that no tool's name may contain."""
-        thinking = [self.thinking.begin, self.thinking.end] if self.thinking else []
-        return [*self._triggers(()), *thinking]
-
-    def _excludes(
-        self,
-        special_texts: Sequence[str],
-        *,
-        besides: Sequence[str] = (),
-        without: Sequence[str] = (),
-    ) -> list[str]:
-        """Return the texts that free text must exclude: special tokens, reasoning's marks and
-        ``besides``, except those that collide with the marks in ``without``.
-        """
-        thinking = [self.thinking.begin, self.thinking.end] if self.thinking else []
-        texts = dict.fromkeys([*unwritable([*special_texts, *thinking], without), *besides])
-        return [text for text in texts if not any(w in text or text in w for w in without)]
+    def thinking_marks(self) -> list[str]:
+        """Return the texts around a thought, if any."""
+        return [self.thinking.begin, self.thinking.end] if self.thinking else []
 
     def _whitespace(self) -> TagWhitespace:
         marks = self.thinking

@@ -8,6 +8,9 @@ reader        schemas -> alternatives, with references and applicators
 builder       places of values -> rules; ``build_json_schema``
 values        objects, arrays, strings and numbers -> IR
 json_text     white space, literals and shared rules
+arguments     arguments of calls in the styles of model families; ``build_arguments``
+styled_text   strings, objects and arrays without JSON's punctuation
+constants     where a schema lists a string, for errors
 formats       ``format`` as patterns
 excludes      strings without some texts
 layout        the white space of ``json.dumps``, and llguidance's ``x-guidance``

@@ -1,15 +1,24 @@
 """Arguments of a call in the styles of model families.
 
 The schema's meaning is that of JSON (reader); only the text differs. The members of the arguments are elements or
-Python's keyword arguments; their values are raw strings, JSON, Python's literals or Gemma's objects.
+Python's keyword arguments; their values are raw strings, JSON, Python's literals or Gemma's objects. In nested
+styles, objects and arrays are elements of elements at every level.
 
 Elements   A value of several types is divided by type, so that each has the begin that names it. Strings are raw,
-           all other values are JSON text. A raw string does not contain the text that ends its element.
+           numbers, booleans and null are JSON, and so are objects and arrays unless the style is nested. A raw
+           string does not contain the text that ends its element. In a style with ``wrap``, a raw string may
+           also stand between the two texts of the wrap.
+Keys       Additional keys are identifiers. An element that repeats its key at its end repeats listed keys exactly;
+           behind an additional member, the name may be any additional key, because a grammar cannot copy text.
+           If items are elements with a name, and an array is allowed, too, this name is no additional key.
 Captures   regions of the document's node, with the suffixes of tag_styles.Region: the parser's events then show
-           keys and values, and whether a value is a raw string or JSON.
-Ambiguity  if a text is both an allowed raw string and JSON of another allowed type, it is JSON.
-Refused    objects listed by enum or const; listed strings that contain the end of their element; counts of
-           additional keys, which the styles cannot tell apart.
+           keys and values, and whether a value is a raw string, JSON, an object or an array.
+Ambiguity  if a text can be read in several ways, it is the first of these that its schema allows: an array, an
+           object, a number, boolean or null, a raw string. So an element without content is an empty array, an
+           empty object or an empty string, in this order.
+Refused    listed strings that contain the end of their element; required keys without a text, such as an empty
+           one; items and additional keys that must differ, because their texts can't be compared
+           (runtime.unique_items reads JSON).
 """
 
 from libc.stdint cimport uint32_t
@@ -20,11 +29,15 @@ from .builder cimport Builder
 from .evaluator cimport type_of
 from .json_text cimport JsonText
 from .schema_types cimport (
-    ANYTHING_ONLY, ARRAY, BOOLEAN, FRACTION, INTEGER, NULL_TYPE, NUMBER, OBJECT, STRING, Location, SchemaType,
-    location_at, new_type,
+    ANYTHING, ANYTHING_ONLY, ARRAY, BOOLEAN, FRACTION, INTEGER, NULL_TYPE, NUMBER, OBJECT, STRING, Location,
+    SchemaType, listed, location_at, new_type,
 )
-from .styled_text cimport RawText, new_bare_text, new_raw_text, python_text_of
+from .styled_text cimport (
+    BareText, ItemText, RawText, ended_by, new_bare_text, new_item_text, new_raw_text, python_text_of, unwritable,
+)
 from .values.strings cimport build_string
+
+from os.path import commonprefix
 
 from ...errors import UnsupportedSchema
 from .builder import new_builder
@@ -32,23 +45,37 @@ from .builder import new_builder
 cdef enum:
     NO_NODE = 0xFFFFFFFF
 
+cdef enum:
+    # the depths of declared objects: those of a place that allows arrays have other additional keys
+    ALONE = 0
+    BESIDE_ARRAYS = 1
+
+#: the name of items in styles that repeat names
+cdef str ITEM = "item"
 #: an additional name for integers where a schema allows several types
 OPEN_INTEGER = "open integer"
 
 
-def build_arguments(Grammar grammar, schema, *, style, marks, str label, str pointer="", **options):
+def build_arguments(
+    Grammar grammar, schema, *, style, marks, str label, str pointer="", bint is_guarded=False, **options
+):
     """Add the arguments of a call.
 
     Args:
         style: a tag_styles.Style.
         marks: a tag_vocabulary.Spelling, which adds literals in which special tokens are tokens.
         label: of the regions.
+        is_guarded: JSON strings in elements do not contain the end of their element as written, if only their
+            length is bounded: other parsers end the element there.
         options: as for ``build_json_schema``.
 
     Raises:
         UnsupportedSchema, SpecError: with the pointer of a schema that the style cannot express.
     """
     options["extra_keys"] = "last"
+    options["any_order"] = options.get("any_order", False) or style.any_order
+    if is_guarded and style.values == "json" and not style.nested:
+        options["element_ends"] = tuple([text for text in (style.guard or style.close, style.wrap[0]) if text])
     cdef Builder values = new_builder(grammar, schema, pointer, **options)
     cdef Arguments arguments = Arguments.__new__(Arguments)
     cdef SchemaType each
@@ -62,51 +89,124 @@ def build_arguments(Grammar grammar, schema, *, style, marks, str label, str poi
     for each in values.reader.read_target(root):
         if each.types & OBJECT:
             each.check(OBJECT)
-            if each.values is not None:
-                word = listing_keyword(root)
-                raise UnsupportedSchema(root.at(word), word, "listed arguments can't be written in this style")
-            ways.push_back(arguments.object(each.objects))
+            if each.values is None:
+                ways.push_back(arguments.object(each.objects))
+            else:
+                arguments.add_listed([value for value in each.values if isinstance(value, dict)], &ways)
     if not ways.size():
         raise UnsupportedSchema(root.at("type"), "type", "arguments must be an object")
+    arguments.define_declared()
+    values.failed = values.failed or arguments.failed
     node = values.result(arguments.text.alt(ways.data(), ways.size()), pointer)
-    # only now, because it releases the schemas that the values' rules are built from
-    arguments.finish()
+    # only now, because the values' rules are built from these schemas
+    arguments.release_names()
     return node
 
 
 cdef class Arguments(Builder):
-    """Builds the members; ``values`` builds their values. ``raw``: of elements; None: values stand alone."""
+    """Builds the members; ``values`` builds values that are not elements.
+
+    ``raw``: strings in elements; None: values stand alone. ``wrapped``: strings in the style's wrap, or None.
+    ``items``: arrays of a nested style, or None. ``members``: objects by depth, ALONE and BESIDE_ARRAYS. ``begin``
+    and ``end``: the texts around a value in an element, without its key.
+    """
     cdef Builder values
-    cdef RawText raw
+    cdef RawText raw, wrapped
+    cdef ItemText items
+    cdef tuple members
     cdef object style, marks
-    cdef str label
+    cdef str label, begin, end
     cdef uint32_t any_node
 
     cdef int prepare(self, tuple excludes) except -1:
         """Make the texts of members and values."""
-        cdef JsonText text = self.values.text
-        cdef Grammar grammar = text.grammar
-        cdef uint32_t empty = text.empty, space, first, quote
-        head, _, tail = self.style.open.partition("{key}")
         if self.style.values == "json":
-            self.raw = new_raw_text(text, self.style.guard or self.style.close, excludes, empty, empty)
-            first = self.region("#mark", grammar.seq(text.space(), self.literal(head)))
-            parts = (first, first, empty, self.region("#mark", text.space()))
-            self.text = new_bare_text(text, "", excludes, empty, empty, self.style.escapes, parts, b"")
-            return 0
+            self.prepare_elements(excludes)
+        else:
+            self.prepare_literals(excludes)
+        return 0
+
+    cdef int prepare_elements(self, tuple excludes) except -1:
+        cdef JsonText text = self.values.text
+        cdef uint32_t empty = text.empty, first
+        cdef str head, between = "", shared, behind = ""
+        head, _, self.begin = self.style.open.partition("{key}")
+        self.end = self.style.close
+        if self.style.nested:
+            # what follows the key of a member and opens an item alike belongs to the value
+            shared = commonprefix([self.begin[::-1], self.style.item[::-1]])[::-1]
+            between, self.begin = self.begin.removesuffix(shared), shared
+            self.end, _, behind = self.style.close.partition("{key}")
+            first = self.mark(text.space(), self.style.item.removesuffix(shared))
+            self.items = new_item_text(
+                text, first, self.mark(empty, ITEM + behind) if behind else empty, self.mark(text.space(), ""))
+        wrap_begin, wrap_end = self.style.wrap
+        if wrap_begin:
+            self.wrapped = new_raw_text(text, wrap_end, excludes, empty, empty)
+            self.wrapped.root = self.values.root
+        self.raw = new_raw_text(
+            text, self.style.guard or self.style.close, (*excludes, wrap_begin) if wrap_begin else excludes,
+            empty, empty)
+        self.raw.root = self.values.root
+        self.members = tuple([
+            self.member_text(excludes, head, between, behind, barred)
+            for barred in (None, ITEM if behind else None)])
+        self.text = self.members[ALONE]
+        return 0
+
+    cdef BareText member_text(self, tuple excludes, str head, str between, str behind, str barred):
+        """Return the text of the members of objects.
+
+        Args:
+            head, between: literals before a key, and between it and what begins a value.
+            behind: a literal behind the key at the end; "": the key is not repeated.
+            barred: is no additional key.
+        """
+        cdef JsonText text = self.values.text
+        cdef uint32_t empty = text.empty, first = self.mark(text.space(), head)
+        parts = (first, first, self.mark(empty, between) if between else empty, self.mark(text.space(), ""))
+        cdef BareText made = new_bare_text(text, "", excludes, empty, empty, self.style.escapes, parts, b"")
+        made.keys.barred, made.root = barred, self.values.root
+        if behind:
+            made.repeats_keys, made.key_end, made.key_label = True, self.literal(behind), self.label + "#mark"
+        return made
+
+    cdef int prepare_literals(self, tuple excludes) except -1:
+        cdef JsonText text = self.values.text
+        cdef BareText objects, members
+        cdef uint32_t empty = text.empty, space, quote
+        tail = self.style.open.partition("{key}")[2]
         if self.style.values == "python":
             text = python_text_of(text)
         space = text.space()
         parts = (
-            empty, grammar.seq(space, grammar.bytes(self.style.separator.encode()), space), self.literal(tail), empty)
-        self.text = new_bare_text(text, "", excludes, empty, empty, self.style.escapes, parts, b"")
+            empty, text.grammar.seq(space, text.grammar.bytes(self.style.separator.encode()), space),
+            self.literal(tail), empty)
+        self.text = members = new_bare_text(text, "", excludes, empty, empty, self.style.escapes, parts, b"")
+        members.root = self.values.root
+        members.keys.end_text = tail
         if self.style.values == "gemma":
             quote = self.literal(self.style.quote)
-            text = new_bare_text(
+            text = objects = new_bare_text(
                 text, self.style.quote, excludes, quote, quote, self.style.escapes, parts, b"{}")
+            if self.style.constants:
+                (<BareText>text).other_null = self.style.constants[2].encode()
+            objects.root = self.values.root
+            objects.keys.end_text = tail
         text.depth, text.document = 0, self.values.text.document
         self.values.text = text
         return 0
+
+    cdef uint32_t mark(self, uint32_t space, str text) except? 0xFFFFFFFF:
+        """Add white space and a literal that belong to no value."""
+        return self.region("#mark", self.values.text.grammar.seq(space, self.literal(text)))
+
+    cdef int enter(self, int depth) except -1:
+        self.text = self.members[depth]
+        return 0
+
+    cdef JsonText array_text(self):
+        return self.text if self.items is None else self.items
 
     cdef uint32_t place(self, tuple place) except? 0xFFFFFFFF:
         return self.values.place(place) if self.raw is None else Builder.place(self, place)
@@ -117,27 +217,99 @@ cdef class Arguments(Builder):
         return self.one_place(location_at(schema, above, keyword, key), 0)
 
     cdef uint32_t any_value(self, int depth) except? 0xFFFFFFFF:
+        cdef uint32_t rule
         if self.any_node == NO_NODE:
-            self.any_node = self.node(ANYTHING_ONLY, self.values.root, depth)
+            # declared first, because it is inside of itself
+            rule = self.text.grammar.new_rule("any value", NO_NODE)
+            self.any_node = self.text.grammar.add_ref(rule)
+            self.text.define(rule, self.ways(ANYTHING_ONLY, self.values.root))
         return self.any_node
 
     cdef uint32_t node(self, tuple alternatives, Location where, int depth) except? 0xFFFFFFFF:
-        """Add the rest of an element behind its key: one way for each begin."""
-        cdef SchemaType each
-        cdef dict names = self.type_names(alternatives)
-        cdef list ways = [], rest
+        """Add the rest of an element behind its key."""
         cdef uint32_t body
-        # JSON before raw strings: the parser prefers the first way to read a text
-        for name, types in names.items():
-            rest = [only(each, types) for each in alternatives if each.types & types]
-            rest = [each for each in rest if each is not None]
+        if len(alternatives) == 1 and alternatives[0] is ANYTHING:
+            return self.any_value(depth)
+        body = self.ways(alternatives, where)
+        return body if body == self.text.fail else self.new_rule(where, body)
+
+    cdef uint32_t ways(self, tuple alternatives, Location where) except? 0xFFFFFFFF:
+        """Add one way for each begin, in the order in which the parser prefers them (see the file's header)."""
+        cdef SchemaType each
+        cdef list ways = [], rest
+        cdef JsonText outer = self.text
+        if self.items is not None:
+            rest = some_of(alternatives, ARRAY)
+            depth = BESIDE_ARRAYS if rest else ALONE
+            if rest:
+                ways.append(self.element("#array", self.style.types.get("array", ""), self.arrays(rest, where)))
+            rest = some_of(alternatives, OBJECT)
+            if rest:
+                self.enter(depth)
+                content = self.objects(rest, where, depth)
+                self.text = outer
+                ways.append(self.element("#object", self.style.types.get("object", ""), content))
+        for name, types in self.type_names(alternatives).items():
+            rest = some_of(alternatives, types)
             if rest:
                 ways.append(self.json(tuple(rest), where, name))
         if [each for each in alternatives if each.types & STRING]:
-            ways.append(self.string(alternatives, where))
-        body = self.text.grammar.alt(*ways)
-        return body if body == self.text.fail else self.new_rule(where, body)
+            if self.wrapped is not None:
+                before, after = self.style.wrap
+                ways.append(self.string(self.wrapped, alternatives, where, before, after))
+            ways.append(self.string(self.raw, alternatives, where))
+        return self.text.grammar.alt(*ways)
 
+    cdef uint32_t arrays(self, list alternatives, Location where) except? 0xFFFFFFFF:
+        """Add the items of arrays of a nested style."""
+        cdef SchemaType first = alternatives[0]
+        if len(alternatives) > 1 or first.values is not None or first.arrays is not None:
+            return self.declared(alternatives, where, ALONE)
+        first.check(ARRAY)
+        return self.array(None)
+
+    cdef uint32_t objects(self, list alternatives, Location where, int depth) except? 0xFFFFFFFF:
+        """Add the members of objects of a nested style."""
+        cdef SchemaType first = alternatives[0]
+        if len(alternatives) > 1 or first.values is not None or first.objects is not None:
+            return self.declared(alternatives, where, depth)
+        first.check(OBJECT)
+        return self.object(None)
+
+    cdef uint32_t declared(self, list alternatives, Location where, int depth) except? 0xFFFFFFFF:
+        """Declare a rule for the content of an element; it is defined later, so that the stack does not grow."""
+        cdef uint32_t rule = self.text.grammar.new_rule(where, NO_NODE)
+        self.names.append(where)
+        self.queue.append((rule, tuple(alternatives), where, depth))
+        return self.text.grammar.add_ref(rule)
+
+    # -- constants --------------------------------------------------------------------------------
+    cdef int add_listed(self, list values, vector[uint32_t]* nodes) except -1:
+        """Add objects and arrays, without the begin and the end of their elements."""
+        for value in values:
+            nodes.push_back(self.members_of(value) if isinstance(value, dict) else self.items_of(value))
+        return 0
+
+    cdef uint32_t members_of(self, dict value) except? 0xFFFFFFFF:
+        cdef vector[uint32_t] parts
+        cdef uint32_t member
+        for key, item in value.items():
+            member = self.text.pair(self.text.key_literal(key), self.constant(item))
+            parts.push_back(self.text.after_comma(member) if parts.size() else self.text.first(member))
+        return self.text.bracketed(b"{", self.text.seq(parts.data(), parts.size()), b"}")
+
+    cdef uint32_t items_of(self, list value) except? 0xFFFFFFFF:
+        cdef vector[uint32_t] parts
+        for item in value:
+            parts.push_back(self.items.first(self.constant(item)))
+        return self.items.bracketed(b"[", self.items.seq(parts.data(), parts.size()), b"]")
+
+    cdef uint32_t constant(self, value) except? 0xFFFFFFFF:
+        if self.raw is None:
+            return self.values.constant(value)
+        return self.node((listed((value,)),), self.values.root, 0)
+
+    # -- types ------------------------------------------------------------------------------------
     cdef dict type_names(self, tuple alternatives):
         """Return the names that the style gives to types other than strings, with their types."""
         cdef SchemaType each
@@ -145,6 +317,8 @@ cdef class Arguments(Builder):
         cdef dict names = {}
         for each in alternatives:
             types |= each.types
+        if self.items is not None:
+            types &= ~(OBJECT | ARRAY)
         given = self.style.types
         number = "number" if types & FRACTION else "integer"
         kinds = 0
@@ -166,12 +340,27 @@ cdef class Arguments(Builder):
         if value == text.fail:
             return value
         value = self.region("#value", value)
+        if self.style.constants:
+            value = text.grammar.alt(value, self.region("#constant", self.other_constants(alternatives)))
         if not self.style.guard:
             space = self.region("#mark", text.space())
             value = text.grammar.seq(space, value, space)
         return self.element("#json", name, value)
 
-    cdef string(self, tuple alternatives, Location where):
+    cdef uint32_t other_constants(self, tuple alternatives) except? 0xFFFFFFFF:
+        """Add true, false and null in the style's other spelling, as far as they are allowed."""
+        cdef SchemaType each
+        cdef Grammar grammar = self.text.grammar
+        cdef list ways = []
+        for value, bits, written in zip((True, False, None), (BOOLEAN, BOOLEAN, NULL_TYPE), self.style.constants):
+            for each in alternatives:
+                if each.types & bits and (each.values is None or any([one is value for one in each.values])):
+                    ways.append(grammar.bytes(written.encode()))
+                    break
+        return grammar.alt(*ways)
+
+    cdef string(self, RawText text, tuple alternatives, Location where, str before="", str after=""):
+        """Add a raw string between two texts."""
         cdef SchemaType each
         cdef list ways = []
         for each in alternatives:
@@ -179,24 +368,22 @@ cdef class Arguments(Builder):
                 continue
             each.check(STRING)
             if each.values is None:
-                ways.append(build_string(self.raw, each.strings, self.reader))
+                ways.append(build_string(text, each.strings, self.reader))
                 continue
             texts = [value for value in each.values if isinstance(value, str)]
             for value in texts:
                 if self.raw.guard in value:
-                    word = listing_keyword(where)
-                    message = f"{value!r} contains {self.raw.guard!r}, which would end it"
-                    raise UnsupportedSchema(where.at(word), word, message)
-            ways.append(self.raw.texts(texts))
+                    raise unwritable(where, self.values.root, value, ended_by(value, self.raw.guard))
+            ways.append(text.texts(texts))
         return self.element("#string", self.style.types.get("string", ""), self.region(
-            "#text", self.text.grammar.alt(*ways)))
+            "#text", self.text.grammar.alt(*ways)), before, after)
 
-    cdef element(self, str region, str name, uint32_t value):
+    cdef element(self, str region, str name, uint32_t value, str before="", str after=""):
         cdef Grammar grammar = self.text.grammar
-        begin = self.literal(self.style.open.partition("{key}")[2].replace("{type}", name))
+        begin = self.literal(self.begin.replace("{type}", name) + before)
         parts = [
             grammar.capture(self.label + region, "begin", begin), value,
-            grammar.capture(self.label + region, "end", self.literal(self.style.close))]
+            grammar.capture(self.label + region, "end", self.literal(after + self.end))]
         return grammar.capture(self.label + region, "tag", grammar.seq(*parts))
 
     cdef uint32_t region(self, str region, uint32_t node) except? 0xFFFFFFFF:
@@ -214,8 +401,11 @@ cdef class Arguments(Builder):
         return grammar.seq(*nodes)
 
 
-cdef str listing_keyword(Location where):
-    return "const" if isinstance(where.schema, dict) and "const" in where.schema else "enum"
+cdef list some_of(tuple alternatives, int types):
+    """Return the alternatives of these types, restricted to them."""
+    cdef SchemaType each
+    found = [only(each, types) for each in alternatives if each.types & types]
+    return [each for each in found if each is not None]
 
 
 cdef SchemaType only(SchemaType given, int types):

@@ -38,7 +38,7 @@ cdef class Builder:
     cdef list names         # locations that rules are named after; they release their schemas at the end
     cdef size_t defined
 
-    # The node of a place inside the current value. Its rule may be undefined until ``finish``
+    # The node of a place inside the current value. Its rule may be undefined until ``result``
     cdef uint32_t place(self, tuple place) except? 0xFFFFFFFF
     # the same for one schema under a keyword of another one
     cdef uint32_t schema(self, schema, Location above, str keyword, key) except? 0xFFFFFFFF
@@ -49,7 +49,10 @@ cdef class Builder:
     cdef uint32_t new_rule(self, Location where, uint32_t body) except? 0xFFFFFFFF
     cdef uint32_t node(self, tuple alternatives, Location where, int depth) except? 0xFFFFFFFF
     cdef result(self, uint32_t node, str pointer)
-    cdef int finish(self) except -1
+    cdef int define_declared(self) except -1
+    # prepare for the values of a rule, declared at this depth
+    cdef int enter(self, int depth) except -1
+    cdef int release_names(self) except -1
     cdef uint32_t any_value(self, int depth) except? 0xFFFFFFFF
     cdef uint32_t free_rule(self, int which) noexcept
     cdef uint32_t declare_free(self, int which) except? 0xFFFFFFFF
@@ -57,5 +60,10 @@ cdef class Builder:
     cdef uint32_t one(self, SchemaType schema_type) except? 0xFFFFFFFF
     cdef uint32_t object(self, Objects constraint) except? 0xFFFFFFFF
     cdef uint32_t array(self, Arrays constraint) except? 0xFFFFFFFF
+    # the text of arrays; ``text`` is that of all other values
+    cdef JsonText array_text(self)
+    # the listed values of a place, as its node has them, and the node of a place of one value
+    cdef int add_listed(self, list values, vector[uint32_t]* nodes) except -1
+    cdef uint32_t constant(self, value) except? 0xFFFFFFFF
     cdef int name_part(self, uint32_t* node, Location where, n) except -1
     cdef int add_numbers(self, list alternatives, vector[uint32_t]* nodes) except -1

@@ -54,8 +54,12 @@ def new_builder(
     separators=None,
     str spelling="any",
     tuple excludes=(),
+    tuple element_ends=(),
 ):
-    """Return a builder for a checked schema; the options are those of ``build_json_schema``."""
+    """Return a builder for a checked schema; the options are those of ``build_json_schema``.
+
+    ``element_ends``: texts that strings do not contain as written if only their length is bounded.
+    """
     cdef Builder builder
     layout = None
     if whitespace not in ("flexible", "compact"):
@@ -81,7 +85,8 @@ def new_builder(
     builder.reader = new_reader(
         new_references(schema, pointer), <Grammar?>grammar, unknown_formats == "refuse")
     builder.text = text_of(
-        <Grammar?>grammar, whitespace == "flexible", most_blanks, layout, spelling == "canonical", excludes)
+        <Grammar?>grammar, whitespace == "flexible", most_blanks, layout, spelling == "canonical", excludes,
+        element_ends)
     builder.text.depth, builder.text.document = 0, schema
     builder.reader.excludes = builder.text.excludes
     builder.any_order, builder.extra_last = any_order, extra_keys == "last"
@@ -207,24 +212,33 @@ cdef class Builder:
 
     cdef result(self, uint32_t node, str pointer):
         """Define all declared rules and return the node, which must match some text."""
-        self.finish()
+        self.define_declared()
+        self.release_names()
         self.text.document = None
         doubtful = self.reader.followed or self.failed
         if node == self.text.fail or (doubtful and not is_productive(self.text.grammar, node)):
             raise SpecError("nothing can satisfy this schema", pointer)
         return node
 
-    cdef int finish(self) except -1:
+    cdef int define_declared(self) except -1:
         """Define all declared rules."""
         cdef uint32_t node
-        cdef Location where
         while self.defined < <size_t>len(self.queue):
-            rule, alternatives, where, self.text.depth = self.queue[self.defined]
+            rule, alternatives, where, depth = self.queue[self.defined]
+            self.enter(depth)
             self.queue[self.defined] = None
             self.defined += 1
             node = self.alternatives(alternatives, where)
             self.failed = self.failed or node == self.text.fail
             self.text.define(rule, node)
+        return 0
+
+    cdef int enter(self, int depth) except -1:
+        self.text.depth = depth
+        return 0
+
+    cdef int release_names(self) except -1:
+        cdef Location where
         for where in self.names:
             where.release()
         return 0
@@ -297,7 +311,7 @@ cdef class Builder:
             nodes.push_back(self.text.any_boolean())
         if types & NULL_TYPE:
             nodes.push_back(self.text.null())
-        add_values(self.text, values, &nodes)
+        self.add_listed(values, &nodes)
         return self.text.alt(nodes.data(), nodes.size())
 
     cdef uint32_t one(self, SchemaType schema_type) except? 0xFFFFFFFF:
@@ -329,6 +343,17 @@ cdef class Builder:
             rule = self.declare_free(ANY_ARRAY)
             self.text.define(rule, build_array(self, None))
         return self.free_rule(ANY_ARRAY)
+
+    cdef JsonText array_text(self):
+        return self.text
+
+    cdef int add_listed(self, list values, vector[uint32_t]* nodes) except -1:
+        return add_values(self.text, values, nodes)
+
+    cdef uint32_t constant(self, value) except? 0xFFFFFFFF:
+        cdef vector[uint32_t] nodes
+        self.add_listed([value], &nodes)
+        return nodes[0]
 
     cdef int name_part(self, uint32_t* node, Location where, n) except -1:
         """Replace the node of an alternative by a rule of its own."""

@@ -51,11 +51,14 @@ cdef class JsonText:
     Subclasses write strings and objects in other ways (styled_text).
     """
     cdef bint is_raw, is_bare, is_python        # a RawText, a BareText, a PythonText
+    cdef int comparable             # types whose values runtime.unique_items can compare
+    cdef bint repeats_keys          # behind the values of members
     cdef tuple constants            # the texts of true, false and null
     cdef tuple excluded             # texts
     cdef readonly Grammar grammar
     cdef bint flexible, canonical
     cdef readonly object excludes   # Excludes of the written text, or None
+    cdef object element_ends        # Excludes of strings of which only the length is bounded, or None
     cdef int blanks                 # of a flexible line, at most
     cdef object layout              # layout.Layout; None: flexible or no white space
     cdef bint is_indented           # lines depend on the depth
@@ -67,6 +70,7 @@ cdef class JsonText:
     cdef dict kept                  # nodes of fragments (patterns, formats, bounds) by their cache keys
     cdef tuple _limits
     cdef uint32_t body_rule         # number of the rule STRING_BODY, once it exists
+    cdef uint32_t unguarded_rule    # the same without element_ends, or NO_NODE
     cdef uint32_t _quote, _comma, _colon, _deep
 
     # the text of keys, which are strings in JSON; a listed key as an OBJECT has it
@@ -123,6 +127,7 @@ cdef class JsonText:
     cdef uint32_t after_comma(self, uint32_t node) except? NO_NODE
     cdef uint32_t any_of_length(self, minimum, maximum) except? NO_NODE
     cdef uint32_t without_excludes(self, automaton, str place) except? NO_NODE
+    cdef uint32_t without(self, excludes, automaton, str place) except? NO_NODE
     cdef uint32_t any_body(self) except? NO_NODE
     cdef uint32_t other_body(self, list texts) except? NO_NODE
     cdef uint32_t any_string(self) except? NO_NODE
@@ -132,7 +137,8 @@ cdef class JsonText:
     cdef uint32_t null(self) except? NO_NODE
 
 
-cdef JsonText text_of(Grammar grammar, bint flexible, int blanks, layout, bint canonical, tuple excludes)
+cdef JsonText text_of(
+    Grammar grammar, bint flexible, int blanks, layout, bint canonical, tuple excludes, tuple element_ends)
 cdef str spelled(str text)
 
 # the texts of constraints, which are cache keys

@@ -9,7 +9,7 @@ from ...native.pool cimport vector
 from ...native.resources cimport spend
 from .document cimport has_key
 from .evaluator cimport has_surrogate, identity
-from .schema_types cimport ConstraintText
+from .schema_types cimport ALL, ConstraintText
 
 from decimal import Decimal
 from json import dumps
@@ -36,9 +36,11 @@ cdef class JsonText:
         self.grammar, self.flexible, self.blanks, self.kept = grammar, flexible, blanks, {}
         self.layout, self.canonical, self.depth = layout, canonical, 0
         self.is_raw = self.is_bare = self.is_python = False
+        self.comparable, self.repeats_keys = ALL, False
         self.constants, self.excluded = JSON_CONSTANTS, excludes
         self.is_indented = layout is not None and bool(layout.unit)
         self.excludes = Excludes(excludes) if excludes else None
+        self.element_ends, self.unguarded_rule = None, NO_NODE
         self.empty, self.fail = grammar.empty_node, grammar.fail_node
         self._quote = self._comma = self._colon = self._deep = NO_NODE
         for k in range(SHARED_RULES):
@@ -256,14 +258,18 @@ cdef class JsonText:
 
     cdef uint32_t any_of_length(self, minimum, maximum) except? NO_NODE:
         """Add the inside of any JSON string of ``minimum`` to ``maximum`` characters (None: unbounded)."""
-        if self.excludes is not None:
-            return self.grammar.bounded(self.without_excludes(ANY_TEXT, ""), minimum, maximum)
+        excludes = self.element_ends if self.excludes is None else self.excludes
+        if excludes is not None:
+            return self.grammar.bounded(self.without(excludes, ANY_TEXT, ""), minimum, maximum)
         return self.repeat(self.json_chars(ANY_CHAR, 2), minimum, maximum)
 
     cdef uint32_t without_excludes(self, automaton, str place) except? NO_NODE:
         """Add the texts of an automaton as the inside of a JSON string that contains nothing excluded."""
+        return self.without(self.excludes, automaton, place)
+
+    cdef uint32_t without(self, excludes, automaton, str place) except? NO_NODE:
         bound = Bound(self.grammar.limits.pattern_states, place, self.grammar.budget)
-        return written_node(self.grammar, automaton, self.excludes, bound)
+        return written_node(self.grammar, automaton, excludes, bound)
 
     cdef uint32_t any_body(self) except? NO_NODE:
         """Return the inside of any JSON string."""
@@ -278,8 +284,13 @@ cdef class JsonText:
             bound = Bound(self.grammar.limits.pattern_states, "", self.grammar.budget)
             others = intersection([], [words(texts)], bound)
             return self.rule_by("key", self.without_excludes(others, ""))
-        self.any_body()
-        return self.rule_by("key", self.grammar.add_text_except(self.body_rule, texts))
+        if self.element_ends is None:
+            self.any_body()
+            return self.rule_by("key", self.grammar.add_text_except(self.body_rule, texts))
+        if self.unguarded_rule == NO_NODE:
+            self.unguarded_rule = self.grammar.new_rule(
+                NAMES[STRING_BODY], self.repeat(self.json_chars(ANY_CHAR, 2), 0, None))
+        return self.rule_by("key", self.grammar.add_text_except(self.unguarded_rule, texts))
 
     cdef uint32_t any_string(self) except? NO_NODE:
         cdef uint32_t rule
@@ -304,13 +315,16 @@ cdef str spelled(str text):
     return dumps(text, ensure_ascii=False)[1:-1]
 
 
-cdef JsonText text_of(Grammar grammar, bint flexible, int blanks, layout, bint canonical, tuple excludes):
+cdef JsonText text_of(
+    Grammar grammar, bint flexible, int blanks, layout, bint canonical, tuple excludes, tuple element_ends
+):
     """Return the JsonText of a grammar and a way of writing, which all schemas of the grammar share."""
-    cdef tuple key = ("json text", flexible, blanks, layout, canonical, excludes)
+    cdef tuple key = ("json text", flexible, blanks, layout, canonical, excludes, element_ends)
     cdef JsonText made = grammar.shared.get(key)
     if made is None:
         made = grammar.shared[key] = JsonText.__new__(
             JsonText, grammar, flexible, blanks, layout, canonical, excludes)
+        made.element_ends = Excludes(element_ends) if element_ends else None
     return made
 
 
@@ -438,9 +452,7 @@ cdef uint32_t value_node(JsonText text, value) except? 0xFFFFFFFF:
 
 
 cdef uint32_t member(JsonText text, str key, uint32_t value) except? 0xFFFFFFFF:
-    cdef uint32_t space = text.space()
-    cdef uint32_t[5] parts = [text.key_literal(key), space, text.colon(), space, value]
-    return text.seq(parts, 5)
+    return text.pair_of(text.key_literal(key), value)
 
 
 cdef uint32_t number_node(JsonText text, value) except? 0xFFFFFFFF:

@@ -3,13 +3,20 @@
 from libc.stdint cimport uint32_t, uint8_t
 
 from ...grammar.ir cimport BARE, LAID_OUT, LAYOUT_PARTS, MAY_BE_EMPTY, SPELLED
+from ...native.pool cimport vector
 from .evaluator cimport has_surrogate
 from .json_text cimport ANY_STRING, NO_NODE, STRING_BODY, JsonText
+from .schema_types cimport ALL, ARRAY, OBJECT, STRING, Location
 
+from ...errors import UnsupportedSchema
 from ..regex.char_automaton import Bound, bounded_node, intersection, words
 from ..regex.char_nfa import from_tree
 from ..regex.regex_syntax import Chars, cat, parse
+from .constants import constant_at
 from .excludes import ANYTHING as ANY_TEXT
+
+#: types whose values contain no strings
+cdef int STRINGLESS = ALL & ~(STRING | ARRAY | OBJECT)
 
 cdef tuple PYTHON_CONSTANTS = (b"True", b"False", b"None")
 #: characters that Python's strings can only contain as escapes
@@ -26,6 +33,8 @@ cdef class RawText(JsonText):
         return (self.guard, *self.banned) if self.guard else self.banned
 
     cdef uint32_t text(self, str text) except? NO_NODE:
+        if self.root is not None and self.guard in text:
+            raise unwritable(self.root, self.root, text, ended_by(text, self.guard))
         return self.bytes(text.encode()) if self.has_spelling(text) else self.fail
 
     cdef uint32_t texts(self, list texts) except? NO_NODE:
@@ -69,6 +78,8 @@ cdef class KeyText(RawText):
         return key
 
     cdef bint has_spelling(self, str text) except -1:
+        if self.end_text and (self.end_text in text or text[:1] in " \t\r\n}"):
+            return False
         return bool(text) and RawText.has_spelling(self, text)
 
     cdef uint32_t text(self, str text) except? NO_NODE:
@@ -82,7 +93,8 @@ cdef class KeyText(RawText):
         self, automaton, minimum, maximum, bound, bint is_patterned=False
     ) except? NO_NODE:
         tree = parse(IDENTIFIER, pointer="", limits=self.grammar.limits)
-        found = intersection([automaton, from_tree(tree, bound, search=False)], [], bound)
+        barred = [] if self.barred is None else [words([self.barred])]
+        found = intersection([automaton, from_tree(tree, bound, search=False)], barred, bound)
         return RawText.accepted(self, found, minimum, maximum, bound)
 
 
@@ -102,17 +114,34 @@ cdef class PythonText(JsonText):
 
 
 cdef class BareText(RawText):
+    cdef uint32_t null(self) except? NO_NODE:
+        cdef uint32_t[2] ways
+        if not self.other_null:
+            return JsonText.null(self)
+        ways = [JsonText.null(self), self.bytes(self.other_null)]
+        return self.alt(ways, 2)
+
     cdef JsonText key_text(self):
         return self.keys
 
     cdef uint32_t pair(self, uint32_t key, uint32_t value) except? NO_NODE:
-        cdef uint32_t[3] parts = [key, self.key_part, value]
+        cdef uint32_t[3] parts = [key, self.key_part, self.ended(key, value)]
         return self.seq(parts, 3)
+
+    cdef uint32_t ended(self, uint32_t key, uint32_t value) except? NO_NODE:
+        """Add the value of a member, and the key behind it if the style repeats it."""
+        cdef uint32_t[2] parts = [key, self.key_end]
+        if self.key_end == NO_NODE or value == self.fail:
+            return value
+        parts = [value, self.grammar.capture(self.key_label, "text", self.seq(parts, 2))]
+        return self.seq(parts, 2)
 
     cdef uint32_t pair_of(self, uint32_t key, uint32_t value) except? NO_NODE:
         return self.pair(key, value)
 
     cdef uint32_t key_literal(self, str key) except? NO_NODE:
+        if not key and self.root is not None:
+            raise unwritable(self.root, self.root, key, "an empty key can't be written in this style")
         return self.keys.text(key)
 
     cdef uint32_t first(self, uint32_t node) except? NO_NODE:
@@ -139,14 +168,34 @@ cdef class BareText(RawText):
         self, list names, const uint32_t* nodes, const uint8_t* required, uint32_t extra, uint32_t flags
     ) except? NO_NODE:
         cdef uint32_t[LAYOUT_PARTS] layout = [self.first_part, self.next_part, self.key_part, self.empty]
+        cdef vector[uint32_t] values
         cdef uint32_t node
+        cdef size_t k
+        for k in range(<size_t>len(names)):
+            values.push_back(self.ended(self.keys.text(names[k]), nodes[k]))
         names = [self.keys.written_key(name) for name in names]
         node = self.grammar.add_object(
-            names, nodes, required, extra, self.empty, layout,
+            names, values.data(), required, extra, self.empty, layout,
             flags & ~<uint32_t>MAY_BE_EMPTY | SPELLED | LAID_OUT | BARE)
         if flags & MAY_BE_EMPTY:
             node = self.grammar.optional(node)
         return node if node == self.fail else self.bracketed(b"{", node, b"}")
+
+
+cdef class ItemText(JsonText):
+    cdef uint32_t first(self, uint32_t node) except? NO_NODE:
+        cdef uint32_t[3] parts = [self.item_begin, node, self.item_end]
+        return self.seq(parts, 3)
+
+    cdef uint32_t after_comma(self, uint32_t node) except? NO_NODE:
+        return self.first(node)
+
+    cdef uint32_t closing(self) except? NO_NODE:
+        return self.empty
+
+    cdef uint32_t bracketed(self, bytes begin, uint32_t inside, bytes end) except? NO_NODE:
+        cdef uint32_t[2] parts = [inside, self.last_part]
+        return self.seq(parts, 2)
 
 
 cdef PythonText python_text_of(JsonText like):
@@ -157,7 +206,7 @@ cdef PythonText python_text_of(JsonText like):
     if made is None:
         made = like.grammar.shared[key] = PythonText.__new__(
             PythonText, like.grammar, like.flexible, like.blanks, like.layout, like.canonical, like.excluded)
-        made.is_python, made.constants = True, PYTHON_CONSTANTS
+        made.is_python, made.constants, made.comparable = True, PYTHON_CONSTANTS, STRINGLESS
         quote = made.bytes(b"'")
         made.single = new_raw_text(like, "'", (*UNQUOTED, *like.excluded), quote, quote)
     return made
@@ -175,15 +224,34 @@ cdef BareText new_bare_text(
     JsonText like, str guard, tuple excludes, uint32_t begin, uint32_t end, escapes, tuple parts, bytes brackets
 ):
     cdef BareText made = BareText.__new__(
-        BareText, like.grammar, like.flexible, like.blanks, like.layout, like.canonical, ())
+        BareText, like.grammar, like.flexible, like.blanks, like.layout if brackets else None, like.canonical, ())
     cdef KeyText keys = KeyText.__new__(
         KeyText, like.grammar, like.flexible, like.blanks, like.layout, like.canonical, ())
     keys.guard, keys.banned, keys.begin, keys.end, keys.escapes = guard, excludes, like.empty, like.empty, escapes
+    keys.end_text = ""
     made.guard, made.banned, made.begin, made.end = guard, excludes, begin, end
-    made.keys, made.brackets = keys, brackets
+    made.keys, made.brackets, made.key_end = keys, brackets, NO_NODE
+    made.comparable = STRINGLESS if brackets else 0
     made.first_part, made.next_part, made.key_part, made.last_part = parts
     keys.is_raw = made.is_raw = made.is_bare = True
     return made
+
+
+cdef ItemText new_item_text(JsonText like, uint32_t begin, uint32_t end, uint32_t last):
+    cdef ItemText made = ItemText.__new__(
+        ItemText, like.grammar, like.flexible, like.blanks, None, like.canonical, ())
+    made.item_begin, made.item_end, made.last_part, made.comparable = begin, end, last, 0
+    return made
+
+
+cdef str ended_by(str text, str guard):
+    return f"{text!r} contains {guard!r}, which would end it"
+
+
+cdef unwritable(Location where, Location root, str text, str message):
+    found = constant_at(where.schema, where.pointer(), text) or constant_at(root.schema, root.pointer(), text)
+    pointer, keyword = found or (where.pointer(), "enum")
+    return UnsupportedSchema(pointer, keyword, message)
 
 
 cdef holding(str text, bound):

@@ -31,6 +31,7 @@ cdef class JsonSchema(Format):
     cdef readonly object indent, separators     # of json.dumps; None: not given
     cdef readonly tuple excludes
     cdef readonly str style               # "json" or a style of tag_styles
+    cdef readonly bint guarded            # of a style: JSON strings do not contain the end of their element
     cdef readonly bint loose              # accept any JSON, however badly written (loose_json)
 
 

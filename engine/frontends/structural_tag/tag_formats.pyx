@@ -30,7 +30,7 @@ cdef JsonSchema new_json_schema(str pointer, schema, str schema_pointer):
     made.extra_keys, made.spelling, made.whitespace = "anywhere", "any", "flexible"
     made.any_order, made.most_blanks = False, BLANKS
     made.indent = made.separators = None
-    made.excludes, made.style, made.loose = (), "json", False
+    made.excludes, made.style, made.loose, made.guarded = (), "json", False, False
     return made
 
 

@@ -416,18 +416,15 @@ cdef int add_options(Fields fields, JsonSchema made) except -1:
     if spelling not in ("any", "canonical"):
         raise own.fault("spelling", 'must be "any" or "canonical"')
     made.spelling = spelling
-    made.loose = own.flag("loose", False)
+    made.loose, made.guarded = own.flag("loose", False), own.flag("guarded", False)
     made.indent = layout_option(own, "indent", checked_indent, blanks is not None)
     made.separators = layout_option(own, "separators", checked_separators, blanks is not None)
-    own.finish(("version", "extra_keys", "spelling", "loose", "indent", "separators"))
+    own.finish(("version", "extra_keys", "spelling", "loose", "guarded", "indent", "separators"))
     return 0
 
 
 cdef int check_excludes(Fields fields, JsonSchema made) except -1:
-    """Refuse excludes in nested styles, and those that begin or end with white space, as xgrammar does."""
-    if STYLES[made.style].nested:
-        message = f"excludes can't be enforced in the style {made.style!r}"
-        raise UnsupportedSchema(fields.pointer, "excludes", message)
+    """Refuse excludes that begin or end with white space, as xgrammar does."""
     for text in made.excludes:
         if text.strip() != text:
             message = f"{text!r} begins or ends with white space, which can't be enforced in an XML style"

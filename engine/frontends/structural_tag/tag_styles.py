@@ -1,4 +1,6 @@
-"""XML-like styles in which model families write arguments: data only, interpreted by tag_xml.
+"""XML-like styles in which model families write arguments: data only.
+
+json_schema.arguments interprets them.
 
 Sources   the families' chat templates, and xgrammar 0.2.8, which has the same names.
 """
@@ -15,8 +17,9 @@ class Region(Enum):
     """A region of styled arguments. The value is the suffix of its node in the parser's events.
 
     An element is a MARK, its key, and a tag: a STRING with its TEXT, which may be missing, a JSON
-    value, or an OBJECT or ARRAY of elements. The key has the style's escapes and stands outside of
-    all regions. Elements of a list have no key.
+    value or CONSTANT, or an OBJECT or ARRAY of elements. The key has the style's escapes and stands
+    outside of all regions. Elements of a list have no key. A key at the end of an element is part
+    of a MARK.
     """
 
     MARK = "#mark"  # text: white space, and the text before a key
@@ -24,6 +27,7 @@ class Region(Enum):
     TEXT = "#text"  # text: a raw string
     JSON = "#json"  # tag
     VALUE = "#value"  # text: JSON
+    CONSTANT = "#constant"  # text: a constant in the style's other spelling
     OBJECT = "#object"  # tag
     ARRAY = "#array"  # tag
 
@@ -44,6 +48,12 @@ class Style(NamedTuple):
     values: str = "json"
     separator: str = ""  # between members
     quote: str = ""  # of Gemma's strings
+    any_order: bool = False  # for models that sort keys
+    #: true, false and null as the chat templates of some models write them, beside JSON's
+    #: spelling; Gemma only writes null so
+    constants: tuple[str, ...] = ()
+    #: texts that may stand around a raw string in its element; other strings lack the first
+    wrap: tuple[str, str] = ("", "")
 
 
 SCALARS = ("string", "integer", "number", "boolean", "null")
@@ -57,18 +67,29 @@ QUOTED = {"&": "&amp;", '"': "&quot;"}
 DSML = "\uff5cDSML\uff5c"
 M3 = "]<]minimax[>["
 
+PYTHON = ("True", "False", "None")
+
 STYLES = {
-    "qwen_xml": Style("<parameter={key}>", "</parameter>"),
-    "qwen_coder_xml": Style("<parameter={key}>\n", "\n</parameter>", guard="</parameter>"),
-    "minicpm_xml": Style('<param name="{key}">', "</param>"),
+    "qwen_xml": Style("<parameter={key}>", "</parameter>", constants=PYTHON),
+    "qwen_coder_xml": Style(
+        "<parameter={key}>\n", "\n</parameter>", guard="</parameter>", constants=PYTHON
+    ),
+    "minicpm_xml": Style(
+        '<param name="{key}">', "</param>", constants=PYTHON, wrap=("<![CDATA[", "]]>")
+    ),
     "atem_xml": Style('<atem:parameter name="{key}">', "</atem:parameter>"),
     "hunyuan_xml": Style(
         "<arg_key:opensource>{key}</arg_key:opensource>\n<arg_value:opensource>",
         "</arg_value:opensource>", glue="\n",
     ),
     "python": Style("{key}=", "", values="python", separator=","),
-    "gemma": Style("{key}:", "", values="gemma", separator=",", quote='<|"|>'),
-    "functiongemma": Style("{key}:", "", values="gemma", separator=",", quote="<escape>"),
+    "gemma": Style(
+        "{key}:", "", values="gemma", separator=",", quote='<|"|>', any_order=True,
+        constants=("", "", "None"),
+    ),
+    "functiongemma": Style(
+        "{key}:", "", values="gemma", separator=",", quote="<escape>", any_order=True
+    ),
     "minimax_xml": Style('<parameter name="{key}">', "</parameter>"),
     "minimax_m3_xml": Style(
         f"{M3}<{{key}}>", f"{M3}</{{key}}>", nested=True, item=f"{M3}<item>", guard=M3

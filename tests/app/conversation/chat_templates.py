@@ -15,8 +15,6 @@ from app.conversation.tokenizer import HuggingFaceTokenizer
 FOLDER = Path(__file__).parents[3] / ".data" / "chat_templates"
 TEMPLATES = sorted(path.stem for path in FOLDER.glob("*.jinja"))
 FETCH = "`make data` fetches the chat templates"
-#: a template that wants variables of its own can show nothing
-BROKEN = {"fireworks-ai-llama-3-firefunction-v2"}
 #: tools that loops through a template offer
 PARAMETERS = {
     "type": "object",
@@ -30,6 +28,14 @@ _SPECIAL = re.compile(r"<\|[^|<>\s]{1,40}\|>|<｜[^｜<>]{1,40}｜>|\[/?[A-Z_]{3
 
 #: what reads like a tag, and is one token in the models that have it
 _WORDS = ("<think>", "</think>", "<tool_call>", "</tool_call>", "[THINK]", "[/THINK]")
+
+#: special tokens of real vocabularies that their templates do not write: the templates show no
+#: calls, or leave the marks to the model
+_BEYOND_TEMPLATE = {
+    "HuggingFaceTB-SmolLM3-3B": ("<tool_call>", "</tool_call>"),
+    "LFM2-8B-A1B": ("<|tool_call_start|>", "<|tool_call_end|>"),
+    "LFM2.5-Instruct": ("<|tool_call_start|>", "<|tool_call_end|>"),
+}
 
 
 @cache
@@ -47,6 +53,7 @@ def folder_of(name: str) -> str:
     made.decoder = decoders.ByteLevel()
     special = dict.fromkeys(["<s>", "</s>", *_SPECIAL.findall(template)])
     special |= dict.fromkeys(text for text in _WORDS if text in template)
+    special |= dict.fromkeys(_BEYOND_TEMPLATE.get(name, ()))
     if {"<|start|>", "<|channel|>", "<|message|>"} <= special.keys():
         special |= dict.fromkeys(get_format("harmony").own_tokens)
     made.add_special_tokens([AddedToken(text, special=True) for text in special])

@@ -13,14 +13,11 @@ from app.conversation import ControlText, UnwritableText
 from app.conversation.tokenizer import HuggingFaceTokenizer
 from app.errors import ApiError
 from tests.app.conversation.chat_templates import (
-    BROKEN,
     FETCH,
     TEMPLATES,
     folder_of,
     tokenizer_of,
 )
-
-USABLE = [name for name in TEMPLATES if name not in BROKEN]
 
 
 def control_of(name: str) -> tuple[ControlText, Any, list[str]]:
@@ -62,7 +59,7 @@ def prompt_of(tokenizer: HuggingFaceTokenizer, text: str) -> list[int] | str:
 
 
 @pytest.mark.skipif(not TEMPLATES, reason=FETCH)
-@pytest.mark.parametrize("name", USABLE)
+@pytest.mark.parametrize("name", TEMPLATES)
 def test_control_text_of_a_client_makes_no_control_tokens(name: str) -> None:
     backend, tokenizer = AutoTokenizer.from_pretrained(folder_of(name)), tokenizer_of(name)
     texts = [token.content for token in backend.added_tokens_decoder.values()]
@@ -80,7 +77,7 @@ def test_control_text_of_a_client_makes_no_control_tokens(name: str) -> None:
 
 
 @pytest.mark.skipif(not TEMPLATES, reason=FETCH)
-@pytest.mark.parametrize("name", USABLE)
+@pytest.mark.parametrize("name", TEMPLATES)
 def test_other_text_has_the_ids_that_the_tokenizer_gives_it(name: str) -> None:
     control, tokenizer, texts = control_of(name)
     ids = prompt_of(tokenizer_of(name), "wordtext")

@@ -1,9 +1,13 @@
 """The format of a model, detected by evidence."""
 
+from pathlib import Path
+
 import pytest
 
 from app.conversation import detect
+from app.conversation.tokenizer import HuggingFaceTokenizer
 from tests.app.conversation.chat_templates import FETCH, TEMPLATES, tokenizer_of
+from tests.app.small_tokenizer import folder
 
 #: by chat template: the format and the basis of the evidence
 EXPECTED = {
@@ -12,19 +16,19 @@ EXPECTED = {
     "Bielik-11B-v3.0-Instruct": ("hermes", "call"),
     "ByteDance-Seed-OSS": ("seed_oss", "call"),
     "Cohere2MoE": ("command_a", "call"),
-    "CohereForAI-c4ai-command-r-plus-tool_use": ("plain", "none"),
+    "CohereForAI-c4ai-command-r-plus-tool_use": ("command_r", "call"),
     "CohereForAI-c4ai-command-r7b-12-2024-tool_use": ("command_r7b", "call"),
     "GLM-4.6": ("glm_45", "call"),
     "GLM-4.7-Flash": ("glm_47", "call"),
     "GigaChat3-10B-A1.8B": ("gigachat_3", "call"),
     "GigaChat3.1-10B-A1.8B": ("gigachat_31", "call"),
-    "HuggingFaceTB-SmolLM3-3B": ("plain", "none"),
+    "HuggingFaceTB-SmolLM3-3B": ("hermes", "marks"),
     "Kimi-K2-Instruct": ("kimi_k2", "marks"),
     "Kimi-K2-Thinking": ("kimi_k2", "marks"),
     "Kimi-K3": ("kimi_k3", "call"),
     "LFM2-8B-A1B": ("lfm2", "marks"),
     "LFM2.5-8B-A1B": ("lfm2", "call"),
-    "LFM2.5-Instruct": ("plain", "none"),
+    "LFM2.5-Instruct": ("lfm2", "marks"),
     "MiMo-VL": ("hermes", "call"),
     "MiniMax-M1": ("minimax_m1", "call"),
     "MiniMax-M2": ("minimax_m2", "call"),
@@ -48,7 +52,7 @@ EXPECTED = {
     "deepseek-ai-DeepSeek-V3.2": ("deepseek_v32", "call"),
     "deepseek-ai-DeepSeek-V4": ("deepseek_v4", "call"),
     "deepseek-ai-DeepSeek-V4-Flash-0731": ("deepseek_v4", "call"),
-    "fireworks-ai-llama-3-firefunction-v2": ("llama3_json", "marks"),
+    "fireworks-ai-llama-3-firefunction-v2": ("firefunction_v2", "call"),
     "google-gemma-2-2b-it": ("plain", "none"),
     "google-gemma-4-31B-it": ("gemma_4", "call"),
     "google-gemma-4-31B-it-interleaved": ("gemma_4", "call"),
@@ -59,7 +63,7 @@ EXPECTED = {
     "llama-cpp-deepseek-r1": ("deepseek_v3", "marks"),
     "llama-cpp-rwkv-world": ("plain", "none"),
     "meetkai-functionary-medium-v3.1": ("llama3_function", "call"),
-    "meetkai-functionary-medium-v3.2": ("plain", "unknown"),
+    "meetkai-functionary-medium-v3.2": ("functionary_v32", "call"),
     "meta-llama-Llama-3.1-8B-Instruct": ("llama3_json", "call"),
     "meta-llama-Llama-3.2-3B-Instruct": ("llama3_json", "call"),
     "meta-llama-Llama-3.3-70B-Instruct": ("llama3_json", "call"),
@@ -67,7 +71,7 @@ EXPECTED = {
     "mistralai-Ministral-3-14B-Reasoning-2512": ("mistral_v13", "call"),
     "mistralai-Mistral-Nemo-Instruct-2407": ("mistral_v3", "call"),
     "moonshotai-Kimi-K2": ("kimi_k2", "call"),
-    "muse-glimmer": ("plain", "unknown"),
+    "muse-glimmer": ("muse", "call"),
     "openai-gpt-oss-120b": ("harmony", "call"),
     "openbmb-MiniCPM5-1B": ("minicpm_5", "call"),
     "poolside-Laguna-S-2.1": ("glm_47", "call"),
@@ -77,6 +81,17 @@ EXPECTED = {
     "unsloth-Apriel-1.5": ("apriel", "call"),
     "unsloth-mistral-Devstral-Small-2507": ("mistral_v13", "call"),
     "upstage-Solar-Open-100B": ("solar", "call"),
+}
+#: by format: chat templates of models that `make data` does not fetch
+WRITTEN = {
+    "internlm": (
+        "{% if tools %}<|im_start|>system name=<|plugin|>\n{{ tools | tojson }}<|im_end|>\n"
+        "{% endif %}{% for m in messages %}<|im_start|>"
+        "{{ 'environment name=<|plugin|>' if m.role == 'tool' else m.role }}\n{{ m.content or '' }}"
+        "{% for c in m.tool_calls or [] %}<|action_start|><|plugin|>\n"
+        '{"name": "{{ c.function.name }}", "parameters": {{ c.function.arguments | tojson }}}'
+        "<|action_end|>{% endfor %}<|im_end|>\n{% endfor %}<|im_start|>assistant\n"
+    ),
 }
 
 
@@ -93,6 +108,22 @@ def test_the_format_of_a_real_model(name: str) -> None:
     assert bool(evidence.shown) == (evidence.basis not in ("none", "setting"))
 
 
+@pytest.mark.skipif(not TEMPLATES, reason=FETCH)
+@pytest.mark.parametrize("name", TEMPLATES)
+def test_a_template_that_shows_tools_has_a_known_syntax(name: str) -> None:
+    tokenizer = tokenizer_of(name)
+    assert tokenizer.profile is not None
+    assert not tokenizer.profile.tools or tokenizer.evidence.basis in ("call", "marks")
+
+
+@pytest.mark.parametrize("name", WRITTEN)
+def test_the_format_of_a_template_by_hand(name: str, tmp_path: Path) -> None:
+    tokenizer = HuggingFaceTokenizer(folder(tmp_path, WRITTEN[name]))
+    assert (tokenizer.evidence.format, tokenizer.evidence.basis) == (name, "call")
+    assert tokenizer.profile is not None
+    assert tokenizer.profile.call_syntax == "format"
+
+
 @pytest.mark.parametrize(
     ("source", "special_texts", "format_name", "basis"),
     [
@@ -100,6 +131,8 @@ def test_the_format_of_a_real_model(name: str) -> None:
         ("... <tool_call> ...", (), "hermes", "marks"),
         ("<tool_call> <function= <parameter=", (), "qwen_coder", "marks"),
         ("", ("[TOOL_CALLS]", "[ARGS]"), "mistral_v13", "marks"),
+        ("", ("<|tool_call_start|>", "<|tool_call_end|>", "<|im_end|>"), "lfm2", "marks"),
+        ("", ("<|action_start|>", "<|plugin|>", "<|im_end|>"), "internlm", "marks"),
         ("", ("<|start|>", "<|channel|>", "<|message|>", "<|call|>"), "harmony", "marks"),
     ],
 )

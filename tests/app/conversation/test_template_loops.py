@@ -11,7 +11,6 @@ import pytest
 
 from adapters.formats import OutputSpec
 from tests.app.conversation.chat_templates import (
-    BROKEN,
     FETCH,
     PARAMETERS,
     TEMPLATES,
@@ -34,12 +33,6 @@ def test_a_loop_of_two_turns(name: str) -> None:
         for turn in range(2):
             body = {"model": "m", "messages": messages, "tools": TOOLS, "tool_choice": "required"}
             answer = gateway.post(body | {"seed": turn, "max_tokens": 4000})
-            if tokenizer.evidence.basis == "unknown":
-                assert (answer.status_code, answer.json()["error"]["param"]) == (400, "tools")
-                return
-            if name in BROKEN:
-                assert (answer.status_code, answer.json()["error"]["param"]) == (400, "messages")
-                return
             assert answer.status_code == 200, answer.text
             (choice,) = answer.json()["choices"]
             message = choice["message"]

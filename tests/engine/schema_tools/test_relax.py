@@ -52,6 +52,79 @@ def test_what_a_schema_comes_to(case: tuple[Any, Any, list[str]]):
     assert sorted(place.pointer for place in found.places) == places
 
 
+#: name -> (style, schema, what it comes to, places)
+STYLED: dict[str, tuple[str, Any, Any, list[str]]] = {
+    "values that contain their end": (
+        "qwen_xml",
+        {"properties": {"a": {"enum": ["x", "</parameter>", "y", "</parameter>2", 5]}}},
+        {"properties": {"a": {"enum": ["x", "y", 5]}}},
+        ["/properties/a/enum/1", "/properties/a/enum/3"],
+    ),
+    "the only value": (
+        "qwen_xml",
+        {"properties": {"a": {"enum": ["</parameter>"]}, "b": {"const": "</parameter>"}}},
+        {"properties": {"a": {}, "b": {}}},
+        ["/properties/a/enum", "/properties/b/const"],
+    ),
+    "all values but one": (
+        "qwen_xml",
+        {"properties": {"a": {"enum": ["</parameter>1", "</parameter>2", "x"]}}},
+        {"properties": {"a": {"enum": ["x"]}}},
+        ["/properties/a/enum/0", "/properties/a/enum/1"],
+    ),
+    "a value of a definition inside of what was a oneOf": (
+        "cohere_xml",
+        {
+            "properties": {"l": {"oneOf": [{"items": AWAY}, {"items": {"$ref": "#/$defs/e"}}]}},
+            "$defs": {"e": {"enum": ["</cofl:value>", "x", [["</cofl:value>"]], "y"]}},
+        },
+        {
+            "properties": {"l": {"anyOf": [{"items": {}}, {"items": {"$ref": "#/$defs/e"}}]}},
+            "$defs": {"e": {"enum": ["x", "y"]}},
+        },
+        [
+            "/$defs/e/enum/0",
+            "/$defs/e/enum/2",
+            "/properties/l/oneOf",
+            "/properties/l/oneOf/0/items/$ref",
+        ],
+    ),
+    "several additional keys": (
+        "qwen_xml",
+        {"type": "object", "allOf": [{"minProperties": 2}]},
+        {"type": "object", "allOf": [{}]},
+        ["/allOf/0/minProperties"],
+    ),
+    "a style that can": (
+        "qwen_xml",
+        {"properties": {"l": {"items": {"enum": ["</parameter>"]}, "uniqueItems": True}}},
+        {"properties": {"l": {"items": {"enum": ["</parameter>"]}, "uniqueItems": True}}},
+        [],
+    ),
+    "arguments that are no objects": (
+        "qwen_xml", {"type": ["object", "null"]}, {"type": ["object", "null"]}, []
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", STYLED.values(), ids=STYLED.keys())
+def test_what_a_schema_of_styled_arguments_comes_to(case: tuple[str, Any, Any, list[str]]):
+    style, schema, comes_to, places = case
+    found = relax(schema, style=style)
+    assert found.error is None
+    assert found.schema == comes_to
+    assert sorted(place.pointer for place in found.places) == places
+    assert not [place for place in found.places if place.keyword not in place.pointer.split("/")]
+    assert relax(schema).schema == schema or "$ref" in str(schema)
+
+
+def test_a_relaxed_value_of_an_enum_is_named_by_its_keyword():
+    (place,) = relax({"enum": [{"a": "</parameter>"}, {"a": "b"}]}, style="qwen_xml").places
+    assert (place.pointer, place.keyword) == ("/enum/0", "enum")
+    assert (place.refused, place.refused_keyword) == ("/enum/0", "enum")
+    assert "'</parameter>'" in place.reason
+
+
 def test_each_place_says_which_keyword_was_refused_and_why():
     (place, inner) = relax({"oneOf": [{"items": AWAY}]}).places
     assert (place.pointer, place.keyword) == ("/oneOf", "oneOf")

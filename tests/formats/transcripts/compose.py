@@ -207,7 +207,7 @@ def _accepted(wire: Wire, choice: str) -> Iterator[Accepted]:
         for text in (TEXT, HARD_TEXT, "", VALUE, " \n"):
             yield wire.said(text), Means(text)
     if choice == "free" and wire.call_is_text:
-        yield wire.calls(wire.f), Means(wire.calls(wire.f))
+        yield wire.said(wire.calls(wire.f)), Means(wire.calls(wire.f))
     if choice not in NO_CALLS:
         yield from _calls(wire, choice)
     if choice in ("auto", "auto, one", "barred") and wire.beside is not None:
@@ -247,7 +247,7 @@ def _text_and_calls(wire: Wire, choice: str) -> Iterator[Accepted]:
     if wire.named_only:
         unknown = wire.ff.replace("ff", "fff")
         yield wire.said(unknown), Means(unknown)
-        yield wire.said(f"{unknown}\n") + wire.f, Means(f"{unknown}\n", (F,))
+        yield wire.before(f"{unknown}\n") + wire.calls(wire.f), Means(f"{unknown}\n", (F,))
     if choice in ONE_CALL or not wire.is_parallel:
         return
     yield wire.before(TEXT) + wire.calls(wire.f, wire.ff), Means(TEXT, (F, FF))

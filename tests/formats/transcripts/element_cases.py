@@ -153,6 +153,20 @@ ELEMENTS = (
         thinking=Thinking(begin="<think>", end="</think>", holds_calls=True),
     ),
     Wire(
+        formats=("deepseek_v41",),
+        f='<｜DSML｜ invoke name="f">\n<｜DSML｜ parameter name="city" string="true">Oslo</｜DSML｜ parameter>\n</｜DSML｜ invoke>\n',
+        g='<｜DSML｜ invoke name="g">\n<｜DSML｜ parameter name="n" string="false">2</｜DSML｜ parameter>\n</｜DSML｜ invoke>\n',
+        ff='<｜DSML｜ invoke name="ff">\n</｜DSML｜ invoke>\n',
+        city='<｜DSML｜ parameter name="city" string="true">Oslo</｜DSML｜ parameter>\n',
+        country='<｜DSML｜ parameter name="city" string="true">Oslo</｜DSML｜ parameter>\n<｜DSML｜ parameter name="country" string="true">NO</｜DSML｜ parameter>\n',
+        n='<｜DSML｜ parameter name="n" string="false">2</｜DSML｜ parameter>\n',
+        wrong_n='<｜DSML｜ parameter name="n" string="true">2</｜DSML｜ parameter>\n',
+        section=("<｜DSML｜ calls>\n", "</｜DSML｜ calls>"),
+        mark="<｜DSML｜",
+        free_special="｜DSML｜",
+        thinking=_LENT,
+    ),
+    Wire(
         formats=("kimi_k3",),
         f='<|open|>call tool="f" index="1"<|sep|><|open|>argument key="city" type="string"<|sep|>Oslo<|close|>argument<|sep|><|close|>call<|sep|>',
         g='<|open|>call tool="g" index="2"<|sep|><|open|>argument key="n" type="number"<|sep|>2<|close|>argument<|sep|><|close|>call<|sep|>',
@@ -325,6 +339,22 @@ RAW_VALUES = (
             ('<｜DSML｜parameter name="text">Oslo</｜DSML｜parameter>\n', "no type"),
             ('<｜DSML｜parameter name="text" string="true">Oslo\n', "no end of an argument"),
             ('<parameter name="text" string="true">Oslo</parameter>\n', "marks without DSML"),
+        ),
+    ),
+    RawValues(
+        format="deepseek_v41",
+        call=(
+            '<｜DSML｜ calls>\n<｜DSML｜ invoke name="put">\n',
+            "</｜DSML｜ invoke>\n</｜DSML｜ calls>",
+        ),
+        argument='<｜DSML｜ parameter name="KEY" string="TYPE">VALUE</｜DSML｜ parameter>\n',
+        types={"string": "true", "": "false"},
+        end="</｜DSML｜ parameter>",
+        almost="</ parameter>",
+        wrong=(
+            ('<｜DSML｜ parameter name="text">Oslo</｜DSML｜ parameter>\n', "no type"),
+            ('<｜DSML｜ parameter name="text" string="true">Oslo\n', "no end of an argument"),
+            ('<｜DSML｜parameter name="text" string="true">Oslo</｜DSML｜parameter>\n', "marks without spaces"),
         ),
     ),
     RawValues(

@@ -73,6 +73,29 @@ LISTS = (
         ids=("abcdef123", ("", "abcdef12", "abcdef1234", "abcdef-12", "call_1234")),
     ),
     Wire(
+        formats=("firefunction_v2",),
+        f='{"name": "f", "arguments": {"city": "Oslo"}}',
+        g='{"name": "g", "arguments": {"n": 2}}',
+        ff='{"name": "ff", "arguments": {}}',
+        section=(" functools[", "]"),
+        separator=", ",
+        mark=" functools[",
+        call_is_text=True,
+    ),
+    *(
+        Wire(
+            formats=("command_r",),
+            f='{\n        "tool_name": "f",\n        "parameters": {"city": "Oslo"}\n    }',
+            g='{\n        "tool_name": "g",\n        "parameters": {"n": 2}\n    }',
+            ff='{\n        "tool_name": "ff",\n        "parameters": {}\n    }',
+            section=(begin, "\n]```"),
+            separator=",\n    ",
+            mark="Action:",
+            call_is_text=True,
+        )
+        for begin in ("Action:\n```json\n[\n    ", "Action: ```json\n[\n    ")
+    ),
+    Wire(
         formats=("command_r7b",),
         f='{"tool_call_id": "0", "tool_name": "f", "parameters": {"city": "Oslo"}}',
         g='{"tool_call_id": "1", "tool_name": "g", "parameters": {"n": 2}}',

@@ -93,4 +93,14 @@ TAGS = (
         mark="<|function_call|>",
         is_parallel=False,
     ),
+    Wire(
+        formats=("internlm",),
+        f='<|action_start|><|plugin|>\n{"name": "f", "parameters": {"city": "Oslo"}}<|action_end|>',
+        g='<|action_start|><|plugin|>\n{"name": "g", "parameters": {"n": 2}}<|action_end|>',
+        ff='<|action_start|><|plugin|>\n{"name": "ff", "parameters": {}}<|action_end|>',
+        mark="<|action_start|>",
+        is_parallel=False,
+        ids=("<|plugin|>\n", ("", "<|plugin|>", "<|plugin|><|plugin|>\n", "<|interpreter|>\n")),
+        thinking=Thinking(begin="<think>", end="</think>"),
+    ),
 )

@@ -109,6 +109,13 @@ VALUES: tuple[tuple[str, str, str, Any], ...] = (
     ("place", "object", "PLACE", {"lat": 59.9, "city": "Oslo & co"}),
     ("tags", "array", "TAGS", ["a", 'b "c"']),
 )
+#: constants as Python writes them, and the formats whose templates show them
+PYTHON: tuple[tuple[str, str, str, Any], ...] = (
+    ("flag", "boolean", "True", True),
+    ("flag", "boolean", "False", False),
+    ("note", "null", "None", None),
+)
+PYTHON_CONSTANTS = ("qwen_coder", "seed_oss", "minicpm_5")
 #: more of families with types
 TYPED: tuple[tuple[str, str, str, Any], ...] = (
     ("note", "string", "null", "null"),
@@ -122,7 +129,6 @@ WRONG: tuple[tuple[str, str, str, str], ...] = (
     ("unit", "string", "", "an empty string outside of the enum"),
     ("unit", "string", "c ", "a space behind an enum's string"),
     ("unit", "number", "8", "a number outside of the enum"),
-    ("flag", "boolean", "True", "a boolean of Python"),
     ("flag", "boolean", "yes", "a text for a boolean"),
     ("flag", "boolean", '"true"', "a string for a boolean"),
     ("flag", "boolean", "1", "a number for a boolean"),
@@ -162,6 +168,12 @@ def raw_values_of(wire: RawValues) -> Iterator[Transcript]:
     for key, kind, text, value in (*VALUES, *(TYPED if wire.types else ())):
         text = text.replace("PLACE", wire.place).replace("TAGS", wire.tags)
         yield accepted(wire.written(key, kind, text), **{key: value})
+    for key, kind, text, value in PYTHON:
+        argument = wire.written(key, kind, text)
+        if wire.format in PYTHON_CONSTANTS:
+            yield accepted(argument, **{key: value})
+        elif kind == "boolean":
+            yield rejected(argument, "a boolean of Python")
     yield accepted(wire.written("text", "string", f"a{wire.almost} b"), text=f"a{wire.almost} b")
     yield from (rejected(wire.written(key, kind, text), why) for key, kind, text, why in WRONG)
     yield rejected(wire.written("place", "object", wire.place_without_lat), "a missing key inside")

@@ -22,10 +22,10 @@ from ....native.resources cimport WorkBudget, spend
 from ..builder cimport Builder
 from ..evaluator cimport identity, is_within
 from ..type_algebra cimport place_key
-from ..json_text cimport GraphBuilder, JsonText, add_values, new_graph
+from ..json_text cimport GraphBuilder, JsonText, new_graph
 from ..reader cimport SchemaReader
 from ..schema_types cimport (
-    ARRAY, BOOLEAN, FRACTION, INTEGER, NULL_TYPE, OBJECT, STRING, Arrays, ConstraintText, Count, Location, Numbers,
+    ALL, ARRAY, BOOLEAN, FRACTION, INTEGER, NULL_TYPE, OBJECT, STRING, Arrays, ConstraintText, Count, Location, Numbers,
     Objects, SchemaType, Strings, both,
 )
 
@@ -50,7 +50,7 @@ cdef RangeC ANY_NUMBER_OF_VALUES = RangeC(UNLIMITED, UNLIMITED)
 
 
 cdef uint32_t build_array(Builder builder, Arrays arrays) except? 0xFFFFFFFF:
-    cdef JsonText text = builder.text
+    cdef JsonText text = builder.array_text()
     cdef vector[uint32_t] prefix
     cdef uint32_t item
     cdef size_t n
@@ -68,7 +68,7 @@ cdef uint32_t build_array(Builder builder, Arrays arrays) except? 0xFFFFFFFF:
             prefix.push_back(builder.place(place))
         item = builder.place(arrays.rest)
         if must_differ:
-            if not has_values_enough(builder, arrays):
+            if not has_distinct_enough(builder, arrays):
                 return text.fail
             for n in range(prefix.size()):
                 prefix[n] = differing(builder, <tuple>arrays.prefix[n])
@@ -136,10 +136,26 @@ cdef uint32_t build_counted_array(Builder builder, Arrays arrays) except? 0xFFFF
     items.must_differ = items.is_listed = False
     if arrays.unique is not None and not differ_anyway(builder.reader, arrays):
         items.must_differ, items.is_listed = True, has_short_list(builder.reader, arrays)
-        if not items.is_listed and not has_values_enough(builder, arrays):
+        if not items.is_listed and not has_distinct_enough(builder, arrays):
             return builder.text.fail
+    items.text = builder.array_text()
     inside = items.inside()
-    return builder.text.bracketed(b"[", inside, b"]")
+    return items.text.bracketed(b"[", inside, b"]")
+
+
+cdef bint has_distinct_enough(Builder builder, Arrays arrays) except -1:
+    """Check ``has_values_enough``, and that the style's text of items can be compared.
+
+    Raises:
+        UnsupportedSchema: it can't, or the number of values cannot be decided.
+    """
+    cdef SchemaType each
+    cdef int comparable = builder.array_text().comparable
+    for place in (*arrays.prefix, arrays.rest) if comparable != ALL else ():
+        for each in builder.reader.alternatives_at(place):
+            if each.types & ~comparable:
+                raise too_few(arrays, "items can't be compared in this style")
+    return has_values_enough(builder, arrays)
 
 
 cdef bint differ_anyway(SchemaReader reader, Arrays arrays) except -1:
@@ -305,6 +321,7 @@ cdef uint32_t differing(Builder builder, tuple place) except? 0xFFFFFFFF:
 cdef class CountedItems:
     cdef Builder builder
     cdef SchemaReader reader
+    cdef JsonText text
     cdef Arrays arrays
     cdef bint must_differ, is_listed
     cdef Py_ssize_t steady      # all items from this one on have the same place
@@ -320,7 +337,7 @@ cdef class CountedItems:
         self.steady = max([len(arrays.prefix)] + [(<Count>count).first for count in arrays.counts])
         cap = max(self.steady, arrays.minimum, arrays.maximum or 0, 1)
         start = (0, (0,) * len(arrays.counts), 0)
-        graph = new_graph(self.builder.text, start)
+        graph = new_graph(self.text, start)
         while at < len(graph.states):
             state = graph.states[at]
             at += 1
@@ -331,7 +348,7 @@ cdef class CountedItems:
             n = state[0]
             if n >= arrays.minimum and self.is_enough(state):
                 if n:
-                    graph.add(state, self.builder.text.closing(), None)
+                    graph.add(state, self.text.closing(), None)
                     graph.finals.add(None)
                 else:
                     graph.finals.add(state)
@@ -370,7 +387,7 @@ cdef class CountedItems:
                         break
                     after[k] = each.minimum
             else:
-                node = self.builder.text.after_comma(node) if n else self.builder.text.first(node)
+                node = self.text.after_comma(node) if n else self.text.first(node)
                 graph.add(state, node, (min(n + 1, cap), tuple(after), state[2] | used))
         return 0
 
@@ -406,7 +423,6 @@ cdef class CountedItems:
     # -- items that must differ ------------------------------------------------------------------
     cdef list values_at(self, Py_ssize_t n, tuple place):
         """Return one choice for each listed value of a place."""
-        cdef vector[uint32_t] nodes
         cdef list found = []
         cdef Py_ssize_t k
         cdef Count each
@@ -420,9 +436,7 @@ cdef class CountedItems:
                 each = self.arrays.counts[k]
                 if n >= each.first and self.reader.fits(each.place, value):
                     counted.append(k)
-            nodes.clear()
-            add_values(self.builder.text, [value], &nodes)
-            found.append((nodes[0], tuple(counted), used))
+            found.append((self.builder.constant(value), tuple(counted), used))
         return found
 
     cdef dict all_values(self):

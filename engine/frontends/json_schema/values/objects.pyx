@@ -27,8 +27,8 @@ from .arrays cimport UNLIMITED, Cardinality, RangeC, new_cardinality
 from ..json_text cimport GraphBuilder, JsonText, new_graph
 from ..reader cimport SchemaReader
 from ..schema_types cimport (
-    STRING, ConstraintText, Keyed, Location, Objects, SchemaContext, SchemaType, Strings, both, intersect_strings,
-    new_strings,
+    OBJECT, STRING, ConstraintText, Keyed, Location, Objects, SchemaContext, SchemaType, Strings, both,
+    intersect_strings, new_strings,
 )
 from .strings cimport build_inside
 
@@ -72,9 +72,8 @@ cdef uint32_t build_object(Builder builder, Objects objects) except? 0xFFFFFFFF:
             if extra != text.fail:
                 some = count_others(builder, objects, names)
             n = count_members(text, &members)
-            if text.is_bare and must_differ(objects) and extra != text.fail:
-                message = "additional keys can't be told apart here"
-                raise UnsupportedSchema(objects.where.at("minProperties"), "minProperties", message)
+            if must_differ(objects) and extra != text.fail:
+                check_comparable(text, objects)
             bounds = member_bounds(objects, None if some.most == UNLIMITED else some.most + n)
             if bounds is None:
                 return text.fail
@@ -91,6 +90,16 @@ cdef uint32_t build_object(Builder builder, Objects objects) except? 0xFFFFFFFF:
         listed = drop_optional(&members, names)
         extra = text.fail
     return members_node(builder, &members, listed, extra, is_empty)
+
+
+cdef int check_comparable(JsonText text, Objects objects) except -1:
+    """Refuse objects whose additional keys must differ if the text of keys can't be compared."""
+    cdef str message = "additional keys can't be told apart in this style"
+    if text.comparable & OBJECT:
+        return 0
+    if needs_several(objects):
+        raise UnsupportedSchema(objects.where.at("minProperties"), "minProperties", message)
+    raise UnsupportedSchema(objects.where.pointer(), "not", message)
 
 
 cdef uint32_t one_of_nodes(JsonText text, list others) except? 0xFFFFFFFF:
@@ -119,6 +128,7 @@ cdef bint keyed_members(Builder builder, Objects objects, MembersC* members, lis
         if text.key_text().has_spelling(name) and builder.reader.fits(objects.names, name):
             node = builder.place(objects.place_of(name, builder.reader))
         if node == text.fail and is_required:
+            check_written(text, objects, name)
             return False
         names.append(name)
         members.nodes.push_back(node)
@@ -153,6 +163,7 @@ cdef bint listed_members(
         is_required = wanted is not None and name in wanted
         if not text.key_text().has_spelling(name):
             if is_required:
+                check_written(text, objects, name)
                 return False
         else:
             if is_required and values[n] == text.fail:
@@ -163,11 +174,20 @@ cdef bint listed_members(
         n += 1
     for name in unlisted:
         if extra[0] == text.fail or not text.key_text().has_spelling(name):
+            check_written(text, objects, name)
             return False
         names.append(name)
         members.nodes.push_back(extra[0])
         members.required.push_back(True)
     return True
+
+
+cdef int check_written(JsonText text, Objects objects, str name) except -1:
+    """Refuse a required key that the style cannot write. JSON can write all keys that are text."""
+    if text.is_bare and not text.key_text().has_spelling(name):
+        message = f"the key {name!r} can't be written in this style"
+        raise UnsupportedSchema(objects.where.at("required"), "required", message)
+    return 0
 
 
 cdef list unlisted_of(Objects objects):
@@ -267,12 +287,17 @@ cdef class KeyClass:
 cdef bint must_differ(Objects objects) noexcept:
     """Whether keys that are not listed must not repeat."""
     cdef Keyed each
-    if objects.minimum > max(len(objects.required), 1):
+    if needs_several(objects):
         return True
     for each in objects.some:
         if each.place:
             return True
     return False
+
+
+cdef bint needs_several(Objects objects) noexcept:
+    """Whether ``minProperties`` needs several members that are not required by name."""
+    return objects.minimum > max(len(objects.required), 1)
 
 
 cdef uint32_t differing_key(JsonText text, uint32_t key) except? 0xFFFFFFFF:
@@ -345,7 +370,7 @@ cdef RangeC count_others(Builder builder, Objects objects, list names) except *:
 cdef int check_excludes(Builder builder, Objects objects, list names) except -1:
     """Refuse counting of keys with a pattern if excludes may leave too few of them."""
     cdef KeyClass each
-    if not (builder.text.excludes is not None or builder.text.is_bare) or objects.minimum <= len(objects.required):
+    if builder.text.excludes is None or objects.minimum <= len(objects.required):
         return 0
     for each in classes_of(builder, objects, names):
         if each.texts is None and (each.strings.patterns or each.strings.formats):
@@ -413,7 +438,9 @@ cdef list classes_of(Builder builder, Objects objects, list names):
                 listed = [value for value in schema_type.values if isinstance(value, str) and value not in names]
                 if builder.text.excludes is not None or builder.text.is_bare:
                     listed = [value for value in listed if builder.text.key_text().has_spelling(value)]
-                some = classes_of_texts(reader, listed, patterns)
+                # a key that is repeated has a class of its own, so that both are the same
+                groups = [[value] for value in listed] if builder.text.repeats_keys else [listed]
+                some = [each for group in groups for each in classes_of_texts(reader, group, patterns)]
             else:
                 made = KeyClass.__new__(KeyClass)
                 made.strings = schema_type.strings or new_strings(0, None, (), (), (), ())

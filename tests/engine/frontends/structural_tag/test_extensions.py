@@ -25,7 +25,7 @@ def accepts(own: dict | None, text: str | bytes, schema: dict = OPEN) -> bool:
     return matcher.accept_bytes(data) and matcher.can_stop()
 
 
-LAST = {"version": 3, "extra_keys": "last"}
+LAST = {"version": 4, "extra_keys": "last"}
 
 
 @pytest.mark.parametrize(
@@ -43,7 +43,7 @@ LAST = {"version": 3, "extra_keys": "last"}
 )
 def test_additional_keys_stand_anywhere_or_last(text: str, anywhere: bool, last: bool) -> None:
     assert accepts(None, text) == anywhere
-    assert accepts({"version": 3}, text) == anywhere
+    assert accepts({"version": 4}, text) == anywhere
     assert accepts(LAST, text) == last
 
 
@@ -62,12 +62,12 @@ def test_last_without_listed_keys_is_any_object() -> None:
     ],
 )  # fmt: skip
 def test_loose_reading_takes_badly_written_json(text: bytes) -> None:
-    assert accepts({"version": 3, "loose": True}, text)
+    assert accepts({"version": 4, "loose": True}, text)
 
 
 @pytest.mark.parametrize("text", [b"", b"{", b'"a', b'{"a" 1}', b"[1,]", b"}", b'{"a": 1}}'])
 def test_loose_reading_still_knows_where_a_value_ends(text: bytes) -> None:
-    assert not accepts({"version": 3, "loose": True}, text)
+    assert not accepts({"version": 4, "loose": True}, text)
 
 
 @pytest.mark.parametrize(
@@ -75,10 +75,10 @@ def test_loose_reading_still_knows_where_a_value_ends(text: bytes) -> None:
     [
         ({}, "/format/switchyard/version"),
         ({"version": 1}, "/format/switchyard/version"),
-        ({"version": 3, "extra_keys": "first"}, "/format/switchyard/extra_keys"),
-        ({"version": 3, "spelling": "short"}, "/format/switchyard/spelling"),
-        ({"version": 3, "loose": "yes"}, "/format/switchyard/loose"),
-        ({"version": 3, "other": 1}, "/format/switchyard"),
+        ({"version": 4, "extra_keys": "first"}, "/format/switchyard/extra_keys"),
+        ({"version": 4, "spelling": "short"}, "/format/switchyard/spelling"),
+        ({"version": 4, "loose": "yes"}, "/format/switchyard/loose"),
+        ({"version": 4, "other": 1}, "/format/switchyard"),
         ("last", "/format/switchyard"),
     ],
 )

@@ -279,7 +279,6 @@ SPEC_ERRORS = [
         wrap(xml({"properties": {"a": {"allOf": []}}})),
         "/format/json_schema/properties/a/allOf",
     ),
-    (wrap(xml({"required": [""]})), "/format/json_schema"),
     (wrap(xml({"$ref": "#"})), "/format/json_schema"),
     (wrap(xml({"$ref": "#/$defs/x"})), "/format/json_schema/$ref"),
     ({**LEGACY, "structures": []}, "/structures"),
@@ -310,7 +309,6 @@ UNSUPPORTED = [
     (wrap({"type": "token_dispatch", "rules": [[97, ANY_TEXT]]}), "/format/rules/0/0", "rules"),
     (wrap({"type": "dispatch", "rules": [["a", ANY_TEXT]], "x": 1}), "/format", "x"),
     (wrap({"type": "any_tokens", "max_chars": 1}), "/format", "max_chars"),
-    (wrap({**J, "style": "cohere_xml", "excludes": ["a"]}), "/format", "excludes"),
     (wrap({**J, "style": "qwen_xml", "excludes": ["a", " b"]}), "/format", "excludes"),
     (wrap({**const("a"), "flags": 0}), "/format", "flags"),
     (wrap({**some("star", const("a")), "max": 3}), "/format", "max"),
@@ -321,27 +319,80 @@ UNSUPPORTED = [
     (wrap({**BY, "trigger_tokens": [97]}), "/format/trigger_tokens/0", "trigger_tokens"),
     (wrap({**BY, "exclude_tokens": [97]}), "/format/exclude_tokens/0", "exclude_tokens"),
     (wrap(xml({"type": "integer"})), "/format/json_schema/type", "type"),
-    (wrap(xml({"const": {"a": 1}})), "/format/json_schema/const", "const"),
     (wrap(xml({"minProperties": 2})), "/format/json_schema/minProperties", "minProperties"),
+    (wrap(xml({"required": [""]})), "/format/json_schema/required", "required"),
     (
-        wrap(xml({"properties": {"a": {"minProperties": 1}}}, "cohere_xml")),
-        "/format/json_schema/properties/a",
+        wrap(xml({"properties": {"": {}}, "required": [""]}, "minimax_m3_xml")),
+        "/format/json_schema/required",
+        "required",
+    ),
+    (
+        wrap(xml({"properties": {"a": {"minProperties": 2}}}, "cohere_xml")),
+        "/format/json_schema/properties/a/minProperties",
         "minProperties",
     ),
     (
-        wrap(xml({"properties": {"a": {"patternProperties": {}}}}, "cohere_xml")),
-        "/format/json_schema/properties/a",
-        "patternProperties",
+        wrap(xml({"properties": {"a": {"minProperties": 2}}}, "python")),
+        "/format/json_schema/properties/a/minProperties",
+        "minProperties",
+    ),
+    (
+        wrap(xml({"not": {"additionalProperties": {"type": "string"}}}, "cohere_xml")),
+        "/format/json_schema/not",
+        "not",
+    ),
+    *(
+        (
+            wrap(xml({"properties": {"a": {"items": items, "uniqueItems": True}}}, style)),
+            "/format/json_schema/properties/a/uniqueItems",
+            "uniqueItems",
+        )
+        for style, items in (
+            ("minimax_m3_xml", {"type": "integer"}),
+            ("cohere_xml", {"type": "string"}),
+            # REGRESSION: they were compared as JSON, which 'a, b' and <|"|>a"<|"|> are not
+            ("python", {"type": "string"}),
+            ("gemma", {"type": ["integer", "string"]}),
+        )
     ),
     (
         wrap(xml({"properties": {"a": {"const": "x</parameter>"}}})),
         "/format/json_schema/properties/a/const",
         "const",
     ),
-    (
-        wrap(xml({"additionalProperties": True}, "minimax_m3_xml")),
-        "/format/json_schema",
-        "additionalProperties",
+    *(
+        (wrap(xml(schema, style)), f"/format/json_schema{pointer}", keyword)
+        for style, schema, pointer, keyword in (
+            (
+                "qwen_xml",
+                {"properties": {"a": {"enum": ["x", "</parameter>"]}}},
+                "/properties/a/enum/1",
+                "enum",
+            ),
+            ("cohere_xml", {"const": {"a": [{"b": "</cofl:value>"}]}}, "/const", "const"),
+            ("qwen_xml", {"enum": [{"a": 1}, {"": 1}]}, "/enum/1", "enum"),
+            (
+                "minimax_m3_xml",
+                {"properties": {"a": {"const": [{"": 1}]}}},
+                "/properties/a/const",
+                "const",
+            ),
+            (
+                "gemma",
+                {"properties": {"a": {"items": {"enum": ['<|"|>']}}}},
+                "/properties/a/items/enum/0",
+                "enum",
+            ),
+            (
+                "minimax_m3_xml",
+                {
+                    "allOf": [{"properties": {"a": {"items": {"$ref": "#/$defs/d"}}}}],
+                    "$defs": {"d": {"enum": ["x]<]minimax[>["]}},
+                },
+                "/$defs/d/enum/0",
+                "enum",
+            ),
+        )
     ),
     ({**wrap(ANY_TEXT), "strict": True}, "", "strict"),
     ({**LEGACY, "format": ANY_TEXT}, "", "format"),
@@ -431,7 +482,7 @@ def test_schemas_in_xml_are_bounded(style):
         {"properties": {"a": {"$ref": "#/$defs/a"}}, "$defs": {"a": circle}},
         {"properties": {"a": deep}},
     ):
-        # in elements that nest, both are depth; in other styles, the circle is a mistake
+        # depth, and a circle, which is a mistake
         with pytest.raises((LimitExceeded, SpecError), match=r"spec_depth|leads back here"):
             build(wrap(xml(schema, style)))
 

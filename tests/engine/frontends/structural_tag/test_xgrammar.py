@@ -23,7 +23,7 @@ CASES = (
     *tag_cases.CASES,
     *triggered_cases.CASES,
     *dispatch_cases.CASES,
-    *xml_cases.CASES,
+    *xml_cases.COMPARED,
     *excludes_cases.CASES,
 )
 

@@ -424,4 +424,301 @@ LITERALS = (
     ),
 )
 
-CASES = (*QWEN, *OTHERS, *ANY_ORDER, *BLANKS, *KEYWORDS, *LITERALS)
+
+def m3(*members: tuple[str, str]) -> str:
+    """Elements of MiniMax M3, as (key, text)."""
+    return "".join(f"{M3}<{key}>{text}{M3}</{key}>" for key, text in members)
+
+
+def co(kind: str, text: str, key: str = "") -> str:
+    """An element of Cohere; without a key: an item."""
+    name = f' name="{key}"' if key else ""
+    return f'<cofl:value{name} type="{kind}">{text}{CE}'
+
+
+def inside(schema: Any, *, style: str = "minimax_m3_xml", **more: Any) -> Spec:
+    """The arguments are one key o with this schema."""
+    return styled(style, {**closed({"o": schema}), **more})
+
+
+def nested_case(
+    name: str, schema: Any, yes: tuple[str, ...], no: tuple[str, ...], **more: Any
+) -> Case:
+    """A case of MiniMax M3; the texts are those inside the element of o."""
+    return Case(
+        f"minimax m3, {name}",
+        inside(schema, **more),
+        tuple(m3(("o", text)) for text in yes),
+        tuple(m3(("o", text)) for text in no),
+    )
+
+
+ITEM = "item"
+AB = closed({"a": INTEGER, "b": STRING}, [])
+#: the same keywords inside of nested elements
+NESTED = (
+    nested_case(
+        "allOf",
+        {"allOf": [AB, {"required": ["b"]}, {"properties": {"a": {"minimum": 3}}}]},
+        (m3(("b", "x")), m3(("a", "3"), ("b", "x"))),
+        ("", m3(("a", "3")), m3(("a", "2"), ("b", "x"))),
+    ),
+    nested_case(
+        "if",
+        {
+            **closed({"k": {"enum": ["x", "y"]}, "n": INTEGER}, ["k"]),
+            "if": {"properties": {"k": {"const": "x"}}},
+            "then": {"required": ["n"]},
+            "else": {"properties": {"n": False}},
+        },
+        (m3(("k", "y")), m3(("k", "x"), ("n", "1"))),
+        (m3(("k", "x")), m3(("k", "y"), ("n", "1")), ""),
+    ),
+    nested_case(
+        "minProperties",
+        {**closed({"a": INTEGER, "b": INTEGER, "c": INTEGER}, []), "minProperties": 2},
+        (m3(("a", "1"), ("c", "2")), m3(("a", "1"), ("b", "1"), ("c", "2"))),
+        ("", m3(("b", "1"))),
+    ),
+    nested_case(
+        "maxProperties",
+        {"type": "object", "properties": {"a": INTEGER}, "maxProperties": 1},
+        ("", m3(("a", "1")), m3(("z", "q"))),
+        (m3(("a", "1"), ("z", "q")), m3(("y", "q"), ("z", "q"))),
+    ),
+    nested_case(
+        "patternProperties",
+        {"patternProperties": {"^n_": INTEGER}, "additionalProperties": False, "type": "object"},
+        ("", m3(("n_1", "5")), m3(("n_1", "5"), ("n_b", "6"))),
+        (m3(("n_1", "x")), m3(("m", "5"))),
+    ),
+    nested_case(
+        "propertyNames",
+        {"type": "object", "propertyNames": {"enum": ["a", "b"]}, "additionalProperties": INTEGER},
+        ("", m3(("a", "5")), m3(("b", "5"), ("a", "5"))),
+        (m3(("c", "5")), m3(("a", "x")), f"{M3}<a>5{M3}</b>"),
+    ),
+    nested_case(
+        "a key with a pattern that must be there",
+        {
+            "type": "object",
+            "patternProperties": {"^n_": INTEGER},
+            "additionalProperties": False,
+            "minProperties": 1,
+        },
+        (m3(("n_1", "5")), m3(("n_1", "5"), ("n_b", "6"))),
+        ("", m3(("n_1", "x"))),
+    ),
+    nested_case(
+        "dependentRequired",
+        {**closed({"a": INTEGER, "b": INTEGER}, []), "dependentRequired": {"a": ["b"]}},
+        ("", m3(("b", "1")), m3(("a", "1"), ("b", "1"))),
+        (m3(("a", "1")),),
+    ),
+    nested_case(
+        "additional keys",
+        {"type": "object", "properties": {"a": INTEGER}, "additionalProperties": STRING},
+        ("", m3(("a", "5")), m3(("z_1", "x")), m3(("a", "5"), ("z", ""), ("y", "q"))),
+        (m3(("a", "x")), m3(("z", "x"), ("a", "5")), m3(("2", "x")), f"{M3}<z>x{M3}</a>"),
+    ),
+    nested_case(
+        "additional keys may end with another additional key",
+        {"type": "object", "properties": {"a": INTEGER}},
+        (f"{M3}<z>x{M3}</y>", m3(("z", m3(("q", "1")))), m3(("z", m3((ITEM, "x"))))),
+        (f"{M3}<z>x{M3}</a>", f"{M3}<z>x{M3}</2>", f"{M3}<a>5{M3}</z>"),
+    ),
+    nested_case(
+        "additional keys by default",
+        {"type": "object"},
+        ("", m3(("z", "x")), m3(("z", m3(("y", "x")))), "\n"),
+        ("x", m3((ITEM, "x")).replace("item", "2"), "{}"),
+    ),
+    nested_case(
+        "anything",
+        {},
+        ("", "x", "5", "null", "{}", m3(("a", m3(("b", "x")))), m3((ITEM, "x"), (ITEM, m3((ITEM, "5"))))),
+        (f"a{M3}b", f"a{m3(('b', 'x'))}", m3(("a", "x"), (ITEM, "y")), m3((ITEM, "x"), ("b", "y"))),
+    ),
+    nested_case(
+        "bounds and patterns",
+        closed(
+            {
+                "s": {"type": "string", "minLength": 2, "maxLength": 3},
+                "p": {"type": "string", "pattern": "^[a<]+$"},
+                "d": {"type": "string", "format": "date"},
+                "n": {"type": "number", "minimum": 1, "exclusiveMaximum": 2, "multipleOf": 0.5},
+            },
+            [],
+        ),
+        (m3(("s", "ab")), m3(("s", "é<\n")), m3(("p", "a<a")), m3(("d", "2026-01-31")), m3(("n", "1.5"))),
+        (m3(("s", "a")), m3(("s", "abcd")), m3(("p", "ab")), m3(("d", "2026-1-31")), m3(("n", "2")), m3(("n", "1.2"))),
+    ),
+    nested_case(
+        "oneOf",
+        {"oneOf": [closed({"a": INTEGER}), closed({"a": {"type": "number"}, "b": STRING}, ["a"])]},
+        (m3(("a", "1.5")), m3(("a", "1"), ("b", "x"))),
+        (m3(("a", "1")), "", m3(("b", "x"))),
+    ),
+    nested_case(
+        "anyOf of types",
+        {"anyOf": [closed({"a": INTEGER}), {"type": "array", "items": INTEGER}, {"const": "x"}]},
+        (m3(("a", "1")), m3((ITEM, "1"), (ITEM, "2")), "", "x"),
+        (m3(("a", "x")), m3((ITEM, "x")), "y", "1"),
+    ),
+    nested_case(
+        "not",
+        {**AB, "not": {"required": ["a", "b"]}},
+        ("", m3(("a", "1")), m3(("b", "x"))),
+        (m3(("a", "1"), ("b", "x")),),
+    ),
+    nested_case(
+        "prefixItems",
+        {"type": "array", "prefixItems": [INTEGER, STRING], "items": BOOLEAN, "minItems": 1},
+        (m3((ITEM, "1")), m3((ITEM, "1"), (ITEM, "x")), m3((ITEM, "1"), (ITEM, "x"), (ITEM, "true"))),
+        ("", m3((ITEM, "x")), m3((ITEM, "1"), (ITEM, "x"), (ITEM, "x"))),
+    ),
+    nested_case(
+        "minItems and maxItems",
+        {"type": "array", "items": closed({"a": INTEGER}), "minItems": 1, "maxItems": 2},
+        (m3((ITEM, m3(("a", "1")))), m3((ITEM, m3(("a", "1"))), (ITEM, m3(("a", "2"))))),
+        ("", m3((ITEM, "")), m3(*[(ITEM, m3(("a", "1")))] * 3), m3(("a", "1"))),
+    ),
+    nested_case(
+        "contains",
+        {"type": "array", "items": {"type": ["integer", "boolean"]}, "contains": {"const": 5}, "maxContains": 1},
+        (m3((ITEM, "5")), m3((ITEM, "true"), (ITEM, "5"), (ITEM, "7"))),
+        ("", m3((ITEM, "true")), m3((ITEM, "5"), (ITEM, "5"))),
+    ),
+    nested_case(
+        "uniqueItems of few values",
+        {"type": "array", "items": {"enum": ["x", 1, {"a": 1}, []]}, "uniqueItems": True},
+        (m3((ITEM, "x"), (ITEM, "1")), m3((ITEM, m3(("a", "1"))), (ITEM, ""), (ITEM, "x")), ""),
+        (m3((ITEM, "x"), (ITEM, "x")), m3((ITEM, m3(("a", "1"))), (ITEM, m3(("a", "1")))), m3((ITEM, ""), (ITEM, ""))),
+    ),
+    nested_case(
+        "constants",
+        {"enum": [{"a": [1, "x"], "b": {}}, [], "y", None]},
+        (m3(("a", m3((ITEM, "1"), (ITEM, "x"))), ("b", "")), "", "y", "null"),
+        (m3(("a", m3((ITEM, "1"))), ("b", "")), m3(("b", ""), ("a", m3((ITEM, "1"), (ITEM, "x")))), "x"),
+    ),
+    nested_case(
+        "recursion",
+        {"$ref": "#/$defs/tree"},
+        (m3(("v", "1")), m3(("v", "1"), ("l", m3((ITEM, m3(("v", "2"))), (ITEM, m3(("v", "3"))))))),
+        ("", m3(("v", "x")), m3(("v", "1"), ("l", m3((ITEM, ""))))),
+        **{"$defs": {"tree": closed({"v": INTEGER, "l": {"type": "array", "items": {"$ref": "#/$defs/tree"}}}, ["v"])}},
+    ),
+    Case(
+        "minimax m3, twelve keys in any order",
+        {
+            **inside(closed({f"k{n}": INTEGER for n in range(12)}, ["k11"])),
+            "any_order": True,
+        },
+        (m3(("o", m3(("k11", "1")))), m3(("o", m3(("k3", "1"), ("k11", "2"), ("k0", "3"))))),
+        (m3(("o", m3(("k3", "1")))), m3(("o", m3(("k11", "1"), ("k3", "1"), ("k11", "1"))))),
+    ),
+    Case(
+        "minimax m3, excludes",
+        {**inside(AB), "excludes": ["<x>"]},
+        (m3(("o", m3(("b", "<x")))),),
+        (m3(("o", m3(("b", "a<x>")))),),
+    ),
+    Case(
+        "minimax m3, white space",
+        inside({"type": "array", "items": AB}),
+        (
+            f"\n{M3}<o>\n{M3}<item>\n {M3}<a>5{M3}</a>\n{M3}</item>\n{M3}</o>\n",
+            f" {M3}<o> {M3}</o> ",
+        ),
+        (
+            f"{M3}<o>{M3}<item>{M3}<a> 5{M3}</a>{M3}</item>{M3}</o>",
+            f"{M3}<o>{M3} <item>{M3}</item>{M3}</o>",
+            f"\n\n{M3}<o>{M3}</o>",
+        ),
+    ),
+    Case(
+        "cohere, allOf and if",
+        inside(
+            {
+                "allOf": [closed({"k": {"enum": ["x", "y"]}, "n": INTEGER}, ["k"])],
+                "if": {"properties": {"k": {"const": "x"}}},
+                "then": {"required": ["n"]},
+            },
+            style="cohere_xml",
+        ),
+        (
+            co("dict", co("raw", "y", "k"), "o"),
+            co("dict", co("raw", "x", "k") + co("json", " 7 ", "n"), "o"),
+        ),
+        (
+            co("dict", co("raw", "x", "k"), "o"),
+            co("dict", co("json", "y", "k"), "o"),
+            co("list", co("raw", "y", "k"), "o"),
+        ),
+    ),
+    Case(
+        "cohere, additional keys",
+        styled("cohere_xml", {"type": "object", "additionalProperties": {"type": ["integer", "array"]}}),
+        ("", co("json", "7", "z"), co("list", co("list", co("raw", "x")) + co("dict", ""), "z")),
+        (co("raw", "7", "z"), co("dict", "", "z"), co("json", "7", "2"), co("json", "[7]", "z")),
+    ),
+    Case(
+        "cohere, types",
+        inside({"enum": ["", {}, [], 7, True]}, style="cohere_xml"),
+        tuple(
+            co(kind, text, "o")
+            for kind, text in (("raw", ""), ("dict", ""), ("list", ""), ("json", "7"), ("json", "true"))
+        ),
+        (co("json", "", "o"), co("raw", "7", "o"), co("json", "{}", "o")),
+    ),
+)  # fmt: skip
+
+#: arguments that are listed as a whole
+LISTED = (
+    Case(
+        "qwen, listed arguments",
+        styled("qwen_xml", {"enum": [{"a": 1, "b": "x"}, {"b": ["y"]}, {}]}),
+        ("", elements(a="1", b="x"), elements(b='["y"]')),
+        (elements(a="1"), elements(b="x", a="1"), elements(a="2", b="x"), elements(b="y")),
+    ),
+    Case(
+        "qwen, listed arguments beside other keywords",
+        styled("qwen_xml", {"enum": [{"a": 1}, {"a": 2}, {}, 5], "required": ["a"]}),
+        (elements(a="1"), elements(a="2")),
+        ("", elements(a="3"), "5"),
+    ),
+    Case(
+        "minimax m3, a constant",
+        styled("minimax_m3_xml", {"const": {"a": {"b": ["x", []]}}}),
+        (m3(("a", m3(("b", m3((ITEM, "x"), (ITEM, "")))))),),
+        ("", m3(("a", m3(("b", m3((ITEM, "x"))))))),
+    ),
+    Case(
+        "python, listed arguments",
+        styled("python", {"enum": [{"a": True, "b": "x"}, {}]}),
+        ("", 'a=True, b="x"', "a=True,b='x'"),
+        ("a=True", 'b="x", a=True'),
+    ),
+    Case(
+        "gemma, listed arguments",
+        styled("gemma", {"const": {"a": {"b": "x"}, "c": [1]}}),
+        ('a:{b:<|"|>x<|"|>},c:[1]',),
+        ("", 'a:{b:<|"|>x<|"|>}'),
+    ),
+    Case(
+        "python, unique numbers",
+        styled("python", closed({"l": {"type": "array", "items": INTEGER, "uniqueItems": True}})),
+        ("l=[1, 2]",),
+        ("l=[1, 'a']",),
+    ),
+    Case(
+        "gemma, unique items of few values",
+        styled("gemma", closed({"l": {"items": {"enum": ["a", '"']}, "uniqueItems": True, "type": "array"}})),
+        ('l:[<|"|>"<|"|>,<|"|>a<|"|>]',),
+        ('l:[<|"|>"<|"|>,<|"|>"<|"|>]', 'l:[<|"|>a<|"|>,<|"|>a<|"|>]'),
+    ),
+)  # fmt: skip
+
+#: what xgrammar has, too; it has no other styles, and ignores or refuses the keywords of the others
+COMPARED = (*QWEN, *OTHERS, *ANY_ORDER, *BLANKS)
+CASES = (*COMPARED, *KEYWORDS, *LITERALS, *NESTED, *LISTED)

@@ -1,0 +1,26 @@
+"""Muse Glimmer: messages to the user, to the model itself and to tools, and elements for arguments.
+
+     to=self<|message|>Which city?<|eom|><|start|>assistant to=f<|message|><atem:function_calls>\n
+    <atem:invoke name="f">\n<atem:parameter name="city">Oslo</atem:parameter>\n</atem:invoke>\n
+    </atem:function_calls><|eom|><|start|>assistant to=user<|message|>Rain.<|eot|>
+
+The prompt ends with the first ``<|start|>assistant``.
+"""
+
+from ..addressed.addressed_family import AddressedFamily
+from ..tags.notation import Elements
+
+MUSE = AddressedFamily(
+    name="muse",
+    header=" to={recipient}<|message|>",
+    user="user",
+    itself="self",
+    start="<|start|>assistant",
+    end="<|eom|>",
+    mark="<|eom|>",
+    begin='<atem:function_calls>\n<atem:invoke name="{name}">\n',
+    close="</atem:invoke>\n</atem:function_calls>",
+    arguments=Elements("atem_xml", after="\n"),
+    stop_texts=("<|eot|>",),
+    marks=("<atem:function_calls>", "<|eom|>"),
+)

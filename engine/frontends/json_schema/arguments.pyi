@@ -1,0 +1,31 @@
+from typing import Any, Protocol
+
+from ...grammar.ir import Grammar, Node
+
+class Marks(Protocol):
+    def add_mark(self, grammar: Grammar, mark: str, /) -> Node:
+        """Add a literal text in all its spellings."""
+
+def build_arguments(
+    grammar: Grammar,
+    schema: Any,
+    *,
+    style: Any,
+    marks: Marks,
+    label: str,
+    pointer: str = "",
+    is_guarded: bool = False,
+    **options: Any,
+) -> Node:
+    """Add the arguments of a call in a style.
+
+    Args:
+        style: a tag_styles.Style.
+        label: of the regions.
+        is_guarded: JSON strings in elements do not contain the end of their element as written, if
+            only their length is bounded.
+        options: as for ``build_json_schema``.
+
+    Raises:
+        UnsupportedSchema, SpecError: with the pointer of a schema that the style cannot express.
+    """
