@@ -1,0 +1,175 @@
+"""python -m bench.gateway: streams through Switchyard and other gateways, in turn, in one run.
+
+All stand before the same worker, which costs next to nothing (zero_worker). A round asks each
+gateway once. The figures are medians of the rounds, and ratios to the first other gateway.
+
+throughput   16 users; 64 chunks for each stream, sent by the worker at once
+paced        streams with a token every 20 ms: the gaps between receptions that users see
+"""
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+from app.conversation.tokenizer import load_tokenizer
+from bench.report import markdown
+from engine import SPEC_VERSION
+from tests.app.small_tokenizer import TEMPLATE, folder
+
+from .processes import Process, free_port, running
+
+OURS = "switchyard"
+MODEL = "m"
+INTERVAL_MS = 20.0
+
+
+def worker(stack: ExitStack, tokenizer: str, chunks: int, interval_ms: float = 0) -> str:
+    """Start a worker and return its URL."""
+    vocabulary = load_tokenizer(tokenizer, "auto").vocabulary
+    plugin = {"spec_version": SPEC_VERSION, "vocabulary": vocabulary.fingerprint}
+    info = {
+        "grammar_backend": "switchyard",
+        "context_length": 8192,
+        "internal_states": [{"switchyard": plugin}],
+    }
+    port = free_port()
+    command = [sys.executable, "-m", "bench.gateway.zero_worker", "--port", str(port)]
+    command += ["--chunks", str(chunks), "--interval-ms", str(interval_ms), "--model", MODEL]
+    command += ["--stop", str(vocabulary.stop_token_ids[0]), "--info", json.dumps(info)]
+    stack.enter_context(running(Process("worker", command, port)))
+    return f"http://127.0.0.1:{port}"
+
+
+def gateways(asked: argparse.Namespace, url: str, tokenizer: str) -> Iterator[Process]:
+    """Yield the gateways before the worker at ``url``."""
+    port = free_port()
+    settings = {
+        "SWITCHYARD_PORT": str(port),
+        "SWITCHYARD_TOKENIZER": tokenizer,
+        "SWITCHYARD_MODEL_NAME": MODEL,
+        "SWITCHYARD_WORKERS": url,
+    }
+    yield Process(OURS, [sys.executable, "-m", "app"], port, settings)
+    if asked.router:
+        port = free_port()
+        command = [asked.router, "-m", "sglang_router.launch_router", "--worker-urls", url]
+        command += ["--port", str(port), "--policy", "round_robin", "--log-level", "error"]
+        command += ["--prometheus-port", str(free_port())]
+        yield Process("sglang-router", command, port)
+    if asked.litellm:
+        port = free_port()
+        config = Path(tokenizer) / "litellm.yaml"
+        entry = {"model": f"openai/{MODEL}", "api_base": f"{url}/v1", "api_key": "none"}
+        models = [{"model_name": MODEL, "litellm_params": entry}]
+        config.write_text(json.dumps({"model_list": models}))
+        command = [str(Path(asked.litellm).with_name("litellm")), "--config", str(config)]
+        yield Process("litellm", [*command, "--port", str(port)], port)
+
+
+def load(process: Process, *options: str) -> dict[str, Any]:
+    """Return the results of one load, and the CPU time of the gateway for each answer."""
+    before = process.cpu_seconds()
+    command = [sys.executable, "-m", "bench.gateway.load", "--url", process.url, "--model", MODEL]
+    made = subprocess.run([*command, *options], capture_output=True, text=True, check=True)
+    found: dict[str, Any] = json.loads(made.stdout)
+    used = process.cpu_seconds() - before
+    found["cpu_ms"] = 1000 * used / max(1, found["requests"])
+    return found
+
+
+def rounds(
+    processes: list[Process], count: int, *options: str
+) -> dict[str, dict[str, list[float]]]:
+    """Return the figures of each gateway, a list of one figure a round."""
+    found: dict[str, dict[str, list[float]]] = {each.name: {} for each in processes}
+    for _ in range(count):
+        for process in processes:
+            result = load(process, *options)
+            first, gaps = result["first_ms_p50_p99"], result["gap_ms_p50_p99_max"]
+            figures = {
+                "requests/s": result["requests_per_s"],
+                "events/s": result["events_per_s"],
+                "cpu ms/request": result["cpu_ms"],
+                "first ms p50": first[0],
+                "first ms p99": first[1],
+                "gap ms p99": gaps[1],
+                "failed": result["failed"],
+            }
+            for name, figure in figures.items():
+                found[process.name].setdefault(name, []).append(figure)
+    return found
+
+
+def table(title: str, found: dict[str, dict[str, list[float]]], figures: list[str]) -> str:
+    names = [*found]
+    other = next((name for name in names if name != OURS), None)
+    head = [title, *names, *([f"{OURS} / {other}"] if other else [])]
+    lines = [head]
+    for figure in figures:
+        medians = [median(found[name][figure]) for name in names]
+        cells = [f"{value:,.2f}" for value in medians]
+        if other:
+            below = median(found[other][figure])
+            cells.append(f"{medians[0] / below:.2f}" if below else "-")
+        lines.append([figure, *cells])
+    return markdown(lines)
+
+
+@contextmanager
+def started(asked: argparse.Namespace, interval_ms: float = 0) -> Iterator[list[Process]]:
+    with ExitStack() as stack:
+        tokenizer = folder(Path(stack.enter_context(tempfile.TemporaryDirectory())), TEMPLATE)
+        url = worker(stack, tokenizer, asked.chunks, interval_ms)
+        found = [*gateways(asked, url, tokenizer)]
+        for each in found:
+            stack.enter_context(running(each))
+        yield found
+
+
+def throughput(asked: argparse.Namespace) -> None:
+    options = ("--users", str(asked.users), "--seconds", str(asked.seconds))
+    with started(asked) as processes:
+        rounds(processes, 1, "--users", str(asked.users), "--seconds", "1")
+        found = rounds(processes, asked.rounds, *options)
+    figures = ["requests/s", "events/s", "cpu ms/request", "first ms p50", "first ms p99", "failed"]
+    print(table(f"{asked.users} users, {asked.chunks} chunks", found, figures), end="\n\n")
+
+
+def paced(asked: argparse.Namespace) -> None:
+    with started(asked, INTERVAL_MS) as processes:
+        for users in map(int, asked.streams.split(",")):
+            options = ("--users", str(users), "--seconds", str(asked.seconds), "--paced")
+            found = rounds(processes, asked.rounds, *options)
+            figures = ["requests/s", "gap ms p99", "first ms p50", "first ms p99", "failed"]
+            print(table(f"{users} paced streams", found, figures), end="\n\n")
+
+
+PARTS = {"throughput": throughput, "paced": paced}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(prog="python -m bench.gateway", description=__doc__)
+    parser.add_argument("parts", nargs="*", metavar="part", help=", ".join(PARTS))
+    parser.add_argument("--router", help="a Python with sglang-router")
+    parser.add_argument("--litellm", help="a Python with litellm[proxy]")
+    parser.add_argument("--users", type=int, default=16)
+    parser.add_argument("--chunks", type=int, default=64)
+    parser.add_argument("--streams", default="50,100,200", help="paced: numbers of streams")
+    parser.add_argument("--seconds", type=float, default=5, help="of each load")
+    parser.add_argument("--rounds", type=int, default=3)
+    asked = parser.parse_args()
+    print(f"{os.cpu_count()} cores, {asked.rounds} rounds of {asked.seconds:g} s\n")
+    for part in asked.parts or PARTS:
+        PARTS[part](asked)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,79 @@
+"""Processes of the benchmark: they start, listen on a port, and end with their context."""
+
+import os
+import socket
+import subprocess
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+
+#: seconds until a process listens; LiteLLM's proxy takes 20
+START_S = 90.0
+
+
+@dataclass
+class Process:
+    """A command that listens on ``port``. ``settings``: environment variables."""
+
+    name: str
+    command: list[str]
+    port: int
+    settings: Mapping[str, str] = field(default_factory=dict)
+    pid: int = 0
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self.port}"
+
+    def cpu_seconds(self) -> float:
+        """Return the CPU time that the process has used."""
+        with open(f"/proc/{self.pid}/stat") as file:
+            fields = file.read().rpartition(")")[2].split()
+        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port: int = probe.getsockname()[1]
+        return port
+
+
+@contextmanager
+def running(process: Process) -> Iterator[None]:
+    """Start a process, wait until it listens, and end it with the context.
+
+    Raises:
+        RuntimeError: it ended, or does not listen within START_S.
+    """
+    made = subprocess.Popen(
+        process.command,
+        env={**os.environ, **process.settings},
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+    process.pid = made.pid
+    try:
+        _wait(made, process)
+        yield
+    finally:
+        made.terminate()
+        try:
+            made.wait(15)
+        except subprocess.TimeoutExpired:
+            made.kill()
+            made.wait()
+
+
+def _wait(made: "subprocess.Popen[bytes]", process: Process) -> None:
+    until = time.monotonic() + START_S
+    while time.monotonic() < until:
+        if made.poll() is not None:
+            raise RuntimeError(f"{process.name} ended with {made.returncode}")
+        with socket.socket() as probe:
+            probe.settimeout(1)
+            if probe.connect_ex(("127.0.0.1", process.port)) == 0:
+                return
+        time.sleep(0.1)
+    raise RuntimeError(f"{process.name} does not listen within {START_S:g} s")
