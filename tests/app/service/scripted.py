@@ -100,8 +100,9 @@ class Service:
     async def stream(self, **asked: Any) -> list[Any]:
         """The events as JSON, "[DONE]" as it is."""
         stream = await self.chat.stream(request(**asked, stream=True), "req_1")
-        texts = [data.decode().removeprefix("data: ").strip() async for data in stream]
+        whole = b"".join([data async for data in stream]).decode()
         await stream.aclose()
+        texts = [text.removeprefix("data: ") for text in whole.split("\n\n") if text]
         return [text if text == "[DONE]" else json.loads(text) for text in texts]
 
 
