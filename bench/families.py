@@ -66,7 +66,9 @@ class Family:
             "abcdef123", name.replace(".", "_"), json.dumps(arguments, ensure_ascii=False)
         )
         plan = for_own_engine(self.wire.plan(OutputSpec(tools), [*self._special]))
-        return Encoded(plan.spec_json, [*self._ids(self.wire.calls_texts([call])[0])])
+        # the prompt writes the beginning of the first message
+        text = self.wire.calls_texts([call])[0].removeprefix(getattr(self.wire, "start", ""))
+        return Encoded(plan.spec_json, [*self._ids(text)])
 
     def _ids(self, text: str) -> Iterator[int]:
         for piece in self._marks.split(text):

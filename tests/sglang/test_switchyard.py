@@ -12,7 +12,7 @@ import httpx
 import jsonschema
 import pytest
 
-from engine import Vocabulary
+from engine import SPEC_VERSION, Vocabulary
 
 from .asked import PROMPTS, SCHEMA, THINKING
 from .conftest import PADDING
@@ -69,7 +69,7 @@ def test_the_server_says_which_engine_and_vocabulary_it_has(
     said = state["switchyard"]
     assert said["vocabulary"] == vocabulary.fingerprint
     assert said["vocabulary_size"] == vocabulary.size + PADDING
-    assert (said["backend"], said["spec_version"]) == ("switchyard", 3)
+    assert (said["backend"], said["spec_version"]) == ("switchyard", SPEC_VERSION)
 
 
 # -- every kind of grammar -------------------------------------------------------------------------
