@@ -1,7 +1,7 @@
 """A worker that costs next to nothing: every answer is the same bytes, made in advance.
 
-It speaks SGLang's ``/generate`` and OpenAI's ``/v1/chat/completions``, so that it can stand behind
-Switchyard and behind proxies alike. With ``--interval-ms`` it sends a token at a time.
+It speaks SGLang's ``/generate`` and OpenAI's ``/v1/chat/completions``, so that it serves
+Switchyard and proxies alike. With ``--interval-ms`` it sends a token at a time.
 
 python -m bench.gateway.zero_worker --port 30000 --chunks 64
 """
