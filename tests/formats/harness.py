@@ -6,9 +6,13 @@ The vocabulary holds all bytes, some longer tokens and the format's special toke
 import re
 from collections.abc import Callable
 from functools import lru_cache
+from random import Random
+
+import numpy as np
 
 from adapters.formats import FormatPlan, OutputSpec, get_format
 from engine import STYLES, Compiled, Compiler, Matcher, Vocabulary
+from tests.engine.harness import new_mask
 
 from .cases import SPECIALS, STOPS, Said
 
@@ -76,3 +80,24 @@ def read(plan: FormatPlan, grammar: Compiled, ids: list[int]) -> Said:
         said.add(reader.feed(parser.feed(token)))
     said.add(reader.feed(parser.finish()))
     return said.add(reader.finish())
+
+
+def walk(
+    grammar: Compiled, chance: Random, closers: np.ndarray, *, patience: int, limit: int
+) -> list[int]:
+    """Return the tokens of a random answer, cut off at ``limit``.
+
+    ``closers``: tokens that end strings, values and tags; behind ``patience`` tokens, most are
+    drawn from them.
+    """
+    matcher, ids, mask = Matcher(grammar), [], new_mask(grammar.vocabulary)
+    while len(ids) < limit and not matcher.is_terminated():
+        matcher.fill_bitmask(mask)
+        flags = np.unpackbits(mask.view(np.uint8), bitorder="little")
+        pull = 0.8 if len(ids) > patience else 0.3
+        allowed = closers[flags[closers] == 1] if chance.random() < pull else closers[:0]
+        if not allowed.size:
+            allowed = np.flatnonzero(flags)
+        ids.append(int(allowed[chance.randrange(len(allowed))]))
+        assert matcher.accept_token(ids[-1])
+    return ids

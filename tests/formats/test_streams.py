@@ -12,11 +12,10 @@ import numpy as np
 import pytest
 
 from adapters.formats import Delta, FormatPlan, OutputSpec, Tool, ToolStart, for_own_engine
-from engine import Compiled, Matcher
-from tests.engine.harness import new_mask
+from engine import Compiled
 
 from .cases import OUTPUTS, SPECIALS, Said, quiet
-from .harness import compiled_as, compiler
+from .harness import compiled_as, compiler, walk
 
 NAMES = sorted(SPECIALS)
 ANSWERS = 10_000 if os.environ.get("EVERY_TEMPLATE") else 1_000
@@ -54,21 +53,6 @@ CHOICES = {
     "any type, required": OutputSpec((_ANY,), "required"),
     "any type, quiet": quiet(_RICH),
 }
-
-
-def walk(grammar: Compiled, chance: Random, closers: np.ndarray) -> list[int]:
-    """Return the tokens of a random answer; it may be cut off."""
-    matcher, ids, mask = Matcher(grammar), [], new_mask(grammar.vocabulary)
-    while len(ids) < LIMIT and not matcher.is_terminated():
-        matcher.fill_bitmask(mask)
-        flags = np.unpackbits(mask.view(np.uint8), bitorder="little")
-        pull = 0.8 if len(ids) > PATIENCE else 0.3
-        allowed = closers[flags[closers] == 1] if chance.random() < pull else closers[:0]
-        if not allowed.size:
-            allowed = np.flatnonzero(flags)
-        ids.append(int(allowed[chance.randrange(len(allowed))]))
-        assert matcher.accept_token(ids[-1])
-    return ids
 
 
 def closers_of(name: str) -> np.ndarray:
@@ -116,7 +100,7 @@ def test_a_stream_cut_at_every_byte_is_the_whole_answer(name: str) -> None:
     called = 0
     for number in range(answers):
         plan, grammar = grammars[[*CHOICES][number % len(CHOICES)]]
-        ids = walk(grammar, Random(f"{name} {number}"), closers)
+        ids = walk(grammar, Random(f"{name} {number}"), closers, patience=PATIENCE, limit=LIMIT)
         whole = said_at_once(plan, grammar, ids)
         assert said_in_a_stream(plan, grammar, ids) == whole, (number, ids)
         assert said_in_a_stream(plan, grammar, in_bytes(name, ids)) == whole, (number, ids)

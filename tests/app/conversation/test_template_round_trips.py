@@ -9,7 +9,7 @@ on. `make conformance` makes more walks.
 
 import json
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from random import Random
 from typing import Any
@@ -20,8 +20,8 @@ import pytest
 from adapters.formats import FormatPlan, OutputSpec, Tool, for_own_engine
 from engine import Compiled, Compiler, Matcher
 from tests.app.conversation.chat_templates import FETCH, TEMPLATES, tokenizer_of
-from tests.engine.harness import new_mask
 from tests.formats.cases import Said
+from tests.formats.harness import walk
 
 WALKS = 100 if os.environ.get("EVERY_TEMPLATE") else 8
 #: tokens after which a walk is drawn towards its end, and after which it is given up
@@ -76,21 +76,9 @@ QUESTION = "Which is it?"
 Call = tuple[str, Any]
 
 
-def walk(grammar: Compiled, chance: Random) -> list[int] | None:
-    """Return the tokens of an answer; None: it did not end in time."""
-    matcher, ids, mask = Matcher(grammar), [], new_mask(grammar.vocabulary)
-    tokens = grammar.vocabulary.tokens
-    closers = np.array([n for n, token in enumerate(tokens) if token in {b'"', b"}", b"]", b"<"}])
-    while len(ids) < LIMIT and not matcher.is_terminated():
-        matcher.fill_bitmask(mask)
-        flags = np.unpackbits(mask.view(np.uint8), bitorder="little")
-        allowed = np.flatnonzero(flags)
-        pulled = closers[flags[closers] == 1]
-        if pulled.size and len(ids) > PATIENCE:
-            allowed = pulled
-        ids.append(int(allowed[chance.randrange(len(allowed))]))
-        assert matcher.accept_token(ids[-1])
-    return ids if matcher.is_terminated() else None
+def closers(tokens: Sequence[bytes]) -> np.ndarray:
+    """Return the tokens that end strings, lists and elements."""
+    return np.array([n for n, token in enumerate(tokens) if token in {b'"', b"}", b"]", b"<"}])
 
 
 def read(plan: FormatPlan, grammar: Compiled, ids: list[int]) -> list[Call]:
@@ -149,10 +137,10 @@ def test_the_template_writes_calls_as_the_grammar_allows(name: str) -> None:
     output = OutputSpec((tool,), "required", reasoning="off", parallel_tool_calls=False)
     plan = for_own_engine(tokenizer.wire.plan(output, tokenizer.special_texts))
     grammar = Compiler(tokenizer.vocabulary).compile_structural_tag(plan.spec_json)
-    ended = 0
+    ended, ends = 0, closers(tokenizer.vocabulary.tokens)
     for seed in range(WALKS):
-        ids = walk(grammar, Random(f"{name} {seed}"))
-        if ids is None:
+        ids = walk(grammar, Random(f"{name} {seed}"), ends, patience=PATIENCE, limit=LIMIT)
+        if len(ids) == LIMIT:
             continue
         ended += 1
         calls = read(plan, grammar, ids)
