@@ -71,7 +71,9 @@ def gateways(asked: argparse.Namespace, url: str, tokenizer: str) -> Iterator[Pr
         models = [{"model_name": MODEL, "litellm_params": entry}]
         config.write_text(json.dumps({"model_list": models}))
         command = [str(Path(asked.litellm).with_name("litellm")), "--config", str(config)]
-        yield Process("litellm", [*command, "--port", str(port)], port)
+        # it starts without a key only if told so
+        settings = {"LITELLM_DANGEROUSLY_PERMIT_WEAK_OR_UNSET_MASTER_KEY": "true"}
+        yield Process("litellm", [*command, "--port", str(port)], port, settings)
 
 
 def load(process: Process, *options: str) -> dict[str, Any]:
