@@ -4,7 +4,9 @@ aiohttp parses answers in C, and hands out all bytes that have arrived as one pi
 which does neither, a gateway served a quarter of the streams.
 
 Errors           every failure is a WorkerError whose reason says what kind it was.
-Not here         the paths and bodies of a server (sglang), deadlines of answers (the app's).
+Proxies          those in the environment (HTTP_PROXY) are not used.
+Not here         the paths and bodies of a server (sglang); deadlines of answers, which also bound a
+                 server that does not read a request (the app's).
 """
 
 from collections.abc import AsyncGenerator, AsyncIterator, Mapping
@@ -112,7 +114,7 @@ class _Answer:
 
 def broken(error: Exception) -> WorkerError:
     """Return the error of a connection that failed, broke, or carried something else."""
-    message = f"SGLang: {type(error).__name__}: {error}"
+    message = f"{type(error).__name__}: {error}"
     if isinstance(error, aiohttp.ConnectionTimeoutError):
         return WorkerError(502, message, reason="connection")
     if isinstance(error, TimeoutError):

@@ -154,7 +154,11 @@ class StreamReader:
 
     def read_all(self, payloads: Sequence[bytes]) -> Iterator[Chunk]:
         """Yield one chunk for events that were received together, so that a busy process does the
-        work of a chunk once; then raise what ``read`` raises.
+        work of a chunk once.
+
+        Raises:
+            WorkerError: an event reports a failure, or is not an event of SGLang. The tokens before
+                it are yielded first.
         """
         ids: list[int] = []
         last: _Event | None = None
