@@ -128,7 +128,7 @@ check: $(VENV)/.dev docs ## check format, lint, types, prose and the links of do
 docs: $(VENV)/.dev ## build the documentation as a site, in build/site
 	rm -rf build/pages
 	mkdir -p build/pages/engine build/pages/bench
-	cp -r README.md CONTRIBUTING.md CHANGELOG.md LICENSE docs build/pages
+	cp -r README.md CONTRIBUTING.md CHANGELOG.md SECURITY.md LICENSE docs build/pages
 	cp engine/DESIGN.md build/pages/engine
 	cp bench/README.md build/pages/bench
 	NO_MKDOCS_2_WARNING=1 $(PY) -m mkdocs build --strict
