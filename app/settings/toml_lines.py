@@ -26,7 +26,8 @@ def lines_of(text: str) -> dict[KeyPath, int]:
         named = tomllib.loads(statement)
         if statement.lstrip().startswith("["):
             table = _header(named, tables)
-            found.setdefault(table, line)
+            for size in range(1, len(table) + 1):
+                found.setdefault(table[:size], line)
         else:
             for path in _paths(named, table):
                 found.setdefault(path, line)
