@@ -129,7 +129,7 @@ def _announce(logger: Logger, settings: Settings, components: Components) -> Non
 
 
 def _announce_model(logger: Logger, model: ServedModel) -> None:
-    logger.info("model", **model.settings.public())
+    logger.info("model", model=model.name, settings=model.settings.public())
     for worker in model.workers:
         logger.info("worker", name=worker.name, model=model.name, description=worker.description)
     profile, evidence = model.tokenizer.profile, model.tokenizer.evidence

@@ -1,6 +1,6 @@
 """Several models behind one gateway: formats, limits, aliases, health, metrics and the log."""
 
-import io
+import asyncio
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -9,10 +9,6 @@ import httpx
 import openai
 import pytest
 
-from app.composition import build
-from app.observability.logs import make_logger
-from app.observability.metrics import Metrics
-from app.settings import read_settings
 from tests.app.examples import LIGHT, TOOLS, body, json_schema, tool
 from tests.app.gateway import OPERATOR, OPTIONS, Gateway
 from tests.app.operators import BEARER, MAIL, warm
@@ -73,6 +69,22 @@ def test_the_official_client_calls_tools_of_each_model_by_name_or_alias(
     with client.chat.completions.stream(**common) as stream:
         streamed = stream.get_final_completion()
     assert (streamed.model, bool(streamed.choices[0].message.tool_calls)) == (name, True)
+
+
+async def test_two_formats_work_at_once_in_one_process(async_client: openai.AsyncOpenAI) -> None:
+    async def call(name: str, seed: int) -> bool:
+        answer = await async_client.chat.completions.create(
+            model=name,
+            messages=body()["messages"],
+            tools=TOOLS,
+            tool_choice="required",
+            seed=seed,
+            max_completion_tokens=8000,
+        )
+        return answer.model == name and bool(answer.choices[0].message.tool_calls)
+
+    asked = [call(name, seed) for seed in range(8) for name in ("org/first", "second")]
+    assert all(await asyncio.gather(*asked))
 
 
 def test_equal_requests_to_two_models_have_answers_of_their_own(gateway: Gateway) -> None:
@@ -227,42 +239,6 @@ def test_the_log_names_the_model_of_a_request(gateway: Gateway) -> None:
     assert (line["event"], line["model"]) == ("request", "org/first")
     ready = [line["model"] for line in gateway.lines() if line["event"] == "ready"]
     assert ready == ["org/first", "second", "down"]
-
-
-async def test_models_of_one_vocabulary_share_an_engine_and_all_divide_the_memory(
-    file: Path,
-) -> None:
-    settings = read_settings(config_file=file, compiler_memory_bytes=26 << 20)
-    parts = build(settings, Metrics(), make_logger("error", io.StringIO()))
-    try:
-        assert len(parts.engines) == 2
-        assert [engine.compiler.limits.kept_bytes for engine in parts.engines] == [8 << 20] * 2
-    finally:
-        await parts.aclose()
-
-
-async def test_a_pool_that_fails_to_close_keeps_nothing_open(file: Path) -> None:
-    parts = build(read_settings(config_file=file), Metrics(), make_logger("error", io.StringIO()))
-    closed: list[str] = []
-
-    async def fail() -> None:
-        raise RuntimeError("will not close")
-
-    first, *others = parts.models
-    first.pool.aclose = fail  # type: ignore[method-assign]
-    for model in others:
-        close = model.pool.aclose
-
-        async def note(close: Any = close, name: str = model.name) -> None:
-            await close()
-            closed.append(name)
-
-        model.pool.aclose = note  # type: ignore[method-assign]
-    with pytest.raises(ExceptionGroup, match="closing failed"):
-        await parts.aclose()
-    assert closed == ["second", "down"]
-    with pytest.raises(RuntimeError, match="shutdown"):
-        parts.shared.scheduler._pool.submit(print)
 
 
 def test_every_vocabulary_follows_the_log_in_redis(file: Path, redis_server: RedisServer) -> None:
