@@ -54,10 +54,10 @@ class Components:
     async def aclose(self) -> None:
         """Close everything in reverse order; a failure does not keep the others open."""
         closers: list[Callable[[], Awaitable[None]]] = [
-            *(model.pool.aclose for model in self.models),
+            *(model.pool.aclose for model in reversed(tuple(self.models))),
             partial(asyncio.to_thread, self.shared.offload.close),
             self.shared.scheduler.aclose,
-            *(partial(asyncio.to_thread, engine.close) for engine in self.engines),
+            *(partial(asyncio.to_thread, engine.close) for engine in reversed(self.engines)),
         ]
         failures = []
         for close in closers:

@@ -61,19 +61,7 @@ def read_settings(**values: Any) -> Settings:
         gateway = GatewaySettings(**replaced)
     except ValidationError as error:
         raise _explained(error) from None
-    found = _of_a_model(variables)
-    if gateway.config_file is None:
-        models: tuple[ModelSettings, ...] = (_only_model(found),)
-    elif found:
-        raise SettingError(
-            *(
-                f"{variable_of(name)}: {PREFIX}CONFIG_FILE is set, so {gateway.config_file} "
-                "describes the models; unset this variable"
-                for name in found
-            )
-        )
-    else:
-        models = read_config_file(gateway.config_file)
+    models = _models(gateway, _of_a_model(variables))
     _check_names(models)
     _check_access(gateway, models)
     return Settings(gateway, models)
@@ -101,6 +89,21 @@ def _of_a_model(variables: Mapping[str, Any]) -> dict[str, Any]:
         for variable, name in _OF_MODELS.items()
         if variables.get(variable) not in ("", None)
     }
+
+
+def _models(gateway: GatewaySettings, found: Mapping[str, Any]) -> tuple[ModelSettings, ...]:
+    """Return the models of the configuration file, or the one that variables describe."""
+    if gateway.config_file is None:
+        return (_only_model(found),)
+    if found:
+        raise SettingError(
+            *(
+                f"{variable_of(name)}: {PREFIX}CONFIG_FILE is set, so {gateway.config_file} "
+                "describes the models; unset this variable"
+                for name in found
+            )
+        )
+    return read_config_file(gateway.config_file)
 
 
 def _only_model(found: Mapping[str, Any]) -> ModelSettings:

@@ -81,6 +81,6 @@ async def test_a_pool_that_fails_to_close_keeps_nothing_open(file: Path) -> None
         model.pool.aclose = note  # type: ignore[method-assign]
     with pytest.raises(ExceptionGroup, match="closing failed"):
         await parts.aclose()
-    assert closed == ["second", "third", "fourth"]
+    assert closed == ["fourth", "third", "second"]
     with pytest.raises(RuntimeError, match="shutdown"):
         parts.shared.scheduler._pool.submit(print)
