@@ -1,5 +1,6 @@
 """POST /v1/chat/completions."""
 
+import structlog
 from fastapi import APIRouter, Request, Response
 from fastapi.responses import JSONResponse
 
@@ -7,12 +8,12 @@ from ..errors import client_left
 from ..observability.metrics import Metrics
 from ..protocol.chat_request import ChatRequest
 from ..server.event_stream import Disconnected, EventStream, run_until_disconnect
-from ..service.chat_service import ChatService
+from ..service.served_models import ServedModels
 from .body import BodyReader
 
 
 def chat_router(
-    service: ChatService, metrics: Metrics, bodies: BodyReader, *, comment_seconds: float
+    models: ServedModels, metrics: Metrics, bodies: BodyReader, *, comment_seconds: float
 ) -> APIRouter:
     """Return the route. ``comment_seconds``: see EventStream."""
     router = APIRouter()
@@ -22,10 +23,13 @@ def chat_router(
         chat, size = await bodies.read(ChatRequest, request)
         request_id: str = request.state.request_id
         client: str = request.state.client
+        model = models.find(chat.model)
+        # for the log line of the request
+        structlog.contextvars.bind_contextvars(model=model.name)
         try:
             if chat.stream:
                 stream = await run_until_disconnect(
-                    service.stream(chat, request_id, client, size=size), request.receive
+                    model.chat.stream(chat, request_id, client, size=size), request.receive
                 )
                 return EventStream(
                     stream,
@@ -34,7 +38,7 @@ def chat_router(
                     on_disconnect=metrics.disconnects.inc,
                 )
             answer = await run_until_disconnect(
-                service.complete(chat, request_id, client, size=size), request.receive
+                model.chat.complete(chat, request_id, client, size=size), request.receive
             )
             return JSONResponse(answer.body, headers=answer.headers)
         except Disconnected:

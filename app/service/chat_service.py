@@ -5,7 +5,7 @@
 
 Invariants   I1 all refusals come before the first byte: ``stream`` returns when
                 every choice has its first chunk, or when the workers have been silent for
-                ``stream_comment_seconds``. Later failures become events.
+                ``comment_seconds``. Later failures become events.
              I2 dropping an answer (cancellation, ``aclose``) ends the workers' generations.
              I3 an answer that could not be finished is an error, never a shorter answer.
 Not here     HTTP (api), the objects of answers (protocol.answers), the rules of requests
@@ -33,12 +33,11 @@ from ..constraints.requested_output import (
 )
 from ..conversation.history import check_order, plain_messages
 from ..conversation.tokenizer import Prompt, Tokenizer
-from ..errors import model_not_found
 from ..generation.choice_decoder import ChoiceDeltas, ChoiceEnd, ChoiceItem, decode_choice
 from ..generation.content_stops import ContentStops
 from ..generation.multiplexer import Multiplexer
 from ..generation.sampling import SamplingParams, check_ending, sampling_params
-from ..observability.metrics import Metrics
+from ..observability.metrics import ModelMetrics
 from ..pool.worker_pool import Pool
 from ..protocol.answers import (
     ChoiceStream,
@@ -52,7 +51,7 @@ from ..protocol.chat_request import ChatRequest
 from ..protocol.tools import ToolMode
 from ..server.event_stream import DONE, cancel, event
 from ..server.offload import Offload
-from ..settings import Settings
+from ..settings import ModelSettings
 from .faults import Faults
 
 #: names the grammar engine that enforced the answer
@@ -86,19 +85,23 @@ class Completion:
 
 
 class ChatService:
-    """The chat completions of one app; holds no state of a request."""
+    """The chat completions of one model; holds no state of a request.
+
+    ``comment_seconds``: silence of the workers after which ``stream`` returns; 0: it waits.
+    """
 
     def __init__(
         self,
         *,
-        settings: Settings,
+        settings: ModelSettings,
         offload: Offload,
         planner: ConstraintPlanner,
         tokenizer: Tokenizer,
         pool: Pool,
-        metrics: Metrics,
+        metrics: ModelMetrics,
         faults: Faults,
         system_fingerprint: str,
+        comment_seconds: float = 0.0,
     ) -> None:
         self._settings = settings
         self._offload = offload
@@ -108,6 +111,7 @@ class ChatService:
         self._metrics = metrics
         self._faults = faults
         self._system_fingerprint = system_fingerprint
+        self._comment_seconds = comment_seconds
 
     async def complete(
         self, request: ChatRequest, request_id: str, client: str = "", *, size: int = 0
@@ -132,7 +136,7 @@ class ChatService:
             choices = self._multiplex(prepared)
             begun = asyncio.create_task(self._begin(choices, start))
             try:
-                await _settle(begun, self._settings.stream_comment_seconds or None)
+                await _settle(begun, self._comment_seconds or None)
             except BaseException:
                 # the choices have no owner yet, and may have started before a cancellation
                 await cancel(begun)
@@ -159,8 +163,6 @@ class ChatService:
         self._metrics.first_token_seconds.observe(time.perf_counter() - start)
 
     async def _prepare(self, request: ChatRequest, client: str, size: int) -> PreparedRequest:
-        if request.model != self._settings.served_model:
-            raise model_not_found(request.model)
         vocabulary = self._tokenizer.vocabulary
         sampling = sampling_params(
             request, self._settings, vocabulary, self._pool.supported_sampling
@@ -299,13 +301,13 @@ class ChatService:
 
     def _finished(self, ended: ChoiceEnd, mode: ToolMode) -> Any:
         reason = finish_reason(ended, mode)
-        self._metrics.finished.labels(reason).inc()
+        self._metrics.finished(reason)
         return reason
 
     def _usage(self, endings: list[ChoiceEnd]) -> dict[str, Any]:
         used = usage(endings)
-        self._metrics.tokens.labels("prompt").inc(used["prompt_tokens"])
-        self._metrics.tokens.labels("completion").inc(used["completion_tokens"])
+        self._metrics.tokens("prompt", used["prompt_tokens"])
+        self._metrics.tokens("completion", used["completion_tokens"])
         return used
 
 

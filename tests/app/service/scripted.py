@@ -11,13 +11,13 @@ from app.api.body import parse_request
 from app.constraints.planner import ConstraintPlanner
 from app.conversation.tokenizer import BuiltinTokenizer
 from app.observability.logs import make_logger
-from app.observability.metrics import Metrics
+from app.observability.metrics import Metrics, ModelMetrics
 from app.pool.worker_pool import Pool
 from app.protocol.chat_request import ChatRequest
 from app.server.offload import Offload
 from app.service.chat_service import ChatService, Completion
 from app.service.faults import Faults
-from app.settings import Settings
+from app.settings import ModelSettings
 from engine import Compiler
 from tests.app.examples import body
 
@@ -68,7 +68,9 @@ class ScriptedWorker:
 class Service:
     """A ChatService around scripts."""
 
-    def __init__(self, *scripts: list[Step], **settings: Any) -> None:
+    def __init__(
+        self, *scripts: list[Step], stream_comment_seconds: float = 10.0, **settings: Any
+    ) -> None:
         self.worker = ScriptedWorker(*scripts)
         self.metrics = Metrics()
         self.log = io.StringIO()
@@ -78,14 +80,15 @@ class Service:
         logger = make_logger("info", self.log)
         self.pool = Pool([self.worker])
         self.chat = ChatService(
-            settings=Settings(**{"reasoning": "on", **settings}),
+            settings=ModelSettings(**{"reasoning": "on", **settings}),
             offload=Offload(),
             planner=ConstraintPlanner(compiler, wire, special, self.metrics, logger),
             tokenizer=self.tokenizer,
             pool=self.pool,
-            metrics=self.metrics,
+            metrics=ModelMetrics(self.metrics, "noise"),
             faults=Faults(self.metrics, logger),
             system_fingerprint="fp_test",
+            comment_seconds=stream_comment_seconds,
         )
 
     def count(self, name: str) -> float:
