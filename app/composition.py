@@ -28,6 +28,7 @@ from .service.cache_report import cache_report
 from .service.chat_service import ChatService
 from .service.check_service import CheckService
 from .service.faults import Faults
+from .service.generation_service import GenerationService
 from .service.warm_service import WarmService
 from .settings import SettingError, Settings
 
@@ -160,7 +161,7 @@ def build(settings: Settings, metrics: Metrics, logger: Logger) -> Components:
         artifact=str(ARTIFACT_VERSION),
     )
     offload = Offload()
-    chat = ChatService(
+    generation = GenerationService(
         settings=settings,
         offload=offload,
         planner=core.planner,
@@ -168,6 +169,10 @@ def build(settings: Settings, metrics: Metrics, logger: Logger) -> Components:
         pool=pool,
         metrics=metrics,
         faults=Faults(metrics, logger),
+    )
+    chat = ChatService(
+        generation,
+        model=settings.served_model,
         system_fingerprint=fingerprint(settings, tokenizer),
     )
     checks = CheckService(compiler, settings.strict_profile, core.scheduler, core.relaxations)
