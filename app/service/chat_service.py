@@ -81,16 +81,14 @@ class CompletionWriter:
         """Add items."""
         for number, item in batch:
             if isinstance(item, ChoiceDeltas):
-                self._messages[number].add(item.deltas)
+                self._messages[number].add(item)
             else:
                 self._endings[number] = item
 
     async def whole(self) -> dict[str, Any]:
         """Return the completion."""
         choices = [
-            choice_object(
-                number, message.as_json(), finish_reason(self._endings[number], self._mode)
-            )
+            choice_object(number, message, finish_reason(self._endings[number], self._mode))
             for number, message in enumerate(self._messages)
         ]
         return self._envelope.completion(choices, usage(list(self._endings.values())))
@@ -122,7 +120,7 @@ class ChunkWriter:
         chunks: list[dict[str, Any]] = []
         for number, item in batch:
             if isinstance(item, ChoiceDeltas):
-                chunks += self._streams[number].deltas(item.deltas)
+                chunks += self._streams[number].deltas(item)
             else:
                 self._endings.append(item)
                 chunks += self._streams[number].end(finish_reason(item, self._mode))

@@ -25,7 +25,7 @@ from functools import partial
 from typing import Any, Protocol
 
 from adapters.formats import OutputSpec
-from adapters.workers import Generation, PromptTooLong
+from adapters.workers import Chunk, Generation, PromptTooLong
 
 from ..constraints.planner import ConstraintPlan, ConstraintPlanner
 from ..constraints.relaxation import relaxed_header
@@ -38,6 +38,7 @@ from ..conversation.history import check_order, plain_messages
 from ..conversation.tokenizer import Prompt, Tokenizer
 from ..errors import ApiError, model_not_found
 from ..generation.choice_decoder import ChoiceEnd, ChoiceItem, decode_choice
+from ..generation.content_logprobs import ContentLogprobs
 from ..generation.content_stops import ContentStops
 from ..generation.multiplexer import Multiplexer
 from ..generation.sampling import SamplingParams, check_ending, sampling_params
@@ -245,16 +246,17 @@ class GenerationService:
             seed=sampling.seed_of(number),
             sampling=sampling.options,
         )
-        return self._pool.generate(
-            generation,
-            lambda chunks: decode_choice(
-                chunks,
-                constraint.parser(),
-                constraint.reader(),
-                ContentStops(sampling.stop, may_end=may_end),
-                self._tokenizer.vocabulary.tokens,
-            ),
-        )
+        tokens = self._tokenizer.vocabulary.tokens
+
+        def read(chunks: AsyncGenerator[Chunk, None]) -> AsyncGenerator[ChoiceItem, None]:
+            parser, stops = constraint.parser(), ContentStops(sampling.stop, may_end=may_end)
+            if sampling.options.logprobs is None:
+                return decode_choice(chunks, parser, constraint.reader(), stops, tokens)
+            reader = constraint.traced_reader()
+            logprobs = ContentLogprobs(reader, tokens)
+            return decode_choice(chunks, parser, reader, stops, tokens, logprobs)
+
+        return self._pool.generate(generation, read)
 
     # -- answers -----------------------------------------------------------------------------------
 
