@@ -33,6 +33,8 @@ _READ_BY_OTHERS = re.compile(
 IN_PROCESS = ("noise", "transformers")
 
 MEBIBYTE = 1 << 20
+#: an origin as browsers send it: in lower case, without a path
+ORIGIN = re.compile(r"https?://(?:[a-z0-9._-]+|\[[0-9a-f:]+\])(?::[0-9]{1,5})?")
 
 #: schemas accepted with ``strict: true``: OpenAI's subset, or all that the engine enforces
 StrictProfile = Literal["openai", "extended"]
@@ -126,10 +128,15 @@ class Settings(BaseSettings):
         default=(),
         description="keys of operators, separated by commas; if unset, admin endpoints return 403",
     )
+    cors_origins: Annotated[tuple[str, ...], NoDecode] = Field(
+        default=(),
+        description="origins whose web pages may call the gateway from a browser, separated by "
+        "commas, such as `https://chat.example.org`; `*` allows all; if unset, none",
+    )
     max_body_bytes: int = Field(
         default=4 * MEBIBYTE,
         ge=1024,
-        description="maximum bytes of a request body; larger bodies get 413",
+        description="maximum bytes of a request body after decompression; larger bodies get 413",
     )
     max_json_values: int = Field(
         default=100_000,
@@ -228,7 +235,7 @@ class Settings(BaseSettings):
         "them; 0 disables",
     )
 
-    @field_validator("workers", "api_keys", "admin_keys", mode="before")
+    @field_validator("workers", "api_keys", "admin_keys", "cors_origins", mode="before")
     @classmethod
     def _split(cls, value: Any) -> Any:
         """Split at commas and drop empty parts."""
@@ -257,6 +264,16 @@ class Settings(BaseSettings):
     def _empty_is_default(cls, value: Any, info: ValidationInfo) -> Any:
         """Treat an empty string as the default, for the same reason."""
         return cls.model_fields[info.field_name or ""].default if value == "" else value
+
+    @field_validator("cors_origins")
+    @classmethod
+    def _known_origins(cls, value: tuple[str, ...]) -> tuple[str, ...]:
+        for origin in value:
+            if origin != "*" and not ORIGIN.fullmatch(origin):
+                raise ValueError(
+                    f"must be origins such as https://chat.example.org, or *; got {origin!r}"
+                )
+        return value
 
     @field_validator("format")
     @classmethod

@@ -70,6 +70,8 @@ def test_lists_are_separated_by_commas(monkeypatch):
         ({"REDIS_URL": "redis://:6379"}, "REDIS_URL"),
         ({"REDIS_URL": "redis://h?socket_timeout=9"}, "REDIS_URL"),
         ({"CACHE_KEY_FILE": "/nowhere/at/all"}, "/nowhere/at/all"),
+        ({"CORS_ORIGINS": "https://a.example,b.example"}, "CORS_ORIGINS"),
+        ({"CORS_ORIGINS": "https://a.example/"}, "CORS_ORIGINS"),
         ({"FORMAT": "zzz"}, "SWITCHYARD_FORMAT: must be auto, plain"),
     ],
 )
