@@ -69,7 +69,7 @@ class PastToolCall(Lenient):
     """A tool call of an earlier answer."""
 
     id: str
-    type: Literal["function"] = "function"
+    type: Literal["function"] | None = None
     function: CalledFunction
 
     @model_validator(mode="before")

@@ -2,7 +2,7 @@
 
 from typing import Annotated, Any, Literal
 
-from pydantic import Discriminator, Field, Tag, model_validator
+from pydantic import BeforeValidator, Discriminator, Field, Tag, model_validator
 
 from .validation import Exact, Items, refuse_type
 
@@ -79,6 +79,10 @@ class JsonObjectFormat(Exact):
     type: Literal["json_object"]
 
 
+#: the name of a schema that came without one
+UNNAMED = "response"
+
+
 class JsonSchema(Exact):
     name: str = Field(pattern=NAME)
     description: str | None = None
@@ -91,6 +95,18 @@ class JsonSchemaFormat(Exact):
     json_schema: JsonSchema
 
 
+def _with_schema(value: Any) -> Any:
+    """Accept ``schema`` beside the type, as llama.cpp, Together and others have it."""
+    if not isinstance(value, dict) or value.get("schema") is None or "json_schema" in value:
+        return value
+    if value.get("type") not in ("json_object", "json_schema"):
+        return value
+    rest = {name: each for name, each in value.items() if name not in ("type", "schema")}
+    described = {"name": UNNAMED, "schema": value["schema"]}
+    return {"type": "json_schema", "json_schema": described, **rest}
+
+
 ResponseFormat = Annotated[
-    TextFormat | JsonObjectFormat | JsonSchemaFormat, Field(discriminator="type")
+    Annotated[TextFormat | JsonObjectFormat | JsonSchemaFormat, Field(discriminator="type")],
+    BeforeValidator(_with_schema),
 ]
