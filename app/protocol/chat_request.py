@@ -16,7 +16,7 @@ from pydantic import BeforeValidator, Discriminator, Field, Tag, model_validator
 from pydantic_core import PydanticCustomError
 
 from .messages import Message
-from .tools import ResponseFormat, ToolChoice, ToolDefinition
+from .tools import FunctionChoice, FunctionDefinition, ResponseFormat, ToolChoice, ToolDefinition
 from .validation import MOST_NAMES, Exact, Items
 
 #: OpenAI's bounds on ``stop`` and ``metadata``
@@ -45,8 +45,6 @@ SEED = 1 << 63
 #: parameters that are not served, with the values that leave the output as it is
 UNSUPPORTED: dict[str, tuple[Any, ...]] = {
     "audio": (None,),
-    "function_call": (None,),
-    "functions": (None, []),
     "modalities": (None, ["text"]),
     "moderation": (None,),
     "verbosity": (None, "medium"),
@@ -140,6 +138,8 @@ class ChatRequest(Exact):
     tools: Annotated[list[ToolDefinition], Field(fail_fast=True)] | None = None
     tool_choice: ToolChoice | None = None
     parallel_tool_calls: bool | None = None
+    functions: Annotated[list[FunctionDefinition], Field(fail_fast=True)] | None = None
+    function_call: FunctionChoice | None = None
     response_format: ResponseFormat | None = None
     include_schema_in_prompt: bool | None = None
     temperature: float | None = Field(None, ge=0, le=2)

@@ -71,6 +71,16 @@ ToolChoice = Annotated[
 ]
 
 
+FunctionChoice = Annotated[
+    Annotated[Literal["none", "auto"], Tag("mode")] | Annotated[FunctionName, Tag("name")],
+    Discriminator(
+        lambda value: {str: "mode", dict: "name"}.get(type(value)),
+        custom_error_type="invalid_function_call",
+        custom_error_message="expected 'none', 'auto', or an object with the name of a function",
+    ),
+]
+
+
 class TextFormat(Exact):
     type: Literal["text"]
 

@@ -20,6 +20,7 @@ from ..protocol.answers import (
     usage,
 )
 from ..protocol.chat_request import ChatRequest
+from ..protocol.legacy_functions import is_legacy, legacy_choice, legacy_error, with_tools
 from ..server.event_stream import DONE, event
 from .generation_service import (
     AnswerStream,
@@ -45,10 +46,15 @@ class ChatService:
     ) -> Completion:
         """Return a whole completion; ``size``: bytes of the request's body. Raises ApiError."""
 
-        def writer(prepared: PreparedRequest) -> CompletionWriter:
-            return CompletionWriter(self._envelope(), prepared)
+        legacy, request = is_legacy(request), with_tools(request)
 
-        return await self._generation.complete(request, writer, request_id, client, size=size)
+        def writer(prepared: PreparedRequest) -> CompletionWriter:
+            return CompletionWriter(self._envelope(), prepared, legacy=legacy)
+
+        try:
+            return await self._generation.complete(request, writer, request_id, client, size=size)
+        except ApiError as error:
+            raise (legacy_error(error) if legacy else error) from error.__cause__
 
     async def stream(
         self, request: ChatRequest, request_id: str, client: str = "", *, size: int = 0
@@ -57,10 +63,17 @@ class ChatService:
         options = request.stream_options
         include_usage = options is not None and bool(options.include_usage)
 
-        def writer(prepared: PreparedRequest) -> ChunkWriter:
-            return ChunkWriter(self._envelope(), prepared, include_usage=include_usage)
+        legacy, request = is_legacy(request), with_tools(request)
 
-        return await self._generation.stream(request, writer, request_id, client, size=size)
+        def writer(prepared: PreparedRequest) -> ChunkWriter:
+            return ChunkWriter(
+                self._envelope(), prepared, include_usage=include_usage, legacy=legacy
+            )
+
+        try:
+            return await self._generation.stream(request, writer, request_id, client, size=size)
+        except ApiError as error:
+            raise (legacy_error(error) if legacy else error) from error.__cause__
 
     def _envelope(self) -> Envelope:
         return Envelope(
@@ -69,10 +82,13 @@ class ChatService:
 
 
 class CompletionWriter:
-    """Writes a whole completion."""
+    """Writes a whole completion; with ``legacy`` a call is a ``function_call``."""
 
-    def __init__(self, envelope: Envelope, prepared: PreparedRequest) -> None:
+    def __init__(
+        self, envelope: Envelope, prepared: PreparedRequest, *, legacy: bool = False
+    ) -> None:
         self._envelope = envelope
+        self._legacy = legacy
         self._mode = prepared.output.tool_choice
         self._messages = [MessageBuilder() for _ in range(prepared.sampling.choices)]
         self._endings: dict[int, ChoiceEnd] = {}
@@ -91,18 +107,26 @@ class CompletionWriter:
             choice_object(number, message, finish_reason(self._endings[number], self._mode))
             for number, message in enumerate(self._messages)
         ]
+        if self._legacy:
+            choices = [legacy_choice(choice) for choice in choices]
         return self._envelope.completion(choices, usage(list(self._endings.values())))
 
 
 class ChunkWriter:
     """Writes the chunks of a completion; with ``include_usage`` each has the key ``usage``, and a
-    last one has the numbers.
+    last one has the numbers. With ``legacy`` a call is a ``function_call``.
     """
 
     def __init__(
-        self, envelope: Envelope, prepared: PreparedRequest, *, include_usage: bool
+        self,
+        envelope: Envelope,
+        prepared: PreparedRequest,
+        *,
+        include_usage: bool,
+        legacy: bool = False,
     ) -> None:
         self._envelope = envelope
+        self._legacy = legacy
         self._mode = prepared.output.tool_choice
         self._include_usage = include_usage
         self._streams = [
@@ -124,6 +148,9 @@ class ChunkWriter:
             else:
                 self._endings.append(item)
                 chunks += self._streams[number].end(finish_reason(item, self._mode))
+        if self._legacy:
+            for chunk in chunks:
+                chunk["choices"] = [legacy_choice(choice) for choice in chunk["choices"]]
         return b"".join(event(chunk | extra) for chunk in chunks)
 
     async def end(self) -> bytes:
