@@ -10,6 +10,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
 from fastapi import Depends, FastAPI, Request
+from starlette.middleware.cors import CORSMiddleware
 
 from . import version
 from .api.admin_routes import admin_router
@@ -21,10 +22,12 @@ from .api.grammar_routes import grammars_router
 from .api.middleware import RequestMiddleware
 from .api.operations_routes import models_router, operations_router
 from .composition import Components, build
+from .constraints.relaxation import HEADER as RELAXED_HEADER
 from .observability.logs import Logger, make_logger
 from .observability.metrics import Metrics
 from .server.drain import Drain
 from .server.garbage_collection import frozen
+from .service.generation_service import BACKEND_HEADER
 from .service.served_models import ServedModel
 from .settings import GatewaySettings, Settings, read_settings
 
@@ -58,6 +61,15 @@ def create_app(settings: Settings | None = None, *, logger: Logger | None = None
     # for the server around the app, which counts refused connections and ends running requests
     app.state.metrics, app.state.drain = metrics, Drain()
     app.add_middleware(RequestMiddleware, metrics=metrics, logger=log, drain=app.state.drain)
+    if chosen.gateway.cors_origins:
+        # outermost, so that web pages can read every error
+        app.add_middleware(
+            CORSMiddleware,
+            allow_origins=chosen.gateway.cors_origins,
+            allow_methods=["GET", "POST"],
+            allow_headers=["*"],
+            expose_headers=["x-request-id", BACKEND_HEADER, RELAXED_HEADER],
+        )
     install_error_handlers(app)
     return app
 

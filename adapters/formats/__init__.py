@@ -54,6 +54,7 @@ from .output_spec import (
 from .parts import Origin
 from .reading.deltas import ContentDelta, Delta, ReasoningDelta, ToolArguments, ToolStart
 from .reading.reader import Reader
+from .reading.traced_reader import TracedReader
 from .tags.tag_family import TagFamily
 from .wire_format import Format
 
@@ -80,6 +81,7 @@ __all__ = [
     "Tool",
     "ToolArguments",
     "ToolStart",
+    "TracedReader",
     "for_own_engine",
     "for_reading_foreign",
     "get_format",

@@ -18,6 +18,7 @@ from .location import UNKNOWN, Location, split_pointer
 from .output_spec import FormatError, OutputSpec
 from .parts import Kind, Origin, Part, Role, SpecIndex, lower
 from .reading.reader import Reader, TagWhitespace
+from .reading.traced_reader import TracedReader
 
 _SCHEMA_FIELD = "/json_schema"
 
@@ -38,6 +39,10 @@ class FormatPlan:
     def reader(self) -> Reader:
         """Return a reader of one answer."""
         return Reader(self.roles, self.whitespace)
+
+    def traced_reader(self) -> TracedReader:
+        """Return a reader of one answer that tells where its content comes from."""
+        return TracedReader(self.roles, self.whitespace)
 
     @cached_property
     def spec_json(self) -> str:

@@ -15,6 +15,7 @@ from .base import (
     Health,
     PromptTooLong,
     SamplingOptions,
+    TokenLogprob,
     Worker,
     WorkerError,
 )
@@ -41,6 +42,7 @@ __all__ = [
     "PromptTooLong",
     "SamplingOptions",
     "StopStrings",
+    "TokenLogprob",
     "Worker",
     "WorkerError",
 ]

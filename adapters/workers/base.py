@@ -10,13 +10,14 @@ Invariants       I1 the chunks' token ids, put together, are the whole output, t
                  I5 leaving ``generate`` early (aclose, cancellation) ends its work.
                  I6 yielded tokens are final: tokens that may belong to a stop string wait until
                     that is decided, so ``trim`` lies within the last chunk's tokens.
+                 I7 with ``logprobs``, a chunk has one TokenLogprob for each of its token ids.
 Not here         text (the engine's parser makes it from ids), retries, balancing and deadlines (the
                  app's).
 """
 
 from collections.abc import AsyncGenerator
 from dataclasses import dataclass, field, fields
-from typing import Any, Literal, Protocol
+from typing import Any, Literal, NamedTuple, Protocol
 
 #: "stop": a stop token or a stop string; "length": max_tokens or the context is used up;
 #: "abort": ended from outside; "error": ended by a fault after the first chunk
@@ -61,6 +62,8 @@ class SamplingOptions:
                             grammar never forces a stop token.
     ``ignore_eos``          no stop token at all: ``min_tokens`` is ``max_tokens``.
     ``stop_token_ids``      tokens that end the answer, in addition to the model's own.
+    ``logprobs``            report the log probability of each token, and of this number of most
+                            likely tokens at its position; None: report nothing.
     """
 
     top_k: int = 0
@@ -72,6 +75,7 @@ class SamplingOptions:
     min_tokens: int = 0
     ignore_eos: bool = False
     stop_token_ids: tuple[int, ...] = ()
+    logprobs: int | None = None
 
     @property
     def active(self) -> tuple[str, ...]:
@@ -110,13 +114,35 @@ class Generation:
     sampling: SamplingOptions = SamplingOptions()
 
 
+#: OpenAI's value for a token that is very unlikely; also the lowest one that is reported
+LEAST_LOGPROB = -9999.0
+
+
+class TokenLogprob(NamedTuple):
+    """The natural logarithm of a token's probability after penalties, biases, the grammar's mask
+    and the temperature, before top_k, top_p and min_p; for greedy answers at temperature 1.
+
+    ``top``: (token id, log probability) of the most likely tokens, most likely first; never a token
+    that the grammar forbids, so there may be fewer than requested.
+    """
+
+    logprob: float
+    top: tuple[tuple[int, float], ...] = ()
+
+    @classmethod
+    def certain(cls, token: int, top: int) -> "TokenLogprob":
+        """Return the one of a token without an alternative."""
+        return cls(0.0, ((token, 0.0),) if top else ())
+
+
 @dataclass(frozen=True, slots=True)
 class Chunk:
     """The output since the previous chunk.
 
     ``trim`` counts the bytes at the end of *all* text so far that must not be shown: the stop
     string and the rest of its last token. Only the last chunk sets ``trim`` and ``stop_text``.
-    ``cached_tokens`` counts the prompt's tokens that the worker had cached.
+    ``cached_tokens`` counts the prompt's tokens that the worker had cached. ``logprobs``: one for
+    each token id if they were asked for, else empty.
     """
 
     token_ids: tuple[int, ...]
@@ -126,6 +152,7 @@ class Chunk:
     stop_text: str | None = None
     trim: int = 0
     cached_tokens: int = 0
+    logprobs: tuple[TokenLogprob, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,7 +19,7 @@ from engine import (
     Vocabulary,
 )
 
-from .base import Chunk, FinishReason, Generation, WorkerError
+from .base import Chunk, FinishReason, Generation, TokenLogprob, WorkerError
 from .stop_strings import StopGate
 
 #: the spec of an unconstrained generation: any text and control tokens until a stop token
@@ -97,6 +97,8 @@ class Answer:
         self._prompt_tokens = prompt_tokens
         self._made = 0
         self._least = generation.sampling.least_tokens(limit)
+        #: of the tokens that no chunk has shown yet
+        self._logprobs: list[TokenLogprob] = []
 
     def allowed(self) -> int:
         """Return the tokens that may come next, bit t for token t; ``mask.raw`` holds the same.
@@ -116,8 +118,10 @@ class Answer:
         """
         return self._matcher.forced_tokens() if self._has_encode else []
 
-    def take(self, token: int) -> tuple[int, ...]:
+    def take(self, token: int, logprob: TokenLogprob | None = None) -> tuple[int, ...]:
         """Add an allowed token; return the ids that may be shown now, at the end all others.
+
+        ``logprob``: the token's, if the request asked for it.
 
         Raises:
             InternalError: mask and matcher disagree.
@@ -125,6 +129,8 @@ class Answer:
         if not self._matcher.accept_token(token):
             raise InternalError(f"the mask allowed token {token}, the matcher refuses it")
         self._made += 1
+        if logprob is not None:
+            self._logprobs.append(logprob)
         if token in self._stops:
             self.finish = "stop"
             return (*self._gate.flush(), token)
@@ -136,7 +142,12 @@ class Answer:
         return shown if self.finish is None else shown + self._gate.flush()
 
     def chunk(self, ids: tuple[int, ...]) -> Chunk:
+        """Return the chunk of ids that ``take`` returned."""
         hit = self._gate.hit
+        logprobs: tuple[TokenLogprob, ...] = ()
+        if self._logprobs:
+            logprobs = tuple(self._logprobs[: len(ids)])
+            del self._logprobs[: len(ids)]
         return Chunk(
             ids,
             finish_reason=self.finish,
@@ -144,4 +155,5 @@ class Answer:
             completion_tokens=self._made,
             stop_text=hit.text if hit else None,
             trim=hit.trim if hit else 0,
+            logprobs=logprobs,
         )

@@ -11,18 +11,21 @@ Ignored          ``temperature``, ``top_p``, ``top_k``, ``min_p`` and the penalt
                  leaves equal probabilities equal, and a choice among equals would be arbitrary. The
                  prompt is counted, not read. ``min_tokens`` and ``ignore_eos`` hold. ``logit_bias``
                  is not supported: a ban that does not hold would be a wrong answer.
+Logprobs         of the uniform draw: all allowed tokens have the same. The drawn token is the first
+                 of the most likely ones, others follow by id.
 Threads          everything on the event loop, which gets its turn after every batch of tokens;
                  compiling is done in a thread, and long prompts are counted in another one.
 """
 
 import asyncio
+import math
 import random
 from collections.abc import AsyncGenerator
 from concurrent.futures import ThreadPoolExecutor
 
 from engine import Compiler, EngineError
 
-from .base import Chunk, Generation, Health, WorkerError
+from .base import Chunk, Generation, Health, TokenLogprob, WorkerError
 from .inprocess import Answer, compile_spec, worker_error
 from .noise_vocabulary import Encoder
 
@@ -59,11 +62,23 @@ def draw(bits: int, width: int, chance: float) -> int:
     return index
 
 
+def uniform(bits: int, drawn: int, top: int) -> TokenLogprob:
+    """Return the log probability of a token drawn uniformly among the set bits of ``bits``."""
+    logprob = math.log(1 / bits.bit_count())
+    best = [drawn][:top]
+    others = bits & ~(1 << drawn)
+    while others and len(best) < top:
+        lowest = others & -others
+        best.append(lowest.bit_length() - 1)
+        others ^= lowest
+    return TokenLogprob(logprob, tuple((token, logprob) for token in best))
+
+
 class NoiseWorker:
     """See the file's header. ``seed`` makes the sequence of unseeded requests repeatable."""
 
     name = "noise"
-    supported_sampling = frozenset([*WITHOUT_EFFECT, "min_tokens", "ignore_eos"])
+    supported_sampling = frozenset([*WITHOUT_EFFECT, "min_tokens", "ignore_eos", "logprobs"])
     max_model_len: int | None = None
 
     def __init__(
@@ -106,7 +121,7 @@ class NoiseWorker:
             await asyncio.sleep(0)
             if self._closed:
                 raise WorkerError(503, "the worker is shutting down", reason="unavailable")
-            ids = self._step(answer, rng)
+            ids = self._step(answer, rng, generation.sampling.logprobs)
             if ids or answer.finish is not None:
                 yield answer.chunk(ids)
 
@@ -126,12 +141,15 @@ class NoiseWorker:
         self._unseeded += 1
         return random.Random(f"{self._seed}/{self._unseeded}")
 
-    def _step(self, answer: Answer, rng: random.Random) -> tuple[int, ...]:
+    def _step(self, answer: Answer, rng: random.Random, top: int | None) -> tuple[int, ...]:
         """Draw one batch of tokens; return those that may be shown."""
         shown: list[int] = []
         try:
             for _ in range(self._batch):
-                shown += answer.take(draw(answer.allowed(), answer.mask.width, rng.random()))
+                bits = answer.allowed()
+                token = draw(bits, answer.mask.width, rng.random())
+                logprob = None if top is None else uniform(bits, token, top)
+                shown += answer.take(token, logprob)
                 if answer.finish is not None:
                     break
         except EngineError as error:

@@ -6,6 +6,7 @@ Order            penalties and biases on the logits, mask, temperature, top_k, t
 Penalties        count the answer's tokens, not the prompt's, as in SGLang.
 Determinism      a torch.Generator with the request's seed; one random number for each token that
                  is not greedy.
+Logprobs         of the distribution after temperature, before top_k, as in SGLang.
 Not here         the model, the grammar.
 """
 
@@ -13,7 +14,7 @@ from collections import Counter
 
 import torch
 
-from .base import SamplingOptions
+from .base import SamplingOptions, TokenLogprob
 
 #: the SamplingOptions that act on a row of logits
 SAMPLER_OPTIONS = (
@@ -28,7 +29,9 @@ OFF = SamplingOptions()
 
 
 class Sampler:
-    """The sampler of one generation. ``temperature`` 0 (or below 1e-6) is greedy."""
+    """The sampler of one generation. ``temperature`` 0 (or below 1e-6) is greedy. ``logprob`` is
+    that of the last drawn token, if the options ask for it.
+    """
 
     def __init__(
         self, temperature: float, top_p: float, seed: int | None, options: SamplingOptions = OFF
@@ -37,6 +40,7 @@ class Sampler:
         self._counts: Counter[int] = Counter()
         self._temperature = temperature
         self._top_p = max(top_p, 1e-6)
+        self.logprob: TokenLogprob | None = None
         self._rng = torch.Generator()
         if seed is None:
             self._rng.seed()
@@ -57,8 +61,14 @@ class Sampler:
             ValueError: the model can produce none of the allowed tokens.
         """
         scores = masked(shifted(logits, self._options, self._counts), raw_mask)
-        if self._temperature < 1e-6:
-            return int(scores.argmax())
+        is_greedy = self._temperature < 1e-6
+        token = int(scores.argmax()) if is_greedy else self._sampled(scores)
+        if self._options.logprobs is not None:
+            heat = 1.0 if is_greedy else self._temperature
+            self.logprob = logprob_of(scores / heat, token, self._options.logprobs)
+        return token
+
+    def _sampled(self, scores: torch.Tensor) -> int:
         options = self._options
         if 0 < options.top_k < len(scores):
             best = scores.topk(options.top_k)
@@ -89,6 +99,18 @@ def shifted(logits: torch.Tensor, options: SamplingOptions, counts: Counter[int]
     chosen -= options.presence_penalty * (times > 0)
     scores[at] = chosen + torch.tensor([biases.get(token, 0.0) for token in ids])
     return scores
+
+
+def logprob_of(scores: torch.Tensor, token: int, top: int) -> TokenLogprob:
+    """Return the log probability of ``token`` and of the ``top`` most likely allowed tokens.
+
+    ``scores``: float, shape (width,); minus infinity for forbidden tokens.
+    """
+    logprobs = torch.log_softmax(scores, dim=-1)
+    best = logprobs.topk(min(top, len(logprobs)))
+    pairs = zip(best.indices.tolist(), best.values.tolist(), strict=True)
+    allowed = tuple((number, value) for number, value in pairs if value > float("-inf"))
+    return TokenLogprob(float(logprobs[token]), allowed)
 
 
 def masked(logits: torch.Tensor, raw_mask: bytearray) -> torch.Tensor:

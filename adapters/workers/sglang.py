@@ -8,6 +8,8 @@ Prompts          send ids: the server would tokenize text, perhaps with a BOS to
                  would turn the text of control tokens into control tokens.
 Seeds            sent as ``sampling_seed``; servers without ``--enable-deterministic-inference``
                  ignore it.
+Logprobs         without ``--incremental-streaming-output``, each event of a server repeats those of
+                 all tokens so far. Such a server is asked for fewer and larger events.
 Stop strings     searched here in the tokens' bytes, and also sent, so that the server stops.
 Not here         retries, balancing and deadlines of answers (the app's), JSON and its errors
                  (sglang_wire).
@@ -23,11 +25,11 @@ from urllib.parse import urlsplit
 
 from .base import Chunk, Generation, Health, WorkerError
 from .http_client import AiohttpClient, HttpClient, Response
+from .sglang_values import printable
 from .sglang_wire import (
     MESSAGE_CHARS,
     PIECE,
     StreamReader,
-    printable,
     request_body,
     request_id,
     server_error,
@@ -40,6 +42,8 @@ SHORT_S = 5.0
 ABORT_S = 10.0
 #: bytes of an event, plus TOKEN_BYTES for each requested token: ids, text and escapes
 EVENT_BYTES, TOKEN_BYTES = 1 << 20, 256
+#: bytes of a log probability with its token's id
+LOGPROB_BYTES = 64
 #: bytes of an answer without a stream; /server_info has about 20 KB
 MAX_ANSWER_BYTES = 1 << 20
 #: settings of the server, out of hundreds, that readiness shows
@@ -69,6 +73,7 @@ SUPPORTED_SAMPLING = frozenset(
         "logit_bias",
         "min_tokens",
         "ignore_eos",
+        "logprobs",
     ]
 )
 
@@ -114,6 +119,7 @@ class SGLangWorker:
         self._grammar_backend = grammar_backend
         self._plugin = dict(plugin or {})
         self.max_model_len: int | None = None
+        self._is_incremental = False
         self._running: set[str] = set()
         self._aborts: set[asyncio.Task[None]] = set()
         self._closed = False
@@ -132,13 +138,14 @@ class SGLangWorker:
             vocabulary=len(self._tokens),
             context=self.max_model_len,
             stop_token_ids=self._stop_token_ids,
+            is_incremental=self._is_incremental,
         )
         is_short = len(generation.prompt) <= PIECE
         body = encode() if is_short else await asyncio.to_thread(encode)
         reader = StreamReader(generation, self._tokens)
         self._running.add(rid)
         try:
-            async with aclosing(self._events(body, generation.max_tokens)) as received:
+            async with aclosing(self._events(body, most_bytes(generation))) as received:
                 async for payloads in received:
                     for chunk in reader.read_all(payloads):
                         yield chunk
@@ -150,11 +157,11 @@ class SGLangWorker:
             if not reader.finished:
                 self._abort(rid)
 
-    async def _events(self, body: bytes, max_tokens: int) -> AsyncGenerator[list[bytes], None]:
+    async def _events(self, body: bytes, most: int) -> AsyncGenerator[list[bytes], None]:
         """Yield the payloads of the stream up to [DONE], as they are received together; raise
-        WorkerError for failures below.
+        WorkerError for failures below, and for an event of more than ``most`` bytes.
         """
-        decoder = EventDecoder(min(MAX_EVENT_BYTES, EVENT_BYTES + TOKEN_BYTES * max_tokens))
+        decoder = EventDecoder(most)
         try:
             async with self._client.request("POST", "/generate", content=body) as response:
                 if response.status != 200:
@@ -213,6 +220,7 @@ class SGLangWorker:
     def _judge(self, info: dict[str, Any]) -> Health:
         details = {key: _plain(info[key]) for key in SHOWN if key in info}
         self.max_model_len = _context_of(info)
+        self._is_incremental = info.get("incremental_streaming_output") is True
         backend = info.get("grammar_backend")
         wanted = self._grammar_backend
         if backend == "none" or info.get("skip_tokenizer_init"):
@@ -251,6 +259,15 @@ class SGLangWorker:
             self._abort(rid)
         await asyncio.gather(*self._aborts)
         await self._client.aclose()
+
+
+def most_bytes(generation: Generation) -> int:
+    """Return the most bytes of an event: it may hold the ids, the text and the log probabilities of
+    the whole answer.
+    """
+    top = generation.sampling.logprobs
+    token = TOKEN_BYTES if top is None else TOKEN_BYTES + LOGPROB_BYTES * (1 + top)
+    return min(MAX_EVENT_BYTES, EVENT_BYTES + token * generation.max_tokens)
 
 
 def _context_of(info: dict[str, Any]) -> int | None:

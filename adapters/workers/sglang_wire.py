@@ -9,7 +9,7 @@ Invariants       I1 the ids of an event that reports a failure are dropped: SGLa
                  I2 for any input, ``read`` returns a chunk of valid ids and counts, or raises
                     WorkerError.
 Tested with      SGLang 0.5.23: a real server, on CPU.
-Not here         HTTP (sglang), the lines of the stream (sse).
+Not here         HTTP (sglang), the lines of the stream (sse), checks of values (sglang_values).
 """
 
 import json
@@ -27,8 +27,10 @@ from .base import (
     Generation,
     PromptTooLong,
     SamplingOptions,
+    TokenLogprob,
     WorkerError,
 )
+from .sglang_values import as_count, printable, token_logprobs
 from .stop_strings import StopGate
 
 #: characters of a server's message that clients see; some contain the whole grammar
@@ -40,6 +42,9 @@ BROKEN_NUMBERS = "NaN happened"
 #: options with the same name and meaning in SGLang
 SAME_NAME = ("top_k", "min_p", "frequency_penalty", "presence_penalty", "repetition_penalty")
 OFF = SamplingOptions()
+#: events of an answer with log probabilities from a server that repeats them in each event; the
+#: bytes of all events grow with this number, with one event a token they grow with the square
+LOGPROB_EVENTS = 128
 
 
 Prompt = TypeVar("Prompt", str, list[int])
@@ -61,6 +66,7 @@ def request_body(
     vocabulary: int,
     context: int | None,
     stop_token_ids: Sequence[int],
+    is_incremental: bool = False,
 ) -> bytes:
     """Return the body of ``POST /generate``.
 
@@ -70,6 +76,7 @@ def request_body(
     Args:
         vocabulary: the number of the model's tokens.
         context: the model's length, to which max_tokens is cut.
+        is_incremental: an event has the output since the last one, not the whole output.
 
     Raises:
         WorkerError: the server would refuse the prompt, or crash.
@@ -97,7 +104,12 @@ def request_body(
     params |= _options(generation.sampling, max_tokens)
     if generation.seed is not None:
         params["sampling_seed"] = generation.seed % (1 << 63)
-    rest = json.dumps({"rid": rid, "stream": True, "sampling_params": params})
+    fields: dict[str, Any] = {"rid": rid, "stream": True, "sampling_params": params}
+    if generation.sampling.logprobs is not None:
+        fields |= {"return_logprob": True, "top_logprobs_num": generation.sampling.logprobs}
+        if not is_incremental:
+            params["stream_interval"] = -(-max_tokens // LOGPROB_EVENTS)
+    rest = json.dumps(fields)
     if isinstance(prompt, str):
         text = "".join(json.dumps(piece)[1:-1] for piece in _pieces(prompt))
         return f'{{"text":"{text}",{rest[1:]}'.encode()
@@ -140,6 +152,7 @@ class _Event(NamedTuple):
     prompt: int
     total: int
     cached: int
+    logprobs: Sequence[TokenLogprob]
 
 
 class StreamReader:
@@ -149,6 +162,9 @@ class StreamReader:
         self._tokens = tokens
         self._has_stops = bool(generation.stop)
         self._gate = StopGate(generation.stop)
+        self._top = generation.sampling.logprobs
+        #: of the tokens that no chunk has shown yet
+        self._logprobs: list[TokenLogprob] = []
         self._seen = 0
         self.finished = False
 
@@ -170,6 +186,7 @@ class StreamReader:
                 failure = error
                 break
             ids += event.ids
+            self._logprobs += event.logprobs
             last = event
             if event.finish is not None:
                 break
@@ -192,12 +209,15 @@ class StreamReader:
             if "error" in event:
                 raise server_error(event["error"])
             meta, ids = event["meta_info"], event["output_ids"]
-            reason, total = meta["finish_reason"], _count(meta["completion_tokens"])
+            reason, total = meta["finish_reason"], as_count(meta["completion_tokens"])
             finish = self._finish(reason)
             new = self._new(ids, total)
-            prompt = _count(meta["prompt_tokens"])
-            cached = min(_count(meta.get("cached_tokens", 0)), prompt)
-            return _Event(new, finish, prompt, total, cached)
+            logprobs: Sequence[TokenLogprob] = ()
+            if self._top is not None:
+                logprobs = token_logprobs(meta, new, total, self._top, len(self._tokens))
+            prompt = as_count(meta["prompt_tokens"])
+            cached = min(as_count(meta.get("cached_tokens", 0)), prompt)
+            return _Event(new, finish, prompt, total, cached, logprobs)
         except (ValueError, LookupError, TypeError, AttributeError, RecursionError) as error:
             message = f"not an event of SGLang: {payload[:200]!r}"
             raise WorkerError(502, message, reason="protocol") from error
@@ -225,18 +245,25 @@ class StreamReader:
         self._seen = total
         new = ids[len(ids) - count :]
         for number in new:
-            if _count(number) >= len(self._tokens):
+            if as_count(number) >= len(self._tokens):
                 message = f"token ids must be below {len(self._tokens):,}, got {number}"
                 raise WorkerError(502, message, reason="protocol")
         return new
 
     def _chunk(self, event: "_Event") -> Chunk | None:
         """Return the ids that may be shown now; none follows a stop string."""
-        ids, finish, prompt, total, cached = event
+        ids, finish, prompt, total, cached, _ = event
         if not self._has_stops:
             if not ids and finish is None:
                 return None
-            return Chunk(tuple(ids), finish, prompt, total, cached_tokens=cached)
+            return Chunk(
+                tuple(ids),
+                finish,
+                prompt,
+                total,
+                cached_tokens=cached,
+                logprobs=self._taken(len(ids)),
+            )
         shown: list[int] = []
         for n, number in enumerate(ids, 1):
             shown += self._gate.push((number,), self._tokens[number])
@@ -248,19 +275,16 @@ class StreamReader:
         if not shown and finish is None:
             return None
         stop_text, trim = self._gate.hit or (None, 0)
-        return Chunk(tuple(shown), finish, prompt, total, stop_text, trim, cached)
+        logprobs = self._taken(len(shown))
+        return Chunk(tuple(shown), finish, prompt, total, stop_text, trim, cached, logprobs)
 
-
-def _count(value: Any) -> int:
-    """Return a count or an id from a server. Raises WorkerError if it is invalid."""
-    if type(value) is not int or value < 0:
-        raise ValueError(f"expected an integer >= 0, got {value!r:.50}")
-    return value
-
-
-def printable(text: str) -> str:
-    """Return the text without lone surrogates, which JSON in UTF-8 cannot contain."""
-    return text.encode("utf-8", "backslashreplace").decode()
+    def _taken(self, count: int) -> tuple[TokenLogprob, ...]:
+        """Take the log probabilities of the next tokens."""
+        if self._top is None:
+            return ()
+        taken = tuple(self._logprobs[:count])
+        del self._logprobs[:count]
+        return taken
 
 
 def server_error(

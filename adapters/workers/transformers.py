@@ -2,7 +2,8 @@
 
 It runs a real model with the same engine, for development and small loads. One generation runs at
 a time, in one thread, with a key-value cache; others wait in a bounded queue. Text that the grammar
-forces needs no forward pass of its own: the model reads it together with the next token.
+forces needs no forward pass of its own: the model reads it together with the next token. Its tokens
+are certain, so their log probability is 0.
 
 Determinism      equal seed, spec, prompt and model give equal output (on one machine and one
                  version of torch).
@@ -25,7 +26,7 @@ from transformers import AutoModelForCausalLM, AutoTokenizer
 
 from engine import Compiled, Compiler, EngineError
 
-from .base import Chunk, Generation, Health, PromptTooLong, WorkerError
+from .base import Chunk, Generation, Health, PromptTooLong, TokenLogprob, WorkerError
 from .inprocess import Answer, compile_spec, worker_error
 from .sampling import SAMPLER_OPTIONS, Sampler
 
@@ -42,7 +43,7 @@ class TransformersWorker:
 
     name = "transformers"
     #: Not stop_token_ids: such a token would end an answer where its grammar does not
-    supported_sampling = frozenset([*SAMPLER_OPTIONS, "min_tokens", "ignore_eos"])
+    supported_sampling = frozenset([*SAMPLER_OPTIONS, "min_tokens", "ignore_eos", "logprobs"])
 
     def __init__(
         self,
@@ -180,6 +181,7 @@ class _Run:
         self._unseen = prompt  # ids that the model has not seen yet
         self._cache: Any = None
         self._answer = answer
+        self._top = generation.sampling.logprobs
         self._sampler = Sampler(
             generation.temperature, generation.top_p, generation.seed, generation.sampling
         )
@@ -201,26 +203,33 @@ class _Run:
 
     def _step(self) -> None:
         shown: tuple[int, ...] = ()
-        for token in self._answer.forced() or [self._next()]:
+        for token, logprob in self._certain(self._answer.forced()) or [self._next()]:
             self._unseen.append(token)
             self._sampler.take(token)
-            shown += self._answer.take(token)
+            shown += self._answer.take(token, logprob)
             if self._answer.finish is not None:
                 break
         if shown or self._answer.finish is not None:
             self._put(self._answer.chunk(shown))
 
-    def _next(self) -> int:
+    def _certain(self, tokens: list[int]) -> list[tuple[int, TokenLogprob | None]]:
+        """Return tokens without alternatives, with their log probabilities if asked for."""
+        if self._top is None:
+            return [(token, None) for token in tokens]
+        return [(token, TokenLogprob.certain(token, self._top)) for token in tokens]
+
+    def _next(self) -> tuple[int, TokenLogprob | None]:
         bits = self._answer.allowed()
         if bits & (bits - 1) == 0:
-            return bits.bit_length() - 1
+            return self._certain([bits.bit_length() - 1])[0]
         ids = torch.tensor([self._unseen])
         output = self._model(
             input_ids=ids, past_key_values=self._cache, use_cache=True, logits_to_keep=1
         )
         self._cache = output.past_key_values
         self._unseen = []
-        return self._sampler.draw(output.logits[0, -1], self._answer.mask.raw)
+        token = self._sampler.draw(output.logits[0, -1], self._answer.mask.raw)
+        return token, self._sampler.logprob
 
     def _put(self, item: Chunk | WorkerError) -> None:
         if not self._loop.is_closed():

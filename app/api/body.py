@@ -1,7 +1,7 @@
 """Request bodies: bytes are counted while they arrive, then parsed as JSON, then validated.
 
 Invariants   I1 no more than the limit is kept in memory, whatever Content-Length says; a body that
-                is announced as too large is refused unread.
+                is announced as too large is refused unread. The limit holds for the decoded body.
              I2 text that is not JSON in UTF-8, too deep nesting, too many values, and numbers that
                 JSON cannot write again are refused. The parser's own depth limit is 200.
              I3 values are counted before any is created: a million small arrays in 4 MiB would stop
@@ -22,6 +22,7 @@ from starlette.requests import ClientDisconnect, Request
 from ..errors import ApiError, bad_request, client_left
 from ..protocol.chat_request import ChatRequest
 from ..server.offload import LARGE_BYTES, Offload
+from .content_coding import BodyDecoder
 from .error_responses import from_validation
 from .surrogates import lone_surrogate
 
@@ -51,9 +52,10 @@ class BodyReader:
         announced = request.headers.get("content-length", "")
         if announced.isdecimal() and int(announced[:20]) > self._max_bytes:
             raise too_large(self._max_bytes)
+        coding = ",".join(request.headers.getlist("content-encoding"))
         try:
             async with asyncio.timeout(self._timeout_s):
-                body = await read_body(request.stream(), self._max_bytes)
+                body = await read_body(request.stream(), self._max_bytes, coding)
         except TimeoutError:
             raise ApiError(
                 408,
@@ -66,18 +68,21 @@ class BodyReader:
         return await self._offload.run(len(body), parse), len(body)
 
 
-async def read_body(stream: AsyncIterator[bytes], max_bytes: int) -> bytes:
-    """Return the whole body; raise ApiError 413 as soon as it exceeds ``max_bytes``."""
+async def read_body(stream: AsyncIterator[bytes], max_bytes: int, coding: str = "") -> bytes:
+    """Return the whole body, decoded; raise ApiError 413 as soon as it exceeds ``max_bytes``, and
+    400 or 415 if it is not in its content coding.
+    """
+    decoder = BodyDecoder(coding, max_bytes)
     parts: list[bytes] = []
-    size = 0
     try:
         async for part in stream:
-            size += len(part)
-            if size > max_bytes:
+            decoded = decoder.feed(part)
+            if decoded is None:
                 raise too_large(max_bytes)
-            parts.append(part)
+            parts.append(decoded)
     except ClientDisconnect:
         raise client_left() from None
+    decoder.finish()
     return b"".join(parts)
 
 

@@ -48,8 +48,15 @@ _LENGTHS = {
 }
 
 
+#: the endpoints of clients, for the answer to an unknown path: many clients also ask for
+#: embeddings, images or speech
+ENDPOINTS = (
+    "POST /v1/chat/completions",
+    "POST /v1/grammars/check",
+    "GET /v1/models",
+)
 #: statuses of requests whose body was not read to its end
-_UNREAD = (408, 413)
+_UNREAD = (408, 413, 415)
 #: seconds in which the rest of such a body is read and dropped: closing a connection while its
 #: client sends resets it, and the client may never see the answer
 LINGER_S = 1.0
@@ -99,7 +106,11 @@ def _from_http(request: Request, error: HTTPException) -> ApiError:
     place = f"{request.method} {request.url.path[:_SHOWN_CHARS]}"
     headers = dict(error.headers or {})
     if error.status_code == 404:
-        return ApiError(404, f"Invalid URL ({place})", code="unknown_url", headers=headers)
+        message = (
+            f"Invalid URL ({place}). This server is Switchyard, a gateway for text generation. Its "
+            f"endpoints are: {', '.join(ENDPOINTS)}."
+        )
+        return ApiError(404, message, code="unknown_url", headers=headers)
     if error.status_code == 405:
         message = f"Not allowed to {request.method} on {request.url.path[:_SHOWN_CHARS]}"
         return ApiError(405, message, code="method_not_supported", headers=headers)

@@ -7,7 +7,8 @@ Invariants   I1 every answer carries x-request-id: the client's if it is short a
              I2 no exception reaches the server: before the first byte it becomes a 500, after it
                 the connection closes before the body's end, so that no client takes the answer for
                 a complete one.
-             I3 a request that the end of a shutdown cancels gets a 503, or an error event at the
+             I3 a path may end with a slash.
+             I4 a request that the end of a shutdown cancels gets a 503, or an error event at the
                 end of its stream.
 """
 
@@ -47,6 +48,8 @@ class RequestMiddleware:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
+        if scope["path"].endswith("/"):
+            scope["path"] = scope["path"].rstrip("/") or "/"
         exchange = _Exchange(scope, send)
         structlog.contextvars.bind_contextvars(request_id=exchange.id)
         self._metrics.in_flight.inc()

@@ -58,10 +58,13 @@ def operations_router(
     """
     router = APIRouter()
 
+    @router.head("/health/live")
     @router.get("/health/live")
     async def live() -> dict[str, str]:
         return {"status": "ok"}
 
+    @router.head("/health")
+    @router.head("/health/ready")
     @router.get("/health")
     @router.get("/health/ready")
     async def ready(request: Request) -> JSONResponse:

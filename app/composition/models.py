@@ -19,6 +19,7 @@ from ..service.cache_report import cache_report
 from ..service.chat_service import ChatService
 from ..service.check_service import CheckService
 from ..service.faults import Faults
+from ..service.generation_service import GenerationService
 from ..service.served_models import ServedModel
 from ..service.warm_service import WarmService
 from ..settings import GatewaySettings, ModelSettings
@@ -99,7 +100,7 @@ def make_model(
         vocabulary=tokenizer.vocabulary.fingerprint,
         artifact=str(ARTIFACT_VERSION),
     )
-    chat = ChatService(
+    generation = GenerationService(
         settings=model,
         offload=shared.offload,
         planner=core.planner,
@@ -107,8 +108,12 @@ def make_model(
         pool=pool,
         metrics=metrics,
         faults=Faults(shared.metrics, shared.logger),
-        system_fingerprint=fingerprint(model, tokenizer),
         comment_seconds=shared.gateway.stream_comment_seconds,
+    )
+    chat = ChatService(
+        generation,
+        model=model.served_model,
+        system_fingerprint=fingerprint(model, tokenizer),
     )
     return ServedModel(
         settings=model,

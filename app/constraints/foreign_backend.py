@@ -16,13 +16,16 @@ from engine import Event, Parser, Vocabulary
 
 
 class ForeignParser:
-    """An engine.Parser for text of a foreign engine. ``token_ids``: tokens that stay tokens."""
+    """An engine.Parser for text of a foreign engine. ``token_ids``: tokens that stay tokens.
+    ``shift``: bytes that U+FFFD has added to the text so far.
+    """
 
     def __init__(self, parser: Parser, vocabulary: Vocabulary, token_ids: frozenset[int]) -> None:
         self._parser = parser
         self._tokens = vocabulary.tokens
         self._token_ids = token_ids
         self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
+        self.shift = 0
 
     def feed(self, token: int) -> list[Event]:
         """Like Parser.feed; the bytes of an incomplete character are held back."""
@@ -39,10 +42,12 @@ class ForeignParser:
         return self._parser.is_whole()
 
     def _text(self, data: bytes, *, final: bool = False) -> list[Event]:
-        text = self._decoder.decode(data, final)
+        before = len(self._decoder.getstate()[0])
+        text = self._decoder.decode(data, final).encode()
         if final:
             self._decoder.reset()
-        return self._parser.feed_bytes(text.encode()) if text else []
+        self.shift += len(text) - before - len(data) + len(self._decoder.getstate()[0])
+        return self._parser.feed_bytes(text) if text else []
 
 
 def token_node_ids(spec: Any, vocabulary: Vocabulary) -> frozenset[int]:

@@ -27,6 +27,7 @@ from adapters.formats import (
     Origin,
     OutputSpec,
     Reader,
+    TracedReader,
     for_own_engine,
     for_reading_foreign,
 )
@@ -86,6 +87,10 @@ class ConstraintPlan:
     def reader(self) -> Reader:
         """Return a reader of one answer."""
         return self.format_plan.reader()
+
+    def traced_reader(self) -> TracedReader:
+        """Return a reader of one answer that tells where its content comes from."""
+        return self.format_plan.traced_reader()
 
 
 class ConstraintPlanner:

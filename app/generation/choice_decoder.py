@@ -22,6 +22,7 @@ from adapters.workers import Chunk
 from engine import Event, ParseDivergence, Parser
 
 from ..constraints.foreign_backend import ForeignParser
+from .content_logprobs import ContentLogprobs, ContentToken
 from .content_stops import ContentStops
 
 #: "stop": a stop token or a stop string; "length": the output limit
@@ -30,9 +31,12 @@ Finish = Literal["stop", "length"]
 
 @dataclass(frozen=True, slots=True)
 class ChoiceDeltas:
-    """The deltas of one chunk; may be empty."""
+    """The deltas of one chunk; may be empty. ``logprobs``: by delta, the tokens of its content;
+    None if they were not asked for.
+    """
 
     deltas: list[Delta]
+    logprobs: list[list[ContentToken] | None] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,8 +63,10 @@ async def decode_choice(
     reader: Reader,
     stops: ContentStops,
     tokens: Sequence[bytes],
+    logprobs: ContentLogprobs | None = None,
 ) -> AsyncGenerator[ChoiceItem, None]:
     """Yield the items of one choice, then close ``chunks``. ``tokens``: the bytes of each token.
+    ``logprobs``: of the content, if they were asked for; made for the same reader.
 
     Raises:
         ParseDivergence: the output does not fit its grammar.
@@ -68,20 +74,26 @@ async def decode_choice(
     called, starts, size = False, array("Q"), 0
     async with aclosing(chunks):
         async for chunk in chunks:
-            deltas = stops.cut(reader.feed(_events(parser, chunk.token_ids)))
+            events = (
+                _events(parser, chunk.token_ids)
+                if logprobs is None
+                else logprobs.feed(parser, chunk)
+            )
+            deltas = stops.cut(reader.feed(events))
             for number in chunk.token_ids:
                 starts.append(size)
                 size += len(tokens[number])
             if chunk.finish_reason is not None:
                 deltas += stops.cut([*reader.feed(parser.finish()), *reader.finish()])
                 deltas += stops.flush()
+            shown = ChoiceDeltas(deltas, None if logprobs is None else logprobs.of(deltas))
             called |= any(isinstance(delta, ToolStart) for delta in deltas)
             if chunk.finish_reason is None and not stops.hit:
-                yield ChoiceDeltas(deltas)
+                yield shown
                 continue
             if chunk.finish_reason == "stop" and not stops.hit and not parser.is_whole():
                 raise ParseDivergence("the answer stopped where its grammar does not allow it")
-            yield ChoiceDeltas(deltas)
+            yield shown
             length = chunk.finish_reason == "length" and not stops.hit
             yield ChoiceEnd(
                 "length" if length else "stop",

@@ -12,6 +12,7 @@ Not here    transport (server.event_stream), the order of events (service.chat_s
 import uuid
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from itertools import repeat
 from typing import Any, Literal
 
 from adapters.formats import (
@@ -22,7 +23,9 @@ from adapters.formats import (
     ToolStart,
 )
 
-from ..generation.choice_decoder import ChoiceEnd
+from ..generation.choice_decoder import ChoiceDeltas, ChoiceEnd
+from ..generation.content_logprobs import ContentToken
+from .logprobs import logprobs_object
 from .tools import ToolMode
 
 FinishReason = Literal["stop", "length", "tool_calls"]
@@ -60,15 +63,21 @@ def new_call_id() -> str:
 
 @dataclass(slots=True)
 class MessageBuilder:
-    """The message of one choice, built from deltas."""
+    """The message of one choice, built from deltas. ``tokens``: of the content; None: log
+    probabilities were not asked for.
+    """
 
     content: list[str] = field(default_factory=list)
     reasoning: list[str] = field(default_factory=list)
     calls: list[tuple[str, str, list[str]]] = field(default_factory=list)
+    tokens: list[ContentToken] | None = None
 
-    def add(self, deltas: Iterable[Delta]) -> None:
+    def add(self, item: ChoiceDeltas) -> None:
         """Append deltas."""
-        for delta in deltas:
+        if item.logprobs is not None:
+            self.tokens = self.tokens or []
+            self.tokens += [token for listed in item.logprobs for token in listed or ()]
+        for delta in item.deltas:
             match delta:
                 case ContentDelta(text):
                     self.content.append(text)
@@ -136,9 +145,11 @@ class Envelope:
         }
 
 
-def choice_object(number: int, message: dict[str, Any], reason: FinishReason) -> dict[str, Any]:
-    """Return a choice of a whole completion."""
-    return {"index": number, "message": message, "logprobs": None, "finish_reason": reason}
+def choice_object(number: int, builder: MessageBuilder, reason: FinishReason) -> dict[str, Any]:
+    """Return a choice of a whole completion; one without content has no log probabilities."""
+    message = builder.as_json()
+    logprobs = None if message["content"] is None else logprobs_object(builder.tokens)
+    return {"index": number, "message": message, "logprobs": logprobs, "finish_reason": reason}
 
 
 class ChoiceStream:
@@ -149,12 +160,12 @@ class ChoiceStream:
         self._number = number
         self._begun = False
 
-    def deltas(self, deltas: Iterable[Delta]) -> Iterable[dict[str, Any]]:
+    def deltas(self, item: ChoiceDeltas) -> Iterable[dict[str, Any]]:
         """Yield the chunks of these deltas."""
-        for delta in deltas:
+        for delta, tokens in zip(item.deltas, item.logprobs or repeat(None), strict=False):
             if not self._begun:
                 yield self._begin("" if isinstance(delta, ContentDelta) else None)
-            yield self._chunk(_delta(delta))
+            yield self._chunk(_delta(delta), logprobs=logprobs_object(tokens))
 
     def end(self, reason: FinishReason) -> Iterable[dict[str, Any]]:
         """Yield the last chunk."""
@@ -166,9 +177,14 @@ class ChoiceStream:
         self._begun = True
         return self._chunk({"role": "assistant", "content": content})
 
-    def _chunk(self, delta: dict[str, Any], reason: FinishReason | None = None) -> dict[str, Any]:
+    def _chunk(
+        self,
+        delta: dict[str, Any],
+        reason: FinishReason | None = None,
+        logprobs: dict[str, Any] | None = None,
+    ) -> dict[str, Any]:
         return self._envelope.chunk(
-            [{"index": self._number, "delta": delta, "logprobs": None, "finish_reason": reason}]
+            [{"index": self._number, "delta": delta, "logprobs": logprobs, "finish_reason": reason}]
         )
 
 

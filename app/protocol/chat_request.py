@@ -16,7 +16,7 @@ from pydantic import BeforeValidator, Discriminator, Field, Tag, model_validator
 from pydantic_core import PydanticCustomError
 
 from .messages import Message
-from .tools import ResponseFormat, ToolChoice, ToolDefinition
+from .tools import FunctionChoice, FunctionDefinition, ResponseFormat, ToolChoice, ToolDefinition
 from .validation import MOST_NAMES, Exact, Items
 
 #: OpenAI's bounds on ``stop`` and ``metadata``
@@ -31,6 +31,8 @@ PENALTY = 2
 LEAST_REPETITION, MOST_REPETITION = 0.01, 2
 #: OpenAI's bound on a bias, and a bound on their number: a request may not carry a vocabulary
 BIAS, MOST_BIASES = 100, 1024
+#: OpenAI's bound on ``top_logprobs``
+MOST_LOGPROBS = 20
 #: stop tokens of a request; models have one to five
 MOST_STOP_TOKENS = 16
 #: token ids as keys of an object
@@ -43,12 +45,8 @@ SEED = 1 << 63
 #: parameters that are not served, with the values that leave the output as it is
 UNSUPPORTED: dict[str, tuple[Any, ...]] = {
     "audio": (None,),
-    "function_call": (None,),
-    "functions": (None, []),
-    "logprobs": (None, False),
     "modalities": (None, ["text"]),
     "moderation": (None,),
-    "top_logprobs": (None, 0),
     "verbosity": (None, "medium"),
     "web_search_options": (None,),
 }
@@ -140,6 +138,8 @@ class ChatRequest(Exact):
     tools: Annotated[list[ToolDefinition], Field(fail_fast=True)] | None = None
     tool_choice: ToolChoice | None = None
     parallel_tool_calls: bool | None = None
+    functions: Annotated[list[FunctionDefinition], Field(fail_fast=True)] | None = None
+    function_call: FunctionChoice | None = None
     response_format: ResponseFormat | None = None
     include_schema_in_prompt: bool | None = None
     temperature: float | None = Field(None, ge=0, le=2)
@@ -150,6 +150,8 @@ class ChatRequest(Exact):
     presence_penalty: float | None = Field(None, ge=-PENALTY, le=PENALTY)
     repetition_penalty: float | None = Field(None, ge=LEAST_REPETITION, le=MOST_REPETITION)
     logit_bias: LogitBias | None = None
+    logprobs: bool | None = None
+    top_logprobs: int | None = Field(None, ge=0, le=MOST_LOGPROBS)
     seed: int | None = Field(None, ge=-SEED, lt=SEED)
     min_tokens: int | None = Field(None, ge=0)
     ignore_eos: bool | None = None

@@ -69,7 +69,7 @@ class PastToolCall(Lenient):
     """A tool call of an earlier answer."""
 
     id: str
-    type: Literal["function"] = "function"
+    type: Literal["function"] | None = None
     function: CalledFunction
 
     @model_validator(mode="before")
@@ -99,6 +99,7 @@ class AssistantMessage(Lenient):
     reasoning_content: str | None = None
     reasoning: str | None = None
     tool_calls: Items[PastToolCall] | None = None
+    function_call: CalledFunction | None = None
     name: str | None = None
 
 
@@ -108,6 +109,15 @@ class ToolMessage(Lenient):
     tool_call_id: str
 
 
+class FunctionMessage(Lenient):
+    """The deprecated form of a tool message; legacy_functions converts it."""
+
+    role: Literal["function"]
+    name: str
+    content: Content | None
+
+
 Message = Annotated[
-    SystemMessage | UserMessage | AssistantMessage | ToolMessage, Field(discriminator="role")
+    SystemMessage | UserMessage | AssistantMessage | ToolMessage | FunctionMessage,
+    Field(discriminator="role"),
 ]

@@ -2,7 +2,7 @@
 
 from typing import Annotated, Any, Literal
 
-from pydantic import Discriminator, Field, Tag, model_validator
+from pydantic import BeforeValidator, Discriminator, Field, Tag, model_validator
 
 from .validation import Exact, Items, refuse_type
 
@@ -71,12 +71,26 @@ ToolChoice = Annotated[
 ]
 
 
+FunctionChoice = Annotated[
+    Annotated[Literal["none", "auto"], Tag("mode")] | Annotated[FunctionName, Tag("name")],
+    Discriminator(
+        lambda value: {str: "mode", dict: "name"}.get(type(value)),
+        custom_error_type="invalid_function_call",
+        custom_error_message="expected 'none', 'auto', or an object with the name of a function",
+    ),
+]
+
+
 class TextFormat(Exact):
     type: Literal["text"]
 
 
 class JsonObjectFormat(Exact):
     type: Literal["json_object"]
+
+
+#: the name of a schema that came without one
+UNNAMED = "response"
 
 
 class JsonSchema(Exact):
@@ -91,6 +105,18 @@ class JsonSchemaFormat(Exact):
     json_schema: JsonSchema
 
 
+def _with_schema(value: Any) -> Any:
+    """Accept ``schema`` beside the type, as llama.cpp, Together and others have it."""
+    if not isinstance(value, dict) or value.get("schema") is None or "json_schema" in value:
+        return value
+    if value.get("type") not in ("json_object", "json_schema"):
+        return value
+    rest = {name: each for name, each in value.items() if name not in ("type", "schema")}
+    described = {"name": UNNAMED, "schema": value["schema"]}
+    return {"type": "json_schema", "json_schema": described, **rest}
+
+
 ResponseFormat = Annotated[
-    TextFormat | JsonObjectFormat | JsonSchemaFormat, Field(discriminator="type")
+    Annotated[TextFormat | JsonObjectFormat | JsonSchemaFormat, Field(discriminator="type")],
+    BeforeValidator(_with_schema),
 ]

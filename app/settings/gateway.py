@@ -8,6 +8,7 @@ Invariants       I1 an invalid value aborts startup with an error that names the
 Not here         settings of a model (model); using the values (composition).
 """
 
+import re
 from ipaddress import ip_address
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
@@ -20,6 +21,8 @@ from cache import RedisAddress, key_of
 from .error import PREFIX
 
 MEBIBYTE = 1 << 20
+#: an origin as browsers send it: in lower case, without a path
+ORIGIN = re.compile(r"https?://(?:[a-z0-9._-]+|\[[0-9a-f:]+\])(?::[0-9]{1,5})?")
 
 
 class GatewaySettings(BaseSettings):
@@ -54,10 +57,15 @@ class GatewaySettings(BaseSettings):
         default=(),
         description="keys of operators, separated by commas; if unset, admin endpoints return 403",
     )
+    cors_origins: Annotated[tuple[str, ...], NoDecode] = Field(
+        default=(),
+        description="origins whose web pages may call the gateway from a browser, separated by "
+        "commas, such as `https://chat.example.org`; `*` allows all; if unset, none",
+    )
     max_body_bytes: int = Field(
         default=4 * MEBIBYTE,
         ge=1024,
-        description="maximum bytes of a request body; larger bodies get 413",
+        description="maximum bytes of a request body after decompression; larger bodies get 413",
     )
     max_json_values: int = Field(
         default=100_000,
@@ -140,12 +148,22 @@ class GatewaySettings(BaseSettings):
         "them; 0 disables",
     )
 
-    @field_validator("api_keys", "admin_keys", mode="before")
+    @field_validator("api_keys", "admin_keys", "cors_origins", mode="before")
     @classmethod
     def _split(cls, value: Any) -> Any:
         """Split at commas and drop empty parts."""
         if isinstance(value, str):
             return tuple(part.strip() for part in value.split(",") if part.strip())
+        return value
+
+    @field_validator("cors_origins")
+    @classmethod
+    def _known_origins(cls, value: tuple[str, ...]) -> tuple[str, ...]:
+        for origin in value:
+            if origin != "*" and not ORIGIN.fullmatch(origin):
+                raise ValueError(
+                    f"must be origins such as https://chat.example.org, or *; got {origin!r}"
+                )
         return value
 
     @field_validator("redis_url")

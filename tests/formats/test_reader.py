@@ -7,8 +7,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from adapters.formats import FormatPlan, Reader, ToolArguments, ToolStart, get_format
-from adapters.formats.parts import Kind
+from adapters.formats import (
+    ContentDelta,
+    FormatPlan,
+    Reader,
+    ToolArguments,
+    ToolStart,
+    get_format,
+)
+from adapters.formats.parts import CONTENT, VALUE, Kind
+from adapters.formats.reading.reader import TagWhitespace
 
 from .cases import AUTO, FREE, REQUIRED, SPECIALS, Said, quiet
 
@@ -231,3 +239,12 @@ def test_neighbouring_deltas_of_one_kind_are_one() -> None:
     content = node(HERMES, Kind.CONTENT)
     deltas = HERMES.reader().feed([Event("text", content, b"a")] * 3)
     assert [delta.text for delta in deltas] == ["aaa"]
+
+
+def test_text_and_a_value_behind_it_stay_apart() -> None:
+    """REGRESSION: read together they became one delta, and stop strings cut the value."""
+    roles = {"/text": CONTENT, "/value": VALUE}
+    events = [Event("text", "/text", b"a"), Event("text", "/value", b"1")]
+    wanted = [ContentDelta("a"), ContentDelta("1", is_value=True)]
+    assert Reader(roles, TagWhitespace()).feed(events) == wanted
+    assert Reader(roles, TagWhitespace()).feed(events[::-1]) == wanted[::-1]

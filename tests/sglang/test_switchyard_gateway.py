@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import math
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -113,6 +114,50 @@ async def test_a_response_format_is_the_answer(gateway: str) -> None:
     judge = Judge()
     for answer in answers:
         assert answer.error is None and judge.content(answer, SCHEMA) == []
+
+
+@pytest.mark.parametrize("arguments", [(), ("--incremental-streaming-output",)])
+@pytest.mark.parametrize("temperature", [0.0, 0.7])
+async def test_log_probabilities_are_those_of_the_masked_model(
+    sglang_server: Servers,
+    padded_model_folder: Path,
+    arguments: tuple[str, ...],
+    temperature: float,
+) -> None:
+    """Forbidden tokens are absent, so a token without alternatives is alone."""
+    worker = sglang_server("switchyard", *THINKING, *arguments, model=padded_model_folder)
+    with served_gateway(settings(worker, REASONING="off")) as url:
+        async with client_of(url) as client:
+            answer = await client.chat.completions.create(
+                model="tiny",
+                messages=[{"role": "user", "content": PROMPTS[0]}],
+                response_format={
+                    "type": "json_schema",
+                    "json_schema": {"name": "form", "schema": SCHEMA},
+                },
+                max_tokens=600,
+                temperature=temperature,
+                logprobs=True,
+                top_logprobs=20,
+                n=2,
+            )
+    for choice in answer.choices:
+        assert choice.logprobs is not None
+        tokens = choice.logprobs.content or []
+        assert b"".join(bytes(token.bytes or ()) for token in tokens).decode() == (
+            choice.message.content
+        )
+        sums = [sum(math.exp(top.logprob) for top in token.top_logprobs) for token in tokens]
+        assert max(sums) <= 1 + 1e-4
+        short = [total for total, token in zip(sums, tokens, strict=True)
+                 if len(token.top_logprobs) < 20]  # fmt: skip
+        assert short and min(short) >= 1 - 1e-4
+        for token in tokens:
+            listed = {(top.token, tuple(top.bytes or ())): top for top in token.top_logprobs}
+            own = listed.get((token.token, tuple(token.bytes or ())), token)
+            assert own.logprob == pytest.approx(token.logprob, abs=1e-4)
+            if temperature == 0.0:
+                assert token.logprob == max(top.logprob for top in listed.values())
 
 
 def test_headers_say_who_enforced(gateway: str) -> None:

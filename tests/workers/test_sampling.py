@@ -103,3 +103,19 @@ def test_options_leave_only_some_of_the_allowed_tokens(
 def test_every_option_that_acts_on_logits_is_named() -> None:
     names = {name for options, _ in SHIFTED for name in options.active}
     assert names | {"top_k", "min_p"} == set(SAMPLER_OPTIONS)
+
+
+@pytest.mark.parametrize("temperature", [0.0, 0.5, 1.0, 2.0])
+def test_log_probabilities_are_those_of_the_masked_and_heated_logits(temperature: float) -> None:
+    """Before top_k and min_p; greedy at temperature 1; the forbidden token 3 is absent."""
+    logits = torch.tensor([3.0, 1.0, 2.0, 9.0, 0.0, 0.0, 0.0, 0.0])
+    options = SamplingOptions(top_k=1, min_p=0.5, logprobs=4)
+    sampler = Sampler(temperature, 0.5, 0, options)
+    assert sampler.draw(logits, packed("11100000")) == 0
+    wanted = torch.log_softmax(torch.tensor([3.0, 1.0, 2.0]) / (temperature or 1.0), 0).tolist()
+    assert sampler.logprob is not None
+    assert sampler.logprob.logprob == pytest.approx(wanted[0])
+    assert [number for number, _ in sampler.logprob.top] == [0, 2, 1]
+    assert [value for _, value in sampler.logprob.top] == pytest.approx(
+        [wanted[0], wanted[2], wanted[1]]
+    )

@@ -4,6 +4,7 @@ time.
 
 import asyncio
 import json
+import math
 from pathlib import Path
 from typing import Any
 
@@ -229,3 +230,18 @@ def test_a_model_that_fails_is_an_error(directory: Path, compiler: Compiler) -> 
         await worker.aclose()
 
     run(work())
+
+
+def test_each_token_has_its_log_probability(directory: Path, compiler: Compiler) -> None:
+    """Those of certain tokens are 0; asking changes no draw."""
+    options = SamplingOptions(logprobs=3)
+    with_them, without = answers(directory, compiler, ask(sampling=options), ask())
+    assert ids_of(with_them) == ids_of(without)
+    assert all(chunk.logprobs == () for chunk in without)
+    pairs = [pair for c in with_them for pair in zip(c.token_ids, c.logprobs, strict=True)]
+    certain = [found for _, found in pairs if len(found.top) == 1]
+    assert {found.logprob for found in certain} == {0.0}
+    assert 0 < len(certain) < len(pairs)
+    for token, found in pairs:
+        assert sum(math.exp(value) for _, value in found.top) <= 1 + 1e-5
+        assert dict(found.top).get(token, found.logprob) == pytest.approx(found.logprob, abs=1e-5)

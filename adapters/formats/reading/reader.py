@@ -208,10 +208,12 @@ class Reader:
         if not delta.text:
             return
         last = self._deltas[-1] if self._deltas else None
-        if last is not None and type(last) is type(delta) and not isinstance(last, ToolStart):
-            self._deltas[-1] = replace(last, text=last.text + delta.text)
-        else:
+        if last is None or isinstance(last, ToolStart) or type(last) is not type(delta):
             self._deltas.append(delta)
+        elif isinstance(last, ContentDelta) and last != replace(delta, text=last.text):
+            self._deltas.append(delta)  # a value behind text, or the reverse
+        else:
+            self._deltas[-1] = replace(last, text=last.text + delta.text)
 
     def _take(self) -> list[Delta]:
         deltas, self._deltas = self._deltas, []

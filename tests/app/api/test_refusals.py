@@ -160,7 +160,13 @@ BAD: dict[str, tuple[Any, int, str | None, str | None]] = {
         "invalid_value",
         "messages[1].role",
     ),
-    "logprobs": (body(logprobs=True), 400, "unsupported_parameter", "logprobs"),
+    "top_logprobs alone": (body(top_logprobs=3), 400, None, "top_logprobs"),
+    "too many top_logprobs": (
+        body(logprobs=True, top_logprobs=21),
+        400,
+        "integer_above_max_value",
+        "top_logprobs",
+    ),
     "an unknown parameter": (body(best_of=1), 400, "unknown_parameter", "best_of"),
     "a bias": (body(logit_bias={"1": 1}), 400, "unsupported_parameter", "logit_bias"),
 }

@@ -4,11 +4,13 @@ import json
 from typing import Any
 
 import pytest
-from pydantic import BaseModel, ValidationError
+from pydantic import BaseModel, TypeAdapter, ValidationError
+from pydantic.fields import FieldInfo
 
 from app.api.body import has_more_values, parse_as, parse_request, read_body
 from app.api.grammar_routes import CheckRequest
 from app.errors import ApiError
+from app.protocol import chat_request, messages, tools
 from app.protocol.chat_request import IGNORED, UNSUPPORTED, ChatRequest
 from app.protocol.validation import MOST_ITEMS, MOST_NAMES
 from app.protocol.warmup_request import WarmupRequest
@@ -440,3 +442,29 @@ def test_messages_are_bounded():
         parse_request(json.dumps({**BASE, "messages": [*messages, USER]}).encode())
     assert (caught.value.param, caught.value.code) == ("messages", "array_above_max_length")
     assert f"maximum length {MOST_ITEMS}" in caught.value.message
+
+
+def optional_fields() -> list[Any]:
+    """The fields of all objects of a request that may be absent."""
+    kinds = [
+        *(chat_request.ChatRequest, chat_request.StreamOptions, tools.FunctionDefinition),
+        *(tools.JsonSchema, messages.SystemMessage, messages.UserMessage),
+        *(messages.AssistantMessage, messages.ToolMessage, messages.PastToolCall),
+    ]
+    return [
+        pytest.param(field, id=f"{kind.__name__}.{name}")
+        for kind in kinds
+        for name, field in kind.model_fields.items()
+        if not field.is_required()
+    ]
+
+
+@pytest.mark.parametrize("field", optional_fields())
+def test_null_is_an_absent_field(field: FieldInfo):
+    assert field.default is None
+    TypeAdapter(field.rebuild_annotation()).validate_python(None)
+
+
+@pytest.mark.parametrize("name", [*IGNORED, *UNSUPPORTED])
+def test_null_is_an_absent_field_of_those_that_have_no_effect(name: str):
+    parse_request(json.dumps({**BASE, name: None}).encode())

@@ -15,8 +15,9 @@ from app.observability.metrics import Metrics, ModelMetrics
 from app.pool.worker_pool import Pool
 from app.protocol.chat_request import ChatRequest
 from app.server.offload import Offload
-from app.service.chat_service import ChatService, Completion
+from app.service.chat_service import ChatService
 from app.service.faults import Faults
+from app.service.generation_service import Completion, GenerationService
 from app.settings import ModelSettings
 from engine import Compiler
 from tests.app.examples import body
@@ -79,7 +80,7 @@ class Service:
         wire, special = self.tokenizer.wire, self.tokenizer.special_texts
         logger = make_logger("info", self.log)
         self.pool = Pool([self.worker])
-        self.chat = ChatService(
+        self.generation = GenerationService(
             settings=ModelSettings(**{"reasoning": "on", **settings}),
             offload=Offload(),
             planner=ConstraintPlanner(compiler, wire, special, self.metrics, logger),
@@ -87,9 +88,9 @@ class Service:
             pool=self.pool,
             metrics=ModelMetrics(self.metrics, "noise"),
             faults=Faults(self.metrics, logger),
-            system_fingerprint="fp_test",
             comment_seconds=stream_comment_seconds,
         )
+        self.chat = ChatService(self.generation, model="noise", system_fingerprint="fp_test")
 
     def count(self, name: str) -> float:
         return self.metrics.registry.get_sample_value(f"switchyard_{name}") or 0.0

@@ -82,6 +82,8 @@ def test_lists_are_separated_by_commas(monkeypatch):
         ({"MODEL_NAME": " m"}, "SWITCHYARD_MODEL_NAME"),
         ({"MODEL_NAME": "m", "MODEL_ALIASES": "a,m"}, "SWITCHYARD_MODEL_ALIASES: 'm' is a name"),
         ({"MODEL_ALIASES": "a,a"}, "SWITCHYARD_MODEL_ALIASES: 'a' is a name"),
+        ({"CORS_ORIGINS": "https://a.example,b.example"}, "CORS_ORIGINS"),
+        ({"CORS_ORIGINS": "https://a.example/"}, "CORS_ORIGINS"),
         ({"FORMAT": "zzz"}, "SWITCHYARD_FORMAT: must be auto, plain"),
     ],
 )

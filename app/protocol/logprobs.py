@@ -1,0 +1,32 @@
+"""Log probabilities as OpenAI writes them: of a chat completion's choice, and of a legacy one's.
+
+A token that is no UTF-8 by itself is shown with U+FFFD; ``bytes`` has its bytes. In the legacy form
+``top_logprobs`` has the tokens' texts as keys; of two tokens with one text, the more likely one
+stays.
+"""
+
+from collections.abc import Iterable
+from typing import Any
+
+from ..generation.content_logprobs import ContentToken
+
+
+def logprobs_object(tokens: Iterable[ContentToken] | None) -> dict[str, Any] | None:
+    """Return ``choices[].logprobs``; None: there is no content."""
+    if tokens is None:
+        return None
+    return {"content": [_token(token) for token in tokens], "refusal": None}
+
+
+def _token(token: ContentToken) -> dict[str, Any]:
+    top = [_entry(data, logprob) for data, logprob in token.top]
+    return {**_entry(token.data, token.logprob), "top_logprobs": top}
+
+
+def _entry(data: bytes, logprob: float) -> dict[str, Any]:
+    return {"token": text_of(data), "logprob": logprob, "bytes": list(data)}
+
+
+def text_of(data: bytes) -> str:
+    """Return a token's text."""
+    return data.decode("utf-8", "replace")
