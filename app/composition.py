@@ -13,10 +13,18 @@ from hashlib import sha256
 from typing import Any
 
 from adapters.workers import Worker, WorkerError
-from cache import RedisLog, may_use_redis, open_store
+from cache import RedisAddress, RedisLog, Seal, may_use_redis, open_store
 from engine import ARTIFACT_VERSION, SPEC_VERSION, Compiler, Limits, Relaxations
 
 from . import version
+from .access.key_entry import digest_of
+from .access.key_file import KeyFile, KeysUnreadable
+from .access.keys import Keys, KeySource
+from .access.redis_keys import RedisKeys
+from .admission.admission import Admission
+from .admission.fair_queue import FairQueue
+from .admission.rate_limits import Limiter, MemoryLimiter
+from .admission.redis_limiter import RedisLimiter
 from .constraints.compile_scheduler import CompileScheduler
 from .constraints.planner import OWN_BACKEND, ConstraintPlanner
 from .conversation.tokenizer import Tokenizer, load_tokenizer
@@ -62,6 +70,8 @@ class Components:
     compiler: Compiler
     load_seconds: float
     loads_per_second: int
+    keys: Keys
+    admission: Admission
 
     async def start(self) -> None:
         """Start the pool and the cache. Raises SettingError if a worker cannot load its model."""
@@ -70,10 +80,16 @@ class Components:
         except WorkerError as error:
             raise SettingError("MODEL", error.message) from error
         self.compiler.start(self.load_seconds, loads_per_second=self.loads_per_second)
+        try:
+            await self.keys.start()
+        except KeysUnreadable as error:
+            raise SettingError("KEYS_FILE", error) from error
 
     async def aclose(self) -> None:
         """Close everything in reverse order; a failure does not keep the others open."""
         closers: list[Callable[[], Awaitable[None]]] = [
+            self.keys.aclose,
+            self.admission.aclose,
             self.pool.aclose,
             self._close_offload,
             self.scheduler.aclose,
@@ -192,6 +208,8 @@ def build(settings: Settings, metrics: Metrics, logger: Logger) -> Components:
         compiler,
         settings.cache_prefetch_seconds,
         settings.cache_loads_per_second,
+        make_keys(settings, metrics, logger),
+        make_admission(settings, metrics, logger),
     )
 
 
@@ -263,6 +281,54 @@ def make_pool(settings: Settings, workers: list[Worker], metrics: Metrics, logge
         on_ejection=lambda name: metrics.worker_ejections.labels(name).inc(),
         logger=logger,
     )
+
+
+def make_keys(settings: Settings, metrics: Metrics, logger: Logger) -> Keys:
+    """Return the client keys of all sources, not read yet."""
+    given = [key.get_secret_value() for key in settings.api_keys]
+    reserved = {digest_of(key): "SWITCHYARD_API_KEYS" for key in given}
+    admins = [digest_of(key.get_secret_value()) for key in settings.admin_keys]
+    reserved |= dict.fromkeys(admins, "SWITCHYARD_ADMIN_KEYS")
+    sources: list[KeySource] = []
+    if settings.keys_file is not None:
+        sources.append(KeyFile(settings.keys_file, reserved=reserved))
+    if settings.keys_redis:
+        sources.append(
+            make_redis_keys(
+                settings, lambda reason: logger.error("a key does not count", reason=reason)
+            )
+        )
+    keys = Keys(given, sources, reserved=admins, logger=logger)
+    metrics.watch("api_keys", "Known keys of clients, and sources that can't be read", keys.stats)
+    return keys
+
+
+def make_redis_keys(settings: Settings, on_bad_entry: Callable[[str], None]) -> RedisKeys:
+    """Return the keys in Redis. Raises SettingError if no Redis may be used."""
+    if settings.access_redis is None:
+        raise SettingError("ACCESS_REDIS_URL", "not set, and neither is SWITCHYARD_REDIS_URL")
+    address = RedisAddress.of(settings.access_redis.get_secret_value())
+    secret = settings.cache_key
+    seal = Seal(None if secret is None else secret.get_secret_value().encode())
+    return RedisKeys(address, seal, on_bad_entry=on_bad_entry)
+
+
+def make_admission(settings: Settings, metrics: Metrics, logger: Logger) -> Admission:
+    """Return the admission control; it counts limits in Redis if there is one."""
+    limiter: Limiter = MemoryLimiter()
+    if settings.access_redis is not None:
+        address = RedisAddress.of(settings.access_redis.get_secret_value())
+        on_failure = settings.limits_on_redis_failure
+        limiter = redis = RedisLimiter(address, on_failure=on_failure, logger=logger)
+        metrics.watch("limits", "The Redis of limits: failed calls, open circuit", redis.stats)
+    queue = FairQueue(
+        running=settings.max_running,
+        waiting=settings.max_queued,
+        model_bound=lambda model: settings.max_running_per_model,
+    )
+    admission = Admission(queue, limiter, metrics, queue_seconds=settings.queue_seconds)
+    metrics.watch("admission", "Running answers and waiting requests", admission.stats)
+    return admission
 
 
 def backend_of(settings: Settings) -> str:

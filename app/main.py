@@ -14,7 +14,7 @@ from fastapi import Depends, FastAPI, Request
 
 from . import version
 from .api.admin_routes import admin_router
-from .api.auth import AdminKeys, Keys
+from .api.auth import AdminKeys
 from .api.body import BodyReader
 from .api.chat_routes import chat_router
 from .api.error_responses import install_error_handlers
@@ -63,13 +63,10 @@ def create_app(settings: Settings | None = None, *, logger: Logger | None = None
 
 
 def _add_routes(app: FastAPI, settings: Settings, components: Components, metrics: Metrics) -> None:
-    keys = Keys(key.get_secret_value() for key in settings.api_keys)
-
     async def with_key(request: Request) -> None:
-        given = request.headers.get("authorization")
-        keys.check(given)
         address = "" if request.client is None else request.client.host
-        request.state.client = keys.client(given, address)
+        given = request.headers.get("authorization")
+        request.state.client = components.keys.identify(given, address)
 
     guarded = [Depends(with_key)]
     bodies = BodyReader(
@@ -80,7 +77,11 @@ def _add_routes(app: FastAPI, settings: Settings, components: Components, metric
     )
     app.include_router(
         chat_router(
-            components.chat, metrics, bodies, comment_seconds=settings.stream_comment_seconds
+            components.chat,
+            components.admission,
+            metrics,
+            bodies,
+            comment_seconds=settings.stream_comment_seconds,
         ),
         dependencies=guarded,
     )
@@ -151,6 +152,6 @@ def _announce(logger: Logger, settings: Settings, components: Components) -> Non
         version=version(),
         **_about(components),
         vocabulary=components.tokenizer.vocabulary.size,
-        keys_required=bool(settings.api_keys),
+        keys_required=settings.keys_required,
         operators=bool(settings.admin_keys),
     )

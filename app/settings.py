@@ -19,7 +19,7 @@ from pydantic import Field, SecretStr, ValidationInfo, field_validator, model_va
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
 from adapters.formats import FORMATS
-from cache import RedisAddress, key_of
+from cache import RedisAddress, key_of, may_use_redis
 
 PREFIX = "SWITCHYARD_"
 #: variables with the prefix for other readers: the SGLang plug-in, Compose, the project's tests,
@@ -125,6 +125,41 @@ class Settings(BaseSettings):
     admin_keys: Annotated[tuple[SecretStr, ...], NoDecode] = Field(
         default=(),
         description="keys of operators, separated by commas; if unset, admin endpoints return 403",
+    )
+    keys_file: Path | None = Field(
+        default=None,
+        description="file of further keys of clients with names and limits, see "
+        "[Keys and limits](#keys-and-limits); read again when it changes",
+    )
+    keys_redis: bool = Field(
+        default=False, description="`true` reads further keys of clients from Redis, too"
+    )
+    access_redis_url: SecretStr | None = Field(
+        default=None, description="Redis of keys and of counts for limits; default: REDIS_URL"
+    )
+    limits_on_redis_failure: Literal["open", "closed"] = Field(
+        default="open",
+        description="while Redis fails, each gateway counts limits for itself (`open`), or keys "
+        "with limits get 503 (`closed`)",
+    )
+    max_running: int = Field(
+        default=512,
+        ge=1,
+        description="maximum answers that run at once in this process; each choice of `n` counts",
+    )
+    max_running_per_model: int | None = Field(
+        default=None,
+        ge=1,
+        description="the same for each model; if unset, only MAX_RUNNING applies",
+    )
+    max_queued: int = Field(
+        default=512,
+        ge=0,
+        description="maximum requests that wait to run; further ones get 503, or 429 if their own "
+        "key is at its limit",
+    )
+    queue_seconds: float = Field(
+        default=10.0, gt=0, description="maximum seconds that a request waits to run"
     )
     max_body_bytes: int = Field(
         default=4 * MEBIBYTE,
@@ -239,6 +274,9 @@ class Settings(BaseSettings):
     @field_validator(
         "model",
         "tokenizer",
+        "keys_file",
+        "access_redis_url",
+        "max_running_per_model",
         "redis_url",
         "cache_key_file",
         "cache_key",
@@ -252,7 +290,7 @@ class Settings(BaseSettings):
         """Treat an empty string as unset, which is how Compose files pass unset variables."""
         return None if value == "" else value
 
-    @field_validator("allow_anonymous", "include_schema_in_prompt", mode="before")
+    @field_validator("allow_anonymous", "include_schema_in_prompt", "keys_redis", mode="before")
     @classmethod
     def _empty_is_default(cls, value: Any, info: ValidationInfo) -> Any:
         """Treat an empty string as the default, for the same reason."""
@@ -265,7 +303,7 @@ class Settings(BaseSettings):
             raise ValueError(f"must be auto, {', '.join(FORMATS)}; got {value!r}")
         return value
 
-    @field_validator("redis_url")
+    @field_validator("redis_url", "access_redis_url")
     @classmethod
     def _known_redis(cls, value: SecretStr | None) -> SecretStr | None:
         if value is not None:
@@ -318,14 +356,35 @@ class Settings(BaseSettings):
         if self.is_open and self.worker_kind != "noise" and not self.allow_anonymous:
             raise ValueError(
                 f"SWITCHYARD_API_KEYS is empty and SWITCHYARD_HOST={self.host} can be reached from "
-                "other hosts: set API_KEYS, or SWITCHYARD_ALLOW_ANONYMOUS=true to run without keys"
+                "other hosts: set API_KEYS, KEYS_FILE or KEYS_REDIS, or "
+                "SWITCHYARD_ALLOW_ANONYMOUS=true to run without keys"
+            )
+        if (self.keys_redis or self.access_redis_url is not None) and self.access_redis is None:
+            raise ValueError(
+                "KEYS_REDIS and ACCESS_REDIS_URL need a Redis that may be used: set REDIS_URL or "
+                "ACCESS_REDIS_URL, and CACHE_KEY or CACHE_TRUST=network"
             )
         return self
 
     @property
+    def keys_required(self) -> bool:
+        """Whether clients need a key."""
+        return bool(self.api_keys or self.keys_file or self.keys_redis)
+
+    @property
+    def access_redis(self) -> SecretStr | None:
+        """The URL of the Redis of keys and limits; None also if Redis is not trusted."""
+        key = None if self.cache_key is None else self.cache_key.get_secret_value().encode()
+        return (
+            self.access_redis_url or self.redis_url
+            if may_use_redis(key, self.cache_trust)
+            else None
+        )
+
+    @property
     def is_open(self) -> bool:
         """Whether other hosts may be able to reach the gateway, and no key is asked for."""
-        return not self.api_keys and not is_loopback(self.host)
+        return not self.keys_required and not is_loopback(self.host)
 
     @property
     def worker_kind(self) -> Literal["noise", "transformers", "sglang"]:
@@ -356,15 +415,19 @@ class Settings(BaseSettings):
         """Return all settings for printing, without secrets."""
         shown = self.model_dump(
             mode="json",
-            exclude={"admin_keys", "api_keys", "cache_key", "redis_url", "worker_api_key"},
+            exclude={
+                *("access_redis_url", "admin_keys", "api_keys", "cache_key", "redis_url"),
+                "worker_api_key",
+            },
         )
         shown["workers"] = [without_password(worker) for worker in self.workers]
         shown["api_keys"] = f"{len(self.api_keys)} set"
         shown["admin_keys"] = f"{len(self.admin_keys)} set"
         for name in ("cache_key", "worker_api_key"):
             shown[name] = "not set" if getattr(self, name) is None else "set"
-        url = self.redis_url
-        shown["redis_url"] = url and RedisAddress.of(url.get_secret_value()).shown()
+        for name in ("redis_url", "access_redis_url"):
+            url: SecretStr | None = getattr(self, name)
+            shown[name] = url and RedisAddress.of(url.get_secret_value()).shown()
         return shown
 
 

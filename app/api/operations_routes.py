@@ -26,8 +26,8 @@ def models_router(
     *,
     max_model_len: Callable[[], int | None],
 ) -> APIRouter:
-    """Return /v1/models and /v1/models/{id} of one model. ``about``: further fields of its card.
-    ``max_model_len``: tokens of its context; None: unknown.
+    """Return /v1/models and /v1/models/{id} of one model, for keys that may use it. ``about``:
+    further fields of its card. ``max_model_len``: tokens of its context; None: unknown.
     """
     router = APIRouter()
     base = {"id": model, "object": "model", "created": created, "owned_by": "switchyard", **about}
@@ -37,12 +37,13 @@ def models_router(
         return base if length is None else {**base, "max_model_len": length}
 
     @router.get("/v1/models")
-    async def models() -> dict[str, Any]:
-        return {"object": "list", "data": [card()]}
+    async def models(request: Request) -> dict[str, Any]:
+        data = [card()] if request.state.client.may_use(model) else []
+        return {"object": "list", "data": data}
 
     @router.get("/v1/models/{name:path}")
-    async def one_model(name: str) -> dict[str, Any]:
-        if name != model:
+    async def one_model(name: str, request: Request) -> dict[str, Any]:
+        if name != model or not request.state.client.may_use(name):
             raise model_not_found(name)
         return card()
 

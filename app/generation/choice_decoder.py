@@ -12,7 +12,7 @@ Invariants   I1 exactly the last item is a ChoiceEnd; it comes after every delta
 
 from array import array
 from bisect import bisect_left
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass
 from typing import Literal
@@ -59,8 +59,10 @@ async def decode_choice(
     reader: Reader,
     stops: ContentStops,
     tokens: Sequence[bytes],
+    on_chunk: Callable[[Chunk], None] = lambda chunk: None,
 ) -> AsyncGenerator[ChoiceItem, None]:
     """Yield the items of one choice, then close ``chunks``. ``tokens``: the bytes of each token.
+    ``on_chunk`` is called with each chunk.
 
     Raises:
         ParseDivergence: the output does not fit its grammar.
@@ -68,6 +70,7 @@ async def decode_choice(
     called, starts, size = False, array("Q"), 0
     async with aclosing(chunks):
         async for chunk in chunks:
+            on_chunk(chunk)
             deltas = stops.cut(reader.feed(_events(parser, chunk.token_ids)))
             for number in chunk.token_ids:
                 starts.append(size)

@@ -15,14 +15,14 @@ Not here     HTTP (api), the objects of answers (protocol.answers), the rules of
 import asyncio
 import time
 import uuid
-from collections.abc import AsyncGenerator, AsyncIterator
+from collections.abc import AsyncGenerator, AsyncIterator, Callable
 from contextlib import aclosing
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
 from adapters.formats import OutputSpec
-from adapters.workers import Generation, PromptTooLong
+from adapters.workers import Chunk, Generation, PromptTooLong
 
 from ..constraints.planner import ConstraintPlan, ConstraintPlanner
 from ..constraints.relaxation import relaxed_header
@@ -60,6 +60,12 @@ BACKEND_HEADER = "x-switchyard-backend"
 #: weight of a message or a past call, beside its bytes: some chat templates look at all others for
 #: each of them, which takes seconds for 2,000
 TURN_BYTES = 256
+
+OnChunk = Callable[[Chunk], None]
+
+
+def _ignore(chunk: Chunk) -> None:
+    """Do nothing with a chunk."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,26 +116,40 @@ class ChatService:
         self._system_fingerprint = system_fingerprint
 
     async def complete(
-        self, request: ChatRequest, request_id: str, client: str = "", *, size: int = 0
+        self,
+        request: ChatRequest,
+        request_id: str,
+        client: str = "",
+        *,
+        size: int = 0,
+        on_chunk: OnChunk = _ignore,
     ) -> Completion:
-        """Return a whole completion; ``size``: bytes of the request's body. Raises ApiError."""
+        """Return a whole completion; ``size``: bytes of the request's body; ``on_chunk`` is called
+        with each chunk of the workers. Raises ApiError.
+        """
         try:
             start = time.perf_counter()
             prepared = await self._prepare(request, client, size)
-            async with aclosing(self._multiplex(prepared)) as choices:
+            async with aclosing(self._multiplex(prepared, on_chunk)) as choices:
                 await self._begin(choices, start)
                 return Completion(await self._collect(prepared, choices), prepared.headers)
         except Exception as error:
             raise self._faults.as_api_error(error, request_id) from error
 
     async def stream(
-        self, request: ChatRequest, request_id: str, client: str = "", *, size: int = 0
+        self,
+        request: ChatRequest,
+        request_id: str,
+        client: str = "",
+        *,
+        size: int = 0,
+        on_chunk: OnChunk = _ignore,
     ) -> "AnswerStream":
         """Return the events of a completion, the last one is [DONE]. Raises ApiError only here."""
         start = time.perf_counter()
         try:
             prepared = await self._prepare(request, client, size)
-            choices = self._multiplex(prepared)
+            choices = self._multiplex(prepared, on_chunk)
             begun = asyncio.create_task(self._begin(choices, start))
             try:
                 await _settle(begun, self._settings.stream_comment_seconds or None)
@@ -147,9 +167,10 @@ class ChatService:
 
     # -- before the first byte --------------------------------------------------------------------
 
-    def _multiplex(self, prepared: PreparedRequest) -> Multiplexer:
+    def _multiplex(self, prepared: PreparedRequest, on_chunk: OnChunk) -> Multiplexer:
+        numbers = range(prepared.sampling.choices)
         return Multiplexer(
-            [self._choice(prepared, number) for number in range(prepared.sampling.choices)],
+            [self._choice(prepared, number, on_chunk) for number in numbers],
             timeout=self._settings.request_timeout,
         )
 
@@ -196,7 +217,9 @@ class ChatService:
         one_call = profile is not None and profile.calls and not profile.parallel_calls
         return output_after_prompt(output, rendered.thought, one_call=one_call), rendered.prompt
 
-    def _choice(self, prepared: PreparedRequest, number: int) -> AsyncGenerator[ChoiceItem, None]:
+    def _choice(
+        self, prepared: PreparedRequest, number: int, on_chunk: OnChunk
+    ) -> AsyncGenerator[ChoiceItem, None]:
         sampling, constraint = prepared.sampling, prepared.constraint
         may_end = prepared.output.may_be_text
         generation = Generation(
@@ -219,6 +242,7 @@ class ChatService:
                 constraint.reader(),
                 ContentStops(sampling.stop, may_end=may_end),
                 self._tokenizer.vocabulary.tokens,
+                on_chunk,
             ),
         )
 
