@@ -28,7 +28,11 @@ def connect_async(address: RedisAddress) -> Any:
     shared = client_options(address) | {"retry": Retry(NoBackoff(), 0)}
     if address.kind == "cluster":
         nodes = [ClusterNode(host, port) for host, port in address.hosts]
-        return RedisCluster(startup_nodes=nodes, ssl=address.tls, **login, **shared)
+        found = RedisCluster(startup_nodes=nodes, ssl=address.tls, **login, **shared)
+        # the constructor takes no connect callback; nodes that are discovered later take this one
+        for options in _node_options(found):
+            options["redis_connect_func"] = _connect_bounded
+        return found
     shared["redis_connect_func"] = _connect_bounded
     if address.kind == "sentinel":
         own = {
@@ -52,6 +56,14 @@ def connect_async(address: RedisAddress) -> Any:
         max_connections=MOST_CONNECTIONS, timeout=None, db=address.db, **place, **login, **shared
     )
     return Redis.from_pool(pool)
+
+
+def _node_options(cluster: Any) -> list[dict[str, Any]]:
+    nodes = cluster.nodes_manager
+    return [
+        nodes.connection_kwargs,
+        *(node.connection_kwargs for node in nodes.startup_nodes.values()),
+    ]
 
 
 async def _connect_bounded(connection: Any) -> None:

@@ -30,6 +30,8 @@ def chat_router(
 
     @router.post("/v1/chat/completions")
     async def create(request: Request) -> Response:
+        # closed as soon as the work is done, so that the client's next request need not wait, and
+        # at the end of the request in any case
         ticket = admission.ticket(request.state.client, request.state.answer_headers)
         request.state.at_end.callback(ticket.close)
         await ticket.charge(announced_size(request))
@@ -53,8 +55,10 @@ def chat_router(
                     headers=stream.headers,
                     comment_seconds=comment_seconds,
                     on_disconnect=metrics.disconnects.inc,
+                    on_end=ticket.close,
                 )
             answer = await run_until_disconnect(admitted(service.complete), request.receive)
+            ticket.close()
             return JSONResponse(answer.body, headers=answer.headers)
         except Disconnected:
             metrics.disconnects.inc()

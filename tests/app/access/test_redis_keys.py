@@ -1,17 +1,24 @@
 """Keys in Redis: added, removed, sealed, and read only after a change."""
 
 import asyncio
+import re
 from collections.abc import AsyncIterator
+from pathlib import Path
 
 import pytest
+from redis import Redis
 
 from app.access.key_entry import parse_entry
 from app.access.key_file import KeysUnreadable
 from app.access.redis_keys import RedisKeys
+from app.admission import redis_limiter
+from app.admission.redis_limiter import RedisLimiter
 from cache import RedisAddress, Seal, connect_async
 from tests.app.access.entries import entry
+from tests.app.gateway import PATIENCE
 from tests.redis_server import RedisServer
 
+ROOT = Path(__file__).parents[3]
 SECRET = b"k" * 16
 
 
@@ -73,3 +80,29 @@ async def test_a_redis_that_is_gone_is_an_error_without_its_address(
     assert str(redis_server.port) not in str(caught.value)
     redis_server.start()
     assert await keys.load() == []
+
+
+async def test_the_documented_rights_suffice(
+    redis_server: RedisServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A user with them may do all that gateways and commands do with keys and limits."""
+    monkeypatch.setattr(redis_limiter, "SECONDS", PATIENCE)
+    text = (ROOT / "docs" / "running.md").read_text()
+    (sentence,) = re.findall(r"A Redis user needs rights [^.]*\.", text)
+    rights = re.findall(r"\+[a-z|+ ]+", sentence)
+    with Redis.from_url(redis_server.url) as admin:
+        base = "ACL SETUSER user on >word ~switchyard:* -@all +ping +client|setinfo"
+        admin.execute_command(f"{base} {' '.join(rights)}")
+        address = RedisAddress.of(redis_server.url.replace("//", "//user:word@"))
+        keys = RedisKeys(address, Seal(SECRET))
+        made = parse_entry(entry("a", requests_per_minute=1, tokens_per_minute=9))
+        await keys.add(made)
+        assert await keys.load() == [made]
+        limiter = RedisLimiter(address, on_failure="closed")
+        assert (await limiter.charge(made.client(), 1)).refused is None
+        await limiter.settle(made.client(), 1)
+        assert await keys.remove("name-of-a")
+        assert limiter.stats() == {"failures": 0, "circuit_open": 0}
+        assert admin.acl_log() == []
+    await keys.aclose()
+    await limiter.aclose()

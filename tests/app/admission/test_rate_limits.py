@@ -213,8 +213,10 @@ async def test_without_redis_each_gateway_counts_or_refuses_until_redis_answers(
 ) -> None:
     """Redis ends, or hangs, in the middle of counting."""
     monkeypatch.setattr(module, "PROBE_SECONDS", 0.01)
+    monkeypatch.setattr(module, "SECONDS", PATIENCE)
     limiter, who = redis_limiter(redis_server, on_failure), client("c", 2, 100)
     assert await failure(limiter, who) is None
+    monkeypatch.setattr(module, "SECONDS", 0.05)
     getattr(redis_server, end)()
     if on_failure == "closed":
         assert [await failure(limiter, who) for _ in range(4)] == [UNAVAILABLE] * 4
@@ -229,6 +231,7 @@ async def test_without_redis_each_gateway_counts_or_refuses_until_redis_answers(
     async with asyncio.timeout(PATIENCE):
         while limiter.stats()["circuit_open"]:
             await asyncio.sleep(0.01)
+    monkeypatch.setattr(module, "SECONDS", PATIENCE)
     assert await failure(limiter, who) is None
     await limiter.aclose()
 
@@ -237,8 +240,10 @@ async def test_a_redis_that_hangs_is_asked_once(
     redis_server: RedisServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(module, "PROBE_SECONDS", PATIENCE)
+    monkeypatch.setattr(module, "SECONDS", PATIENCE)
     limiter, who = redis_limiter(redis_server), client("c", 1000)
     await limiter.charge(who, 1)
+    monkeypatch.setattr(module, "SECONDS", 0.05)
     redis_server.pause()
     for _ in range(100):
         await limiter.charge(who, 1)

@@ -191,6 +191,7 @@ def test_tokens_of_answers_count_in_redis_for_all_gateways(
     """One gateway answers, streamed or not; the other one knows what is left."""
     frozen = redis_limiter.SCRIPT.replace("/ 60000)", "/ 1e12)")  # buckets do not refill
     monkeypatch.setattr(redis_limiter, "SCRIPT", frozen)
+    monkeypatch.setattr(redis_limiter, "SECONDS", PATIENCE)
     path.write_text(entry("k", tokens_per_minute=10_000))
     settings = {"keys_file": path, "redis_url": redis_server.url, "cache_key": "k" * 16}
 
