@@ -143,7 +143,7 @@ class Settings(BaseSettings):
         "with limits get 503 (`closed`)",
     )
     max_running: int = Field(
-        default=512,
+        default=256,
         ge=1,
         description="maximum answers that run at once in this process; each choice of `n` counts",
     )
@@ -153,7 +153,7 @@ class Settings(BaseSettings):
         description="the same for each model; if unset, only MAX_RUNNING applies",
     )
     max_queued: int = Field(
-        default=512,
+        default=256,
         ge=0,
         description="maximum requests that wait to run; further ones get 503, or 429 if their own "
         "key is at its limit",

@@ -1,7 +1,8 @@
 """The file of keys: JSON lines, one entry (key_entry) per line.
 
 Empty lines, and lines that begin with #, are comments. A file with a mistake is refused as a whole:
-if a broken line were skipped, its key would seem revoked.
+if a broken line were skipped, its key would seem revoked. For the same reason a changed file is read
+only after two looks in a row found it the same: an editor may have written half of it.
 
 Threads    ``load`` runs in a thread, one call at a time. Commands change the file by renaming a new
            one over it, under a lock, so that readers see a whole file.
@@ -39,11 +40,13 @@ class KeyFile:
         self.name = str(path)
         self._path = path
         self._reserved = reserved or {}
+        #: of the file that was read, and of the last look at it
         self._stamp: tuple[int, int, int] | None = None
+        self._seen: tuple[int, int, int] | None = None
         self._mistake: KeysUnreadable | None = None
 
     async def load(self) -> list[KeyEntry] | None:
-        """Return the entries; None if the file is good and has not changed since the last call.
+        """Return the entries; None if the file is good and has not changed, or still changes.
 
         Raises:
             KeysUnreadable: the file cannot be read or has a mistake; the message names its line.
@@ -82,10 +85,12 @@ class KeyFile:
         try:
             found = os.stat(self._path)
         except OSError as error:
-            self._stamp = None
+            self._seen = None
             raise KeysUnreadable(f"{self._path} cannot be read: {error.strerror}") from None
         stamp = (found.st_mtime_ns, found.st_ino, found.st_size)
-        if stamp != self._stamp:
+        is_settled = self._stamp is None or stamp == self._seen
+        self._seen = stamp
+        if stamp != self._stamp and is_settled:
             self._stamp, self._mistake = stamp, None
             try:
                 return self.entries()

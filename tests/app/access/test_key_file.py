@@ -58,10 +58,24 @@ async def test_a_change_is_read_once(path: Path) -> None:
     assert await file.load() is not None
     assert await file.load() is None
     file.add(parse_entry(entry("b")))
+    assert await file.load() is None
     assert len(await file.load() or []) == 2
+    assert await file.load() is None
     assert file.remove("name-of-a")
     assert not file.remove("name-of-a")
+    assert await file.load() is None
     assert [each.name for each in await file.load() or []] == ["name-of-b"]
+
+
+async def test_a_file_that_is_being_written_revokes_no_key(path: Path) -> None:
+    """REGRESSION: the moment between emptying and writing a file revoked all keys."""
+    write(path, entry("a"))
+    file = KeyFile(path)
+    assert len(await file.load() or []) == 1
+    for text in ("", entry("a"), f"{entry('a')}\n{entry('b')}"):
+        write(path, text)
+        assert await file.load() is None
+    assert len(await file.load() or []) == 2
 
 
 def test_commands_keep_comments_and_the_mode_and_refuse_a_used_name(path: Path) -> None:

@@ -71,16 +71,23 @@ def running(gateway: Gateway) -> tuple[float, float]:
 # -- keys ------------------------------------------------------------------------------------------
 
 
+def replace(path: Path, text: str) -> None:
+    """Replace the file as a whole."""
+    new = path.with_suffix(".new")
+    new.write_text(text)
+    new.replace(path)
+
+
 def test_keys_of_a_file_come_and_go_without_a_restart(path: Path) -> None:
     path.write_text(entry("one"))
     with Gateway(keys_file=path, api_keys="given") as gateway:
         for key in ("one", "given"):
             assert gateway.post(body(), headers=bearer(key)).status_code == 200
         assert error_of(gateway.post(body(), headers=bearer("two"))) == (401, "invalid_api_key")
-        path.write_text(entry("two"))
+        replace(path, entry("two"))
         gateway.eventually(lambda: gateway.post(body(), headers=bearer("two")).status_code == 200)
         assert error_of(gateway.post(body(), headers=bearer("one"))) == (401, "invalid_api_key")
-        path.write_text(f"{entry('three')}\n{{")
+        replace(path, f"{entry('three')}\n{{")
         failed = f"{path}, line 2: Invalid JSON"
         gateway.eventually(
             lambda: any(line.get("reason", "").startswith(failed) for line in gateway.lines())
