@@ -1,8 +1,8 @@
 """The file of keys: JSON lines, one entry (key_entry) per line.
 
 Empty lines, and lines that begin with #, are comments. A file with a mistake is refused as a whole:
-if a broken line were skipped, its key would seem revoked. For the same reason a changed file is read
-only after two looks in a row found it the same: an editor may have written half of it.
+if a broken line were skipped, its key would seem revoked. For the same reason a changed file is
+read only after two looks in a row found it the same: an editor may have written half of it.
 
 Threads    ``load`` runs in a thread, one call at a time. Commands change the file by renaming a new
            one over it, under a lock, so that readers see a whole file.

@@ -24,8 +24,8 @@ Result = TypeVar("Result")
 
 _KEYS: Final = f"{NAMESPACE}:{{keys}}"
 _VERSION: Final = f"{_KEYS}:version"
-#: seconds of one call, all its replies included
-SECONDS: Final = 10.0
+#: seconds of one call, all its replies included; startup waits that long for a Redis that hangs
+SECONDS: Final = 5.0
 #: maximum entries, and entries of one reply
 MOST_KEYS: Final = 100_000
 _AT_ONCE: Final = 500
