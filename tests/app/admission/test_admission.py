@@ -4,6 +4,8 @@ import asyncio
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from adapters.workers import Chunk
 from app.access.client import Client
@@ -221,3 +223,62 @@ async def test_answers_may_leave_a_debt_that_later_requests_wait_for() -> None:
     assert await tokens_left(gate, client) == -45
     assert await refusal(gate.entered(client)) == (429, "rate_limit_exceeded")
     await gate.admission.aclose()
+
+
+# -- any order of events ---------------------------------------------------------------------------
+
+EVENTS = st.one_of(
+    st.tuples(st.just("start"), st.sampled_from("abc"), st.integers(1, 3)),
+    st.tuples(st.just("finish"), st.integers(0, 9), st.none()),
+    st.tuples(st.just("cancel"), st.integers(0, 9), st.none()),
+    st.tuples(st.just("step"), st.none(), st.none()),
+)
+CLIENTS = {
+    "a": Client("a", max_running=3),
+    "b": Client("b", priority="high"),
+    "c": Client("c"),
+}
+
+
+@given(st.lists(EVENTS, max_size=40))
+def test_no_order_of_starts_ends_and_cancellations_loses_a_place(events: list[Any]) -> None:
+    """Requests close their tickets at their end, as the middleware does."""
+
+    async def play() -> None:
+        gate = Gate(running=4, waiting=3)
+        tasks: list[asyncio.Task[None]] = []
+        ends: list[asyncio.Event] = []
+
+        async def request(client: Client, streams: int, end: asyncio.Event) -> None:
+            ticket = gate.admission.ticket(client)
+            try:
+                await ticket.charge(0)
+                await ticket.enter("m", streams)
+                await end.wait()
+            except ApiError:
+                return
+            finally:
+                ticket.close()
+
+        for kind, what, streams in events:
+            if kind == "start":
+                ends.append(asyncio.Event())
+                tasks.append(asyncio.create_task(request(CLIENTS[what], streams, ends[-1])))
+            elif kind == "step":
+                await asyncio.sleep(0)
+            elif what < len(tasks):
+                if kind == "cancel":
+                    tasks[what].cancel()
+                else:
+                    ends[what].set()
+            assert gate.queue.running <= 4
+            assert gate.queue.waiting <= 3
+        for end in ends:
+            end.set()
+        async with asyncio.timeout(PATIENCE):
+            await asyncio.gather(*tasks, return_exceptions=True)
+        assert all(task.cancelled() or task.exception() is None for task in tasks)
+        assert gate.admission.stats() == {"running": 0, "waiting": 0}
+        assert gate.admission._turns == {}
+
+    asyncio.run(play())
