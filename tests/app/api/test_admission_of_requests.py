@@ -17,6 +17,7 @@ from app.access import keys as keys_module
 from app.access.key_entry import digest_of
 from app.admission import redis_limiter
 from tests.app.access.entries import bearer, entry
+from tests.app.admission.frozen_buckets import frozen
 from tests.app.cli.command import switchyard
 from tests.app.examples import body
 from tests.app.gateway import PATIENCE, Gateway
@@ -196,8 +197,7 @@ def test_tokens_of_answers_count_in_redis_for_all_gateways(
     path: Path, redis_server: RedisServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """One gateway answers, streamed or not; the other one knows what is left."""
-    frozen = redis_limiter.SCRIPT.replace("/ 60000)", "/ 1e12)")  # buckets do not refill
-    monkeypatch.setattr(redis_limiter, "SCRIPT", frozen)
+    monkeypatch.setattr(redis_limiter, "SCRIPT", frozen(redis_limiter.SCRIPT))
     monkeypatch.setattr(redis_limiter, "SECONDS", PATIENCE)
     path.write_text(entry("k", tokens_per_minute=10_000))
     settings = {"keys_file": path, "redis_url": redis_server.url, "cache_key": "k" * 16}
