@@ -22,6 +22,10 @@ from .constraints.planner import OWN_BACKEND, ConstraintPlanner
 from .conversation.tokenizer import Tokenizer, load_tokenizer
 from .observability.logs import Logger
 from .observability.metrics import Metrics
+from .pool.discovery import Discovery
+from .pool.policies import make_policy
+from .pool.recovery import Observer
+from .pool.retry_budget import RetryBudget
 from .pool.worker_pool import Pool
 from .server.offload import Offload
 from .service.cache_report import cache_report
@@ -138,7 +142,7 @@ def build(settings: Settings, metrics: Metrics, logger: Logger) -> Components:
     core = build_core(settings, metrics, logger)
     store, tokenizer, compiler = core.store, core.tokenizer, core.compiler
     workers = make_workers(settings, compiler, tokenizer)
-    pool = make_pool(settings, workers, metrics, logger)
+    pool = make_pool(settings, tokenizer, workers, metrics, logger)
     if store is not None:
         metrics.watch("cache", "The log in Redis: counters", store.stats)
     metrics.watch(
@@ -150,7 +154,7 @@ def build(settings: Settings, metrics: Metrics, logger: Logger) -> Components:
     metrics.watch("workers_running", "Open generations by worker", lambda: running(pool))
     metrics.watch(
         "workers_available",
-        "Whether a worker is healthy and not ejected, by worker",
+        "Whether a worker is healthy, not ejected and not draining, by worker",
         lambda: available(pool),
     )
     metrics.describe(
@@ -231,37 +235,65 @@ def make_workers(settings: Settings, compiler: Compiler, tokenizer: Tokenizer) -
             raise SettingError("MODEL", error) from error
 
         return [TransformersWorker(settings.model or "", compiler)]
-    from adapters.workers import SGLangWorker
-
-    key = settings.worker_api_key
     return [
-        SGLangWorker(
-            url,
-            model=model,
-            tokens=tokenizer.vocabulary.tokens,
-            stop_token_ids=tokenizer.vocabulary.stop_token_ids,
-            grammar_backend=settings.grammar_backend,
-            plugin={
-                "spec_version": SPEC_VERSION,
-                "vocabulary": tokenizer.vocabulary.fingerprint,
-            },
-            api_key=None if key is None else key.get_secret_value(),
-        )
+        make_sglang_worker(settings, tokenizer, url)
         for url in settings.workers
+        if url not in settings.dns_workers
     ]
 
 
-def make_pool(settings: Settings, workers: list[Worker], metrics: Metrics, logger: Logger) -> Pool:
-    """Return the pool; only remote workers have deadlines."""
+def make_sglang_worker(settings: Settings, tokenizer: Tokenizer, url: str) -> Worker:
+    """Return the worker at this URL."""
+    from adapters.workers import SGLangWorker
+
+    key = settings.worker_api_key
+    return SGLangWorker(
+        url,
+        model=settings.served_model,
+        tokens=tokenizer.vocabulary.tokens,
+        stop_token_ids=tokenizer.vocabulary.stop_token_ids,
+        grammar_backend=settings.grammar_backend,
+        plugin={
+            "spec_version": SPEC_VERSION,
+            "vocabulary": tokenizer.vocabulary.fingerprint,
+        },
+        api_key=None if key is None else key.get_secret_value(),
+        connect_seconds=settings.worker_connect_seconds,
+    )
+
+
+def make_pool(
+    settings: Settings,
+    tokenizer: Tokenizer,
+    workers: list[Worker],
+    metrics: Metrics,
+    logger: Logger,
+) -> Pool:
+    """Return the pool; only remote workers have deadlines, and may come from DNS."""
     is_remote = settings.worker_kind == "sglang"
+    names = settings.dns_workers
     return Pool(
         workers,
         health_seconds=settings.worker_health_seconds,
         first_token_seconds=settings.worker_first_token_seconds if is_remote else None,
         token_seconds=settings.worker_token_seconds if is_remote else None,
-        on_failure=lambda name, reason: metrics.worker_failures.labels(name, reason).inc(),
-        on_ejection=lambda name: metrics.worker_ejections.labels(name).inc(),
-        logger=logger,
+        policy=make_policy(settings.worker_policy),
+        max_running=settings.worker_max_running,
+        retry_budget=RetryBudget(settings.worker_retry_share, settings.worker_retry_floor),
+        discovery=Discovery(
+            names,
+            seconds=settings.worker_dns_seconds,
+            make_worker=partial(make_sglang_worker, settings, tokenizer),
+        )
+        if names
+        else None,
+        observer=Observer(
+            on_failure=lambda name, reason: metrics.worker_failures.labels(name, reason).inc(),
+            on_ejection=lambda name: metrics.worker_ejections.labels(name).inc(),
+            on_removal=metrics.forget_worker,
+            on_retry=metrics.count_retry,
+            logger=logger,
+        ),
     )
 
 
@@ -276,7 +308,7 @@ def running(pool: Pool) -> dict[str, int]:
 
 
 def available(pool: Pool) -> dict[str, int]:
-    """Return 1 for each healthy worker that is not ejected, 0 for the others."""
+    """Return 1 for each worker that gets requests, 0 for the others."""
     return {f"{n}:{member.worker.name}": member.available for n, member in enumerate(pool.members)}
 
 

@@ -21,6 +21,7 @@ from .api.error_responses import install_error_handlers
 from .api.grammar_routes import grammars_router
 from .api.middleware import RequestMiddleware
 from .api.operations_routes import models_router, operations_router
+from .api.worker_routes import worker_router
 from .composition import Components, build
 from .observability.logs import Logger, make_logger
 from .observability.metrics import Metrics
@@ -92,6 +93,8 @@ def _add_routes(app: FastAPI, settings: Settings, components: Components, metric
 
     admin = admin_router(components.warming, components.cache_report, bodies)
     app.include_router(admin, dependencies=[Depends(with_admin_key)])
+    workers = worker_router([components.pool], bodies)
+    app.include_router(workers, dependencies=[Depends(with_admin_key)])
     models = models_router(
         settings.served_model,
         int(time.time()),

@@ -21,6 +21,8 @@ from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 from adapters.formats import FORMATS
 from cache import RedisAddress, key_of
 
+from .pool.policies import PolicyName
+
 PREFIX = "SWITCHYARD_"
 #: variables with the prefix for other readers: the SGLang plug-in, Compose, the project's tests,
 #: and the links of a Kubernetes service whose name begins with "switchyard"
@@ -31,6 +33,10 @@ _READ_BY_OTHERS = re.compile(
 
 #: workers that run in the gateway's process
 IN_PROCESS = ("noise", "transformers")
+
+#: the scheme of workers that stand for all addresses of a DNS name. TLS is not among them: a
+#: certificate names the host, not its addresses
+DNS_SCHEME = "dns+http"
 
 MEBIBYTE = 1 << 20
 
@@ -86,7 +92,9 @@ class Settings(BaseSettings):
         "`include_schema_in_prompt` in a request overrides it",
     )
     workers: Annotated[tuple[str, ...], NoDecode] = Field(
-        default=(), description="SGLang URLs, separated by commas, or `noise`, or `transformers`"
+        default=(),
+        description="SGLang URLs, separated by commas, or `noise`, or `transformers`; "
+        "`dns+http://name:port` is one server for each address of the name",
     )
     worker_api_key: SecretStr | None = Field(
         default=None, description="API key of the SGLang servers"
@@ -109,6 +117,40 @@ class Settings(BaseSettings):
         gt=0,
         description="seconds to wait for each further token of an SGLang server before the answer "
         "ends with an error",
+    )
+    worker_connect_seconds: float = Field(
+        default=2.0,
+        gt=0,
+        description="seconds to wait for a connection to an SGLang server, including name "
+        "resolution and TLS",
+    )
+    worker_dns_seconds: float = Field(
+        default=10.0,
+        gt=0,
+        description="seconds between resolutions of the `dns+http` names in WORKERS",
+    )
+    worker_policy: PolicyName = Field(
+        default="least-load",
+        description="which worker gets a request: `round-robin`, `least-load`, `power-of-two` or "
+        "`prefix-aware` (the worker of the conversation's previous turn, if it has spare capacity)",
+    )
+    worker_max_running: int | None = Field(
+        default=None,
+        ge=1,
+        description="maximum running generations of a worker; further ones wait for a free worker; "
+        "if unset, no limit",
+    )
+    worker_retry_share: float = Field(
+        default=0.2,
+        ge=0,
+        le=1,
+        description="maximum retries at other workers, as a share of the requests of the last ten "
+        "seconds",
+    )
+    worker_retry_floor: float = Field(
+        default=10.0,
+        ge=0,
+        description="retries per second that are allowed in addition to WORKER_RETRY_SHARE",
     )
     noise_seed: int | None = Field(
         default=None, description="seed of the noise worker for requests without a seed"
@@ -245,6 +287,7 @@ class Settings(BaseSettings):
         "noise_seed",
         "thinking_token_budget",
         "worker_api_key",
+        "worker_max_running",
         mode="before",
     )
     @classmethod
@@ -292,10 +335,8 @@ class Settings(BaseSettings):
         for worker in value:
             if worker in IN_PROCESS and len(value) > 1:
                 raise ValueError(f"{worker!r} runs in this process and cannot be combined")
-            if worker not in IN_PROCESS and urlsplit(worker).scheme not in ("http", "https"):
-                raise ValueError(
-                    f"{worker!r} is neither an http(s) URL nor one of {', '.join(IN_PROCESS)}"
-                )
+            if worker not in IN_PROCESS:
+                _check_worker_url(worker)
         return value
 
     @model_validator(mode="after")
@@ -336,6 +377,11 @@ class Settings(BaseSettings):
         return "transformers" if self.workers[0] == "transformers" else "sglang"
 
     @property
+    def dns_workers(self) -> list[str]:
+        """The workers that stand for all addresses of a DNS name."""
+        return [url for url in self.workers if urlsplit(url).scheme == DNS_SCHEME]
+
+    @property
     def reasons(self) -> bool:
         """Whether answers may begin with reasoning; by default, not those of the noise worker."""
         return self.reasoning == "on" or (self.reasoning == "auto" and self.worker_kind != "noise")
@@ -366,6 +412,23 @@ class Settings(BaseSettings):
         url = self.redis_url
         shown["redis_url"] = url and RedisAddress.of(url.get_secret_value()).shown()
         return shown
+
+
+def _check_worker_url(url: str) -> None:
+    """Raise ValueError for a URL that names no worker; the message has no password."""
+    try:
+        parts = urlsplit(url)
+        shown, host = without_password(url), parts.hostname
+        parts.port  # noqa: B018 raises ValueError
+    except ValueError as error:
+        raise ValueError(f"not a URL of a worker: {error}") from None
+    if parts.scheme not in ("http", "https", DNS_SCHEME):
+        raise ValueError(
+            f"{shown!r} is neither an http(s) or {DNS_SCHEME} URL nor one of "
+            f"{', '.join(IN_PROCESS)}"
+        )
+    if not host:
+        raise ValueError(f"{shown!r} names no host")
 
 
 def is_loopback(host: str) -> bool:

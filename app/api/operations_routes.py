@@ -2,8 +2,8 @@
 
 /health/live    the process answers
 /health/ready   a worker is healthy according to the last checks. "degraded": some workers are
-                ejected or unhealthy. Operators also see each worker and the cache; the cache never
-                makes a gateway unready, because requests do not need it.
+                ejected, unhealthy or draining. Operators also see each worker and the cache; the
+                cache never makes a gateway unready, because requests do not need it.
 """
 
 from collections.abc import Callable, Mapping
@@ -15,8 +15,8 @@ from prometheus_client import CONTENT_TYPE_LATEST, generate_latest
 
 from ..errors import model_not_found
 from ..observability.metrics import Metrics
-from ..pool.member import Member
 from ..pool.worker_pool import Pool
+from .worker_routes import worker_details
 
 
 def models_router(
@@ -72,7 +72,7 @@ def operations_router(
         status = pool.status
         body: dict[str, Any] = {"status": status}
         if is_operator(request):
-            body["workers"] = [_details(member) for member in pool.members]
+            body["workers"] = [worker_details(member) for member in pool.members]
             body["cache"] = None if cache is None else cache()
         return JSONResponse(body, status_code=503 if status == "unready" else 200)
 
@@ -85,15 +85,3 @@ def operations_router(
         return version
 
     return router
-
-
-def _details(member: Member) -> dict[str, Any]:
-    """Describe a worker for operators; its own details never hide ours."""
-    return member.health.details | {
-        "name": member.worker.name,
-        "ready": member.health.ready,
-        "reason": member.health.reason,
-        "circuit": member.state,
-        "failures": member.failures,
-        "running": member.running,
-    }

@@ -8,10 +8,14 @@ Not here     the workers' own metrics: each worker has a /metrics.
 """
 
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
+from typing import get_args
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, Info
 from prometheus_client.core import GaugeMetricFamily, Metric
 from prometheus_client.registry import Collector
+
+from adapters.workers import FailureReason
 
 #: values of the label ``method``; HTTP allows any other
 METHODS = frozenset(
@@ -72,6 +76,11 @@ class Metrics:
         self.worker_ejections = self._counter(
             "worker_ejections", "Ejections of a worker", ["worker"]
         )
+        self._worker_retries = self._counter(
+            "worker_retries",
+            "Retries at another worker, by whether the budget allowed",
+            ["outcome"],
+        )
         self.parse_divergence = self._counter(
             "parse_divergence", "Answers that do not fit their own grammar"
         )
@@ -108,6 +117,17 @@ class Metrics:
     def relaxed(self, keyword: str) -> None:
         """Count a keyword that was removed from a schema."""
         self._relaxed.labels(self._bounded(keyword)).inc()
+
+    def count_retry(self, is_allowed: bool) -> None:
+        """Count a retry at another worker, or one that the retry budget denied."""
+        self._worker_retries.labels("allowed" if is_allowed else "denied").inc()
+
+    def forget_worker(self, name: str) -> None:
+        """Drop the series of a worker that has left, whose address never returns."""
+        series = [(self.worker_failures, (name, why)) for why in get_args(FailureReason)]
+        for counter, labels in [*series, (self.worker_ejections, (name,))]:
+            with suppress(KeyError):  # older versions raise it for a missing series
+                counter.remove(*labels)
 
     def _bounded(self, keyword: str) -> str:
         if keyword not in self._keywords and len(self._keywords) >= MOST_KEYWORDS:
