@@ -22,7 +22,7 @@ from collections.abc import Callable, Sequence
 from itertools import count
 from typing import Literal, Protocol, TypeVar, get_args
 
-from .prefixes import PrefixTable, Prompt
+from .prefixes import Prefixes, PrefixTable, Prompt
 
 PolicyName = Literal["round-robin", "least-load", "power-of-two", "prefix-aware"]
 POLICIES: tuple[PolicyName, ...] = get_args(PolicyName)
@@ -90,7 +90,7 @@ class PrefixAware:
         self._turns = _Turns()
 
     def pick(self, candidates: Sequence[Member], prompt: Prompt) -> Member:
-        prefixes = self._table.prefixes(prompt)
+        prefixes = Prefixes(prompt)
         name = self._table.find(prefixes, {candidate.name for candidate in candidates})
         home = next((each for each in candidates if each.name == name), None)
         if home is None or not has_spare(home, candidates):

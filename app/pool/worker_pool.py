@@ -94,7 +94,7 @@ class Pool:
         changed = self._slots.wake
         self._recovery = Recovery(lambda: self.members, self._deadlines, self._observer, changed)
         self._health = HealthChecks(health_seconds, self._recovery, self._observer, changed)
-        self._leaving: set[asyncio.Task[None]] = set()
+        self._leaving: dict[asyncio.Task[None], Member] = {}
 
     # -- life --------------------------------------------------------------------------------------
 
@@ -112,9 +112,10 @@ class Pool:
         self._recovery.close()
         if self._discovery is not None:
             await self._discovery.aclose()
-        await _cancel(task for member in self.members for task in (member.watch, member.recovery))
+        members = [*self.members, *self._leaving.values()]
         await _cancel(self._leaving)
-        await asyncio.gather(*(member.worker.aclose() for member in self.members))
+        await _cancel(task for member in members for task in (member.watch, member.recovery))
+        await asyncio.gather(*(member.worker.aclose() for member in members))
 
     async def check(self) -> None:
         """Check the health of all workers at once."""
@@ -141,18 +142,17 @@ class Pool:
         self.members = [each for each in self.members if each is not member]
         member.is_draining = True
         task = asyncio.create_task(self._retire(member))
-        self._leaving.add(task)
-        task.add_done_callback(self._leaving.discard)
+        self._leaving[task] = member
+        task.add_done_callback(self._leaving.pop)
 
     async def _retire(self, member: Member) -> None:
-        try:
-            await _cancel([member.watch, member.recovery])
-            await member.idle.wait()
-        finally:
-            await _cancel([member.recovery])  # its last answer may have failed
-            await member.worker.aclose()
-            if all(each.name != member.name for each in self.members):
-                self._observer.on_removal(member.name)
+        """Close a removed worker after its last answer; if cancelled, ``aclose`` closes it."""
+        await _cancel([member.watch, member.recovery])
+        await member.idle.wait()
+        await _cancel([member.recovery])  # its last answer may have failed
+        await member.worker.aclose()
+        if all(each.name != member.name for each in self.members):
+            self._observer.on_removal(member.name)
 
     def drain(self, name: str, *, is_draining: bool) -> list[Member]:
         """Begin or end draining the workers of this name, and return them; none: no such worker."""

@@ -1,14 +1,16 @@
 """The pool: who gets a generation, and what happens when a worker fails."""
 
 import asyncio
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing
+from typing import Any
 
 import httpx
 import pytest
 
 from adapters.workers import Chunk, FailureReason, SGLangWorker, WorkerError
 from app.pool import member as breaker
+from app.pool.retry_budget import RetryBudget
 from app.pool.worker_pool import Pool
 from engine import LimitExceeded, ParseDivergence
 from tests.app.pool.fakes import (
@@ -273,3 +275,89 @@ async def test_the_time_that_a_slow_client_takes_is_not_the_workers():
             await asyncio.sleep(0.05)
             assert [chunk async for chunk in chunks] == [DONE]
         assert made.failures == []
+
+
+# -- the policy and the budget
+
+
+class Last:
+    """A policy that takes the last candidate, and keeps all candidates."""
+
+    def __init__(self) -> None:
+        self.asked: list[list[str]] = []
+
+    def pick(self, candidates: Sequence[Any], prompt: Any) -> Any:
+        self.asked.append([candidate.name for candidate in candidates])
+        return candidates[-1]
+
+
+async def test_a_policy_chooses_among_healthy_workers_in_service_only():
+    policy = Last()
+    workers = [Fake(name, DONE) for name in ("well", "sick", "ejected", "draining", "best")]
+    workers[1].state = False
+    pool = Pool(workers, policy=policy)
+    await pool.check()
+    pool.members[2].open()
+    pool.drain("draining", is_draining=True)
+    await run(pool)
+    assert policy.asked == [["well", "best"]] and workers[4].calls == 1
+
+
+async def test_a_policy_is_not_asked_about_tried_workers_nor_about_bad_ones():
+    policy = Last()
+    pool = Pool([Fake("sick", DONE, health=False), Fake("b", BROKEN)], policy=policy)
+    await pool.check()
+    assert await run(pool) == [DONE]
+    assert policy.asked == [["b"]]
+
+
+def budget(retries: int) -> RetryBudget:
+    """A budget of so many retries, for as long as a test takes."""
+    return RetryBudget(0.0, retries / 10.0, clock=lambda: 0.0)
+
+
+@pytest.mark.parametrize("retries", [0, 1, 2])
+async def test_a_bad_pool_gets_no_more_retries_than_the_budget(retries: int):
+    workers = [Fake(name, BROKEN) for name in "abcd"]
+    async with counted(*workers, retry_budget=budget(retries)) as made:
+        requests = 20
+        for _ in range(requests):
+            with pytest.raises(WorkerError, match=r"no worker took the request") as caught:
+                await run(made.pool)
+            assert caught.value.status == 503
+        # a retry away from a worker that has just been ejected, to one in service, is free
+        free = sum(made.retries) - retries
+        assert sum(worker.calls for worker in workers) == requests + retries + free
+        assert free <= len(workers) * len(workers)
+        assert made.retries.count(False) >= requests - retries - free
+
+
+async def test_a_spent_budget_does_not_stop_retries_away_from_an_ejected_worker():
+    """One bad worker of two: a retry loads the good one as any request does."""
+    bad, good = Fake("bad", NO_CONNECTION), Fake("good", DONE)
+    async with counted(bad, good, retry_budget=budget(0)) as made:
+        for _ in range(10):
+            assert await run(made.pool) == [DONE]
+        assert made.retries == [True]
+
+
+async def test_refusals_do_not_use_up_the_budget():
+    """A client whose requests are refused must not take retries from others."""
+    workers = [Fake("a", REFUSED), Fake("b", REFUSED)]
+    async with counted(*workers, retry_budget=budget(0)) as made:
+        for _ in range(10):
+            with pytest.raises(WorkerError) as caught:
+                await run(made.pool)
+            assert caught.value is REFUSED
+        assert [worker.calls for worker in workers] == [10, 10]
+
+
+@pytest.mark.parametrize("load", [20, 200])
+async def test_with_the_default_budget_a_hung_worker_of_two_costs_no_request(load: int):
+    """All requests that wait at it time out together, and all are retried."""
+    hung, good = Fake("hung", None), Fake("good", DONE)
+    async with counted(hung, good, first_token_seconds=0.05) as made:
+        good.script = (Chunk((1,)), DONE)
+        answers = await asyncio.gather(*(run(made.pool) for _ in range(load)))
+        assert all(answer[-1] == DONE for answer in answers)
+        assert made.ejections == ["hung"]
