@@ -25,7 +25,7 @@ from dataclasses import dataclass, field
 from itertools import count
 from statistics import fmean, quantiles
 
-from app.pool.policies import POLICIES, Policy, PolicyName, make_policy
+from app.pool.policies import POLICIES, Policy, PolicyName, PowerOfTwo, make_policy
 
 #: seconds: for a prefilled token, for a decoded one of the only generation, and more for each other
 PREFILL_S, DECODE_S, SHARED_S = 0.0001, 0.01, 0.0005
@@ -195,7 +195,9 @@ class Simulation:
 def simulate(name: PolicyName, **options: float) -> Figures:
     """Run one policy; see the command's options."""
     chosen = {"workers": 4, "conversations": 600, "busy": 8.0, "seed": 1, "slow": 1.0, **options}
-    return Simulation(make_policy(name), **chosen).run()  # type: ignore[arg-type]
+    # the only policy that draws at random
+    policy = PowerOfTwo(int(chosen["seed"])) if name == "power-of-two" else make_policy(name)
+    return Simulation(policy, **chosen).run()  # type: ignore[arg-type]
 
 
 def rows(**options: float) -> Iterator[str]:

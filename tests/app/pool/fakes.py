@@ -75,6 +75,13 @@ class Log:
     info = warning
 
 
+class First:
+    """A policy that takes the first candidate, so that a test knows which worker is asked."""
+
+    def pick(self, candidates: Sequence[Any], prompt: Any) -> Any:
+        return candidates[0]
+
+
 class Counted:
     """A pool whose failures, ejections, removals and retries are kept."""
 

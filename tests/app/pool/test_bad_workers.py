@@ -164,8 +164,11 @@ async def test_under_every_policy_others_answer_for_a_bad_worker(policy: PolicyN
 
 
 async def slowly(reply: Reply) -> None:
-    """Ten milliseconds for each token."""
-    await reply.begin()
+    """Ten milliseconds for each token; the fake closes the connection after any fault."""
+    await reply.raw(
+        b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\n"
+        b"transfer-encoding: chunked\r\nconnection: close\r\n\r\n"
+    )
     for made in range(1, len(reply.ids)):
         await asyncio.sleep(0.01)
         await reply.event(reply.state(reply.ids[:made]))

@@ -47,8 +47,9 @@ def test_round_robin_is_fair_while_candidates_change():
     assert picks(policy, [one, two, three], 3) == ["w1", "w2", "w0"]
 
 
-def test_least_load_takes_the_least_busy_worker():
+def test_least_load_takes_the_least_busy_worker_and_equally_busy_ones_in_turn():
     assert picks(make_policy("least-load"), loads(3, 1, 2), 2) == ["w1", "w1"]
+    assert picks(make_policy("least-load"), loads(1, 3, 1), 4) == ["w0", "w2", "w0", "w2"]
 
 
 def test_power_of_two_takes_the_less_busy_of_two_and_reaches_all_but_the_busiest():
@@ -116,6 +117,7 @@ def test_prefix_aware_meets_the_previous_worker_and_balances(seed: int, busy: fl
     assert figures.total <= 1.25
     assert figures.running <= 1.25
     others = simulate("least-load", seed=seed, busy=busy, conversations=300)
+    assert others.total <= 1.25
     assert figures.prefill < others.prefill / 2
 
 

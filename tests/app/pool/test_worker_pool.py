@@ -20,6 +20,7 @@ from tests.app.pool.fakes import (
     NO_CONNECTION,
     REFUSED,
     Fake,
+    First,
     Step,
     chunks_of,
     counted,
@@ -142,7 +143,7 @@ LATER: list[Step] = [
 @pytest.mark.parametrize("step", LATER)
 async def test_a_failure_after_the_first_output_is_an_error_and_counts(step: Step):
     bad, spare = Fake("bad", Chunk((1,)), step), Fake("spare", DONE)
-    async with counted(bad, spare) as made:
+    async with counted(bad, spare, policy=First()) as made:
         for _ in range(breaker.EJECT_AFTER):
             with pytest.raises((WorkerError, RuntimeError, ParseDivergence)):
                 await run(made.pool)
@@ -194,7 +195,7 @@ async def test_a_request_that_fails_everywhere_ends_with_one_error():
 
 async def test_a_request_that_two_workers_refuse_is_at_fault():
     workers = [Fake(name, REFUSED) for name in "abc"]
-    async with counted(*workers) as made:
+    async with counted(*workers, policy=First()) as made:
         for _ in range(10):
             with pytest.raises(WorkerError) as caught:
                 await run(made.pool)
