@@ -39,7 +39,8 @@ def worker_router(pools: Sequence[Pool], bodies: BodyReader) -> APIRouter:
     @router.get("/admin/workers")
     async def workers() -> dict[str, Any]:
         data = [worker_details(member) for pool in pools for member in pool.members]
-        return {"object": "list", "data": data}
+        waiting = sum(pool.waiting for pool in pools)
+        return {"object": "list", "data": data, "waiting": waiting}
 
     @router.post("/admin/workers/drain")
     async def drain(request: Request) -> JSONResponse:

@@ -103,8 +103,11 @@ def test_failures_have_reasons(answer: Answer, reason: FailureReason) -> None:
 def test_a_refused_connection_is_a_failure_of_the_connection() -> None:
     async def work() -> None:
         client = AiohttpClient("http://127.0.0.1:9", {})
-        async with client.request("GET", "/"):
-            raise AssertionError
+        try:
+            async with client.request("GET", "/"):
+                raise AssertionError
+        finally:
+            await client.aclose()
 
     with pytest.raises(WorkerError) as caught:
         run(work())

@@ -39,7 +39,9 @@ def test_only_operators_reach_them(guarded: Gateway, path: str, key: str | None)
 def test_a_gateway_shows_and_drains_its_worker(guarded: Gateway):
     """The whole way: the last worker only with force, then 503 and unready, then well again."""
     with httpx.Client(base_url=guarded.url, **OPTIONS) as client:
-        (worker,) = client.get("/admin/workers", headers=KEY).json()["data"]
+        shown = client.get("/admin/workers", headers=KEY).json()
+        (worker,) = shown["data"]
+        assert shown["waiting"] == 0
         assert (worker["name"], worker["state"], worker["running"]) == ("noise", "available", 0)
         drain = {"worker": "noise"}
         refused = client.post("/admin/workers/drain", json=drain, headers=KEY)
