@@ -9,6 +9,7 @@ plan.locate(pointer)    the location in the request that a node of the spec was 
 
 from dataclasses import replace
 
+from .custom_tools import INPUT_ARGUMENT, custom_tool
 from .dialects import for_own_engine, for_reading_foreign
 from .families.cohere import COMMAND_A, COMMAND_R, COMMAND_R7B
 from .families.deepseek import DEEPSEEK_V3, DEEPSEEK_V4, DEEPSEEK_V31, DEEPSEEK_V32, DEEPSEEK_V41
@@ -38,13 +39,14 @@ from .families.qwen import QWEN_CODER, SEED_OSS
 from .families.solar import SOLAR
 from .format_plan import FormatPlan
 from .harmony.format import HARMONY
-from .location import Location, join_pointer
-from .offered_tools import BUILTIN_TOOLS_PARAM
+from .location import FieldKind, Location, join_pointer
+from .offered_tools import BUILTIN_TOOLS_PARAM, tool_param
 from .output_spec import (
     BuiltinTool,
     ChatMessage,
     Effort,
     FormatError,
+    InputFormat,
     OutputSpec,
     PastCall,
     ThinkingMarks,
@@ -52,7 +54,7 @@ from .output_spec import (
     Tool,
 )
 from .parts import Origin
-from .reading.deltas import ContentDelta, Delta, ReasoningDelta, ToolArguments, ToolStart
+from .reading.deltas import ContentDelta, Delta, ReasoningDelta, ToolArguments, ToolInput, ToolStart
 from .reading.reader import Reader
 from .tags.tag_family import TagFamily
 from .wire_format import Format
@@ -60,15 +62,18 @@ from .wire_format import Format
 __all__ = [
     "BUILTIN_TOOLS_PARAM",
     "FORMATS",
+    "INPUT_ARGUMENT",
     "UNKNOWN",
     "BuiltinTool",
     "ChatMessage",
     "ContentDelta",
     "Delta",
     "Effort",
+    "FieldKind",
     "Format",
     "FormatError",
     "FormatPlan",
+    "InputFormat",
     "Location",
     "Origin",
     "OutputSpec",
@@ -79,11 +84,14 @@ __all__ = [
     "Thought",
     "Tool",
     "ToolArguments",
+    "ToolInput",
     "ToolStart",
+    "custom_tool",
     "for_own_engine",
     "for_reading_foreign",
     "get_format",
     "join_pointer",
+    "tool_param",
     "with_thinking",
 ]
 

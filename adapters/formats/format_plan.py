@@ -64,7 +64,7 @@ class FormatPlan:
             return self.default_location
         origin = self.origins[node]
         inside = rest.removeprefix(_SCHEMA_FIELD) if origin.is_schema else ""
-        return Location(origin.param, inside)
+        return Location(origin.param, inside, origin.what)
 
     def with_schemas(self, change: Callable[[Origin, Any], Any]) -> "FormatPlan":
         """Return the same plan for other schemas: ``change`` maps each schema with its origin.

@@ -4,6 +4,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 from .argument_schema import argument_schema
+from .custom_tools import input_part, input_style
 from .output_spec import FormatError, OutputSpec, Tool
 from .parts import ARGUMENTS, JSON_STYLE, VALUE, Kind, Origin, Part, Role, json_value
 from .spelling import Spelling
@@ -24,6 +25,8 @@ class OfferedTool:
 
     def arguments(self, style: str = JSON_STYLE) -> Part:
         """Return the node of the arguments: always an object."""
+        if self.tool.input is not None:
+            return input_part(self.tool.input, style, f"{self.param}.format")
         param = f"{self.param}.parameters"
         origin = Origin(param, is_schema=True, is_strict=bool(self.tool.strict))
         schema = argument_schema(self.tool.parameters, param)
@@ -31,7 +34,10 @@ class OfferedTool:
 
     def role(self, style: str = JSON_STYLE, call_id: str = "") -> Role:
         """Return the role of the call's tag; ``call_id``: see Role."""
-        return Role(Kind.CALL, self.tool.name, call_id, style)
+        wanted = self.tool.input
+        if wanted is not None:
+            style = input_style(wanted, style)
+        return Role(Kind.CALL, self.tool.name, call_id, style, is_custom=wanted is not None)
 
     @property
     def origin(self) -> Origin:
@@ -56,6 +62,11 @@ def one_call_only(output: OutputSpec) -> bool:
     return output.tool_choice == "named" or not output.parallel_tool_calls
 
 
+def tool_param(number: int, tool: Tool) -> str:
+    """Return the field of a request that defines its tool of this number."""
+    return f"tools[{number}].{'function' if tool.input is None else 'custom'}"
+
+
 def _offered(output: OutputSpec) -> list[tuple[int, Tool]]:
     """Return the tools that may be called, with their numbers in the request.
 
@@ -66,7 +77,8 @@ def _offered(output: OutputSpec) -> list[tuple[int, Tool]]:
     first = {name: number for number, name in reversed(list(enumerate(names)))}
     for number, name in enumerate(names):
         if first[name] != number:
-            raise FormatError(f"a second tool named {name!r}", f"tools[{number}].function.name")
+            place = tool_param(number, output.tools[number])
+            raise FormatError(f"a second tool named {name!r}", f"{place}.name")
     if output.tool_choice == "none":
         return []
     if output.tool_choice == "named":
@@ -95,7 +107,7 @@ def offered_tools(
         raise FormatError("this model's format has no builtin tools", BUILTIN_TOOLS_PARAM)
     found = []
     for number, tool in _offered(output):
-        param = f"tools[{number}].function"
+        param = tool_param(number, tool)
         spelled = spell(tool.name)
         if spelled is None or any(mark in tool.name or mark in spelled for mark in marks if mark):
             raise FormatError(f"this format cannot spell the name {tool.name!r}", f"{param}.name")

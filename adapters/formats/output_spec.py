@@ -33,16 +33,29 @@ class FormatError(ValueError):
 
 
 @dataclass(frozen=True)
-class Tool:
-    """A function of the request. ``parameters``: a JSON Schema; {} means "takes no arguments".
+class InputFormat:
+    """The format of a custom tool's input.
 
-    ``strict``: the client refuses a relaxed schema. The grammar does not depend on it.
+    ``definition``: the regular expression or the Lark grammar.
+    """
+
+    syntax: Literal["text", "regex", "lark"] = "text"
+    definition: str = ""
+
+
+@dataclass(frozen=True)
+class Tool:
+    """A tool of the request. ``parameters``: a JSON Schema; {} means "takes no arguments".
+
+    ``strict``: the client refuses a relaxed schema. The grammar does not depend on it. ``input``:
+    of a custom tool (custom_tools); None: the tool is a function.
     """
 
     name: str
     parameters: Mapping[str, Any]
     description: str = ""
     strict: bool | None = None
+    input: InputFormat | None = None
 
 
 @dataclass(frozen=True)

@@ -14,15 +14,17 @@ tags: it can only enforce a schema for the whole answer; all other constraints a
 import asyncio
 import json
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, Literal
 
 from adapters.formats import (
+    FieldKind,
     Format,
     FormatError,
     FormatPlan,
+    InputFormat,
     Location,
     Origin,
     OutputSpec,
@@ -154,6 +156,7 @@ class ConstraintPlanner:
     ) -> ConstraintPlan:
         """``seconds``: what the format plan took."""
         start = time.perf_counter()
+        self._check_grammars(plan, budget)
         relaxed: tuple[RelaxedKeyword, ...] = ()
         try:
             enforced, compiled = self._compile(plan, budget)
@@ -185,6 +188,29 @@ class ConstraintPlanner:
         # compile strictly first, so that unenforceable keywords are refused
         compile_tag(plan.spec)
         return plan, compile_tag(for_reading_foreign(plan).spec)
+
+    def _check_grammars(self, plan: FormatPlan, budget: WorkBudget) -> None:
+        """Check the client's grammars where the spec does not show their errors.
+
+        Raises:
+            ApiError: 400, a grammar is invalid alone, though maybe not as a part of the spec, or
+                the workers' engine does not read it.
+        """
+        for origin in plan.origins.values():
+            if origin.grammar is not None:
+                try:
+                    self._compile_alone(origin.grammar, budget)
+                except (SpecError, LimitExceeded) as error:
+                    raise self._refusal(Location(origin.param, what=origin.what), error) from None
+            if self._is_foreign and origin.is_own:
+                message = f"The workers' grammar backend {self._backend!r} reads no Lark grammars."
+                raise self._beyond_backend(message, origin.param)
+
+    def _compile_alone(self, grammar: InputFormat, budget: WorkBudget) -> None:
+        if grammar.syntax == "regex":
+            self._compiler.compile_regex(grammar.definition, budget=budget)
+        else:
+            self._compiler.compile_grammar(grammar.definition, grammar.syntax, budget=budget)
 
     def _text_of(self, plan: FormatPlan) -> str:
         """Return the spec as JSON text: the compiler's cache key, and the worker's input."""
@@ -286,10 +312,20 @@ def message_of(error: SpecError | LimitExceeded) -> str:
     return error.message
 
 
+#: codes of errors by what the field contains
+_CODES: Mapping[FieldKind, str] = {
+    "schema": "invalid_json_schema",
+    "grammar": "invalid_grammar",
+    "structural tag": "invalid_structural_tag",
+}
+
+
 def refusal(location: Location, message: str) -> ApiError:
-    """Return a 400 that names the field, and the place inside its schema."""
+    """Return a 400 that names the field, and the place inside it."""
     what = location.param or "the request"
     place = f"at {location.pointer}: " if location.pointer else ""
     return bad_request(
-        f"Invalid schema for {what}: {place}{message}.", location.param, "invalid_json_schema"
+        f"Invalid {location.what} for {what}: {place}{message}.",
+        location.param,
+        _CODES[location.what],
     )

@@ -16,7 +16,7 @@ from pydantic import BeforeValidator, Discriminator, Field, Tag, model_validator
 from pydantic_core import PydanticCustomError
 
 from .messages import Message
-from .tools import ResponseFormat, ToolChoice, ToolDefinition
+from .tools import AnyToolDefinition, ResponseFormat, ToolChoice
 from .validation import MOST_NAMES, Exact, Items
 
 #: OpenAI's bounds on ``stop`` and ``metadata``
@@ -137,7 +137,7 @@ class ChatRequest(Exact):
 
     model: str
     messages: Items[Message] = Field(min_length=1)
-    tools: Annotated[list[ToolDefinition], Field(fail_fast=True)] | None = None
+    tools: Annotated[list[AnyToolDefinition], Field(fail_fast=True)] | None = None
     tool_choice: ToolChoice | None = None
     parallel_tool_calls: bool | None = None
     response_format: ResponseFormat | None = None

@@ -44,12 +44,13 @@ class _Beginnings:
     def __init__(self, grammar: Grammar) -> None:
         self._nodes, self._rules, self._budget = grammar.nodes, grammar.rules, grammar.budget
         self._empty: set[int] = set()  # rules whose text may be empty
-        while more := [
-            rule
-            for rule, node in enumerate(self._rules)
-            if rule not in self._empty and node >= 0 and self._may_be_empty(node)
-        ]:
-            self._empty.update(more)
+        before = -1
+        while before < len(self._empty):
+            before = len(self._empty)
+            # rules mostly refer to later ones
+            for rule, node in reversed(list(enumerate(self._rules))):
+                if node >= 0 and rule not in self._empty and self._may_be_empty(node):
+                    self._empty.add(rule)
 
     def of(self, rule: int) -> Iterator[int]:
         """Yield the rules, some of them more than once."""
