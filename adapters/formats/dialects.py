@@ -10,7 +10,8 @@ foreign engine    the plain structural tag; these engines always put additional 
 reading foreign   every json_schema node accepts any JSON in any spelling: a foreign engine enforces
                   schemas in its own way, and its text must still be parsed. A node with a style is
                   an exception: its text is elements, not JSON, and only the schema separates raw
-                  strings from other values. It stays strict.
+                  strings from other values. It stays strict. Content that a grammar of the client
+                  constrains is any text.
 
 Pointers, roles and origins are the same in all of them.
 """
@@ -20,7 +21,8 @@ from typing import Any, NamedTuple
 
 from engine import SPEC_VERSION
 
-from .format_plan import FormatPlan
+from .format_plan import FormatPlan, put
+from .location import split_pointer
 
 
 def for_own_engine(plan: FormatPlan) -> FormatPlan:
@@ -35,7 +37,10 @@ def for_reading_foreign(plan: FormatPlan) -> FormatPlan:
     """Return the plan in the dialect that reads text which a foreign engine constrained."""
     strict = {"version": SPEC_VERSION}
     fields = _Fields({**strict, "loose": True}, strict, {})
-    return replace(plan, spec=_with_fields(plan.spec, fields))
+    spec = plan.spec
+    if plan.constrained is not None:
+        spec = put(spec, split_pointer(plan.constrained), {"type": "any_text"})
+    return replace(plan, spec=_with_fields(spec, fields))
 
 
 class _Fields(NamedTuple):

@@ -63,8 +63,19 @@ class FormatPlan:
         if not node:
             return self.default_location
         origin = self.origins[node]
-        inside = rest.removeprefix(_SCHEMA_FIELD) if origin.is_schema else ""
+        inside = ""
+        if origin.is_schema:
+            inside = rest.removeprefix(_SCHEMA_FIELD)
+        elif origin.what == "structural tag":
+            inside = f"/format{rest}"
         return Location(origin.param, inside, origin.what)
+
+    @property
+    def constrained(self) -> str | None:
+        """The pointer of the content that a grammar of the client constrains, if any."""
+        # a node comes before the nodes inside it
+        kinds = ((at, role.kind) for at, role in self.roles.items())
+        return next((at for at, kind in kinds if kind is Kind.CONSTRAINED), None)
 
     def with_schemas(self, change: Callable[[Origin, Any], Any]) -> "FormatPlan":
         """Return the same plan for other schemas: ``change`` maps each schema with its origin.
@@ -79,7 +90,7 @@ class FormatPlan:
                 changed = change(origin, schema)
                 if self.roles[pointer].kind is Kind.ARGUMENTS:
                     changed = argument_schema(changed or {"type": "object"}, origin.param)
-                spec = _put(spec, steps, changed)
+                spec = put(spec, steps, changed)
         return replace(self, spec=spec)
 
 
@@ -97,17 +108,19 @@ def _key(value: Any, step: str) -> Any:
     return int(step) if isinstance(value, list) else step
 
 
-def _put(value: Any, steps: Sequence[str], made: Any) -> Any:
+def put(value: Any, steps: Sequence[str], made: Any) -> Any:
     """Return a copy with ``made`` at the end of the path."""
     if not steps:
         return made
     copy = value.copy()
     key = _key(value, steps[0])
-    copy[key] = _put(value[key], steps[1:], made)
+    copy[key] = put(value[key], steps[1:], made)
     return copy
 
 
 def _default_location(output: OutputSpec, index: SpecIndex) -> Location:
     if any(role.kind is Kind.CALL for role in index.roles.values()):
         return Location("tools")
-    return UNKNOWN if output.response_schema is None else Location("response_format")
+    if output.response_grammar is not None:
+        return Location(output.response_grammar.param, what="grammar")
+    return UNKNOWN if output.response_schema is None else Location(output.response_param)

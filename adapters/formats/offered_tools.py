@@ -7,6 +7,7 @@ from .argument_schema import argument_schema
 from .custom_tools import input_part, input_style
 from .output_spec import FormatError, OutputSpec, Tool
 from .parts import ARGUMENTS, JSON_STYLE, VALUE, Kind, Origin, Part, Role, json_value
+from .response_grammar import grammar_value
 from .spelling import Spelling
 
 #: the field of a request that offers builtin tools
@@ -45,10 +46,12 @@ class OfferedTool:
 
 
 def answer_value(output: OutputSpec) -> Part | None:
-    """Return the node of content that is a JSON value; None: content is free text."""
+    """Return the node of content that is a JSON value or constrained; None: it is free text."""
+    if output.response_grammar is not None:
+        return grammar_value(output.response_grammar)
     if output.response_schema is None:
         return None
-    origin = Origin("response_format", is_schema=True, is_strict=output.response_strict)
+    origin = Origin(output.response_param, is_schema=True, is_strict=output.response_strict)
     return json_value(output.response_schema, VALUE, origin)
 
 

@@ -33,6 +33,7 @@ class Kind(Enum):
     SYNTAX = "syntax"  # the format's own marks, never shown
     CONTENT = "content"  # free text
     VALUE = "value"  # content that is a JSON value
+    CONSTRAINED = "constrained"  # content in a grammar of the client, with all of its marks
     REASONING = "reasoning"
     ARGUMENTS = "arguments"
     INPUT = "input"  # the input of a custom tool, as it is
@@ -65,6 +66,7 @@ class Role:
 SYNTAX = Role(Kind.SYNTAX)
 CONTENT = Role(Kind.CONTENT)
 VALUE = Role(Kind.VALUE)
+CONSTRAINED = Role(Kind.CONSTRAINED)
 REASONING = Role(Kind.REASONING)
 ARGUMENTS = Role(Kind.ARGUMENTS)
 INPUT = Role(Kind.INPUT)
@@ -158,10 +160,13 @@ def json_value(
 
 
 def sequence(*parts: Part) -> Part:
-    """Return the parts one after the other; nested sequences become part of the outer one."""
+    """Return the parts one after the other; nested sequences become part of the outer one, except
+    those of the client, which have an origin.
+    """
     flat: list[Part] = []
     for part in parts:
-        flat.extend(part.fields["elements"] if part.fields["type"] == "sequence" else [part])
+        is_nested = part.fields.get("type") == "sequence" and part.origin is None
+        flat.extend(part.fields["elements"] if is_nested else [part])
     return flat[0] if len(flat) == 1 else Part({"type": "sequence", "elements": flat})
 
 

@@ -226,14 +226,16 @@ class ConstraintPlanner:
         if self._backend != WITHOUT_TAGS:
             return self._text_of(plan), "structural_tag"
         answer = plan.spec["format"]
-        if answer["type"] == "json_schema":
+        if answer["type"] == "json_schema" and output.response_grammar is None:
             return json.dumps(answer["json_schema"]), "json_schema"
-        if output.tools or output.response_schema is not None:
+        if output.tools or not output.is_text:
             message = (
                 f"The workers' grammar backend {self._backend!r} cannot enforce tools, nor a "
                 "response format behind reasoning: it takes no structural tags."
             )
-            raise self._beyond_backend(message, "tools" if output.tools else "response_format")
+            grammar = output.response_grammar
+            param = output.response_param if grammar is None else grammar.param
+            raise self._beyond_backend(message, "tools" if output.tools else param)
         return None, "structural_tag"
 
     def _beyond_backend(self, message: str, param: str) -> ApiError:

@@ -18,14 +18,12 @@ from adapters.formats import (
     custom_tool,
 )
 
-from ..conversation.history import mentions_json
 from ..errors import bad_request
 from ..protocol.chat_request import ChatRequest
 from ..protocol.tools import (
     AllowedToolsChoice,
     CustomToolDefinition,
     GrammarInput,
-    JsonObjectFormat,
     JsonSchemaFormat,
     NamedCustomTool,
     NamedTool,
@@ -33,6 +31,7 @@ from ..protocol.tools import (
     ToolMode,
 )
 from ..settings import Settings
+from .response_constraint import ResponseConstraint, response_constraint
 from .strict_profile import check_strict
 
 #: OpenAI's reasoning efforts as the three that formats know
@@ -68,8 +67,12 @@ def requested_output(request: ChatRequest, settings: Settings) -> OutputSpec:
     mode, name, barred = _choice(request, bool(builtin_tools))
     budget = _or(request.thinking_token_budget, settings.thinking_token_budget)
     thinks = settings.reasons and request.reasoning_effort != "none" and budget != 0
-    wanted = request.response_format
-    described = wanted.json_schema if isinstance(wanted, JsonSchemaFormat) else None
+    none = ResponseConstraint(param="response_format")
+    wanted = response_constraint(request, settings.max_json_values) or none
+    if wanted.grammar is not None and builtin_tools and mode != "none":
+        message = f"Invalid request: '{wanted.param}' and '{BUILTIN_TOOLS_PARAM}' cannot stand "
+        message += "together: the constraint describes the whole answer."
+        raise bad_request(message, wanted.param, "invalid_value")
     return OutputSpec(
         tools=tools,
         tool_choice=mode,
@@ -77,10 +80,12 @@ def requested_output(request: ChatRequest, settings: Settings) -> OutputSpec:
         barred=barred,
         builtin_tools=builtin_tools,
         parallel_tool_calls=request.parallel_tool_calls is not False,
-        response_schema=_response_schema(request),
-        response_strict=described is not None and bool(described.strict),
-        response_name=described.name if described else "",
-        response_description=(described.description or "") if described else "",
+        response_schema=wanted.schema,
+        response_grammar=wanted.grammar,
+        response_param=wanted.param,
+        response_strict=wanted.strict,
+        response_name=wanted.name,
+        response_description=wanted.description,
         schema_in_prompt=_or(request.include_schema_in_prompt, settings.include_schema_in_prompt),
         reasoning="auto" if thinks else "off",
         effort=_EFFORTS.get(request.reasoning_effort or ""),
@@ -143,21 +148,6 @@ def _check_strict(request: ChatRequest) -> None:
     if isinstance(wanted, JsonSchemaFormat) and wanted.json_schema.strict:
         what = f"response_format '{wanted.json_schema.name}'"
         check_strict(wanted.json_schema.schema_, what, "response_format", "invalid_json_schema")
-
-
-def _response_schema(request: ChatRequest) -> dict[str, Any] | None:
-    wanted = request.response_format
-    if isinstance(wanted, JsonSchemaFormat):
-        return wanted.json_schema.schema_
-    if isinstance(wanted, JsonObjectFormat):
-        if not mentions_json(request.messages):
-            raise bad_request(
-                "'messages' must contain the word 'json' in some form, to use 'response_format' "
-                "of type 'json_object'.",
-                "messages",
-            )
-        return {"type": "object"}
-    return None
 
 
 def _builtin_tools(request: ChatRequest) -> tuple[BuiltinTool, ...]:

@@ -2,8 +2,9 @@
 
 from typing import Annotated, Any, Literal
 
-from pydantic import BeforeValidator, Discriminator, Field, Tag
+from pydantic import BeforeValidator, Discriminator, Field, Tag, model_validator
 
+from .extensions import StructuralTagFormat
 from .validation import Exact, Items, refuse_type
 
 #: OpenAI's own bound on names of tools and schemas; the dot is our addition, for names as in
@@ -137,7 +138,10 @@ class TextFormat(Exact):
 
 
 class JsonObjectFormat(Exact):
+    """An object; with ``schema``, as other servers have it, one that fits the schema."""
+
     type: Literal["json_object"]
+    schema_: dict[str, Any] | None = Field(None, alias="schema")
 
 
 class JsonSchema(Exact):
@@ -151,7 +155,18 @@ class JsonSchemaFormat(Exact):
     type: Literal["json_schema"]
     json_schema: JsonSchema
 
+    @model_validator(mode="before")
+    @classmethod
+    def _schema_alone(cls, value: Any) -> Any:
+        """Accept ``schema`` in place of ``json_schema``, as SGLang does."""
+        if not isinstance(value, dict) or "schema" not in value or "json_schema" in value:
+            return value
+        own = {"name": "schema", "schema": value["schema"]}
+        rest = {name: each for name, each in value.items() if name != "schema"}
+        return {**rest, "json_schema": own}
+
 
 ResponseFormat = Annotated[
-    TextFormat | JsonObjectFormat | JsonSchemaFormat, Field(discriminator="type")
+    TextFormat | JsonObjectFormat | JsonSchemaFormat | StructuralTagFormat,
+    Field(discriminator="type"),
 ]

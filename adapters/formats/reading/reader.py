@@ -74,7 +74,7 @@ class Reader:
         for event in events:
             role = self._role(event.node)
             start, self._position = self._position, self._position + len(event.bytes)
-            if event.kind == "text":
+            if event.kind == "text" or role.kind is Kind.CONSTRAINED:
                 self._text(role, event.bytes)
             elif event.kind == "open":
                 self._open(role, start)
@@ -175,6 +175,8 @@ class Reader:
             self._content(self._skipped(text))
         elif self._kind is Kind.VALUE:
             self._emit(ContentDelta(text, is_value=True))
+        elif self._kind is Kind.CONSTRAINED:
+            self._emit(ContentDelta(text))
         elif self._kind is Kind.REASONING:
             self._reasoning(self._skipped(text))
         elif self._kind is Kind.ID:
