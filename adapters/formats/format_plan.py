@@ -8,7 +8,7 @@ Not here         building specs (families), reading answers (reader), dialects (
 """
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, reduce
 from typing import Any
@@ -70,12 +70,33 @@ class FormatPlan:
             inside = f"/format{rest}"
         return Location(origin.param, inside, origin.what)
 
+    @cached_property
+    def has_client_grammar(self) -> bool:
+        """Whether a grammar of the client, which may be ambiguous, constrains a part."""
+        return any(origin.what != "schema" for origin in self.origins.values())
+
     @property
     def constrained(self) -> str | None:
         """The pointer of the content that a grammar of the client constrains, if any."""
         # a node comes before the nodes inside it
         kinds = ((at, role.kind) for at, role in self.roles.items())
         return next((at for at, kind in kinds if kind is Kind.CONSTRAINED), None)
+
+    def constrained_schemas(self) -> Iterator[tuple[str, Any]]:
+        """Yield the schemas in the client's grammar, if it is a structural tag, with pointers."""
+        if self.constrained is None:
+            return
+        steps = split_pointer(self.constrained)
+        node: Any = reduce(lambda value, step: value[_key(value, step)], steps, self.spec)
+        todo = [(self.constrained, node)]
+        while todo:
+            pointer, node = todo.pop()
+            if isinstance(node, dict) and "json_schema" in node:
+                yield pointer + _SCHEMA_FIELD, node["json_schema"]
+            elif isinstance(node, dict):
+                todo += [(f"{pointer}/{key}", child) for key, child in node.items()]
+            elif isinstance(node, list):
+                todo += [(f"{pointer}/{number}", child) for number, child in enumerate(node)]
 
     def with_schemas(self, change: Callable[[Origin, Any], Any]) -> "FormatPlan":
         """Return the same plan for other schemas: ``change`` maps each schema with its origin.

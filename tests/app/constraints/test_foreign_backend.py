@@ -177,6 +177,7 @@ async def test_content_in_a_grammar_is_read_as_text(grammar: ResponseGrammar) ->
         ),
         (OutputSpec(response_grammar=GRAMMARS[0]), "llguidance", "regex"),
     ],
+    ids=["custom tool", "Lark", "no structural tags"],
 )
 async def test_grammars_that_a_stock_engine_lacks_are_refused(
     output: OutputSpec, backend: str, param: str
@@ -185,3 +186,19 @@ async def test_grammars_that_a_stock_engine_lacks_are_refused(
     with pytest.raises(ApiError) as caught:
         await constraint("hermes", backend=backend, output=output)
     assert (caught.value.param, caught.value.code) == (param, "unsupported_by_backend")
+
+
+async def test_a_schema_in_a_structural_tag_is_enforced_or_refused() -> None:
+    """A keyword that the workers' engine drops is named with its place in the tag."""
+    schema = {"type": "object", "properties": {"a": {"not": {"type": "null"}}}}
+    elements = [
+        {"type": "const_string", "value": "a"},
+        {"type": "json_schema", "json_schema": schema},
+    ]
+    tag = {"format": {"type": "sequence", "elements": elements}}
+    output = OutputSpec(response_grammar=ResponseGrammar("structural_tag", tag, "response_format"))
+    with pytest.raises(ApiError) as caught:
+        await constraint("hermes", backend="xgrammar", output=output)
+    place = "/format/elements/1/json_schema/properties/a/not"
+    assert caught.value.code == "invalid_structural_tag"
+    assert f"at {place}: " in caught.value.message

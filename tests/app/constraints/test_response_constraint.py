@@ -291,6 +291,25 @@ def test_constraints_are_refused_with_their_place(
     assert message in error["message"]
 
 
+#: each rule has two readings of the same text, so its texts have thousands of parses
+AMBIGUOUS = "\n".join(
+    [
+        "root ::= s12",
+        *(f's{n} ::= "a" s{n - 1} t | "a" t s{n - 1}' for n in range(12, 0, -1)),
+        's0 ::= "b"',
+        't ::= "c"?',
+    ]
+)
+
+
+@pytest.mark.parametrize("stream", [False, True])
+def test_an_ambiguous_grammar_ends_as_an_error_of_the_client(plain: Gateway, stream: bool) -> None:
+    """An answer that cannot be read within the limit is a 400 or an error event, never a stall."""
+    text = plain.post(body(ebnf=AMBIGUOUS, stream=stream)).text
+    assert "grammar_too_ambiguous" in text
+    assert "parses: at most 512 allowed" in text
+
+
 def test_a_schema_in_another_field_may_stand_beside_tools(plain: Gateway) -> None:
     """As with response_format, the answer is calls or one JSON value."""
     asked = body(guided_json=SCHEMA, tools=[tool("f", LIGHT)])

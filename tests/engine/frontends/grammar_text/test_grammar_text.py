@@ -391,3 +391,26 @@ def test_llguidance_agrees(case: Case) -> None:
     wrong = [text for text in case.yes if not takes(text)]
     wrong += [text for text in (*case.no, *case.ours) if takes(text)]
     assert wrong == []
+
+
+#: n levels of rules with two readings of each text: 2**n parses behind n letters
+def two_readings(levels: int) -> str:
+    rules = [f's{n} ::= "a" s{n - 1} t | "a" t s{n - 1}' for n in range(levels, 0, -1)]
+    return "\n".join([f"root ::= s{levels}", *rules, 's0 ::= "b"', 't ::= "c"?'])
+
+
+@pytest.mark.parametrize(("levels", "is_read"), [(4, True), (5, True), (8, False), (9, False)])
+def test_parses_are_bounded(compiler: engine.Compiler, levels: int, is_read: bool) -> None:
+    """A parser with ``most_parses`` stops where an ambiguous text has more at once."""
+    compiled = compiler.compile_grammar(two_readings(levels))
+    text = b"a" * levels + b"b"
+    compiled.parser().feed_bytes(text)
+    parser = compiled.parser(most_parses=200)
+    if is_read:
+        parser.feed_bytes(text)
+        parser.finish()
+        assert parser.is_whole()
+        return
+    with pytest.raises(LimitExceeded) as exceeded:
+        parser.feed_bytes(text)
+    assert (exceeded.value.limit, exceeded.value.maximum) == ("parses", 200)
