@@ -257,3 +257,13 @@ def test_a_foreign_call_is_no_input() -> None:
     text = '<tool_call>\n{"name": "f", "arguments": {"other": ""}}\n</tool_call>'
     with pytest.raises(ParseDivergence):
         read(plan, grammar, encode("hermes", text))
+
+
+@pytest.mark.parametrize("name", DISTINCT)
+def test_the_prompt_shows_the_tool_with_its_grammar(name: str) -> None:
+    """Prompts without a chat template show the name, the argument and the grammar."""
+    wanted = InputFormat("regex", "[a-c]{3}")
+    spec = OutputSpec((custom_tool("run", "Runs it", wanted),))
+    prompt = get_format(name).render([{"role": "user", "content": "hi"}], spec.tools, spec)
+    for text in ("run", "input", "Runs it", "[a-c]{3}"):
+        assert text in prompt

@@ -60,6 +60,18 @@ def test_the_official_client_reads_calls(client: openai.OpenAI, syntax: str, see
     assert pattern.fullmatch(call.custom.input)
 
 
+def test_the_official_client_reads_streams(client: openai.OpenAI) -> None:
+    """The client keeps the fields of custom calls, for which its chunks have no types."""
+    asked: dict[str, Any] = {"tools": [CUSTOM["lark"][0]], "tool_choice": NAMED, "seed": 1}
+    stream = client.chat.completions.create(
+        model="noise", messages=MESSAGES, max_completion_tokens=8000, stream=True, **asked
+    )
+    deltas = [call for chunk in stream for call in chunk.choices[0].delta.tool_calls or ()]
+    assert [call.type for call in deltas[:2]] == ["custom", None]
+    parts = [call.custom["input"] for call in deltas]  # type: ignore[attr-defined]
+    assert LARK_TEXT.fullmatch("".join(parts))
+
+
 def streamed_calls(chunks: list[Any]) -> list[dict[str, Any]]:
     """Add the deltas of a stream up to calls, and check their form."""
     calls: list[dict[str, Any]] = []
