@@ -9,6 +9,7 @@ plan.locate(pointer)    the location in the request that a node of the spec was 
 
 from dataclasses import replace
 
+from .custom_tools import INPUT_ARGUMENT, custom_tool
 from .dialects import for_own_engine, for_reading_foreign
 from .families.cohere import COMMAND_A, COMMAND_R, COMMAND_R7B
 from .families.deepseek import DEEPSEEK_V3, DEEPSEEK_V4, DEEPSEEK_V31, DEEPSEEK_V32, DEEPSEEK_V41
@@ -38,21 +39,23 @@ from .families.qwen import QWEN_CODER, SEED_OSS
 from .families.solar import SOLAR
 from .format_plan import FormatPlan
 from .harmony.format import HARMONY
-from .location import Location, join_pointer
-from .offered_tools import BUILTIN_TOOLS_PARAM
+from .location import FieldKind, Location, join_pointer
+from .offered_tools import BUILTIN_TOOLS_PARAM, tool_param
 from .output_spec import (
     BuiltinTool,
     ChatMessage,
     Effort,
     FormatError,
+    InputFormat,
     OutputSpec,
     PastCall,
+    ResponseGrammar,
     ThinkingMarks,
     Thought,
     Tool,
 )
 from .parts import Origin
-from .reading.deltas import ContentDelta, Delta, ReasoningDelta, ToolArguments, ToolStart
+from .reading.deltas import ContentDelta, Delta, ReasoningDelta, ToolArguments, ToolInput, ToolStart
 from .reading.reader import Reader
 from .reading.traced_reader import TracedReader
 from .tags.tag_family import TagFamily
@@ -61,31 +64,38 @@ from .wire_format import Format
 __all__ = [
     "BUILTIN_TOOLS_PARAM",
     "FORMATS",
+    "INPUT_ARGUMENT",
     "UNKNOWN",
     "BuiltinTool",
     "ChatMessage",
     "ContentDelta",
     "Delta",
     "Effort",
+    "FieldKind",
     "Format",
     "FormatError",
     "FormatPlan",
+    "InputFormat",
     "Location",
     "Origin",
     "OutputSpec",
     "PastCall",
     "Reader",
     "ReasoningDelta",
+    "ResponseGrammar",
     "ThinkingMarks",
     "Thought",
     "Tool",
     "ToolArguments",
+    "ToolInput",
     "ToolStart",
     "TracedReader",
+    "custom_tool",
     "for_own_engine",
     "for_reading_foreign",
     "get_format",
     "join_pointer",
+    "tool_param",
     "with_thinking",
 ]
 

@@ -4,44 +4,64 @@ own engine        additional keys of objects come last: models write them last, 
                   cannot postpone a required key for ever. Values that the grammar determines have
                   one spelling, so that they need no sampling. JSON strings in an element write the
                   text that ends the element with an escape, because other parsers end the element
-                  there. The field "switchyard" of a json_schema node requests all this.
+                  there. Grammars whose texts cannot be read back are refused. The field
+                  "switchyard" of a node requests all this.
 foreign engine    the plain structural tag; these engines always put additional keys last.
 reading foreign   every json_schema node accepts any JSON in any spelling: a foreign engine enforces
                   schemas in its own way, and its text must still be parsed. A node with a style is
                   an exception: its text is elements, not JSON, and only the schema separates raw
-                  strings from other values. It stays strict.
+                  strings from other values. It stays strict. Content that a grammar of the client
+                  constrains is any text.
 
 Pointers, roles and origins are the same in all of them.
 """
 
 from dataclasses import replace
-from typing import Any
+from typing import Any, NamedTuple
 
 from engine import SPEC_VERSION
 
-from .format_plan import FormatPlan
+from .format_plan import FormatPlan, put
+from .location import split_pointer
 
 
 def for_own_engine(plan: FormatPlan) -> FormatPlan:
     """Return the plan in the dialect that Switchyard's engine enforces."""
-    own = {"version": SPEC_VERSION, "extra_keys": "last", "spelling": "canonical"}
-    return replace(plan, spec=_with_field(plan.spec, own, {**own, "guarded": True}))
+    version = {"version": SPEC_VERSION}
+    own = {**version, "extra_keys": "last", "spelling": "canonical"}
+    fields = _Fields(own, {**own, "guarded": True}, {**version, "readable": True})
+    return replace(plan, spec=_with_fields(plan.spec, fields))
 
 
 def for_reading_foreign(plan: FormatPlan) -> FormatPlan:
     """Return the plan in the dialect that reads text which a foreign engine constrained."""
     strict = {"version": SPEC_VERSION}
-    return replace(plan, spec=_with_field(plan.spec, {**strict, "loose": True}, strict))
+    fields = _Fields({**strict, "loose": True}, strict, {})
+    spec = plan.spec
+    if plan.constrained is not None:
+        spec = put(spec, split_pointer(plan.constrained), {"type": "any_text"})
+    return replace(plan, spec=_with_fields(spec, fields))
 
 
-def _with_field(node: Any, json: dict[str, Any], styled: dict[str, Any]) -> Any:
-    """Return a copy with a field in every json_schema node: ``styled`` in those with a style, else
-    ``json``. Schemas are not searched.
+class _Fields(NamedTuple):
+    """The field "switchyard" of json_schema nodes without and with a style, and what is added to
+    that of grammar nodes.
     """
+
+    json: dict[str, Any]
+    styled: dict[str, Any]
+    grammar: dict[str, Any]
+
+
+def _with_fields(node: Any, fields: _Fields) -> Any:
+    """Return a copy in which the nodes have these fields. Schemas are not searched."""
     if isinstance(node, list):
-        return [_with_field(child, json, styled) for child in node]
+        return [_with_fields(child, fields) for child in node]
     if not isinstance(node, dict):
         return node
     if node.get("type") == "json_schema":
-        return {**node, "switchyard": styled if "style" in node else json}
-    return {key: _with_field(child, json, styled) for key, child in node.items()}
+        return {**node, "switchyard": fields.styled if "style" in node else fields.json}
+    own = node.get("switchyard", {})
+    if node.get("type") == "grammar" and fields.grammar and isinstance(own, dict):
+        return {**node, "switchyard": {**own, **fields.grammar}}
+    return {key: _with_fields(child, fields) for key, child in node.items()}

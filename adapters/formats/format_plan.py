@@ -8,7 +8,7 @@ Not here         building specs (families), reading answers (reader), dialects (
 """
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, reduce
 from typing import Any
@@ -68,8 +68,40 @@ class FormatPlan:
         if not node:
             return self.default_location
         origin = self.origins[node]
-        inside = rest.removeprefix(_SCHEMA_FIELD) if origin.is_schema else ""
-        return Location(origin.param, inside)
+        inside = ""
+        if origin.is_schema:
+            inside = rest.removeprefix(_SCHEMA_FIELD)
+        elif origin.what == "structural tag":
+            inside = f"/format{rest}"
+        return Location(origin.param, inside, origin.what)
+
+    @cached_property
+    def has_client_grammar(self) -> bool:
+        """Whether a grammar of the client, which may be ambiguous, constrains a part."""
+        return any(origin.what != "schema" for origin in self.origins.values())
+
+    @property
+    def constrained(self) -> str | None:
+        """The pointer of the content that a grammar of the client constrains, if any."""
+        # a node comes before the nodes inside it
+        kinds = ((at, role.kind) for at, role in self.roles.items())
+        return next((at for at, kind in kinds if kind is Kind.CONSTRAINED), None)
+
+    def constrained_schemas(self) -> Iterator[tuple[str, Any]]:
+        """Yield the schemas in the client's grammar, if it is a structural tag, with pointers."""
+        if self.constrained is None:
+            return
+        steps = split_pointer(self.constrained)
+        node: Any = reduce(lambda value, step: value[_key(value, step)], steps, self.spec)
+        todo = [(self.constrained, node)]
+        while todo:
+            pointer, node = todo.pop()
+            if isinstance(node, dict) and "json_schema" in node:
+                yield pointer + _SCHEMA_FIELD, node["json_schema"]
+            elif isinstance(node, dict):
+                todo += [(f"{pointer}/{key}", child) for key, child in node.items()]
+            elif isinstance(node, list):
+                todo += [(f"{pointer}/{number}", child) for number, child in enumerate(node)]
 
     def with_schemas(self, change: Callable[[Origin, Any], Any]) -> "FormatPlan":
         """Return the same plan for other schemas: ``change`` maps each schema with its origin.
@@ -84,7 +116,7 @@ class FormatPlan:
                 changed = change(origin, schema)
                 if self.roles[pointer].kind is Kind.ARGUMENTS:
                     changed = argument_schema(changed or {"type": "object"}, origin.param)
-                spec = _put(spec, steps, changed)
+                spec = put(spec, steps, changed)
         return replace(self, spec=spec)
 
 
@@ -102,17 +134,19 @@ def _key(value: Any, step: str) -> Any:
     return int(step) if isinstance(value, list) else step
 
 
-def _put(value: Any, steps: Sequence[str], made: Any) -> Any:
+def put(value: Any, steps: Sequence[str], made: Any) -> Any:
     """Return a copy with ``made`` at the end of the path."""
     if not steps:
         return made
     copy = value.copy()
     key = _key(value, steps[0])
-    copy[key] = _put(value[key], steps[1:], made)
+    copy[key] = put(value[key], steps[1:], made)
     return copy
 
 
 def _default_location(output: OutputSpec, index: SpecIndex) -> Location:
     if any(role.kind is Kind.CALL for role in index.roles.values()):
         return Location("tools")
-    return UNKNOWN if output.response_schema is None else Location("response_format")
+    if output.response_grammar is not None:
+        return Location(output.response_grammar.param, what="grammar")
+    return UNKNOWN if output.response_schema is None else Location(output.response_param)

@@ -2,7 +2,10 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import Literal
 
+#: what a field of a request contains, as errors call it
+FieldKind = Literal["schema", "grammar", "structural tag"]
 #: path of the response format's schema; errors name only the parameter "response_format"
 _RESPONSE_SCHEMA_PATH = "response_format/json_schema/schema"
 
@@ -14,10 +17,12 @@ class Location:
     ``param``    the field as errors name it: "tools[0].function.parameters", "response_format",
                  "tool_choice"; None: no single field.
     ``pointer``  a JSON pointer inside the field's schema; "": the field itself.
+    ``what``     the field contains.
     """
 
     param: str | None = None
     pointer: str = ""
+    what: FieldKind = "schema"
 
     @property
     def path(self) -> str:

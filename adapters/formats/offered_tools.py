@@ -4,8 +4,10 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 from .argument_schema import argument_schema
+from .custom_tools import input_part, input_style
 from .output_spec import FormatError, OutputSpec, Tool
 from .parts import ARGUMENTS, JSON_STYLE, VALUE, Kind, Origin, Part, Role, json_value
+from .response_grammar import grammar_value
 from .spelling import Spelling
 
 #: the field of a request that offers builtin tools
@@ -24,6 +26,8 @@ class OfferedTool:
 
     def arguments(self, style: str = JSON_STYLE) -> Part:
         """Return the node of the arguments: always an object."""
+        if self.tool.input is not None:
+            return input_part(self.tool.input, style, f"{self.param}.format")
         param = f"{self.param}.parameters"
         origin = Origin(param, is_schema=True, is_strict=bool(self.tool.strict))
         schema = argument_schema(self.tool.parameters, param)
@@ -31,7 +35,10 @@ class OfferedTool:
 
     def role(self, style: str = JSON_STYLE, call_id: str = "") -> Role:
         """Return the role of the call's tag; ``call_id``: see Role."""
-        return Role(Kind.CALL, self.tool.name, call_id, style)
+        wanted = self.tool.input
+        if wanted is not None:
+            style = input_style(wanted, style)
+        return Role(Kind.CALL, self.tool.name, call_id, style, is_custom=wanted is not None)
 
     @property
     def origin(self) -> Origin:
@@ -39,10 +46,12 @@ class OfferedTool:
 
 
 def answer_value(output: OutputSpec) -> Part | None:
-    """Return the node of content that is a JSON value; None: content is free text."""
+    """Return the node of content that is a JSON value or constrained; None: it is free text."""
+    if output.response_grammar is not None:
+        return grammar_value(output.response_grammar)
     if output.response_schema is None:
         return None
-    origin = Origin("response_format", is_schema=True, is_strict=output.response_strict)
+    origin = Origin(output.response_param, is_schema=True, is_strict=output.response_strict)
     return json_value(output.response_schema, VALUE, origin)
 
 
@@ -56,6 +65,11 @@ def one_call_only(output: OutputSpec) -> bool:
     return output.tool_choice == "named" or not output.parallel_tool_calls
 
 
+def tool_param(number: int, tool: Tool) -> str:
+    """Return the field of a request that defines its tool of this number."""
+    return f"tools[{number}].{'function' if tool.input is None else 'custom'}"
+
+
 def _offered(output: OutputSpec) -> list[tuple[int, Tool]]:
     """Return the tools that may be called, with their numbers in the request.
 
@@ -66,7 +80,8 @@ def _offered(output: OutputSpec) -> list[tuple[int, Tool]]:
     first = {name: number for number, name in reversed(list(enumerate(names)))}
     for number, name in enumerate(names):
         if first[name] != number:
-            raise FormatError(f"a second tool named {name!r}", f"tools[{number}].function.name")
+            place = tool_param(number, output.tools[number])
+            raise FormatError(f"a second tool named {name!r}", f"{place}.name")
     if output.tool_choice == "none":
         return []
     if output.tool_choice == "named":
@@ -95,7 +110,7 @@ def offered_tools(
         raise FormatError("this model's format has no builtin tools", BUILTIN_TOOLS_PARAM)
     found = []
     for number, tool in _offered(output):
-        param = f"tools[{number}].function"
+        param = tool_param(number, tool)
         spelled = spell(tool.name)
         if spelled is None or any(mark in tool.name or mark in spelled for mark in marks if mark):
             raise FormatError(f"this format cannot spell the name {tool.name!r}", f"{param}.name")

@@ -33,16 +33,41 @@ class FormatError(ValueError):
 
 
 @dataclass(frozen=True)
-class Tool:
-    """A function of the request. ``parameters``: a JSON Schema; {} means "takes no arguments".
+class InputFormat:
+    """The format of a custom tool's input.
 
-    ``strict``: the client refuses a relaxed schema. The grammar does not depend on it.
+    ``definition``: the regular expression or the Lark grammar.
+    """
+
+    syntax: Literal["text", "regex", "lark"] = "text"
+    definition: str = ""
+
+
+@dataclass(frozen=True)
+class ResponseGrammar:
+    """A constraint of the content that is not a JSON Schema. ``param``: the field that has it.
+
+    ``value``: an expression, a grammar, a list of texts, or a structural tag (a JSON object).
+    """
+
+    kind: Literal["regex", "choice", "ebnf", "lark", "structural_tag"]
+    value: Any
+    param: str
+
+
+@dataclass(frozen=True)
+class Tool:
+    """A tool of the request. ``parameters``: a JSON Schema; {} means "takes no arguments".
+
+    ``strict``: the client refuses a relaxed schema. The grammar does not depend on it. ``input``:
+    of a custom tool (custom_tools); None: the tool is a function.
     """
 
     name: str
     parameters: Mapping[str, Any]
     description: str = ""
     strict: bool | None = None
+    input: InputFormat | None = None
 
 
 @dataclass(frozen=True)
@@ -77,6 +102,8 @@ class OutputSpec:
     ``response_schema``  JSON Schema of the content; None: free text; json_object is {"type":
                          "object"}.
     ``response_strict``  the client refuses a relaxed response schema.
+    ``response_grammar`` another constraint of the content, instead of a schema.
+    ``response_param``   the field of the request that has the schema.
     ``response_name``, ``response_description``  the client's name and description of the schema.
     ``schema_in_prompt``  whether the prompt contains the schema, its name and its description.
     ``thought``          the state at the end of the prompt.
@@ -90,6 +117,8 @@ class OutputSpec:
     builtin_tools: tuple[BuiltinTool, ...] = ()
     parallel_tool_calls: bool = True
     response_schema: Mapping[str, Any] | bool | None = None
+    response_grammar: ResponseGrammar | None = None
+    response_param: str = "response_format"
     response_strict: bool = False
     response_name: str = ""
     response_description: str = ""
@@ -118,6 +147,11 @@ class OutputSpec:
     def tells_schema(self) -> bool:
         """Whether the prompt contains a response schema."""
         return self.schema_in_prompt and self.response_schema is not None
+
+    @property
+    def is_text(self) -> bool:
+        """Whether the content is free text."""
+        return self.response_schema is None and self.response_grammar is None
 
     @property
     def may_be_text(self) -> bool:

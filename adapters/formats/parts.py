@@ -18,6 +18,9 @@ from typing import Any
 
 from engine import StyleRegion
 
+from .location import FieldKind
+from .output_spec import InputFormat
+
 #: the style of arguments that are JSON text
 JSON_STYLE = "json"
 #: the style of arguments that are source code, which clients get as the JSON {"code": "..."}
@@ -30,8 +33,10 @@ class Kind(Enum):
     SYNTAX = "syntax"  # the format's own marks, never shown
     CONTENT = "content"  # free text
     VALUE = "value"  # content that is a JSON value
+    CONSTRAINED = "constrained"  # content in a grammar of the client, with all of its marks
     REASONING = "reasoning"
     ARGUMENTS = "arguments"
+    INPUT = "input"  # the input of a custom tool, as it is
     CALL = "call"  # a tag: one tool call
     ID = "id"  # the id of a call, as the model writes it
     SECTION = "section"  # a tag: all calls of an answer
@@ -47,6 +52,7 @@ class Role:
                  the ID; "": the model writes none before the arguments.
     ``style``    of a CALL: JSON_STYLE, CODE_STYLE, or the engine's style of its arguments.
     ``region``   of ARGUMENTS: the region of a style.
+    ``is_custom``  of a CALL: its tool is a custom tool, whose input is in the arguments.
     """
 
     kind: Kind
@@ -54,13 +60,16 @@ class Role:
     call_id: str = ""
     style: str = JSON_STYLE
     region: StyleRegion | None = None
+    is_custom: bool = False
 
 
 SYNTAX = Role(Kind.SYNTAX)
 CONTENT = Role(Kind.CONTENT)
 VALUE = Role(Kind.VALUE)
+CONSTRAINED = Role(Kind.CONSTRAINED)
 REASONING = Role(Kind.REASONING)
 ARGUMENTS = Role(Kind.ARGUMENTS)
+INPUT = Role(Kind.INPUT)
 THOUGHT = Role(Kind.THOUGHT)
 ID = Role(Kind.ID)
 SECTION = Role(Kind.SECTION)
@@ -71,13 +80,18 @@ class Origin:
     """The field of the request that a node was made from.
 
     ``is_schema``: the node carries the field's schema. ``is_strict``: the client refuses a relaxed
-    one. ``style``: of the text that the schema describes.
+    one. ``style``: of the text that the schema describes. ``what``: the field has, as errors call
+    it. ``grammar``: the client's grammar, which the planner compiles alone to find its errors.
+    ``is_own``: only this project's engine reads the node.
     """
 
     param: str
     is_schema: bool = False
     is_strict: bool = False
     style: str = JSON_STYLE
+    what: FieldKind = "schema"
+    grammar: InputFormat | None = None
+    is_own: bool = False
 
 
 @dataclass(frozen=True)
@@ -117,8 +131,8 @@ def _value(value: Any, pointer: str, index: SpecIndex) -> Any:
 # -- leaves ----------------------------------------------------------------------------------------
 
 
-def const(value: str) -> Part:
-    return Part({"type": "const_string", "value": value})
+def const(value: str, role: Role = SYNTAX) -> Part:
+    return Part({"type": "const_string", "value": value}, role)
 
 
 def regex(pattern: str, role: Role = SYNTAX) -> Part:
@@ -146,10 +160,13 @@ def json_value(
 
 
 def sequence(*parts: Part) -> Part:
-    """Return the parts one after the other; nested sequences become part of the outer one."""
+    """Return the parts one after the other; nested sequences become part of the outer one, except
+    those of the client, which have an origin.
+    """
     flat: list[Part] = []
     for part in parts:
-        flat.extend(part.fields["elements"] if part.fields["type"] == "sequence" else [part])
+        is_nested = part.fields.get("type") == "sequence" and part.origin is None
+        flat.extend(part.fields["elements"] if is_nested else [part])
     return flat[0] if len(flat) == 1 else Part({"type": "sequence", "elements": flat})
 
 

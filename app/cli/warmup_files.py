@@ -15,8 +15,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ..api.body import parse_json, validated
+from ..api.body import validated
 from ..errors import ApiError, bad_request
+from ..protocol.json_text import parse_json
 from ..protocol.warmup_request import GrammarRequest
 from .environment import Unusable
 

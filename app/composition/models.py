@@ -109,6 +109,7 @@ def make_model(
         metrics=metrics,
         faults=Faults(shared.metrics, shared.logger),
         comment_seconds=shared.gateway.stream_comment_seconds,
+        max_json_values=shared.gateway.max_json_values,
     )
     chat = ChatService(
         generation,

@@ -23,6 +23,7 @@ from adapters.formats import (
     Format,
     FormatError,
     FormatPlan,
+    InputFormat,
     Location,
     Origin,
     OutputSpec,
@@ -50,10 +51,15 @@ from ..observability.metrics import Metrics
 from .backend_limits import WITHOUT_TAGS, unenforced_keywords
 from .compile_scheduler import CompileScheduler
 from .foreign_backend import ForeignParser, token_node_ids
+from .refusals import message_of, refusal, refusal_label
 from .relaxation import MOST_LOGGED, RelaxedKeyword, SchemaRefused, relaxed_plan
 
 #: Switchyard's own engine among the grammar backends of workers
 OWN_BACKEND = "switchyard"
+
+#: parses at once of an answer in a grammar of the client. Each byte takes time in proportion to the
+#: square of their number (about 0.2 ms for 512), in the event loop; unambiguous grammars have one
+MOST_PARSES = 512
 
 SpecKind = Literal["structural_tag", "json_schema"]
 
@@ -79,7 +85,8 @@ class ConstraintPlan:
 
     def parser(self) -> Parser | ForeignParser:
         """Return a parser of one answer."""
-        parser = self.compiled.parser()
+        has_grammar = self.format_plan.has_client_grammar
+        parser = self.compiled.parser(most_parses=MOST_PARSES if has_grammar else None)
         if self.token_ids is None:
             return parser
         return ForeignParser(parser, self.compiled.vocabulary, self.token_ids)
@@ -159,6 +166,7 @@ class ConstraintPlanner:
     ) -> ConstraintPlan:
         """``seconds``: what the format plan took."""
         start = time.perf_counter()
+        self._check_grammars(plan, budget)
         relaxed: tuple[RelaxedKeyword, ...] = ()
         try:
             enforced, compiled = self._compile(plan, budget)
@@ -191,6 +199,29 @@ class ConstraintPlanner:
         compile_tag(plan.spec)
         return plan, compile_tag(for_reading_foreign(plan).spec)
 
+    def _check_grammars(self, plan: FormatPlan, budget: WorkBudget) -> None:
+        """Check the client's grammars where the spec does not show their errors.
+
+        Raises:
+            ApiError: 400, a grammar is invalid alone, though maybe not as a part of the spec, or
+                the workers' engine does not read it.
+        """
+        for origin in plan.origins.values():
+            if origin.grammar is not None:
+                try:
+                    self._compile_alone(origin.grammar, budget)
+                except (SpecError, LimitExceeded) as error:
+                    raise self._refusal(Location(origin.param, what=origin.what), error) from None
+            if self._is_foreign and origin.is_own:
+                message = f"The workers' grammar backend {self._backend!r} reads no Lark grammars."
+                raise self._beyond_backend(message, origin.param)
+
+    def _compile_alone(self, grammar: InputFormat, budget: WorkBudget) -> None:
+        if grammar.syntax == "regex":
+            self._compiler.compile_regex(grammar.definition, budget=budget)
+        else:
+            self._compiler.compile_grammar(grammar.definition, grammar.syntax, budget=budget)
+
     def _text_of(self, plan: FormatPlan) -> str:
         """Return the spec as JSON text: the compiler's cache key, and the worker's input."""
         try:
@@ -205,14 +236,16 @@ class ConstraintPlanner:
         if self._backend != WITHOUT_TAGS:
             return self._text_of(plan), "structural_tag"
         answer = plan.spec["format"]
-        if answer["type"] == "json_schema":
+        if answer["type"] == "json_schema" and output.response_grammar is None:
             return json.dumps(answer["json_schema"]), "json_schema"
-        if output.tools or output.response_schema is not None:
+        if output.tools or not output.is_text:
             message = (
                 f"The workers' grammar backend {self._backend!r} cannot enforce tools, nor a "
                 "response format behind reasoning: it takes no structural tags."
             )
-            raise self._beyond_backend(message, "tools" if output.tools else "response_format")
+            grammar = output.response_grammar
+            param = output.response_param if grammar is None else grammar.param
+            raise self._beyond_backend(message, "tools" if output.tools else param)
         return None, "structural_tag"
 
     def _beyond_backend(self, message: str, param: str) -> ApiError:
@@ -227,11 +260,12 @@ class ConstraintPlanner:
         """
         found: list[RelaxedKeyword] = []
 
+        def reason_of(keyword: str) -> str:
+            return f"the workers' grammar backend {self._backend!r} does not enforce {keyword!r}"
+
         def collect(origin: Origin, schema: Any) -> Any:
             for pointer, keyword in unenforced_keywords(self._backend, schema):
-                reason = (
-                    f"the workers' grammar backend {self._backend!r} does not enforce {keyword!r}"
-                )
+                reason = reason_of(keyword)
                 if origin.is_strict:
                     self._metrics.refused(keyword)
                     raise refusal(Location(origin.param, pointer), reason)
@@ -241,6 +275,11 @@ class ConstraintPlanner:
 
         if self._is_foreign:
             plan.with_schemas(collect)
+            # a structural tag of the client is enforced as a whole
+            for place, schema in plan.constrained_schemas():
+                for pointer, keyword in unenforced_keywords(self._backend, schema):
+                    self._metrics.refused(keyword)
+                    raise refusal(plan.locate(place + pointer), reason_of(keyword))
         return tuple(found)
 
     # -- unenforceable constraints ----------------------------------------------------------------
@@ -275,26 +314,3 @@ class ConstraintPlanner:
         if relaxed:
             outlines = [each.outline for each in relaxed[:MOST_LOGGED]]
             self._logger.warning("schema relaxed", count=len(relaxed), places=outlines)
-
-
-def refusal_label(error: SpecError | LimitExceeded) -> str:
-    """Return the label under which metrics count a refusal."""
-    if isinstance(error, UnsupportedSchema):
-        return error.keyword
-    return error.limit if isinstance(error, LimitExceeded) else "invalid"
-
-
-def message_of(error: SpecError | LimitExceeded) -> str:
-    """Return the engine's message without its pointer, which leads into the spec."""
-    if isinstance(error, LimitExceeded):
-        return f"{error.limit}: at most {error.maximum:,} allowed, got {error.got:,}"
-    return error.message
-
-
-def refusal(location: Location, message: str) -> ApiError:
-    """Return a 400 that names the field, and the place inside its schema."""
-    what = location.param or "the request"
-    place = f"at {location.pointer}: " if location.pointer else ""
-    return bad_request(
-        f"Invalid schema for {what}: {place}{message}.", location.param, "invalid_json_schema"
-    )

@@ -3,7 +3,7 @@
 OpenAI's rules for fields that depend on each other are checked on the way.
 """
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, TypeVar, get_args
 
@@ -11,23 +11,27 @@ from adapters.formats import (
     BUILTIN_TOOLS_PARAM,
     BuiltinTool,
     Effort,
+    InputFormat,
     OutputSpec,
     Thought,
     Tool,
+    custom_tool,
 )
 
-from ..conversation.history import mentions_json
 from ..errors import bad_request
 from ..protocol.chat_request import ChatRequest
 from ..protocol.tools import (
     AllowedToolsChoice,
-    JsonObjectFormat,
+    CustomToolDefinition,
+    GrammarInput,
     JsonSchemaFormat,
+    NamedCustomTool,
     NamedTool,
     ToolDefinition,
     ToolMode,
 )
-from ..settings import ModelSettings
+from ..settings import MAX_JSON_VALUES, ModelSettings
+from .response_constraint import ResponseConstraint, response_constraint
 from .strict_profile import check_strict
 
 #: OpenAI's reasoning efforts as the three that formats know
@@ -40,10 +44,15 @@ _EFFORTS: Mapping[str, Effort] = {
     "max": "high",
 }
 Value = TypeVar("Value")
+Definition = ToolDefinition | CustomToolDefinition
 
 
-def requested_output(request: ChatRequest, settings: ModelSettings) -> OutputSpec:
+def requested_output(
+    request: ChatRequest, settings: ModelSettings, *, max_json_values: int = MAX_JSON_VALUES
+) -> OutputSpec:
     """Return the output spec; settings decide what the request leaves open.
+
+    ``max_json_values``: of JSON that a field has as text.
 
     Raises:
         ApiError: 400 that names the field.
@@ -59,11 +68,15 @@ def requested_output(request: ChatRequest, settings: ModelSettings) -> OutputSpe
         _check_strict(request)
     tools = tuple(_tool(definition) for definition in definitions)
     builtin_tools = _builtin_tools(request)
-    mode, name, barred = _choice(request, [tool.name for tool in tools], bool(builtin_tools))
+    mode, name, barred = _choice(request, bool(builtin_tools))
     budget = _or(request.thinking_token_budget, settings.thinking_token_budget)
     thinks = settings.reasons and request.reasoning_effort != "none" and budget != 0
-    wanted = request.response_format
-    described = wanted.json_schema if isinstance(wanted, JsonSchemaFormat) else None
+    none = ResponseConstraint(param="response_format")
+    wanted = response_constraint(request, max_json_values) or none
+    if wanted.grammar is not None and builtin_tools and mode != "none":
+        message = f"Invalid request: '{wanted.param}' and '{BUILTIN_TOOLS_PARAM}' cannot stand "
+        message += "together: the constraint describes the whole answer."
+        raise bad_request(message, wanted.param, "invalid_value")
     return OutputSpec(
         tools=tools,
         tool_choice=mode,
@@ -71,10 +84,12 @@ def requested_output(request: ChatRequest, settings: ModelSettings) -> OutputSpe
         barred=barred,
         builtin_tools=builtin_tools,
         parallel_tool_calls=request.parallel_tool_calls is not False,
-        response_schema=_response_schema(request),
-        response_strict=described is not None and bool(described.strict),
-        response_name=described.name if described else "",
-        response_description=(described.description or "") if described else "",
+        response_schema=wanted.schema,
+        response_grammar=wanted.grammar,
+        response_param=wanted.param,
+        response_strict=wanted.strict,
+        response_name=wanted.name,
+        response_description=wanted.description,
         schema_in_prompt=_or(request.include_schema_in_prompt, settings.include_schema_in_prompt),
         reasoning="auto" if thinks else "off",
         effort=_EFFORTS.get(request.reasoning_effort or ""),
@@ -86,14 +101,21 @@ def _or(given: Value | None, default: Value) -> Value:
     return default if given is None else given
 
 
-def _tool(definition: ToolDefinition) -> Tool:
+def _tool(definition: Definition) -> Tool:
+    if isinstance(definition, CustomToolDefinition):
+        custom = definition.custom
+        wanted = InputFormat()
+        if isinstance(custom.format, GrammarInput):
+            grammar = custom.format.grammar
+            wanted = InputFormat(grammar.syntax, grammar.definition)
+        return custom_tool(custom.name, custom.description or "", wanted)
     function = definition.function
     return Tool(
         function.name, function.parameters or {}, function.description or "", function.strict
     )
 
 
-def _check_tools(definitions: list[ToolDefinition], max_tools: int) -> None:
+def _check_tools(definitions: Sequence[Definition], max_tools: int) -> None:
     if len(definitions) > max_tools:
         raise bad_request(
             f"Invalid 'tools': array too long. Expected an array with maximum length {max_tools}, "
@@ -103,11 +125,11 @@ def _check_tools(definitions: list[ToolDefinition], max_tools: int) -> None:
         )
     seen: dict[str, int] = {}
     for number, definition in enumerate(definitions):
-        name = definition.function.name
+        name = definition.name
         if name in seen:
             raise bad_request(
                 f"Duplicate tool name '{name}': tools[{seen[name]}] has it already.",
-                f"tools[{number}].function.name",
+                f"tools[{number}].{definition.type}.name",
                 "duplicate_tool_name",
             )
         seen[name] = number
@@ -115,6 +137,8 @@ def _check_tools(definitions: list[ToolDefinition], max_tools: int) -> None:
 
 def _check_strict(request: ChatRequest) -> None:
     for number, definition in enumerate(request.tools or ()):
+        if isinstance(definition, CustomToolDefinition):
+            continue
         function = definition.function
         if function.strict and function.parameters is not None:
             param = f"tools[{number}].function.parameters"
@@ -128,21 +152,6 @@ def _check_strict(request: ChatRequest) -> None:
     if isinstance(wanted, JsonSchemaFormat) and wanted.json_schema.strict:
         what = f"response_format '{wanted.json_schema.name}'"
         check_strict(wanted.json_schema.schema_, what, "response_format", "invalid_json_schema")
-
-
-def _response_schema(request: ChatRequest) -> dict[str, Any] | None:
-    wanted = request.response_format
-    if isinstance(wanted, JsonSchemaFormat):
-        return wanted.json_schema.schema_
-    if isinstance(wanted, JsonObjectFormat):
-        if not mentions_json(request.messages):
-            raise bad_request(
-                "'messages' must contain the word 'json' in some form, to use 'response_format' "
-                "of type 'json_object'.",
-                "messages",
-            )
-        return {"type": "object"}
-    return None
 
 
 def _builtin_tools(request: ChatRequest) -> tuple[BuiltinTool, ...]:
@@ -160,13 +169,13 @@ def _builtin_tools(request: ChatRequest) -> tuple[BuiltinTool, ...]:
 
 
 def _choice(
-    request: ChatRequest, names: list[str], has_builtin: bool
+    request: ChatRequest, has_builtin: bool
 ) -> tuple[ToolMode, str | None, tuple[str, ...]]:
     """Return the mode, the name of a named tool, and the names of tools that may not be called."""
     choice = request.tool_choice
     if choice is None:
         return "auto", None, ()
-    if not names:
+    if not request.tools:
         if has_builtin and isinstance(choice, str):
             return choice, None, ()
         if request.tools is not None and choice in ("auto", "none"):
@@ -177,26 +186,31 @@ def _choice(
         )
     if isinstance(choice, str):
         return choice, None, ()
-    if isinstance(choice, NamedTool):
-        _check_known(choice.function.name, names, "tool_choice.function.name")
-        return "named", choice.function.name, ()
-    return choice.allowed_tools.mode, None, _barred(choice, names)
+    known = frozenset((tool.type, tool.name) for tool in request.tools)
+    if isinstance(choice, NamedTool | NamedCustomTool):
+        _check_known(choice, known, "tool_choice")
+        return "named", choice.name, ()
+    return choice.allowed_tools.mode, None, _barred(choice, request.tools, known)
 
 
-def _barred(choice: AllowedToolsChoice, names: list[str]) -> tuple[str, ...]:
+def _barred(
+    choice: AllowedToolsChoice, tools: Sequence[Definition], known: Collection[tuple[str, str]]
+) -> tuple[str, ...]:
     allowed = set()
-    known = frozenset(names)
     for number, tool in enumerate(choice.allowed_tools.tools):
-        param = f"tool_choice.allowed_tools.tools[{number}].function.name"
-        _check_known(tool.function.name, known, param)
-        allowed.add(tool.function.name)
-    return tuple(name for name in names if name not in allowed)
+        _check_known(tool, known, f"tool_choice.allowed_tools.tools[{number}]")
+        allowed.add(tool.name)
+    return tuple(tool.name for tool in tools if tool.name not in allowed)
 
 
-def _check_known(name: str, known: Collection[str], param: str) -> None:
-    if name not in known:
+def _check_known(
+    choice: NamedTool | NamedCustomTool, known: Collection[tuple[str, str]], param: str
+) -> None:
+    if (choice.type, choice.name) not in known:
         raise bad_request(
-            f"Tool choice '{name[:100]}' not found in 'tools' parameter.", param, "invalid_value"
+            f"Tool choice '{choice.name[:100]}' not found in 'tools' parameter.",
+            f"{param}.{choice.type}.name",
+            "invalid_value",
         )
 
 

@@ -7,12 +7,22 @@ Representation   plain dicts with role and content (text or None) and, if presen
                  tool_call_id, reasoning_content, and tool_calls in OpenAI's form.
 """
 
+import json
 from collections.abc import Sequence
 from typing import Any
 
+from adapters.formats import INPUT_ARGUMENT
+
 from ..errors import ApiError, bad_request
 from ..protocol.chat_request import ChatRequest
-from ..protocol.messages import AssistantMessage, ContentPart, Message, PastToolCall, ToolMessage
+from ..protocol.messages import (
+    AssistantMessage,
+    ContentPart,
+    Message,
+    PastCustomCall,
+    PastToolCall,
+    ToolMessage,
+)
 
 
 def check_order(messages: Sequence[Message]) -> None:
@@ -136,6 +146,11 @@ def _plain(message: Message) -> dict[str, Any]:
     return plain
 
 
-def _plain_call(call: PastToolCall) -> dict[str, Any]:
-    function = {"name": call.function.name, "arguments": call.function.arguments}
+def _plain_call(call: PastToolCall | PastCustomCall) -> dict[str, Any]:
+    """Return a call; that of a custom tool in the form in which models write it."""
+    if isinstance(call, PastCustomCall):
+        arguments = json.dumps({INPUT_ARGUMENT: call.custom.input}, ensure_ascii=False)
+        function = {"name": call.custom.name, "arguments": arguments}
+    else:
+        function = {"name": call.function.name, "arguments": call.function.arguments}
     return {"id": call.id, "type": "function", "function": function}

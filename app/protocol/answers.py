@@ -20,6 +20,7 @@ from adapters.formats import (
     Delta,
     ReasoningDelta,
     ToolArguments,
+    ToolInput,
     ToolStart,
 )
 
@@ -69,7 +70,7 @@ class MessageBuilder:
 
     content: list[str] = field(default_factory=list)
     reasoning: list[str] = field(default_factory=list)
-    calls: list[tuple[str, str, list[str]]] = field(default_factory=list)
+    calls: list["_Call"] = field(default_factory=list)
     tokens: list[ContentToken] | None = None
 
     def add(self, item: ChoiceDeltas) -> None:
@@ -83,10 +84,10 @@ class MessageBuilder:
                     self.content.append(text)
                 case ReasoningDelta(text):
                     self.reasoning.append(text)
-                case ToolStart(_, name, written):
-                    self.calls.append((written or new_call_id(), name, []))
-                case ToolArguments(index, text):
-                    self.calls[index][2].append(text)
+                case ToolStart(_, name, written, is_custom):
+                    self.calls.append(_Call(written or new_call_id(), name, is_custom))
+                case ToolArguments(index, text) | ToolInput(index, text):
+                    self.calls[index].parts.append(text)
 
     def as_json(self) -> dict[str, Any]:
         """Return the message object."""
@@ -101,15 +102,21 @@ class MessageBuilder:
         if self.reasoning:
             message |= _reasoning("".join(self.reasoning))
         if self.calls:
-            message["tool_calls"] = [
-                {
-                    "id": number,
-                    "type": "function",
-                    "function": {"name": name, "arguments": "".join(parts)},
-                }
-                for number, name, parts in self.calls
-            ]
+            message["tool_calls"] = [call.as_json() for call in self.calls]
         return message
+
+
+@dataclass(slots=True)
+class _Call:
+    """A call of a function, or of a custom tool, with its arguments or its input."""
+
+    id: str
+    name: str
+    is_custom: bool
+    parts: list[str] = field(default_factory=list)
+
+    def as_json(self) -> dict[str, Any]:
+        return {"id": self.id, **_call(self.name, "".join(self.parts), is_custom=self.is_custom)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -196,11 +203,22 @@ def _delta(delta: Delta) -> dict[str, Any]:
             return _reasoning(text)
         case ToolArguments(index, text):
             return {"tool_calls": [{"index": index, "function": {"arguments": text}}]}
-        case ToolStart(index, name, written):
-            function = {"name": name, "arguments": ""}
+        case ToolInput(index, text):
+            return {"tool_calls": [{"index": index, "custom": {"input": text}}]}
+        case ToolStart(index, name, written, is_custom):
             number = written or new_call_id()
-            call = {"index": index, "id": number, "type": "function", "function": function}
-            return {"tool_calls": [call]}
+            return {
+                "tool_calls": [
+                    {"index": index, "id": number, **_call(name, "", is_custom=is_custom)}
+                ]
+            }
+
+
+def _call(name: str, text: str, *, is_custom: bool) -> dict[str, Any]:
+    """Return a call without its id; ``text``: its arguments, or the input of a custom tool."""
+    if is_custom:
+        return {"type": "custom", "custom": {"name": name, "input": text}}
+    return {"type": "function", "function": {"name": name, "arguments": text}}
 
 
 def _reasoning(text: str) -> dict[str, str]:

@@ -15,8 +15,9 @@ from typing import Annotated, Any, Literal
 from pydantic import BeforeValidator, Discriminator, Field, Tag, model_validator
 from pydantic_core import PydanticCustomError
 
+from .extensions import Choices, GrammarSource, SchemaSource, StructuredOutputs
 from .messages import Message
-from .tools import FunctionChoice, FunctionDefinition, ResponseFormat, ToolChoice, ToolDefinition
+from .tools import AnyToolDefinition, FunctionChoice, FunctionDefinition, ResponseFormat, ToolChoice
 from .validation import MOST_NAMES, Exact, Items
 
 #: OpenAI's bounds on ``stop`` and ``metadata``
@@ -44,11 +45,33 @@ SEED = 1 << 63
 
 #: parameters that are not served, with the values that leave the output as it is
 UNSUPPORTED: dict[str, tuple[Any, ...]] = {
+    "add_generation_prompt": (None, True),
     "audio": (None,),
+    "continue_final_message": (None, False),
+    "guided_decoding_backend": (None,),
+    "guided_whitespace_pattern": (None,),
+    "include_reasoning": (None, True),
     "modalities": (None, ["text"]),
     "moderation": (None,),
+    "return_token_ids": (None, False),
+    "separate_reasoning": (None, True),
+    "stream_reasoning": (None, True),
     "verbosity": (None, "medium"),
     "web_search_options": (None,),
+}
+#: what to do instead
+INSTEAD: dict[str, str] = {
+    "add_generation_prompt": "The prompt always ends where the answer begins.",
+    "continue_final_message": "Ask for the continuation in a message of the user.",
+    "function_call": "Use 'tool_choice'.",
+    "functions": "Use 'tools'.",
+    "guided_decoding_backend": "The operator chooses the workers' grammar backend.",
+    "guided_whitespace_pattern": "The model chooses the white space of its JSON.",
+    "include_reasoning": "Use 'reasoning_effort': 'none', or ignore 'reasoning_content'.",
+    "return_token_ids": "The numbers of tokens are in 'usage'.",
+    "separate_reasoning": "Reasoning is always in 'reasoning_content'.",
+    "stream_reasoning": "Streams always contain the reasoning while it is written.",
+    "stream_options.continuous_usage_stats": "Use 'include_usage' for the last chunk.",
 }
 #: parameters that never change the output
 IGNORED = (
@@ -64,9 +87,27 @@ IGNORED = (
 )
 
 
+def _unsupported(name: str) -> PydanticCustomError:
+    instead = f" {INSTEAD[name]}" if name in INSTEAD else ""
+    return PydanticCustomError(
+        "unsupported_parameter",
+        "Unsupported parameter: '{name}' is not supported by this server.{instead}",
+        {"name": name, "instead": instead},
+    )
+
+
 class StreamOptions(Exact):
     include_usage: bool | None = None
     include_obfuscation: bool | None = None
+
+    @model_validator(mode="before")
+    @classmethod
+    def _without_extensions(cls, value: Any) -> Any:
+        if not isinstance(value, dict) or "continuous_usage_stats" not in value:
+            return value
+        if value["continuous_usage_stats"] not in (None, False):
+            raise _unsupported("stream_options.continuous_usage_stats")
+        return {name: each for name, each in value.items() if name != "continuous_usage_stats"}
 
 
 StopString = Annotated[str, Field(min_length=1, max_length=STOP_CHARS)]
@@ -135,13 +176,21 @@ class ChatRequest(Exact):
 
     model: str
     messages: Items[Message] = Field(min_length=1)
-    tools: Annotated[list[ToolDefinition], Field(fail_fast=True)] | None = None
+    tools: Annotated[list[AnyToolDefinition], Field(fail_fast=True)] | None = None
     tool_choice: ToolChoice | None = None
     parallel_tool_calls: bool | None = None
     functions: Annotated[list[FunctionDefinition], Field(fail_fast=True)] | None = None
     function_call: FunctionChoice | None = None
     response_format: ResponseFormat | None = None
     include_schema_in_prompt: bool | None = None
+    structured_outputs: StructuredOutputs | None = None
+    guided_json: SchemaSource | None = None
+    guided_regex: GrammarSource | None = None
+    guided_choice: Choices | None = None
+    guided_grammar: GrammarSource | None = None
+    json_schema: SchemaSource | None = None
+    regex: GrammarSource | None = None
+    ebnf: GrammarSource | None = None
     temperature: float | None = Field(None, ge=0, le=2)
     top_p: float | None = Field(None, ge=0, le=1)
     top_k: int | None = Field(None, ge=-1, le=MOST_TOKEN_ID)
@@ -176,11 +225,7 @@ class ChatRequest(Exact):
             return value
         for name, off in UNSUPPORTED.items():
             if name in value and value[name] not in off:
-                raise PydanticCustomError(
-                    "unsupported_parameter",
-                    "Unsupported parameter: '{name}' is not supported by this server.",
-                    {"name": name},
-                )
+                raise _unsupported(name)
         return {k: v for k, v in value.items() if k not in IGNORED and k not in UNSUPPORTED}
 
     @property

@@ -5,7 +5,7 @@ Unknown fields are ignored, since clients send back what a server sent them.
 
 from typing import Annotated, Any, Literal
 
-from pydantic import Discriminator, Field, Tag, model_validator
+from pydantic import BeforeValidator, Discriminator, Field, Tag, model_validator
 from pydantic_core import PydanticCustomError
 
 from .validation import Items, Lenient, refuse_type
@@ -72,12 +72,38 @@ class PastToolCall(Lenient):
     type: Literal["function"] | None = None
     function: CalledFunction
 
-    @model_validator(mode="before")
-    @classmethod
-    def _functions_only(cls, value: Any) -> Any:
-        if isinstance(value, dict):
-            refuse_type(value.get("type"), ("function",), "Tool calls")
-        return value
+
+class CalledCustomTool(Lenient):
+    name: str
+    input: str
+
+
+class PastCustomCall(Lenient):
+    """A call of a custom tool in an earlier answer."""
+
+    id: str
+    type: Literal["custom"]
+    custom: CalledCustomTool
+
+
+def _known_call(value: Any) -> Any:
+    if isinstance(value, dict):
+        refuse_type(value.get("type"), ("function", "custom"), "Tool calls")
+    return value
+
+
+def _call_kind(value: Any) -> str:
+    is_custom = isinstance(value, dict) and value.get("type") == "custom"
+    return "custom" if is_custom else "function"
+
+
+AnyPastCall = Annotated[
+    Annotated[
+        Annotated[PastToolCall, Tag("function")] | Annotated[PastCustomCall, Tag("custom")],
+        Discriminator(_call_kind),
+    ],
+    BeforeValidator(_known_call),
+]
 
 
 class SystemMessage(Lenient):
@@ -98,7 +124,7 @@ class AssistantMessage(Lenient):
     refusal: str | None = None
     reasoning_content: str | None = None
     reasoning: str | None = None
-    tool_calls: Items[PastToolCall] | None = None
+    tool_calls: Items[AnyPastCall] | None = None
     function_call: CalledFunction | None = None
     name: str | None = None
 

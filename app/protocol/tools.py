@@ -2,8 +2,9 @@
 
 from typing import Annotated, Any, Literal
 
-from pydantic import BeforeValidator, Discriminator, Field, Tag, model_validator
+from pydantic import BeforeValidator, Discriminator, Field, Tag
 
+from .extensions import StructuralTagFormat
 from .validation import Exact, Items, refuse_type
 
 #: OpenAI's own bound on names of tools and schemas; the dot is our addition, for names as in
@@ -24,12 +25,52 @@ class ToolDefinition(Exact):
     type: Literal["function"]
     function: FunctionDefinition
 
-    @model_validator(mode="before")
-    @classmethod
-    def _functions_only(cls, value: Any) -> Any:
-        if isinstance(value, dict):
-            refuse_type(value.get("type"), ("function",), "Tools")
-        return value
+    @property
+    def name(self) -> str:
+        return self.function.name
+
+
+class TextInput(Exact):
+    type: Literal["text"]
+
+
+class InputGrammar(Exact):
+    syntax: Literal["lark", "regex"]
+    definition: str = Field(min_length=1)
+
+
+class GrammarInput(Exact):
+    type: Literal["grammar"]
+    grammar: InputGrammar
+
+
+class CustomDefinition(Exact):
+    name: str = Field(pattern=NAME)
+    description: str | None = None
+    format: Annotated[TextInput | GrammarInput, Field(discriminator="type")] | None = None
+
+
+class CustomToolDefinition(Exact):
+    """A tool whose input is one text."""
+
+    type: Literal["custom"]
+    custom: CustomDefinition
+
+    @property
+    def name(self) -> str:
+        return self.custom.name
+
+
+def _known_tool(value: Any) -> Any:
+    if isinstance(value, dict):
+        refuse_type(value.get("type"), ("function", "custom"), "Tools")
+    return value
+
+
+AnyToolDefinition = Annotated[
+    Annotated[ToolDefinition | CustomToolDefinition, Field(discriminator="type")],
+    BeforeValidator(_known_tool),
+]
 
 
 class FunctionName(Exact):
@@ -40,10 +81,30 @@ class NamedTool(Exact):
     type: Literal["function"]
     function: FunctionName
 
+    @property
+    def name(self) -> str:
+        return self.function.name
+
+
+class CustomName(Exact):
+    name: str
+
+
+class NamedCustomTool(Exact):
+    type: Literal["custom"]
+    custom: CustomName
+
+    @property
+    def name(self) -> str:
+        return self.custom.name
+
+
+AnyNamedTool = Annotated[NamedTool | NamedCustomTool, Field(discriminator="type")]
+
 
 class AllowedTools(Exact):
     mode: Literal["auto", "required"]
-    tools: Items[NamedTool] = Field(min_length=1)
+    tools: Items[AnyNamedTool] = Field(min_length=1)
 
 
 class AllowedToolsChoice(Exact):
@@ -55,18 +116,19 @@ def _choice_kind(value: Any) -> str | None:
     if isinstance(value, str):
         return "mode"
     kind = value.get("type") if isinstance(value, dict) else None
-    return kind if kind in ("function", "allowed_tools") else None
+    return kind if kind in ("function", "custom", "allowed_tools") else None
 
 
 ToolChoice = Annotated[
     Annotated[Literal["none", "auto", "required"], Tag("mode")]
     | Annotated[NamedTool, Tag("function")]
+    | Annotated[NamedCustomTool, Tag("custom")]
     | Annotated[AllowedToolsChoice, Tag("allowed_tools")],
     Discriminator(
         _choice_kind,
         custom_error_type="invalid_tool_choice",
         custom_error_message="expected 'none', 'auto', 'required', or an object of type "
-        "'function' or 'allowed_tools'",
+        "'function', 'custom' or 'allowed_tools'",
     ),
 ]
 
@@ -117,6 +179,9 @@ def _with_schema(value: Any) -> Any:
 
 
 ResponseFormat = Annotated[
-    Annotated[TextFormat | JsonObjectFormat | JsonSchemaFormat, Field(discriminator="type")],
+    Annotated[
+        TextFormat | JsonObjectFormat | JsonSchemaFormat | StructuralTagFormat,
+        Field(discriminator="type"),
+    ],
     BeforeValidator(_with_schema),
 ]

@@ -5,7 +5,17 @@ from pydantic import Field
 from ..errors import bad_request
 from .chat_request import ChatRequest
 from .messages import UserMessage
-from .tools import FunctionName, NamedTool, ResponseFormat, ToolChoice, ToolDefinition
+from .tools import (
+    AnyToolDefinition,
+    CustomName,
+    CustomToolDefinition,
+    FunctionName,
+    NamedCustomTool,
+    NamedTool,
+    ResponseFormat,
+    ToolChoice,
+    ToolDefinition,
+)
 from .validation import Exact
 
 #: requests of one warm-up; at 0.1 s each at most, it takes less than two minutes
@@ -20,7 +30,7 @@ _MESSAGES = [UserMessage(role="user", content="JSON")]
 class GrammarRequest(Exact):
     """Fields of a chat completion; without ``tool_choice``: every choice that clients may make."""
 
-    tools: list[ToolDefinition] | None = None
+    tools: list[AnyToolDefinition] | None = None
     tool_choice: ToolChoice | None = None
     parallel_tool_calls: bool | None = None
     response_format: ResponseFormat | None = None
@@ -33,10 +43,7 @@ class GrammarRequest(Exact):
         tools = self.tools or []
         if self.tool_choice is not None or not tools:
             return [self.tool_choice]
-        named = [
-            NamedTool(type="function", function=FunctionName(name=tool.function.name))
-            for tool in tools
-        ]
+        named = [_named(tool) for tool in tools]
         return [None, "required", *(named if len(named) <= MOST_NAMED else ())]
 
     def _chat(self, choice: ToolChoice | None) -> ChatRequest:
@@ -49,6 +56,13 @@ class GrammarRequest(Exact):
             parallel_tool_calls=self.parallel_tool_calls,
             response_format=self.response_format,
         )
+
+
+def _named(tool: ToolDefinition | CustomToolDefinition) -> ToolChoice:
+    """Return the choice of this tool."""
+    if isinstance(tool, ToolDefinition):
+        return NamedTool(type="function", function=FunctionName(name=tool.name))
+    return NamedCustomTool(type="custom", custom=CustomName(name=tool.name))
 
 
 class WarmupRequest(GrammarRequest):

@@ -1,7 +1,7 @@
 """Faults: failures of accepted requests as errors for the client, counted and logged."""
 
 from adapters.workers import PromptTooLong, WorkerError
-from engine import InternalError, ParseDivergence
+from engine import InternalError, LimitExceeded, ParseDivergence
 
 from ..errors import RETRY_AFTER, ApiError, bad_request, internal_error
 from ..observability.logs import Logger
@@ -30,6 +30,14 @@ class Faults:
                 )
             case WorkerError():
                 return self._worker(error)
+            case LimitExceeded():
+                # limits of compiles were converted before; this one has a client's grammar as cause
+                return bad_request(
+                    f"The answer cannot be read: its grammar is too ambiguous ({error.limit}: at "
+                    f"most {error.maximum:,} allowed, got {error.got:,}).",
+                    None,
+                    "grammar_too_ambiguous",
+                )
             case TimeoutError():
                 self._logger.warning("request timed out")
                 return ApiError(504, "The request took too long.", code="timeout")

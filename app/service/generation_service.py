@@ -48,7 +48,7 @@ from ..protocol.answers import finish_reason
 from ..protocol.chat_request import ChatRequest
 from ..server.event_stream import cancel
 from ..server.offload import Offload
-from ..settings import ModelSettings
+from ..settings import MAX_JSON_VALUES, ModelSettings
 from .faults import Faults
 
 #: names the grammar engine that enforced the answer
@@ -121,6 +121,7 @@ class GenerationService:
     """The answers of one model; holds no state of a request.
 
     ``comment_seconds``: silence of the workers after which ``stream`` returns; 0: it waits.
+    ``max_json_values``: of JSON that a request's field has as text.
     """
 
     def __init__(
@@ -134,6 +135,7 @@ class GenerationService:
         metrics: ModelMetrics,
         faults: Faults,
         comment_seconds: float = 0.0,
+        max_json_values: int = MAX_JSON_VALUES,
     ) -> None:
         self._settings = settings
         self._offload = offload
@@ -142,6 +144,7 @@ class GenerationService:
         self._pool = pool
         self._metrics = metrics
         self._comment_seconds = comment_seconds
+        self._max_json_values = max_json_values
         self._faults = faults
 
     async def complete(
@@ -235,7 +238,7 @@ class GenerationService:
             ApiError: 400.
         """
         check_order(request.messages)
-        output = requested_output(request, self._settings)
+        output = requested_output(request, self._settings, max_json_values=self._max_json_values)
         rendered = self._tokenizer.render(
             plain_messages(request),
             output.prompt_tools,

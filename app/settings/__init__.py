@@ -9,11 +9,12 @@ for a model is then an error.
 """
 
 from .error import PREFIX, SettingError
-from .gateway import GatewaySettings
+from .gateway import MAX_JSON_VALUES, GatewaySettings
 from .model import ModelSettings, StrictProfile
 from .reading import Settings, read_settings
 
 __all__ = [
+    "MAX_JSON_VALUES",
     "PREFIX",
     "GatewaySettings",
     "ModelSettings",

@@ -21,6 +21,7 @@ from cache import RedisAddress, key_of, may_use_redis
 from .error import PREFIX
 
 MEBIBYTE = 1 << 20
+MAX_JSON_VALUES = 100_000
 #: an origin as browsers send it: in lower case, without a path
 ORIGIN = re.compile(r"https?://(?:[a-z0-9._-]+|\[[0-9a-f:]+\])(?::[0-9]{1,5})?")
 
@@ -98,7 +99,7 @@ class GatewaySettings(BaseSettings):
         description="maximum bytes of a request body after decompression; larger bodies get 413",
     )
     max_json_values: int = Field(
-        default=100_000,
+        default=MAX_JSON_VALUES,
         ge=1,
         description="maximum number of JSON values (strings, numbers, ...) in a request body",
     )

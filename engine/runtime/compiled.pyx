@@ -208,10 +208,10 @@ cdef class Compiled:
         """Return whether the grammar accepts any text."""
         return self.generation.arena.root != 0
 
-    def parser(self):
-        """Return a new event parser for one text."""
+    def parser(self, *, most_parses=None):
+        """Return a new event parser for one text. ``most_parses``: at once, at most ``Limits.row_items``."""
         from .parser import Parser
-        return Parser(self)
+        return Parser(self, most_parses=most_parses)
 
     def stats(self):
         """Return sizes of the current generation: rows, configurations, items, states, masks,

@@ -69,7 +69,8 @@ cdef class Parser:
 
     Raises (from ``feed`` and ``feed_bytes``):
         ParseDivergence: the text does not fit the grammar. The parser cannot continue.
-        LimitExceeded: there are more parses at once than ``Limits.row_items``.
+        LimitExceeded: there are more parses at once than ``Limits.row_items`` (limit "row_items"), or than
+            ``most_parses`` ("parses"). The parser cannot continue.
     """
 
     cdef readonly Compiled compiled
@@ -90,8 +91,9 @@ cdef class Parser:
     cdef uint32_t error               # the limit that the automata exceeded
     cdef bint whole
     cdef size_t most                  # the largest number of simultaneous parses
+    cdef size_t limit                 # on their number
 
-    def __init__(self, Compiled compiled not None):
+    def __init__(self, Compiled compiled not None, *, most_parses=None):
         cdef ParseC parse
         self.compiled = compiled
         self.generation = compiled.current()
@@ -103,6 +105,9 @@ cdef class Parser:
         self.committed = NO_BOUNDARY
         self.whole = False
         self.most = 0
+        self.limit = self.generation.arena.item_limit
+        if most_parses is not None:
+            self.limit = min(self.limit, <size_t>most_parses)
         self.frames.resize(1)
         self.boundaries.resize(1)
         self.boundaries[NO_BOUNDARY].depth = 0
@@ -321,7 +326,7 @@ cdef class Parser:
         for k in range(self.kernel.size(), 0, -1):
             todo.push_back(self.kernel[k - 1])
         self.closed.clear()
-        while todo.size() and self.closed.size() <= self.generation.arena.item_limit:
+        while todo.size() and self.closed.size() <= self.limit:
             parse = todo.back()
             todo.pop_back()
             if self.add(&self.closed, parse):
@@ -462,8 +467,9 @@ cdef class Parser:
         """Raise if parses were dropped because there were too many: all answers would be
         unreliable.
         """
-        if self.most > self.generation.arena.item_limit:
-            raise LimitExceeded("row_items", self.generation.arena.item_limit, self.most)
+        if self.most > self.limit:
+            name = "parses" if self.limit < self.generation.arena.item_limit else "row_items"
+            raise LimitExceeded(name, self.limit, self.most)
         return 0
 
     cdef int progress(self) except -1:

@@ -15,6 +15,7 @@ from adapters.formats import (
     ReasoningDelta,
     Tool,
     ToolArguments,
+    ToolInput,
     ToolStart,
 )
 
@@ -199,7 +200,7 @@ class Said:
                 case ToolStart(index, name):
                     assert index == len(self.calls)
                     self.calls.append((name, ""))
-                case ToolArguments(index, text):
+                case ToolArguments(index, text) | ToolInput(index, text):
                     assert index == len(self.calls) - 1
                     self.calls[index] = (self.calls[index][0], self.calls[index][1] + text)
         return self

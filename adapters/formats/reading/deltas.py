@@ -25,12 +25,14 @@ class ReasoningDelta:
 class ToolStart:
     """Call number ``index`` (0, 1, ...) of the tool ``name`` begins; its arguments follow.
 
-    ``id``: as the model wrote it, unique in the answer; "": the model wrote none.
+    ``id``: as the model wrote it, unique in the answer; "": the model wrote none. ``is_custom``:
+    the tool is a custom tool; its input follows instead of arguments.
     """
 
     index: int
     name: str
     id: str = ""
+    is_custom: bool = False
 
 
 @dataclass(frozen=True)
@@ -43,4 +45,12 @@ class ToolArguments:
     text: str
 
 
-Delta = ContentDelta | ReasoningDelta | ToolStart | ToolArguments
+@dataclass(frozen=True)
+class ToolInput:
+    """More of the input of call ``index`` of a custom tool."""
+
+    index: int
+    text: str
+
+
+Delta = ContentDelta | ReasoningDelta | ToolStart | ToolArguments | ToolInput

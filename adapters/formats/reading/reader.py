@@ -21,7 +21,8 @@ from engine import Event, StyleRegion
 
 from ..parts import JSON_STYLE, SYNTAX, Kind, Role
 from .argument_reader import ArgumentReader, argument_reader
-from .deltas import ContentDelta, Delta, ReasoningDelta, ToolArguments, ToolStart
+from .deltas import ContentDelta, Delta, ReasoningDelta, ToolArguments, ToolInput, ToolStart
+from .input_reader import InputReader
 
 _new_decoder = codecs.getincrementaldecoder("utf-8")
 
@@ -62,6 +63,7 @@ class Reader:
         self._gap: str | None = None
         self._tail = ""
         self._arguments: ArgumentReader | None = None
+        self._input: InputReader | None = None
         self._region: StyleRegion | None = None
         self._starting: Role | None = None
         self._id = ""
@@ -72,7 +74,7 @@ class Reader:
         for event in events:
             role = self._role(event.node)
             start, self._position = self._position, self._position + len(event.bytes)
-            if event.kind == "text":
+            if event.kind == "text" or role.kind is Kind.CONSTRAINED:
                 self._text(role, event.bytes)
             elif event.kind == "open":
                 self._open(role, start)
@@ -135,13 +137,19 @@ class Reader:
         name, self._id = role.call_id.replace("{id}", self._id), ""
         is_new = name not in self._ids
         self._ids.add(name)
-        self._emit(ToolStart(self.tool_calls_started - 1, role.tool, name if is_new else ""))
+        shown = name if is_new else ""
+        self._emit(ToolStart(self.tool_calls_started - 1, role.tool, shown, role.is_custom))
+        self._input = InputReader() if role.is_custom else None
         if role.style != JSON_STYLE:
             self._arguments = argument_reader(role.style)
             self._argue(self._arguments.begin())
 
     def _argue(self, text: str) -> None:
-        self._emit(ToolArguments(self.tool_calls_started - 1, text))
+        number = self.tool_calls_started - 1
+        if self._input is None:
+            self._emit(ToolArguments(number, text))
+        else:
+            self._emit(ToolInput(number, self._input.text(text)))
 
     # -- text --------------------------------------------------------------------------------------
     def _text(self, role: Role, data: bytes) -> None:
@@ -167,10 +175,14 @@ class Reader:
             self._content(self._skipped(text))
         elif self._kind is Kind.VALUE:
             self._emit(ContentDelta(text, is_value=True))
+        elif self._kind is Kind.CONSTRAINED:
+            self._emit(ContentDelta(text))
         elif self._kind is Kind.REASONING:
             self._reasoning(self._skipped(text))
         elif self._kind is Kind.ID:
             self._id += text
+        elif self._kind is Kind.INPUT:
+            self._emit(ToolInput(self.tool_calls_started - 1, text))
         elif self._kind is Kind.ARGUMENTS and self._arguments is not None:
             self._argue(self._arguments.text(self._region, text))
         elif self._kind is Kind.ARGUMENTS:

@@ -5,6 +5,7 @@ ebnf, macros      GBNF (llama.cpp) and EBNF (xgrammar); macros of EBNF, and subs
 lark              statements of Lark (llguidance), its library of terminals, and its rules
 lark_parser       expressions of Lark, and parameters of its rules
 lark_expressions  the syntax tree of expressions
+left_recursion    the check of grammars whose texts are read back
 
 Every rule of a text becomes a rule of the IR. Left recursion and ambiguity are allowed. A grammar
 denotes a context-free language over characters; there is no lexer, hence no longest match.
@@ -32,6 +33,8 @@ def build_grammar(
     syntax: str,
     vocabulary: TagVocabulary,
     build_schema: BuildSchema | None = None,
+    inside_json: bool = False,
+    readable: bool = False,
     pointer: str = "",
 ) -> Node:
     """Add a grammar and return the node of its root rule: ``root``, or ``start`` in Lark.
@@ -39,6 +42,8 @@ def build_grammar(
     Args:
         syntax: "ebnf", "gbnf" or "lark".
         build_schema: the front end for ``%json`` of Lark, which is refused without it.
+        inside_json: add the texts as the inside of a JSON string; for Lark only.
+        readable: refuse grammars whose texts the event parser cannot read.
         pointer: JSON pointer of the text in the caller's document.
 
     Raises:
@@ -49,7 +54,18 @@ def build_grammar(
     if not isinstance(text, str):
         raise SpecError(f"a grammar must be a string, not {type(text).__name__}", pointer)
     if syntax == "lark":
-        return parse_lark(grammar, text, vocabulary, build_schema, pointer)
+        return parse_lark(
+            grammar,
+            text,
+            vocabulary,
+            build_schema,
+            pointer,
+            inside_json=inside_json,
+            readable=readable,
+        )
     if syntax not in SYNTAXES:
         raise ValueError(f"syntax must be one of {', '.join(SYNTAXES)}, not {syntax!r}")
-    return parse_ebnf(grammar, text, EBNF if syntax == "ebnf" else GBNF, vocabulary, pointer)
+    if inside_json:
+        raise ValueError(f"inside_json requires Lark, not {syntax!r}")
+    dialect = EBNF if syntax == "ebnf" else GBNF
+    return parse_ebnf(grammar, text, dialect, vocabulary, pointer, readable=readable)

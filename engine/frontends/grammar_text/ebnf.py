@@ -81,11 +81,17 @@ KNOWN_ATTRIBUTES = (
 
 
 def parse_ebnf(
-    grammar: Grammar, text: str, notation: Notation, vocabulary: TagVocabulary, pointer: str
+    grammar: Grammar,
+    text: str,
+    notation: Notation,
+    vocabulary: TagVocabulary,
+    pointer: str,
+    *,
+    readable: bool = False,
 ) -> Node:
-    """Add a grammar and return the node of ``root``."""
+    """Add a grammar and return the node of ``root``. Raises as ``build_grammar``."""
     source = Source(text, grammar.limits, pointer)
-    return _Parser(grammar, source, notation, vocabulary).parse()
+    return _Parser(grammar, source, notation, vocabulary).parse(readable=readable)
 
 
 class _Parser:
@@ -98,7 +104,7 @@ class _Parser:
         self.rules = Rules(grammar, source)
         self.macros = Macros(grammar, source, vocabulary, self.rules)
 
-    def parse(self) -> Node:
+    def parse(self, *, readable: bool) -> Node:
         self.rules.check_count(self._count_heads())
         self.space()
         while self.s.peek():
@@ -117,7 +123,7 @@ class _Parser:
             if self.notation.is_gbnf and self.s.peek() not in ("", "\n", "\r"):
                 raise self.s.error(f"{self.s.peek()!r} is no element")
             self.space()
-        return self.rules.finish("root")
+        return self.rules.finish("root", readable=readable)
 
     def _count_heads(self) -> int:
         """Count the rules approximately, without parsing them."""

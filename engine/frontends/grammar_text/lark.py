@@ -15,6 +15,8 @@ Refused    by name: templates, priorities, %declare, %override, %extend, %regex 
            substrings, grammars by name, & in rules, & and ~ of expressions that are not regular,
            attributes that cannot be enforced, look-around and \b, and all that the regex front end
            refuses.
+In JSON    inside a JSON string, characters are escaped as there; elements that are not characters
+           (tokens, %json, max_tokens) are refused by name.
 Not here   expressions and attributes (lark_parser, lark_expressions).
 """
 
@@ -81,12 +83,13 @@ _NESTED_DEPTH = 4
 
 def parse_lark(
     grammar: Grammar, text: str, vocabulary: TagVocabulary, build_schema: BuildSchema | None,
-    pointer: str,
+    pointer: str, *, inside_json: bool = False, readable: bool = False,
 ) -> Node:  # fmt: skip
     """The language of ``start``. Raises as ``build_grammar``."""
-    reader = _Reader(grammar, Source(text, grammar.limits, pointer), vocabulary, build_schema)
+    source = Source(text, grammar.limits, pointer)
+    reader = _Reader(grammar, source, vocabulary, build_schema, inside_json=inside_json)
     reader.read()
-    return reader.builder.finish()
+    return reader.builder.finish(readable=readable)
 
 
 class _Reader:
@@ -94,12 +97,12 @@ class _Reader:
 
     def __init__(
         self, grammar: Grammar, source: Source, vocabulary: TagVocabulary,
-        build_schema: BuildSchema | None, depth: int = 0,
+        build_schema: BuildSchema | None, depth: int = 0, *, inside_json: bool,
     ) -> None:  # fmt: skip
         self.g, self.s, self._vocabulary, self._build_schema = (
             grammar, source, vocabulary, build_schema,
         )  # fmt: skip
-        self.builder = LarkBuilder(grammar, source, vocabulary)
+        self.builder = LarkBuilder(grammar, source, vocabulary, inside_json=inside_json)
         self.expressions = self._expressions_of(source, depth=depth)
         self._blanks, self._name = self.expressions.blanks, self.expressions.name
         self._library: dict[str, Alternatives] = {}
@@ -138,7 +141,14 @@ class _Reader:
         at = self.s.at - 1
         depth += _NESTED_DEPTH
         self.s.check_depth(depth)
-        reader = _Reader(self.g, self.s, self._vocabulary, self._build_schema, depth)
+        reader = _Reader(
+            self.g,
+            self.s,
+            self._vocabulary,
+            self._build_schema,
+            depth,
+            inside_json=self.builder.inside_json,
+        )
         reader.read(is_nested=True)
         if not self.s.take("}"):
             raise self.s.error("a { is never closed", at)
@@ -279,10 +289,16 @@ class Definition(NamedTuple):
 
 
 class LarkBuilder:
-    """The definitions of one grammar, and the nodes and trees built from them."""
+    """The definitions of one grammar, and the nodes and trees built from them.
 
-    def __init__(self, grammar: Grammar, source: Source, vocabulary: TagVocabulary) -> None:
+    ``inside_json``: characters are written as in a JSON string.
+    """
+
+    def __init__(
+        self, grammar: Grammar, source: Source, vocabulary: TagVocabulary, *, inside_json: bool
+    ) -> None:
         self.g, self.s, self.vocabulary = grammar, source, vocabulary
+        self.inside_json = inside_json
         self.definitions: dict[str, Definition] = {}
         self.ignored: list[Alternatives] = []
         self.rules = Rules(grammar, source)
@@ -297,7 +313,7 @@ class LarkBuilder:
         self.definitions[definition.name] = definition
         self.rules.check_count(len(self.definitions))
 
-    def finish(self) -> Node:
+    def finish(self, *, readable: bool = False) -> Node:
         """Define all rules and return the node of ``start``."""
         if self.ignored:
             one = self.g.alt(*[choice.node(self, Scope(False)) for choice in self.ignored])
@@ -308,7 +324,7 @@ class LarkBuilder:
         while self._wanted:
             name, (definition, value) = self._wanted.popitem()
             self._define(name, definition, Scope(True, value))
-        start = self.rules.finish("start")
+        start = self.rules.finish("start", readable=readable)
         return start if self._gap is None else self.g.seq(start, self._gap)
 
     def _define(self, name: str, definition: Definition, scope: Scope) -> None:

@@ -64,7 +64,7 @@ class Regular(NamedTuple):
     expression: Tree
 
     def node(self, builder: LarkBuilder, scope: Scope) -> Node:
-        return builder.leaf(emit(builder.g, self.expression, False), scope)
+        return builder.leaf(emit(builder.g, self.expression, builder.inside_json), scope)
 
     def tree(self, builder: LarkBuilder) -> Tree:
         return self.expression
@@ -76,6 +76,8 @@ class Literal(NamedTuple):
     text: str
 
     def node(self, builder: LarkBuilder, scope: Scope) -> Node:
+        if builder.inside_json:
+            return builder.leaf(emit(builder.g, self.tree(builder), True), scope)
         return builder.leaf(builder.vocabulary.spelling.add_mark(builder.g, self.text), scope)
 
     def tree(self, builder: LarkBuilder) -> Tree:
@@ -92,6 +94,8 @@ class OpaqueTerminal(NamedTuple):
     def node(self, builder: LarkBuilder, scope: Scope) -> Node:
         if self.what == "%lark" and not scope.in_rule:
             raise builder.s.error("a terminal can't contain a grammar", self.at)
+        if self.what != "%lark" and builder.inside_json:
+            raise builder.s.refuse(f"{self.what} inside a JSON string", self.at)
         return builder.leaf(self.make(), scope)
 
     def tree(self, builder: LarkBuilder) -> Tree:
@@ -105,6 +109,8 @@ class Substring(NamedTuple):
     edges: list[tuple[int, str, int]]
 
     def node(self, builder: LarkBuilder, scope: Scope) -> Node:
+        if builder.inside_json:
+            return builder.leaf(emit(builder.g, self.tree(builder), True), scope)
         return builder.leaf(substring_node(builder.g, self.states, self.edges), scope)
 
     def tree(self, builder: LarkBuilder) -> Tree:
@@ -168,7 +174,7 @@ class Alternative(NamedTuple):
             return self.operands[0].nodes(builder, scope)
         if scope.in_rule:
             raise builder.s.refuse("& in a rule", self.at, "write it in a terminal, in upper case")
-        return [emit(builder.g, self.tree(builder), False)]
+        return [emit(builder.g, self.tree(builder), builder.inside_json)]
 
     def tree(self, builder: LarkBuilder) -> Tree:
         trees = [operand.tree(builder) for operand in self.operands]
@@ -218,7 +224,7 @@ class Complement(NamedTuple):
     body: Part
 
     def node(self, builder: LarkBuilder, scope: Scope) -> Node:
-        return builder.leaf(emit(builder.g, self.tree(builder), False), scope)
+        return builder.leaf(emit(builder.g, self.tree(builder), builder.inside_json), scope)
 
     def tree(self, builder: LarkBuilder) -> Tree:
         return accepted(
@@ -247,18 +253,23 @@ class Attributes(NamedTuple):
             return self._counted(builder, body)
         end = self.suffix or self.stop
         text = body if end is None else cat((body, end.tree(builder)))
-        found = None if self.stop is not None else _first_occurrence(builder, text)
-        if found is not None:
-            return found
+        if self.stop is None and not builder.inside_json:
+            found = _first_occurrence(builder, text)
+            if found is not None:
+                return found
         automaton = shortest(builder.automaton(text))
         if self.stop is not None:
             ends = builder.automaton(self.stop.tree(builder))
             automaton = before(automaton, ends, builder.bound())
-        return automaton.minimal(builder.bound()).to_node(builder.g, inside_json=False)
+        return automaton.minimal(builder.bound()).to_node(
+            builder.g, inside_json=builder.inside_json
+        )
 
     def _counted(self, builder: LarkBuilder, body: Tree) -> Node:
         if self.max_tokens == 0:
             return builder.g.empty()
+        if builder.inside_json:
+            raise builder.s.refuse("max_tokens inside a JSON string", self.at)
         left_out = _left_out(body)
         if left_out is None or self.is_lazy or self.suffix or self.stop:
             why = "only free text without another end can be counted, as /(.|\\n)*/ or /.*/"

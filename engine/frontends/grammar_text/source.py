@@ -7,6 +7,7 @@ defined once. Literals of all notations share their escapes.
 from ...errors import LimitExceeded, SpecError, UnsupportedSchema
 from ...grammar.ir import Grammar, Node
 from ...limits import Limits
+from .left_recursion import left_recursive
 
 #: hexadecimal digits after the letter of an escape
 HEX_ESCAPES = {"x": 2, "u": 4, "U": 8}
@@ -154,11 +155,26 @@ class Rules:
         if name in self._defined:
             raise self.source.error(f"the rule {name!r} is defined twice", at)
 
-    def finish(self, root: str) -> Node:
-        """Return a reference to the root rule; raise SpecError for an undefined name."""
+    def finish(self, root: str, *, readable: bool) -> Node:
+        """Return a reference to the root rule.
+
+        Raises:
+            SpecError: an undefined name.
+            UnsupportedSchema: ``readable``, and a rule is left-recursive (left_recursion).
+        """
         for name, at in self._first_use.items():
             if name not in self._defined:
                 raise self.source.error(f"there is no rule {name!r}", at)
         if root not in self._defined:
             raise self.source.error(f"there is no rule {root!r}, the grammar's root", 0)
+        if readable:
+            self._check_readable()
         return self.grammar.ref(self._rules[root])
+
+    def _check_readable(self) -> None:
+        names = {rule: name for name, rule in self._rules.items()}
+        found = left_recursive(self.grammar, list(names))
+        if found is not None:
+            name = names.get(found, "")
+            why = f"a text of {name!r} may begin with another one, which cannot be read back"
+            raise self.source.refuse("left recursion", self._first_use.get(name, 0), why)

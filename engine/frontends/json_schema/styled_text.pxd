@@ -23,11 +23,12 @@ from .schema_types cimport Location
 cdef class RawText(JsonText):
     cdef str guard                  # "": none
     cdef tuple banned               # texts: excludes
+    cdef tuple never                # ranges of characters that no string contains, whatever its pattern
     cdef uint32_t begin, end        # the quotes of strings; EMPTY: none
     cdef Location root              # of the document; None: listed values without a text are dropped
 
     cdef tuple guards(self)         # the guard and excludes
-    # any string with a length; the strings that an automaton accepts, ``is_patterned``: with excludes
+    # any string with a length; the strings that an automaton accepts, ``is_patterned``: also with excludes
     cdef uint32_t free(self, minimum, maximum) except? NO_NODE
     cdef uint32_t accepted(self, automaton, minimum, maximum, bound, bint is_patterned=?) except? NO_NODE
 

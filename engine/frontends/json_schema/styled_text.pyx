@@ -21,6 +21,7 @@ cdef int STRINGLESS = ALL & ~(STRING | ARRAY | OBJECT)
 cdef tuple PYTHON_CONSTANTS = (b"True", b"False", b"None")
 #: characters that Python's strings can only contain as escapes
 cdef tuple UNQUOTED = ("\\", *map(chr, range(0x20)))
+cdef tuple NEVER_UNQUOTED = ((0, 0x1F), (0x5C, 0x5C))
 #: additional keys
 cdef str IDENTIFIER = "[a-zA-Z_][a-zA-Z0-9_]*"
 
@@ -67,6 +68,8 @@ cdef class RawText(JsonText):
     ) except? NO_NODE:
         texts = ((self.guard,) if self.guard else ()) if is_patterned else self.guards()
         guards = [holding(guard, bound) for guard in texts]
+        if is_patterned and self.never:
+            guards.append(from_tree(Chars(self.never), bound, search=True))
         found = intersection([automaton], guards, bound)
         return bounded_node(self.grammar, found, minimum, maximum, bound, inside_json=False)
 
@@ -209,6 +212,7 @@ cdef PythonText python_text_of(JsonText like):
         made.is_python, made.constants, made.comparable = True, PYTHON_CONSTANTS, STRINGLESS
         quote = made.bytes(b"'")
         made.single = new_raw_text(like, "'", (*UNQUOTED, *like.excluded), quote, quote)
+        made.single.never = NEVER_UNQUOTED
     return made
 
 

@@ -25,8 +25,8 @@ from ...grammar.ir cimport (
 from ...native.pool cimport vector
 from ...vocabulary.vocabulary cimport TokenSet
 from .tag_formats cimport (
-    AnyText, ConstString, Dispatch, Ebnf, Format, JsonSchema, Or, OtherTokens, Regex, Repetition,
-    Sequence, Tag, TagsWithSeparator, Token, Triggered,
+    AnyText, ConstString, Dispatch, Format, GrammarText, JsonSchema, Or, OtherTokens, Regex,
+    Repetition, Sequence, Tag, TagsWithSeparator, Token, Triggered,
 )
 from .tag_vocabulary cimport (
     Spelling, TagVocabulary, TextPatterns, add_literal, add_pieces, overlap, sizes_of,
@@ -225,8 +225,8 @@ cdef class TagBuilder:
             return self.other_tokens(<OtherTokens>format, enclosing)
         if kind is Regex:
             return self.regex(<Regex>format)
-        if kind is Ebnf:
-            return self.ebnf(<Ebnf>format)
+        if kind is GrammarText:
+            return self.grammar_text(<GrammarText>format)
         raise InternalError(f"unknown format {kind.__name__}")
 
     cdef uint32_t emit_closed(self, Format format, Tag enclosing) except? NO_NODE:
@@ -252,10 +252,12 @@ cdef class TagBuilder:
         place = f"{format.pointer}/pattern"
         return self.leaf(format, self.rule(place, self.build_regex(self.grammar, format.pattern, pointer=place)))
 
-    cdef uint32_t ebnf(self, Ebnf format) except? NO_NODE:
+    cdef uint32_t grammar_text(self, GrammarText format) except? NO_NODE:
         place = f"{format.pointer}/grammar"
         return self.leaf(format, self.build_grammar(
-            self.grammar, format.text, syntax="ebnf", vocabulary=self.vocabulary, pointer=place))
+            self.grammar, format.text, syntax=format.syntax, vocabulary=self.vocabulary,
+            build_schema=self.build_schema, inside_json=format.inside_json, readable=format.readable,
+            pointer=place))
 
     cdef uint32_t other_tokens(self, OtherTokens format, Tag enclosing) except? NO_NODE:
         """Add any tokens except excluded ones and ends of the enclosing tag."""

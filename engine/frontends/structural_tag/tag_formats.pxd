@@ -39,8 +39,11 @@ cdef class Regex(Format):
     cdef readonly str pattern
 
 
-cdef class Ebnf(Format):
+cdef class GrammarText(Format):
     cdef readonly str text
+    cdef readonly str syntax              # of frontends.grammar_text
+    cdef readonly bint inside_json        # the texts as the inside of a JSON string
+    cdef readonly bint readable           # refuse grammars whose texts the event parser cannot read
 
 
 cdef class AnyText(Format):

@@ -42,10 +42,11 @@ cdef class Regex(Format):
 
 
 @cython.no_gc
-cdef class Ebnf(Format):
-    def __init__(self, str pointer, str text):
+cdef class GrammarText(Format):
+    def __init__(self, str pointer, str text, str syntax, bint inside_json, bint readable):
         self.pointer = pointer
-        self.text = text
+        self.text, self.syntax = text, syntax
+        self.inside_json, self.readable = inside_json, readable
 
 
 @cython.no_gc

@@ -16,8 +16,8 @@ Cost         linear; pointers are built only for formats and errors.
 cimport cython
 
 from .tag_formats cimport (
-    AnyText, ConstString, Dispatch, Ebnf, Format, JsonSchema, Or, OtherTokens, Regex, Repetition,
-    Sequence, Tag, TagsWithSeparator, Token, Triggered, is_endless, is_text, new_json_schema, new_tag,
+    AnyText, ConstString, Dispatch, Format, GrammarText, JsonSchema, Or, OtherTokens, Regex,
+    Repetition, Sequence, Tag, TagsWithSeparator, Token, Triggered, is_endless, is_text, new_json_schema, new_tag,
 )
 from .tag_vocabulary cimport TagVocabulary, sizes_of
 
@@ -36,7 +36,7 @@ MOST = 2**31 - 1
 cdef dict FIELDS = {
     "const_string": ("type", "value"),
     "regex": ("type", "pattern"),
-    "grammar": ("type", "grammar"),
+    "grammar": ("type", "grammar", "switchyard"),
     "json_schema": (
         "type", "json_schema", "style", "any_order", "max_whitespace_cnt", "excludes", "switchyard",
     ),
@@ -183,7 +183,7 @@ cdef class TagReader:
         if kind == "regex":
             return Regex(fields.pointer, fields.text("pattern"))
         if kind == "grammar":
-            return Ebnf(fields.pointer, fields.text("grammar"))
+            return grammar_text(fields)
         if kind == "token":
             return Token(fields.pointer, self.token(fields.item("token"), fields, "token"))
         if kind == "exclude_token":
@@ -385,6 +385,30 @@ cdef Format any_text(Fields fields):
         fields.pointer, excluded(fields), fields.bound("max_chars", MOST), fields.bound("max_tokens", MOST))
 
 
+cdef Format grammar_text(Fields fields):
+    cdef Fields own
+    syntax, inside_json, readable = "ebnf", False, False
+    text = fields.text("grammar")
+    if "switchyard" in fields.value:
+        own = own_fields(fields)
+        syntax, inside_json = own.get("syntax", "ebnf"), own.flag("inside_json", False)
+        readable = own.flag("readable", False)
+        if syntax not in ("ebnf", "lark"):
+            raise own.fault("syntax", 'must be "ebnf" or "lark"')
+        if inside_json and syntax != "lark":
+            raise own.fault("inside_json", 'requires the syntax "lark"')
+        own.finish(("version", "syntax", "inside_json", "readable"))
+    return GrammarText(fields.pointer, text, syntax, inside_json, readable)
+
+
+cdef Fields own_fields(Fields fields):
+    """Return the field "switchyard", which has options of this engine; its version must be this engine's."""
+    cdef Fields own = Fields(fields.item("switchyard"), f"{fields.pointer}/switchyard")
+    if own.get("version", None) != SPEC_VERSION:
+        raise own.fault("version", f"must be {SPEC_VERSION}")
+    return own
+
+
 cdef int add_options(Fields fields, JsonSchema made) except -1:
     """Read the optional fields of a json_schema."""
     cdef Fields own
@@ -405,9 +429,7 @@ cdef int add_options(Fields fields, JsonSchema made) except -1:
         check_excludes(fields, made)
     if "switchyard" not in fields.value:
         return 0
-    own = Fields(fields.item("switchyard"), f"{fields.pointer}/switchyard")
-    if own.get("version", None) != SPEC_VERSION:
-        raise own.fault("version", f"must be {SPEC_VERSION}")
+    own = own_fields(fields)
     extra_keys = own.get("extra_keys", "anywhere")
     if extra_keys not in ("anywhere", "last"):
         raise own.fault("extra_keys", 'must be "anywhere" or "last"')

@@ -5,10 +5,21 @@ from io import StringIO
 
 import pytest
 
-from adapters.formats import ContentDelta, OutputSpec, ReasoningDelta, Tool, ToolArguments
+from adapters.formats import (
+    ContentDelta,
+    InputFormat,
+    OutputSpec,
+    ReasoningDelta,
+    ResponseGrammar,
+    Tool,
+    ToolArguments,
+    ToolInput,
+    custom_tool,
+)
 from app.constraints.foreign_backend import ForeignParser
 from app.constraints.planner import ConstraintPlan, ConstraintPlanner
 from app.conversation.tokenizer import BuiltinTokenizer
+from app.errors import ApiError
 from app.observability.logs import make_logger
 from app.observability.metrics import Metrics
 from engine import Compiler, Event, ParseDivergence, Parser
@@ -21,7 +32,9 @@ HARMONY = (
 TOKENIZERS = {name: BuiltinTokenizer(name) for name in ("hermes", "harmony")}
 
 
-async def constraint(name: str, *, backend: str) -> ConstraintPlan:
+async def constraint(
+    name: str, *, backend: str, output: OutputSpec | None = None
+) -> ConstraintPlan:
     tokenizer = TOKENIZERS[name]
     compiler = Compiler(tokenizer.vocabulary)
     planner = ConstraintPlanner(
@@ -33,7 +46,7 @@ async def constraint(name: str, *, backend: str) -> ConstraintPlan:
         backend=backend,
     )
     tools = (Tool("f", {"type": "object"}),)
-    return await planner.plan(OutputSpec(tools, "required"))
+    return await planner.plan(output or OutputSpec(tools, "required"))
 
 
 def ids(text: str | bytes) -> Iterator[int]:
@@ -59,7 +72,7 @@ def said(plan: ConstraintPlan, text: str | bytes) -> dict[type, str]:
     assert parser.is_whole()
     found: dict[type, str] = {}
     for delta in deltas:
-        if isinstance(delta, ContentDelta | ReasoningDelta | ToolArguments):
+        if isinstance(delta, ContentDelta | ReasoningDelta | ToolArguments | ToolInput):
             found[type(delta)] = found.get(type(delta), "") + delta.text
     return found
 
@@ -118,3 +131,74 @@ async def test_behind_our_own_engine_all_of_it_is_an_error(text: bytes) -> None:
     parser = plan.parser()
     with pytest.raises(ParseDivergence):
         feed(parser, CALL.encode().replace(b"%s", text))
+
+
+@pytest.mark.parametrize("wanted", [InputFormat(), InputFormat("regex", "[a-c\\n]+")], ids=str)
+async def test_inputs_of_custom_tools_are_read_in_any_spelling(wanted: InputFormat) -> None:
+    """A stock engine enforces texts and regular expressions; its JSON may have any spelling."""
+    output = OutputSpec((custom_tool("f", "", wanted),), "required")
+    plan = await constraint("hermes", backend="xgrammar", output=output)
+    assert said(plan, CALL % '{ "input" :"a\\u0062\\n" }') == {ToolInput: "ab\n"}
+
+
+GRAMMARS = [
+    ResponseGrammar("regex", "[ab]+", "regex"),
+    ResponseGrammar("choice", ["a", "b"], "guided_choice"),
+    ResponseGrammar("ebnf", 'root ::= "a"', "ebnf"),
+    ResponseGrammar(
+        "structural_tag", {"format": {"type": "const_string", "value": "a"}}, "response_format"
+    ),
+]
+
+
+@pytest.mark.parametrize("grammar", GRAMMARS, ids=lambda grammar: grammar.kind)
+async def test_content_in_a_grammar_is_read_as_text(grammar: ResponseGrammar) -> None:
+    """A stock engine has a dialect of its own, so all of its text is content."""
+    output = OutputSpec(response_grammar=grammar)
+    plan = await constraint("hermes", backend="xgrammar", output=output)
+    assert plan.spec is not None
+    assert "switchyard" not in plan.spec
+    text = "<think>\nhm</think>\n\nAny tex\u0074.<|im_end|>"
+    assert said(plan, text) == {ReasoningDelta: "hm", ContentDelta: "Any text."}
+
+
+@pytest.mark.parametrize(
+    ("output", "backend", "param"),
+    [
+        (
+            OutputSpec((custom_tool("f", "", InputFormat("lark", 'start: "a"')),)),
+            "xgrammar",
+            "tools[0].custom.format.grammar.definition",
+        ),
+        (
+            OutputSpec(response_grammar=ResponseGrammar("lark", 'start: "a"', "guided_grammar")),
+            "xgrammar",
+            "guided_grammar",
+        ),
+        (OutputSpec(response_grammar=GRAMMARS[0]), "llguidance", "regex"),
+    ],
+    ids=["custom tool", "Lark", "no structural tags"],
+)
+async def test_grammars_that_a_stock_engine_lacks_are_refused(
+    output: OutputSpec, backend: str, param: str
+) -> None:
+    """A constraint that the workers' engine cannot enforce is refused with its field."""
+    with pytest.raises(ApiError) as caught:
+        await constraint("hermes", backend=backend, output=output)
+    assert (caught.value.param, caught.value.code) == (param, "unsupported_by_backend")
+
+
+async def test_a_schema_in_a_structural_tag_is_enforced_or_refused() -> None:
+    """A keyword that the workers' engine drops is named with its place in the tag."""
+    schema = {"type": "object", "properties": {"a": {"not": {"type": "null"}}}}
+    elements = [
+        {"type": "const_string", "value": "a"},
+        {"type": "json_schema", "json_schema": schema},
+    ]
+    tag = {"format": {"type": "sequence", "elements": elements}}
+    output = OutputSpec(response_grammar=ResponseGrammar("structural_tag", tag, "response_format"))
+    with pytest.raises(ApiError) as caught:
+        await constraint("hermes", backend="xgrammar", output=output)
+    place = "/format/elements/1/json_schema/properties/a/not"
+    assert caught.value.code == "invalid_structural_tag"
+    assert f"at {place}: " in caught.value.message

@@ -36,6 +36,18 @@ GOOD = {
     "calls one after the other": [USER, caller("a"), result("a"), caller("a"), result("a")],
     "an answer between": [USER, caller("a"), result("a"), {"role": "assistant", "content": "x"}],
     "a thought alone": [USER, {"role": "assistant", "content": None, "reasoning": "hm"}, USER],
+    "a call of a custom tool": [
+        USER,
+        {
+            "role": "assistant",
+            "tool_calls": [
+                call("b"),
+                {"id": "a", "type": "custom", "custom": {"name": "g", "input": ""}},
+            ],
+        },
+        result("a"),
+        result("b"),
+    ],
     "a refusal": [USER, {"role": "assistant", "refusal": "no"}, USER],
 }
 
@@ -126,3 +138,13 @@ def test_only_answers_have_thoughts():
     with pytest.raises(ApiError) as caught:
         check_order(request({"role": "user", "content": parts}).messages)
     assert (caught.value.status, caught.value.param) == (400, "messages[0].content[1]")
+
+
+@pytest.mark.parametrize("text", ["", 'a"b\n\\', "é😀<tool_call>"])
+def test_a_custom_call_has_its_input_as_the_only_argument(text: str):
+    """Prompts show a past call of a custom tool as models write it."""
+    own = {"id": "a", "type": "custom", "custom": {"name": "run", "input": text}, "more": 1}
+    messages = [USER, {"role": "assistant", "tool_calls": [own]}, result("a")]
+    (made,) = plain_messages(request(*messages))[1]["tool_calls"]
+    assert (made["id"], made["type"], made["function"]["name"]) == ("a", "function", "run")
+    assert json.loads(made["function"]["arguments"]) == {"input": text}

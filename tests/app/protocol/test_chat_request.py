@@ -118,9 +118,31 @@ MISTAKES: list[tuple[dict[str, Any], str, str]] = [
         "missing_required_parameter",
     ),
     (
-        {"messages": [{"role": "assistant", "tool_calls": [{"id": "a", "type": "custom"}]}]},
+        {"messages": [{"role": "assistant", "tool_calls": [{"id": "a", "type": "other"}]}]},
         "messages[0].tool_calls[0].type",
         "unsupported_value",
+    ),
+    (
+        {"messages": [{"role": "assistant", "tool_calls": ["a"]}]},
+        "messages[0].tool_calls[0]",
+        "invalid_type",
+    ),
+    (
+        {"messages": [{"role": "assistant", "tool_calls": [{"id": "a", "type": "custom"}]}]},
+        "messages[0].tool_calls[0].custom",
+        "missing_required_parameter",
+    ),
+    (
+        {
+            "messages": [
+                {
+                    "role": "assistant",
+                    "tool_calls": [{"id": "a", "type": "custom", "custom": {"name": "f"}}],
+                }
+            ]
+        },
+        "messages[0].tool_calls[0].custom.input",
+        "missing_required_parameter",
     ),
     (
         {"messages": [{"role": "assistant", "tool_calls": [{"id": "a", "type": "function"}]}]},
@@ -146,9 +168,72 @@ MISTAKES: list[tuple[dict[str, Any], str, str]] = [
     ({"tools": TOOL}, "tools", "invalid_type"),
     ({"tools": [{"function": {"name": "f"}}]}, "tools[0].type", "missing_required_parameter"),
     (
-        {"tools": [{"type": "custom", "custom": {"name": "f"}}]},
+        {"tools": [{"type": "mcp", "custom": {"name": "f"}}]},
         "tools[0].type",
         "unsupported_value",
+    ),
+    ({"tools": ["f"]}, "tools[0]", "invalid_type"),
+    ({"tools": [{"type": "custom"}]}, "tools[0].custom", "missing_required_parameter"),
+    (
+        {"tools": [{"type": "custom", "custom": {}}]},
+        "tools[0].custom.name",
+        "missing_required_parameter",
+    ),
+    (
+        {"tools": [{"type": "custom", "custom": {"name": "a b"}}]},
+        "tools[0].custom.name",
+        "invalid_value",
+    ),
+    (
+        {"tools": [{"type": "custom", "custom": {"name": "f", "parameters": {}}}]},
+        "tools[0].custom.parameters",
+        "unknown_parameter",
+    ),
+    (
+        {"tools": [{"type": "custom", "custom": {"name": "f", "format": {"type": "json"}}}]},
+        "tools[0].custom.format.type",
+        "invalid_value",
+    ),
+    (
+        {"tools": [{"type": "custom", "custom": {"name": "f", "format": {"type": "grammar"}}}]},
+        "tools[0].custom.format.grammar",
+        "missing_required_parameter",
+    ),
+    (
+        {
+            "tools": [
+                {
+                    "type": "custom",
+                    "custom": {
+                        "name": "f",
+                        "format": {
+                            "type": "grammar",
+                            "grammar": {"syntax": "ebnf", "definition": "x"},
+                        },
+                    },
+                }
+            ]
+        },
+        "tools[0].custom.format.grammar.syntax",
+        "invalid_value",
+    ),
+    (
+        {
+            "tools": [
+                {
+                    "type": "custom",
+                    "custom": {
+                        "name": "f",
+                        "format": {
+                            "type": "grammar",
+                            "grammar": {"syntax": "lark", "definition": ""},
+                        },
+                    },
+                }
+            ]
+        },
+        "tools[0].custom.format.grammar.definition",
+        "string_below_min_length",
     ),
     ({"tools": [TOOL, {"type": "function"}]}, "tools[1].function", "missing_required_parameter"),
     (
@@ -177,7 +262,8 @@ MISTAKES: list[tuple[dict[str, Any], str, str]] = [
         "unknown_parameter",
     ),
     ({"tool_choice": "always"}, "tool_choice", "invalid_value"),
-    ({"tool_choice": {"type": "custom"}}, "tool_choice", "invalid_value"),
+    ({"tool_choice": {"type": "mcp"}}, "tool_choice", "invalid_value"),
+    ({"tool_choice": {"type": "custom"}}, "tool_choice.custom", "missing_required_parameter"),
     ({"tool_choice": {"type": "function"}}, "tool_choice.function", "missing_required_parameter"),
     ({"response_format": "json"}, "response_format", "invalid_type"),
     ({"response_format": {"type": "xml"}}, "response_format.type", "invalid_value"),

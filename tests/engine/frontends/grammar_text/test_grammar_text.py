@@ -81,6 +81,96 @@ def test_accepts_what_the_table_says(case: Case) -> None:
     assert wrong == []
 
 
+#: cases of Lark whose elements are characters, so that a JSON string can contain their texts
+IN_JSON = [
+    case
+    for case in CASES
+    if case.syntax == "lark" and "%json" not in case.text and "max_tokens" not in case.text
+]
+
+
+def inside(text: str, *, is_ascii: bool) -> str:
+    return json.dumps(text, ensure_ascii=is_ascii)[1:-1]
+
+
+@pytest.mark.parametrize("is_ascii", [False, True])
+@pytest.mark.parametrize("case", IN_JSON, ids=lambda case: case.name)
+def test_texts_inside_a_json_string(case: Case, is_ascii: bool) -> None:
+    """Inside a JSON string, Lark accepts the same texts in every spelling of their characters."""
+    made = recogniser("lark", case.text, inside_json=True)
+    texts = (*case.yes, *case.ours)
+    wrong = [text for text in texts if not accepts(made, inside(text, is_ascii=is_ascii))]
+    wrong += [text for text in case.no if accepts(made, inside(text, is_ascii=is_ascii))]
+    assert wrong == []
+
+
+#: grammars that no JSON string contains, and the construct that errors name
+NOT_IN_JSON = (
+    ("start: <[1]>", "a token inside a JSON string"),
+    ("start: <[^1]>", "a token inside a JSON string"),
+    ("start: %json {}", "%json inside a JSON string"),
+    ("start: %lark {\nstart: %json {}\n}", "%json inside a JSON string"),
+    ("start: a\na[max_tokens=3]: /.*/", "max_tokens inside a JSON string"),
+)
+
+
+@pytest.mark.parametrize(("text", "construct"), NOT_IN_JSON)
+def test_constructs_without_characters_are_refused_inside_json(text: str, construct: str) -> None:
+    with pytest.raises(UnsupportedSchema) as refused:
+        recogniser("lark", text, inside_json=True)
+    assert refused.value.keyword == construct
+
+
+#: recursive grammars that can be read back, with a text of each
+READABLE = (
+    ("lark", 'start: start "a" | "b"', "baa"),
+    ("lark", 'start: s\ns: s s | "a"', "aaa"),
+    ("lark", 'start: e\ne: e "+" e | "(" e ")" | /[0-9]+/', "1+(2+3)+4"),
+    ("lark", 'start: (a?)* "z"\na: ("x"?)*', "xxz"),
+    ("lark", 'start: "x" start | list\nlist: ["," list]\n%ignore " "', "x x,, "),
+    ("lark", 'start: %json {"type": "array"}', "[[], [1]]"),
+    ("ebnf", 'root ::= root "a" | "b"', "baa"),
+)
+#: grammars that cannot, with the rule that an error names and a text
+UNREADABLE = (
+    ("lark", 'start: a\na: b "x" | "y"\nb: a', "a", "yx"),
+    ("lark", 'start: x start "q" | "b"\nx: "z"?', "start", "bq"),
+    ("lark", 'start: a? "b"\na: (start)', "a", "bb"),
+    ("lark", 'start: s\ns: "" | s s "a"', "s", "a"),
+    ("lark", 'start: s\ns: A s "a" | "b"\nA: /x*/', "s", "ba"),
+    ("lark", 'start: %lark {\nstart: a\na: b "x" | "y"\nb: a\n}', "", "yx"),
+    ("ebnf", 'root ::= a "x" | "y"\na ::= root "z"', "a", "yzx"),
+)
+
+
+@pytest.mark.parametrize(("syntax", "text", "sample"), READABLE)
+def test_readable_grammars(compiler: engine.Compiler, syntax: str, text: str, sample: str) -> None:
+    """A readable grammar passes the check, and the event parser reads its texts."""
+    recogniser(syntax, text, readable=True)
+    parser = compiler.compile_grammar(text, syntax).parser()
+    parser.feed_bytes(sample.encode())
+    parser.finish()
+    assert parser.is_whole()
+
+
+@pytest.mark.parametrize(("syntax", "text", "rule", "sample"), UNREADABLE)
+def test_left_recursion_that_cannot_be_read_is_refused_by_name(
+    compiler: engine.Compiler, syntax: str, text: str, rule: str, sample: str
+) -> None:
+    """The check refuses exactly such grammars: the event parser cannot read their texts."""
+    with pytest.raises(UnsupportedSchema) as refused:
+        recogniser(syntax, text, readable=True)
+    assert refused.value.keyword == "left recursion"
+    assert repr(rule) in refused.value.message
+    with pytest.raises(LimitExceeded):
+        compiler.compile_grammar(text, syntax).parser().feed_bytes(sample.encode())
+
+
+def test_only_lark_is_written_inside_json() -> None:
+    with pytest.raises(ValueError, match="requires Lark"):
+        recogniser("ebnf", 'root ::= "a"', inside_json=True)
+
+
 def engine_accepts(compiled: engine.Compiled, parts) -> bool:
     matcher = engine.Matcher(compiled)
     return all(matcher.accept_token(i) for i in letters(parts)) and matcher.can_stop()
@@ -301,3 +391,26 @@ def test_llguidance_agrees(case: Case) -> None:
     wrong = [text for text in case.yes if not takes(text)]
     wrong += [text for text in (*case.no, *case.ours) if takes(text)]
     assert wrong == []
+
+
+#: n levels of rules with two readings of each text: 2**n parses behind n letters
+def two_readings(levels: int) -> str:
+    rules = [f's{n} ::= "a" s{n - 1} t | "a" t s{n - 1}' for n in range(levels, 0, -1)]
+    return "\n".join([f"root ::= s{levels}", *rules, 's0 ::= "b"', 't ::= "c"?'])
+
+
+@pytest.mark.parametrize(("levels", "is_read"), [(4, True), (5, True), (8, False), (9, False)])
+def test_parses_are_bounded(compiler: engine.Compiler, levels: int, is_read: bool) -> None:
+    """A parser with ``most_parses`` stops where an ambiguous text has more at once."""
+    compiled = compiler.compile_grammar(two_readings(levels))
+    text = b"a" * levels + b"b"
+    compiled.parser().feed_bytes(text)
+    parser = compiled.parser(most_parses=200)
+    if is_read:
+        parser.feed_bytes(text)
+        parser.finish()
+        assert parser.is_whole()
+        return
+    with pytest.raises(LimitExceeded) as exceeded:
+        parser.feed_bytes(text)
+    assert (exceeded.value.limit, exceeded.value.maximum) == ("parses", 200)

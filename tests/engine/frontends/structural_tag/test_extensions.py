@@ -86,3 +86,47 @@ def test_unknown_versions_and_options_are_refused(own: object, pointer: str) -> 
     with pytest.raises(engine.SpecError) as caught:
         accepts(own, "{}")  # type: ignore[arg-type]
     assert caught.value.pointer == pointer
+
+
+def grammar_accepts(own: object, grammar: str, text: str) -> bool:
+    node = {"type": "grammar", "grammar": grammar, "switchyard": own}
+    compiler = engine.Compiler(small_vocabulary())
+    compiled = compiler.compile_structural_tag({"type": "structural_tag", "format": node})
+    matcher = engine.Matcher(compiled)
+    return matcher.accept_bytes(text.encode()) and matcher.can_stop()
+
+
+@pytest.mark.parametrize(
+    ("own", "grammar", "yes", "no"),
+    [
+        ({"version": 4}, 'root ::= "a\\n"', "a\n", "a"),
+        ({"version": 4, "syntax": "ebnf"}, 'root ::= "a"', "a", "b"),
+        ({"version": 4, "syntax": "lark"}, 'start: "a\\n"', "a\n", "a\\n"),
+        ({"version": 4, "syntax": "lark", "inside_json": True}, 'start: "a\\n"', "a\\n", "a\n"),
+        ({"version": 4, "syntax": "lark"}, 'start: %json {"const": 1}', "1", "2"),
+    ],
+)
+def test_a_grammar_may_be_lark_and_inside_json(
+    own: object, grammar: str, yes: str, no: str
+) -> None:
+    assert grammar_accepts(own, grammar, yes)
+    assert not grammar_accepts(own, grammar, no)
+
+
+@pytest.mark.parametrize(
+    ("own", "pointer"),
+    [
+        ({}, "/format/switchyard/version"),
+        ({"version": 3, "syntax": "lark"}, "/format/switchyard/version"),
+        ({"version": 4, "syntax": "gbnf"}, "/format/switchyard/syntax"),
+        ({"version": 4, "syntax": 1}, "/format/switchyard/syntax"),
+        ({"version": 4, "inside_json": True}, "/format/switchyard/inside_json"),
+        ({"version": 4, "syntax": "lark", "inside_json": 1}, "/format/switchyard/inside_json"),
+        ({"version": 4, "readable": "yes"}, "/format/switchyard/readable"),
+        ({"version": 4, "extra_keys": "last"}, "/format/switchyard"),
+    ],
+)
+def test_unknown_options_of_a_grammar_are_refused(own: object, pointer: str) -> None:
+    with pytest.raises(engine.SpecError) as caught:
+        grammar_accepts(own, 'start: "a"', "a")
+    assert caught.value.pointer == pointer

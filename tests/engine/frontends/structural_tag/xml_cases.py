@@ -378,6 +378,14 @@ LITERALS = (
         ("v=None", "v=True", 'v={"a": [False]}', 'v="q\\""'),
         ("v=null", "v=False"),
     ),
+    # REGRESSION: apostrophes allowed a backslash or a line feed that the pattern allows, which
+    # readers of Python take for an escape or an error
+    Case(
+        "python, a pattern with characters of escapes",
+        styled("python", closed({"s": {"type": "string", "pattern": r"^[ab\\\n]{2}$"}})),
+        ("s='ab'", 's="ab"', r's="\\b"', r's="a\n"'),
+        (r"s='\b'", "s='a\n'", "s='abb'"),
+    ),
     Case(
         "python, bounds",
         styled("python", {**closed({"a": INTEGER, "b": INTEGER}, []), "minProperties": 1}),

@@ -1,0 +1,124 @@
+"""Custom tools: calls whose input is one text instead of JSON arguments.
+
+No family was trained on such calls, so a custom tool is offered as a function with the single
+argument "input", a string. The grammar constrains its value, and the reader returns only the value:
+
+    JSON        {"input": "..."}, the input as the inside of a JSON string
+    Python      input="...", likewise
+    elements    <parameter=input>...</parameter>, the input as it is
+    Gemma       input:<|"|>...<|"|>, the input as it is
+
+Text and regular expressions are schemas, which every notation can write. Lark grammars are nodes of
+the structural tag between the texts around the value.
+
+Not here    the texts around a call (families), the reading of inputs (reading.input_reader).
+"""
+
+import re
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
+
+from engine import SPEC_VERSION, STYLES, Style
+
+from .output_spec import InputFormat, Tool
+from .parts import (
+    ARGUMENTS,
+    INPUT,
+    JSON_STYLE,
+    SYNTAX,
+    Origin,
+    Part,
+    Role,
+    const,
+    either,
+    json_value,
+    regex,
+    sequence,
+)
+
+#: the name of the only argument
+INPUT_ARGUMENT = "input"
+#: white space where models vary it
+_SPACE = "[ \\t\\r\\n]{0,20}"
+_NAMES = {"regex": "regular expression", "lark": "Lark grammar"}
+
+
+def custom_tool(name: str, description: str, wanted: InputFormat) -> Tool:
+    """Return the tool as the prompt shows it: its description contains the grammar."""
+    texts = [description]
+    if wanted.syntax != "text":
+        texts.append(f"The input must match this {_NAMES[wanted.syntax]}:\n{wanted.definition}")
+    return Tool(name, _schema({}), "\n\n".join(filter(None, texts)), input=wanted)
+
+
+def input_part(wanted: InputFormat, style: str, param: str) -> Part:
+    """Return the arguments of a call, which contain one input.
+
+    ``style``: of the family's arguments. ``param``: the field of the request that has the format.
+    """
+    if wanted.syntax == "text":
+        return json_value(_schema({}), ARGUMENTS, Origin(param), style)
+    origin = Origin(f"{param}.grammar.definition", what="grammar", grammar=wanted)
+    if wanted.syntax == "regex":
+        # a pattern of JSON Schema is searched
+        schema = _schema({"pattern": f"^(?:{wanted.definition})$"})
+        return json_value(schema, ARGUMENTS, origin, style)
+    if style == JSON_STYLE:
+        before = f'\\{{{_SPACE}"{INPUT_ARGUMENT}"{_SPACE}:{_SPACE}"'
+        return sequence(
+            regex(before, ARGUMENTS),
+            lark(wanted.definition, ARGUMENTS, origin, inside_json=True),
+            regex(f'"{_SPACE}\\}}', ARGUMENTS),
+        )
+    chosen = STYLES[style]
+    if chosen.values == "python":
+        return sequence(
+            const(f'{INPUT_ARGUMENT}="', ARGUMENTS),
+            lark(wanted.definition, ARGUMENTS, origin, inside_json=True),
+            const('"', ARGUMENTS),
+        )
+    before, after = _around(chosen)
+    raw = lark(wanted.definition, INPUT, origin)
+    if any(chosen.wrap):
+        begin, end = map(const, chosen.wrap)
+        raw = either(raw, sequence(begin, raw, end))
+    return sequence(*_flexible(before, chosen.glue), raw, const(after), regex(_SPACE))
+
+
+def input_style(wanted: InputFormat, style: str) -> str:
+    """Return the style in which the arguments of ``input_part`` are read."""
+    is_raw = style != JSON_STYLE and STYLES[style].values != "python"
+    return JSON_STYLE if wanted.syntax == "lark" and is_raw else style
+
+
+def lark(text: str, role: Role, origin: Origin, *, inside_json: bool = False) -> Part:
+    """Return the texts of a Lark grammar, which only this project's engine reads."""
+    own = {"version": SPEC_VERSION, "syntax": "lark", "inside_json": inside_json}
+    fields = {"type": "grammar", "grammar": text, "switchyard": own}
+    return Part(fields, role, replace(origin, is_own=True))
+
+
+def _schema(constraint: dict[str, Any]) -> dict[str, Any]:
+    return {
+        "type": "object",
+        "properties": {INPUT_ARGUMENT: {"type": "string", **constraint}},
+        "required": [INPUT_ARGUMENT],
+        "additionalProperties": False,
+    }
+
+
+def _around(style: Style) -> tuple[str, str]:
+    """Return the texts around a raw value."""
+    if style.quote:
+        return f"{INPUT_ARGUMENT}:{style.quote}", style.quote
+    kind = style.types.get("string", "")
+    opened = style.open.replace("{key}", INPUT_ARGUMENT).replace("{type}", kind)
+    return opened, style.close.replace("{key}", INPUT_ARGUMENT)
+
+
+def _flexible(text: str, glue: str) -> Iterator[Part]:
+    """Yield a text that white space may precede, and replace at ``glue``."""
+    for piece in re.split(f"(?<=>){glue}(?=<)", text) if glue else [text]:
+        yield regex(_SPACE, SYNTAX)
+        yield const(piece)

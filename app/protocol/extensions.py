@@ -1,0 +1,87 @@
+"""Constraints of answers beside OpenAI's: fields of vLLM and SGLang.
+
+    structured_outputs                          vLLM
+    guided_json, guided_regex, guided_choice, guided_grammar   vLLM before 0.12
+    regex, ebnf, json_schema                    SGLang
+    response_format of type structural_tag      SGLang and vLLM, in xgrammar's language
+
+Not here   their meaning and conflicts (constraints.response_constraint).
+"""
+
+from typing import Annotated, Any, Literal
+
+from pydantic import Field, model_validator
+from pydantic_core import PydanticCustomError
+
+from .validation import Exact, Items
+
+#: texts of a choice; longer lists are schemas with an enum
+MOST_CHOICES = 10_000
+
+#: a JSON Schema, or one as JSON text
+SchemaSource = dict[str, Any] | Annotated[str, Field(min_length=1)]
+GrammarSource = Annotated[str, Field(min_length=1)]
+Choices = Annotated[list[str], Field(min_length=1, max_length=MOST_CHOICES, fail_fast=True)]
+
+#: options of structured_outputs that are not served: values that mean "off", what to do instead
+_OPTIONS: dict[str, tuple[tuple[Any, ...], str]] = {
+    "disable_any_whitespace": ((None, False), "The model chooses the white space of its JSON."),
+    "disable_additional_properties": (
+        (None, False),
+        "Set 'additionalProperties' to false in the schema.",
+    ),
+    "whitespace_pattern": ((None,), "The model chooses the white space of its JSON."),
+}
+
+
+class StructuredOutputs(Exact):
+    """The constraint of vLLM; exactly one of its fields is given."""
+
+    json_: SchemaSource | None = Field(None, alias="json")
+    regex: GrammarSource | None = None
+    choice: Choices | None = None
+    grammar: GrammarSource | None = None
+    json_object: bool | None = None
+    structural_tag: GrammarSource | dict[str, Any] | None = None
+
+    @model_validator(mode="before")
+    @classmethod
+    def _without_options(cls, value: Any) -> Any:
+        """Drop options that are off, refuse the others."""
+        if not isinstance(value, dict):
+            return value
+        for name, (off, instead) in _OPTIONS.items():
+            if name in value and value[name] not in off:
+                raise PydanticCustomError(
+                    "unsupported_parameter",
+                    "Unsupported parameter: '{name}' is not supported by this server. {instead}",
+                    {"name": f"structured_outputs.{name}", "instead": instead},
+                )
+        return {name: each for name, each in value.items() if name not in _OPTIONS}
+
+
+class Structure(Exact):
+    """A tag around a schema."""
+
+    begin: str
+    schema_: dict[str, Any] | bool | None = Field(None, alias="schema")
+    end: str
+
+
+class StructuralTagFormat(Exact):
+    """xgrammar's structural tag: ``format``, or in the older form structures and triggers."""
+
+    type: Literal["structural_tag"]
+    format: dict[str, Any] | None = None
+    structures: Items[Structure] | None = Field(None, min_length=1)
+    triggers: Items[str] | None = Field(None, min_length=1)
+
+    @model_validator(mode="after")
+    def _one_form(self) -> "StructuralTagFormat":
+        is_old = self.structures is not None and self.triggers is not None
+        has_parts = self.structures is not None or self.triggers is not None
+        if (self.format is not None) == has_parts or has_parts != is_old:
+            raise PydanticCustomError(
+                "structural_tag_form", "give either 'format', or 'structures' and 'triggers'"
+            )
+        return self
