@@ -27,6 +27,7 @@ from .server.offload import Offload
 from .service.cache_report import cache_report
 from .service.chat_service import ChatService
 from .service.check_service import CheckService
+from .service.completion_service import CompletionService
 from .service.faults import Faults
 from .service.generation_service import GenerationService
 from .service.warm_service import WarmService
@@ -51,6 +52,7 @@ class Components:
     """The components of an app."""
 
     chat: ChatService
+    completions: CompletionService
     checks: CheckService
     scheduler: CompileScheduler
     warming: WarmService
@@ -175,6 +177,16 @@ def build(settings: Settings, metrics: Metrics, logger: Logger) -> Components:
         model=settings.served_model,
         system_fingerprint=fingerprint(settings, tokenizer),
     )
+    completions = CompletionService(
+        generation,
+        settings=settings,
+        offload=offload,
+        planner=core.planner.of_text(),
+        tokenizer=tokenizer,
+        pool=pool,
+        model=settings.served_model,
+        system_fingerprint=fingerprint(settings, tokenizer),
+    )
     checks = CheckService(compiler, settings.strict_profile, core.scheduler, core.relaxations)
     report = partial(
         cache_report,
@@ -185,6 +197,7 @@ def build(settings: Settings, metrics: Metrics, logger: Logger) -> Components:
     )
     return Components(
         chat,
+        completions,
         checks,
         core.scheduler,
         core.warming,

@@ -17,7 +17,7 @@ from . import version
 from .api.admin_routes import admin_router
 from .api.auth import AdminKeys, Keys
 from .api.body import BodyReader
-from .api.chat_routes import chat_router
+from .api.chat_routes import chat_router, completions_router
 from .api.error_responses import install_error_handlers
 from .api.grammar_routes import grammars_router
 from .api.middleware import RequestMiddleware
@@ -93,6 +93,12 @@ def _add_routes(app: FastAPI, settings: Settings, components: Components, metric
     app.include_router(
         chat_router(
             components.chat, metrics, bodies, comment_seconds=settings.stream_comment_seconds
+        ),
+        dependencies=guarded,
+    )
+    app.include_router(
+        completions_router(
+            components.completions, metrics, bodies, comment_seconds=settings.stream_comment_seconds
         ),
         dependencies=guarded,
     )
