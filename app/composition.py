@@ -30,6 +30,7 @@ from .service.check_service import CheckService
 from .service.completion_service import CompletionService
 from .service.faults import Faults
 from .service.generation_service import GenerationService
+from .service.tokenize_service import TokenizeService
 from .service.warm_service import WarmService
 from .settings import SettingError, Settings
 
@@ -53,6 +54,7 @@ class Components:
 
     chat: ChatService
     completions: CompletionService
+    tokenizing: TokenizeService
     checks: CheckService
     scheduler: CompileScheduler
     warming: WarmService
@@ -187,6 +189,9 @@ def build(settings: Settings, metrics: Metrics, logger: Logger) -> Components:
         model=settings.served_model,
         system_fingerprint=fingerprint(settings, tokenizer),
     )
+    tokenizing = TokenizeService(
+        generation, tokenizer=tokenizer, pool=pool, offload=offload, model=settings.served_model
+    )
     checks = CheckService(compiler, settings.strict_profile, core.scheduler, core.relaxations)
     report = partial(
         cache_report,
@@ -198,6 +203,7 @@ def build(settings: Settings, metrics: Metrics, logger: Logger) -> Components:
     return Components(
         chat,
         completions,
+        tokenizing,
         checks,
         core.scheduler,
         core.warming,

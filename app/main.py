@@ -22,6 +22,7 @@ from .api.error_responses import install_error_handlers
 from .api.grammar_routes import grammars_router
 from .api.middleware import RequestMiddleware
 from .api.operations_routes import models_router, operations_router
+from .api.tokenize_routes import tokenize_router
 from .composition import Components, build
 from .constraints.relaxation import HEADER as RELAXED_HEADER
 from .observability.logs import Logger, make_logger
@@ -102,6 +103,7 @@ def _add_routes(app: FastAPI, settings: Settings, components: Components, metric
         ),
         dependencies=guarded,
     )
+    app.include_router(tokenize_router(components.tokenizing, bodies), dependencies=guarded)
     app.include_router(grammars_router(components.checks, bodies), dependencies=guarded)
     admin_keys = AdminKeys(key.get_secret_value() for key in settings.admin_keys)
 

@@ -235,6 +235,11 @@ class GenerationService:
         check_ending(sampling.options, constraint.format_plan.spec["format"], vocabulary)
         return PreparedRequest(output, sampling, constraint, prompt)
 
+    async def prompt(self, request: ChatRequest, size: int) -> Prompt:
+        """Return the prompt alone. Raises ApiError."""
+        step = partial(self._read, request)
+        return (await self._offload.run(_weight(request, size), step))[1]
+
     def _check_room(self, prompt: Prompt) -> None:
         """Raise PromptTooLong before compiling."""
         limit = self._pool.max_model_len
