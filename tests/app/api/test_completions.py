@@ -237,3 +237,14 @@ def test_another_model_is_not_found(gateway: Gateway) -> None:
 def test_completions_need_a_key() -> None:
     with Gateway(api_keys="k") as guarded:
         assert post(guarded).status_code == 401
+
+
+def test_each_prompt_counts_once_in_metrics(gateway: Gateway) -> None:
+    def counted() -> tuple[float, ...]:
+        kinds = ("prompt", "completion")
+        return tuple(gateway.metric("switchyard_tokens_total", kind=kind) for kind in kinds)
+
+    before = counted()
+    used = post(gateway, prompt=[TEXT, "x"], n=3, ignore_eos=True).json()["usage"]
+    added = tuple(now - then for now, then in zip(counted(), before, strict=True))
+    assert added == (used["prompt_tokens"], used["completion_tokens"]) == (len(IDS) + 1, 96)
