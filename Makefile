@@ -8,7 +8,7 @@ SHELL := bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup build debug test test-unit test-clients test-sglang test-peers check format fuzz walks campaign conformance real-input bench bench-peers bench-all pictures serve data clean distclean
+.PHONY: help setup build debug test test-unit test-clients test-sglang test-peers check format fuzz walks campaign conformance real-input bench bench-peers bench-all pictures serve docs data clean distclean
 
 PYTHON ?= python3
 VENV ?= .venv
@@ -117,12 +117,21 @@ test-sglang: $(VENV)/.dev build data ## test the plug-in in a real SGLang server
 	    tests/formats/test_foreign_detectors.py $(ARGS)
 	SWITCHYARD_SGLANG=1 $(PY) -m pytest $(PARALLEL) tests/sglang $(ARGS)
 
-check: $(VENV)/.dev ## check format, lint, types and prose; changes nothing
+check: $(VENV)/.dev docs ## check format, lint, types, prose and the links of documents; changes no source
 	$(PY) -m ruff check .
 	$(PY) -m ruff format --check .
 	PATH="$(abspath $(VENV))/bin:$$PATH" cython-lint engine
 	$(PY) -m mypy
 	$(PY) -m tools.check_prose
+
+# A page that is not in mkdocs.yml, or a link or an anchor that leads nowhere, fails.
+docs: $(VENV)/.dev ## build the documentation as a site, in build/site
+	rm -rf build/pages
+	mkdir -p build/pages/engine build/pages/bench
+	cp -r README.md CONTRIBUTING.md CHANGELOG.md SECURITY.md LICENSE docs build/pages
+	cp engine/DESIGN.md build/pages/engine
+	cp bench/README.md build/pages/bench
+	NO_MKDOCS_2_WARNING=1 $(PY) -m mkdocs build --strict
 
 format: $(VENV)/.dev ## format the sources and apply ruff's fixes
 	$(PY) -m ruff check --fix .

@@ -2,6 +2,8 @@
 
 ``app.main.create_app`` makes the ASGI application; ``app.cli`` is the ``switchyard`` command.
 
+    settings       variables and the configuration file
+    composition    settings to components
     server         the HTTP server: connections, deadlines, event streams, shutdown
     api            routes, keys, request bodies, error answers
     protocol       OpenAI's requests and answers as types

@@ -8,7 +8,6 @@ import sys
 import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from typing import Any
 
 from fastapi import Depends, FastAPI, Request
 from starlette.middleware.cors import CORSMiddleware
@@ -30,13 +29,14 @@ from .observability.metrics import Metrics
 from .server.drain import Drain
 from .server.garbage_collection import frozen
 from .service.generation_service import BACKEND_HEADER
-from .settings import Settings
+from .service.served_models import ServedModel
+from .settings import GatewaySettings, Settings, read_settings
 
 
 def create_app(settings: Settings | None = None, *, logger: Logger | None = None) -> FastAPI:
     """Return the gateway as an ASGI app. Defaults: settings of the environment, logs to stdout."""
-    chosen = settings or Settings()
-    log = logger or make_logger(chosen.log_level, sys.stdout)
+    chosen = settings or read_settings()
+    log = logger or make_logger(chosen.gateway.log_level, sys.stdout)
     metrics = Metrics()
 
     @asynccontextmanager
@@ -44,7 +44,7 @@ def create_app(settings: Settings | None = None, *, logger: Logger | None = None
         components = build(chosen, metrics, log)
         try:
             await components.start()
-            _add_routes(app, chosen, components, metrics)
+            _add_routes(app, chosen.gateway, components, metrics)
             _announce(log, chosen, components)
             with frozen():
                 yield
@@ -62,11 +62,11 @@ def create_app(settings: Settings | None = None, *, logger: Logger | None = None
     # for the server around the app, which counts refused connections and ends running requests
     app.state.metrics, app.state.drain = metrics, Drain()
     app.add_middleware(RequestMiddleware, metrics=metrics, logger=log, drain=app.state.drain)
-    if chosen.cors_origins:
+    if chosen.gateway.cors_origins:
         # outermost, so that web pages can read every error
         app.add_middleware(
             CORSMiddleware,
-            allow_origins=chosen.cors_origins,
+            allow_origins=chosen.gateway.cors_origins,
             allow_methods=["GET", "POST"],
             allow_headers=["*"],
             expose_headers=["x-request-id", BACKEND_HEADER, RELAXED_HEADER],
@@ -75,7 +75,9 @@ def create_app(settings: Settings | None = None, *, logger: Logger | None = None
     return app
 
 
-def _add_routes(app: FastAPI, settings: Settings, components: Components, metrics: Metrics) -> None:
+def _add_routes(
+    app: FastAPI, settings: GatewaySettings, components: Components, metrics: Metrics
+) -> None:
     keys = Keys(key.get_secret_value() for key in settings.api_keys)
 
     async def with_key(request: Request) -> None:
@@ -84,93 +86,82 @@ def _add_routes(app: FastAPI, settings: Settings, components: Components, metric
         address = "" if request.client is None else request.client.host
         request.state.client = keys.client(given, address)
 
+    models = components.models
     guarded = [Depends(with_key)]
     bodies = BodyReader(
-        components.offload,
+        components.shared.offload,
         max_bytes=settings.max_body_bytes,
         max_values=settings.max_json_values,
         timeout_s=settings.body_seconds,
     )
     app.include_router(
-        chat_router(
-            components.chat, metrics, bodies, comment_seconds=settings.stream_comment_seconds
-        ),
+        chat_router(models, metrics, bodies, comment_seconds=settings.stream_comment_seconds),
         dependencies=guarded,
     )
     app.include_router(
         completions_router(
-            components.completions, metrics, bodies, comment_seconds=settings.stream_comment_seconds
+            models, metrics, bodies, comment_seconds=settings.stream_comment_seconds
         ),
         dependencies=guarded,
     )
-    app.include_router(tokenize_router(components.tokenizing, bodies), dependencies=guarded)
-    app.include_router(grammars_router(components.checks, bodies), dependencies=guarded)
+    app.include_router(tokenize_router(models, bodies), dependencies=guarded)
+    app.include_router(grammars_router(models, bodies), dependencies=guarded)
     admin_keys = AdminKeys(key.get_secret_value() for key in settings.admin_keys)
 
     async def with_admin_key(request: Request) -> None:
         admin_keys.check(request.headers.get("authorization"))
 
-    admin = admin_router(components.warming, components.cache_report, bodies)
+    admin = admin_router(models, bodies)
     app.include_router(admin, dependencies=[Depends(with_admin_key)])
-    models = models_router(
-        settings.served_model,
-        int(time.time()),
-        _about(components),
-        max_model_len=lambda: components.pool.max_model_len,
-    )
-    app.include_router(models, dependencies=guarded)
-    versions = {"version": version(), "format": components.tokenizer.wire.name}
+    app.include_router(models_router(models, int(time.time())), dependencies=guarded)
     app.include_router(
         operations_router(
-            components.pool,
+            models,
             metrics,
-            version=versions,
-            cache=None if components.store is None else components.store.stats,
+            version=version(),
+            cache=components.cache_stats,
             is_operator=lambda request: admin_keys.fits(request.headers.get("authorization")),
         )
     )
 
 
-def _about(components: Components) -> dict[str, Any]:
-    """Return the model's format, and what its chat template does not show by itself."""
-    profile = components.tokenizer.profile
-    fitted = None if profile is None else profile.described()
-    evidence = components.tokenizer.evidence.described()
-    return {
-        "format": components.tokenizer.wire.name,
-        "format_evidence": evidence,
-        "chat_template": fitted,
-    }
-
-
 def _announce(logger: Logger, settings: Settings, components: Components) -> None:
-    """Log the settings, the workers and warnings about them."""
-    logger.info("settings", **settings.public())
-    if settings.is_open:
+    """Log the settings, the models with their workers, and warnings about them."""
+    gateway = settings.gateway
+    logger.info("settings", **gateway.public())
+    if gateway.is_open:
         logger.warning(
             "ANYONE WHO REACHES THIS ADDRESS CAN USE THE GATEWAY: set SWITCHYARD_API_KEYS",
-            host=settings.host,
+            host=gateway.host,
         )
-    for worker in components.workers:
+    for model in components.models:
+        _announce_model(logger, model)
+    for model in components.models:
         logger.info(
-            "worker", name=worker.name, model=settings.served_model, description=worker.description
+            "ready",
+            version=version(),
+            model=model.name,
+            **model.described(),
+            vocabulary=model.tokenizer.vocabulary.size,
+            keys_required=bool(gateway.api_keys),
+            operators=bool(gateway.admin_keys),
         )
-    profile, evidence = components.tokenizer.profile, components.tokenizer.evidence
+
+
+def _announce_model(logger: Logger, model: ServedModel) -> None:
+    logger.info("model", model=model.name, settings=model.settings.public())
+    for worker in model.workers:
+        logger.info("worker", name=worker.name, model=model.name, description=worker.description)
+    profile, evidence = model.tokenizer.profile, model.tokenizer.evidence
     if evidence.basis == "unknown":
         logger.warning(
             "requests with tools are refused: the chat template shows calls in an unknown syntax",
+            model=model.name,
             shown=evidence.shown,
         )
     elif evidence.basis != "marks" and profile is not None and profile.call_syntax == "other":
         logger.warning(
             "the chat template shows tool calls in another syntax than the format",
-            format=components.tokenizer.wire.name,
+            model=model.name,
+            format=model.tokenizer.wire.name,
         )
-    logger.info(
-        "ready",
-        version=version(),
-        **_about(components),
-        vocabulary=components.tokenizer.vocabulary.size,
-        keys_required=bool(settings.api_keys),
-        operators=bool(settings.admin_keys),
-    )

@@ -1,7 +1,9 @@
 """POST /v1/chat/completions, and POST /v1/completions."""
 
+from collections.abc import Callable
 from typing import Any, Protocol, TypeVar
 
+import structlog
 from fastapi import APIRouter, Request, Response
 from fastapi.responses import JSONResponse
 
@@ -10,9 +12,8 @@ from ..observability.metrics import Metrics
 from ..protocol.chat_request import ChatRequest
 from ..protocol.completion_request import CompletionRequest
 from ..server.event_stream import Disconnected, EventStream, run_until_disconnect
-from ..service.chat_service import ChatService
-from ..service.completion_service import CompletionService
 from ..service.generation_service import AnswerStream, Completion
+from ..service.served_models import ServedModel, ServedModels
 from .body import BodyReader
 
 Asked = TypeVar("Asked", ChatRequest, CompletionRequest)
@@ -31,23 +32,34 @@ class _Service(Protocol):
 
 
 def chat_router(
-    service: ChatService, metrics: Metrics, bodies: BodyReader, *, comment_seconds: float
+    models: ServedModels, metrics: Metrics, bodies: BodyReader, *, comment_seconds: float
 ) -> APIRouter:
     """Return the route of chat completions. ``comment_seconds``: see EventStream."""
-    return _router("/v1/chat/completions", ChatRequest, service, metrics, bodies, comment_seconds)
+
+    def chat(model: ServedModel) -> _Service:
+        return model.chat
+
+    path = "/v1/chat/completions"
+    return _router(path, ChatRequest, models, chat, metrics, bodies, comment_seconds)
 
 
 def completions_router(
-    service: CompletionService, metrics: Metrics, bodies: BodyReader, *, comment_seconds: float
+    models: ServedModels, metrics: Metrics, bodies: BodyReader, *, comment_seconds: float
 ) -> APIRouter:
     """Return the route of text completions. ``comment_seconds``: see EventStream."""
-    return _router("/v1/completions", CompletionRequest, service, metrics, bodies, comment_seconds)
+
+    def completions(model: ServedModel) -> _Service:
+        return model.completions
+
+    path = "/v1/completions"
+    return _router(path, CompletionRequest, models, completions, metrics, bodies, comment_seconds)
 
 
 def _router(
     path: str,
     kind: type[Asked],
-    service: _Service,
+    models: ServedModels,
+    service_of: Callable[[ServedModel], _Service],
     metrics: Metrics,
     bodies: BodyReader,
     comment_seconds: float,
@@ -59,6 +71,10 @@ def _router(
         asked, size = await bodies.read(kind, request)
         request_id: str = request.state.request_id
         client: str = request.state.client
+        model = models.find(asked.model)
+        service = service_of(model)
+        # for the log line of the request
+        structlog.contextvars.bind_contextvars(model=model.name)
         try:
             if asked.stream:
                 stream = await run_until_disconnect(

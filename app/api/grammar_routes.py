@@ -9,25 +9,28 @@ from pydantic import Field
 from ..errors import client_left
 from ..protocol.validation import Exact
 from ..server.event_stream import Disconnected, run_until_disconnect
-from ..service.check_service import CheckService
+from ..service.served_models import ServedModels
 from .body import BodyReader
 
 
 class CheckRequest(Exact):
-    """A schema to check. ``strict``: check the rules of ``strict: true`` too."""
+    """A schema to check. ``strict``: check the rules of ``strict: true`` too. ``model``: the one
+    whose vocabulary and rules apply; the only model may stay unnamed.
+    """
 
     schema_: bool | dict[str, Any] = Field(alias="schema")
     strict: bool | None = None
+    model: str | None = None
 
 
-def grammars_router(service: CheckService, bodies: BodyReader) -> APIRouter:
+def grammars_router(models: ServedModels, bodies: BodyReader) -> APIRouter:
     """Return the route."""
     router = APIRouter()
 
     @router.post("/v1/grammars/check")
     async def check(request: Request) -> JSONResponse:
         asked, _ = await bodies.read(CheckRequest, request)
-        checked = service.check(
+        checked = models.find_or_only(asked.model).checks.check(
             asked.schema_, strict=bool(asked.strict), client=request.state.client
         )
         try:

@@ -72,7 +72,7 @@ class RequestMiddleware:
         finally:
             self._metrics.in_flight.dec()
             self._account(scope, exchange)
-            structlog.contextvars.unbind_contextvars("request_id")
+            structlog.contextvars.unbind_contextvars("request_id", "model")
 
     def _account(self, scope: Scope, exchange: "_Exchange") -> None:
         method = method_label(scope["method"])

@@ -1,60 +1,56 @@
 """Routes besides completions: models, health, metrics, version.
 
 /health/live    the process answers
-/health/ready   a worker is healthy according to the last checks. "degraded": some workers are
-                ejected or unhealthy. Operators also see each worker and the cache; the cache never
-                makes a gateway unready, because requests do not need it.
+/health/ready   a worker of some model is healthy according to the last checks. "degraded": some
+                workers are ejected or unhealthy. Operators also see each model, each worker and the
+                cache; the cache never makes a gateway unready, because requests do not need it.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any
 
 from fastapi import APIRouter, Request, Response
 from fastapi.responses import JSONResponse
 from prometheus_client import CONTENT_TYPE_LATEST, generate_latest
 
-from ..errors import model_not_found
 from ..observability.metrics import Metrics
 from ..pool.member import Member
-from ..pool.worker_pool import Pool
+from ..service.served_models import ServedModel, ServedModels
 
 
-def models_router(
-    model: str,
-    created: int,
-    about: Mapping[str, Any],
-    *,
-    max_model_len: Callable[[], int | None],
-) -> APIRouter:
-    """Return /v1/models and /v1/models/{id} of one model. ``about``: further fields of its card.
-    ``max_model_len``: tokens of its context; None: unknown.
-    """
+def models_router(models: ServedModels, created: int) -> APIRouter:
+    """Return /v1/models and /v1/models/{id}; an alias shows the card of its model."""
     router = APIRouter()
-    base = {"id": model, "object": "model", "created": created, "owned_by": "switchyard", **about}
 
-    def card() -> dict[str, Any]:
-        length = max_model_len()
-        return base if length is None else {**base, "max_model_len": length}
+    def card(model: ServedModel) -> dict[str, Any]:
+        length = model.pool.max_model_len
+        return {
+            "id": model.name,
+            "object": "model",
+            "created": created,
+            "owned_by": "switchyard",
+            "aliases": model.settings.aliases,
+            **model.described(),
+            **({} if length is None else {"max_model_len": length}),
+        }
 
     @router.get("/v1/models")
-    async def models() -> dict[str, Any]:
-        return {"object": "list", "data": [card()]}
+    async def all_models() -> dict[str, Any]:
+        return {"object": "list", "data": [card(model) for model in models]}
 
     @router.get("/v1/models/{name:path}")
     async def one_model(name: str) -> dict[str, Any]:
-        if name != model:
-            raise model_not_found(name)
-        return card()
+        return card(models.find(name))
 
     return router
 
 
 def operations_router(
-    pool: Pool,
+    models: ServedModels,
     metrics: Metrics,
     *,
-    version: dict[str, str],
-    cache: Callable[[], dict[str, int]] | None,
+    version: str,
+    cache: Callable[[], dict[str, int] | None],
     is_operator: Callable[[Request], bool],
 ) -> APIRouter:
     """Return health, metrics and version, which need no key; only operators see names, addresses
@@ -72,11 +68,16 @@ def operations_router(
     @router.get("/health")
     @router.get("/health/ready")
     async def ready(request: Request) -> JSONResponse:
-        status = pool.status
+        status = models.status
         body: dict[str, Any] = {"status": status}
         if is_operator(request):
-            body["workers"] = [_details(member) for member in pool.members]
-            body["cache"] = None if cache is None else cache()
+            body["models"] = {model.name: model.pool.status for model in models}
+            body["workers"] = [
+                {**_details(member), "model": model.name}
+                for model in models
+                for member in model.pool.members
+            ]
+            body["cache"] = cache()
         return JSONResponse(body, status_code=503 if status == "unready" else 200)
 
     @router.get("/metrics")
@@ -84,8 +85,9 @@ def operations_router(
         return Response(generate_latest(metrics.registry), media_type=CONTENT_TYPE_LATEST)
 
     @router.get("/version")
-    async def versions() -> dict[str, str]:
-        return version
+    async def versions() -> dict[str, Any]:
+        formats = sorted({model.tokenizer.wire.name for model in models})
+        return {"version": version, "formats": formats}
 
     return router
 

@@ -1,6 +1,6 @@
 """The command line: the commands and their arguments.
 
-    serve                    run the gateway
+    serve                    run the gateway, of one model or several (--config)
     version                  print the version
     warm FILE...             compile grammars ahead and fill the cache
     cache stats              a table of gateways' caches, or of the entries in Redis
@@ -65,14 +65,34 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="switchyard",
         description="OpenAI-compatible gateway whose output fits what was asked for.",
-        epilog="Settings come from SWITCHYARD_* variables.",
+        epilog="Settings come from SWITCHYARD_* variables and a file, see docs/running.md.",
     )
     commands = parser.add_subparsers(dest="command", required=True)
-    commands.add_parser("serve", help="run the gateway").set_defaults(run=_serve)
+    _add_serve(commands.add_parser("serve", help="run the gateway"))
     commands.add_parser("version", help="print the version").set_defaults(run=_version)
     _add_warm(commands.add_parser("warm", help="compile grammars ahead and fill the cache"))
     _add_cache(commands.add_parser("cache", help="look at the cache, export it, import it"))
     return parser
+
+
+def _add_serve(parser: argparse.ArgumentParser) -> None:
+    _add_config(parser)
+    parser.set_defaults(run=_serve)
+
+
+def _add_config(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--config",
+        type=Path,
+        metavar="FILE",
+        help="TOML file that describes the models (default: SWITCHYARD_CONFIG_FILE)",
+    )
+
+
+def _add_model(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--model", metavar="NAME", help="name or alias of a model, if there are several"
+    )
 
 
 def _add_warm(parser: argparse.ArgumentParser) -> None:
@@ -90,6 +110,8 @@ def _add_warm(parser: argparse.ArgumentParser) -> None:
         metavar="SECONDS",
         help="for the cache to have written all, at the end (default: %(default)g)",
     )
+    _add_config(parser)
+    _add_model(parser)
     parser.set_defaults(run=_warm)
 
 
@@ -102,6 +124,7 @@ def _add_cache(parser: argparse.ArgumentParser) -> None:
         metavar="URL",
         help="gateways to ask, with the first of SWITCHYARD_ADMIN_KEYS; none: Redis itself",
     )
+    _add_model(stats)
     stats.set_defaults(run=_stats)
     export = commands.add_parser("export", help="write all entries to a file")
     export.add_argument("file", type=Path, metavar="FILE")
@@ -125,21 +148,23 @@ def _version(given: argparse.Namespace) -> int:
 def _serve(given: argparse.Namespace) -> int:
     from .serve import serve
 
-    return serve(read_settings())
+    return serve(read_settings(given.config))
 
 
 def _warm(given: argparse.Namespace) -> int:
     from .warm import warm
 
-    return warm(read_settings(), given.files, wait_s=given.wait)
+    return warm(read_settings(given.config), given.files, wait_s=given.wait, model=given.model)
 
 
 def _stats(given: argparse.Namespace) -> int:
-    settings = read_settings()
+    if given.model is not None and not given.url:
+        raise Unusable("--model needs --url: the table of Redis shows all vocabularies")
+    settings = read_settings().gateway
     if given.url:
         from .gateways import show_gateways
 
-        return show_gateways(settings, given.url)
+        return show_gateways(settings, given.url, given.model)
     from .redis_entries import show_shared
 
     return show_shared(settings)
@@ -149,13 +174,13 @@ def _export(given: argparse.Namespace) -> int:
     from .redis_entries import export_shared
 
     signal.signal(signal.SIGTERM, _leave)  # the default action would leave an unfinished file
-    return export_shared(read_settings(), given.file)
+    return export_shared(read_settings().gateway, given.file)
 
 
 def _import(given: argparse.Namespace) -> int:
     from .redis_entries import import_shared
 
-    return import_shared(read_settings(), given.file, given.key_file)
+    return import_shared(read_settings().gateway, given.file, given.key_file)
 
 
 def _leave(number: int, frame: FrameType | None) -> None:

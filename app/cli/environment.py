@@ -1,10 +1,9 @@
 """The settings of a command, and messages for invalid ones."""
 
-import os
+from pathlib import Path
 
-from pydantic import ValidationError
-
-from ..settings import PREFIX, Settings, unknown_variables
+from ..settings import ModelSettings, SettingError, Settings
+from ..settings import read_settings as read
 
 
 class Unusable(Exception):
@@ -14,21 +13,30 @@ class Unusable(Exception):
         return "\n".join(f"switchyard: {line}" for line in self.args)
 
 
-def read_settings() -> Settings:
-    """Return the settings of the environment. Raises Unusable."""
-    unknown = unknown_variables(os.environ)
-    if unknown:
-        raise Unusable(*unknown)
+def read_settings(config: Path | None = None) -> Settings:
+    """Return the settings of the environment; ``config`` replaces SWITCHYARD_CONFIG_FILE. Raises
+    Unusable.
+    """
     try:
-        return Settings()
-    except ValidationError as error:
-        raise Unusable(*_explain(error)) from None
+        return read() if config is None else read(config_file=config)
+    except SettingError as error:
+        raise unusable(error) from None
 
 
-def _explain(error: ValidationError) -> list[str]:
-    """Return a line per error with the variable's name, without its value: it may be a secret."""
-    lines = []
-    for problem in error.errors(include_url=False, include_input=False):
-        where = f"{PREFIX}{str(problem['loc'][0]).upper()}" if problem["loc"] else "settings"
-        lines.append(f"{where}: {problem['msg'].removeprefix('Value error, ')}")
-    return lines
+def unusable(error: SettingError) -> Unusable:
+    """Return the error of a command whose settings cannot be used."""
+    return Unusable(*error.sentences)
+
+
+def chosen_model(settings: Settings, name: str | None) -> ModelSettings:
+    """Return the model with this name or alias; None: the only model. Raises Unusable."""
+    models = settings.models
+    names = ", ".join(model.served_model for model in models)
+    if name is None:
+        if len(models) > 1:
+            raise Unusable(f"choose one of several models with --model: {names}")
+        return models[0]
+    for model in models:
+        if name in (model.served_model, *model.aliases):
+            return model
+    raise Unusable(f"--model: no model {name!r}; the models are: {names}")

@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 
 import httpx
 
-from ..settings import Settings
+from ..settings import GatewaySettings
 from .environment import Unusable
 from .terminal import plain, table
 
@@ -26,8 +26,10 @@ class NoAnswer(Exception):
     """The reason why a gateway gave no usable answer."""
 
 
-def show_gateways(settings: Settings, urls: Sequence[str]) -> int:
-    """Print the table; return the exit status. Raises Unusable."""
+def show_gateways(settings: GatewaySettings, urls: Sequence[str], model: str | None = None) -> int:
+    """Print the table for a model, by default the only one of each gateway; return the exit status.
+    Raises Unusable.
+    """
     if not settings.admin_keys:
         raise Unusable("SWITCHYARD_ADMIN_KEYS must hold a key of the gateways")
     key = settings.admin_keys[0].get_secret_value()
@@ -35,7 +37,7 @@ def show_gateways(settings: Settings, urls: Sequence[str]) -> int:
     for url in urls:
         name = _name(url)
         try:
-            columns.append((name, _column(*asyncio.run(_ask(url, key)))))
+            columns.append((name, _column(*asyncio.run(_ask(url, key, model)))))
         except NoAnswer as error:
             print(f"switchyard: {plain(name)}: {plain(str(error))}", file=sys.stderr)
     if columns:
@@ -53,16 +55,17 @@ def _name(url: str) -> str:
     return found.rpartition("@")[2].rstrip("/")
 
 
-async def _ask(url: str, key: str) -> tuple[int, bytes]:
+async def _ask(url: str, key: str, model: str | None) -> tuple[int, bytes]:
     """Return status and body. Raises NoAnswer."""
     headers = {"authorization": f"Bearer {key}"}
     address = f"{url.rstrip('/')}/v1/cache"
+    named = {} if model is None else {"model": model}
     body = b""
     try:
         async with (
             asyncio.timeout(ASKED_SECONDS),  # httpx's own would begin anew with every byte
             httpx.AsyncClient(timeout=None) as client,
-            client.stream("GET", address, headers=headers) as response,
+            client.stream("GET", address, headers=headers, params=named) as response,
         ):
             async for part in response.aiter_bytes():
                 body += part

@@ -19,7 +19,7 @@ from cache import (
     open_store,
 )
 
-from ..settings import Settings
+from ..settings import GatewaySettings
 from .environment import Unusable
 from .terminal import table
 
@@ -29,7 +29,7 @@ SURVEY_SECONDS = 30.0
 EXPORT_SECONDS = 3600.0
 
 
-def open_redis(settings: Settings) -> RedisLog:
+def open_redis(settings: GatewaySettings) -> RedisLog:
     """Return a client of the configured Redis, not yet connected. Raises Unusable."""
     if settings.redis_url is None:
         raise Unusable("SWITCHYARD_REDIS_URL is not set")
@@ -46,7 +46,7 @@ def open_redis(settings: Settings) -> RedisLog:
     return store
 
 
-def show_shared(settings: Settings) -> int:
+def show_shared(settings: GatewaySettings) -> int:
     """Print the table; return the exit status. Raises Unusable."""
     store = open_redis(settings)
     try:
@@ -77,7 +77,7 @@ def show_shared(settings: Settings) -> int:
     return 0 if survey.is_whole else 1
 
 
-def export_shared(settings: Settings, file: Path) -> int:
+def export_shared(settings: GatewaySettings, file: Path) -> int:
     """Export to a whole file or none; return the exit status. Raises Unusable."""
     store = open_redis(settings)
     try:
@@ -119,7 +119,7 @@ def _private(path: str, flags: int) -> int:
     return os.open(path, flags, 0o600)
 
 
-def import_shared(settings: Settings, file: Path, key_file: Path | None) -> int:
+def import_shared(settings: GatewaySettings, file: Path, key_file: Path | None) -> int:
     """Import a file; return the exit status. Raises Unusable."""
     file_key = None if key_file is None else _read_key(key_file)
     store = open_redis(settings)

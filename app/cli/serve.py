@@ -7,8 +7,8 @@ import sys
 from ..main import create_app
 from ..observability.logs import Forward, make_logger
 from ..server.uvicorn_server import make_server
-from ..settings import Settings
-from .environment import Unusable
+from ..settings import GatewaySettings, Settings
+from .environment import Unusable, unusable
 
 #: seconds after which a thread releases the GIL to a waiting one. While a thread runs Python, the
 #: event loop waits for it after every event: under hostile load the 99th percentile of plain
@@ -18,11 +18,12 @@ SWITCH_S = 0.0002
 
 def serve(settings: Settings) -> int:
     """Serve until a signal; return the exit status. Raises Unusable."""
-    _check_host(settings)
-    logger = make_logger(settings.log_level, sys.stdout)
+    gateway = settings.gateway
+    _check_host(gateway)
+    logger = make_logger(gateway.log_level, sys.stdout)
     logging.basicConfig(handlers=[Forward(logger)], level=logging.WARNING)
     sys.setswitchinterval(SWITCH_S)
-    server = make_server(create_app(settings, logger=logger), settings)
+    server = make_server(create_app(settings, logger=logger), gateway)
     try:
         server.run()
     except SystemExit:
@@ -30,11 +31,11 @@ def serve(settings: Settings) -> int:
         if server.setting_error is None:
             raise
     if server.setting_error is not None:
-        raise Unusable(str(server.setting_error))
+        raise unusable(server.setting_error)
     return 0 if server.started else 1
 
 
-def _check_host(settings: Settings) -> None:
+def _check_host(settings: GatewaySettings) -> None:
     """Raise Unusable if the address to listen on does not resolve."""
     try:
         socket.getaddrinfo(settings.host, settings.port, type=socket.SOCK_STREAM)

@@ -10,14 +10,14 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
-from ..composition import Core, build_core, close_store
+from ..composition import Core, build_core
 from ..errors import ApiError
 from ..observability.logs import make_logger
 from ..observability.metrics import Metrics
 from ..service.cache_report import shared_count
 from ..service.warm_service import WarmupResult, totals
-from ..settings import SettingError, Settings
-from .environment import Unusable
+from ..settings import GatewaySettings, ModelSettings, SettingError, Settings
+from .environment import chosen_model, unusable
 from .redis_entries import open_redis
 from .terminal import table, warnings_of, with_progress
 from .warmup_files import WarmupEntry, read_entries
@@ -28,21 +28,24 @@ PUBLISHED_EVERY = 32
 MOST_LISTED = 1_000
 
 
-def warm(settings: Settings, files: Sequence[Path], *, wait_s: float) -> int:
-    """Warm the cache; return the exit status. Raises Unusable."""
+def warm(
+    settings: Settings, files: Sequence[Path], *, wait_s: float, model: str | None = None
+) -> int:
+    """Warm the cache of one model (``chosen_model``); return the exit status. Raises Unusable."""
+    chosen = chosen_model(settings, model)
     entries = [entry for file in files for entry in read_entries(file)]
     with warnings_of("engine") as warnings:
-        core = _build(settings)
+        core = _build(settings.gateway, chosen)
         try:
             start = time.perf_counter()
             warmed = asyncio.run(_warm_all(core, entries))
             is_published = asyncio.run(core.warming.publish())
             asyncio.run(core.scheduler.aclose())
             seconds = time.perf_counter() - start
-            in_time = core.compiler.close(wait_s)
-            stats = core.compiler.stats()
+            in_time = core.engine.compiler.close(wait_s)
+            stats = core.engine.compiler.stats()
         finally:
-            close_store(core.compiler, core.store)
+            core.engine.close()
     published, dropped = shared_count(stats, "published"), shared_count(stats, "dropped")
     _tell_refusals(entries, warmed)
     print(table(_summary(warmed, published, seconds)))
@@ -56,13 +59,13 @@ def warm(settings: Settings, files: Sequence[Path], *, wait_s: float) -> int:
     return 0 if is_complete and all(each.status == "compiled" for each in warmed) else 1
 
 
-def _build(settings: Settings) -> Core:
+def _build(gateway: GatewaySettings, model: ModelSettings) -> Core:
     # reports unusable settings before anything is compiled
-    open_redis(settings).close()
+    open_redis(gateway).close()
     try:
-        return build_core(settings, Metrics(), make_logger("error", sys.stderr))
+        return build_core(gateway, model, Metrics(), make_logger("error", sys.stderr))
     except SettingError as error:
-        raise Unusable(str(error)) from None
+        raise unusable(error) from None
 
 
 async def _warm_all(core: Core, entries: Sequence[WarmupEntry]) -> list[WarmupResult]:

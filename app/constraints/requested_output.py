@@ -27,7 +27,7 @@ from ..protocol.tools import (
     ToolDefinition,
     ToolMode,
 )
-from ..settings import Settings
+from ..settings import ModelSettings
 from .strict_profile import check_strict
 
 #: OpenAI's reasoning efforts as the three that formats know
@@ -42,7 +42,7 @@ _EFFORTS: Mapping[str, Effort] = {
 Value = TypeVar("Value")
 
 
-def requested_output(request: ChatRequest, settings: Settings) -> OutputSpec:
+def requested_output(request: ChatRequest, settings: ModelSettings) -> OutputSpec:
     """Return the output spec; settings decide what the request leaves open.
 
     Raises:

@@ -363,7 +363,7 @@ def check_fit(
     if missing:
         raise ValueError(
             f"the format {wire.name!r} needs special tokens that the vocabulary does not have: "
-            f"{', '.join(missing)}; choose another one with SWITCHYARD_FORMAT"
+            f"{', '.join(missing)}; choose another `format`"
         )
 
 

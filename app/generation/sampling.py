@@ -9,7 +9,7 @@ from engine import Vocabulary
 
 from ..errors import bad_request, unsupported_parameter
 from ..protocol.chat_request import ChatRequest
-from ..settings import Settings
+from ..settings import ModelSettings
 
 #: OpenAI accepts top_p = 0 for "the most likely token"; workers require more than 0
 LEAST_TOP_P = 1e-6
@@ -36,7 +36,7 @@ class SamplingParams:
 
 
 def sampling_params(
-    request: ChatRequest, settings: Settings, vocabulary: Vocabulary, supported: frozenset[str]
+    request: ChatRequest, settings: ModelSettings, vocabulary: Vocabulary, supported: frozenset[str]
 ) -> SamplingParams:
     """Return the parameters. ``supported``: SamplingOptions that every worker supports.
 
@@ -190,7 +190,7 @@ def _check_ids(param: str, ids: Iterable[int], vocabulary: Vocabulary) -> None:
         )
 
 
-def _max_tokens(request: ChatRequest, settings: Settings) -> int:
+def _max_tokens(request: ChatRequest, settings: ModelSettings) -> int:
     """Return the limit on completion tokens; ``max_tokens`` is its older name, both must agree."""
     new, old = request.max_completion_tokens, request.max_tokens
     if new is not None and old is not None and new != old:

@@ -1,7 +1,8 @@
 """Metrics, in a registry of their own: two apps in one process share no numbers.
 
 Invariants   I1 every label has few values, whatever clients send: methods and routes come from
-                closed sets, keywords beyond ``MOST_KEYWORDS`` are "other".
+                closed sets, models are the configured names, keywords beyond ``MOST_KEYWORDS``
+                are "other".
              I2 ``parse_divergence`` and ``internal_errors`` count Switchyard's own bugs: they must
                 stay 0.
 Not here     the workers' own metrics: each worker has a /metrics.
@@ -35,6 +36,8 @@ class Metrics:
     def __init__(self) -> None:
         self.registry = CollectorRegistry()
         self._keywords: set[str] = set()
+        self._watched: dict[str, _Watched] = {}
+        self._build: Info | None = None
         self.requests = Counter(
             "switchyard_http_requests",
             "Answered requests",
@@ -48,13 +51,15 @@ class Metrics:
             "switchyard_requests_in_flight", "Running requests", registry=self.registry
         )
         self.first_token_seconds = self._histogram(
-            "time_to_first_token", "Request to first chunk of output"
+            "time_to_first_token", "Request to first chunk of output", ["model"]
         )
         self.compile_seconds = self._histogram(
             "compile", "Compiling one grammar", buckets=_COMPILE_SECONDS
         )
-        self.tokens = self._counter("tokens", "Tokens read and written", ["kind"])
-        self.finished = self._counter("choices_finished", "Choices by finish reason", ["reason"])
+        self.tokens = self._counter("tokens", "Tokens read and written", ["model", "kind"])
+        self.finished = self._counter(
+            "choices_finished", "Choices by finish reason", ["model", "reason"]
+        )
         self.stream_errors = self._counter(
             "stream_errors", "Streams that ended with an error event"
         )
@@ -67,10 +72,12 @@ class Metrics:
             "connections_refused", "Connections ended before a request, by error code", ["code"]
         )
         self.worker_failures = self._counter(
-            "worker_failures", "Failed attempts and probes, by worker", ["worker", "reason"]
+            "worker_failures",
+            "Failed attempts and probes, by worker",
+            ["model", "worker", "reason"],
         )
         self.worker_ejections = self._counter(
-            "worker_ejections", "Ejections of a worker", ["worker"]
+            "worker_ejections", "Ejections of a worker", ["model", "worker"]
         )
         self.parse_divergence = self._counter(
             "parse_divergence", "Answers that do not fit their own grammar"
@@ -115,30 +122,84 @@ class Metrics:
         self._keywords.add(keyword)
         return keyword
 
-    def describe(self, **facts: str) -> None:
-        """Export facts as labels of ``switchyard_build_info``; other series are joined with it when
-        a fleet serves several formats or vocabularies.
+    def describe(self, model: str, **facts: str) -> None:
+        """Export facts of a model as labels of ``switchyard_build_info``; other series are joined
+        with it when a fleet serves several formats or vocabularies.
         """
-        Info("switchyard_build", "Version and facts of this gateway", registry=self.registry).info(
-            facts
-        )
+        if self._build is None:
+            self._build = Info(
+                "switchyard_build",
+                "Version and facts of this gateway's models",
+                ["model"],
+                registry=self.registry,
+            )
+        self._build.labels(model).info(facts)
+
+    def watch(
+        self,
+        name: str,
+        text: str,
+        read: Callable[[], Mapping[str, int | float]],
+        **labels: str,
+    ) -> None:
+        """Export a mapping of numbers, which is read on each request for /metrics.
+
+        Several mappings may have one name, with the same label names and different values.
+        """
+        watched = self._watched.get(name)
+        if watched is None:
+            watched = _Watched(f"switchyard_{name}", text, tuple(labels))
+            self._watched[name] = watched
+            self.registry.register(watched)
+        watched.add(tuple(labels.values()), read)
+
+
+class ModelMetrics:
+    """The metrics of one model: the app's, with the label ``model``."""
+
+    def __init__(self, metrics: Metrics, model: str) -> None:
+        self._metrics, self._model = metrics, model
+        self.first_token_seconds = metrics.first_token_seconds.labels(model)
+        self.stream_errors = metrics.stream_errors
+
+    def tokens(self, kind: str, number: int) -> None:
+        """Count tokens; ``kind``: "prompt" or "completion"."""
+        self._metrics.tokens.labels(self._model, kind).inc(number)
+
+    def finished(self, reason: str) -> None:
+        """Count a choice by its finish reason."""
+        self._metrics.finished.labels(self._model, reason).inc()
+
+    def worker_failed(self, worker: str, reason: str) -> None:
+        """Count a failed attempt or probe."""
+        self._metrics.worker_failures.labels(self._model, worker, reason).inc()
+
+    def worker_ejected(self, worker: str) -> None:
+        """Count an ejection."""
+        self._metrics.worker_ejections.labels(self._model, worker).inc()
 
     def watch(self, name: str, text: str, read: Callable[[], Mapping[str, int | float]]) -> None:
-        """Export a mapping of numbers, which is read on each request for /metrics."""
-        self.registry.register(_Watched(f"switchyard_{name}", text, read))
+        """Export a mapping of numbers of this model, see ``Metrics.watch``."""
+        self._metrics.watch(name, text, read, model=self._model)
 
 
 class _Watched(Collector):
-    """A gauge family whose label ``what`` is the mapping's key."""
+    """A gauge family of mappings whose label ``what`` is the mapping's key."""
 
-    def __init__(self, name: str, text: str, read: Callable[[], Mapping[str, int | float]]) -> None:
-        self._name, self._text, self._read = name, text, read
+    def __init__(self, name: str, text: str, labels: tuple[str, ...]) -> None:
+        self._name, self._text, self._labels = name, text, (*labels, "what")
+        self._read: dict[tuple[str, ...], Callable[[], Mapping[str, int | float]]] = {}
+
+    def add(self, values: tuple[str, ...], read: Callable[[], Mapping[str, int | float]]) -> None:
+        """Add a mapping; ``values``: of the labels besides ``what``."""
+        self._read[values] = read
 
     def describe(self) -> Iterator[Metric]:
-        yield GaugeMetricFamily(self._name, self._text, labels=["what"])
+        yield GaugeMetricFamily(self._name, self._text, labels=self._labels)
 
     def collect(self) -> Iterator[Metric]:
-        family = GaugeMetricFamily(self._name, self._text, labels=["what"])
-        for what, value in self._read().items():
-            family.add_metric([what], float(value))
+        family = GaugeMetricFamily(self._name, self._text, labels=self._labels)
+        for values, read in self._read.items():
+            for what, value in read().items():
+                family.add_metric([*values, what], float(value))
         yield family

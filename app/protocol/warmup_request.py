@@ -52,8 +52,9 @@ class GrammarRequest(Exact):
 
 
 class WarmupRequest(GrammarRequest):
-    """One request, a list of requests, or both."""
+    """One request, a list of requests, or both. ``model``: the only model may stay unnamed."""
 
+    model: str | None = None
     requests: list[GrammarRequest] | None = Field(None, max_length=MOST_REQUESTS, fail_fast=True)
 
     def all(self) -> list[tuple[str, GrammarRequest]]:

@@ -9,7 +9,7 @@ import uvicorn
 from fastapi import FastAPI
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from ..settings import SettingError, Settings
+from ..settings import GatewaySettings, SettingError
 from .connection import Connection, ConnectionLimits
 from .drain import Drain
 
@@ -72,7 +72,7 @@ class Server(uvicorn.Server):
         end.cancel()
 
 
-def make_server(app: FastAPI, settings: Settings) -> Server:
+def make_server(app: FastAPI, settings: GatewaySettings) -> Server:
     """Return the server of an app that ``create_app`` made."""
     limits = ConnectionLimits(
         connections=settings.max_connections,

@@ -25,11 +25,10 @@ _COUNTED = ("loaded", "refused", "missing", "skipped", "published", "dropped")
 def cache_report(
     store: RedisLog | None, compiler: Compiler, *, wire: str, vocabulary: Vocabulary
 ) -> dict[str, Any]:
-    """Return the answer as JSON. ``wire``: the format's name."""
+    """Return the answer as JSON, without its object type. ``wire``: the format's name."""
     stats = compiler.stats()
     following = stats.get("shared_following")
     return {
-        "object": "cache",
         "version": version(),
         "format": wire,
         "vocabulary": {"fingerprint": vocabulary.fingerprint, "tokens": vocabulary.size},

@@ -19,7 +19,7 @@ MOST_VIOLATIONS = 1_000
 
 
 class CheckService:
-    """The schema checks of one app."""
+    """The schema checks of one model."""
 
     def __init__(
         self,

@@ -21,7 +21,7 @@ from typing import Any
 from ..constraints.planner import ConstraintPlanner
 from ..constraints.requested_output import requested_output
 from ..conversation.tokenizer import Prompt, Tokenizer
-from ..errors import ApiError, bad_request, model_not_found
+from ..errors import ApiError, bad_request
 from ..generation.choice_decoder import ChoiceDeltas, ChoiceEnd
 from ..generation.sampling import check_ending, check_kept_logprobs, sampling_params
 from ..pool.worker_pool import Pool
@@ -35,7 +35,7 @@ from ..protocol.completion_answers import (
 from ..protocol.completion_request import CompletionRequest
 from ..server.event_stream import DONE, event
 from ..server.offload import Offload
-from ..settings import Settings
+from ..settings import ModelSettings
 from .generation_service import AnswerStream, Batch, Completion, GenerationService, PreparedRequest
 
 
@@ -66,12 +66,11 @@ class CompletionService:
         self,
         generation: GenerationService,
         *,
-        settings: Settings,
+        settings: ModelSettings,
         offload: Offload,
         planner: ConstraintPlanner,
         tokenizer: Tokenizer,
         pool: Pool,
-        model: str,
         system_fingerprint: str,
     ) -> None:
         self._generation = generation
@@ -80,7 +79,7 @@ class CompletionService:
         self._planner = planner
         self._tokenizer = tokenizer
         self._pool = pool
-        self._model = model
+        self._model = settings.served_model
         self._system_fingerprint = system_fingerprint
 
     async def complete(
@@ -110,8 +109,6 @@ class CompletionService:
         )
 
     async def _prepare(self, request: CompletionRequest, client: str, size: int) -> PreparedTexts:
-        if request.model != self._model:
-            raise model_not_found(request.model)
         request.check()
         chat, vocabulary = request.as_chat(), self._tokenizer.vocabulary
         try:

@@ -8,7 +8,7 @@ which turn the items of choices into its own objects.
 
 Invariants   I1 all refusals come before the first byte: ``stream`` returns when
                 every choice has its first chunk, or when the workers have been silent for
-                ``stream_comment_seconds``. Later failures become events.
+                ``comment_seconds``. Later failures become events.
              I2 dropping an answer (cancellation, ``aclose``) ends the workers' generations.
              I3 an answer that could not be finished is an error, never a shorter answer.
 Not here     HTTP (api), the objects of answers (chat_service, responses_service), the rules of
@@ -36,19 +36,19 @@ from ..constraints.requested_output import (
 )
 from ..conversation.history import check_order, plain_messages
 from ..conversation.tokenizer import Prompt, Tokenizer
-from ..errors import ApiError, model_not_found
+from ..errors import ApiError
 from ..generation.choice_decoder import ChoiceEnd, ChoiceItem, decode_choice
 from ..generation.content_logprobs import ContentLogprobs
 from ..generation.content_stops import ContentStops
 from ..generation.multiplexer import Multiplexer
 from ..generation.sampling import SamplingParams, check_ending, sampling_params
-from ..observability.metrics import Metrics
+from ..observability.metrics import ModelMetrics
 from ..pool.worker_pool import Pool
 from ..protocol.answers import finish_reason
 from ..protocol.chat_request import ChatRequest
 from ..server.event_stream import cancel
 from ..server.offload import Offload
-from ..settings import Settings
+from ..settings import ModelSettings
 from .faults import Faults
 
 #: names the grammar engine that enforced the answer
@@ -121,18 +121,22 @@ class EventWriter(Protocol):
 
 
 class GenerationService:
-    """The answers of one app; holds no state of a request."""
+    """The answers of one model; holds no state of a request.
+
+    ``comment_seconds``: silence of the workers after which ``stream`` returns; 0: it waits.
+    """
 
     def __init__(
         self,
         *,
-        settings: Settings,
+        settings: ModelSettings,
         offload: Offload,
         planner: ConstraintPlanner,
         tokenizer: Tokenizer,
         pool: Pool,
-        metrics: Metrics,
+        metrics: ModelMetrics,
         faults: Faults,
+        comment_seconds: float = 0.0,
     ) -> None:
         self._settings = settings
         self._offload = offload
@@ -140,6 +144,7 @@ class GenerationService:
         self._tokenizer = tokenizer
         self._pool = pool
         self._metrics = metrics
+        self._comment_seconds = comment_seconds
         self._faults = faults
 
     async def complete(
@@ -196,7 +201,7 @@ class GenerationService:
             choices = self._multiplex(prepared)
             begun = asyncio.create_task(self._begin(choices, start))
             try:
-                await _settle(begun, self._settings.stream_comment_seconds or None)
+                await _settle(begun, self._comment_seconds or None)
             except BaseException:
                 # the choices have no owner yet, and may have started before a cancellation
                 await cancel(begun)
@@ -221,8 +226,6 @@ class GenerationService:
         self._metrics.first_token_seconds.observe(time.perf_counter() - start)
 
     async def _prepare(self, request: ChatRequest, client: str, size: int) -> PreparedRequest:
-        if request.model != self._settings.served_model:
-            raise model_not_found(request.model)
         vocabulary = self._tokenizer.vocabulary
         sampling = sampling_params(
             request, self._settings, vocabulary, self._pool.supported_sampling
@@ -331,10 +334,10 @@ class GenerationService:
         for number, item in batch:
             if isinstance(item, ChoiceEnd):
                 reason = finish_reason(item, prepared.output.tool_choice)
-                self._metrics.finished.labels(reason).inc()
-                self._metrics.tokens.labels("completion").inc(item.completion_tokens)
+                self._metrics.finished(reason)
+                self._metrics.tokens("completion", item.completion_tokens)
                 if prepared.begins_prompt(number):
-                    self._metrics.tokens.labels("prompt").inc(item.prompt_tokens)
+                    self._metrics.tokens("prompt", item.prompt_tokens)
 
 
 def _weight(request: ChatRequest, size: int) -> int:

@@ -10,7 +10,7 @@ from functools import partial
 from typing import Any
 
 from ..conversation.tokenizer import Prompt, Tokenizer
-from ..errors import bad_request, model_not_found
+from ..errors import bad_request
 from ..pool.worker_pool import Pool
 from ..protocol.logprobs import text_of
 from ..protocol.tokenize_request import DetokenizeRequest, TokenizeRequest
@@ -33,17 +33,14 @@ class TokenizeService:
         tokenizer: Tokenizer,
         pool: Pool,
         offload: Offload,
-        model: str,
     ) -> None:
         self._generation = generation
         self._tokenizer = tokenizer
         self._pool = pool
         self._offload = offload
-        self._model = model
 
     async def tokenize(self, request: TokenizeRequest, size: int) -> bytes:
         """Return the answer as JSON; ``size``: bytes of the request's body. Raises ApiError."""
-        self._check_model(request.model)
         request.check()
         if request.messages is None:
             special = request.add_special_tokens is not False
@@ -74,7 +71,6 @@ class TokenizeService:
 
     async def detokenize(self, request: DetokenizeRequest, size: int) -> dict[str, Any]:
         """Return the answer; ``size``: bytes of the request's body. Raises ApiError."""
-        self._check_model(request.model)
         most = self._tokenizer.vocabulary.size
         for at, number in enumerate(request.tokens):
             if number >= most:
@@ -85,10 +81,6 @@ class TokenizeService:
                 )
         step = partial(self._tokenizer.decode, request.tokens)
         return {"prompt": await self._offload.run(size, step)}
-
-    def _check_model(self, model: str | None) -> None:
-        if model is not None and model != self._model:
-            raise model_not_found(model)
 
 
 def _array(values: Sequence[int] | Sequence[str]) -> str:

@@ -6,9 +6,9 @@ so that other replicas load them.
 
 Invariants   I1 a request is refused exactly as its chat completion would be, in the same words; the
                 other requests are compiled.
-             I2 one warm-up at a time, at most ``request_timeout`` seconds long, since it shares the
-                processor with chat completions. Requests that it did not begin are reported as
-                skipped. A cancelled warm-up stops when its thread finishes.
+             I2 one warm-up of a process at a time, at most ``request_timeout`` seconds long, since
+                it shares the processor with chat completions. Requests that it did not begin are
+                reported as skipped. A cancelled warm-up stops when its thread finishes.
 Threads      the event loop; compiles and masks run in threads.
 """
 
@@ -24,7 +24,7 @@ from ..constraints.planner import ConstraintPlanner
 from ..constraints.requested_output import requested_output
 from ..errors import ApiError
 from ..protocol.warmup_request import GrammarRequest
-from ..settings import Settings
+from ..settings import ModelSettings
 from .cache_report import shared_count
 
 Result = TypeVar("Result")
@@ -71,27 +71,30 @@ class WarmupResult:
 
 
 class WarmService:
-    """The warm-ups of one app."""
+    """The warm-ups of one model. ``running``: held during a warm-up, shared by all models."""
 
-    def __init__(self, settings: Settings, planner: ConstraintPlanner, compiler: Compiler) -> None:
+    def __init__(
+        self,
+        settings: ModelSettings,
+        planner: ConstraintPlanner,
+        compiler: Compiler,
+        running: asyncio.Lock | None = None,
+    ) -> None:
         self._settings = settings
         self._planner = planner
         self._compiler = compiler
-        self._is_running = False
+        self._running = running or asyncio.Lock()
 
     async def warm(self, requests: Sequence[tuple[str, GrammarRequest]]) -> dict[str, Any]:
         """Return the answer as JSON. Raises ApiError 429: another warm-up is running."""
-        if self._is_running:
+        if self._running.locked():
             raise ApiError(429, "A warm-up is running already.", code="warmup_running")
-        self._is_running = True
-        try:
+        async with self._running:
             start = time.perf_counter()
             dropped = self._dropped()
             warmed = await self._all(requests, start + self._settings.request_timeout)
             is_published = await self.publish()
             seconds = time.perf_counter() - start
-        finally:
-            self._is_running = False
         return {
             "object": "grammar.warmup",
             "requests": [{"index": n, **each.as_dict()} for n, each in enumerate(warmed)],

@@ -15,7 +15,7 @@ import httpx
 from app.main import create_app
 from app.observability.logs import make_logger
 from app.server.uvicorn_server import make_server
-from app.settings import Settings
+from app.settings import read_settings
 
 #: seconds that a gateway may take to start or to stop on a slow machine
 PATIENCE = 60.0
@@ -30,9 +30,11 @@ class Gateway:
 
     def __init__(self, **settings: Any) -> None:
         self.log = io.StringIO()
-        chosen = Settings(**{"port": 0, "noise_seed": 1, **settings})
+        if "config_file" not in settings:
+            settings = {"noise_seed": 1, **settings}
+        chosen = read_settings(**{"port": 0, **settings})
         app = create_app(chosen, logger=make_logger("info", self.log))
-        self._server = make_server(app, chosen)
+        self._server = make_server(app, chosen.gateway)
         self._thread = threading.Thread(target=self._server.run, daemon=True)
 
     def __enter__(self) -> "Gateway":

@@ -22,7 +22,9 @@ AT_ONCE = 4
 MOST_TOKENS = 120
 LETTERS = ("abc", "xyz")
 
-_COUNTER = re.compile(r'switchyard_(?:cache\{what="|compiler\{what="(?=shared_))(\w+)"\} (.+)')
+_COUNTER = re.compile(
+    r'switchyard_(?:cache\{what="|compiler\{vocabulary="\w+",what="(?=shared_))(\w+)"\} (.+)'
+)
 
 
 def parameters_of(number: int) -> dict[str, Any]:

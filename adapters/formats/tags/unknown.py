@@ -21,7 +21,8 @@ class UnknownSyntax(TagFamily):
         if output.tools:
             raise FormatError(
                 "the model's chat template shows tool calls in a syntax that this server does not "
-                "know; an operator can choose a format with SWITCHYARD_FORMAT, for instance plain",
+                "know; an operator can choose a format, for instance plain, with SWITCHYARD_FORMAT "
+                "or the key `format` of a configuration file",
                 "tools",
             )
         return super().plan(output, special_texts)

@@ -15,7 +15,7 @@ from app.observability.logs import make_logger
 from app.observability.metrics import Metrics
 from app.protocol.warmup_request import MOST_NAMED, MOST_REQUESTS, GrammarRequest
 from app.service.warm_service import WarmService, _to_its_end
-from app.settings import Settings
+from app.settings import read_settings
 from tests.app.examples import ALARM, LIGHT, TOOLS, body, json_schema, tool
 from tests.app.gateway import PATIENCE, Gateway
 from tests.app.operators import BACK, BEARER, KEY, MAIL, warm
@@ -138,7 +138,7 @@ BAD: dict[str, tuple[Any, int, str, str | None]] = {
     "no JSON": (b"{", 400, "invalid_json", None),
     "nothing to compile": ({}, 400, "missing_required_parameter", "requests"),
     "an empty list": ({"requests": []}, 400, "missing_required_parameter", "requests"),
-    "a chat completion": (body(), 400, "unknown_parameter", "model"),
+    "a chat completion": (body(), 400, "unknown_parameter", "messages"),
     "a bad name": (
         {"requests": [{"tools": TOOLS}, {"tools": [tool("a b", LIGHT)]}]},
         400,
@@ -179,9 +179,11 @@ def test_what_time_does_not_allow_is_told_as_skipped():
 
 @pytest.fixture
 def service() -> Iterator[WarmService]:
-    core = build_core(Settings(), Metrics(), make_logger("info", io.StringIO()))
+    chosen = read_settings()
+    (model,) = chosen.models
+    core = build_core(chosen.gateway, model, Metrics(), make_logger("info", io.StringIO()))
     yield core.warming
-    core.compiler.close()
+    core.engine.close()
 
 
 async def test_a_second_warm_up_is_told_to_wait_until_the_first_is_over(service: WarmService):

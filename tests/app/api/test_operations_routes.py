@@ -82,7 +82,7 @@ def test_readiness_asks_no_worker():
 
 
 def test_version_names_the_format(gateway: Gateway):
-    assert gateway.get("/version").json()["format"] == "hermes"
+    assert gateway.get("/version").json()["formats"] == ["hermes"]
 
 
 def test_what_happened_is_counted(gateway: Gateway):

@@ -15,7 +15,7 @@ from redis import Redis
 from app.cli import gateways
 from app.cli.gateways import show_gateways
 from app.cli.terminal import MOST_SHOWN, table
-from app.settings import Settings
+from app.settings import GatewaySettings
 from tests.app.cli.command import PATIENCE as LONG
 from tests.app.cli.command import arguments, environment, switchyard
 from tests.app.examples import LIGHT, tool
@@ -131,7 +131,7 @@ def test_a_gateway_that_goes_on_for_ever_is_left(
 
         with hostile_server(trickle) as server:
             url = server.url.replace("redis://", "http://").removesuffix("/0")
-            assert show_gateways(Settings(admin_keys=KEY), [url]) == 1
+            assert show_gateways(GatewaySettings(admin_keys=KEY), [url]) == 1
         assert "no whole answer in 1 seconds" in capsys.readouterr().err
 
 

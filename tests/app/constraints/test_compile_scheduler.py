@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from app import composition
 from app.api.auth import Keys
+from app.composition import engines
 from app.constraints import compile_scheduler as compiling
 from app.constraints.compile_scheduler import CompileScheduler
 from app.errors import ApiError
@@ -153,7 +153,7 @@ def gateway(monkeypatch: pytest.MonkeyPatch, unbounded: Limits) -> Iterator[Gate
         return build(self, spec, front_end, budget)
 
     monkeypatch.setattr(Compiler, "_build", build_for_ever)
-    monkeypatch.setattr(composition, "Limits", lambda: unbounded)
+    monkeypatch.setattr(engines, "Limits", lambda: unbounded)
     with Gateway(api_keys="one,two", compile_queue=1) as running:
         yield running
 

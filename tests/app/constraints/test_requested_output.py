@@ -10,7 +10,7 @@ from app.api.body import parse_request
 from app.constraints.requested_output import requested_output, template_variables
 from app.errors import ApiError
 from app.protocol.chat_request import MOST_VARIABLES, VARIABLE_CHARS
-from app.settings import Settings
+from app.settings import ModelSettings
 
 USER = {"role": "user", "content": "hi"}
 
@@ -18,7 +18,7 @@ USER = {"role": "user", "content": "hi"}
 def read(**fields: Any) -> tuple[OutputSpec, dict[str, Any]]:
     """Return the output spec, and the variables of the chat template."""
     request = parse_request(json.dumps({"model": "m", "messages": [USER], **fields}).encode())
-    output = requested_output(request, Settings(reasoning="on"))
+    output = requested_output(request, ModelSettings(reasoning="on"))
     return output, template_variables(request, output)
 
 
@@ -117,7 +117,7 @@ def test_a_budget_of_thinking_reaches_grammar_and_template(
     fields: dict[str, int], default: int | None, budget: int | None, told: dict[str, Any]
 ):
     request = parse_request(json.dumps({"model": "m", "messages": [USER], **fields}).encode())
-    output = requested_output(request, Settings(reasoning="on", thinking_token_budget=default))
+    output = requested_output(request, ModelSettings(reasoning="on", thinking_token_budget=default))
     assert output.thinking_tokens == budget
     assert (output.reasoning == "off") is ("enable_thinking" in told)
     assert template_variables(request, output) == told
@@ -136,7 +136,7 @@ def test_a_request_decides_before_the_setting_whether_the_prompt_tells_the_schem
     if field is not None:
         body["include_schema_in_prompt"] = field
     request = parse_request(json.dumps(body).encode())
-    output = requested_output(request, Settings(include_schema_in_prompt=setting))
+    output = requested_output(request, ModelSettings(include_schema_in_prompt=setting))
     assert output.tells_schema is (setting if field is None else field)
     assert output.response_schema == READING["schema"]
     assert (output.response_name, output.response_description) == ("reading", "Of a meter")

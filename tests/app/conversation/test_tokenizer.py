@@ -1,5 +1,6 @@
 """Tokenizers: the built-in one, and Hugging Face folders with and without a chat template."""
 
+import io
 from pathlib import Path
 from typing import Any
 
@@ -14,8 +15,9 @@ from app.conversation.tokenizer import (
     load_tokenizer,
 )
 from app.errors import ApiError
+from app.observability.logs import make_logger
 from app.observability.metrics import Metrics
-from app.settings import Settings
+from app.settings import read_settings
 from tests.app.gateway import Gateway
 from tests.app.small_tokenizer import SPECIAL, TEMPLATE, folder
 
@@ -114,9 +116,9 @@ def test_a_format_whose_tokens_are_missing_ends_the_start_and_names_them(tmp_pat
 
 
 def test_noise_can_speak_a_real_models_vocabulary(tmp_path: Path):
-    settings = Settings(workers="noise", tokenizer=folder(tmp_path, TEMPLATE))
-    parts = build(settings, Metrics(), None)  # type: ignore[arg-type]
-    assert "noise" in parts.workers[0].description
+    settings = read_settings(workers="noise", tokenizer=folder(tmp_path, TEMPLATE))
+    (model,) = build(settings, Metrics(), make_logger("info", io.StringIO())).models
+    assert "noise" in model.workers[0].description
 
 
 @pytest.mark.parametrize("add", [False, True])

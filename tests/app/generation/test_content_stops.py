@@ -41,7 +41,7 @@ def gateway(request: pytest.FixtureRequest) -> Iterator[Gateway]:
 
 
 def test_random_stop_strings_cut_text_and_nothing_else(gateway: Gateway) -> None:
-    name = gateway.get("/version").json()["format"]
+    name = gateway.get("/version").json()["formats"][0]
     chance = random.Random(name)
     hits = 0
     for _ in range(PAIRS // len(FORMATS)):

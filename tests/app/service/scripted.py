@@ -11,14 +11,14 @@ from app.api.body import parse_request
 from app.constraints.planner import ConstraintPlanner
 from app.conversation.tokenizer import BuiltinTokenizer
 from app.observability.logs import make_logger
-from app.observability.metrics import Metrics
+from app.observability.metrics import Metrics, ModelMetrics
 from app.pool.worker_pool import Pool
 from app.protocol.chat_request import ChatRequest
 from app.server.offload import Offload
 from app.service.chat_service import ChatService
 from app.service.faults import Faults
 from app.service.generation_service import Completion, GenerationService
-from app.settings import Settings
+from app.settings import ModelSettings
 from engine import Compiler
 from tests.app.examples import body
 
@@ -69,7 +69,9 @@ class ScriptedWorker:
 class Service:
     """A ChatService around scripts."""
 
-    def __init__(self, *scripts: list[Step], **settings: Any) -> None:
+    def __init__(
+        self, *scripts: list[Step], stream_comment_seconds: float = 10.0, **settings: Any
+    ) -> None:
         self.worker = ScriptedWorker(*scripts)
         self.metrics = Metrics()
         self.log = io.StringIO()
@@ -79,13 +81,14 @@ class Service:
         logger = make_logger("info", self.log)
         self.pool = Pool([self.worker])
         self.generation = GenerationService(
-            settings=Settings(**{"reasoning": "on", **settings}),
+            settings=ModelSettings(**{"reasoning": "on", **settings}),
             offload=Offload(),
             planner=ConstraintPlanner(compiler, wire, special, self.metrics, logger),
             tokenizer=self.tokenizer,
             pool=self.pool,
-            metrics=self.metrics,
+            metrics=ModelMetrics(self.metrics, "noise"),
             faults=Faults(self.metrics, logger),
+            comment_seconds=stream_comment_seconds,
         )
         self.chat = ChatService(self.generation, model="noise", system_fingerprint="fp_test")
 

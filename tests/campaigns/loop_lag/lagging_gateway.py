@@ -20,7 +20,7 @@ from app.cli.serve import SWITCH_S
 from app.main import create_app
 from app.observability.logs import make_logger
 from app.server.uvicorn_server import make_server
-from app.settings import Settings
+from app.settings import read_settings
 
 TICK_S = 0.01
 #: stalls that are noted
@@ -44,12 +44,12 @@ async def watch(stalls: TextIO, traces: TextIO | None) -> None:
 
 
 async def serve(stalls: TextIO, traces: TextIO | None) -> None:
-    settings = Settings()
-    app = create_app(settings, logger=make_logger(settings.log_level, sys.stdout))
+    settings = read_settings()
+    app = create_app(settings, logger=make_logger(settings.gateway.log_level, sys.stdout))
     # a watch that fails ends the gateway
     async with asyncio.TaskGroup() as tasks:
         watching = tasks.create_task(watch(stalls, traces))
-        await make_server(app, settings).serve()
+        await make_server(app, settings.gateway).serve()
         watching.cancel()
 
 

@@ -35,5 +35,5 @@ def test_one_bad_worker_of_two(both: World, name: str) -> None:
 
 def test_the_reasons_of_failures_are_a_closed_set(both: World) -> None:
     text = both.gateway.get("/metrics").text
-    reasons = set(re.findall(r'^switchyard_worker_failures_total{reason="(.*?)"', text, re.M))
+    reasons = set(re.findall(r'^switchyard_worker_failures_total{.*?reason="(.*?)"', text, re.M))
     assert reasons <= set(get_args(FailureReason))

@@ -4,25 +4,26 @@ import re
 from pathlib import Path
 
 import pytest
-from pydantic import ValidationError
 
 from app.cli import main
-from app.settings import Settings, unknown_variables
+from app.settings import GatewaySettings, ModelSettings, SettingError, Settings, read_settings
+from app.settings.error import variable_of
+from app.settings.reading import unknown_variables
 from tests.app.cli.command import switchyard
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 
 
 def settings(monkeypatch: pytest.MonkeyPatch, **variables: str) -> Settings:
     for name, value in variables.items():
         monkeypatch.setenv(f"SWITCHYARD_{name}", value)
-    return Settings()
+    return read_settings()
 
 
 def test_without_any_variable_the_noise_worker_serves_on_port_8000(monkeypatch):
     chosen = settings(monkeypatch)
-    assert (chosen.host, chosen.port) == ("127.0.0.1", 8000)
-    assert (chosen.worker_kind, chosen.served_model) == ("noise", "noise")
+    assert (chosen.gateway.host, chosen.gateway.port) == ("127.0.0.1", 8000)
+    assert [(m.worker_kind, m.served_model) for m in chosen.models] == [("noise", "noise")]
 
 
 @pytest.mark.parametrize(
@@ -38,17 +39,22 @@ def test_without_any_variable_the_noise_worker_serves_on_port_8000(monkeypatch):
     ],
 )
 def test_model_and_workers_decide_what_runs(monkeypatch, variables, kind, model, tokenizer):
-    chosen = settings(monkeypatch, **variables)
+    (chosen,) = settings(monkeypatch, **variables).models
     got = (chosen.worker_kind, chosen.served_model, chosen.tokenizer_source)
     assert got == (kind, model, tokenizer)
 
 
 def test_lists_are_separated_by_commas(monkeypatch):
     chosen = settings(
-        monkeypatch, API_KEYS="one, two,,", WORKERS="http://a:1 , http://b:2", MODEL="m"
+        monkeypatch,
+        API_KEYS="one, two,,",
+        WORKERS="http://a:1 , http://b:2",
+        MODEL="m",
+        MODEL_ALIASES="x, y",
     )
-    assert [key.get_secret_value() for key in chosen.api_keys] == ["one", "two"]
-    assert chosen.workers == ("http://a:1", "http://b:2")
+    (model,) = chosen.models
+    assert [key.get_secret_value() for key in chosen.gateway.api_keys] == ["one", "two"]
+    assert (model.workers, model.aliases) == (("http://a:1", "http://b:2"), ("x", "y"))
 
 
 @pytest.mark.parametrize(
@@ -70,13 +76,19 @@ def test_lists_are_separated_by_commas(monkeypatch):
         ({"REDIS_URL": "redis://:6379"}, "REDIS_URL"),
         ({"REDIS_URL": "redis://h?socket_timeout=9"}, "REDIS_URL"),
         ({"CACHE_KEY_FILE": "/nowhere/at/all"}, "/nowhere/at/all"),
+        ({"WORKERS": "http://[::1", "MODEL": "m"}, "WORKERS"),
+        ({"WORKER_TOKEN_SECONDS": "inf"}, "SWITCHYARD_WORKER_TOKEN_SECONDS"),
+        ({"WORKER_API_KEY_FILE": "/nowhere/at/all"}, "/nowhere/at/all cannot be read"),
+        ({"MODEL_NAME": " m"}, "SWITCHYARD_MODEL_NAME"),
+        ({"MODEL_NAME": "m", "MODEL_ALIASES": "a,m"}, "SWITCHYARD_MODEL_ALIASES: 'm' is a name"),
+        ({"MODEL_ALIASES": "a,a"}, "SWITCHYARD_MODEL_ALIASES: 'a' is a name"),
         ({"CORS_ORIGINS": "https://a.example,b.example"}, "CORS_ORIGINS"),
         ({"CORS_ORIGINS": "https://a.example/"}, "CORS_ORIGINS"),
         ({"FORMAT": "zzz"}, "SWITCHYARD_FORMAT: must be auto, plain"),
     ],
 )
 def test_a_setting_that_means_nothing_ends_the_start_by_name(monkeypatch, capsys, variables, named):
-    with pytest.raises(ValidationError):
+    with pytest.raises(SettingError):
         settings(monkeypatch, **variables)
     assert main(["serve"]) == 2
     assert named in capsys.readouterr().err
@@ -135,10 +147,10 @@ def test_a_variable_that_nothing_reads_is_named(name, told):
 )
 def test_a_real_model_is_not_open_to_other_hosts_unless_told(values, is_open, starts):
     if not starts:
-        with pytest.raises(ValidationError, match="SWITCHYARD_API_KEYS is empty"):
-            Settings(**values)
+        with pytest.raises(SettingError, match="SWITCHYARD_API_KEYS is empty"):
+            read_settings(**values)
         return
-    assert Settings(**values).is_open is is_open
+    assert read_settings(**values).gateway.is_open is is_open
 
 
 def test_what_is_printed_holds_no_secret(monkeypatch):
@@ -152,33 +164,58 @@ def test_what_is_printed_holds_no_secret(monkeypatch):
         "MODEL": "m",
     }
     chosen = settings(monkeypatch, **secrets)
-    assert "secret" not in str(chosen.public())
+    (model,) = chosen.models
+    shown = chosen.gateway.public()
+    assert "secret" not in str(shown | model.public())
     assert "secret" not in repr(chosen).replace("http://user:secret@", "")
-    assert chosen.public()["redis_url"] == "redis://***@redis:6379/1"
-    assert chosen.public()["api_keys"] == "2 set"
-    assert chosen.public()["admin_keys"] == "1 set"
+    assert shown["redis_url"] == "redis://***@redis:6379/1"
+    assert (shown["api_keys"], shown["admin_keys"]) == ("2 set", "1 set")
+    assert model.public()["worker_api_key"] == "set"
 
 
 def test_the_key_may_lie_in_a_file(monkeypatch, tmp_path):
     file = tmp_path / "key"
     file.write_text(f"{'k' * 16}\n")
-    chosen = settings(monkeypatch, CACHE_KEY_FILE=str(file))
+    chosen = settings(monkeypatch, CACHE_KEY_FILE=str(file)).gateway
     assert chosen.cache_key.get_secret_value() == "k" * 16
     assert "k" * 16 not in str(chosen.public())
-    assert settings(monkeypatch, CACHE_KEY="k" * 16) == chosen
-    with pytest.raises(ValidationError, match="differ"):
+    assert settings(monkeypatch, CACHE_KEY="k" * 16).gateway == chosen
+    with pytest.raises(SettingError, match="differ"):
         settings(monkeypatch, CACHE_KEY="x" * 16)
 
 
-def test_the_documentation_lists_exactly_the_settings_with_their_defaults():
+def test_the_key_of_the_workers_may_lie_in_a_file(monkeypatch, tmp_path):
+    file = tmp_path / "key"
+    file.write_text("short\n")
+    (model,) = settings(monkeypatch, WORKER_API_KEY_FILE=str(file)).models
+    assert model.worker_api_key.get_secret_value() == "short"
+    assert "short" not in str(model.public())
+    with pytest.raises(SettingError, match="exclude each other"):
+        settings(monkeypatch, WORKER_API_KEY="x")
+
+
+GATEWAY_ROWS = r"^\| `(SWITCHYARD_\w+)` \|() (.*?) \| (.*?) \|$"
+MODEL_ROWS = r"^\| `(SWITCHYARD_\w+)` \| `(\w+)` \| (.*?) \| (.*?) \|$"
+
+
+@pytest.mark.parametrize(
+    ("kind", "heading", "rows"),
+    [
+        (GatewaySettings, "### Settings of the gateway", GATEWAY_ROWS),
+        (ModelSettings, "### Settings of a model", MODEL_ROWS),
+    ],
+)
+def test_the_documentation_lists_exactly_the_settings_with_their_defaults(kind, heading, rows):
     text = (ROOT / "docs" / "running.md").read_text()
-    rows = re.findall(r"^\| `SWITCHYARD_(\w+)` \| (.*?) \| (.*?) \|$", text, re.MULTILINE)
-    listed = {name.lower(): (default, meaning) for name, default, meaning in rows}
-    assert list(listed) == list(Settings.model_fields)
-    for name, field in Settings.model_fields.items():
+    section = text.partition(f"{heading}\n")[2].partition("\n#")[0]
+    listed = re.findall(rows, section, re.MULTILINE)
+    expected = []
+    for name, field in kind.model_fields.items():
         default = field.default
         shown = f"`{default}`" if default not in (None, "", ()) else ""
-        assert listed[name] == (shown, field.description), name
+        key = name if kind is ModelSettings else ""
+        expected.append((variable_of(name), key, shown, field.description))
+    assert listed == expected
 
 
 def test_version_is_printed(capsys):
@@ -196,4 +233,4 @@ def test_version_is_printed(capsys):
     ],
 )
 def test_answers_begin_with_reasoning_where_something_reasons(values, reasons):
-    assert Settings(**values).reasons is reasons
+    assert read_settings(**values).models[0].reasons is reasons

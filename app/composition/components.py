@@ -1,0 +1,131 @@
+"""All components of an app, and their life: made, started and closed together."""
+
+import asyncio
+from collections import Counter
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+
+from adapters.workers import WorkerError
+
+from ..constraints.compile_scheduler import CompileScheduler
+from ..observability.logs import Logger
+from ..observability.metrics import Metrics
+from ..server.offload import Offload
+from ..service.served_models import ServedModel, ServedModels
+from ..settings import GatewaySettings, ModelSettings, SettingError, Settings
+from .engines import Engine, limits_of, make_engines
+from .models import Core, Shared, load_tokenizers, make_core, make_model
+
+
+@dataclass(frozen=True, slots=True)
+class Components:
+    """The components of an app."""
+
+    models: ServedModels
+    engines: Sequence[Engine]
+    shared: Shared
+
+    async def start(self) -> None:
+        """Start the pools and the caches. Raises SettingError if a worker cannot load its model."""
+        started = await asyncio.gather(*map(_start, self.models), return_exceptions=True)
+        failures = [each for each in started if each is not None]
+        mistakes = [each for each in failures if isinstance(each, SettingError)]
+        if mistakes:
+            raise SettingError(*(text for each in mistakes for text in each.sentences))
+        if failures:
+            raise failures[0]
+        gateway = self.shared.gateway
+        for engine in self.engines:
+            engine.compiler.start(
+                gateway.cache_prefetch_seconds, loads_per_second=gateway.cache_loads_per_second
+            )
+
+    def cache_stats(self) -> dict[str, int] | None:
+        """Return the counters of the log in Redis, summed over all vocabularies; None: no Redis."""
+        stores = [engine.store for engine in self.engines if engine.store is not None]
+        if not stores:
+            return None
+        total: Counter[str] = Counter()
+        for store in stores:
+            total.update(store.stats())
+        return dict(total)
+
+    async def aclose(self) -> None:
+        """Close everything in reverse order; a failure does not keep the others open."""
+        closers: list[Callable[[], Awaitable[None]]] = [
+            *(model.pool.aclose for model in reversed(tuple(self.models))),
+            partial(asyncio.to_thread, self.shared.offload.close),
+            self.shared.scheduler.aclose,
+            *(partial(asyncio.to_thread, engine.close) for engine in reversed(self.engines)),
+        ]
+        failures = []
+        for close in closers:
+            try:
+                await close()
+            except Exception as error:
+                failures.append(error)
+        if failures:
+            raise ExceptionGroup("closing failed", failures)
+
+
+async def _start(model: ServedModel) -> None:
+    try:
+        await model.pool.start()
+    except WorkerError as error:
+        raise model.settings.error("model", error.message) from error
+
+
+def build(settings: Settings, metrics: Metrics, logger: Logger) -> Components:
+    """Make all components; load the tokenizers, and models that run in this process.
+
+    Raises:
+        SettingError: no such tokenizer, or the format does not fit it.
+    """
+    tokenizers = load_tokenizers(settings.models)
+    shared = make_shared(settings.gateway, metrics, logger)
+    vocabularies = [tokenizer.vocabulary for tokenizer in tokenizers]
+    engines = make_engines(settings.gateway, vocabularies, logger)
+    try:
+        models = ServedModels(
+            [
+                make_model(shared, model, tokenizer, engines[tokenizer.vocabulary.fingerprint])
+                for model, tokenizer in zip(settings.models, tokenizers, strict=True)
+            ]
+        )
+    except BaseException:
+        for engine in engines.values():
+            engine.close()
+        raise
+    components = Components(models, tuple(engines.values()), shared)
+    if components.cache_stats() is not None:
+        metrics.watch("cache", "The log in Redis: counters", lambda: components.cache_stats() or {})
+    for fingerprint, engine in engines.items():
+        text = "The engine's compiler: counters and sizes"
+        metrics.watch("compiler", text, engine.stats, vocabulary=fingerprint)
+    text = "Compiles that run, wait or were turned away"
+    metrics.watch("compiles", text, shared.scheduler.stats)
+    return components
+
+
+def build_core(
+    gateway: GatewaySettings, model: ModelSettings, metrics: Metrics, logger: Logger
+) -> Core:
+    """Make the components of one model that compile. The caller must close the engine.
+
+    Raises:
+        SettingError: see ``build``.
+    """
+    (tokenizer,) = load_tokenizers([model])
+    (engine,) = make_engines(gateway, [tokenizer.vocabulary], logger).values()
+    return make_core(make_shared(gateway, metrics, logger), model, tokenizer, engine)
+
+
+def make_shared(gateway: GatewaySettings, metrics: Metrics, logger: Logger) -> Shared:
+    """Return the components that all models share."""
+    scheduler = CompileScheduler(
+        limits_of(gateway),
+        threads=gateway.compile_threads,
+        queue=gateway.compile_queue,
+    )
+    return Shared(gateway, metrics, logger, Offload(), scheduler, asyncio.Lock())

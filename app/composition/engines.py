@@ -1,0 +1,72 @@
+"""The engines of an app: a compiler for each different vocabulary."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from cache import RedisLog, may_use_redis, open_store
+from engine import Compiler, Limits, Relaxations, Vocabulary
+
+from ..observability.logs import Logger
+from ..settings import GatewaySettings
+
+
+@dataclass(frozen=True, slots=True)
+class Engine:
+    """The compiler of a vocabulary. Models with equal vocabularies share it.
+
+    ``store`` is its own: only one thread may follow the log through one client.
+    """
+
+    compiler: Compiler
+    relaxations: Relaxations
+    store: RedisLog | None
+
+    def stats(self) -> dict[str, int]:
+        """Return counters and sizes."""
+        return self.compiler.stats() | self.relaxations.stats()
+
+    def close(self) -> None:
+        """Publish new entries, end the compiler's background thread, and disconnect."""
+        self.compiler.close()
+        if self.store is not None:
+            self.store.close()
+
+
+def make_engines(
+    gateway: GatewaySettings, vocabularies: Iterable[Vocabulary], logger: Logger
+) -> dict[str, Engine]:
+    """Return an engine for each different vocabulary, by fingerprint.
+
+    The compilers divide the memory budget equally: a compiler cannot lend memory to another one.
+    """
+    different = {each.fingerprint: each for each in vocabularies}
+    limits = limits_of(gateway, compilers=len(different))
+    if gateway.redis_url is not None and not may_use_redis(_secret(gateway), gateway.cache_trust):
+        logger.warning("redis is not used: set CACHE_KEY, or CACHE_TRUST=network")
+    engines = {}
+    for fingerprint, vocabulary in different.items():
+        store = make_store(gateway)
+        compiler = Compiler(vocabulary, store=store, limits=limits)
+        engines[fingerprint] = Engine(compiler, Relaxations(limits), store)
+    return engines
+
+
+def limits_of(gateway: GatewaySettings, *, compilers: int = 1) -> Limits:
+    """Return the limits of one of several compilers, which divide the memory budget."""
+    return Limits().within(gateway.compiler_memory_bytes // compilers)
+
+
+def make_store(gateway: GatewaySettings) -> RedisLog | None:
+    """Return the log in Redis; None: none is configured, or it may not be used."""
+    url = gateway.redis_url
+    return open_store(
+        redis_url=None if url is None else url.get_secret_value(),
+        key=_secret(gateway),
+        ttl_s=gateway.cache_ttl_seconds,
+        trust=gateway.cache_trust,
+    )
+
+
+def _secret(gateway: GatewaySettings) -> bytes | None:
+    key = gateway.cache_key
+    return None if key is None else key.get_secret_value().encode()

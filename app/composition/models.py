@@ -1,0 +1,162 @@
+"""The components of one model."""
+
+import asyncio
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import partial
+from hashlib import sha256
+
+from engine import ARTIFACT_VERSION
+
+from .. import version
+from ..constraints.compile_scheduler import CompileScheduler
+from ..constraints.planner import ConstraintPlanner
+from ..conversation.tokenizer import Tokenizer, load_tokenizer
+from ..observability.logs import Logger
+from ..observability.metrics import Metrics, ModelMetrics
+from ..server.offload import Offload
+from ..service.cache_report import cache_report
+from ..service.chat_service import ChatService
+from ..service.check_service import CheckService
+from ..service.completion_service import CompletionService
+from ..service.faults import Faults
+from ..service.generation_service import GenerationService
+from ..service.served_models import ServedModel
+from ..service.tokenize_service import TokenizeService
+from ..service.warm_service import WarmService
+from ..settings import GatewaySettings, ModelSettings
+from .engines import Engine
+from .workers import available, backend_of, make_pool, make_workers, running
+
+
+@dataclass(frozen=True, slots=True)
+class Shared:
+    """The components that all models of an app share. ``warming``: held during a warm-up."""
+
+    gateway: GatewaySettings
+    metrics: Metrics
+    logger: Logger
+    offload: Offload
+    scheduler: CompileScheduler
+    warming: asyncio.Lock
+
+
+@dataclass(frozen=True, slots=True)
+class Core:
+    """The components of one model that compile, in a gateway and in ``switchyard warm``."""
+
+    engine: Engine
+    tokenizer: Tokenizer
+    scheduler: CompileScheduler
+    planner: ConstraintPlanner
+    warming: WarmService
+
+
+def load_tokenizers(models: Iterable[ModelSettings]) -> list[Tokenizer]:
+    """Return each model's tokenizer; models with equal settings share one. Raises SettingError."""
+    loaded: dict[tuple[str | None, str], Tokenizer] = {}
+    tokenizers = []
+    for model in models:
+        key = (model.tokenizer_source, model.format)
+        try:
+            tokenizers.append(loaded.get(key) or loaded.setdefault(key, load_tokenizer(*key)))
+        except ValueError as error:
+            raise model.error("tokenizer" if model.tokenizer else "model", error) from error
+    return tokenizers
+
+
+def make_core(shared: Shared, model: ModelSettings, tokenizer: Tokenizer, engine: Engine) -> Core:
+    """Return the components of a model that compile."""
+    planner = ConstraintPlanner(
+        engine.compiler,
+        tokenizer.wire,
+        tokenizer.special_texts,
+        shared.metrics,
+        shared.logger,
+        backend=backend_of(model),
+        scheduler=shared.scheduler,
+        relaxations=engine.relaxations,
+    )
+    warming = WarmService(model, planner, engine.compiler, shared.warming)
+    return Core(engine, tokenizer, shared.scheduler, planner, warming)
+
+
+def make_model(
+    shared: Shared, model: ModelSettings, tokenizer: Tokenizer, engine: Engine
+) -> ServedModel:
+    """Return a model with its workers, not yet started, and its series in the metrics."""
+    core = make_core(shared, model, tokenizer, engine)
+    metrics = ModelMetrics(shared.metrics, model.served_model)
+    workers = make_workers(model, engine.compiler, tokenizer)
+    pool = make_pool(model, workers, metrics, shared.logger)
+    metrics.watch("workers_running", "Open generations by worker", lambda: running(pool))
+    metrics.watch(
+        "workers_available",
+        "Whether a worker is healthy and not ejected, by worker",
+        lambda: available(pool),
+    )
+    shared.metrics.describe(
+        model.served_model,
+        version=version(),
+        format=tokenizer.wire.name,
+        vocabulary=tokenizer.vocabulary.fingerprint,
+        artifact=str(ARTIFACT_VERSION),
+    )
+    generation = GenerationService(
+        settings=model,
+        offload=shared.offload,
+        planner=core.planner,
+        tokenizer=tokenizer,
+        pool=pool,
+        metrics=metrics,
+        faults=Faults(shared.metrics, shared.logger),
+        comment_seconds=shared.gateway.stream_comment_seconds,
+    )
+    chat = ChatService(
+        generation,
+        model=model.served_model,
+        system_fingerprint=fingerprint(model, tokenizer),
+    )
+    completions = CompletionService(
+        generation,
+        settings=model,
+        offload=shared.offload,
+        planner=core.planner.of_text(),
+        tokenizer=tokenizer,
+        pool=pool,
+        system_fingerprint=fingerprint(model, tokenizer),
+    )
+    return ServedModel(
+        settings=model,
+        tokenizer=tokenizer,
+        workers=workers,
+        pool=pool,
+        chat=chat,
+        completions=completions,
+        tokenizing=TokenizeService(
+            generation, tokenizer=tokenizer, pool=pool, offload=shared.offload
+        ),
+        checks=CheckService(
+            engine.compiler, model.strict_profile, shared.scheduler, engine.relaxations
+        ),
+        warming=core.warming,
+        cache_report=partial(
+            cache_report,
+            engine.store,
+            engine.compiler,
+            wire=tokenizer.wire.name,
+            vocabulary=tokenizer.vocabulary,
+        ),
+    )
+
+
+def fingerprint(settings: ModelSettings, tokenizer: Tokenizer) -> str:
+    """Return the system fingerprint: it covers what may change the answer to one seed."""
+    parts = (
+        version(),
+        settings.served_model,
+        settings.worker_kind,
+        tokenizer.wire.name,
+        tokenizer.vocabulary.fingerprint,
+    )
+    return f"fp_{sha256('/'.join(parts).encode()).hexdigest()[:12]}"

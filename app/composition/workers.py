@@ -1,0 +1,76 @@
+"""The workers of a model, and their pool."""
+
+from adapters.workers import Worker
+from engine import SPEC_VERSION, Compiler
+
+from ..constraints.planner import OWN_BACKEND
+from ..conversation.tokenizer import Tokenizer
+from ..observability.logs import Logger
+from ..observability.metrics import ModelMetrics
+from ..pool.worker_pool import Pool
+from ..settings import ModelSettings
+
+
+def make_workers(settings: ModelSettings, compiler: Compiler, tokenizer: Tokenizer) -> list[Worker]:
+    """Return the workers that the settings `model` and `workers` name."""
+    kind, model = settings.worker_kind, settings.served_model
+    if kind == "noise":
+        from adapters.workers import NoiseWorker
+
+        return [NoiseWorker(compiler, seed=settings.noise_seed, model=model)]
+    if kind == "transformers":
+        try:
+            from adapters.workers import TransformersWorker
+        except ModuleNotFoundError as error:
+            raise settings.error("model", error) from error
+
+        return [TransformersWorker(settings.model or "", compiler)]
+    from adapters.workers import SGLangWorker
+
+    key = settings.worker_api_key
+    return [
+        SGLangWorker(
+            url,
+            model=model,
+            tokens=tokenizer.vocabulary.tokens,
+            stop_token_ids=tokenizer.vocabulary.stop_token_ids,
+            grammar_backend=settings.grammar_backend,
+            plugin={
+                "spec_version": SPEC_VERSION,
+                "vocabulary": tokenizer.vocabulary.fingerprint,
+            },
+            api_key=None if key is None else key.get_secret_value(),
+        )
+        for url in settings.workers
+    ]
+
+
+def make_pool(
+    settings: ModelSettings, workers: list[Worker], metrics: ModelMetrics, logger: Logger
+) -> Pool:
+    """Return the pool; only remote workers have deadlines."""
+    is_remote = settings.worker_kind == "sglang"
+    return Pool(
+        workers,
+        health_seconds=settings.worker_health_seconds,
+        first_token_seconds=settings.worker_first_token_seconds if is_remote else None,
+        token_seconds=settings.worker_token_seconds if is_remote else None,
+        on_failure=metrics.worker_failed,
+        on_ejection=metrics.worker_ejected,
+        logger=logger.bind(model=settings.served_model),
+    )
+
+
+def backend_of(settings: ModelSettings) -> str:
+    """Return the grammar backend; workers in this process use the own engine."""
+    return settings.grammar_backend if settings.worker_kind == "sglang" else OWN_BACKEND
+
+
+def running(pool: Pool) -> dict[str, int]:
+    """Return open generations by worker; a number tells workers of one name apart."""
+    return {f"{n}:{member.worker.name}": member.running for n, member in enumerate(pool.members)}
+
+
+def available(pool: Pool) -> dict[str, int]:
+    """Return 1 for each healthy worker that is not ejected, 0 for the others."""
+    return {f"{n}:{member.worker.name}": member.available for n, member in enumerate(pool.members)}

@@ -1,0 +1,97 @@
+"""The models of a gateway, and finding one by its name or alias.
+
+Invariants   I1 each name and alias stands for one model. I2 there is at least one model.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from adapters.workers import Worker
+
+from ..conversation.tokenizer import Tokenizer
+from ..errors import bad_request, model_not_found
+from ..pool.worker_pool import Pool, Status
+from ..settings import ModelSettings
+from .chat_service import ChatService
+from .check_service import CheckService
+from .completion_service import CompletionService
+from .tokenize_service import TokenizeService
+from .warm_service import WarmService
+
+
+@dataclass(frozen=True, slots=True)
+class ServedModel:
+    """One model: its settings, its workers, and the use cases of its routes."""
+
+    settings: ModelSettings
+    tokenizer: Tokenizer
+    workers: Sequence[Worker]
+    pool: Pool
+    chat: ChatService
+    completions: CompletionService
+    tokenizing: TokenizeService
+    checks: CheckService
+    warming: WarmService
+    cache_report: Callable[[], dict[str, Any]]
+
+    @property
+    def name(self) -> str:
+        """The id that answers show."""
+        return self.settings.served_model
+
+    def described(self) -> dict[str, Any]:
+        """Return the model's format, and what its chat template does not show by itself."""
+        profile = self.tokenizer.profile
+        return {
+            "format": self.tokenizer.wire.name,
+            "format_evidence": self.tokenizer.evidence.described(),
+            "chat_template": None if profile is None else profile.described(),
+        }
+
+
+class ServedModels:
+    """All models, in the order of the settings."""
+
+    def __init__(self, models: Sequence[ServedModel]) -> None:
+        if not models:
+            raise ValueError("a gateway needs at least one model")
+        self._models = tuple(models)
+        self._by_name = {
+            name: model for model in models for name in (model.name, *model.settings.aliases)
+        }
+
+    def __iter__(self) -> Iterator[ServedModel]:
+        return iter(self._models)
+
+    def find(self, name: str) -> ServedModel:
+        """Return the model with this name or alias. Raises ApiError 404."""
+        model = self._by_name.get(name)
+        if model is None:
+            raise model_not_found(name)
+        return model
+
+    def find_or_only(self, name: str | None) -> ServedModel:
+        """Return the model with this name or alias; None: the only model.
+
+        Raises:
+            ApiError: 404; 400 if there are several models and no name.
+        """
+        if name is not None:
+            return self.find(name)
+        if len(self._models) > 1:
+            raise bad_request(
+                "Missing required parameter: 'model'. This server has several models; "
+                "GET /v1/models lists them.",
+                "model",
+                "missing_required_parameter",
+            )
+        return self._models[0]
+
+    @property
+    def status(self) -> Status:
+        """The status of all pools: unready if no model has a healthy worker."""
+        statuses = {model.pool.status for model in self._models}
+        if len(statuses) == 1:
+            return statuses.pop()
+        return "degraded"

@@ -1,0 +1,23 @@
+"""Settings: of the gateway from the environment, of its models from there or from a file.
+
+    read_settings()     the settings of a process: environment variables and, if
+                        SWITCHYARD_CONFIG_FILE names it, the configuration file
+
+Each setting has one source. Without a configuration file, variables describe the gateway and its
+only model. With one, the file describes all models and variables describe the gateway; a variable
+for a model is then an error.
+"""
+
+from .error import SettingError
+from .gateway import GatewaySettings
+from .model import ModelSettings, StrictProfile
+from .reading import Settings, read_settings
+
+__all__ = [
+    "GatewaySettings",
+    "ModelSettings",
+    "SettingError",
+    "Settings",
+    "StrictProfile",
+    "read_settings",
+]

@@ -1,0 +1,88 @@
+"""Invalid settings, and the places that their messages name.
+
+A place is a variable, ``SWITCHYARD_TOKENIZER``, or a key of the configuration file,
+``gateway.toml:7: models[0].tokenizer``. Messages about a model name its settings in backquotes, as
+in the file; ``Places.reworded`` replaces them by variables for a model of the environment.
+"""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final, Protocol
+
+#: prefix of the gateway's variables
+PREFIX: Final = "SWITCHYARD_"
+#: variables of a model's settings that are not the setting's name in capitals
+_VARIABLES: Final = {"name": "MODEL_NAME", "aliases": "MODEL_ALIASES"}
+#: a key of a file: names, and numbers of tables in arrays
+KeyPath = tuple[str | int, ...]
+_QUOTED: Final = re.compile(r"`(\w+)`")
+
+
+class SettingError(ValueError):
+    """Settings that cannot be used: a sentence for each mistake, which begins with its place.
+
+    The text contains no secret.
+    """
+
+    def __init__(self, *sentences: str) -> None:
+        super().__init__("\n".join(sentences))
+        self.sentences = sentences
+
+
+class Places(Protocol):
+    """The places of one model's settings."""
+
+    def of(self, setting: str) -> str:
+        """Return the place of a setting, for the beginning of a sentence; "": of all together."""
+        ...
+
+    def reworded(self, message: str) -> str:
+        """Return the message with the names that settings have in this source."""
+        ...
+
+
+@dataclass(frozen=True)
+class VariablePlaces:
+    """Settings from environment variables."""
+
+    def of(self, setting: str) -> str:
+        return variable_of(setting) if setting else "settings"
+
+    def reworded(self, message: str) -> str:
+        return _QUOTED.sub(lambda quoted: variable_of(quoted[1]), message)
+
+
+@dataclass(frozen=True)
+class FilePlaces:
+    """Settings of table ``number`` of a configuration file. ``lines``: of all its keys."""
+
+    file: Path
+    number: int
+    lines: Mapping[KeyPath, int]
+
+    def of(self, setting: str) -> str:
+        table: KeyPath = ("models", self.number)
+        return place_of(self.file, self.lines, (*table, setting) if setting else table)
+
+    def reworded(self, message: str) -> str:
+        return message
+
+
+def place_of(file: Path, lines: Mapping[KeyPath, int], key: KeyPath) -> str:
+    """Return ``FILE:LINE: KEY``; a missing key has the line of its table."""
+    shown = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in key)
+    known = [lines[key[:size]] for size in range(len(key), 0, -1) if key[:size] in lines]
+    line = f":{known[0]}" if known else ""
+    return f"{file}{line}: {shown.removeprefix('.')}"
+
+
+def variable_of(setting: str) -> str:
+    """Return the variable of a model's setting."""
+    return PREFIX + _VARIABLES.get(setting, setting.upper())
+
+
+def reason_of(problem: Mapping[str, Any]) -> str:
+    """Return the reason in one of pydantic's errors, without the value: it may be a secret."""
+    return str(problem["msg"]).removeprefix("Value error, ")

@@ -1,0 +1,215 @@
+"""Settings of the gateway, whichever models it serves: environment variables.
+
+Representation   one frozen model; each field is one variable with the prefix SWITCHYARD_, and the
+                 field's description is its documentation. An empty variable counts as unset, which
+                 is how Compose files pass unset variables.
+Invariants       I1 an invalid value aborts startup with an error that names the variable.
+                 I2 ``public()`` holds no secret: keys are counted, passwords in URLs are masked.
+Not here         settings of a model (model); using the values (composition).
+"""
+
+import re
+from ipaddress import ip_address
+from pathlib import Path
+from typing import Annotated, Any, Literal, Self
+
+from pydantic import Field, SecretStr, ValidationInfo, field_validator, model_validator
+from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
+
+from cache import RedisAddress, key_of
+
+from .error import PREFIX
+
+MEBIBYTE = 1 << 20
+#: an origin as browsers send it: in lower case, without a path
+ORIGIN = re.compile(r"https?://(?:[a-z0-9._-]+|\[[0-9a-f:]+\])(?::[0-9]{1,5})?")
+
+
+class GatewaySettings(BaseSettings):
+    """See the file's header; docs/running.md shows the fields, and a test compares both."""
+
+    model_config = SettingsConfigDict(
+        env_prefix=PREFIX, env_ignore_empty=True, frozen=True, extra="ignore", allow_inf_nan=False
+    )
+
+    config_file: Path | None = Field(
+        default=None,
+        description="file that describes the models, see [Several models](#several-models); if "
+        "unset, the variables of the next table describe one",
+    )
+    host: str = Field(default="127.0.0.1", description="address to listen on")
+    port: int = Field(
+        default=8000, ge=0, le=65535, description="port to listen on; 0: any free port"
+    )
+    log_level: Literal["debug", "info", "warning", "error"] = Field(
+        default="info", description="lowest level that is logged"
+    )
+
+    api_keys: Annotated[tuple[SecretStr, ...], NoDecode] = Field(
+        default=(), description="keys of clients, separated by commas; if unset, no key is required"
+    )
+    allow_anonymous: bool = Field(
+        default=False,
+        description="`true` allows a real model without API_KEYS on an address that other hosts "
+        "can reach",
+    )
+    admin_keys: Annotated[tuple[SecretStr, ...], NoDecode] = Field(
+        default=(),
+        description="keys of operators, separated by commas; if unset, admin endpoints return 403",
+    )
+    cors_origins: Annotated[tuple[str, ...], NoDecode] = Field(
+        default=(),
+        description="origins whose web pages may call the gateway from a browser, separated by "
+        "commas, such as `https://chat.example.org`; `*` allows all; if unset, none",
+    )
+    max_body_bytes: int = Field(
+        default=4 * MEBIBYTE,
+        ge=1024,
+        description="maximum bytes of a request body after decompression; larger bodies get 413",
+    )
+    max_json_values: int = Field(
+        default=100_000,
+        ge=1,
+        description="maximum number of JSON values (strings, numbers, ...) in a request body",
+    )
+    max_header_bytes: int = Field(
+        default=32_768,
+        ge=1024,
+        description="maximum size of the request line and headers; larger ones get 431",
+    )
+    max_connections: int = Field(
+        default=2048, ge=1, description="maximum open client connections; further ones get 503"
+    )
+    header_seconds: float = Field(
+        default=10.0, gt=0, description="seconds within which a request's headers must arrive"
+    )
+    body_seconds: float = Field(
+        default=60.0, gt=0, description="seconds within which a request's body must arrive"
+    )
+    compile_threads: int = Field(
+        default=2,
+        ge=1,
+        le=64,
+        description="threads that compile schemas; one client may use all but one of them (at "
+        "least one)",
+    )
+    compile_queue: int = Field(
+        default=512,
+        ge=1,
+        description="maximum compiles that one client may have waiting; further ones get 429",
+    )
+    stream_comment_seconds: float = Field(
+        default=10.0,
+        ge=0,
+        description="seconds without output after which the gateway sends a comment line, so that "
+        "proxies keep the stream open; this also starts a response that has no token yet; "
+        "0 disables",
+    )
+    shutdown_seconds: float = Field(
+        default=30.0, ge=0, description="grace period of running answers after SIGTERM, in seconds"
+    )
+
+    redis_url: SecretStr | None = Field(
+        default=None,
+        description="Redis of the shared cache, see [cache.md](cache.md); if unset, replicas share "
+        "nothing",
+    )
+    cache_key_file: Path | None = Field(
+        default=None, description="file that contains CACHE_KEY, for example a mounted secret"
+    )
+    cache_key: SecretStr | None = Field(
+        default=None,
+        validate_default=True,
+        description="key of the MAC over cache entries, at least 16 bytes",
+    )
+    cache_trust: Literal["key", "network"] = Field(
+        default="key",
+        description="`network` uses Redis without CACHE_KEY; trusts every client of that Redis",
+    )
+    compiler_memory_bytes: int = Field(
+        default=832 * MEBIBYTE,
+        ge=1,
+        description="memory budget of compiled grammars and their masks, divided equally among the "
+        "vocabularies of the models; the process may use up to 1.3 times as much",
+    )
+    cache_ttl_seconds: int = Field(
+        default=7 * 86_400, ge=1, description="time to live of unused entries in Redis"
+    )
+    cache_prefetch_seconds: float = Field(
+        default=1.0,
+        ge=0,
+        description="maximum seconds of loading the most popular entries at startup, in the "
+        "background; 0 disables",
+    )
+    cache_loads_per_second: int = Field(
+        default=500,
+        ge=0,
+        description="maximum entries per second that are loaded because other replicas announced "
+        "them; 0 disables",
+    )
+
+    @field_validator("api_keys", "admin_keys", "cors_origins", mode="before")
+    @classmethod
+    def _split(cls, value: Any) -> Any:
+        """Split at commas and drop empty parts."""
+        if isinstance(value, str):
+            return tuple(part.strip() for part in value.split(",") if part.strip())
+        return value
+
+    @field_validator("cors_origins")
+    @classmethod
+    def _known_origins(cls, value: tuple[str, ...]) -> tuple[str, ...]:
+        for origin in value:
+            if origin != "*" and not ORIGIN.fullmatch(origin):
+                raise ValueError(
+                    f"must be origins such as https://chat.example.org, or *; got {origin!r}"
+                )
+        return value
+
+    @field_validator("redis_url")
+    @classmethod
+    def _known_redis(cls, value: SecretStr | None) -> SecretStr | None:
+        if value is not None:
+            RedisAddress.of(value.get_secret_value())
+        return value
+
+    @field_validator("cache_key")
+    @classmethod
+    def _key_or_file(cls, value: SecretStr | None, info: ValidationInfo) -> SecretStr | None:
+        """Replace CACHE_KEY by the key from CACHE_KEY_FILE, if that is set."""
+        given = None if value is None else value.get_secret_value()
+        found = key_of(given, info.data.get("cache_key_file"))
+        return None if found is None else SecretStr(found)
+
+    @model_validator(mode="after")
+    def _keys_differ(self) -> Self:
+        if set(self.admin_keys) & set(self.api_keys):
+            raise ValueError(
+                "API_KEYS and ADMIN_KEYS share a key, which would give a client admin access"
+            )
+        return self
+
+    @property
+    def is_open(self) -> bool:
+        """Whether other hosts may be able to reach the gateway, and no key is asked for."""
+        return not self.api_keys and not is_loopback(self.host)
+
+    def public(self) -> dict[str, Any]:
+        """Return all settings for printing, without secrets."""
+        shown = self.model_dump(
+            mode="json", exclude={"admin_keys", "api_keys", "cache_key", "redis_url"}
+        )
+        shown["api_keys"] = f"{len(self.api_keys)} set"
+        shown["admin_keys"] = f"{len(self.admin_keys)} set"
+        shown["cache_key"] = "not set" if self.cache_key is None else "set"
+        url = self.redis_url
+        shown["redis_url"] = url and RedisAddress.of(url.get_secret_value()).shown()
+        return shown
+
+
+def is_loopback(host: str) -> bool:
+    """Return whether the address is a loopback address; the only known name is localhost."""
+    try:
+        return ip_address(host.strip("[]")).is_loopback
+    except ValueError:
+        return host == "localhost"

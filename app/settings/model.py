@@ -1,0 +1,267 @@
+"""The settings of one model.
+
+Representation   a frozen model; a field is a key of a ``[[models]]`` table, and a variable for the
+                 only model of a gateway without a configuration file (error.variable_of). The
+                 field's description is its documentation.
+Invariants       I1 ``public()`` holds no secret.
+Not here         reading the values (config_file, reading).
+"""
+
+from pathlib import Path
+from typing import Annotated, Any, Final, Literal, Self
+from urllib.parse import urlsplit, urlunsplit
+
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    ConfigDict,
+    Field,
+    PrivateAttr,
+    SecretStr,
+    ValidationInfo,
+    field_validator,
+    model_validator,
+)
+
+from adapters.formats import FORMATS
+
+from .error import Places, SettingError, VariablePlaces
+
+#: workers that run in the gateway's process
+IN_PROCESS: Final = ("noise", "transformers")
+#: characters of a name or alias: an error about a model shows as many
+MOST_NAME_CHARS: Final = 200
+#: bytes of a file with a key; a larger file is a mistake
+MOST_KEY_BYTES: Final = 4096
+
+#: schemas accepted with ``strict: true``: OpenAI's subset, or all that the engine enforces
+StrictProfile = Literal["openai", "extended"]
+
+
+def _usable_name(name: str) -> str:
+    if not name or name != name.strip() or not name.isprintable() or len(name) > MOST_NAME_CHARS:
+        raise ValueError(
+            f"must have 1 to {MOST_NAME_CHARS} printable characters without spaces around them"
+        )
+    return name
+
+
+Name = Annotated[str, AfterValidator(_usable_name)]
+
+
+class ModelSettings(BaseModel):
+    """See the file's header; docs/running.md shows the fields, and a test compares both."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
+
+    model: str | None = Field(
+        default=None, description="folder or name of the model; if unset, the noise worker runs"
+    )
+    name: Name | None = Field(
+        default=None,
+        description="model id for clients; default: the last part of `model`, or `noise`",
+    )
+    aliases: tuple[Name, ...] = Field(
+        default=(), description="further ids that clients may use; answers show the name"
+    )
+    tokenizer: str | None = Field(
+        default=None, description="folder or name of the tokenizer; default: `model`"
+    )
+    format: str = Field(
+        default="auto", description="the model family's call syntax; `auto` reads the chat template"
+    )
+    reasoning: Literal["auto", "on", "off"] = Field(
+        default="auto",
+        description="whether answers may begin with reasoning; `auto`: not with the noise worker",
+    )
+    thinking_token_budget: int | None = Field(
+        default=None,
+        ge=0,
+        description="maximum reasoning tokens of an answer whose request sets no "
+        "`thinking_token_budget`; if unset, no limit",
+    )
+    include_schema_in_prompt: bool = Field(
+        default=True,
+        description="whether the prompt shows the model the schema of `response_format`; "
+        "`include_schema_in_prompt` in a request overrides it",
+    )
+    workers: tuple[str, ...] = Field(
+        default=(), description="SGLang URLs, or `noise`, or `transformers`"
+    )
+    worker_api_key_file: Path | None = Field(
+        default=None, description="file that contains the API key of the SGLang servers"
+    )
+    worker_api_key: SecretStr | None = Field(
+        default=None,
+        validate_default=True,
+        description="API key of the SGLang servers; not allowed in a configuration file",
+    )
+    grammar_backend: Literal["switchyard", "xgrammar", "llguidance"] = Field(
+        default="switchyard",
+        description="grammar backend of the SGLang servers; a server with another one is not ready",
+    )
+    worker_health_seconds: float = Field(
+        default=5.0, gt=0, description="seconds between health checks of a worker"
+    )
+    worker_first_token_seconds: float = Field(
+        default=120.0,
+        gt=0,
+        description="seconds to wait for an SGLang server's first token, including its queue, "
+        "before trying another server",
+    )
+    worker_token_seconds: float = Field(
+        default=60.0,
+        gt=0,
+        description="seconds to wait for each further token of an SGLang server before the answer "
+        "ends with an error",
+    )
+    noise_seed: int | None = Field(
+        default=None, description="seed of the noise worker for requests without a seed"
+    )
+    max_running: int | None = Field(
+        default=None,
+        ge=1,
+        description="maximum answers of the model that run at once; if unset, no limit",
+    )
+    max_choices: int = Field(default=8, ge=1, le=128, description="maximum `n` of a request")
+    max_tools: int = Field(default=1024, ge=1, description="maximum number of tools in a request")
+    max_completion_tokens: int = Field(
+        default=32_768, ge=1, description="maximum output limit that a request may set"
+    )
+    default_completion_tokens: int = Field(
+        default=4096, ge=1, description="output limit of a request that sets none"
+    )
+    request_timeout: float = Field(
+        default=600.0, gt=0, description="maximum duration of an answer in seconds"
+    )
+    strict_profile: StrictProfile = Field(
+        default="extended",
+        description="schemas accepted with `strict: true`: OpenAI's subset (`openai`) or all that "
+        "the engine enforces (`extended`)",
+    )
+
+    _places: Places = PrivateAttr(default=VariablePlaces())
+
+    @field_validator("format")
+    @classmethod
+    def _known_format(cls, value: str) -> str:
+        if value != "auto" and value not in FORMATS:
+            raise ValueError(f"must be auto, {', '.join(FORMATS)}; got {value!r}")
+        return value
+
+    @field_validator("workers")
+    @classmethod
+    def _known_workers(cls, value: tuple[str, ...]) -> tuple[str, ...]:
+        for worker in value:
+            if worker in IN_PROCESS and len(value) > 1:
+                raise ValueError(f"{worker!r} runs in this process and cannot be combined")
+            if worker not in IN_PROCESS and not _is_http(worker):
+                raise ValueError(
+                    f"{without_password(worker)!r} is neither an http(s) URL nor one of "
+                    f"{', '.join(IN_PROCESS)}"
+                )
+        return value
+
+    @field_validator("worker_api_key")
+    @classmethod
+    def _key_or_file(cls, value: SecretStr | None, info: ValidationInfo) -> SecretStr | None:
+        """Read the key from ``worker_api_key_file``, if that is set."""
+        file = info.data.get("worker_api_key_file")
+        if file is None:
+            return value
+        if value is not None:
+            raise ValueError("`worker_api_key` and `worker_api_key_file` exclude each other")
+        return SecretStr(_read_key(file))
+
+    @model_validator(mode="after")
+    def _fits_together(self) -> Self:
+        kind = self.worker_kind
+        if kind == "transformers" and self.model is None:
+            raise ValueError("`workers`=transformers needs `model`")
+        if kind == "sglang" and self.tokenizer_source is None:
+            raise ValueError("SGLang workers need `tokenizer` (or `model`): the model's vocabulary")
+        if self.thinking_token_budget is not None and self.grammar_backend != "switchyard":
+            raise ValueError(
+                f"`grammar_backend`={self.grammar_backend} cannot enforce `thinking_token_budget`"
+            )
+        if self.default_completion_tokens > self.max_completion_tokens:
+            raise ValueError(
+                f"`default_completion_tokens` must be at most `max_completion_tokens`, "
+                f"{self.max_completion_tokens}; got {self.default_completion_tokens}"
+            )
+        return self
+
+    @property
+    def worker_kind(self) -> Literal["noise", "transformers", "sglang"]:
+        if not self.workers:
+            return "noise" if self.model is None else "transformers"
+        if self.workers[0] == "noise":
+            return "noise"
+        return "transformers" if self.workers[0] == "transformers" else "sglang"
+
+    @property
+    def reasons(self) -> bool:
+        """Whether answers may begin with reasoning; by default, not those of the noise worker."""
+        return self.reasoning == "on" or (self.reasoning == "auto" and self.worker_kind != "noise")
+
+    @property
+    def tokenizer_source(self) -> str | None:
+        return self.tokenizer or self.model
+
+    @property
+    def served_model(self) -> str:
+        """The id that answers show."""
+        if self.name:
+            return self.name
+        source = self.model or (self.tokenizer if self.worker_kind == "sglang" else None)
+        return "noise" if source is None else Path(source).name or source
+
+    def at(self, places: Places) -> Self:
+        """Remember where the settings stand; return the same object."""
+        self._places = places
+        return self
+
+    def error(self, setting: str, reason: object) -> SettingError:
+        """Return the error of a setting, which names its place."""
+        return SettingError(f"{self._places.of(setting)}: {self._places.reworded(str(reason))}")
+
+    def public(self) -> dict[str, Any]:
+        """Return the settings for printing, without secrets."""
+        shown = self.model_dump(mode="json", exclude={"worker_api_key"})
+        shown["name"] = self.served_model
+        shown["workers"] = [without_password(worker) for worker in self.workers]
+        shown["worker_api_key"] = "not set" if self.worker_api_key is None else "set"
+        return shown
+
+
+def _is_http(url: str) -> bool:
+    try:
+        return urlsplit(url).scheme in ("http", "https")
+    except ValueError:
+        return False
+
+
+def without_password(url: str) -> str:
+    """Return the URL with user and password masked, and without its query."""
+    try:
+        parts = urlsplit(url)
+    except ValueError:
+        return url.rpartition("@")[2]
+    host = parts.netloc.rpartition("@")[2]
+    netloc = f"***@{host}" if "@" in parts.netloc else host
+    return urlunsplit((parts.scheme, netloc, parts.path, "", ""))
+
+
+def _read_key(file: Path) -> str:
+    """Return the key in a file. Raises ValueError, whose message does not quote it."""
+    try:
+        with file.open("rb") as opened:
+            data = opened.read(MOST_KEY_BYTES + 1)
+        key = data.decode().strip()
+    except OSError as error:
+        raise ValueError(f"{file} cannot be read: {error.strerror}") from None
+    except UnicodeDecodeError:
+        raise ValueError(f"{file} is not UTF-8 text") from None
+    if not key or len(data) > MOST_KEY_BYTES:
+        raise ValueError(f"{file} must have a key of 1 to {MOST_KEY_BYTES:,} bytes")
+    return key

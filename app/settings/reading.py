@@ -1,0 +1,156 @@
+"""The settings of a process, from environment variables and a configuration file.
+
+    environment                        ->  GatewaySettings
+    environment or configuration file  ->  ModelSettings, one or several
+
+Invariants   I1 every mistake is a sentence of a SettingError, never a traceback.
+             I2 names and aliases of models are distinct.
+"""
+
+import os
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from difflib import get_close_matches
+from typing import Any, Final
+
+from pydantic import ValidationError
+
+from .config_file import read_config_file
+from .error import PREFIX, SettingError, VariablePlaces, reason_of, variable_of
+from .gateway import GatewaySettings
+from .model import ModelSettings
+
+#: variables with the prefix for other readers: the SGLang plug-in, Compose, the project's tests,
+#: and the links of a Kubernetes service whose name begins with "switchyard"
+_READ_BY_OTHERS: Final = re.compile(
+    r"SGLANG|SGLANG_\w+|PUBLISH|MODELS|MASKBENCH|JSTS|BFCL"
+    r"|(\w+_)?SERVICE_HOST|(\w+_)?SERVICE_PORT(_\w+)?|(\w+_)?PORT_\d+_(TCP|UDP)(_\w+)?"
+)
+#: a model's settings by variable
+_OF_MODELS: Final = {variable_of(name): name for name in ModelSettings.model_fields}
+_OF_GATEWAY: Final = tuple(map(variable_of, GatewaySettings.model_fields))
+#: settings of a model that a variable separates by commas
+_LISTS: Final = ("workers", "aliases")
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """All settings. ``models``: at least one."""
+
+    gateway: GatewaySettings
+    models: tuple[ModelSettings, ...]
+
+
+def read_settings(**values: Any) -> Settings:
+    """Return the settings of this process. ``values`` replace variables, named without their prefix
+    and in lower case.
+
+    Raises:
+        SettingError: a setting is invalid, unknown or missing.
+    """
+    variables = {name.upper(): value for name, value in os.environ.items()}
+    variables |= {f"{PREFIX}{name.upper()}": value for name, value in values.items()}
+    unknown = unknown_variables(variables)
+    if unknown:
+        raise SettingError(*unknown)
+    replaced = {
+        name: given for name, given in values.items() if name in GatewaySettings.model_fields
+    }
+    try:
+        gateway = GatewaySettings(**replaced)
+    except ValidationError as error:
+        raise _explained(error) from None
+    models = _models(gateway, _of_a_model(variables))
+    _check_names(models)
+    _check_access(gateway, models)
+    return Settings(gateway, models)
+
+
+def unknown_variables(names: Iterable[str]) -> list[str]:
+    """Return one sentence for each unknown variable with the prefix SWITCHYARD_."""
+    known = [*_OF_GATEWAY, *_OF_MODELS]
+    found = []
+    for name in sorted(names):
+        upper = name.upper()
+        if not upper.startswith(PREFIX) or upper in known:
+            continue
+        if not _READ_BY_OTHERS.fullmatch(upper.removeprefix(PREFIX)):
+            near = get_close_matches(upper, known, n=1)
+            hint = f"; did you mean {near[0]}?" if near else ""
+            found.append(f"{name}: no such setting{hint}")
+    return found
+
+
+def _of_a_model(variables: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a model's settings; an empty variable counts as unset."""
+    return {
+        name: variables[variable]
+        for variable, name in _OF_MODELS.items()
+        if variables.get(variable) not in ("", None)
+    }
+
+
+def _models(gateway: GatewaySettings, found: Mapping[str, Any]) -> tuple[ModelSettings, ...]:
+    """Return the models of the configuration file, or the one that variables describe."""
+    if gateway.config_file is None:
+        return (_only_model(found),)
+    if found:
+        raise SettingError(
+            *(
+                f"{variable_of(name)}: {PREFIX}CONFIG_FILE is set, so {gateway.config_file} "
+                "describes the models; unset this variable"
+                for name in found
+            )
+        )
+    return read_config_file(gateway.config_file)
+
+
+def _only_model(found: Mapping[str, Any]) -> ModelSettings:
+    values = dict(found)
+    for name in _LISTS:
+        if isinstance(values.get(name), str):
+            parts = (part.strip() for part in values[name].split(","))
+            values[name] = tuple(part for part in parts if part)
+    try:
+        return ModelSettings.model_validate(values)
+    except ValidationError as error:
+        raise _explained(error) from None
+
+
+def _explained(error: ValidationError) -> SettingError:
+    """Return the error with a sentence per variable, without its value: it may be a secret."""
+    places = VariablePlaces()
+    return SettingError(
+        *(
+            f"{places.of(str(problem['loc'][0]) if problem['loc'] else '')}: "
+            f"{places.reworded(reason_of(problem))}"
+            for problem in error.errors(include_url=False, include_input=False)
+        )
+    )
+
+
+def _check_names(models: Sequence[ModelSettings]) -> None:
+    """Raise SettingError unless each name and alias stands for one model."""
+    names = [("name", model, model.served_model) for model in models]
+    names += [("aliases", model, alias) for model in models for alias in model.aliases]
+    taken: dict[str, str] = {}
+    mistakes: list[str] = []
+    for setting, model, name in names:
+        if name in taken:
+            reason = f"{name!r} is a name or alias of the model {taken[name]!r} already"
+            mistakes += model.error(setting, reason).sentences
+        taken.setdefault(name, model.served_model)
+    if mistakes:
+        raise SettingError(*mistakes)
+
+
+def _check_access(gateway: GatewaySettings, models: Sequence[ModelSettings]) -> None:
+    """Raise SettingError if other hosts can use a real model without a key."""
+    is_real = any(model.worker_kind != "noise" for model in models)
+    if gateway.is_open and is_real and not gateway.allow_anonymous:
+        raise SettingError(
+            f"settings: SWITCHYARD_API_KEYS is empty and SWITCHYARD_HOST={gateway.host} can be "
+            "reached from other hosts: set API_KEYS, or SWITCHYARD_ALLOW_ANONYMOUS=true to run "
+            "without keys"
+        )
