@@ -14,7 +14,8 @@ from starlette.middleware.cors import CORSMiddleware
 
 from . import version
 from .api.admin_routes import admin_router
-from .api.auth import AdminKeys, Keys
+from .api.answering import Answering
+from .api.auth import AdminKeys
 from .api.body import BodyReader
 from .api.chat_routes import chat_router, completions_router
 from .api.error_responses import install_error_handlers
@@ -78,13 +79,10 @@ def create_app(settings: Settings | None = None, *, logger: Logger | None = None
 def _add_routes(
     app: FastAPI, settings: GatewaySettings, components: Components, metrics: Metrics
 ) -> None:
-    keys = Keys(key.get_secret_value() for key in settings.api_keys)
-
     async def with_key(request: Request) -> None:
-        given = request.headers.get("authorization")
-        keys.check(given)
         address = "" if request.client is None else request.client.host
-        request.state.client = keys.client(given, address)
+        given = request.headers.get("authorization")
+        request.state.client = components.keys.identify(given, address)
 
     models = components.models
     guarded = [Depends(with_key)]
@@ -94,16 +92,11 @@ def _add_routes(
         max_values=settings.max_json_values,
         timeout_s=settings.body_seconds,
     )
-    app.include_router(
-        chat_router(models, metrics, bodies, comment_seconds=settings.stream_comment_seconds),
-        dependencies=guarded,
+    answering = Answering(
+        components.admission, metrics, comment_seconds=settings.stream_comment_seconds
     )
-    app.include_router(
-        completions_router(
-            models, metrics, bodies, comment_seconds=settings.stream_comment_seconds
-        ),
-        dependencies=guarded,
-    )
+    app.include_router(chat_router(models, answering, bodies), dependencies=guarded)
+    app.include_router(completions_router(models, answering, bodies), dependencies=guarded)
     app.include_router(tokenize_router(models, bodies), dependencies=guarded)
     app.include_router(grammars_router(models, bodies), dependencies=guarded)
     admin_keys = AdminKeys(key.get_secret_value() for key in settings.admin_keys)
@@ -143,7 +136,7 @@ def _announce(logger: Logger, settings: Settings, components: Components) -> Non
             model=model.name,
             **model.described(),
             vocabulary=model.tokenizer.vocabulary.size,
-            keys_required=bool(gateway.api_keys),
+            keys_required=gateway.keys_required,
             operators=bool(gateway.admin_keys),
         )
 

@@ -3,11 +3,14 @@
     log = open_store(redis_url=..., key=..., ttl_s=...)     None if Redis must not be used
     Compiler(vocabulary, store=log).start()                 follow it in the background
 
+``connect_async`` makes clients for the other data of a gateway in Redis (its keys and limits).
+
 Not here    the content of artifacts, and when to read and write them (the engine's artifact_cache).
 """
 
 from .address import RedisAddress
-from .clients import StoreUnusable
+from .async_clients import connect_async
+from .clients import StoreUnusable, asking
 from .dump import DumpRefused
 from .namespace import Group, Namespace
 from .opening import NAMESPACE, key_of, may_use_redis, open_store
@@ -25,6 +28,8 @@ __all__ = [
     "Seal",
     "StoreUnusable",
     "Transferred",
+    "asking",
+    "connect_async",
     "export_namespace",
     "import_namespace",
     "key_of",

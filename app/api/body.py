@@ -49,8 +49,7 @@ class BodyReader:
 
     async def read(self, kind: type[Parsed], request: Request) -> tuple[Parsed, int]:
         """Return the request and the bytes of its body. Raises ApiError for an invalid one."""
-        announced = request.headers.get("content-length", "")
-        if announced.isdecimal() and int(announced[:20]) > self._max_bytes:
+        if announced_size(request) > self._max_bytes:
             raise too_large(self._max_bytes)
         coding = ",".join(request.headers.getlist("content-encoding"))
         try:
@@ -66,6 +65,12 @@ class BodyReader:
         if len(body) < LARGE_BYTES:
             return parse(), len(body)
         return await self._offload.run(len(body), parse), len(body)
+
+
+def announced_size(request: Request) -> int:
+    """Return the bytes of the body according to its headers; 0: they do not say it."""
+    announced = request.headers.get("content-length", "")
+    return int(announced[:20]) if announced.isdecimal() else 0
 
 
 async def read_body(stream: AsyncIterator[bytes], max_bytes: int, coding: str = "") -> bytes:

@@ -31,7 +31,7 @@ def grammars_router(models: ServedModels, bodies: BodyReader) -> APIRouter:
     async def check(request: Request) -> JSONResponse:
         asked, _ = await bodies.read(CheckRequest, request)
         checked = models.find_or_only(asked.model).checks.check(
-            asked.schema_, strict=bool(asked.strict), client=request.state.client
+            asked.schema_, strict=bool(asked.strict), client=request.state.client.id
         )
         try:
             return JSONResponse(await run_until_disconnect(checked, request.receive))

@@ -8,7 +8,9 @@ Invariants   I1 every answer carries x-request-id: the client's if it is short a
                 the connection closes before the body's end, so that no client takes the answer for
                 a complete one.
              I3 a path may end with a slash.
-             I4 a request that the end of a shutdown cancels gets a 503, or an error event at the
+             I4 callbacks in ``request.state.at_end`` are called at the end of every request;
+                ``request.state.answer_headers`` go with every answer.
+             I5 a request that the end of a shutdown cancels gets a 503, or an error event at the
                 end of its stream.
 """
 
@@ -16,6 +18,7 @@ import re
 import time
 import uuid
 from collections.abc import MutableMapping
+from contextlib import ExitStack
 from typing import Any
 
 import structlog
@@ -55,7 +58,8 @@ class RequestMiddleware:
         self._metrics.in_flight.inc()
         try:
             async with self._drain.request():
-                await self._app(scope, receive, exchange.send)
+                with exchange.at_end:
+                    await self._app(scope, receive, exchange.send)
         except ApiError as error:  # of the shutdown; routes answer their own
             exchange.error = error.code
             if not exchange.status:
@@ -89,6 +93,7 @@ class RequestMiddleware:
                 route=route,
                 status=status,
                 ms=round(seconds * 1000, 1),
+                **_key_name(scope),
                 **error,
             )
 
@@ -104,9 +109,13 @@ class _Exchange:
         self.error: str | None = None
         #: whether an event stream has begun and not ended
         self.streams = False
+        self.at_end = ExitStack()
+        self._answer_headers: dict[str, str] = {}
         self._send = send
         self._start = time.perf_counter()
-        scope.setdefault("state", {})["request_id"] = self.id
+        scope.setdefault("state", {}).update(
+            request_id=self.id, at_end=self.at_end, answer_headers=self._answer_headers
+        )
 
     @property
     def seconds(self) -> float:
@@ -118,8 +127,17 @@ class _Exchange:
             headers = list(message.get("headers", []))
             headers.append((b"x-request-id", self.id.encode()))
             headers.append((b"openai-processing-ms", str(round(self.seconds * 1000)).encode()))
+            headers += (
+                (name.encode(), value.encode()) for name, value in self._answer_headers.items()
+            )
             self.streams = dict(headers).get(b"content-type", b"").startswith(EVENT_STREAM)
             message = {**message, "headers": headers}
         elif not message.get("more_body", False):
             self.streams = False
         await self._send(message)
+
+
+def _key_name(scope: Scope) -> dict[str, str]:
+    """Return the name of the request's API key, if it has one, for the log."""
+    client = scope["state"].get("client")
+    return {"key": client.name} if client is not None and client.name else {}

@@ -13,13 +13,18 @@ from fastapi import APIRouter, Request, Response
 from fastapi.responses import JSONResponse
 from prometheus_client import CONTENT_TYPE_LATEST, generate_latest
 
+from ..access.client import Client
+from ..errors import model_not_found
 from ..observability.metrics import Metrics
 from ..pool.member import Member
 from ..service.served_models import ServedModel, ServedModels
 
 
 def models_router(models: ServedModels, created: int) -> APIRouter:
-    """Return /v1/models and /v1/models/{id}; an alias shows the card of its model."""
+    """Return /v1/models and /v1/models/{id}; an alias shows the card of its model.
+
+    A key sees the models that it may use.
+    """
     router = APIRouter()
 
     def card(model: ServedModel) -> dict[str, Any]:
@@ -35,12 +40,18 @@ def models_router(models: ServedModels, created: int) -> APIRouter:
         }
 
     @router.get("/v1/models")
-    async def all_models() -> dict[str, Any]:
-        return {"object": "list", "data": [card(model) for model in models]}
+    async def all_models(request: Request) -> dict[str, Any]:
+        client: Client = request.state.client
+        cards = [card(model) for model in models if client.may_use(model.name)]
+        return {"object": "list", "data": cards}
 
     @router.get("/v1/models/{name:path}")
-    async def one_model(name: str) -> dict[str, Any]:
-        return card(models.find(name))
+    async def one_model(name: str, request: Request) -> dict[str, Any]:
+        client: Client = request.state.client
+        model = models.find(name)
+        if not client.may_use(model.name):
+            raise model_not_found(name)
+        return card(model)
 
     return router
 

@@ -5,6 +5,7 @@
     warm FILE...             compile grammars ahead and fill the cache
     cache stats              a table of gateways' caches, or of the entries in Redis
     cache export, import     all entries in Redis, as a file
+    keys create, list, revoke      API keys in a file or in Redis
 
 Exit status   0 done; 1 done in part, or a server did not answer; 2 a mistake on the command line or
               in the settings, nothing was done.
@@ -21,6 +22,7 @@ from pathlib import Path
 from types import FrameType
 
 from .. import version
+from ..access.client import PRIORITIES
 from .environment import Unusable, read_settings
 
 #: seconds that ``warm`` waits at its end for unwritten entries
@@ -72,6 +74,7 @@ def _parser() -> argparse.ArgumentParser:
     commands.add_parser("version", help="print the version").set_defaults(run=_version)
     _add_warm(commands.add_parser("warm", help="compile grammars ahead and fill the cache"))
     _add_cache(commands.add_parser("cache", help="look at the cache, export it, import it"))
+    _add_keys(commands.add_parser("keys", help="create, list and revoke API keys of clients"))
     return parser
 
 
@@ -140,6 +143,25 @@ def _add_cache(parser: argparse.ArgumentParser) -> None:
     take.set_defaults(run=_import)
 
 
+def _add_keys(parser: argparse.ArgumentParser) -> None:
+    commands = parser.add_subparsers(dest="what", required=True)
+    create = commands.add_parser("create", help="print a new key, and store its hash")
+    create.add_argument("name", metavar="NAME")
+    create.add_argument("--expires", metavar="TIME", help="ISO time, UTC unless it has a zone")
+    create.add_argument("--model", action="append", metavar="ID", help="default: all models")
+    for limit in ("max-running", "requests-per-minute", "tokens-per-minute"):
+        create.add_argument(f"--{limit}", type=int, metavar="N", help="default: no limit")
+    create.add_argument("--priority", choices=PRIORITIES, default="normal")
+    revoke = commands.add_parser("revoke", help="delete a key")
+    revoke.add_argument("name", metavar="NAME")
+    show = commands.add_parser("list", help="a table of the keys")
+    for command in (create, revoke, show):
+        place = command.add_mutually_exclusive_group()
+        place.add_argument("--file", type=Path, metavar="PATH", help="default: KEYS_FILE")
+        place.add_argument("--redis", action="store_true", help="default: if KEYS_REDIS is true")
+        command.set_defaults(run=_keys)
+
+
 def _version(given: argparse.Namespace) -> int:
     print(version())
     return 0
@@ -181,6 +203,12 @@ def _import(given: argparse.Namespace) -> int:
     from .redis_entries import import_shared
 
     return import_shared(read_settings().gateway, given.file, given.key_file)
+
+
+def _keys(given: argparse.Namespace) -> int:
+    from .access_keys import run_keys
+
+    return run_keys(read_settings().gateway, given)
 
 
 def _leave(number: int, frame: FrameType | None) -> None:

@@ -33,7 +33,7 @@ def open_redis(settings: GatewaySettings) -> RedisLog:
     """Return a client of the configured Redis, not yet connected. Raises Unusable."""
     if settings.redis_url is None:
         raise Unusable("SWITCHYARD_REDIS_URL is not set")
-    secret = None if settings.cache_key is None else settings.cache_key.get_secret_value().encode()
+    secret = settings.secret
     if not may_use_redis(secret, settings.cache_trust):
         raise Unusable("Redis is not used: set SWITCHYARD_CACHE_KEY, or _CACHE_TRUST=network")
     store = open_store(

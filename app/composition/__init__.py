@@ -8,12 +8,14 @@ torch, and one without a model never loads transformers.
     engines      of a vocabulary: the compiler, its caches, and its client of the log in Redis
     models       of a model: tokenizer, planner, services
     workers      of a model: workers and their pool
+    access       of the process: keys of clients, admission
 
 A model whose tokenizer cannot be loaded aborts startup. A model whose workers are down is served as
 soon as they are healthy.
 """
 
+from .access import make_redis_keys
 from .components import Components, build, build_core
 from .models import Core
 
-__all__ = ["Components", "Core", "build", "build_core"]
+__all__ = ["Components", "Core", "build", "build_core", "make_redis_keys"]

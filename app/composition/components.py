@@ -8,12 +8,16 @@ from functools import partial
 
 from adapters.workers import WorkerError
 
+from ..access.key_file import KeysUnreadable
+from ..access.keys import Keys
+from ..admission.admission import Admission
 from ..constraints.compile_scheduler import CompileScheduler
 from ..observability.logs import Logger
 from ..observability.metrics import Metrics
 from ..server.offload import Offload
 from ..service.served_models import ServedModel, ServedModels
-from ..settings import GatewaySettings, ModelSettings, SettingError, Settings
+from ..settings import PREFIX, GatewaySettings, ModelSettings, SettingError, Settings
+from .access import make_admission, make_keys
 from .engines import Engine, limits_of, make_engines
 from .models import Core, Shared, load_tokenizers, make_core, make_model
 
@@ -25,9 +29,15 @@ class Components:
     models: ServedModels
     engines: Sequence[Engine]
     shared: Shared
+    keys: Keys
+    admission: Admission
 
     async def start(self) -> None:
-        """Start the pools and the caches. Raises SettingError if a worker cannot load its model."""
+        """Start the pools, the caches and the keys.
+
+        Raises:
+            SettingError: a worker cannot load its model, or the file of keys has a mistake.
+        """
         started = await asyncio.gather(*map(_start, self.models), return_exceptions=True)
         failures = [each for each in started if each is not None]
         mistakes = [each for each in failures if isinstance(each, SettingError)]
@@ -40,6 +50,10 @@ class Components:
             engine.compiler.start(
                 gateway.cache_prefetch_seconds, loads_per_second=gateway.cache_loads_per_second
             )
+        try:
+            await self.keys.start()
+        except KeysUnreadable as error:
+            raise SettingError(f"{PREFIX}KEYS_FILE: {error}") from error
 
     def cache_stats(self) -> dict[str, int] | None:
         """Return the counters of the log in Redis, summed over all vocabularies; None: no Redis."""
@@ -54,6 +68,8 @@ class Components:
     async def aclose(self) -> None:
         """Close everything in reverse order; a failure does not keep the others open."""
         closers: list[Callable[[], Awaitable[None]]] = [
+            self.keys.aclose,
+            self.admission.aclose,
             *(model.pool.aclose for model in reversed(tuple(self.models))),
             partial(asyncio.to_thread, self.shared.offload.close),
             self.shared.scheduler.aclose,
@@ -97,7 +113,13 @@ def build(settings: Settings, metrics: Metrics, logger: Logger) -> Components:
         for engine in engines.values():
             engine.close()
         raise
-    components = Components(models, tuple(engines.values()), shared)
+    components = Components(
+        models,
+        tuple(engines.values()),
+        shared,
+        make_keys(settings.gateway, metrics, logger),
+        make_admission(settings.gateway, models, metrics, logger),
+    )
     if components.cache_stats() is not None:
         metrics.watch("cache", "The log in Redis: counters", lambda: components.cache_stats() or {})
     for fingerprint, engine in engines.items():

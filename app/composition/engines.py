@@ -41,7 +41,7 @@ def make_engines(
     """
     different = {each.fingerprint: each for each in vocabularies}
     limits = limits_of(gateway, compilers=len(different))
-    if gateway.redis_url is not None and not may_use_redis(_secret(gateway), gateway.cache_trust):
+    if gateway.redis_url is not None and not may_use_redis(gateway.secret, gateway.cache_trust):
         logger.warning("redis is not used: set CACHE_KEY, or CACHE_TRUST=network")
     engines = {}
     for fingerprint, vocabulary in different.items():
@@ -61,12 +61,7 @@ def make_store(gateway: GatewaySettings) -> RedisLog | None:
     url = gateway.redis_url
     return open_store(
         redis_url=None if url is None else url.get_secret_value(),
-        key=_secret(gateway),
+        key=gateway.secret,
         ttl_s=gateway.cache_ttl_seconds,
         trust=gateway.cache_trust,
     )
-
-
-def _secret(gateway: GatewaySettings) -> bytes | None:
-    key = gateway.cache_key
-    return None if key is None else key.get_secret_value().encode()

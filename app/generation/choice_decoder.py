@@ -12,7 +12,7 @@ Invariants   I1 exactly the last item is a ChoiceEnd; it comes after every delta
 
 from array import array
 from bisect import bisect_left
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass
 from typing import Literal
@@ -64,9 +64,14 @@ async def decode_choice(
     stops: ContentStops,
     tokens: Sequence[bytes],
     logprobs: ContentLogprobs | None = None,
+    on_chunk: Callable[[Chunk], None] = lambda chunk: None,
 ) -> AsyncGenerator[ChoiceItem, None]:
-    """Yield the items of one choice, then close ``chunks``. ``tokens``: the bytes of each token.
-    ``logprobs``: of the content, if they were asked for; made for the same reader.
+    """Yield the items of one choice, then close ``chunks``.
+
+    Args:
+        tokens: the bytes of each token.
+        logprobs: of the content, if they were asked for; made for the same reader.
+        on_chunk: called with each chunk.
 
     Raises:
         ParseDivergence: the output does not fit its grammar.
@@ -74,6 +79,7 @@ async def decode_choice(
     called, starts, size = False, array("Q"), 0
     async with aclosing(chunks):
         async for chunk in chunks:
+            on_chunk(chunk)
             events = (
                 _events(parser, chunk.token_ids)
                 if logprobs is None

@@ -71,6 +71,10 @@ class Metrics:
         self._connections_refused = self._counter(
             "connections_refused", "Connections ended before a request, by error code", ["code"]
         )
+        self.admission_refused = self._counter(
+            "admission_refused", "Requests refused by limits or for lack of capacity", ["reason"]
+        )
+        self.queue_seconds = self._histogram("queue", "Waiting for admission")
         self.worker_failures = self._counter(
             "worker_failures",
             "Failed attempts and probes, by worker",

@@ -127,6 +127,11 @@ class CompletionRequest(Exact):
         is_one = not isinstance(self.prompt, list) or self.prompts[0] is self.prompt
         return "prompt" if is_one else f"prompt[{number}]"
 
+    @property
+    def choices(self) -> int:
+        """The number of texts to generate."""
+        return len(self.prompts) * (self.n or 1)
+
     def check(self) -> None:
         """Raise ApiError 400 for parameters that are not served, or contradict each other."""
         if self.suffix:
@@ -143,11 +148,10 @@ class CompletionRequest(Exact):
                 "Unsupported parameter: 'echo' is not supported beside 'logprobs': the workers "
                 "report no log probabilities of prompts.",
             )
-        choices = len(self.prompts) * (self.n or 1)
-        if choices > MOST_PROMPTS:
+        if self.choices > MOST_PROMPTS:
             raise bad_request(
                 f"Invalid 'n': {len(self.prompts)} prompts with {self.n or 1} completions each are "
-                f"{choices}, at most {MOST_PROMPTS} are allowed.",
+                f"{self.choices}, at most {MOST_PROMPTS} are allowed.",
                 "n",
                 "integer_above_max_value",
             )

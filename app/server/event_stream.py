@@ -54,7 +54,8 @@ def event(value: dict[str, Any]) -> bytes:
 
 
 class EventStream(Response):
-    """A response of events; ``on_disconnect`` is called when the client leaves early.
+    """A response of events; ``on_disconnect`` is called when the client leaves early, ``on_end``
+    after the last event, before the client can know that there is no further one.
 
     ``comment_seconds``: seconds of silence after which a comment is sent; 0: never.
     """
@@ -66,6 +67,7 @@ class EventStream(Response):
         headers: Mapping[str, str] | None = None,
         comment_seconds: float = 0,
         on_disconnect: Callable[[], None] = lambda: None,
+        on_end: Callable[[], None] = lambda: None,
     ) -> None:
         super().__init__(headers={**(headers or {}), **_HEADERS})
         # the length is known only at the end
@@ -74,6 +76,7 @@ class EventStream(Response):
         self._comment_seconds = comment_seconds
         self._sent_at = 0.0
         self._on_disconnect = on_disconnect
+        self._on_end = on_end
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         async with aclosing(self._events):
@@ -91,6 +94,7 @@ class EventStream(Response):
             async for data in self._events:
                 self._sent_at = loop.time()
                 await send({"type": "http.response.body", "body": data, "more_body": True})
+            self._on_end()
             await cancel(comments)
             await send({"type": "http.response.body", "body": b"", "more_body": False})
         except OSError:

@@ -27,7 +27,9 @@ from .generation_service import (
     Batch,
     Completion,
     GenerationService,
+    OnChunk,
     PreparedRequest,
+    ignore_chunk,
 )
 
 
@@ -42,22 +44,35 @@ class ChatService:
         self._system_fingerprint = system_fingerprint
 
     async def complete(
-        self, request: ChatRequest, request_id: str, client: str = "", *, size: int = 0
+        self,
+        request: ChatRequest,
+        request_id: str,
+        client: str = "",
+        *,
+        size: int = 0,
+        on_chunk: OnChunk = ignore_chunk,
     ) -> Completion:
         """Return a whole completion; ``size``: bytes of the request's body. Raises ApiError."""
-
         legacy, request = is_legacy(request), with_tools(request)
 
         def writer(prepared: PreparedRequest) -> CompletionWriter:
             return CompletionWriter(self._envelope(), prepared, legacy=legacy)
 
         try:
-            return await self._generation.complete(request, writer, request_id, client, size=size)
+            return await self._generation.complete(
+                request, writer, request_id, client, size=size, on_chunk=on_chunk
+            )
         except ApiError as error:
             raise (legacy_error(error) if legacy else error) from error.__cause__
 
     async def stream(
-        self, request: ChatRequest, request_id: str, client: str = "", *, size: int = 0
+        self,
+        request: ChatRequest,
+        request_id: str,
+        client: str = "",
+        *,
+        size: int = 0,
+        on_chunk: OnChunk = ignore_chunk,
     ) -> AnswerStream:
         """Return the events of a completion, the last one is [DONE]. Raises ApiError only here."""
         options = request.stream_options
@@ -71,7 +86,9 @@ class ChatService:
             )
 
         try:
-            return await self._generation.stream(request, writer, request_id, client, size=size)
+            return await self._generation.stream(
+                request, writer, request_id, client, size=size, on_chunk=on_chunk
+            )
         except ApiError as error:
             raise (legacy_error(error) if legacy else error) from error.__cause__
 

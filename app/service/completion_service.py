@@ -36,7 +36,15 @@ from ..protocol.completion_request import CompletionRequest
 from ..server.event_stream import DONE, event
 from ..server.offload import Offload
 from ..settings import ModelSettings
-from .generation_service import AnswerStream, Batch, Completion, GenerationService, PreparedRequest
+from .generation_service import (
+    AnswerStream,
+    Batch,
+    Completion,
+    GenerationService,
+    OnChunk,
+    PreparedRequest,
+    ignore_chunk,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +65,13 @@ class PreparedTexts(PreparedRequest):
     def begins_prompt(self, number: int) -> bool:
         """See PreparedRequest."""
         return number % self.per_prompt == 0
+
+    def counting(self, on_chunk: OnChunk) -> OnChunk:
+        """See PreparedRequest: chunks have the tokens of all prompts."""
+        if len(self.prompts) == 1:
+            return on_chunk
+        total = sum(map(len, self.prompts))
+        return lambda chunk: on_chunk(replace(chunk, prompt_tokens=total))
 
 
 class CompletionService:
@@ -83,7 +98,13 @@ class CompletionService:
         self._system_fingerprint = system_fingerprint
 
     async def complete(
-        self, request: CompletionRequest, request_id: str, client: str = "", *, size: int = 0
+        self,
+        request: CompletionRequest,
+        request_id: str,
+        client: str = "",
+        *,
+        size: int = 0,
+        on_chunk: OnChunk = ignore_chunk,
     ) -> Completion:
         """Return a whole completion; ``size``: bytes of the request's body. Raises ApiError."""
 
@@ -91,11 +112,17 @@ class CompletionService:
             return TextWriter(self._envelope(), prepared)
 
         return await self._generation.answer(
-            self._prepare(request, client, size), writer, request_id
+            self._prepare(request, client, size), writer, request_id, on_chunk=on_chunk
         )
 
     async def stream(
-        self, request: CompletionRequest, request_id: str, client: str = "", *, size: int = 0
+        self,
+        request: CompletionRequest,
+        request_id: str,
+        client: str = "",
+        *,
+        size: int = 0,
+        on_chunk: OnChunk = ignore_chunk,
     ) -> AnswerStream:
         """Return the events of a completion, the last one is [DONE]. Raises ApiError only here."""
         options = request.stream_options
@@ -105,11 +132,10 @@ class CompletionService:
             return TextChunkWriter(self._envelope(), prepared, include_usage=include_usage)
 
         return await self._generation.answer_stream(
-            self._prepare(request, client, size), writer, request_id
+            self._prepare(request, client, size), writer, request_id, on_chunk=on_chunk
         )
 
     async def _prepare(self, request: CompletionRequest, client: str, size: int) -> PreparedTexts:
-        request.check()
         chat, vocabulary = request.as_chat(), self._tokenizer.vocabulary
         try:
             supported = self._pool.supported_sampling

@@ -57,6 +57,12 @@ BACKEND_HEADER = "x-switchyard-backend"
 #: each of them, which takes seconds for 2,000
 TURN_BYTES = 256
 
+OnChunk = Callable[[Chunk], None]
+
+
+def ignore_chunk(chunk: Chunk) -> None:
+    """Do nothing."""
+
 
 @dataclass(frozen=True, slots=True)
 class PreparedRequest:
@@ -74,6 +80,10 @@ class PreparedRequest:
     def begins_prompt(self, number: int) -> bool:
         """Whether choice ``number`` is the first one of its prompt, whose tokens count once."""
         return number == 0
+
+    def counting(self, on_chunk: OnChunk) -> OnChunk:
+        """Return a function for the chunks of all choices, for one that counts a single prompt."""
+        return on_chunk
 
     @property
     def headers(self) -> dict[str, str]:
@@ -155,21 +165,28 @@ class GenerationService:
         client: str,
         *,
         size: int,
+        on_chunk: OnChunk = ignore_chunk,
     ) -> Completion:
-        """Return a whole answer; ``size``: bytes of the request's body. Raises ApiError."""
-        return await self.answer(self._prepare(request, client, size), writer, request_id)
+        """Return a whole answer. Raises ApiError.
+
+        ``size``: bytes of the request's body. ``on_chunk`` is called with each chunk of a worker.
+        """
+        prepare = self._prepare(request, client, size)
+        return await self.answer(prepare, writer, request_id, on_chunk=on_chunk)
 
     async def answer(
         self,
         prepare: Awaitable[Prepared],
         writer: Callable[[Prepared], WholeWriter],
         request_id: str,
+        *,
+        on_chunk: OnChunk,
     ) -> Completion:
-        """Return a whole answer of a request that ``prepare`` prepares. Raises ApiError."""
+        """Return a whole answer to a request that ``prepare`` prepares. Raises ApiError."""
         try:
             start = time.perf_counter()
             prepared = await prepare
-            async with aclosing(self._multiplex(prepared)) as choices:
+            async with aclosing(self._multiplex(prepared, on_chunk)) as choices:
                 await self._begin(choices, start)
                 body = await self._collect(prepared, choices, writer(prepared))
                 return Completion(body, prepared.headers)
@@ -184,21 +201,25 @@ class GenerationService:
         client: str,
         *,
         size: int,
+        on_chunk: OnChunk = ignore_chunk,
     ) -> "AnswerStream":
         """Return the events of an answer. Raises ApiError only here."""
-        return await self.answer_stream(self._prepare(request, client, size), writer, request_id)
+        prepare = self._prepare(request, client, size)
+        return await self.answer_stream(prepare, writer, request_id, on_chunk=on_chunk)
 
     async def answer_stream(
         self,
         prepare: Awaitable[Prepared],
         writer: Callable[[Prepared], EventWriter],
         request_id: str,
+        *,
+        on_chunk: OnChunk,
     ) -> "AnswerStream":
         """Return the events of an answer as ``answer`` does. Raises ApiError only here."""
         start = time.perf_counter()
         try:
             prepared = await prepare
-            choices = self._multiplex(prepared)
+            choices = self._multiplex(prepared, on_chunk)
             begun = asyncio.create_task(self._begin(choices, start))
             try:
                 await _settle(begun, self._comment_seconds or None)
@@ -214,9 +235,10 @@ class GenerationService:
 
     # -- before the first byte --------------------------------------------------------------------
 
-    def _multiplex(self, prepared: PreparedRequest) -> Multiplexer:
+    def _multiplex(self, prepared: PreparedRequest, on_chunk: OnChunk) -> Multiplexer:
+        numbers, on_chunk = range(prepared.sampling.choices), prepared.counting(on_chunk)
         return Multiplexer(
-            [self._choice(prepared, number) for number in range(prepared.sampling.choices)],
+            [self._choice(prepared, number, on_chunk) for number in numbers],
             timeout=self._settings.request_timeout,
         )
 
@@ -267,7 +289,9 @@ class GenerationService:
         one_call = profile is not None and profile.calls and not profile.parallel_calls
         return output_after_prompt(output, rendered.thought, one_call=one_call), rendered.prompt
 
-    def _choice(self, prepared: PreparedRequest, number: int) -> AsyncGenerator[ChoiceItem, None]:
+    def _choice(
+        self, prepared: PreparedRequest, number: int, on_chunk: OnChunk
+    ) -> AsyncGenerator[ChoiceItem, None]:
         sampling, constraint = prepared.sampling, prepared.constraint
         may_end = prepared.output.may_be_text
         prompt, seed = prepared.part(number)
@@ -288,10 +312,11 @@ class GenerationService:
         def read(chunks: AsyncGenerator[Chunk, None]) -> AsyncGenerator[ChoiceItem, None]:
             parser, stops = constraint.parser(), ContentStops(sampling.stop, may_end=may_end)
             if sampling.options.logprobs is None:
-                return decode_choice(chunks, parser, constraint.reader(), stops, tokens)
-            reader = constraint.traced_reader()
-            logprobs = ContentLogprobs(reader, tokens)
-            return decode_choice(chunks, parser, reader, stops, tokens, logprobs)
+                reader = constraint.reader()
+                return decode_choice(chunks, parser, reader, stops, tokens, on_chunk=on_chunk)
+            traced = constraint.traced_reader()
+            logprobs = ContentLogprobs(traced, tokens)
+            return decode_choice(chunks, parser, traced, stops, tokens, logprobs, on_chunk)
 
         return self._pool.generate(generation, read)
 

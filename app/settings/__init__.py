@@ -8,12 +8,13 @@ only model. With one, the file describes all models and variables describe the g
 for a model is then an error.
 """
 
-from .error import SettingError
+from .error import PREFIX, SettingError
 from .gateway import GatewaySettings
 from .model import ModelSettings, StrictProfile
 from .reading import Settings, read_settings
 
 __all__ = [
+    "PREFIX",
     "GatewaySettings",
     "ModelSettings",
     "SettingError",

@@ -14,7 +14,11 @@ from typing import Any, Final, Protocol
 #: prefix of the gateway's variables
 PREFIX: Final = "SWITCHYARD_"
 #: variables of a model's settings that are not the setting's name in capitals
-_VARIABLES: Final = {"name": "MODEL_NAME", "aliases": "MODEL_ALIASES"}
+_VARIABLES: Final = {
+    "name": "MODEL_NAME",
+    "aliases": "MODEL_ALIASES",
+    "max_running": "MODEL_MAX_RUNNING",
+}
 #: a key of a file: names, and numbers of tables in arrays
 KeyPath = tuple[str | int, ...]
 _QUOTED: Final = re.compile(r"`(\w+)`")

@@ -16,7 +16,7 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import Field, SecretStr, ValidationInfo, field_validator, model_validator
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
-from cache import RedisAddress, key_of
+from cache import RedisAddress, key_of, may_use_redis
 
 from .error import PREFIX
 
@@ -56,6 +56,36 @@ class GatewaySettings(BaseSettings):
     admin_keys: Annotated[tuple[SecretStr, ...], NoDecode] = Field(
         default=(),
         description="keys of operators, separated by commas; if unset, admin endpoints return 403",
+    )
+    keys_file: Path | None = Field(
+        default=None,
+        description="file of further keys of clients with names and limits, see "
+        "[Keys and limits](#keys-and-limits); read again when it changes",
+    )
+    keys_redis: bool = Field(
+        default=False, description="`true` reads further keys of clients from Redis, too"
+    )
+    access_redis_url: SecretStr | None = Field(
+        default=None, description="Redis of keys and of counts for limits; default: REDIS_URL"
+    )
+    limits_on_redis_failure: Literal["open", "closed"] = Field(
+        default="open",
+        description="while Redis fails, each gateway counts limits for itself (`open`), or keys "
+        "with limits get 503 (`closed`)",
+    )
+    max_running: int = Field(
+        default=256,
+        ge=1,
+        description="maximum answers that run at once in this process; each choice of `n` counts",
+    )
+    max_queued: int = Field(
+        default=256,
+        ge=0,
+        description="maximum requests that wait to run; further ones get 503, or 429 if their own "
+        "key is at its limit",
+    )
+    queue_seconds: float = Field(
+        default=10.0, gt=0, description="maximum seconds that a request waits to run"
     )
     cors_origins: Annotated[tuple[str, ...], NoDecode] = Field(
         default=(),
@@ -166,7 +196,7 @@ class GatewaySettings(BaseSettings):
                 )
         return value
 
-    @field_validator("redis_url")
+    @field_validator("redis_url", "access_redis_url")
     @classmethod
     def _known_redis(cls, value: SecretStr | None) -> SecretStr | None:
         if value is not None:
@@ -189,21 +219,48 @@ class GatewaySettings(BaseSettings):
             )
         return self
 
+    @model_validator(mode="after")
+    def _keys_have_a_place(self) -> Self:
+        if (self.keys_redis or self.access_redis_url is not None) and self.access_redis is None:
+            raise ValueError(
+                "KEYS_REDIS and ACCESS_REDIS_URL need a Redis that may be used: set REDIS_URL or "
+                "ACCESS_REDIS_URL, and CACHE_KEY or CACHE_TRUST=network"
+            )
+        return self
+
+    @property
+    def keys_required(self) -> bool:
+        """Whether clients need a key."""
+        return bool(self.api_keys or self.keys_file or self.keys_redis)
+
+    @property
+    def secret(self) -> bytes | None:
+        """The key of MACs over values in Redis."""
+        return None if self.cache_key is None else self.cache_key.get_secret_value().encode()
+
+    @property
+    def access_redis(self) -> SecretStr | None:
+        """The URL of the Redis of keys and limits; None also if Redis is not trusted."""
+        may_use = may_use_redis(self.secret, self.cache_trust)
+        return self.access_redis_url or self.redis_url if may_use else None
+
     @property
     def is_open(self) -> bool:
         """Whether other hosts may be able to reach the gateway, and no key is asked for."""
-        return not self.api_keys and not is_loopback(self.host)
+        return not self.keys_required and not is_loopback(self.host)
 
     def public(self) -> dict[str, Any]:
         """Return all settings for printing, without secrets."""
         shown = self.model_dump(
-            mode="json", exclude={"admin_keys", "api_keys", "cache_key", "redis_url"}
+            mode="json",
+            exclude={"access_redis_url", "admin_keys", "api_keys", "cache_key", "redis_url"},
         )
         shown["api_keys"] = f"{len(self.api_keys)} set"
         shown["admin_keys"] = f"{len(self.admin_keys)} set"
         shown["cache_key"] = "not set" if self.cache_key is None else "set"
-        url = self.redis_url
-        shown["redis_url"] = url and RedisAddress.of(url.get_secret_value()).shown()
+        for name in ("redis_url", "access_redis_url"):
+            url: SecretStr | None = getattr(self, name)
+            shown[name] = url and RedisAddress.of(url.get_secret_value()).shown()
         return shown
 
 

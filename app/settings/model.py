@@ -121,7 +121,8 @@ class ModelSettings(BaseModel):
     max_running: int | None = Field(
         default=None,
         ge=1,
-        description="maximum answers of the model that run at once; if unset, no limit",
+        description="maximum answers of the model that run at once in this process; if unset, only "
+        "MAX_RUNNING applies",
     )
     max_choices: int = Field(default=8, ge=1, le=128, description="maximum `n` of a request")
     max_tools: int = Field(default=1024, ge=1, description="maximum number of tools in a request")

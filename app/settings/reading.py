@@ -9,7 +9,7 @@ Invariants   I1 every mistake is a sentence of a SettingError, never a traceback
 
 import os
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import Any, Final
@@ -29,7 +29,7 @@ _READ_BY_OTHERS: Final = re.compile(
 )
 #: a model's settings by variable
 _OF_MODELS: Final = {variable_of(name): name for name in ModelSettings.model_fields}
-_OF_GATEWAY: Final = tuple(map(variable_of, GatewaySettings.model_fields))
+_OF_GATEWAY: Final = tuple(f"{PREFIX}{name.upper()}" for name in GatewaySettings.model_fields)
 #: settings of a model that a variable separates by commas
 _LISTS: Final = ("workers", "aliases")
 
@@ -60,7 +60,7 @@ def read_settings(**values: Any) -> Settings:
     try:
         gateway = GatewaySettings(**replaced)
     except ValidationError as error:
-        raise _explained(error) from None
+        raise _explained(error, lambda name: f"{PREFIX}{name.upper()}") from None
     models = _models(gateway, _of_a_model(variables))
     _check_names(models)
     _check_access(gateway, models)
@@ -115,15 +115,15 @@ def _only_model(found: Mapping[str, Any]) -> ModelSettings:
     try:
         return ModelSettings.model_validate(values)
     except ValidationError as error:
-        raise _explained(error) from None
+        raise _explained(error, variable_of) from None
 
 
-def _explained(error: ValidationError) -> SettingError:
+def _explained(error: ValidationError, variable: Callable[[str], str]) -> SettingError:
     """Return the error with a sentence per variable, without its value: it may be a secret."""
     places = VariablePlaces()
     return SettingError(
         *(
-            f"{places.of(str(problem['loc'][0]) if problem['loc'] else '')}: "
+            f"{variable(str(problem['loc'][0])) if problem['loc'] else 'settings'}: "
             f"{places.reworded(reason_of(problem))}"
             for problem in error.errors(include_url=False, include_input=False)
         )
@@ -151,6 +151,6 @@ def _check_access(gateway: GatewaySettings, models: Sequence[ModelSettings]) -> 
     if gateway.is_open and is_real and not gateway.allow_anonymous:
         raise SettingError(
             f"settings: SWITCHYARD_API_KEYS is empty and SWITCHYARD_HOST={gateway.host} can be "
-            "reached from other hosts: set API_KEYS, or SWITCHYARD_ALLOW_ANONYMOUS=true to run "
-            "without keys"
+            "reached from other hosts: set API_KEYS, KEYS_FILE or KEYS_REDIS, or "
+            "SWITCHYARD_ALLOW_ANONYMOUS=true to run without keys"
         )

@@ -24,9 +24,12 @@ LAST_WORDS_S = 10.0
 
 @dataclass
 class Results:
-    """``first``, ``whole``: seconds of each answer; ``gaps``: seconds between two receptions."""
+    """``first``, ``whole``: seconds of each answer; ``gaps``: seconds between two receptions;
+    ``refused``: seconds of each 429 and 503.
+    """
 
     first: list[float] = field(default_factory=list)
+    refused: list[float] = field(default_factory=list)
     whole: list[float] = field(default_factory=list)
     gaps: list[float] = field(default_factory=list)
     events: int = 0
@@ -34,12 +37,22 @@ class Results:
 
 
 class User(asyncio.Protocol):
-    """One user. ``request``: the bytes of the request."""
+    """One user. ``request``: the bytes of the request. After a refusal, the user asks again in
+    ``retry_s`` seconds; None: never.
+    """
 
-    def __init__(self, request: bytes, results: Results, until: float, is_paced: bool) -> None:
+    def __init__(
+        self,
+        request: bytes,
+        results: Results,
+        until: float,
+        is_paced: bool,
+        retry_s: float | None = None,
+    ) -> None:
         self.done: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._request, self._results, self._until = request, results, until
-        self._is_paced = is_paced
+        self._is_paced, self._retry_s = is_paced, retry_s
+        self._is_refused = False
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self._transport = cast(asyncio.Transport, transport)
@@ -51,12 +64,22 @@ class User(asyncio.Protocol):
             self._transport.close()
             return
         self._start, self._last, self._tail, self._is_first = now, now, b"", True
+        self._is_refused = False
         self._transport.write(self._request)
 
     def data_received(self, data: bytes) -> None:
         now = time.perf_counter()
+        if self._is_refused:
+            self._tail += data
+            self._await_retry()
+            return
         if self._is_first:
             self._is_first = False
+            if self._retry_s is not None and data.startswith((b"HTTP/1.1 429", b"HTTP/1.1 503")):
+                self._is_refused, self._tail = True, data
+                self._results.refused.append(now - self._start)
+                self._await_retry()
+                return
             self._results.first.append(now - self._start)
             if not data.startswith(b"HTTP/1.1 200"):
                 self._results.failed += 1
@@ -70,6 +93,13 @@ class User(asyncio.Protocol):
         if self._tail == END:
             self._results.whole.append(now - self._start)
             self._ask()
+
+    def _await_retry(self) -> None:
+        """Ask again after the pause, once the refusal has arrived as a whole."""
+        head, _, body = self._tail.partition(b"\r\n\r\n")
+        length = head.lower().partition(b"content-length:")[2].split(b"\r\n", 1)[0]
+        if length and len(body) == int(length):
+            asyncio.get_running_loop().call_later(self._retry_s or 0, self._ask)
 
     def connection_lost(self, error: Exception | None) -> None:
         if not self.done.done():
@@ -93,7 +123,9 @@ async def run(asked: argparse.Namespace) -> dict[str, Any]:
             # users that begin together would measure one burst after another
             await asyncio.sleep(asked.ramp_s / asked.users if number else 0)
         _, user = await loop.create_connection(
-            lambda: User(request, results, until, asked.paced), parts.hostname, parts.port
+            lambda: User(request, results, until, asked.paced, asked.retry_s),
+            parts.hostname,
+            parts.port,
         )
         users.append(user.done)
     await asyncio.wait(users, timeout=asked.seconds + LAST_WORDS_S)
@@ -109,6 +141,8 @@ def summary(results: Results, seconds: float) -> dict[str, Any]:
     return {
         "requests": len(results.whole),
         "failed": results.failed,
+        "refused": len(results.refused),
+        "refused_ms_p50_p99": at(results.refused, 50, 99),
         "requests_per_s": round(len(results.whole) / seconds, 1),
         "events_per_s": round(results.events / seconds),
         "first_ms_p50_p99": at(results.first, 50, 99),
@@ -127,6 +161,7 @@ def main() -> None:
     parser.add_argument(
         "--ramp-s", type=float, default=2, help="with --paced: seconds of the start"
     )
+    parser.add_argument("--retry-s", type=float, help="seconds until a refused user asks again")
     json.dump(uvloop.run(run(parser.parse_args())), sys.stdout)
     print()
 

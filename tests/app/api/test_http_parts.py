@@ -11,32 +11,11 @@ import pytest
 from fastapi import FastAPI
 from starlette.types import Message, Receive, Scope, Send
 
-from app.api.auth import Keys
 from app.api.error_responses import install_error_handlers
 from app.api.middleware import RequestMiddleware
-from app.errors import ApiError
 from app.observability.logs import make_logger
 from app.observability.metrics import METHODS, MOST_KEYWORDS, Metrics
 from app.server.event_stream import Disconnected, EventStream, event, run_until_disconnect
-
-
-@pytest.mark.parametrize("header", ["Bearer one", "bearer two", "Bearer  one "])
-def test_each_of_the_keys_opens(header: str):
-    Keys(["one", "two"]).check(header)
-
-
-@pytest.mark.parametrize(
-    "header", [None, "", "Bearer", "Bearer ", "Bearer on", "Basic one", "one", "Bearer é"]
-)
-def test_anything_else_is_401(header: str | None):
-    with pytest.raises(ApiError) as caught:
-        Keys(["one", "two"]).check(header)
-    assert (caught.value.status, caught.value.code) == (401, "invalid_api_key")
-    assert "WWW-Authenticate" in caught.value.headers
-
-
-def test_without_keys_nobody_is_asked():
-    Keys([]).check(None)
 
 
 class Gateway:

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from app.api.auth import Keys
+from app.access.keys import Keys
 from app.composition import engines
 from app.constraints import compile_scheduler as compiling
 from app.constraints.compile_scheduler import CompileScheduler
@@ -135,10 +135,10 @@ async def test_closing_ends_what_runs(unbounded: Limits) -> None:
 
 def test_a_client_is_a_key_or_without_keys_an_address() -> None:
     keys = Keys(["one", "two"])
-    one, two = (keys.client(f"Bearer {key}", "10.0.0.1") for key in ("one", "two"))
-    assert one == keys.client("bearer  one ", "10.0.0.2") != two
+    one, two = (keys.identify(f"Bearer {key}", "10.0.0.1").id for key in ("one", "two"))
+    assert one == keys.identify("bearer  one ", "10.0.0.2").id != two
     assert "one" not in one
-    assert Keys([]).client("Bearer one", "10.0.0.1") == "10.0.0.1"
+    assert Keys([]).identify("Bearer one", "10.0.0.1").id == "10.0.0.1"
 
 
 @pytest.fixture

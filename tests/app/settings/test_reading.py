@@ -84,6 +84,13 @@ def test_lists_are_separated_by_commas(monkeypatch):
         ({"MODEL_ALIASES": "a,a"}, "SWITCHYARD_MODEL_ALIASES: 'a' is a name"),
         ({"CORS_ORIGINS": "https://a.example,b.example"}, "CORS_ORIGINS"),
         ({"CORS_ORIGINS": "https://a.example/"}, "CORS_ORIGINS"),
+        ({"KEYS_REDIS": "true"}, "KEYS_REDIS and ACCESS_REDIS_URL need a Redis"),
+        ({"KEYS_REDIS": "true", "REDIS_URL": "redis://h"}, "CACHE_KEY or CACHE_TRUST=network"),
+        ({"ACCESS_REDIS_URL": "redis://h"}, "CACHE_KEY or CACHE_TRUST=network"),
+        ({"ACCESS_REDIS_URL": "http://h"}, "ACCESS_REDIS_URL"),
+        ({"MAX_RUNNING": "0"}, "SWITCHYARD_MAX_RUNNING"),
+        ({"QUEUE_SECONDS": "0"}, "SWITCHYARD_QUEUE_SECONDS"),
+        ({"LIMITS_ON_REDIS_FAILURE": "maybe"}, "SWITCHYARD_LIMITS_ON_REDIS_FAILURE"),
         ({"FORMAT": "zzz"}, "SWITCHYARD_FORMAT: must be auto, plain"),
     ],
 )
@@ -131,6 +138,9 @@ def test_a_variable_that_nothing_reads_is_named(name, told):
     ]
 
 
+TRUSTED_REDIS = {"redis_url": "redis://h", "cache_trust": "network"}
+
+
 @pytest.mark.parametrize(
     ("values", "is_open", "starts"),
     [
@@ -139,6 +149,12 @@ def test_a_variable_that_nothing_reads_is_named(name, told):
         ({"host": "localhost", "model": "m"}, False, True),
         ({"host": "0.0.0.0"}, True, True),
         ({"host": "0.0.0.0", "model": "m", "api_keys": "k"}, False, True),
+        ({"host": "0.0.0.0", "model": "m", "keys_file": "/keys"}, False, True),
+        (
+            {"host": "0.0.0.0", "model": "m", "keys_redis": True, **TRUSTED_REDIS},
+            False,
+            True,
+        ),
         ({"host": "0.0.0.0", "model": "m", "allow_anonymous": True}, True, True),
         ({"host": "0.0.0.0", "model": "m"}, True, False),
         ({"host": "::", "model": "m"}, True, False),
@@ -159,6 +175,7 @@ def test_what_is_printed_holds_no_secret(monkeypatch):
         "ADMIN_KEYS": "sk-secret-3",
         "CACHE_KEY": "secret-cache-key",
         "REDIS_URL": "redis://user:secret@redis:6379/1?client_name=secret",
+        "ACCESS_REDIS_URL": "redis://user:secret@access:6379/2",
         "WORKER_API_KEY": "secret-worker",
         "WORKERS": "http://user:secret@sglang:30000",
         "MODEL": "m",
@@ -171,6 +188,7 @@ def test_what_is_printed_holds_no_secret(monkeypatch):
     assert shown["redis_url"] == "redis://***@redis:6379/1"
     assert (shown["api_keys"], shown["admin_keys"]) == ("2 set", "1 set")
     assert model.public()["worker_api_key"] == "set"
+    assert shown["access_redis_url"] == "redis://***@access:6379/2"
 
 
 def test_the_key_may_lie_in_a_file(monkeypatch, tmp_path):

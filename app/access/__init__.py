@@ -1,0 +1,1 @@
+"""API keys: their sources, their holders, and the limits of each."""

@@ -1,0 +1,179 @@
+"""The file of keys: JSON lines, one entry (key_entry) per line.
+
+Empty lines, and lines that begin with #, are comments. A file with a mistake is refused as a whole:
+if a broken line were skipped, its key would seem revoked. For the same reason a changed file is
+read only after two looks in a row found it the same: an editor may have written half of it.
+
+Threads    ``load`` runs in a thread, one call at a time. Commands change the file by renaming a new
+           one over it, under a lock, so that readers see a whole file.
+"""
+
+import asyncio
+import fcntl
+import os
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from secrets import token_hex
+from typing import Final
+
+from .key_entry import EntryRefused, KeyEntry, parse_entry
+
+#: bytes of the file, about 100,000 keys; a larger one is a mistake
+MOST_BYTES: Final = 32 << 20
+
+
+class KeysUnreadable(Exception):
+    """A source of keys cannot be read. The message names the place, and quotes no key."""
+
+
+class KeyFile:
+    """The keys in a file.
+
+    ``reserved``: digests of keys that the file must not contain, each with the setting that has it.
+    """
+
+    #: a file that is missing at startup is a mistake
+    may_be_down = False
+
+    def __init__(self, path: Path, *, reserved: Mapping[bytes, str] | None = None) -> None:
+        self.name = str(path)
+        self._path = path
+        self._reserved = reserved or {}
+        #: of the file that was read, and of the last look at it
+        self._stamp: tuple[int, int, int] | None = None
+        self._seen: tuple[int, int, int] | None = None
+        self._mistake: KeysUnreadable | None = None
+
+    async def load(self) -> list[KeyEntry] | None:
+        """Return the entries; None if the file is good and has not changed, or still changes.
+
+        Raises:
+            KeysUnreadable: the file cannot be read or has a mistake; the message names its line.
+        """
+        return await asyncio.to_thread(self._load)
+
+    async def aclose(self) -> None:
+        """Do nothing: no file stays open."""
+
+    def entries(self) -> list[KeyEntry]:
+        """Return the entries now. Raises KeysUnreadable."""
+        return [entry for _, entry in self._parse(self._read())]
+
+    def add(self, entry: KeyEntry) -> None:
+        """Add an entry; create the file if necessary.
+
+        Raises:
+            KeysUnreadable: see ``load``, or the name is in use.
+        """
+        with self._changing() as text:
+            if any(entry.name == other.name for _, other in self._parse(text)):
+                raise KeysUnreadable(f"{self._path}: the name {entry.name!r} is in use")
+            lines = text.splitlines()
+            self._write([*lines, entry.as_json()])
+
+    def remove(self, name: str) -> bool:
+        """Remove an entry; return whether there was one. Raises KeysUnreadable."""
+        with self._changing() as text:
+            found = {number for number, entry in self._parse(text) if entry.name == name}
+            if found:
+                lines = text.splitlines()
+                self._write([line for n, line in enumerate(lines, 1) if n not in found])
+        return bool(found)
+
+    def _load(self) -> list[KeyEntry] | None:
+        try:
+            found = os.stat(self._path)
+        except OSError as error:
+            self._seen = None
+            raise KeysUnreadable(f"{self._path} cannot be read: {error.strerror}") from None
+        stamp = (found.st_mtime_ns, found.st_ino, found.st_size)
+        is_settled = self._stamp is None or stamp == self._seen
+        self._seen = stamp
+        if stamp != self._stamp and is_settled:
+            self._stamp, self._mistake = stamp, None
+            try:
+                return self.entries()
+            except KeysUnreadable as error:
+                self._mistake = error
+        if self._mistake is not None:
+            raise KeysUnreadable(str(self._mistake))
+        return None
+
+    def _read(self) -> str:
+        try:
+            with self._path.open("rb") as opened:
+                data = opened.read(MOST_BYTES + 1)
+        except OSError as error:
+            raise KeysUnreadable(f"{self._path} cannot be read: {error.strerror}") from None
+        if len(data) > MOST_BYTES:
+            raise KeysUnreadable(f"{self._path} is larger than {MOST_BYTES:,} bytes")
+        try:
+            return data.decode()
+        except UnicodeDecodeError:
+            raise KeysUnreadable(f"{self._path} is not UTF-8 text") from None
+
+    def _parse(self, text: str) -> Iterator[tuple[int, KeyEntry]]:
+        """Yield the entries with their lines. Raises KeysUnreadable."""
+        names: dict[str, int] = {}
+        digests: dict[bytes, int] = {}
+        for number, line in enumerate(text.splitlines(), 1):
+            if not line.strip() or line.lstrip().startswith("#"):
+                continue
+            where = f"{self._path}, line {number}"
+            try:
+                entry = parse_entry(line)
+            except EntryRefused as error:
+                raise KeysUnreadable(f"{where}: {error}") from None
+            if entry.name in names:
+                raise KeysUnreadable(f"{where}: name: the same as in line {names[entry.name]}")
+            if entry.digest in digests:
+                raise KeysUnreadable(
+                    f"{where}: sha256: the same as in line {digests[entry.digest]}"
+                )
+            if entry.digest in self._reserved:
+                raise KeysUnreadable(f"{where}: the key is also in {self._reserved[entry.digest]}")
+            names[entry.name] = digests[entry.digest] = number
+            yield number, entry
+
+    # -- changes -----------------------------------------------------------------------------------
+    @contextmanager
+    def _changing(self) -> Iterator[str]:
+        """Lock the file and yield its text. Raises KeysUnreadable."""
+        try:
+            with self._locked() as file:
+                yield self._read() if os.fstat(file).st_size else ""
+        except OSError as error:
+            raise KeysUnreadable(f"{self._path} cannot be changed: {error.strerror}") from None
+
+    @contextmanager
+    def _locked(self) -> Iterator[int]:
+        while True:
+            file = os.open(self._path, os.O_RDWR | os.O_CREAT, 0o600)
+            try:
+                fcntl.flock(file, fcntl.LOCK_EX)
+                # another command may have renamed a new file over this one
+                if os.path.samestat(os.fstat(file), os.stat(self._path)):
+                    yield file
+                    return
+            finally:
+                os.close(file)
+
+    def _write(self, lines: list[str]) -> None:
+        # a link is followed: the file that it names is replaced
+        path = self._path.resolve()
+        part = path.parent / f".{path.name}-{token_hex(8)}.part"
+        try:
+            with open(part, "x", encoding="utf-8", opener=_private) as out:
+                out.writelines(f"{line}\n" for line in lines)
+                out.flush()
+                os.fsync(out.fileno())
+            part.chmod(path.stat().st_mode & 0o777)
+            part.replace(path)
+        finally:
+            part.unlink(missing_ok=True)
+
+
+def _private(path: str, flags: int) -> int:
+    """Open a file that only its owner may read."""
+    return os.open(path, flags, 0o600)

@@ -1,0 +1,131 @@
+"""Keys in Redis: one hash of entries (key_entry) by name, and a counter of its changes.
+
+Representation   "switchyard:{keys}" maps names to sealed entries; "switchyard:{keys}:version" is
+                 incremented after each change. The braces keep both on one node of a cluster.
+Invariants       I1 an entry counts only if it was sealed for its name with the cache key, so that
+                    writing to Redis is not enough to add a key. A seal does not prevent that an
+                    old entry is written again.
+                 I2 one bad entry does not affect the others.
+Cost             one GET per poll; all entries after a change.
+Threads          the event loop only.
+"""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from functools import partial
+from typing import Any, Final, TypeVar
+
+from cache import NAMESPACE, RedisAddress, Seal, StoreUnusable, asking, connect_async
+
+from .key_entry import EntryRefused, KeyEntry, parse_entry
+from .key_file import KeysUnreadable
+
+Result = TypeVar("Result")
+
+_KEYS: Final = f"{NAMESPACE}:{{keys}}"
+_VERSION: Final = f"{_KEYS}:version"
+#: seconds of one call, all its replies included; startup waits that long for a Redis that hangs
+SECONDS: Final = 5.0
+#: maximum entries, and entries of one reply
+MOST_KEYS: Final = 100_000
+_AT_ONCE: Final = 500
+
+
+class RedisKeys:
+    """The keys in one Redis. ``on_bad_entry`` is called with each entry that does not count.
+
+    Raises (every method that calls Redis):
+        KeysUnreadable: Redis cannot be reached, rejects a command, or has too many entries.
+    """
+
+    name = "Redis"
+    #: the gateway starts without it, and reads the keys as soon as it answers
+    may_be_down = True
+
+    def __init__(
+        self,
+        address: RedisAddress,
+        seal: Seal,
+        *,
+        on_bad_entry: Callable[[str], None] = lambda reason: None,
+    ) -> None:
+        self._address = address
+        self._seal = seal
+        self._on_bad_entry = on_bad_entry
+        self._client: Any = None
+        self._loaded = False
+        self._version: bytes | None = None
+
+    async def load(self) -> list[KeyEntry] | None:
+        """Return the entries; None if none was changed since the last call."""
+        # before the entries: a change in between is loaded by the next call
+        version = await self._ask(lambda client: client.get(_VERSION))
+        if self._loaded and version == self._version:
+            return None
+        entries = await self.entries()
+        self._loaded, self._version = True, version
+        return entries
+
+    async def entries(self) -> list[KeyEntry]:
+        """Return the entries now."""
+        found: dict[bytes, bytes] = {}
+        cursor = 0
+        while True:
+            cursor, some = await self._ask(partial(_scan, cursor))
+            found.update(some)
+            if len(found) > MOST_KEYS:
+                raise KeysUnreadable(f"Redis has more than {MOST_KEYS:,} keys")
+            if not cursor:
+                return [
+                    entry for name, value in found.items() if (entry := self._open(name, value))
+                ]
+
+    async def add(self, entry: KeyEntry) -> None:
+        """Add an entry. Raises KeysUnreadable also if the name is in use."""
+        sealed = self._seal.wrap(_sealed_as(entry.name.encode()), entry.as_json().encode())
+        if not await self._ask(lambda client: client.hsetnx(_KEYS, entry.name, sealed)):
+            raise KeysUnreadable(f"Redis: the name {entry.name!r} is in use")
+        await self._ask(lambda client: client.incr(_VERSION))
+
+    async def remove(self, name: str) -> bool:
+        """Remove an entry; return whether there was one."""
+        found = await self._ask(lambda client: client.hdel(_KEYS, name))
+        await self._ask(lambda client: client.incr(_VERSION))
+        return bool(found)
+
+    async def aclose(self) -> None:
+        if self._client is not None:
+            await self._client.aclose()
+
+    def _open(self, name: bytes, sealed: bytes) -> KeyEntry | None:
+        value = self._seal.unwrap(_sealed_as(name), sealed)
+        shown = name.decode(errors="replace")[:64]
+        if value is None:
+            self._on_bad_entry(f"Redis, {shown}: not sealed with this cache key")
+            return None
+        try:
+            entry = parse_entry(value)
+        except EntryRefused as error:
+            self._on_bad_entry(f"Redis, {shown}: {error}")
+            return None
+        return entry
+
+    async def _ask(self, request: Callable[[Any], Awaitable[Result]]) -> Result:
+        try:
+            with asking():
+                async with asyncio.timeout(SECONDS):
+                    if self._client is None:
+                        self._client = connect_async(self._address)
+                    return await request(self._client)
+        except StoreUnusable as error:
+            raise KeysUnreadable(str(error)) from None
+
+
+def _sealed_as(name: bytes) -> bytes:
+    """Return the key of the MAC: other values of Redis never pass as an entry."""
+    return b"keys/" + name
+
+
+def _scan(cursor: int, client: Any) -> Awaitable[tuple[int, dict[bytes, bytes]]]:
+    reply: Awaitable[tuple[int, dict[bytes, bytes]]] = client.hscan(_KEYS, cursor, None, _AT_ONCE)
+    return reply

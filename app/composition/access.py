@@ -1,0 +1,68 @@
+"""The keys of clients, and the admission of their requests."""
+
+from collections.abc import Callable
+
+from cache import RedisAddress, Seal
+
+from ..access.key_entry import digest_of
+from ..access.key_file import KeyFile
+from ..access.keys import Keys, KeySource
+from ..access.redis_keys import RedisKeys
+from ..admission.admission import Admission
+from ..admission.fair_queue import FairQueue
+from ..admission.rate_limits import Limiter, MemoryLimiter
+from ..admission.redis_limiter import RedisLimiter
+from ..observability.logs import Logger
+from ..observability.metrics import Metrics
+from ..service.served_models import ServedModels
+from ..settings import PREFIX, GatewaySettings, SettingError
+
+
+def make_keys(gateway: GatewaySettings, metrics: Metrics, logger: Logger) -> Keys:
+    """Return the client keys of all sources, not read yet."""
+    given = [key.get_secret_value() for key in gateway.api_keys]
+    reserved = {digest_of(key): f"{PREFIX}API_KEYS" for key in given}
+    admins = [digest_of(key.get_secret_value()) for key in gateway.admin_keys]
+    reserved |= dict.fromkeys(admins, f"{PREFIX}ADMIN_KEYS")
+    sources: list[KeySource] = []
+    if gateway.keys_file is not None:
+        sources.append(KeyFile(gateway.keys_file, reserved=reserved))
+    if gateway.keys_redis:
+
+        def warn(reason: str) -> None:
+            logger.error("a key does not count", reason=reason)
+
+        sources.append(make_redis_keys(gateway, warn))
+    keys = Keys(given, sources, reserved=admins, logger=logger)
+    metrics.watch("api_keys", "Known keys of clients, and sources that can't be read", keys.stats)
+    return keys
+
+
+def make_redis_keys(gateway: GatewaySettings, on_bad_entry: Callable[[str], None]) -> RedisKeys:
+    """Return the keys in Redis. Raises SettingError if no Redis may be used."""
+    if gateway.access_redis is None:
+        raise SettingError(
+            f"{PREFIX}ACCESS_REDIS_URL: not set, and neither is {PREFIX}REDIS_URL with "
+            f"{PREFIX}CACHE_KEY or {PREFIX}CACHE_TRUST=network"
+        )
+    address = RedisAddress.of(gateway.access_redis.get_secret_value())
+    return RedisKeys(address, Seal(gateway.secret), on_bad_entry=on_bad_entry)
+
+
+def make_admission(
+    gateway: GatewaySettings, models: ServedModels, metrics: Metrics, logger: Logger
+) -> Admission:
+    """Return the admission control; it counts limits in Redis if there is one."""
+    limiter: Limiter = MemoryLimiter()
+    if gateway.access_redis is not None:
+        address = RedisAddress.of(gateway.access_redis.get_secret_value())
+        on_failure = gateway.limits_on_redis_failure
+        limiter = redis = RedisLimiter(address, on_failure=on_failure, logger=logger)
+        metrics.watch("limits", "The Redis of limits: failed calls, open circuit", redis.stats)
+    bounds = {model.name: model.settings.max_running for model in models}
+    queue = FairQueue(
+        running=gateway.max_running, waiting=gateway.max_queued, model_bound=bounds.get
+    )
+    admission = Admission(queue, limiter, metrics, queue_seconds=gateway.queue_seconds)
+    metrics.watch("admission", "Running answers and waiting requests", admission.stats)
+    return admission

@@ -1,0 +1,124 @@
+"""redis-py's asyncio clients, with the limits of ``clients``: bytes of all replies to one request.
+
+Seconds are the caller's: ``asyncio.timeout`` around a call ends it, and redis-py then closes the
+connection, so that no late reply is taken for that of another request.
+
+Threads    the event loop that makes the first call.
+"""
+
+from typing import Any, Final
+
+from .address import RedisAddress
+from .clients import REPLY_BYTES, client_options
+
+#: connections of one client; further calls wait for a free one
+MOST_CONNECTIONS: Final = 16
+
+
+def connect_async(address: RedisAddress) -> Any:
+    """Return an asyncio ``Redis`` or ``RedisCluster``, which connects on first use."""
+    from redis.asyncio import BlockingConnectionPool, Redis
+    from redis.asyncio.cluster import ClusterNode, RedisCluster
+    from redis.asyncio.connection import Connection, SSLConnection, UnixDomainSocketConnection
+    from redis.asyncio.retry import Retry
+    from redis.asyncio.sentinel import Sentinel
+    from redis.backoff import NoBackoff
+
+    login: dict[str, Any] = {"username": address.username, "password": address.password}
+    shared = client_options(address) | {"retry": Retry(NoBackoff(), 0)}
+    if address.kind == "cluster":
+        nodes = [ClusterNode(host, port) for host, port in address.hosts]
+        found = RedisCluster(startup_nodes=nodes, ssl=address.tls, **login, **shared)
+        # the constructor takes no connect callback; nodes that are discovered later take this one
+        for options in _node_options(found):
+            options["redis_connect_func"] = _connect_bounded
+        return found
+    shared["redis_connect_func"] = _connect_bounded
+    if address.kind == "sentinel":
+        own = {
+            name: address.options[f"sentinel_{name}"]
+            for name in ("username", "password")
+            if f"sentinel_{name}" in address.options
+        }
+        asked = {"ssl": address.tls, **shared, **own}
+        sentinel = Sentinel(address.hosts, sentinel_kwargs=asked)
+        return sentinel.master_for(
+            address.primary, db=address.db, ssl=address.tls, **login, **shared
+        )
+    place: dict[str, Any]
+    if address.kind == "unix":
+        place = {"connection_class": UnixDomainSocketConnection, "path": address.path}
+    else:
+        ((host, port),) = address.hosts[:1]
+        kind = SSLConnection if address.tls else Connection
+        place = {"connection_class": kind, "host": host, "port": port}
+    pool = BlockingConnectionPool(
+        max_connections=MOST_CONNECTIONS, timeout=None, db=address.db, **place, **login, **shared
+    )
+    return Redis.from_pool(pool)
+
+
+def _node_options(cluster: Any) -> list[dict[str, Any]]:
+    nodes = cluster.nodes_manager
+    return [
+        nodes.connection_kwargs,
+        *(node.connection_kwargs for node in nodes.startup_nodes.values()),
+    ]
+
+
+async def _connect_bounded(connection: Any) -> None:
+    """Limit the replies of a new connection; must run before the first read."""
+    reader = _BoundedReader(connection._reader)
+    connection._reader = reader
+    connection._writer = _Writer(connection._writer, reader)
+    await connection.on_connect()
+
+
+class _BoundedReader:
+    """A StreamReader with one limit for all reads after a request."""
+
+    def __init__(self, inner: Any) -> None:
+        self._inner = inner
+        self.begin()
+
+    def begin(self) -> None:
+        self._left = REPLY_BYTES
+
+    async def readexactly(self, size: int) -> bytes:
+        self._spend(size)
+        data: bytes = await self._inner.readexactly(size)
+        return data
+
+    async def readline(self) -> bytes:
+        # asyncio limits a line to 64 KiB
+        data: bytes = await self._inner.readline()
+        self._spend(len(data))
+        return data
+
+    async def read(self, size: int) -> bytes:
+        data: bytes = await self._inner.read(size)
+        self._spend(len(data))
+        return data
+
+    def _spend(self, count: int) -> None:
+        self._left -= count
+        if self._left < 0:
+            raise OSError(f"a reply is larger than {REPLY_BYTES:,} bytes")
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._inner, name)
+
+
+class _Writer:
+    """A StreamWriter; writing begins a new request."""
+
+    def __init__(self, inner: Any, reader: _BoundedReader) -> None:
+        self._inner = inner
+        self._reader = reader
+
+    def writelines(self, data: Any) -> None:
+        self._reader.begin()
+        self._inner.writelines(data)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._inner, name)

@@ -1,0 +1,108 @@
+"""Keys in Redis: added, removed, sealed, and read only after a change."""
+
+import asyncio
+import re
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+from redis import Redis
+
+from app.access.key_entry import parse_entry
+from app.access.key_file import KeysUnreadable
+from app.access.redis_keys import RedisKeys
+from app.admission import redis_limiter
+from app.admission.redis_limiter import RedisLimiter
+from cache import RedisAddress, Seal, connect_async
+from tests.app.access.entries import entry
+from tests.app.gateway import PATIENCE
+from tests.redis_server import RedisServer
+
+ROOT = Path(__file__).parents[3]
+SECRET = b"k" * 16
+
+
+@pytest.fixture
+async def keys(redis_server: RedisServer) -> AsyncIterator[RedisKeys]:
+    made = RedisKeys(RedisAddress.of(redis_server.url), Seal(SECRET))
+    yield made
+    await made.aclose()
+
+
+async def test_entries_are_read_after_each_change_only(keys: RedisKeys) -> None:
+    assert await keys.load() == []
+    assert await keys.load() is None
+    made = parse_entry(entry("a", max_running=3))
+    await keys.add(made)
+    assert await keys.load() == [made]
+    assert await keys.load() is None
+    with pytest.raises(KeysUnreadable, match="in use"):
+        await keys.add(made)
+    assert await keys.remove(made.name)
+    assert not await keys.remove(made.name)
+    assert await keys.load() == []
+
+
+async def test_a_thousand_entries_are_read_in_batches(keys: RedisKeys) -> None:
+    made = [parse_entry(entry(str(number))) for number in range(1000)]
+    await asyncio.gather(*map(keys.add, made))
+    found = await keys.load()
+    assert {each.name for each in found or []} == {each.name for each in made}
+
+
+async def test_only_entries_with_the_cache_key_count(redis_server: RedisServer) -> None:
+    """An entry that another client of Redis wrote, or moved to another name, is not a key."""
+    address, reasons = RedisAddress.of(redis_server.url), list[str]()
+    ours = RedisKeys(address, Seal(SECRET), on_bad_entry=reasons.append)
+    forged = RedisKeys(address, Seal(b"x" * 16))
+    await ours.add(parse_entry(entry("a")))
+    await forged.add(parse_entry(entry("b")))
+    client = connect_async(address)
+    await client.hset(
+        "switchyard:{keys}", "moved", await client.hget("switchyard:{keys}", "name-of-a")
+    )
+    assert [each.name for each in await ours.load() or []] == ["name-of-a"]
+    assert sorted(reasons) == [
+        "Redis, moved: not sealed with this cache key",
+        "Redis, name-of-b: not sealed with this cache key",
+    ]
+    for each in (ours, forged, client):
+        await each.aclose()
+
+
+async def test_a_redis_that_is_gone_is_an_error_without_its_address(
+    keys: RedisKeys, redis_server: RedisServer
+) -> None:
+    await keys.add(parse_entry(entry("a")))
+    redis_server.kill()
+    with pytest.raises(KeysUnreadable) as caught:
+        await keys.load()
+    assert str(redis_server.port) not in str(caught.value)
+    redis_server.start()
+    assert await keys.load() == []
+
+
+async def test_the_documented_rights_suffice(
+    redis_server: RedisServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A user with them may do all that gateways and commands do with keys and limits."""
+    monkeypatch.setattr(redis_limiter, "SECONDS", PATIENCE)
+    text = (ROOT / "docs" / "running.md").read_text()
+    (sentence,) = re.findall(r"A Redis user needs rights [^.]*\.", text)
+    rights = re.findall(r"\+[a-z|+ ]+", sentence)
+    with Redis.from_url(redis_server.url) as admin:
+        base = "ACL SETUSER user on >word ~switchyard:* -@all +ping +client|setinfo"
+        admin.execute_command(f"{base} {' '.join(rights)}")
+        address = RedisAddress.of(redis_server.url.replace("//", "//user:word@"))
+        keys = RedisKeys(address, Seal(SECRET))
+        made = parse_entry(entry("a", requests_per_minute=1, tokens_per_minute=9))
+        await keys.add(made)
+        assert await keys.load() == [made]
+        limiter = RedisLimiter(address, on_failure="closed")
+        assert (await limiter.charge(made.client(), 1)).refused is None
+        await limiter.settle(made.client(), 1)
+        assert await keys.remove("name-of-a")
+        assert limiter.stats() == {"failures": 0, "circuit_open": 0}
+        assert admin.acl_log() == []
+    await keys.aclose()
+    await limiter.aclose()
