@@ -23,6 +23,7 @@ from .api.grammar_routes import grammars_router
 from .api.middleware import RequestMiddleware
 from .api.operations_routes import models_router, operations_router
 from .api.tokenize_routes import tokenize_router
+from .api.worker_routes import worker_router
 from .composition import Components, build
 from .constraints.relaxation import HEADER as RELAXED_HEADER
 from .observability.logs import Logger, make_logger
@@ -106,6 +107,8 @@ def _add_routes(
 
     admin = admin_router(models, bodies)
     app.include_router(admin, dependencies=[Depends(with_admin_key)])
+    workers = worker_router(models, bodies)
+    app.include_router(workers, dependencies=[Depends(with_admin_key)])
     app.include_router(models_router(models, int(time.time())), dependencies=guarded)
     app.include_router(
         operations_router(

@@ -17,7 +17,7 @@ import aiohttp
 
 from .base import FailureReason, WorkerError
 
-#: seconds for a connection; a lost SYN is sent again after one second
+#: seconds for a connection by default; a lost SYN is sent again after one second
 CONNECT_S = 2.0
 #: seconds that an idle connection is kept; servers close theirs after 5
 KEEPALIVE_S = 2.0
@@ -53,10 +53,18 @@ class HttpClient(Protocol):
 
 
 class AiohttpClient:
-    """See HttpClient; keeps connections open between requests. ``headers``: of every request."""
+    """See HttpClient; keeps connections open between requests.
 
-    def __init__(self, base_url: str, headers: Mapping[str, str]) -> None:
+    Args:
+        headers: of every request.
+        connect_seconds: for a new connection, with name resolution and TLS.
+    """
+
+    def __init__(
+        self, base_url: str, headers: Mapping[str, str], *, connect_seconds: float = CONNECT_S
+    ) -> None:
         self._base = base_url
+        self._connect_seconds = connect_seconds
         # compressed answers could be bombs
         self._headers = {"Accept-Encoding": "identity", **headers}
         self._session: aiohttp.ClientSession | None = None
@@ -67,7 +75,7 @@ class AiohttpClient:
     ) -> AsyncGenerator[Response, None]:
         """See HttpClient."""
         headers = {} if content is None else {"Content-Type": "application/json"}
-        timeout = aiohttp.ClientTimeout(total=None, sock_connect=CONNECT_S, sock_read=read_s)
+        timeout = aiohttp.ClientTimeout(total=None, connect=self._connect_seconds, sock_read=read_s)
         try:
             async with self._open().request(
                 method,

@@ -24,7 +24,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from .base import Chunk, Generation, Health, WorkerError
-from .http_client import AiohttpClient, HttpClient, Response
+from .http_client import CONNECT_S, AiohttpClient, HttpClient, Response
 from .sglang_values import printable
 from .sglang_wire import (
     MESSAGE_CHARS,
@@ -91,6 +91,7 @@ class SGLangWorker:
         plugin: required fields of the plug-in's status: the vocabulary's fingerprint and the
             version of the specs.
         api_key: the server's API key, if it requires one.
+        connect_seconds: for a new connection.
     """
 
     supported_sampling = SUPPORTED_SAMPLING
@@ -107,13 +108,14 @@ class SGLangWorker:
         grammar_backend: str | None = None,
         plugin: Mapping[str, object] | None = None,
         api_key: str | None = None,
+        connect_seconds: float = CONNECT_S,
     ) -> None:
         base, host = base_url.rstrip("/"), urlsplit(base_url).netloc.rpartition("@")[2]
         self.name = name or f"sglang {host}"
         self.model = model or "sglang"
         self.description = f"sglang: the server at {urlsplit(base)._replace(netloc=host).geturl()}"
         headers = {"Authorization": f"Bearer {api_key}"} if api_key else {}
-        self._client = client or AiohttpClient(base, headers)
+        self._client = client or AiohttpClient(base, headers, connect_seconds=connect_seconds)
         self._tokens = tokens
         self._stop_token_ids = tuple(stop_token_ids)
         self._grammar_backend = grammar_backend

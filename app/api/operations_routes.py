@@ -2,8 +2,9 @@
 
 /health/live    the process answers
 /health/ready   a worker of some model is healthy according to the last checks. "degraded": some
-                workers are ejected or unhealthy. Operators also see each model, each worker and the
-                cache; the cache never makes a gateway unready, because requests do not need it.
+                workers are ejected, unhealthy or draining. Operators also see each model, each
+                worker and the cache; the cache never makes a gateway unready, because requests do
+                not need it.
 """
 
 from collections.abc import Callable
@@ -16,8 +17,8 @@ from prometheus_client import CONTENT_TYPE_LATEST, generate_latest
 from ..access.client import Client
 from ..errors import model_not_found
 from ..observability.metrics import Metrics
-from ..pool.member import Member
 from ..service.served_models import ServedModel, ServedModels
+from .worker_routes import all_workers
 
 
 def models_router(models: ServedModels, created: int) -> APIRouter:
@@ -83,11 +84,7 @@ def operations_router(
         body: dict[str, Any] = {"status": status}
         if is_operator(request):
             body["models"] = {model.name: model.pool.status for model in models}
-            body["workers"] = [
-                {**_details(member), "model": model.name}
-                for model in models
-                for member in model.pool.members
-            ]
+            body["workers"] = all_workers(models)
             body["cache"] = cache()
         return JSONResponse(body, status_code=503 if status == "unready" else 200)
 
@@ -101,15 +98,3 @@ def operations_router(
         return {"version": version, "formats": formats}
 
     return router
-
-
-def _details(member: Member) -> dict[str, Any]:
-    """Describe a worker for operators; its own details never hide ours."""
-    return member.health.details | {
-        "name": member.worker.name,
-        "ready": member.health.ready,
-        "reason": member.health.reason,
-        "circuit": member.state,
-        "failures": member.failures,
-        "running": member.running,
-    }

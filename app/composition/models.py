@@ -88,11 +88,11 @@ def make_model(
     core = make_core(shared, model, tokenizer, engine)
     metrics = ModelMetrics(shared.metrics, model.served_model)
     workers = make_workers(model, engine.compiler, tokenizer)
-    pool = make_pool(model, workers, metrics, shared.logger)
+    pool = make_pool(model, tokenizer, workers, metrics, shared.logger)
     metrics.watch("workers_running", "Open generations by worker", lambda: running(pool))
     metrics.watch(
         "workers_available",
-        "Whether a worker is healthy and not ejected, by worker",
+        "Whether a worker is healthy, not ejected and not draining, by worker",
         lambda: available(pool),
     )
     shared.metrics.describe(

@@ -1,5 +1,7 @@
 """The workers of a model, and their pool."""
 
+from functools import partial
+
 from adapters.workers import Worker
 from engine import SPEC_VERSION, Compiler
 
@@ -7,6 +9,10 @@ from ..constraints.planner import OWN_BACKEND
 from ..conversation.tokenizer import Tokenizer
 from ..observability.logs import Logger
 from ..observability.metrics import ModelMetrics
+from ..pool.discovery import Discovery
+from ..pool.policies import make_policy
+from ..pool.recovery import Observer
+from ..pool.retry_budget import RetryBudget
 from ..pool.worker_pool import Pool
 from ..settings import ModelSettings
 
@@ -25,39 +31,65 @@ def make_workers(settings: ModelSettings, compiler: Compiler, tokenizer: Tokeniz
             raise settings.error("model", error) from error
 
         return [TransformersWorker(settings.model or "", compiler)]
-    from adapters.workers import SGLangWorker
-
-    key = settings.worker_api_key
     return [
-        SGLangWorker(
-            url,
-            model=model,
-            tokens=tokenizer.vocabulary.tokens,
-            stop_token_ids=tokenizer.vocabulary.stop_token_ids,
-            grammar_backend=settings.grammar_backend,
-            plugin={
-                "spec_version": SPEC_VERSION,
-                "vocabulary": tokenizer.vocabulary.fingerprint,
-            },
-            api_key=None if key is None else key.get_secret_value(),
-        )
+        make_sglang_worker(settings, tokenizer, url)
         for url in settings.workers
+        if url not in settings.dns_workers
     ]
 
 
+def make_sglang_worker(settings: ModelSettings, tokenizer: Tokenizer, url: str) -> Worker:
+    """Return the worker at this URL."""
+    from adapters.workers import SGLangWorker
+
+    key = settings.worker_api_key
+    return SGLangWorker(
+        url,
+        model=settings.served_model,
+        tokens=tokenizer.vocabulary.tokens,
+        stop_token_ids=tokenizer.vocabulary.stop_token_ids,
+        grammar_backend=settings.grammar_backend,
+        plugin={
+            "spec_version": SPEC_VERSION,
+            "vocabulary": tokenizer.vocabulary.fingerprint,
+        },
+        api_key=None if key is None else key.get_secret_value(),
+        connect_seconds=settings.worker_connect_seconds,
+    )
+
+
 def make_pool(
-    settings: ModelSettings, workers: list[Worker], metrics: ModelMetrics, logger: Logger
+    settings: ModelSettings,
+    tokenizer: Tokenizer,
+    workers: list[Worker],
+    metrics: ModelMetrics,
+    logger: Logger,
 ) -> Pool:
-    """Return the pool; only remote workers have deadlines."""
+    """Return the pool; only remote workers have deadlines, and may come from DNS."""
     is_remote = settings.worker_kind == "sglang"
+    names = settings.dns_workers
     return Pool(
         workers,
         health_seconds=settings.worker_health_seconds,
         first_token_seconds=settings.worker_first_token_seconds if is_remote else None,
         token_seconds=settings.worker_token_seconds if is_remote else None,
-        on_failure=metrics.worker_failed,
-        on_ejection=metrics.worker_ejected,
-        logger=logger.bind(model=settings.served_model),
+        policy=make_policy(settings.worker_policy),
+        max_running=settings.worker_max_running,
+        retry_budget=RetryBudget(settings.worker_retry_share, settings.worker_retry_floor),
+        discovery=Discovery(
+            names,
+            seconds=settings.worker_dns_seconds,
+            make_worker=partial(make_sglang_worker, settings, tokenizer),
+        )
+        if names
+        else None,
+        observer=Observer(
+            on_failure=metrics.worker_failed,
+            on_ejection=metrics.worker_ejected,
+            on_removal=metrics.forget_worker,
+            on_retry=metrics.retried,
+            logger=logger.bind(model=settings.served_model),
+        ),
     )
 
 
@@ -72,5 +104,5 @@ def running(pool: Pool) -> dict[str, int]:
 
 
 def available(pool: Pool) -> dict[str, int]:
-    """Return 1 for each healthy worker that is not ejected, 0 for the others."""
+    """Return 1 for each worker that gets requests, 0 for the others."""
     return {f"{n}:{member.worker.name}": member.available for n, member in enumerate(pool.members)}

@@ -9,10 +9,14 @@ Not here     the workers' own metrics: each worker has a /metrics.
 """
 
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
+from typing import get_args
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, Info
 from prometheus_client.core import GaugeMetricFamily, Metric
 from prometheus_client.registry import Collector
+
+from adapters.workers import FailureReason
 
 #: values of the label ``method``; HTTP allows any other
 METHODS = frozenset(
@@ -82,6 +86,11 @@ class Metrics:
         )
         self.worker_ejections = self._counter(
             "worker_ejections", "Ejections of a worker", ["model", "worker"]
+        )
+        self.worker_retries = self._counter(
+            "worker_retries",
+            "Retries at another worker, by whether the budget allowed",
+            ["model", "outcome"],
         )
         self.parse_divergence = self._counter(
             "parse_divergence", "Answers that do not fit their own grammar"
@@ -181,6 +190,20 @@ class ModelMetrics:
     def worker_ejected(self, worker: str) -> None:
         """Count an ejection."""
         self._metrics.worker_ejections.labels(self._model, worker).inc()
+
+    def retried(self, is_allowed: bool) -> None:
+        """Count a retry at another worker, or one that the retry budget denied."""
+        self._metrics.worker_retries.labels(
+            self._model, "allowed" if is_allowed else "denied"
+        ).inc()
+
+    def forget_worker(self, name: str) -> None:
+        """Drop the series of a worker that has left, whose address never returns."""
+        metrics, worker = self._metrics, (self._model, name)
+        series = [(metrics.worker_failures, (*worker, why)) for why in get_args(FailureReason)]
+        for counter, labels in [*series, (metrics.worker_ejections, worker)]:
+            with suppress(KeyError):  # older versions raise it for a missing series
+                counter.remove(*labels)
 
     def watch(self, name: str, text: str, read: Callable[[], Mapping[str, int | float]]) -> None:
         """Export a mapping of numbers of this model, see ``Metrics.watch``."""

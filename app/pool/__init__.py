@@ -1,1 +1,1 @@
-"""Workers of one model as one: picking, retries, health checks, a circuit breaker per worker."""
+"""Workers of one model as one: policies, slots, retries, ejection, health checks, discovery."""

@@ -3,6 +3,7 @@
 States       closed: takes requests. open: ejected, a backoff runs. half-open: one probe runs.
 
                  closed    -- failure in AT_ONCE, or EJECT_AFTER failures in a row --> open
+                 closed    -- a failure, and it is an outlier (outliers) ---------> open
                  open      -- the backoff is over -------------------------------> half-open
                  half-open -- the probe fails: the backoff doubles --------------> open
                  half-open -- the probe succeeds --------------------------------> closed
@@ -12,7 +13,8 @@ Invariants   I1 closing the circuit does not reset the record: only a complete a
                 failures and backoff, so a worker that passes every probe and fails every request is
                 ejected at its next failure, for longer each time.
              I2 ``running`` is the number of its open generations.
-Not here     probes, timers, health checks, retries (worker_pool).
+             I3 a draining worker gets no request, whatever its state.
+Not here     probes and timers (recovery), health checks (health_checks), retries (worker_pool).
 """
 
 import asyncio
@@ -21,7 +23,11 @@ from typing import Literal
 
 from adapters.workers import FailureReason, Health, Worker
 
+from .outliers import Outcomes
+
 State = Literal["closed", "open", "half-open"]
+#: a worker's state for operators, the first that applies
+Service = Literal["draining", "unready", "ejected", "available"]
 
 #: failures in a row that eject: one request that breaks every worker must not eject a busy one
 EJECT_AFTER = 3
@@ -30,39 +36,82 @@ EJECT_AFTER = 3
 AT_ONCE: frozenset[FailureReason] = frozenset({"connection", "timeout"})
 #: seconds until the first probe; doubles with every further ejection
 BACKOFF_S = 1.0
-#: maximal seconds between two probes: how long a recovered worker may stay ejected
-BACKOFF_MAX_S = 30.0
+#: maximal seconds between two probes. With PROBE_S of recovery, a recovered worker is readmitted
+#: within ten seconds; a probe costs a worker one token
+BACKOFF_MAX_S = 5.0
 #: the random part of a backoff, so that gateways do not probe in step
 JITTER = 0.5
 
 
 class Member:
-    """See the file's header. ``recovery``: the pool's task that probes the ejected worker."""
+    """See the file's header.
+
+    Attributes:
+        watch: the task of its health checks.
+        recovery: the task that probes it while it is ejected.
+        idle: set while no generation runs.
+    """
 
     def __init__(self, worker: Worker) -> None:
         self.worker = worker
         self.health = Health(True)  # until a check says otherwise
         self.state: State = "closed"
+        self.is_draining = False
         self.running = 0
         self.answers = 0
         self.failures = 0
         self.ejections = 0
+        self.outcomes = Outcomes()
+        self.watch: asyncio.Task[None] | None = None
         self.recovery: asyncio.Task[None] | None = None
+        self.idle = asyncio.Event()
+        self.idle.set()
+
+    @property
+    def name(self) -> str:
+        return self.worker.name
 
     @property
     def available(self) -> bool:
-        return self.health.ready and self.state == "closed"
+        return self.health.ready and self.state == "closed" and not self.is_draining
 
     @property
-    def rank(self) -> tuple[int, int, int]:
-        """The order of picking, smallest first: bad signals, failures if ejected, load.
+    def service(self) -> Service:
+        if self.is_draining:
+            return "draining"
+        if not self.health.ready:
+            return "unready"
+        return "available" if self.state == "closed" else "ejected"
+
+    @property
+    def bad_signals(self) -> int:
+        """The order of picking, smallest first: signs that a request would fail.
 
         On probation, until its first complete answer, a worker gets one request at a time.
         """
-        is_open = self.state != "closed"
         is_taken = self.ejections > 0 and self.running > 0
-        signals = (not self.health.ready) + (is_open or is_taken)
-        return signals, self.failures if is_open else 0, self.running
+        return (not self.health.ready) + (self.state != "closed" or is_taken)
+
+    @property
+    def rank(self) -> tuple[int, int]:
+        """The order among workers with bad signals: failures if ejected, load."""
+        return self.failures if self.state != "closed" else 0, self.running
+
+    def has_room(self, tokens: int) -> bool:
+        """Whether its context has room for an answer to a prompt of this length."""
+        length = self.worker.max_model_len
+        return length is None or tokens < length
+
+    def take(self) -> None:
+        """Count a generation that begins."""
+        self.running += 1
+        self.idle.clear()
+
+    def release(self) -> None:
+        """Count a generation that ends."""
+        self.running -= 1
+        if not self.running:
+            self.idle.set()
 
     def fail(self, reason: FailureReason, answers: int) -> bool:
         """Count a failure of an attempt that began after ``answers`` answers.
@@ -71,6 +120,7 @@ class Member:
             Whether the worker must be ejected now.
         """
         self.failures += 1
+        self.outcomes.failures.add()
         at_once = reason in AT_ONCE and self.answers == answers
         ripe = at_once or self.failures >= EJECT_AFTER
         return ripe and self.state == "closed"
@@ -89,5 +139,6 @@ class Member:
     def answer(self) -> None:
         """Count a complete answer: close the circuit and reset the record."""
         self.answers += 1
+        self.outcomes.answers.add()
         self.state = "closed"
         self.failures = self.ejections = 0

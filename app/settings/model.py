@@ -25,10 +25,14 @@ from pydantic import (
 
 from adapters.formats import FORMATS
 
+from ..pool.policies import PolicyName
 from .error import Places, SettingError, VariablePlaces
 
 #: workers that run in the gateway's process
 IN_PROCESS: Final = ("noise", "transformers")
+#: the scheme of workers that stand for all addresses of a DNS name. TLS is not among them: a
+#: certificate names the host, not its addresses
+DNS_SCHEME: Final = "dns+http"
 #: characters of a name or alias: an error about a model shows as many
 MOST_NAME_CHARS: Final = 200
 #: bytes of a file with a key; a larger file is a mistake
@@ -86,7 +90,9 @@ class ModelSettings(BaseModel):
         "`include_schema_in_prompt` in a request overrides it",
     )
     workers: tuple[str, ...] = Field(
-        default=(), description="SGLang URLs, or `noise`, or `transformers`"
+        default=(),
+        description="SGLang URLs, or `noise`, or `transformers`; `dns+http://name:port` is one "
+        "server for each address of the name",
     )
     worker_api_key_file: Path | None = Field(
         default=None, description="file that contains the API key of the SGLang servers"
@@ -114,6 +120,40 @@ class ModelSettings(BaseModel):
         gt=0,
         description="seconds to wait for each further token of an SGLang server before the answer "
         "ends with an error",
+    )
+    worker_connect_seconds: float = Field(
+        default=2.0,
+        gt=0,
+        description="seconds to wait for a connection to an SGLang server, including name "
+        "resolution and TLS",
+    )
+    worker_dns_seconds: float = Field(
+        default=10.0,
+        gt=0,
+        description="seconds between resolutions of the `dns+http` names in `workers`",
+    )
+    worker_policy: PolicyName = Field(
+        default="least-load",
+        description="which worker gets a request: `round-robin`, `least-load`, `power-of-two` or "
+        "`prefix-aware` (the worker of the conversation's previous turn, if it has spare capacity)",
+    )
+    worker_max_running: int | None = Field(
+        default=None,
+        ge=1,
+        description="maximum running generations of a worker; further ones wait for a free worker; "
+        "if unset, no limit",
+    )
+    worker_retry_share: float = Field(
+        default=0.2,
+        ge=0,
+        le=1,
+        description="maximum retries at other workers, as a share of the requests of the last ten "
+        "seconds",
+    )
+    worker_retry_floor: float = Field(
+        default=10.0,
+        ge=0,
+        description="retries per second that are allowed in addition to `worker_retry_share`",
     )
     noise_seed: int | None = Field(
         default=None, description="seed of the noise worker for requests without a seed"
@@ -156,11 +196,8 @@ class ModelSettings(BaseModel):
         for worker in value:
             if worker in IN_PROCESS and len(value) > 1:
                 raise ValueError(f"{worker!r} runs in this process and cannot be combined")
-            if worker not in IN_PROCESS and not _is_http(worker):
-                raise ValueError(
-                    f"{without_password(worker)!r} is neither an http(s) URL nor one of "
-                    f"{', '.join(IN_PROCESS)}"
-                )
+            if worker not in IN_PROCESS:
+                _check_worker_url(worker)
         return value
 
     @field_validator("worker_api_key")
@@ -201,6 +238,11 @@ class ModelSettings(BaseModel):
         return "transformers" if self.workers[0] == "transformers" else "sglang"
 
     @property
+    def dns_workers(self) -> list[str]:
+        """The workers that stand for all addresses of a DNS name."""
+        return [url for url in self.workers if urlsplit(url).scheme == DNS_SCHEME]
+
+    @property
     def reasons(self) -> bool:
         """Whether answers may begin with reasoning; by default, not those of the noise worker."""
         return self.reasoning == "on" or (self.reasoning == "auto" and self.worker_kind != "noise")
@@ -235,11 +277,21 @@ class ModelSettings(BaseModel):
         return shown
 
 
-def _is_http(url: str) -> bool:
+def _check_worker_url(url: str) -> None:
+    """Raise ValueError for a URL that names no worker; the message has no password."""
     try:
-        return urlsplit(url).scheme in ("http", "https")
-    except ValueError:
-        return False
+        parts = urlsplit(url)
+        shown, host = without_password(url), parts.hostname
+        parts.port  # noqa: B018 raises ValueError
+    except ValueError as error:
+        raise ValueError(f"not a URL of a worker: {error}") from None
+    if parts.scheme not in ("http", "https", DNS_SCHEME):
+        raise ValueError(
+            f"{shown!r} is neither an http(s) or {DNS_SCHEME} URL nor one of "
+            f"{', '.join(IN_PROCESS)}"
+        )
+    if not host:
+        raise ValueError(f"{shown!r} names no host")
 
 
 def without_password(url: str) -> str:

@@ -103,8 +103,11 @@ def test_failures_have_reasons(answer: Answer, reason: FailureReason) -> None:
 def test_a_refused_connection_is_a_failure_of_the_connection() -> None:
     async def work() -> None:
         client = AiohttpClient("http://127.0.0.1:9", {})
-        async with client.request("GET", "/"):
-            raise AssertionError
+        try:
+            async with client.request("GET", "/"):
+                raise AssertionError
+        finally:
+            await client.aclose()
 
     with pytest.raises(WorkerError) as caught:
         run(work())
@@ -137,3 +140,36 @@ def test_leaving_early_closes_the_connection() -> None:
         server.close()
 
     run(work())
+
+
+@pytest.mark.parametrize("connect_s", [0.05, 30.0])
+def test_the_deadline_of_a_connection_covers_tls_and_nothing_later(connect_s: float) -> None:
+    """The server accepts, and takes its time for what follows: its TLS, or its answer."""
+
+    async def connect(scheme: str) -> int:
+        async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+            if scheme == "http":
+                await asyncio.sleep(0.1)
+                await saying(b"HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n")(reader, writer)
+            else:
+                await reader.read()
+            writer.close()
+
+        server = await asyncio.start_server(serve, "127.0.0.1", 0)
+        port = server.sockets[0].getsockname()[1]
+        client = AiohttpClient(f"{scheme}://127.0.0.1:{port}", {}, connect_seconds=connect_s)
+        try:
+            async with asyncio.timeout(1.0), client.request("GET", "/") as response:
+                return response.status
+        finally:
+            await client.aclose()
+            server.close()
+
+    assert run(connect("http")) == 200
+    if connect_s < 1.0:
+        with pytest.raises(WorkerError) as caught:
+            run(connect("https"))
+        assert caught.value.reason == "connection"
+    else:
+        with pytest.raises(TimeoutError):
+            run(connect("https"))

@@ -6,8 +6,6 @@ demand.
 
 import asyncio
 import json
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -15,13 +13,12 @@ import httpx
 import openai
 import pytest
 
-from app.conversation.tokenizer import load_tokenizer
-from tests.app.gateway import Gateway
-from tests.campaigns.workers.fake import FakeWorker, Fault, Loop, Reply
-from tests.sglang.tiny_model import make_tokenizer
+from tests.app.gateway import OPERATOR, Gateway
+from tests.app.pool.gateways import gateway_of
+from tests.campaigns.workers.fake import Reply
 
-#: seconds: of silence before a comment, and until a slow worker's first token
-COMMENT_S, LATE_S = 0.05, 0.5
+#: seconds until a slow worker's first token
+LATE_S = 0.5
 SCHEMA = {"type": "object", "properties": {"n": {"type": "integer"}}, "required": ["n"]}
 ASKED: dict[str, Any] = {
     "model": "fake",
@@ -50,38 +47,6 @@ async def cached(reply: Reply) -> None:
     await reply.event(last)
     await reply.piece(b"data: [DONE]\n\n")
     await reply.end()
-
-
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    path = tmp_path_factory.mktemp("tokenizer")
-    make_tokenizer(1024).save_pretrained(path)
-    return path
-
-
-@contextmanager
-def gateway_of(
-    folder: Path, *lengths: int, act: Any = None, **settings: Any
-) -> Iterator[tuple[Gateway, list[FakeWorker]]]:
-    """A gateway and a worker for each context length, all with the same fault."""
-    vocabulary = load_tokenizer(str(folder), "auto").vocabulary
-    loop, workers = Loop(), [FakeWorker(vocabulary) for _ in lengths]
-    try:
-        for worker, length in zip(workers, lengths, strict=True):
-            worker.info["context_length"] = length
-            worker.fault = Fault("slow", "before", act) if act else None
-            loop.run(worker.listen())
-        chosen = {
-            "workers": ",".join(worker.url for worker in workers),
-            "tokenizer": str(folder),
-            "model_name": "fake",
-            "reasoning": "off",
-            "stream_comment_seconds": COMMENT_S,
-        }
-        with Gateway(**{**chosen, **settings}) as gateway:
-            yield gateway, workers
-    finally:
-        loop.close()
 
 
 def lines_of(gateway: Gateway) -> tuple[int, list[str]]:
@@ -132,6 +97,23 @@ def test_a_client_that_leaves_while_it_waits_ends_the_generation(folder: Path) -
             assert next(answer.iter_lines()) == ": keep-alive"
         gateway.eventually(lambda: worker.aborts == 1)
         gateway.eventually(lambda: gateway.metric("switchyard_client_disconnects_total") == 1)
+
+
+def test_a_client_that_leaves_while_it_waits_for_a_worker_leaves_the_queue(folder: Path) -> None:
+    settings = {"act": never, "worker_max_running": 1, "admin_keys": OPERATOR}
+    with gateway_of(folder, 4096, **settings) as (gateway, (worker,)):
+        key = {"Authorization": f"Bearer {OPERATOR}"}
+
+        def waiting() -> int:
+            return int(gateway.get("/admin/workers", headers=key).json()["waiting"])
+
+        with gateway.raw_request(ASKED):
+            gateway.eventually(lambda: worker.attempts == 1)
+            with gateway.raw_request(ASKED):
+                gateway.eventually(lambda: waiting() == 1)
+            gateway.eventually(lambda: waiting() == 0)
+            assert worker.attempts == 1
+        gateway.eventually(lambda: worker.aborts == 1)
 
 
 def test_a_wait_ends_at_the_requests_deadline(folder: Path) -> None:

@@ -1,112 +1,34 @@
 """The pool: who gets a generation, and what happens when a worker fails."""
 
 import asyncio
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Sequence
-from contextlib import aclosing, asynccontextmanager
+from collections.abc import AsyncGenerator, Sequence
+from contextlib import aclosing
 from typing import Any
 
 import httpx
 import pytest
 
-from adapters.workers import (
-    Chunk,
-    FailureReason,
-    Generation,
-    Health,
-    SGLangWorker,
-    WorkerError,
-)
+from adapters.workers import Chunk, FailureReason, SGLangWorker, WorkerError
 from app.pool import member as breaker
-from app.pool.member import Member
-from app.pool.worker_pool import PROBE, Pool
+from app.pool.retry_budget import RetryBudget
+from app.pool.worker_pool import Pool
 from engine import LimitExceeded, ParseDivergence
+from tests.app.pool.fakes import (
+    BROKEN,
+    DONE,
+    GONE,
+    NO_CONNECTION,
+    REFUSED,
+    Fake,
+    First,
+    Step,
+    chunks_of,
+    counted,
+    eventually,
+    generation,
+    run,
+)
 from tests.workers.sglang_fakes import MockClient
-
-DONE = Chunk((1,), "stop")
-#: a step of a script: a chunk, an error to raise, or None to wait for ever
-Step = Chunk | Exception | None
-
-
-class Fake:
-    """A worker that follows a script."""
-
-    description = "fake"
-    model = "m"
-    max_model_len: int | None = None
-
-    def __init__(
-        self, name: str, *script: Step, health: Any = True, sampling: Sequence[str] = ()
-    ) -> None:
-        self.supported_sampling = frozenset(sampling)
-        self.name = name
-        self.script = script
-        self.state = health
-        self.calls = self.probes = self.open = self.checks = 0
-        self.started = self.closed = False
-
-    async def start(self) -> None:
-        self.started = True
-
-    async def generate(self, generation: Generation) -> AsyncGenerator[Chunk, None]:
-        if generation is PROBE:
-            self.probes += 1
-        else:
-            self.calls += 1
-        self.open += 1
-        try:
-            for step in self.script:
-                if step is None:
-                    await asyncio.Event().wait()
-                elif isinstance(step, Exception):
-                    raise step
-                else:
-                    yield step
-        finally:
-            self.open -= 1
-
-    async def health(self) -> Health:
-        self.checks += 1
-        if self.state is None:
-            await asyncio.Event().wait()
-        if isinstance(self.state, Exception):
-            raise self.state
-        return Health(self.state, "" if self.state else "sick")
-
-    async def aclose(self) -> None:
-        self.closed = True
-
-
-class Log:
-    """Collects what the pool logs."""
-
-    def __init__(self) -> None:
-        self.events: list[str] = []
-
-    def warning(self, event: str, **facts: Any) -> None:
-        self.events.append(event)
-
-
-class Counted:
-    """A pool whose failures and ejections are kept."""
-
-    def __init__(self, *workers: Fake, **options: Any) -> None:
-        self.failures: list[tuple[str, FailureReason]] = []
-        self.ejections: list[str] = []
-        self.log = Log()
-        self.pool = Pool(
-            workers,
-            on_failure=lambda name, reason: self.failures.append((name, reason)),
-            on_ejection=self.ejections.append,
-            logger=self.log,  # type: ignore[arg-type]
-            **options,
-        )
-
-
-@asynccontextmanager
-async def counted(*workers: Fake, **options: Any) -> AsyncIterator[Counted]:
-    made = Counted(*workers, **options)
-    yield made
-    await made.pool.aclose()
 
 
 def test_a_pool_supports_the_sampling_that_all_its_workers_support():
@@ -114,36 +36,6 @@ def test_a_pool_supports_the_sampling_that_all_its_workers_support():
     assert Pool([some]).supported_sampling == {"top_k", "min_p"}
     assert Pool([some, other]).supported_sampling == {"min_p"}
     assert Pool([some, other, Fake("c")]).supported_sampling == frozenset()
-
-
-def generation() -> Generation:
-    return Generation(rid="r", prompt="p", spec=None, max_tokens=1)
-
-
-def chunks_of(pool: Pool) -> AsyncGenerator[Chunk, None]:
-    return pool.generate(generation(), lambda chunks: chunks)
-
-
-async def run(pool: Pool) -> list[Chunk]:
-    return [chunk async for chunk in chunks_of(pool)]
-
-
-async def eventually(holds: Callable[[], bool]) -> None:
-    async with asyncio.timeout(30):
-        while not holds():
-            await asyncio.sleep(0.001)
-
-
-@pytest.fixture
-def quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Ejected workers are probed soon."""
-    monkeypatch.setattr(breaker, "BACKOFF_S", 0.001)
-
-
-REFUSED = WorkerError(400, "no")
-GONE = WorkerError(503, "gone", reason="unavailable")
-BROKEN = WorkerError(502, "broken", reason="protocol")
-NO_CONNECTION = WorkerError(502, "refused", reason="connection")
 
 
 # -- picking
@@ -251,7 +143,7 @@ LATER: list[Step] = [
 @pytest.mark.parametrize("step", LATER)
 async def test_a_failure_after_the_first_output_is_an_error_and_counts(step: Step):
     bad, spare = Fake("bad", Chunk((1,)), step), Fake("spare", DONE)
-    async with counted(bad, spare) as made:
+    async with counted(bad, spare, policy=First()) as made:
         for _ in range(breaker.EJECT_AFTER):
             with pytest.raises((WorkerError, RuntimeError, ParseDivergence)):
                 await run(made.pool)
@@ -303,7 +195,7 @@ async def test_a_request_that_fails_everywhere_ends_with_one_error():
 
 async def test_a_request_that_two_workers_refuse_is_at_fault():
     workers = [Fake(name, REFUSED) for name in "abc"]
-    async with counted(*workers) as made:
+    async with counted(*workers, policy=First()) as made:
         for _ in range(10):
             with pytest.raises(WorkerError) as caught:
                 await run(made.pool)
@@ -386,154 +278,87 @@ async def test_the_time_that_a_slow_client_takes_is_not_the_workers():
         assert made.failures == []
 
 
-# -- the circuit
+# -- the policy and the budget
 
 
-def test_the_backoff_doubles_up_to_its_bound_with_jitter():
-    member = Member(Fake("a"))
-    for n in range(40):
-        full = min(breaker.BACKOFF_MAX_S, breaker.BACKOFF_S * 2**n)
-        assert full * (1 - breaker.JITTER) <= member.open() <= full
-    member.answer()
-    assert (member.state, member.ejections) == ("closed", 0)
+class Last:
+    """A policy that takes the last candidate, and keeps all candidates."""
+
+    def __init__(self) -> None:
+        self.asked: list[list[str]] = []
+
+    def pick(self, candidates: Sequence[Any], prompt: Any) -> Any:
+        self.asked.append([candidate.name for candidate in candidates])
+        return candidates[-1]
 
 
-@pytest.mark.parametrize("reason", ["connection", "timeout", "protocol"])
-def test_failures_in_a_row_eject_at_the_bound(reason: FailureReason):
-    member = Member(Fake("a"))
-    bound = 1 if reason in breaker.AT_ONCE else breaker.EJECT_AFTER
-    assert [member.fail(reason, 0) for _ in range(bound)] == [False] * (bound - 1) + [True]
-    member.open()
-    assert not member.fail(reason, 0), "what is open already is not ejected again"
+async def test_a_policy_chooses_among_healthy_workers_in_service_only():
+    policy = Last()
+    workers = [Fake(name, DONE) for name in ("well", "sick", "ejected", "draining", "best")]
+    workers[1].state = False
+    pool = Pool(workers, policy=policy)
+    await pool.check()
+    pool.members[2].open()
+    pool.drain("draining", is_draining=True)
+    await run(pool)
+    assert policy.asked == [["well", "best"]] and workers[4].calls == 1
 
 
-def test_a_complete_answer_between_failures_keeps_a_worker():
-    """One client whose requests break must not take a busy worker from all others."""
-    member = Member(Fake("a"))
-    for _ in range(100):
-        assert not member.fail("aborted", member.answers)
-        member.answer()
-
-
-@pytest.mark.parametrize("reason", sorted(breaker.AT_ONCE))
-def test_a_worker_that_answers_others_is_only_busy(reason: FailureReason):
-    """A request that waits too long in a queue does not show that the worker hangs."""
-    member = Member(Fake("a"))
-    answers = member.answers
-    member.answer()
-    assert not member.fail(reason, answers)
-    assert member.fail(reason, member.answers)
-
-
-@pytest.mark.usefixtures("quick")
-async def test_a_probe_lets_a_worker_back_in_on_probation():
-    bad = Fake("bad", BROKEN)
-    async with counted(bad, Fake("good", DONE)) as made:
-        member = made.pool.members[0]
-        for _ in range(breaker.EJECT_AFTER):
-            await run(made.pool)
-        await eventually(lambda: bad.probes >= 3)
-        assert not member.available, "no request pays for the attempts"
-        assert (bad.calls, member.ejections > 2) == (breaker.EJECT_AFTER, True)
-        bad.script = (DONE,)
-        await eventually(lambda: member.available)
-        bad.script = (BROKEN,)
-        await run(made.pool)
-        assert made.ejections == ["bad", "bad"], "on probation one failure ejects"
-        assert made.log.events.count("worker readmitted") == 1
-
-
-async def test_on_probation_a_worker_gets_one_request_at_a_time():
-    first, second = Fake("a", Chunk((1,)), None), Fake("b", Chunk((1,)), None)
-    pool = Pool([first, second])
-    pool.members[0].ejections = 1
-    requests = [chunks_of(pool) for _ in range(5)]
-    for request in requests:
-        await anext(request)
-    assert (first.calls, second.calls) == (1, 4)
-    for request in requests:
-        await request.aclose()
-
-
-async def test_of_ejected_workers_the_one_with_fewer_failures_is_tried_first():
-    pool = Pool([Fake("a"), Fake("b", DONE)])
-    for member, failures in zip(pool.members, (9, 1), strict=True):
-        member.failures = failures
-        member.open()
+async def test_a_policy_is_not_asked_about_tried_workers_nor_about_bad_ones():
+    policy = Last()
+    pool = Pool([Fake("sick", DONE, health=False), Fake("b", BROKEN)], policy=policy)
+    await pool.check()
     assert await run(pool) == [DONE]
-    assert pool.members[0].worker.calls == 0
+    assert policy.asked == [["b"]]
 
 
-async def test_only_ejected_workers_left_are_tried_and_an_answer_readmits():
-    only = Fake("a", NO_CONNECTION)
-    async with counted(only) as made:
-        with pytest.raises(WorkerError):
-            await run(made.pool)
-        assert (made.pool.members[0].state, made.pool.status) == ("open", "degraded")
-        only.script = (DONE,)
-        assert await run(made.pool) == [DONE]
-        assert (made.pool.status, made.pool.members[0].recovery) == ("ok", None)
-        assert only.probes == 0
+def budget(retries: int) -> RetryBudget:
+    """A budget of so many retries, for as long as a test takes."""
+    return RetryBudget(0.0, retries / 10.0, clock=lambda: 0.0)
 
 
-async def test_a_worker_that_is_healthy_again_is_probed_soon():
-    """After a long outage the backoff is long; a restart ends it."""
-    dead = Fake("a", NO_CONNECTION, health=False)
-    async with counted(dead) as made:
-        member = made.pool.members[0]
-        member.ejections = 10
-        await made.pool.check()
-        with pytest.raises(WorkerError):
-            await run(made.pool)
-        assert member.ejections == 11
-        dead.state, dead.script = True, (DONE,)
-        await made.pool.check()
-        assert member.ejections == 1
-        await eventually(lambda: member.available)
+@pytest.mark.parametrize("retries", [0, 1, 2])
+async def test_a_bad_pool_gets_no_more_retries_than_the_budget(retries: int):
+    workers = [Fake(name, BROKEN) for name in "abcd"]
+    async with counted(*workers, retry_budget=budget(retries)) as made:
+        requests = 20
+        for _ in range(requests):
+            with pytest.raises(WorkerError, match=r"no worker took the request") as caught:
+                await run(made.pool)
+            assert caught.value.status == 503
+        # a retry away from a worker that has just been ejected, to one in service, is free
+        free = sum(made.retries) - retries
+        assert sum(worker.calls for worker in workers) == requests + retries + free
+        assert free <= len(workers) * len(workers)
+        assert made.retries.count(False) >= requests - retries - free
 
 
-@pytest.mark.usefixtures("quick")
-async def test_an_unhealthy_worker_is_not_probed():
-    dead = Fake("a", NO_CONNECTION, health=False)
-    async with counted(dead) as made:
-        member = made.pool.members[0]
-        await made.pool.check()
-        with pytest.raises(WorkerError):
-            await run(made.pool)
-        await eventually(lambda: member.ejections > 3)
-        assert dead.probes == 0
+async def test_a_spent_budget_does_not_stop_retries_away_from_an_ejected_worker():
+    """One bad worker of two: a retry loads the good one as any request does."""
+    bad, good = Fake("bad", NO_CONNECTION), Fake("good", DONE)
+    async with counted(bad, good, retry_budget=budget(0)) as made:
+        for _ in range(10):
+            assert await run(made.pool) == [DONE]
+        assert made.retries == [True]
 
 
-# -- health checks
+async def test_refusals_do_not_use_up_the_budget():
+    """A client whose requests are refused must not take retries from others."""
+    workers = [Fake("a", REFUSED), Fake("b", REFUSED)]
+    async with counted(*workers, retry_budget=budget(0)) as made:
+        for _ in range(10):
+            with pytest.raises(WorkerError) as caught:
+                await run(made.pool)
+            assert caught.value is REFUSED
+        assert [worker.calls for worker in workers] == [10, 10]
 
 
-async def test_a_check_that_raises_is_a_failed_check_and_is_logged_once():
-    """REGRESSION: invalid UTF-8 in one answer ended the checks of all workers, without a line."""
-    bad, good = Fake("bad"), Fake("good")
-    async with counted(bad, good, health_seconds=0.001) as made:
-        await made.pool.start()
-        assert made.log.events == []  # a start at which all is well is worth no warning
-        bad.state = UnicodeDecodeError("utf-8", b"\xff", 0, 1, "invalid start byte")
-        await eventually(lambda: not made.pool.members[0].health.ready)
-        checks = bad.checks + 5
-        await eventually(lambda: bad.checks > checks and good.checks > checks)
-        assert "UnicodeDecodeError" in made.pool.members[0].health.reason
-        bad.state = True
-        await eventually(lambda: made.pool.status == "ok")
-        assert made.log.events.count("worker unready") == 1
-
-
-async def test_a_hung_check_delays_no_other_worker(monkeypatch: pytest.MonkeyPatch):
-    """REGRESSION: all checks waited for the slowest."""
-    hung, good = Fake("hung"), Fake("good")
-    async with counted(hung, good, health_seconds=0.001) as made:
-        await made.pool.start()
-        hung.state = None
-        before = hung.checks
-        await eventually(lambda: hung.checks > before)
-        checks = good.checks + 20
-        await eventually(lambda: good.checks > checks)
-        assert hung.checks == before + 1
-        monkeypatch.setattr("app.pool.worker_pool.HEALTH_DEADLINE_S", 0.01)
-        await made.pool.check()
-        assert "no answer to the health check" in made.pool.members[0].health.reason
+@pytest.mark.parametrize("load", [20, 200])
+async def test_with_the_default_budget_a_hung_worker_of_two_costs_no_request(load: int):
+    """All requests that wait at it time out together, and all are retried."""
+    hung, good = Fake("hung", None), Fake("good", DONE)
+    async with counted(hung, good, first_token_seconds=0.05) as made:
+        good.script = (Chunk((1,)), DONE)
+        answers = await asyncio.gather(*(run(made.pool) for _ in range(load)))
+        assert all(answer[-1] == DONE for answer in answers)
+        assert made.ejections == ["hung"]

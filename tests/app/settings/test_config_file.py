@@ -79,7 +79,7 @@ MISTAKES: dict[str, tuple[str | bytes, list[str]]] = {
     ),
     "a worker that is none": (
         f"{NOISE}workers = ['ftp://user:secret@h']",
-        [":3: models[0].workers: 'ftp://***@h' is neither an http(s) URL nor one of noise, tra"],
+        [":3: models[0].workers: 'ftp://***@h' is neither an http(s) or dns+http URL nor one o"],
     ),
     "a value that is unknown": (
         f"{NOISE}reasoning = 'maybe'",

@@ -35,7 +35,13 @@ def test_without_any_variable_the_noise_worker_serves_on_port_8000(monkeypatch):
         ({"MODEL": "/m/tiny", "WORKERS": "noise"}, "noise", "tiny", "/m/tiny"),
         ({"WORKERS": "http://a:1,http://b:2", "TOKENIZER": "/t"}, "sglang", "t", "/t"),
         ({"WORKERS": "http://a:1", "MODEL": "org/m", "TOKENIZER": "/t"}, "sglang", "m", "/t"),
-        ({"MODEL": "", "WORKERS": "", "REDIS_URL": ""}, "noise", "noise", None),
+        ({"WORKERS": "dns+http://a:1,http://b:2", "MODEL": "m"}, "sglang", "m", "m"),
+        (
+            {"MODEL": "", "WORKERS": "", "REDIS_URL": "", "WORKER_MAX_RUNNING": ""},
+            "noise",
+            "noise",
+            None,
+        ),
     ],
 )
 def test_model_and_workers_decide_what_runs(monkeypatch, variables, kind, model, tokenizer):
@@ -65,6 +71,16 @@ def test_lists_are_separated_by_commas(monkeypatch):
         ({"WORKERS": "noise,http://a:1"}, "WORKERS"),
         ({"WORKERS": "transformers"}, "MODEL"),
         ({"WORKERS": "http://a:1"}, "TOKENIZER"),
+        ({"WORKERS": "dns+https://a:1"}, "WORKERS"),
+        ({"WORKERS": "dns+http://:1"}, "WORKERS"),
+        ({"WORKERS": "http://a:99999"}, "WORKERS"),
+        ({"WORKERS": "http://[a"}, "WORKERS"),
+        ({"WORKER_POLICY": "fastest"}, "WORKER_POLICY"),
+        ({"WORKER_MAX_RUNNING": "0"}, "WORKER_MAX_RUNNING"),
+        ({"WORKER_RETRY_SHARE": "1.1"}, "WORKER_RETRY_SHARE"),
+        ({"WORKER_RETRY_FLOOR": "-1"}, "WORKER_RETRY_FLOOR"),
+        ({"WORKER_CONNECT_SECONDS": "0"}, "WORKER_CONNECT_SECONDS"),
+        ({"WORKER_DNS_SECONDS": "0"}, "WORKER_DNS_SECONDS"),
         ({"MAX_COMPLETION_TOKENS": "10"}, "DEFAULT_COMPLETION_TOKENS"),
         (
             {"THINKING_TOKEN_BUDGET": "9", "GRAMMAR_BACKEND": "xgrammar"},
@@ -232,7 +248,8 @@ def test_the_documentation_lists_exactly_the_settings_with_their_defaults(kind, 
         default = field.default
         shown = f"`{default}`" if default not in (None, "", ()) else ""
         key = name if kind is ModelSettings else ""
-        expected.append((variable_of(name), key, shown, field.description))
+        variable = variable_of(name) if kind is ModelSettings else f"SWITCHYARD_{name.upper()}"
+        expected.append((variable, key, shown, field.description))
     assert listed == expected
 
 

@@ -28,7 +28,7 @@ from .fake import FakeWorker, Fault, Loop
 FIRST_TOKEN_S, TOKEN_S, HEALTH_S = 4.0, 4.0, 0.2
 #: requests at a time
 AT_ONCE = 16
-#: seconds that ejection and recovery may take at most; a backoff is at most 30
+#: seconds that ejection and recovery may take at most, on a busy machine
 PATIENCE = 60.0
 MODEL = "fake"
 SCHEMA = {

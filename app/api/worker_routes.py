@@ -1,0 +1,109 @@
+"""Routes for operators of the workers: GET /admin/workers, POST /admin/workers/drain and /undrain.
+
+A draining worker gets no new generation and finishes those that run, so that it can be restarted
+without an error for a client. The last available worker is drained only with ``force``.
+
+Not here   the operator's key (the caller guards the routes); other gateways: each one drains for
+           itself, and forgets it when it restarts.
+"""
+
+from typing import Any
+
+from fastapi import APIRouter, Request
+from fastapi.responses import JSONResponse
+from pydantic import Field
+
+from ..errors import ApiError
+from ..pool.member import Member
+from ..protocol.validation import Exact
+from ..service.served_models import ServedModels
+from .body import BodyReader
+
+
+class DrainRequest(Exact):
+    """``worker``: a name of GET /admin/workers. ``force``: even if no other worker is available."""
+
+    worker: str = Field(min_length=1, max_length=1000)
+    force: bool = False
+
+
+class UndrainRequest(Exact):
+    worker: str = Field(min_length=1, max_length=1000)
+
+
+def worker_router(models: ServedModels, bodies: BodyReader) -> APIRouter:
+    """Return the routes; the caller must guard them with an operator's key."""
+    router = APIRouter()
+
+    @router.get("/admin/workers")
+    async def workers() -> dict[str, Any]:
+        waiting = sum(model.pool.waiting for model in models)
+        return {"object": "list", "data": all_workers(models), "waiting": waiting}
+
+    @router.post("/admin/workers/drain")
+    async def drain(request: Request) -> JSONResponse:
+        asked, _ = await bodies.read(DrainRequest, request)
+        if not asked.force:
+            _refuse_last(models, asked.worker)
+        return _drained(models, asked.worker, is_draining=True)
+
+    @router.post("/admin/workers/undrain")
+    async def undrain(request: Request) -> JSONResponse:
+        asked, _ = await bodies.read(UndrainRequest, request)
+        return _drained(models, asked.worker, is_draining=False)
+
+    return router
+
+
+def all_workers(models: ServedModels) -> list[dict[str, Any]]:
+    """Describe the workers of all models."""
+    return [worker_details(member, model.name) for model in models for member in model.pool.members]
+
+
+def worker_details(member: Member, model: str) -> dict[str, Any]:
+    """Describe a worker for operators; its own details never hide ours."""
+    return member.health.details | {
+        "name": member.name,
+        "model": model,
+        "description": member.worker.description,
+        "state": member.service,
+        "ready": member.health.ready,
+        "reason": member.health.reason,
+        "circuit": member.state,
+        "draining": member.is_draining,
+        "running": member.running,
+        "answers": member.answers,
+        "failures": member.failures,
+    }
+
+
+def _drained(models: ServedModels, name: str, *, is_draining: bool) -> JSONResponse:
+    """Apply to the workers of this name, and describe them. Raises ApiError 404: there is none."""
+    changed = [
+        worker_details(member, model.name)
+        for model in models
+        for member in model.pool.drain(name, is_draining=is_draining)
+    ]
+    if not changed:
+        raise ApiError(
+            404,
+            f"There is no worker named '{name[:200]}'; GET /admin/workers lists the names.",
+            param="worker",
+            code="worker_not_found",
+        )
+    return JSONResponse({"object": "list", "data": changed})
+
+
+def _refuse_last(models: ServedModels, name: str) -> None:
+    """Raise ApiError 409 if a pool would have no available worker left."""
+    for model in models:
+        members = model.pool.members
+        others = [member for member in members if member.name != name]
+        if len(others) < len(members) and not any(each.available for each in others):
+            raise ApiError(
+                409,
+                f"'{name[:200]}' is the last available worker; requests would fail. Set 'force' to "
+                "drain it anyway.",
+                param="worker",
+                code="last_worker",
+            )

@@ -1,0 +1,69 @@
+"""One attempt of a generation at one worker: its deadlines, and the meaning of its failure.
+
+Invariant   an ``attempt`` that ends without an error was a complete answer: its last chunk has a
+            finish reason.
+Not here    a second attempt (worker_pool), the consequences for the worker (recovery).
+"""
+
+import asyncio
+from collections.abc import AsyncGenerator, Sequence
+from contextlib import aclosing
+from dataclasses import dataclass
+
+from adapters.workers import Chunk, FailureReason, Generation, Worker, WorkerError
+from engine import EngineError, ParseDivergence
+
+
+@dataclass(frozen=True, slots=True)
+class Deadlines:
+    """Seconds until a worker's first chunk, its queue included, and between two; None: no limit."""
+
+    first_token: float | None = None
+    token: float | None = None
+
+
+async def attempt(
+    worker: Worker, generation: Generation, deadlines: Deadlines
+) -> AsyncGenerator[Chunk, None]:
+    """Yield the worker's chunks, each within its deadline, the last with a finish reason."""
+    seconds, what = deadlines.first_token, "first token"
+    async with aclosing(worker.generate(generation)) as chunks:
+        while True:
+            try:
+                async with asyncio.timeout(seconds):
+                    chunk = await anext(chunks)
+            except StopAsyncIteration:
+                message = "the worker's stream ended without a finish reason"
+                raise WorkerError(502, message, reason="truncated") from None
+            except TimeoutError as error:
+                message = f"no {what} within {seconds} s"
+                raise WorkerError(504, message, reason="timeout") from error
+            if chunk.finish_reason in ("abort", "error"):
+                message = f"the worker ended the answer early ({chunk.finish_reason})"
+                raise WorkerError(502, message, reason="aborted")
+            yield chunk
+            if chunk.finish_reason is not None:
+                return
+            seconds, what = deadlines.token, "next token"
+
+
+def reason_of(error: Exception) -> FailureReason | None:
+    """Return the reason of a failed attempt; None: not the worker's fault."""
+    match error:
+        case WorkerError():
+            return error.reason
+        case ParseDivergence():
+            return "diverged"
+        case EngineError():
+            return None
+    return "internal"
+
+
+def verdict(error: Exception, refusals: Sequence[WorkerError]) -> Exception:
+    """Return the error of a request that no worker accepted; ``error``: of the last attempt."""
+    if refusals:
+        return refusals[0]
+    if isinstance(error, WorkerError) and error.reason != "internal":
+        message = f"no worker took the request; the last one: {error.message}"
+        return WorkerError(503, message, reason=error.reason)
+    return error

@@ -1,0 +1,104 @@
+"""Slots: the bounded running generations of workers, and the requests that wait for one.
+
+Invariants   I1 a slot is taken when it is granted, not when the request continues: no later request
+                overtakes.
+             I2 a request that is cancelled, or whose deadline passes, leaves the queue; a slot
+                granted at the same moment goes to the next one.
+             I3 requests are granted in the order of arrival. A request passes another one only to
+                a worker that the other one cannot use: it has tried it, or needs more context.
+Threads      the event loop only.
+Not here     how many requests may wait, and who may (the admission in front of the pool).
+"""
+
+import asyncio
+from collections import deque
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from itertools import islice
+
+from adapters.workers import WorkerError
+
+from .member import Member
+
+#: waiting requests that one change looks at; usually the first one gets the free slot. More would
+#: be looked at only if so many wait for a long context while another worker is free
+LOOKED_AT = 256
+
+#: returns a worker with a free slot; None: there is none for this request
+Pick = Callable[[], Member | None]
+
+
+@dataclass(eq=False, slots=True)
+class _Waiting:
+    pick: Pick
+    granted: "asyncio.Future[Member]"
+
+
+class Slots:
+    """See the file's header.
+
+    Args:
+        members: returns the workers that get requests.
+        bound: running generations of each worker; None: no limit.
+    """
+
+    def __init__(self, members: Callable[[], Sequence[Member]], bound: int | None = None) -> None:
+        self._members = members
+        self._bound = bound
+        self._queue: deque[_Waiting] = deque()
+
+    @property
+    def waiting(self) -> int:
+        return len(self._queue)
+
+    def is_free(self, member: Member) -> bool:
+        return self._bound is None or member.running < self._bound
+
+    async def take(self, pick: Pick, seconds: float | None) -> Member:
+        """Return a worker whose slot is taken; the caller must ``release`` it.
+
+        Raises:
+            WorkerError: 503, no slot was free within ``seconds``.
+        """
+        member = None if self._queue else pick()
+        if member is not None:
+            member.take()
+            return member
+        waiting = _Waiting(pick, asyncio.get_running_loop().create_future())
+        self._queue.append(waiting)
+        self.wake()
+        try:
+            async with asyncio.timeout(seconds):
+                return await waiting.granted
+        except TimeoutError:
+            self._leave(waiting)
+            message = f"no worker was free within {seconds} s"
+            raise WorkerError(503, message, reason="unavailable") from None
+        except BaseException:
+            self._leave(waiting)
+            raise
+
+    def release(self, member: Member) -> None:
+        """Free a slot, and grant it."""
+        member.release()
+        self.wake()
+
+    def wake(self) -> None:
+        """Grant slots to waiting requests; call it after any change that may free a worker."""
+        for waiting in list(islice(self._queue, LOOKED_AT)):
+            if not any(map(self.is_free, self._members())):
+                return
+            if waiting.granted.done():  # cancelled, and about to leave
+                continue
+            member = waiting.pick()
+            if member is not None:
+                member.take()
+                self._queue.remove(waiting)
+                waiting.granted.set_result(member)
+
+    def _leave(self, waiting: _Waiting) -> None:
+        if waiting.granted.done() and not waiting.granted.cancelled():
+            self.release(waiting.granted.result())
+        elif waiting in self._queue:
+            self._queue.remove(waiting)
+            self.wake()

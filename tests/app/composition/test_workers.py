@@ -1,0 +1,69 @@
+"""Composition: the settings of the pool reach it."""
+
+import io
+
+from app.composition.workers import make_pool, make_workers
+from app.conversation.tokenizer import BuiltinTokenizer
+from app.observability.logs import make_logger
+from app.observability.metrics import Metrics, ModelMetrics
+from app.pool.policies import LeastLoad, PrefixAware
+from app.pool.worker_pool import Pool
+from app.settings import ModelSettings
+from engine import Compiler
+from tests.app.pool.fakes import eventually
+
+
+def pool_of(metrics: Metrics, log: io.StringIO, **settings: object) -> Pool:
+    chosen = ModelSettings.model_validate(settings)
+    tokenizer = BuiltinTokenizer()
+    workers = make_workers(chosen, Compiler(tokenizer.vocabulary), tokenizer)
+    return make_pool(
+        chosen, tokenizer, workers, ModelMetrics(metrics, "m"), make_logger("info", log)
+    )
+
+
+def series(metrics: Metrics, name: str) -> set[str]:
+    return {
+        sample.labels["worker"]
+        for family in metrics.registry.collect()
+        for sample in family.samples
+        if sample.name == name
+    }
+
+
+async def test_static_workers_and_those_of_a_dns_name_are_one_pool_without_passwords():
+    metrics, log = Metrics(), io.StringIO()
+    urls = ["http://user:secret@127.0.0.1:1", "dns+http://user:secret@localhost:2"]
+    pool = pool_of(metrics, log, workers=urls, tokenizer="/t", worker_policy="prefix-aware")
+    await pool.start()
+    names = [member.name for member in pool.members]
+    assert names[0] == "sglang 127.0.0.1:1"
+    assert {"sglang 127.0.0.1:2", "sglang [::1]:2"} & set(names[1:])
+    assert isinstance(pool._policy, PrefixAware)
+    await pool.aclose()
+    assert "worker added" in log.getvalue()
+    assert "secret" not in log.getvalue()
+
+
+async def test_the_defaults_are_least_load_and_no_bound():
+    pool = pool_of(Metrics(), io.StringIO())
+    assert isinstance(pool._policy, LeastLoad)
+    assert all(pool._slots.is_free(member) for member in pool.members)
+    bounded = pool_of(Metrics(), io.StringIO(), worker_max_running=1)
+    bounded.members[0].take()
+    assert not bounded._slots.is_free(bounded.members[0])
+
+
+async def test_a_worker_that_left_leaves_no_series():
+    """Pods that come and go would add series for ever."""
+    metrics = Metrics()
+    pool = pool_of(metrics, io.StringIO(), workers=["http://a:1", "http://b:2"], tokenizer="/t")
+    for member in pool.members:
+        pool._observer.on_failure(member.name, "connection")
+        pool._observer.on_ejection(member.name)
+    pool._observer.on_retry(True)
+    gone = pool.members[0]
+    pool.remove(gone)
+    await eventually(lambda: series(metrics, "switchyard_worker_failures_total") == {"sglang b:2"})
+    assert series(metrics, "switchyard_worker_ejections_total") == {"sglang b:2"}
+    await pool.aclose()

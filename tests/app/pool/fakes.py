@@ -1,0 +1,132 @@
+"""Workers that follow a script, and pools that keep what happens to them."""
+
+import asyncio
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Sequence
+from contextlib import asynccontextmanager
+from typing import Any
+
+from adapters.workers import Chunk, FailureReason, Generation, Health, WorkerError
+from app.pool.recovery import PROBE, Observer
+from app.pool.worker_pool import Pool
+
+DONE = Chunk((1,), "stop")
+#: a step of a script: a chunk, an error to raise, or None to wait for ever
+Step = Chunk | Exception | None
+
+
+class Fake:
+    """A worker that follows a script."""
+
+    description = "fake"
+    model = "m"
+    max_model_len: int | None = None
+
+    def __init__(
+        self, name: str, *script: Step, health: Any = True, sampling: Sequence[str] = ()
+    ) -> None:
+        self.supported_sampling = frozenset(sampling)
+        self.name = name
+        self.script = script
+        self.state = health
+        self.calls = self.probes = self.open = self.checks = 0
+        self.started = self.closed = False
+
+    async def start(self) -> None:
+        self.started = True
+
+    async def generate(self, generation: Generation) -> AsyncGenerator[Chunk, None]:
+        if generation is PROBE:
+            self.probes += 1
+        else:
+            self.calls += 1
+        self.open += 1
+        try:
+            for step in self.script:
+                if step is None:
+                    await asyncio.Event().wait()
+                elif isinstance(step, Exception):
+                    raise step
+                else:
+                    yield step
+        finally:
+            self.open -= 1
+
+    async def health(self) -> Health:
+        self.checks += 1
+        if self.state is None:
+            await asyncio.Event().wait()
+        if isinstance(self.state, Exception):
+            raise self.state
+        return Health(self.state, "" if self.state else "sick")
+
+    async def aclose(self) -> None:
+        self.closed = True
+
+
+class Log:
+    """Collects what the pool logs."""
+
+    def __init__(self) -> None:
+        self.events: list[str] = []
+
+    def warning(self, event: str, **facts: Any) -> None:
+        self.events.append(event)
+
+    info = warning
+
+
+class First:
+    """A policy that takes the first candidate, so that a test knows which worker is asked."""
+
+    def pick(self, candidates: Sequence[Any], prompt: Any) -> Any:
+        return candidates[0]
+
+
+class Counted:
+    """A pool whose failures, ejections, removals and retries are kept."""
+
+    def __init__(self, *workers: Fake, **options: Any) -> None:
+        self.failures: list[tuple[str, FailureReason]] = []
+        self.ejections: list[str] = []
+        self.removals: list[str] = []
+        self.retries: list[bool] = []
+        self.log = Log()
+        observer = Observer(
+            on_failure=lambda name, reason: self.failures.append((name, reason)),
+            on_ejection=self.ejections.append,
+            on_removal=self.removals.append,
+            on_retry=self.retries.append,
+            logger=self.log,  # type: ignore[arg-type]
+        )
+        self.pool = Pool(workers, observer=observer, **options)
+
+
+@asynccontextmanager
+async def counted(*workers: Fake, **options: Any) -> AsyncIterator[Counted]:
+    made = Counted(*workers, **options)
+    yield made
+    await made.pool.aclose()
+
+
+def generation() -> Generation:
+    return Generation(rid="r", prompt="p", spec=None, max_tokens=1)
+
+
+def chunks_of(pool: Pool) -> AsyncGenerator[Chunk, None]:
+    return pool.generate(generation(), lambda chunks: chunks)
+
+
+async def run(pool: Pool) -> list[Chunk]:
+    return [chunk async for chunk in chunks_of(pool)]
+
+
+async def eventually(holds: Callable[[], bool]) -> None:
+    async with asyncio.timeout(30):
+        while not holds():
+            await asyncio.sleep(0.001)
+
+
+REFUSED = WorkerError(400, "no")
+GONE = WorkerError(503, "gone", reason="unavailable")
+BROKEN = WorkerError(502, "broken", reason="protocol")
+NO_CONNECTION = WorkerError(502, "refused", reason="connection")

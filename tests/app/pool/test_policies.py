@@ -1,0 +1,130 @@
+"""Policies: what each picks, and what all of them reach on simulated conversations."""
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import pytest
+
+from app.pool.policies import (
+    LOAD_FACTOR,
+    POLICIES,
+    SLACK,
+    Policy,
+    PolicyName,
+    PowerOfTwo,
+    PrefixAware,
+    has_spare,
+    make_policy,
+)
+from bench.policy_sim import percentile, simulate
+
+
+@dataclass
+class Load:
+    """A candidate."""
+
+    name: str
+    running: int = 0
+
+
+def loads(*running: int) -> list[Load]:
+    return [Load(f"w{number}", count) for number, count in enumerate(running)]
+
+
+def picks(policy: Policy, candidates: Sequence[Load], times: int) -> list[str]:
+    return [policy.pick(candidates, "prompt").name for _ in range(times)]
+
+
+def test_round_robin_takes_turns_whatever_the_load():
+    assert picks(make_policy("round-robin"), loads(9, 0, 5), 6) == ["w0", "w1", "w2"] * 2
+
+
+def test_round_robin_is_fair_while_candidates_change():
+    policy, (one, two, three) = make_policy("round-robin"), loads(0, 0, 0)
+    assert picks(policy, [one, two], 3) == ["w0", "w1", "w0"]
+    assert picks(policy, [one, three], 2) == ["w2", "w0"]
+    assert picks(policy, [one, two, three], 3) == ["w1", "w2", "w0"]
+
+
+def test_least_load_takes_the_least_busy_worker_and_equally_busy_ones_in_turn():
+    assert picks(make_policy("least-load"), loads(3, 1, 2), 2) == ["w1", "w1"]
+    assert picks(make_policy("least-load"), loads(1, 3, 1), 4) == ["w0", "w2", "w0", "w2"]
+
+
+def test_power_of_two_takes_the_less_busy_of_two_and_reaches_all_but_the_busiest():
+    seen = Counter(picks(PowerOfTwo(seed=1), loads(9, 1, 2, 3), 400))
+    assert seen["w0"] == 0
+    assert seen["w1"] > seen["w2"] > seen["w3"] > 0
+
+
+@pytest.mark.parametrize("name", POLICIES)
+def test_one_candidate_is_picked_by_every_policy(name: PolicyName):
+    assert picks(make_policy(name), loads(7), 3) == ["w0"] * 3
+
+
+SYSTEM = list(range(1000, 1500))
+
+
+def turn(conversation: int, number: int) -> list[int]:
+    """The prompt of one turn, which repeats all previous ones and ends with a header."""
+    history = [conversation * 10_000 + at for at in range(number * 50)]
+    return [*SYSTEM, *history, 1, 2, 3]
+
+
+def test_a_conversation_returns_to_the_worker_of_its_previous_turn():
+    policy, workers = PrefixAware(), loads(0, 0, 0)
+    homes = {each: policy.pick(workers, turn(each, 1)).name for each in range(30)}
+    assert Counter(homes.values()) == {"w0": 10, "w1": 10, "w2": 10}, "new ones are spread"
+    for number in range(2, 5):
+        for each in range(30):
+            assert policy.pick(workers, turn(each, number)).name == homes[each]
+
+
+@pytest.mark.parametrize("ahead", [0, 1])
+def test_a_conversation_leaves_a_worker_at_the_bound_of_load_and_stays_away(ahead: int):
+    policy, workers = PrefixAware(), loads(0, 0)
+    assert policy.pick(workers, turn(1, 1)).name == "w0"
+    home, other = workers
+    home.running = next(n for n in range(100) if not has_spare(Load("x", n + 1), loads(n + 1, 4)))
+    other.running = 4
+    home.running += ahead
+    moved = "w1" if ahead else "w0"
+    assert policy.pick(workers, turn(1, 2)).name == moved
+    home.running = other.running = 0
+    assert policy.pick(workers, turn(1, 3)).name == moved
+
+
+def test_the_bound_of_load_is_a_share_of_the_mean_and_a_slack():
+    total = 8 * 4 + 1
+    assert has_spare(Load("a", 13), loads(13, 7, 6, 6)) is (LOAD_FACTOR * total / 4 + SLACK >= 14)
+    assert not has_spare(Load("a", 14), loads(14, 6, 6, 6))
+
+
+def test_a_conversation_whose_worker_is_no_candidate_moves():
+    policy, workers = PrefixAware(), loads(0, 5)
+    assert policy.pick(workers, turn(1, 1)).name == "w0"
+    assert policy.pick(workers[1:], turn(1, 2)).name == "w1"
+    assert policy.pick(workers, turn(1, 3)).name == "w1"
+
+
+@pytest.mark.parametrize("busy", [1, 4, 16])
+@pytest.mark.parametrize("seed", [1, 2, 3])
+def test_prefix_aware_meets_the_previous_worker_and_balances(seed: int, busy: float):
+    """The goal: 95 % of later turns meet their worker, no worker has 1.25 times the mean."""
+    figures = simulate("prefix-aware", seed=seed, busy=busy, conversations=300)
+    assert figures.met >= 0.95
+    assert figures.total <= 1.25
+    assert figures.running <= 1.25
+    others = simulate("least-load", seed=seed, busy=busy, conversations=300)
+    assert others.total <= 1.25
+    assert figures.prefill < others.prefill / 2
+
+
+@pytest.mark.parametrize("seed", [1, 2, 3])
+def test_a_worker_that_is_ten_times_slower_does_not_slow_requests_at_the_others(seed: int):
+    """Its load stays the one of the others, so most requests go elsewhere."""
+    before = simulate("least-load", seed=seed, busy=2, conversations=300)
+    after = simulate("least-load", seed=seed, busy=2, conversations=300, slow=10)
+    assert percentile(after.others, 99) <= 1.25 * percentile(before.others, 99)
+    assert len(after.others) / len(after.first) > 0.8

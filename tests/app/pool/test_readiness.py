@@ -1,0 +1,37 @@
+"""Readiness of a whole gateway whose worker does not fit it."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from engine import SPEC_VERSION
+from tests.app.gateway import OPERATOR
+from tests.app.pool.gateways import gateway_of
+from tests.campaigns.workers.fake import PLUGIN
+
+#: (what the worker says of itself, the reason that operators read)
+UNFIT = [
+    (
+        {"internal_states": [{PLUGIN: {"spec_version": SPEC_VERSION, "vocabulary": "other"}}]},
+        "the plug-in's vocabulary must be ",
+    ),
+    (
+        {"internal_states": [{PLUGIN: {"spec_version": SPEC_VERSION + 1}}]},
+        f"the plug-in's spec_version must be {SPEC_VERSION}, got {SPEC_VERSION + 1}",
+    ),
+    ({"internal_states": [{}]}, "its plug-in reports no status"),
+    ({"grammar_backend": "xgrammar"}, "must run the grammar backend 'switchyard', got 'xgrammar'"),
+]
+
+
+@pytest.mark.parametrize(("info", "reason"), UNFIT)
+def test_a_worker_that_does_not_fit_is_not_ready_and_operators_read_why(
+    folder: Path, info: dict[str, Any], reason: str
+):
+    with gateway_of(folder, 4096, info=info, admin_keys=OPERATOR) as (gateway, _):
+        answer = gateway.get("/health/ready")
+        assert (answer.status_code, answer.json()) == (503, {"status": "unready"})
+        (worker,) = gateway.health()["workers"]
+        assert (worker["ready"], worker["state"]) == (False, "unready")
+        assert reason in worker["reason"]
