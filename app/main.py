@@ -17,11 +17,12 @@ from .api.admin_routes import admin_router
 from .api.answering import Answering
 from .api.auth import AdminKeys
 from .api.body import BodyReader
-from .api.chat_routes import chat_router
+from .api.chat_routes import chat_router, completions_router
 from .api.error_responses import install_error_handlers
 from .api.grammar_routes import grammars_router
 from .api.middleware import RequestMiddleware
 from .api.operations_routes import models_router, operations_router
+from .api.tokenize_routes import tokenize_router
 from .api.worker_routes import worker_router
 from .composition import Components, build
 from .constraints.relaxation import HEADER as RELAXED_HEADER
@@ -96,6 +97,8 @@ def _add_routes(
         components.admission, metrics, comment_seconds=settings.stream_comment_seconds
     )
     app.include_router(chat_router(models, answering, bodies), dependencies=guarded)
+    app.include_router(completions_router(models, answering, bodies), dependencies=guarded)
+    app.include_router(tokenize_router(models, bodies), dependencies=guarded)
     app.include_router(grammars_router(models, bodies), dependencies=guarded)
     admin_keys = AdminKeys(key.get_secret_value() for key in settings.admin_keys)
 

@@ -52,8 +52,11 @@ _LENGTHS = {
 #: embeddings, images or speech
 ENDPOINTS = (
     "POST /v1/chat/completions",
+    "POST /v1/completions",
     "POST /v1/grammars/check",
     "GET /v1/models",
+    "POST /tokenize",
+    "POST /detokenize",
 )
 #: statuses of requests whose body was not read to its end
 _UNREAD = (408, 413, 415)

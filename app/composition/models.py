@@ -18,9 +18,11 @@ from ..server.offload import Offload
 from ..service.cache_report import cache_report
 from ..service.chat_service import ChatService
 from ..service.check_service import CheckService
+from ..service.completion_service import CompletionService
 from ..service.faults import Faults
 from ..service.generation_service import GenerationService
 from ..service.served_models import ServedModel
+from ..service.tokenize_service import TokenizeService
 from ..service.warm_service import WarmService
 from ..settings import GatewaySettings, ModelSettings
 from .engines import Engine
@@ -116,12 +118,25 @@ def make_model(
         model=model.served_model,
         system_fingerprint=fingerprint(model, tokenizer),
     )
+    completions = CompletionService(
+        generation,
+        settings=model,
+        offload=shared.offload,
+        planner=core.planner.of_text(),
+        tokenizer=tokenizer,
+        pool=pool,
+        system_fingerprint=fingerprint(model, tokenizer),
+    )
     return ServedModel(
         settings=model,
         tokenizer=tokenizer,
         workers=workers,
         pool=pool,
         chat=chat,
+        completions=completions,
+        tokenizing=TokenizeService(
+            generation, tokenizer=tokenizer, pool=pool, offload=shared.offload
+        ),
         checks=CheckService(
             engine.compiler, model.strict_profile, shared.scheduler, engine.relaxations
         ),

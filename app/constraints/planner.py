@@ -15,6 +15,7 @@ import asyncio
 import json
 import time
 from collections.abc import Callable
+from copy import copy
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, Literal
@@ -31,6 +32,7 @@ from adapters.formats import (
     TracedReader,
     for_own_engine,
     for_reading_foreign,
+    get_format,
 )
 from engine import (
     Cancelled,
@@ -127,6 +129,12 @@ class ConstraintPlanner:
         self._logger = logger
         self._backend = backend
         self._is_foreign = backend != OWN_BACKEND
+
+    def of_text(self) -> "ConstraintPlanner":
+        """Return a planner of text without calls and reasoning, which shares everything else."""
+        planner = copy(self)
+        planner._wire = get_format("plain")
+        return planner
 
     async def plan(self, output: OutputSpec, client: str = "") -> ConstraintPlan:
         """Return the constraint plan.

@@ -88,6 +88,19 @@ class Tokenizer(Protocol):
         """
         ...
 
+    def encode(self, text: str, *, add_special_tokens: bool) -> list[int]:
+        """Return the ids of a text; the text of a control token becomes that token.
+
+        ``add_special_tokens``: put those around it that the tokenizer adds, such as BOS.
+        """
+        ...
+
+    def decode(self, ids: Sequence[int]) -> str:
+        """Return the text of ids of the vocabulary, with control tokens and U+FFFD for bytes that
+        are no UTF-8.
+        """
+        ...
+
 
 def load_tokenizer(source: str | None, family: str) -> Tokenizer:
     """Return the tokenizer of a folder or hub name; None: the built-in one.
@@ -133,6 +146,15 @@ class BuiltinTokenizer:
         variables: Mapping[str, Any] | None = None,
     ) -> Rendered:
         return Rendered(render_plain(self.wire, messages, tools, output))
+
+    def encode(self, text: str, *, add_special_tokens: bool) -> list[int]:
+        """See Tokenizer; no tokens are added."""
+        assert self.vocabulary.encode is not None
+        return list(self.vocabulary.encode(text))
+
+    def decode(self, ids: Sequence[int]) -> str:
+        """See Tokenizer."""
+        return b"".join(self.vocabulary.tokens[number] for number in ids).decode(errors="replace")
 
 
 class HuggingFaceTokenizer:
@@ -196,6 +218,17 @@ class HuggingFaceTokenizer:
             text = self._templated(self._template, self.profile, messages, tools, output, variables)
         return Rendered(self._encoded(text), thought_at_end(text, self._marks))
 
+    def encode(self, text: str, *, add_special_tokens: bool) -> list[int]:
+        """See Tokenizer."""
+        return self._encode(text, add_special_tokens)
+
+    def decode(self, ids: Sequence[int]) -> str:
+        """See Tokenizer."""
+        text: str = self._tokenizer.decode(
+            list(ids), skip_special_tokens=False, clean_up_tokenization_spaces=False
+        )
+        return text
+
     def _broken(self, at: int, message: Mapping[str, Any]) -> dict[str, Any]:
         try:
             return self._control.broken_message(thought_apart(message, self._marks))
@@ -220,7 +253,7 @@ class HuggingFaceTokenizer:
                     "messages",
                     "invalid_value",
                 ) from None
-        return self._encode(self._control.whole(text))
+        return self._encode(self._control.whole(text), False)
 
     def _templated(
         self,
@@ -286,17 +319,18 @@ class HuggingFaceTokenizer:
             return False
 
 
-def _encoder(tokenizer: Any, backend: Any) -> Callable[[str], list[int]]:
-    """Return the function that encodes prompts, which contain every special token as text.
+def _encoder(tokenizer: Any, backend: Any) -> Callable[[str, bool], list[int]]:
+    """Return the function that encodes a text, in which the texts of special tokens become these
+    tokens, with or without those that the tokenizer adds.
 
     The backend is called directly: ``transformers`` spends 0.15 ms around it.
     """
     if backend is None:
-        return lambda text: list(tokenizer.encode(text, add_special_tokens=False))
+        return lambda text, add: list(tokenizer.encode(text, add_special_tokens=add))
     # a tokenizer's file may ask for them
     backend.no_truncation()
     backend.no_padding()
-    return lambda text: list(backend.encode(text, add_special_tokens=False).ids)
+    return lambda text, add: list(backend.encode(text, add_special_tokens=add).ids)
 
 
 def _refused(what: str, field: str = "messages") -> ApiError:

@@ -92,7 +92,9 @@ async def decode_choice(
             if chunk.finish_reason is not None:
                 deltas += stops.cut([*reader.feed(parser.finish()), *reader.finish()])
                 deltas += stops.flush()
-            shown = ChoiceDeltas(deltas, None if logprobs is None else logprobs.of(deltas))
+            shown = ChoiceDeltas(deltas)
+            if logprobs is not None:
+                shown = ChoiceDeltas(deltas, logprobs.of(deltas))
             called |= any(isinstance(delta, ToolStart) for delta in deltas)
             if chunk.finish_reason is None and not stops.hit:
                 yield shown

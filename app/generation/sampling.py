@@ -58,8 +58,6 @@ def sampling_params(
         )
     max_tokens = _max_tokens(request, settings)
     options = _options(request, vocabulary)
-    if options.logprobs is not None and not request.stream:
-        _check_logprobs(choices * max_tokens * (1 + options.logprobs))
     for name in options.active:
         if name not in supported:
             raise unsupported_parameter(
@@ -73,7 +71,7 @@ def sampling_params(
             "min_tokens",
             "integer_above_max_value",
         )
-    return SamplingParams(
+    params = SamplingParams(
         choices=choices,
         max_tokens=max_tokens,
         temperature=1.0 if request.temperature is None else request.temperature,
@@ -82,6 +80,8 @@ def sampling_params(
         stop=request.stops,
         options=options,
     )
+    check_kept_logprobs(params, "top_logprobs", is_stream=bool(request.stream))
+    return params
 
 
 def check_ending(
@@ -160,14 +160,22 @@ def _logprobs(request: ChatRequest) -> int | None:
     return request.top_logprobs or 0
 
 
-def _check_logprobs(most: int) -> None:
-    """Refuse an answer that may have too many to be kept and written at once."""
+def check_kept_logprobs(sampling: SamplingParams, param: str, *, is_stream: bool) -> None:
+    """Refuse an answer that may have too many log probabilities to be kept and written at once.
+
+    Raises:
+        ApiError: 400.
+    """
+    top = sampling.options.logprobs
+    if top is None or is_stream:
+        return
+    most = sampling.choices * sampling.max_tokens * (1 + top)
     if most > MOST_LOGPROBS_KEPT:
         raise bad_request(
-            f"Invalid 'top_logprobs': the answer may have {most:,} log probabilities, at most "
-            f"{MOST_LOGPROBS_KEPT:,} are allowed. Lower 'top_logprobs', 'n' or "
-            "'max_completion_tokens', or set 'stream'.",
-            "top_logprobs",
+            f"Invalid '{param}': the answer may have {most:,} log probabilities, at most "
+            f"{MOST_LOGPROBS_KEPT:,} are allowed. Ask for fewer of them, for fewer or shorter "
+            "choices, or set 'stream'.",
+            param,
             "invalid_value",
         )
 

@@ -12,7 +12,6 @@ Not here    transport (server.event_stream), the order of events (service.chat_s
 import uuid
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from itertools import repeat
 from typing import Any, Literal
 
 from adapters.formats import (
@@ -155,7 +154,9 @@ class Envelope:
 def choice_object(number: int, builder: MessageBuilder, reason: FinishReason) -> dict[str, Any]:
     """Return a choice of a whole completion; one without content has no log probabilities."""
     message = builder.as_json()
-    logprobs = None if message["content"] is None else logprobs_object(builder.tokens)
+    logprobs = None
+    if builder.tokens is not None and message["content"] is not None:
+        logprobs = logprobs_object(builder.tokens)
     return {"index": number, "message": message, "logprobs": logprobs, "finish_reason": reason}
 
 
@@ -169,10 +170,13 @@ class ChoiceStream:
 
     def deltas(self, item: ChoiceDeltas) -> Iterable[dict[str, Any]]:
         """Yield the chunks of these deltas."""
-        for delta, tokens in zip(item.deltas, item.logprobs or repeat(None), strict=False):
+        listed = item.logprobs
+        for number, delta in enumerate(item.deltas):
             if not self._begun:
                 yield self._begin("" if isinstance(delta, ContentDelta) else None)
-            yield self._chunk(_delta(delta), logprobs=logprobs_object(tokens))
+            tokens = None if listed is None else listed[number]
+            logprobs = None if tokens is None else logprobs_object(tokens)
+            yield self._chunk(_delta(delta), None, logprobs)
 
     def end(self, reason: FinishReason) -> Iterable[dict[str, Any]]:
         """Yield the last chunk."""

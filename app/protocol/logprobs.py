@@ -11,10 +11,8 @@ from typing import Any
 from ..generation.content_logprobs import ContentToken
 
 
-def logprobs_object(tokens: Iterable[ContentToken] | None) -> dict[str, Any] | None:
-    """Return ``choices[].logprobs``; None: there is no content."""
-    if tokens is None:
-        return None
+def logprobs_object(tokens: Iterable[ContentToken]) -> dict[str, Any]:
+    """Return ``choices[].logprobs`` of the tokens of content."""
     return {"content": [_token(token) for token in tokens], "refusal": None}
 
 

@@ -18,11 +18,11 @@ Not here     HTTP (api), the objects of answers (chat_service, responses_service
 import asyncio
 import time
 import uuid
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar
 
 from adapters.formats import OutputSpec
 from adapters.workers import Chunk, Generation, PromptTooLong
@@ -73,6 +73,18 @@ class PreparedRequest:
     constraint: ConstraintPlan
     prompt: Prompt
 
+    def part(self, number: int) -> tuple[Prompt, int | None]:
+        """Return the prompt and the seed of choice ``number``."""
+        return self.prompt, self.sampling.seed_of(number)
+
+    def begins_prompt(self, number: int) -> bool:
+        """Whether choice ``number`` is the first one of its prompt, whose tokens count once."""
+        return number == 0
+
+    def counting(self, on_chunk: OnChunk) -> OnChunk:
+        """Return a function for the chunks of all choices, for one that counts a single prompt."""
+        return on_chunk
+
     @property
     def headers(self) -> dict[str, str]:
         """Headers of the answer."""
@@ -87,6 +99,7 @@ class Completion:
     headers: dict[str, str]
 
 
+Prepared = TypeVar("Prepared", bound=PreparedRequest)
 #: items of an answer, each with the number of its choice
 Batch = Sequence[tuple[int, ChoiceItem]]
 
@@ -161,9 +174,21 @@ class GenerationService:
 
         ``size``: bytes of the request's body. ``on_chunk`` is called with each chunk of a worker.
         """
+        prepare = self._prepare(request, client, size)
+        return await self.answer(prepare, writer, request_id, on_chunk=on_chunk)
+
+    async def answer(
+        self,
+        prepare: Awaitable[Prepared],
+        writer: Callable[[Prepared], WholeWriter],
+        request_id: str,
+        *,
+        on_chunk: OnChunk,
+    ) -> Completion:
+        """Return a whole answer to a request that ``prepare`` prepares. Raises ApiError."""
         try:
             start = time.perf_counter()
-            prepared = await self._prepare(request, client, size)
+            prepared = await prepare
             async with aclosing(self._multiplex(prepared, on_chunk)) as choices:
                 await self._begin(choices, start)
                 body = await self._collect(prepared, choices, writer(prepared))
@@ -182,9 +207,21 @@ class GenerationService:
         on_chunk: OnChunk = ignore_chunk,
     ) -> "AnswerStream":
         """Return the events of an answer. Raises ApiError only here."""
+        prepare = self._prepare(request, client, size)
+        return await self.answer_stream(prepare, writer, request_id, on_chunk=on_chunk)
+
+    async def answer_stream(
+        self,
+        prepare: Awaitable[Prepared],
+        writer: Callable[[Prepared], EventWriter],
+        request_id: str,
+        *,
+        on_chunk: OnChunk,
+    ) -> "AnswerStream":
+        """Return the events of an answer as ``answer`` does. Raises ApiError only here."""
         start = time.perf_counter()
         try:
-            prepared = await self._prepare(request, client, size)
+            prepared = await prepare
             choices = self._multiplex(prepared, on_chunk)
             begun = asyncio.create_task(self._begin(choices, start))
             try:
@@ -202,7 +239,7 @@ class GenerationService:
     # -- before the first byte --------------------------------------------------------------------
 
     def _multiplex(self, prepared: PreparedRequest, on_chunk: OnChunk) -> Multiplexer:
-        numbers = range(prepared.sampling.choices)
+        numbers, on_chunk = range(prepared.sampling.choices), prepared.counting(on_chunk)
         return Multiplexer(
             [self._choice(prepared, number, on_chunk) for number in numbers],
             timeout=self._settings.request_timeout,
@@ -218,12 +255,18 @@ class GenerationService:
         sampling = sampling_params(
             request, self._settings, vocabulary, self._pool.supported_sampling
         )
-        weight = size + TURN_BYTES * _turns(request)
-        output, prompt = await self._offload.run(weight, partial(self._read, request))
+        output, prompt = await self._offload.run(
+            _weight(request, size), partial(self._read, request)
+        )
         self._check_room(prompt)
         constraint = await self._planner.plan(output, client)
         check_ending(sampling.options, constraint.format_plan.spec["format"], vocabulary)
         return PreparedRequest(output, sampling, constraint, prompt)
+
+    async def prompt(self, request: ChatRequest, size: int) -> Prompt:
+        """Return the prompt alone. Raises ApiError."""
+        step = partial(self._read, request)
+        return (await self._offload.run(_weight(request, size), step))[1]
 
     def _check_room(self, prompt: Prompt) -> None:
         """Raise PromptTooLong before compiling."""
@@ -254,16 +297,17 @@ class GenerationService:
     ) -> AsyncGenerator[ChoiceItem, None]:
         sampling, constraint = prepared.sampling, prepared.constraint
         may_end = prepared.output.may_be_text
+        prompt, seed = prepared.part(number)
         generation = Generation(
             # ids of one length: SGLang aborts every request whose id begins with the given one
             rid=uuid.uuid4().hex,
-            prompt=prepared.prompt,
+            prompt=prompt,
             spec=constraint.spec,
             spec_kind=constraint.spec_kind,
             max_tokens=sampling.max_tokens,
             temperature=sampling.temperature,
             top_p=sampling.top_p,
-            seed=sampling.seed_of(number),
+            seed=seed,
             sampling=sampling.options,
         )
         tokens = self._tokenizer.vocabulary.tokens
@@ -320,14 +364,14 @@ class GenerationService:
                 reason = finish_reason(item, prepared.output.tool_choice)
                 self._metrics.finished(reason)
                 self._metrics.tokens("completion", item.completion_tokens)
-                if number == 0:
+                if prepared.begins_prompt(number):
                     self._metrics.tokens("prompt", item.prompt_tokens)
 
 
-def _turns(request: ChatRequest) -> int:
-    """Return the number of messages and of calls in them."""
+def _weight(request: ChatRequest, size: int) -> int:
+    """Return the weight of reading a request: its bytes, its messages and the calls in them."""
     calls = (getattr(message, "tool_calls", None) or () for message in request.messages)
-    return len(request.messages) + sum(map(len, calls))
+    return size + TURN_BYTES * (len(request.messages) + sum(map(len, calls)))
 
 
 class AnswerStream:

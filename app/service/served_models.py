@@ -15,6 +15,8 @@ from ..pool.worker_pool import Pool, Status
 from ..settings import ModelSettings
 from .chat_service import ChatService
 from .check_service import CheckService
+from .completion_service import CompletionService
+from .tokenize_service import TokenizeService
 from .warm_service import WarmService
 
 
@@ -27,6 +29,8 @@ class ServedModel:
     workers: Sequence[Worker]
     pool: Pool
     chat: ChatService
+    completions: CompletionService
+    tokenizing: TokenizeService
     checks: CheckService
     warming: WarmService
     cache_report: Callable[[], dict[str, Any]]

@@ -160,6 +160,26 @@ async def test_log_probabilities_are_those_of_the_masked_model(
                 assert token.logprob == max(top.logprob for top in listed.values())
 
 
+async def test_text_completions_take_prompts_as_they_are(gateway: str) -> None:
+    """Several prompts at once, with log probabilities; and a constrained one."""
+    async with client_of(gateway) as client:
+        asked = {"model": "tiny", "max_tokens": 20, "temperature": 0.0}
+        answer = await client.completions.create(prompt=PROMPTS[:2], n=2, logprobs=3, **asked)
+        for choice in answer.choices:
+            assert choice.logprobs is not None and choice.logprobs.text_offset is not None
+            tokens = choice.logprobs.tokens or []
+            assert len(tokens) <= 20
+            assert len(tokens) == len(choice.logprobs.text_offset)
+            assert "".join(tokens) == choice.text or "\ufffd" in "".join(tokens)
+        texts = [choice.text for choice in answer.choices]
+        assert texts[0] == texts[1] != texts[2] == texts[3]
+        form = {"type": "json_object", "schema": SCHEMA}
+        answer = await client.completions.create(
+            prompt=PROMPTS[0], extra_body={"response_format": form}, **{**asked, "max_tokens": 600}
+        )
+    assert json.loads(answer.choices[0].text).keys() == {"name", "size", "tags"}
+
+
 def test_headers_say_who_enforced(gateway: str) -> None:
     body = {"model": "tiny", "messages": [{"role": "user", "content": "x"}], "max_tokens": 5}
     for stream in (False, True):

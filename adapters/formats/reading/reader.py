@@ -222,10 +222,13 @@ class Reader:
         last = self._deltas[-1] if self._deltas else None
         if last is None or isinstance(last, ToolStart) or type(last) is not type(delta):
             self._deltas.append(delta)
-        elif isinstance(last, ContentDelta) and last != replace(delta, text=last.text):
-            self._deltas.append(delta)  # a value behind text, or the reverse
+            return
+        joined = replace(last, text=last.text + delta.text)
+        # text and a value stay apart
+        if joined == replace(delta, text=joined.text):
+            self._deltas[-1] = joined
         else:
-            self._deltas[-1] = replace(last, text=last.text + delta.text)
+            self._deltas.append(delta)
 
     def _take(self) -> list[Delta]:
         deltas, self._deltas = self._deltas, []

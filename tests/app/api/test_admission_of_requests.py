@@ -20,7 +20,7 @@ from tests.app.access.entries import bearer, entry
 from tests.app.admission.frozen_buckets import frozen
 from tests.app.cli.command import switchyard
 from tests.app.examples import body
-from tests.app.gateway import PATIENCE, Gateway
+from tests.app.gateway import OPTIONS, PATIENCE, Gateway
 from tests.redis_server import RedisServer
 
 #: the seed of answers that last until a test lets them go
@@ -135,6 +135,13 @@ def test_a_key_uses_only_the_models_of_its_scope(path: Path) -> None:
             assert caught.value.code == "model_not_found"
         with pytest.raises(openai.NotFoundError):
             ask(inside, model="x")
+        with pytest.raises(openai.NotFoundError):
+            outside.completions.create(model="noise", prompt="a")
+        for key, status in [("in", 200), ("out", 404)]:
+            for sent in ({"prompt": "a"}, {"prompt": "a", "model": "noise"}):
+                url = f"{gateway.url}/tokenize"
+                answer = httpx.post(url, json=sent, headers=bearer(key), **OPTIONS)
+                assert answer.status_code == status
 
 
 def test_the_log_names_keys_and_holds_none(path: Path) -> None:
@@ -212,6 +219,9 @@ def test_tokens_of_answers_count_in_redis_for_all_gateways(
         first.eventually(lambda: left(second) == 10_000 - used)
         *_, last = ask(client, stream=True, stream_options={"include_usage": True})
         used += last.usage.total_tokens
+        first.eventually(lambda: left(second) == 10_000 - used)
+        several = client.completions.create(model="noise", prompt=["a b c", "d", "e f"], n=2)
+        used += several.usage.total_tokens
         first.eventually(lambda: left(second) == 10_000 - used)
         assert second.metric("switchyard_limits", what="failures") == 0
 

@@ -257,3 +257,33 @@ def test_every_vocabulary_follows_the_log_in_redis(file: Path, redis_server: Red
         shared = ask(gateway, "GET", "/v1/cache?model=second").json()["artifacts"]["masks"]
         assert shared["published"] > 0
         assert ask(gateway, "GET", "/v1/cache?model=down").json()["log"]["written"] == 0
+
+
+@pytest.mark.parametrize(
+    ("asked", "name"), [("org/first", "org/first"), ("default", "org/first"), ("second", "second")]
+)
+def test_text_completions_of_each_model_by_name_or_alias(
+    client: openai.OpenAI, asked: str, name: str
+) -> None:
+    answer = client.completions.create(model=asked, prompt="x")
+    assert (answer.model, answer.choices[0].finish_reason in ("stop", "length")) == (name, True)
+    with pytest.raises(openai.NotFoundError) as caught:
+        client.completions.create(model="third", prompt="x")
+    assert (caught.value.code, caught.value.param) == ("model_not_found", "model")
+
+
+@pytest.mark.parametrize(
+    ("path", "fields"), [("/tokenize", {"prompt": "the alarm"}), ("/detokenize", {"tokens": [1]})]
+)
+def test_the_tokenizer_of_each_model(gateway: Gateway, path: str, fields: dict[str, Any]) -> None:
+    """Also of one without a worker; among several models the name is required."""
+
+    def asked(**model: str) -> httpx.Response:
+        return httpx.post(gateway.url + path, json={**fields, **model}, **OPTIONS)
+
+    first, alias, other = (asked(model=name) for name in ("org/first", "first", "down"))
+    assert first.json() == alias.json() != other.json()
+    assert [each.status_code for each in (first, alias, other)] == [200] * 3
+    error = asked().json()["error"]
+    assert (error["param"], error["code"]) == ("model", "missing_required_parameter")
+    assert asked(model="third").status_code == 404

@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tokenizers import Tokenizer, processors
 
 from adapters.formats import OutputSpec, Tool, get_format
 from app.composition import build
@@ -118,3 +119,22 @@ def test_noise_can_speak_a_real_models_vocabulary(tmp_path: Path):
     settings = read_settings(workers="noise", tokenizer=folder(tmp_path, TEMPLATE))
     (model,) = build(settings, Metrics(), make_logger("info", io.StringIO())).models
     assert "noise" in model.workers[0].description
+
+
+@pytest.mark.parametrize("add", [False, True])
+def test_a_text_gets_the_tokens_that_the_tokenizer_puts_around_it(tmp_path: Path, add: bool):
+    """Such as BOS, if asked; and never through truncation or padding."""
+    source = Path(folder(tmp_path, None))
+    backend = Tokenizer.from_file(str(source / "tokenizer.json"))
+    begin = "<|im_start|>"
+    backend.post_processor = processors.TemplateProcessing(
+        single=f"{begin} $A", special_tokens=[(begin, backend.token_to_id(begin))]
+    )
+    backend.enable_truncation(3)
+    backend.enable_padding(length=64)
+    backend.save(str(source / "tokenizer.json"))
+    tokenizer = HuggingFaceTokenizer(str(source), "plain")
+    ids = tokenizer.encode("the alarm<|im_end|>", add_special_tokens=add)
+    assert tokenizer.decode(ids) == f"{begin if add else ''}the alarm<|im_end|>"
+    assert (ids[0] == backend.token_to_id(begin)) == add
+    assert ids[-1] == backend.token_to_id("<|im_end|>")

@@ -1,11 +1,12 @@
 """Sampling options: carried to the worker, refused by name where the workers lack them."""
 
 import asyncio
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
-from adapters.workers import SamplingOptions
+from adapters.workers import Chunk, SamplingOptions, TokenLogprob
 from app.errors import ApiError
 from tests.app.examples import TOOLS, json_schema
 from tests.app.service.scripted import Service, script
@@ -127,3 +128,42 @@ def test_free_text_may_be_told_when_to_end(reasoning: str):
     made = service(*NAMES, reasoning=reasoning)
     asyncio.run(made.complete(min_tokens=2, tools=TOOLS, tool_choice="none"))
     assert made.worker.asked[0].sampling.min_tokens == 2
+
+
+#: fields, and the number of most likely tokens that the worker gets
+LOGPROBS: list[tuple[dict[str, Any], int | None]] = [
+    ({}, None),
+    ({"logprobs": None, "top_logprobs": None}, None),
+    ({"logprobs": False}, None),
+    ({"logprobs": False, "top_logprobs": 0}, None),
+    ({"logprobs": True}, 0),
+    ({"logprobs": True, "top_logprobs": None}, 0),
+    ({"logprobs": True, "top_logprobs": 11}, 11),
+]
+
+
+@pytest.mark.parametrize(("fields", "top"), LOGPROBS)
+async def test_log_probabilities_are_carried_to_the_worker(fields: dict[str, Any], top: int | None):
+    made = service("logprobs")
+    steps = [
+        replace(step, logprobs=(TokenLogprob(0.0),) * len(step.token_ids))
+        for step in made.worker.scripts[0]
+        if isinstance(step, Chunk)
+    ]
+    made.worker.scripts = (list(steps),)
+    await made.complete(**fields)
+    assert made.worker.asked[0].sampling == SamplingOptions(logprobs=top)
+
+
+@pytest.mark.parametrize("top", [None, 0, 3])
+async def test_workers_without_log_probabilities_refuse_them_by_name(top: int | None):
+    error = await refused(service(*NAMES), logprobs=True, top_logprobs=top)
+    assert (error.param, error.code) == ("logprobs", "unsupported_parameter")
+    assert "'logprobs' is not supported by the workers" in error.message
+
+
+@pytest.mark.parametrize("fields", [{"top_logprobs": 3}, {"logprobs": False, "top_logprobs": 1}])
+async def test_alternatives_without_log_probabilities_are_refused(fields: dict[str, Any]):
+    error = await refused(service("logprobs"), **fields)
+    assert error.param == "top_logprobs"
+    assert "only allowed when 'logprobs' is enabled" in error.message

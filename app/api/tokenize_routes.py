@@ -1,0 +1,47 @@
+"""POST /tokenize and POST /detokenize."""
+
+from fastapi import APIRouter, Request, Response
+from fastapi.responses import JSONResponse
+
+from ..access.client import Client
+from ..errors import client_left, model_not_found
+from ..protocol.tokenize_request import DetokenizeRequest, TokenizeRequest
+from ..server.event_stream import Disconnected, run_until_disconnect
+from ..service.served_models import ServedModel, ServedModels
+from .body import BodyReader
+
+
+def tokenize_router(models: ServedModels, bodies: BodyReader) -> APIRouter:
+    """Return the routes."""
+    router = APIRouter()
+
+    @router.post("/tokenize")
+    async def tokenize(request: Request) -> Response:
+        asked, size = await bodies.read(TokenizeRequest, request)
+        service = _found(models, asked.model, request).tokenizing
+        try:
+            answer = await run_until_disconnect(service.tokenize(asked, size), request.receive)
+        except Disconnected:
+            raise client_left() from None
+        return Response(answer, media_type="application/json")
+
+    @router.post("/detokenize")
+    async def detokenize(request: Request) -> JSONResponse:
+        asked, size = await bodies.read(DetokenizeRequest, request)
+        service = _found(models, asked.model, request).tokenizing
+        try:
+            answer = await run_until_disconnect(service.detokenize(asked, size), request.receive)
+        except Disconnected:
+            raise client_left() from None
+        return JSONResponse(answer)
+
+    return router
+
+
+def _found(models: ServedModels, name: str | None, request: Request) -> ServedModel:
+    """Return the model that a request names, if its key may use it. Raises ApiError."""
+    model = models.find_or_only(name)
+    client: Client = request.state.client
+    if not client.may_use(model.name):
+        raise model_not_found(model.name)
+    return model

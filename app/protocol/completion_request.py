@@ -1,0 +1,169 @@
+"""The body of POST /v1/completions, OpenAI's endpoint for text without a chat template.
+
+Values are never converted to another type. Sampling parameters are those of chat completions.
+
+Not here   the prompts' tokens and the constraint (service.completion_service).
+"""
+
+from collections.abc import Sequence
+from typing import Annotated, Any
+
+from pydantic import Discriminator, Field, Tag, model_validator
+
+from ..errors import bad_request, unsupported_parameter
+from .chat_request import (
+    LEAST_REPETITION,
+    MOST_REPETITION,
+    MOST_STOP_TOKENS,
+    MOST_TOKEN_ID,
+    PENALTY,
+    SEED,
+    ChatRequest,
+    LogitBias,
+    Stop,
+    StreamOptions,
+    TokenId,
+)
+from .messages import UserMessage
+from .tools import ResponseFormat
+from .validation import Exact
+
+#: OpenAI's bound on ``logprobs``
+MOST_LEGACY_LOGPROBS = 5
+#: OpenAI's default of ``max_tokens``
+DEFAULT_TOKENS = 16
+#: texts of one request; each is a generation, or ``n`` of them
+MOST_PROMPTS = 128
+#: in place of unknown messages; ``json_object`` requires the word JSON
+_MESSAGES = [UserMessage(role="user", content="JSON")]
+
+Ids = Annotated[list[TokenId], Field(fail_fast=True)]
+
+
+def _prompt_kind(value: Any) -> str | None:
+    if isinstance(value, str):
+        return "text"
+    if not isinstance(value, list):
+        return None
+    first = value[0] if value else ""
+    if isinstance(first, list):
+        return "lists"
+    return "texts" if isinstance(first, str) else "ids"
+
+
+PromptField = Annotated[
+    Annotated[str, Tag("text")]
+    | Annotated[
+        list[str], Field(min_length=1, max_length=MOST_PROMPTS, fail_fast=True), Tag("texts")
+    ]
+    | Annotated[list[TokenId], Field(min_length=1, fail_fast=True), Tag("ids")]
+    | Annotated[
+        list[Ids], Field(min_length=1, max_length=MOST_PROMPTS, fail_fast=True), Tag("lists")
+    ],
+    Discriminator(
+        _prompt_kind,
+        custom_error_type="invalid_prompt",
+        custom_error_message="expected a string, an array of strings, an array of token ids, or an "
+        "array of arrays of token ids",
+    ),
+]
+
+
+class CompletionRequest(Exact):
+    """A request.
+
+    ``add_special_tokens``  put the tokenizer's BOS token before a text; default: true.
+    ``response_format``     constrains the text, as in chat completions; not shown to the model.
+    """
+
+    model: str
+    prompt: PromptField | None = ""
+    add_special_tokens: bool | None = None
+    response_format: ResponseFormat | None = None
+    suffix: str | None = None
+    echo: bool | None = None
+    best_of: int | None = Field(None, ge=1)
+    temperature: float | None = Field(None, ge=0, le=2)
+    top_p: float | None = Field(None, ge=0, le=1)
+    top_k: int | None = Field(None, ge=-1, le=MOST_TOKEN_ID)
+    min_p: float | None = Field(None, ge=0, le=1)
+    frequency_penalty: float | None = Field(None, ge=-PENALTY, le=PENALTY)
+    presence_penalty: float | None = Field(None, ge=-PENALTY, le=PENALTY)
+    repetition_penalty: float | None = Field(None, ge=LEAST_REPETITION, le=MOST_REPETITION)
+    logit_bias: LogitBias | None = None
+    logprobs: int | None = Field(None, ge=0, le=MOST_LEGACY_LOGPROBS)
+    seed: int | None = Field(None, ge=-SEED, lt=SEED)
+    min_tokens: int | None = Field(None, ge=0)
+    ignore_eos: bool | None = None
+    stop_token_ids: (
+        Annotated[list[TokenId], Field(max_length=MOST_STOP_TOKENS, fail_fast=True)] | None
+    ) = None
+    stop: Stop | None = None
+    max_tokens: int | None = Field(None, ge=1)
+    n: int | None = Field(None, ge=1)
+    stream: bool | None = None
+    stream_options: StreamOptions | None = None
+
+    @model_validator(mode="before")
+    @classmethod
+    def _without_ignored(cls, value: Any) -> Any:
+        """Drop the parameter that never changes the output."""
+        if not isinstance(value, dict):
+            return value
+        return {name: each for name, each in value.items() if name != "user"}
+
+    @property
+    def prompts(self) -> Sequence[str | list[int]]:
+        """The prompts, each a text or token ids."""
+        prompt = self.prompt or ""
+        if isinstance(prompt, str):
+            return [prompt]
+        if isinstance(prompt[0], int):
+            return [prompt]
+        return prompt
+
+    def place(self, number: int) -> str:
+        """Return the place of prompt ``number`` in the body."""
+        is_one = not isinstance(self.prompt, list) or self.prompts[0] is self.prompt
+        return "prompt" if is_one else f"prompt[{number}]"
+
+    @property
+    def choices(self) -> int:
+        """The number of texts to generate."""
+        return len(self.prompts) * (self.n or 1)
+
+    def check(self) -> None:
+        """Raise ApiError 400 for parameters that are not served, or contradict each other."""
+        if self.suffix:
+            raise unsupported_parameter("suffix")
+        if self.best_of is not None and self.best_of != (self.n or 1):
+            raise unsupported_parameter(
+                "best_of",
+                "Unsupported parameter: 'best_of' is not supported by this server, unless it "
+                "equals 'n'.",
+            )
+        if self.echo and self.logprobs is not None:
+            raise unsupported_parameter(
+                "echo",
+                "Unsupported parameter: 'echo' is not supported beside 'logprobs': the workers "
+                "report no log probabilities of prompts.",
+            )
+        if self.choices > MOST_PROMPTS:
+            raise bad_request(
+                f"Invalid 'n': {len(self.prompts)} prompts with {self.n or 1} completions each are "
+                f"{self.choices}, at most {MOST_PROMPTS} are allowed.",
+                "n",
+                "integer_above_max_value",
+            )
+
+    def as_chat(self) -> ChatRequest:
+        """Return the parameters as those of a chat completion, without its messages."""
+        # each field was validated when this object was made
+        shared = {
+            name: getattr(self, name)
+            for name in ChatRequest.model_fields.keys() & CompletionRequest.model_fields.keys()
+        }
+        wanted = self.logprobs
+        shared |= {"max_tokens": DEFAULT_TOKENS if self.max_tokens is None else self.max_tokens}
+        shared |= {"logprobs": wanted is not None, "top_logprobs": wanted}
+        return ChatRequest.model_construct(messages=_MESSAGES, **shared)

@@ -1,0 +1,81 @@
+"""The bodies of POST /tokenize and POST /detokenize, as vLLM has them.
+
+/tokenize takes a text (``prompt``), or a chat (``messages``, ``tools``, ``chat_template_kwargs``),
+whose tokens are those of the prompt of a chat completion.
+"""
+
+from typing import Annotated
+
+from pydantic import Field
+
+from ..errors import bad_request, unsupported_parameter
+from .chat_request import ChatRequest, TemplateVariables, TokenId
+from .legacy_functions import with_tools
+from .messages import Message
+from .tools import ToolDefinition
+from .validation import Exact, Items
+
+#: values at which the parameters of a chat are off; the gateway's templates know no others
+_FIXED = {
+    "add_generation_prompt": (None, True),
+    "continue_final_message": (None, False),
+    "chat_template": (None,),
+}
+
+
+class TokenizeRequest(Exact):
+    """A text or a chat. ``add_special_tokens``: default true for a text; a chat's template decides.
+    ``return_token_strs``: the text of each token, too.
+    """
+
+    model: str | None = None
+    prompt: str | None = None
+    messages: Annotated[Items[Message], Field(min_length=1)] | None = None
+    tools: Annotated[list[ToolDefinition], Field(fail_fast=True)] | None = None
+    chat_template_kwargs: TemplateVariables | None = None
+    chat_template: str | None = None
+    add_generation_prompt: bool | None = None
+    continue_final_message: bool | None = None
+    add_special_tokens: bool | None = None
+    return_token_strs: bool | None = None
+
+    def check(self) -> None:
+        """Raise ApiError 400 unless this is either a text or a chat that the gateway can write."""
+        if (self.prompt is None) == (self.messages is None):
+            raise bad_request(
+                "Expected either 'prompt' or 'messages'.",
+                "prompt",
+                "missing_required_parameter" if self.prompt is None else "invalid_value",
+            )
+        chat_only = [*_FIXED, "tools", "chat_template_kwargs"]
+        for name in chat_only if self.messages is None else ():
+            if getattr(self, name) is not None:
+                raise bad_request(
+                    f"Invalid value for '{name}': only allowed beside 'messages'.",
+                    name,
+                    "invalid_value",
+                )
+        for name, off in _FIXED.items():
+            if getattr(self, name) not in off:
+                raise unsupported_parameter(name)
+        if self.messages is not None and self.add_special_tokens:
+            raise unsupported_parameter("add_special_tokens")
+
+    def as_chat(self) -> ChatRequest:
+        """Return the chat completion whose prompt is wanted. Raises ApiError 400."""
+        # each field was validated when this object was made
+        return with_tools(
+            ChatRequest.model_construct(
+                model=self.model or "",
+                messages=self.messages,
+                tools=self.tools,
+                chat_template_kwargs=self.chat_template_kwargs,
+            )
+        )
+
+
+class DetokenizeRequest(Exact):
+    """Token ids."""
+
+    model: str | None = None
+    tokens: Annotated[list[TokenId], Field(fail_fast=True)]

@@ -1,0 +1,289 @@
+"""The use case of /v1/completions: prompts without a chat template, and its writers.
+
+    CompletionRequest -> parameters of a chat completion, token ids of each prompt -> the generation
+    that chat completions have -> a text completion, or its chunks and [DONE]
+
+Without a response format the answer is free text of any kind, but without control tokens. There
+are no calls and no reasoning: their marks are text.
+
+Representation   choice ``n * p + c`` is the one with number c of prompt p.
+Not here         the generation (generation_service), the objects of answers
+                 (protocol.completion_answers).
+"""
+
+import time
+import uuid
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any
+
+from ..constraints.planner import ConstraintPlanner
+from ..constraints.requested_output import requested_output
+from ..conversation.tokenizer import Prompt, Tokenizer
+from ..errors import ApiError, bad_request
+from ..generation.choice_decoder import ChoiceDeltas, ChoiceEnd
+from ..generation.sampling import check_ending, check_kept_logprobs, sampling_params
+from ..pool.worker_pool import Pool
+from ..protocol.completion_answers import (
+    TextChoice,
+    TextEnvelope,
+    joined,
+    text_choice,
+    text_usage,
+)
+from ..protocol.completion_request import CompletionRequest
+from ..server.event_stream import DONE, event
+from ..server.offload import Offload
+from ..settings import ModelSettings
+from .generation_service import (
+    AnswerStream,
+    Batch,
+    Completion,
+    GenerationService,
+    OnChunk,
+    PreparedRequest,
+    ignore_chunk,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class PreparedTexts(PreparedRequest):
+    """A request that is ready for a worker. ``prompts``: of all choices, ``per_prompt`` each.
+    ``echoes``: the text before each choice.
+    """
+
+    prompts: tuple[Prompt, ...]
+    per_prompt: int
+    echoes: tuple[str, ...]
+
+    def part(self, number: int) -> tuple[Prompt, int | None]:
+        """See PreparedRequest."""
+        prompt, choice = divmod(number, self.per_prompt)
+        return self.prompts[prompt], self.sampling.seed_of(choice)
+
+    def begins_prompt(self, number: int) -> bool:
+        """See PreparedRequest."""
+        return number % self.per_prompt == 0
+
+    def counting(self, on_chunk: OnChunk) -> OnChunk:
+        """See PreparedRequest: chunks have the tokens of all prompts."""
+        if len(self.prompts) == 1:
+            return on_chunk
+        total = sum(map(len, self.prompts))
+        return lambda chunk: on_chunk(replace(chunk, prompt_tokens=total))
+
+
+class CompletionService:
+    """The text completions of one model. ``planner``: of plain text (ConstraintPlanner.of_text)."""
+
+    def __init__(
+        self,
+        generation: GenerationService,
+        *,
+        settings: ModelSettings,
+        offload: Offload,
+        planner: ConstraintPlanner,
+        tokenizer: Tokenizer,
+        pool: Pool,
+        system_fingerprint: str,
+    ) -> None:
+        self._generation = generation
+        self._settings = settings
+        self._offload = offload
+        self._planner = planner
+        self._tokenizer = tokenizer
+        self._pool = pool
+        self._model = settings.served_model
+        self._system_fingerprint = system_fingerprint
+
+    async def complete(
+        self,
+        request: CompletionRequest,
+        request_id: str,
+        client: str = "",
+        *,
+        size: int = 0,
+        on_chunk: OnChunk = ignore_chunk,
+    ) -> Completion:
+        """Return a whole completion; ``size``: bytes of the request's body. Raises ApiError."""
+
+        def writer(prepared: PreparedTexts) -> TextWriter:
+            return TextWriter(self._envelope(), prepared)
+
+        return await self._generation.answer(
+            self._prepare(request, client, size), writer, request_id, on_chunk=on_chunk
+        )
+
+    async def stream(
+        self,
+        request: CompletionRequest,
+        request_id: str,
+        client: str = "",
+        *,
+        size: int = 0,
+        on_chunk: OnChunk = ignore_chunk,
+    ) -> AnswerStream:
+        """Return the events of a completion, the last one is [DONE]. Raises ApiError only here."""
+        options = request.stream_options
+        include_usage = options is not None and bool(options.include_usage)
+
+        def writer(prepared: PreparedTexts) -> TextChunkWriter:
+            return TextChunkWriter(self._envelope(), prepared, include_usage=include_usage)
+
+        return await self._generation.answer_stream(
+            self._prepare(request, client, size), writer, request_id, on_chunk=on_chunk
+        )
+
+    async def _prepare(self, request: CompletionRequest, client: str, size: int) -> PreparedTexts:
+        chat, vocabulary = request.as_chat(), self._tokenizer.vocabulary
+        try:
+            supported = self._pool.supported_sampling
+            sampling = sampling_params(chat, self._settings, vocabulary, supported)
+        except ApiError as error:
+            raise _renamed(error) from None
+        per_prompt = sampling.choices
+        sampling = replace(sampling, choices=per_prompt * len(request.prompts))
+        check_kept_logprobs(sampling, "logprobs", is_stream=bool(request.stream))
+        output = replace(
+            requested_output(chat, self._settings), reasoning="off", thinking_tokens=None
+        )
+        prompts, texts = await self._offload.run(size, partial(self._read, request))
+        constraint = await self._planner.plan(output, client)
+        check_ending(sampling.options, constraint.format_plan.spec["format"], vocabulary)
+        echoes = tuple(texts[n // per_prompt] for n in range(sampling.choices))
+        return PreparedTexts(
+            output, sampling, constraint, prompts[0], tuple(prompts), per_prompt, echoes
+        )
+
+    def _read(self, request: CompletionRequest) -> tuple[list[Prompt], list[str]]:
+        """Return the token ids of each prompt, and the text to echo.
+
+        Raises:
+            ApiError: 400; a prompt is empty, too long, or has an unknown id.
+        """
+        tokenizer, limit = self._tokenizer, self._pool.max_model_len
+        special = request.add_special_tokens is not False
+        prompts: list[Prompt] = []
+        texts: list[str] = []
+        for number, given in enumerate(request.prompts):
+            place = request.place(number)
+            if isinstance(given, str):
+                ids = tokenizer.encode(given, add_special_tokens=special)
+            else:
+                ids = list(given)
+                self._check_ids(ids, place)
+            if not ids:
+                raise bad_request(
+                    f"Invalid '{place}': expected at least one token, got none.",
+                    place,
+                    "invalid_value",
+                )
+            if limit is not None and len(ids) >= limit:
+                raise bad_request(
+                    f"This model's maximum context length is {limit} tokens. However, your prompt "
+                    f"has {len(ids)} tokens. Please reduce the length of the prompt.",
+                    place,
+                    "context_length_exceeded",
+                )
+            prompts.append(ids)
+            text = given if isinstance(given, str) else ""
+            texts.append((text or tokenizer.decode(ids)) if request.echo else "")
+        return prompts, texts
+
+    def _check_ids(self, ids: Sequence[int], place: str) -> None:
+        size = self._tokenizer.vocabulary.size
+        beyond = next((at for at, number in enumerate(ids) if number >= size), None)
+        if beyond is not None:
+            raise bad_request(
+                f"Invalid '{place}[{beyond}]': expected token ids below {size}, got {ids[beyond]}.",
+                f"{place}[{beyond}]",
+                "invalid_value",
+            )
+
+    def _envelope(self) -> TextEnvelope:
+        return TextEnvelope(
+            f"cmpl-{uuid.uuid4().hex}", int(time.time()), self._model, self._system_fingerprint
+        )
+
+
+class TextWriter:
+    """Writes a whole completion."""
+
+    def __init__(self, envelope: TextEnvelope, prepared: PreparedTexts) -> None:
+        self._envelope = envelope
+        self._per_prompt = prepared.per_prompt
+        self._choices = [TextChoice(echo) for echo in prepared.echoes]
+        self._parts: list[list[tuple[str, dict[str, Any] | None]]] = [[] for _ in self._choices]
+        self._endings: dict[int, ChoiceEnd] = {}
+
+    def write(self, batch: Batch) -> None:
+        """Add items."""
+        for number, item in batch:
+            if isinstance(item, ChoiceDeltas):
+                self._parts[number].append(self._choices[number].take(item))
+            else:
+                self._endings[number] = item
+
+    async def whole(self) -> dict[str, Any]:
+        """Return the completion."""
+        endings = [self._endings[number] for number in range(len(self._choices))]
+        choices = [
+            text_choice(number, *joined(parts), endings[number].finish)
+            for number, parts in enumerate(self._parts)
+        ]
+        usage = text_usage(endings, self._per_prompt)
+        return {**self._envelope.completion(choices), "usage": usage}
+
+
+class TextChunkWriter:
+    """Writes the chunks of a completion; with ``include_usage`` each has the key ``usage``, and a
+    last one has the numbers.
+    """
+
+    def __init__(
+        self, envelope: TextEnvelope, prepared: PreparedTexts, *, include_usage: bool
+    ) -> None:
+        self._envelope = envelope
+        self._per_prompt = prepared.per_prompt
+        self._include_usage = include_usage
+        self._choices = [TextChoice(echo) for echo in prepared.echoes]
+        self._endings: dict[int, ChoiceEnd] = {}
+
+    def begin(self) -> bytes:
+        """Return nothing: the first text begins a choice."""
+        return b""
+
+    def write(self, batch: Batch) -> bytes:
+        """Return the chunks of these items."""
+        chunks = []
+        for number, item in batch:
+            if isinstance(item, ChoiceEnd):
+                self._endings[number] = item
+                chunks.append(text_choice(number, "", None, item.finish))
+                continue
+            text, logprobs = self._choices[number].take(item)
+            if text:
+                chunks.append(text_choice(number, text, logprobs, None))
+        extra = {"usage": None} if self._include_usage else {}
+        return b"".join(event(self._envelope.completion([chunk]) | extra) for chunk in chunks)
+
+    async def end(self) -> bytes:
+        """Return the chunk of the usage, if it was asked for, and [DONE]."""
+        if not self._include_usage:
+            return DONE
+        endings = [self._endings[number] for number in range(len(self._choices))]
+        usage = text_usage(endings, self._per_prompt)
+        return event(self._envelope.completion([]) | {"usage": usage}) + DONE
+
+    def failed(self, error: ApiError) -> bytes:
+        """Return the error as the last event."""
+        return event(error.body())
+
+
+def _renamed(error: ApiError) -> ApiError:
+    """Return an error of the parameters with the name that they have here."""
+    if error.param != "top_logprobs":
+        return error
+    message = error.message.replace("top_logprobs", "logprobs")
+    return ApiError(error.status, message, param="logprobs", code=error.code)

@@ -1,0 +1,92 @@
+"""The use cases of /tokenize and /detokenize.
+
+A text of 4 MiB may have a million tokens. They are encoded off the event loop, in pieces, between
+which other threads run.
+"""
+
+import json
+from collections.abc import Sequence
+from functools import partial
+from typing import Any
+
+from ..conversation.tokenizer import Prompt, Tokenizer
+from ..errors import bad_request
+from ..pool.worker_pool import Pool
+from ..protocol.logprobs import text_of
+from ..protocol.tokenize_request import DetokenizeRequest, TokenizeRequest
+from ..server.offload import Offload
+from .generation_service import GenerationService
+
+#: tokens of one answer, more than any context has; as JSON they are up to 20 MB
+MOST_TOKENS = 1_000_000
+#: values encoded in one call, which holds the GIL for about 2 ms
+PIECE = 16_384
+
+
+class TokenizeService:
+    """The tokenizer of one model for clients."""
+
+    def __init__(
+        self,
+        generation: GenerationService,
+        *,
+        tokenizer: Tokenizer,
+        pool: Pool,
+        offload: Offload,
+    ) -> None:
+        self._generation = generation
+        self._tokenizer = tokenizer
+        self._pool = pool
+        self._offload = offload
+
+    async def tokenize(self, request: TokenizeRequest, size: int) -> bytes:
+        """Return the answer as JSON; ``size``: bytes of the request's body. Raises ApiError."""
+        request.check()
+        if request.messages is None:
+            special = request.add_special_tokens is not False
+            step = partial(self._tokenizer.encode, request.prompt or "", add_special_tokens=special)
+            prompt: Prompt = await self._offload.run(size, step)
+        else:
+            prompt = await self._generation.prompt(request.as_chat(), size)
+        return await self._offload.run(size, partial(self._answer, request, prompt))
+
+    def _answer(self, request: TokenizeRequest, prompt: Prompt) -> bytes:
+        ids = prompt
+        if isinstance(ids, str):
+            ids = self._tokenizer.encode(ids, add_special_tokens=False)
+        if len(ids) > MOST_TOKENS:
+            param = "prompt" if request.messages is None else "messages"
+            raise bad_request(
+                f"Invalid '{param}': at most {MOST_TOKENS:,} tokens are allowed, got {len(ids):,}.",
+                param,
+                "invalid_value",
+            )
+        tokens = self._tokenizer.vocabulary.tokens
+        texts = [text_of(tokens[number]) for number in ids] if request.return_token_strs else None
+        limit = json.dumps(self._pool.max_model_len)
+        return (
+            f'{{"count":{len(ids)},"max_model_len":{limit},"tokens":{_array(ids)},'
+            f'"token_strs":{"null" if texts is None else _array(texts)}}}'
+        ).encode()
+
+    async def detokenize(self, request: DetokenizeRequest, size: int) -> dict[str, Any]:
+        """Return the answer; ``size``: bytes of the request's body. Raises ApiError."""
+        most = self._tokenizer.vocabulary.size
+        for at, number in enumerate(request.tokens):
+            if number >= most:
+                raise bad_request(
+                    f"Invalid 'tokens[{at}]': expected token ids below {most}, got {number}.",
+                    f"tokens[{at}]",
+                    "invalid_value",
+                )
+        step = partial(self._tokenizer.decode, request.tokens)
+        return {"prompt": await self._offload.run(size, step)}
+
+
+def _array(values: Sequence[int] | Sequence[str]) -> str:
+    """Return a JSON array."""
+    pieces = (
+        json.dumps(values[at : at + PIECE], separators=(",", ":"))[1:-1]
+        for at in range(0, len(values), PIECE)
+    )
+    return f"[{','.join(pieces)}]"
