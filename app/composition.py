@@ -29,8 +29,12 @@ from .service.chat_service import ChatService
 from .service.check_service import CheckService
 from .service.faults import Faults
 from .service.generation_service import GenerationService
+from .service.responses_service import ResponsesService
 from .service.warm_service import WarmService
 from .settings import SettingError, Settings
+from .state.byte_store import ByteStore, MemoryStore
+from .state.redis_store import RedisStore
+from .state.response_store import ResponseStore
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +55,8 @@ class Components:
     """The components of an app."""
 
     chat: ChatService
+    responses: ResponsesService
+    state: ResponseStore
     checks: CheckService
     scheduler: CompileScheduler
     warming: WarmService
@@ -76,6 +82,7 @@ class Components:
         """Close everything in reverse order; a failure does not keep the others open."""
         closers: list[Callable[[], Awaitable[None]]] = [
             self.pool.aclose,
+            self.state.aclose,
             self._close_offload,
             self.scheduler.aclose,
             self._close_store,
@@ -175,6 +182,12 @@ def build(settings: Settings, metrics: Metrics, logger: Logger) -> Components:
         model=settings.served_model,
         system_fingerprint=fingerprint(settings, tokenizer),
     )
+    state = ResponseStore(
+        make_state(settings, logger), offload, max_bytes=settings.responses_max_bytes
+    )
+    responses = ResponsesService(
+        generation, state, offload, on_unstored=metrics.responses_unstored.inc
+    )
     checks = CheckService(compiler, settings.strict_profile, core.scheduler, core.relaxations)
     report = partial(
         cache_report,
@@ -185,6 +198,8 @@ def build(settings: Settings, metrics: Metrics, logger: Logger) -> Components:
     )
     return Components(
         chat,
+        responses,
+        state,
         checks,
         core.scheduler,
         core.warming,
@@ -220,6 +235,19 @@ def make_store(settings: Settings, logger: Logger) -> RedisLog | None:
         ttl_s=settings.cache_ttl_seconds,
         trust=settings.cache_trust,
     )
+
+
+def make_state(settings: Settings, logger: Logger) -> ByteStore:
+    """Return the store of responses: in Redis, or in memory if it is not configured or trusted."""
+    key, url = settings.cache_key, settings.redis_url
+    secret = None if key is None else key.get_secret_value().encode()
+    ttl_s = settings.responses_ttl_seconds
+    if url is not None and may_use_redis(secret, settings.cache_trust):
+        most = settings.responses_max_bytes
+        return RedisStore(
+            url.get_secret_value(), secret=secret, ttl_s=ttl_s, max_bytes=most, logger=logger
+        )
+    return MemoryStore(max_bytes=settings.responses_memory_bytes, ttl_s=ttl_s)
 
 
 def make_workers(settings: Settings, compiler: Compiler, tokenizer: Tokenizer) -> list[Worker]:

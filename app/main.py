@@ -21,6 +21,7 @@ from .api.error_responses import install_error_handlers
 from .api.grammar_routes import grammars_router
 from .api.middleware import RequestMiddleware
 from .api.operations_routes import models_router, operations_router
+from .api.responses_routes import responses_router
 from .composition import Components, build
 from .observability.logs import Logger, make_logger
 from .observability.metrics import Metrics
@@ -81,6 +82,12 @@ def _add_routes(app: FastAPI, settings: Settings, components: Components, metric
     app.include_router(
         chat_router(
             components.chat, metrics, bodies, comment_seconds=settings.stream_comment_seconds
+        ),
+        dependencies=guarded,
+    )
+    app.include_router(
+        responses_router(
+            components.responses, metrics, bodies, comment_seconds=settings.stream_comment_seconds
         ),
         dependencies=guarded,
     )
@@ -151,6 +158,7 @@ def _announce(logger: Logger, settings: Settings, components: Components) -> Non
         version=version(),
         **_about(components),
         vocabulary=components.tokenizer.vocabulary.size,
+        stored_responses=components.state.place,
         keys_required=bool(settings.api_keys),
         operators=bool(settings.admin_keys),
     )

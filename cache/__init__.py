@@ -7,6 +7,7 @@ Not here    the content of artifacts, and when to read and write them (the engin
 """
 
 from .address import RedisAddress
+from .async_clients import connect_async
 from .clients import StoreUnusable
 from .dump import DumpRefused
 from .namespace import Group, Namespace
@@ -25,6 +26,7 @@ __all__ = [
     "Seal",
     "StoreUnusable",
     "Transferred",
+    "connect_async",
     "export_namespace",
     "import_namespace",
     "key_of",

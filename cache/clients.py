@@ -76,7 +76,7 @@ def connect(address: RedisAddress) -> Any:
     from redis.sentinel import Sentinel
 
     login: dict[str, Any] = {"username": address.username, "password": address.password}
-    shared = _options(address)
+    shared = redis_options(address)
     if address.kind == "cluster":
         return _cluster(address, {**login, **shared})
     shared["redis_connect_func"] = _connect_bounded
@@ -109,7 +109,8 @@ def _cluster(address: RedisAddress, options: dict[str, Any]) -> Any:
     return BoundedCluster(startup_nodes=nodes, ssl=address.tls, **options)
 
 
-def _options(address: RedisAddress) -> dict[str, Any]:
+def redis_options(address: RedisAddress) -> dict[str, Any]:
+    """Return the options of every client, except for the login."""
     from redis.backoff import NoBackoff
     from redis.retry import Retry
 

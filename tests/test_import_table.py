@@ -47,6 +47,7 @@ GATEWAY = frozenset(
         "tqdm",
         "transformers",
         "opentelemetry",
+        "orjson",
         "anyio",
         "redis",
     ]

@@ -132,15 +132,11 @@ LogitBias = Annotated[
 TokenId = Annotated[int, Field(ge=0, le=MOST_TOKEN_ID)]
 
 
-class ChatRequest(Exact):
-    """A request: the fields that this server uses, besides the two tables above."""
+class GenerationFields(Exact):
+    """The fields that requests of every API have; most are extensions of their workers."""
 
     model: str
-    messages: Items[Message] = Field(min_length=1)
-    tools: Annotated[list[ToolDefinition], Field(fail_fast=True)] | None = None
-    tool_choice: ToolChoice | None = None
     parallel_tool_calls: bool | None = None
-    response_format: ResponseFormat | None = None
     include_schema_in_prompt: bool | None = None
     temperature: float | None = Field(None, ge=0, le=2)
     top_p: float | None = Field(None, ge=0, le=1)
@@ -151,6 +147,18 @@ class ChatRequest(Exact):
     repetition_penalty: float | None = Field(None, ge=LEAST_REPETITION, le=MOST_REPETITION)
     logit_bias: LogitBias | None = None
     seed: int | None = Field(None, ge=-SEED, lt=SEED)
+    thinking_token_budget: int | None = Field(None, ge=0, le=MOST_THINKING_TOKENS)
+    chat_template_kwargs: TemplateVariables | None = None
+    stream: bool | None = None
+
+
+class ChatRequest(GenerationFields):
+    """A request: the fields that this server uses, besides the two tables above."""
+
+    messages: Items[Message] = Field(min_length=1)
+    tools: Annotated[list[ToolDefinition], Field(fail_fast=True)] | None = None
+    tool_choice: ToolChoice | None = None
+    response_format: ResponseFormat | None = None
     min_tokens: int | None = Field(None, ge=0)
     ignore_eos: bool | None = None
     stop_token_ids: (
@@ -161,9 +169,6 @@ class ChatRequest(Exact):
     max_tokens: int | None = Field(None, ge=1)
     n: int | None = Field(None, ge=1)
     reasoning_effort: ReasoningEffort | None = None
-    thinking_token_budget: int | None = Field(None, ge=0, le=MOST_THINKING_TOKENS)
-    chat_template_kwargs: TemplateVariables | None = None
-    stream: bool | None = None
     stream_options: StreamOptions | None = None
 
     @model_validator(mode="before")

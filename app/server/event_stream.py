@@ -46,11 +46,13 @@ class Disconnected(Exception):
     """The client left before the answer was complete."""
 
 
-def event(value: dict[str, Any]) -> bytes:
-    """Encode one event. JSON escapes line ends, so that an event is one line."""
-    return (
-        b"data: " + json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode() + b"\n\n"
-    )
+def event(value: dict[str, Any], name: str = "") -> bytes:
+    """Encode one event. JSON escapes line ends, so that its data is one line. ``name``: the type of
+    the event, for clients that listen to events by type.
+    """
+    data = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+    kind = f"event: {name}\n" if name else ""
+    return f"{kind}data: {data}\n\n".encode()
 
 
 class EventStream(Response):

@@ -190,7 +190,7 @@ def test_a_heavy_schema_takes_nothing_from_others_and_ends_with_its_request(
 async def test_what_is_known_is_not_compiled_again() -> None:
     """REGRESSION: a schema that was refused or relaxed was so anew with every request."""
     service = Service(strict_profile="extended")
-    planner = service.chat._planner
+    planner = service.generation._planner
     schema = {"type": "object", "properties": {"a": {"$ref": "https://a.example/b"}}}
     for _ in range(3):
         asked = request(response_format=json_schema(schema))

@@ -1,0 +1,217 @@
+"""Stored responses: what a client can read again, and the conversation that it continues.
+
+    object   the response without its output
+    turn     its input items, its output items, and the ids of all responses before it
+
+Representation   JSON, one value each; a conversation reads turns only, which tools and instructions
+                 do not make longer. A turn names its whole chain, so that a chain of any length
+                 takes four round trips.
+Invariants       I1 a response belongs to the client that made it: its name in the store depends on
+                    both, so that the id of another client is unknown.
+                 I2 a chain with a missing turn is missing.
+                 I3 a chain has at most ``MOST_CHAIN_ITEMS`` items and ``max_bytes`` bytes, a stored
+                    response ``max_bytes``.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from hashlib import sha256
+from typing import Any, TypeVar
+
+import orjson
+from pydantic import BaseModel, Field, ValidationError
+
+from ..errors import ApiError, bad_request, unavailable
+from ..protocol.responses.ids import is_response_id
+from ..protocol.validation import MOST_ITEMS
+from ..server.offload import LARGE_BYTES, Offload
+from .byte_store import ByteStore, StateUnavailable
+
+Result = TypeVar("Result")
+
+#: items of a conversation, as many as chat completions may have messages
+MOST_CHAIN_ITEMS = MOST_ITEMS
+
+
+class Turn(BaseModel):
+    """One response's part of a conversation. ``before``: ids of the responses before it, the first
+    one first. ``size``: its bytes in the store.
+    """
+
+    before: list[str]
+    input: list[dict[str, Any]]
+    output: list[dict[str, Any]]
+    size: int = Field(default=0, exclude=True)
+
+    @property
+    def items(self) -> list[dict[str, Any]]:
+        return [*self.input, *self.output]
+
+
+@dataclass(frozen=True, slots=True)
+class Chain:
+    """A conversation so far: ``ids`` of its responses, their items, and the bytes read."""
+
+    ids: tuple[str, ...] = ()
+    items: tuple[dict[str, Any], ...] = ()
+    size: int = 0
+
+
+class ResponseStore:
+    """The stored responses of one app."""
+
+    def __init__(self, store: ByteStore, offload: Offload, *, max_bytes: int) -> None:
+        self._store = store
+        self._offload = offload
+        self._max_bytes = max_bytes
+
+    @property
+    def place(self) -> str:
+        """Where responses are stored, for the log."""
+        return self._store.place
+
+    async def save(self, client: str, response: dict[str, Any], turn: Turn, *, size: int) -> bool:
+        """Store a response; return whether it was stored. ``turn`` has its output; ``size``: bytes
+        of the request.
+        """
+        try:
+            values = await self._run(size, partial(_encoded, client, response, turn))
+            if sum(map(len, values.values())) > self._max_bytes:
+                return False
+            await self._store.set(values)
+        except (ApiError, StateUnavailable):
+            return False
+        return True
+
+    async def response(self, client: str, number: str) -> dict[str, Any]:
+        """Return a response. Raises ApiError 404 or 503."""
+        if not is_response_id(number):
+            raise response_not_found(number)
+        try:
+            found, turn = await self._store.get(_names(client, number))
+        except StateUnavailable:
+            raise _unavailable() from None
+        if found is None or turn is None:
+            raise response_not_found(number)
+        response = await self._run(len(found) + len(turn), partial(_response, found, turn))
+        if response is None:
+            raise response_not_found(number)
+        return response
+
+    async def input_items(self, client: str, number: str) -> list[dict[str, Any]]:
+        """Return the input items of a response. Raises ApiError 404 or 503."""
+        (turn,) = await self.turns(client, [number])
+        if turn is None:
+            raise response_not_found(number)
+        return turn.input
+
+    async def delete(self, client: str, number: str) -> None:
+        """Delete a response. Raises ApiError 404 or 503."""
+        await self.input_items(client, number)
+        try:
+            await self._store.delete(_names(client, number))
+        except StateUnavailable:
+            raise _unavailable() from None
+
+    async def chain(self, client: str, number: str) -> Chain:
+        """Return the conversation that ends with a response. Raises ApiError 400, 404 or 503."""
+        (last,) = await self.turns(client, [number])
+        before = [] if last is None else last.before
+        turns = [*(await self.turns(client, before) if before else ()), last]
+        items: list[dict[str, Any]] = []
+        size = 0
+        for turn in turns:
+            if turn is None:
+                raise previous_not_found(number)
+            items += turn.items
+            size += turn.size
+        return Chain((*before, number), tuple(items), size)
+
+    async def turns(self, client: str, numbers: Sequence[str]) -> list[Turn | None]:
+        """Return turns; None: missing. Raises ApiError 400 if they are too large together."""
+        if not all(map(is_response_id, numbers)):
+            return [None] * len(numbers)
+        names = [_name(client, number, "turn") for number in numbers]
+        try:
+            size = sum(await self._store.sizes(names))
+            if size > self._max_bytes:
+                raise _too_large(size, self._max_bytes)
+            values = await self._store.get(names)
+        except StateUnavailable:
+            raise _unavailable() from None
+        return await self._run(size, partial(_turns, values))
+
+    async def aclose(self) -> None:
+        """Close the store."""
+        await self._store.aclose()
+
+    async def _run(self, size: int, step: Callable[[], Result]) -> Result:
+        """Return the result of a step, which runs in a thread if its data is large."""
+        return step() if size < LARGE_BYTES else await self._offload.run(size, step)
+
+
+def _turns(values: Sequence[bytes | None]) -> list[Turn | None]:
+    return [None if value is None else _turn(value) for value in values]
+
+
+def _turn(value: bytes) -> Turn | None:
+    """Return a turn; None: the value is damaged, which counts as missing."""
+    try:
+        return Turn.model_validate_json(value).model_copy(update={"size": len(value)})
+    except ValidationError:
+        return None
+
+
+def _response(found: bytes, value: bytes) -> dict[str, Any] | None:
+    try:
+        response = orjson.loads(found)
+    except ValueError:
+        return None
+    turn = _turn(value)
+    if turn is None or not isinstance(response, dict):
+        return None
+    return {**response, "output": turn.output}
+
+
+def _encoded(client: str, response: dict[str, Any], turn: Turn) -> dict[str, bytes]:
+    parts = ({**response, "output": []}, turn.model_dump())
+    return dict(zip(_names(client, response["id"]), map(orjson.dumps, parts), strict=True))
+
+
+def _name(client: str, number: str, part: str) -> str:
+    """Return a value's name: the client is part of a digest, so that names do not reveal it."""
+    owner = sha256(f"{number}/{client}".encode()).hexdigest()[:32]
+    return f"response/{number}/{owner}/{part}"
+
+
+def _names(client: str, number: str) -> list[str]:
+    return [_name(client, number, part) for part in ("object", "turn")]
+
+
+def response_not_found(number: str) -> ApiError:
+    """Return a 404 in OpenAI's words."""
+    return ApiError(404, f"Response with id '{number[:100]}' not found.")
+
+
+def previous_not_found(number: str) -> ApiError:
+    """Return a 404 in OpenAI's words: the id is unknown, or a part of its chain is lost."""
+    return ApiError(
+        404,
+        f"Previous response with id '{number[:100]}' not found.",
+        param="previous_response_id",
+        code="previous_response_not_found",
+    )
+
+
+def _too_large(size: int, most: int) -> ApiError:
+    return bad_request(
+        f"The conversation is too large: at most {most:,} bytes of earlier responses are read for "
+        f"one request, got {size:,}.",
+        "previous_response_id",
+        "conversation_too_large",
+    )
+
+
+def _unavailable() -> ApiError:
+    return unavailable("Stored responses cannot be read at the moment.", "state_unavailable")
