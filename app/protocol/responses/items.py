@@ -43,7 +43,7 @@ class TextPart(Lenient):
             return value
         kind = value.get("type")
         refuse_type(kind, tuple(_TEXTS), "Content parts")
-        if kind in _TEXTS and _TEXTS[kind] not in value:
+        if isinstance(kind, str) and _TEXTS[kind] not in value:
             raise PydanticCustomError(
                 "missing_text", "a part of type '{kind}' needs it", {"kind": _TEXTS[kind]}
             )

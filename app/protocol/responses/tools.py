@@ -64,9 +64,13 @@ class AllowedFunctions(Exact):
     tools: Items[NamedFunction] = Field(min_length=1)
 
 
+#: tags of choices by their type; the place of an error leaves tags out that are no key of the body
+_CHOICES = {"function": "one function", "allowed_tools": "some functions"}
+
+
 def _known(value: Any) -> Any:
     if isinstance(value, dict):
-        refuse_type(value.get("type"), ("function", "allowed_tools"), "Tool choices")
+        refuse_type(value.get("type"), tuple(_CHOICES), "Tool choices")
     return value
 
 
@@ -74,13 +78,13 @@ def _choice_kind(value: Any) -> str | None:
     if isinstance(value, str):
         return "mode"
     kind = value.get("type") if isinstance(value, dict) else None
-    return kind if kind in ("function", "allowed_tools") else None
+    return _CHOICES.get(kind) if isinstance(kind, str) else None
 
 
 ToolChoice = Annotated[
     Annotated[Literal["none", "auto", "required"], Tag("mode")]
-    | Annotated[NamedFunction, Tag("function")]
-    | Annotated[AllowedFunctions, Tag("allowed_tools")],
+    | Annotated[NamedFunction, Tag(_CHOICES["function"])]
+    | Annotated[AllowedFunctions, Tag(_CHOICES["allowed_tools"])],
     Discriminator(
         _choice_kind,
         custom_error_type="invalid_tool_choice",
@@ -111,8 +115,15 @@ class JsonSchemaFormat(Exact):
     strict: bool | None = None
 
 
+def _flat(value: Any) -> Any:
+    """Refuse the key under which chat completions have the fields of a schema."""
+    return refuse_fields(value, {"json_schema": ()}) if isinstance(value, dict) else value
+
+
 TextFormat = Annotated[
-    chat.TextFormat | chat.JsonObjectFormat | JsonSchemaFormat, Field(discriminator="type")
+    chat.TextFormat | chat.JsonObjectFormat | JsonSchemaFormat,
+    Field(discriminator="type"),
+    BeforeValidator(_flat),
 ]
 
 
