@@ -28,7 +28,6 @@ from ..state.response_store import (
     MOST_CHAIN_ITEMS,
     Chain,
     ResponseStore,
-    Turn,
     previous_not_found,
 )
 from .generation_service import AnswerStream, Completion, GenerationService
@@ -151,8 +150,7 @@ class ResponsesService:
                 listed(item, item_id(item.type, number, "i", at))
                 for at, (_, item) in enumerate(added)
             ]
-            turn = Turn(before=list(chain.ids), input=inputs, output=response["output"])
-            is_stored = await self._store.save(client, response, turn, size=size)
+            is_stored = await self._store.save(client, response, inputs, chain.ids, size=size)
             if not is_stored:
                 self._on_unstored()
             return is_stored

@@ -1,18 +1,21 @@
 """Stored responses: what a client can read again, and the conversation that it continues.
 
     object   the response without its output
-    turn     its input items, its output items, and the ids of all responses before it
+    turn     its input items and its output items
+    chain    ids of responses before it: those since the last anchor, a response whose number in
+             its chain is a multiple of ``BLOCK``; an anchor has those since the anchor before it
 
-Representation   JSON, one value each; a conversation reads turns only, which tools and instructions
-                 do not make longer. A turn names its whole chain, so that a chain of any length
-                 takes four round trips.
+Representation   JSON, one value each. A conversation reads turns and the chains of its anchors: one
+                 of 1,000 responses takes 19 round trips, and tools and instructions, which every
+                 object repeats, do not make it longer.
 Invariants       I1 a response belongs to the client that made it: its name in the store depends on
                     both, so that the id of another client is unknown.
-                 I2 a chain with a missing turn is missing.
-                 I3 a chain has at most ``MOST_CHAIN_ITEMS`` items and ``max_bytes`` bytes, a stored
-                    response ``max_bytes``.
+                 I2 a conversation with a missing or damaged value is missing.
+                 I3 a conversation has at most ``MOST_CHAIN_ITEMS`` items and ``max_bytes`` bytes, a
+                    stored response ``max_bytes``.
 """
 
+import asyncio
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -20,7 +23,7 @@ from hashlib import sha256
 from typing import Any, TypeVar
 
 import orjson
-from pydantic import BaseModel, Field, ValidationError
+from pydantic import BaseModel, Field, TypeAdapter, ValidationError
 
 from ..errors import ApiError, bad_request, unavailable
 from ..protocol.responses.ids import is_response_id
@@ -32,14 +35,15 @@ Result = TypeVar("Result")
 
 #: items of a conversation, as many as chat completions may have messages
 MOST_CHAIN_ITEMS = MOST_ITEMS
+#: responses between two anchors
+BLOCK = 64
+#: seconds in which a conversation must have been read
+CHAIN_SECONDS = 10.0
 
 
 class Turn(BaseModel):
-    """One response's part of a conversation. ``before``: ids of the responses before it, the first
-    one first. ``size``: its bytes in the store.
-    """
+    """One response's part of a conversation. ``size``: its bytes in the store."""
 
-    before: list[str]
     input: list[dict[str, Any]]
     output: list[dict[str, Any]]
     size: int = Field(default=0, exclude=True)
@@ -58,6 +62,9 @@ class Chain:
     size: int = 0
 
 
+_IDS: TypeAdapter[list[str]] = TypeAdapter(list[str])
+
+
 class ResponseStore:
     """The stored responses of one app."""
 
@@ -71,12 +78,21 @@ class ResponseStore:
         """Where responses are stored, for the log."""
         return self._store.place
 
-    async def save(self, client: str, response: dict[str, Any], turn: Turn, *, size: int) -> bool:
-        """Store a response; return whether it was stored. ``turn`` has its output; ``size``: bytes
-        of the request.
+    async def save(
+        self,
+        client: str,
+        response: dict[str, Any],
+        inputs: list[dict[str, Any]],
+        before: Sequence[str],
+        *,
+        size: int,
+    ) -> bool:
+        """Store a response; return whether it was stored. ``before``: the ids of its whole chain;
+        ``size``: bytes of the request.
         """
+        step = partial(_encoded, client, response, inputs, before)
         try:
-            values = await self._run(size, partial(_encoded, client, response, turn))
+            values = await self._run(size, step)
             if sum(map(len, values.values())) > self._max_bytes:
                 return False
             await self._store.set(values)
@@ -89,7 +105,7 @@ class ResponseStore:
         if not is_response_id(number):
             raise response_not_found(number)
         try:
-            found, turn = await self._store.get(_names(client, number))
+            found, turn, _ = await self._store.get(_names(client, number))
         except StateUnavailable:
             raise _unavailable() from None
         if found is None or turn is None:
@@ -116,9 +132,12 @@ class ResponseStore:
 
     async def chain(self, client: str, number: str) -> Chain:
         """Return the conversation that ends with a response. Raises ApiError 400, 404 or 503."""
-        (last,) = await self.turns(client, [number])
-        before = [] if last is None else last.before
-        turns = [*(await self.turns(client, before) if before else ()), last]
+        try:
+            async with asyncio.timeout(CHAIN_SECONDS):
+                ids = await self._ids(client, number)
+                turns = await self.turns(client, ids)
+        except (StateUnavailable, TimeoutError):
+            raise _unavailable() from None
         items: list[dict[str, Any]] = []
         size = 0
         for turn in turns:
@@ -126,7 +145,20 @@ class ResponseStore:
                 raise previous_not_found(number)
             items += turn.items
             size += turn.size
-        return Chain((*before, number), tuple(items), size)
+        return Chain(tuple(ids), tuple(items), size)
+
+    async def _ids(self, client: str, number: str) -> list[str]:
+        """Return the ids of a chain, the first response first."""
+        ids, anchor = [number], number
+        while anchor:
+            known = is_response_id(anchor) and len(ids) <= MOST_CHAIN_ITEMS
+            (value,) = await self._store.get([_name(client, anchor, "chain")]) if known else [None]
+            before = None if value is None else _before(value)
+            if before is None:
+                raise previous_not_found(number)
+            ids = [*before, *ids]
+            anchor = before[0] if before else ""
+        return ids
 
     async def turns(self, client: str, numbers: Sequence[str]) -> list[Turn | None]:
         """Return turns; None: missing. Raises ApiError 400 if they are too large together."""
@@ -174,8 +206,21 @@ def _response(found: bytes, value: bytes) -> dict[str, Any] | None:
     return {**response, "output": turn.output}
 
 
-def _encoded(client: str, response: dict[str, Any], turn: Turn) -> dict[str, bytes]:
-    parts = ({**response, "output": []}, turn.model_dump())
+def _before(value: bytes) -> list[str] | None:
+    try:
+        return _IDS.validate_json(value)
+    except ValidationError:
+        return None
+
+
+def _encoded(
+    client: str, response: dict[str, Any], inputs: list[dict[str, Any]], before: Sequence[str]
+) -> dict[str, bytes]:
+    parts = (
+        {**response, "output": []},
+        {"input": inputs, "output": response["output"]},
+        before[max(0, len(before) - 1) // BLOCK * BLOCK :],
+    )
     return dict(zip(_names(client, response["id"]), map(orjson.dumps, parts), strict=True))
 
 
@@ -186,7 +231,7 @@ def _name(client: str, number: str, part: str) -> str:
 
 
 def _names(client: str, number: str) -> list[str]:
-    return [_name(client, number, part) for part in ("object", "turn")]
+    return [_name(client, number, part) for part in ("object", "turn", "chain")]
 
 
 def response_not_found(number: str) -> ApiError:
