@@ -8,7 +8,7 @@ Not here   the generation (generation_service), items and messages (protocol.res
 """
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -17,7 +17,7 @@ from pydantic import ValidationError
 
 from ..errors import ApiError, bad_request
 from ..protocol.chat_request import ChatRequest
-from ..protocol.responses.common_form import common_form, renamed
+from ..protocol.responses.common_form import common_form, renamed, renamed_places
 from ..protocol.responses.conversation import Conversation
 from ..protocol.responses.ids import item_id, new_response_id, response_of
 from ..protocol.responses.items import ITEMS, ContentItem, ItemReference, MessageItem, listed
@@ -70,7 +70,7 @@ class ResponsesService:
         """Return a whole response; ``size``: bytes of the request's body. Raises ApiError."""
         begun = await self._begin(request, client, size)
         try:
-            return await self._generation.complete(
+            answer = await self._generation.complete(
                 begun.chat,
                 lambda _: ResponseWriter(begun.builder),
                 request_id,
@@ -79,6 +79,7 @@ class ResponsesService:
             )
         except ApiError as error:
             raise begun.rename(error) from error
+        return Completion(answer.body, _headers(answer.headers))
 
     async def stream(
         self, request: ResponseRequest, request_id: str, client: str = "", *, size: int = 0
@@ -86,7 +87,7 @@ class ResponsesService:
         """Return the events of a response. Raises ApiError only here."""
         begun = await self._begin(request, client, size)
         try:
-            return await self._generation.stream(
+            stream = await self._generation.stream(
                 begun.chat,
                 lambda _: ResponseEventWriter(begun.builder, begun.rename),
                 request_id,
@@ -95,6 +96,8 @@ class ResponsesService:
             )
         except ApiError as error:
             raise begun.rename(error) from error
+        stream.headers = _headers(stream.headers)
+        return stream
 
     async def retrieve(self, number: str, client: str) -> dict[str, Any]:
         """Return a stored response. Raises ApiError 404 or 503."""
@@ -195,6 +198,11 @@ class ResponsesService:
             return {item.id: item for item in ITEMS.validate_python(items)}
         except ValidationError:
             return {}
+
+
+def _headers(headers: Mapping[str, str]) -> dict[str, str]:
+    """Return the headers of an answer with this API's names."""
+    return {name: renamed_places(value) for name, value in headers.items()}
 
 
 def _check_length(earlier: int, added: int) -> None:

@@ -1,6 +1,7 @@
 """Named bytes in Redis, which replicas share.
 
-Representation   a value is a string "<namespace>:state/<name>", sealed for this key (cache.Seal).
+Representation   a value is a string "<PREFIX><name>", sealed for this key (cache.Seal). The prefix
+                 is not that of the cache, whose entries operators list and export.
 Invariants       I1 a call takes at most ``CALL_SECONDS``, and every failure is StateUnavailable.
                  I2 at most ``MOST_CALLS`` run at once; further ones wait, within the same seconds.
                  I3 a reply has at most ``max_bytes`` of values.
@@ -18,6 +19,8 @@ from .byte_store import StateUnavailable
 
 Result = TypeVar("Result")
 
+#: begins all keys
+PREFIX = f"{NAMESPACE}-state:"
 #: seconds of one call: answers wait for it
 CALL_SECONDS = 2.0
 #: calls at once, each with a connection of its own
@@ -115,4 +118,4 @@ class RedisStore:
 
 
 def _key(name: str) -> bytes:
-    return f"{NAMESPACE}:state/{name}".encode()
+    return f"{PREFIX}{name}".encode()

@@ -22,6 +22,11 @@ _NAMES = (
     (re.compile(r"reasoning_effort\b"), "reasoning.effort"),
     (re.compile(r"max_(completion_)?tokens\b"), "max_output_tokens"),
 )
+#: the same for places of relaxed keywords
+_PLACES = (
+    (re.compile(r"(?<![^ ])tools/(\d+)/function/parameters#"), r"tools/\1/parameters#"),
+    (re.compile(r"(?<![^ ])response_format/json_schema/schema#"), "text/format/schema#"),
+)
 _MESSAGE = re.compile(r"messages\[(\d+)\][\w.\[\]]*")
 _MESSAGES = re.compile(r"'messages'|\bmessages\b(?!\[)")
 
@@ -72,3 +77,10 @@ def renamed(error: ApiError, places: Sequence[str]) -> ApiError:
     return ApiError(
         error.status, message, param=param, code=error.code, headers=dict(error.headers)
     )
+
+
+def renamed_places(text: str) -> str:
+    """Return the header that names relaxed keywords, with this API's names."""
+    for pattern, name in _PLACES:
+        text = pattern.sub(name, text)
+    return text

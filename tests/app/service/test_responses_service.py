@@ -343,7 +343,17 @@ async def test_the_relaxed_header_is_there():
     tool = {"type": "function", "name": "f", "parameters": schema}
     asked = request(tools=[tool])
     answer = await made.responses.complete(asked, "req_1", "me")
-    assert "x-switchyard-relaxed" in answer.headers
+    place = "tools/0/parameters#/properties/on/pattern"
+    assert answer.headers["x-switchyard-relaxed"] == place
+    stream = await made.responses.stream(asked, "req_1", "me")
+    assert stream.headers == answer.headers
+    await stream.aclose()
+    wanted = {"type": "json_schema", "name": "a", "schema": schema}
+    asked = request(text={"format": wanted})
+    answer = await Responses(script("{" + END)).responses.stream(asked, "req_1", "me")
+    relaxed = answer.headers["x-switchyard-relaxed"]
+    assert relaxed == "text/format/schema#/properties/on/pattern"
+    await answer.aclose()
     with pytest.raises(ApiError) as raised:
         await made.create(tools=[{**tool, "strict": True}])
     assert raised.value.param == "tools[0].parameters"

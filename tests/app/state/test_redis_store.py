@@ -2,8 +2,10 @@
 
 import asyncio
 import io
+import re
 import socket
 from collections.abc import AsyncIterator, Callable
+from pathlib import Path
 
 import pytest
 from redis.asyncio import Redis
@@ -11,10 +13,12 @@ from redis.asyncio import Redis
 from app.observability.logs import make_logger
 from app.state.byte_store import StateUnavailable
 from app.state.redis_store import MOST_CALLS, REPLY_OVERHEAD, RedisStore
+from cache import open_store
 from tests.cache.deployments import cluster, watched
 from tests.cache.hostile_server import hostile_server
 from tests.redis_server import RedisServer
 
+ROOT = Path(__file__).parents[3]
 SECRET = b"0123456789abcdef"
 MOST = 1 << 20
 Make = Callable[..., RedisStore]
@@ -63,7 +67,7 @@ async def test_replicas_share_values_behind_a_sentinel(make: Make):
 async def test_a_use_extends_the_time_to_live(make: Make, redis_server: RedisServer):
     await make(redis_server.url, ttl_s=10).set({"a": b"1"})
     client = Redis.from_url(redis_server.url)
-    (key,) = await client.keys("switchyard:state/*")
+    (key,) = await client.keys("switchyard-state:*")
     assert 0 < await client.ttl(key) <= 10
     assert await make(redis_server.url, ttl_s=1000).get(["a"]) == [b"1"]
     assert 10 < await client.ttl(key) <= 1000
@@ -82,10 +86,31 @@ async def test_a_value_that_was_moved_or_changed_is_missing(make: Make, redis_se
     store = make(redis_server.url)
     await store.set({"a": b"1", "b": b"2"})
     client = Redis.from_url(redis_server.url)
-    await client.rename("switchyard:state/a", "switchyard:state/b")
-    await client.setrange("switchyard:state/c", 0, "3")
+    await client.rename("switchyard-state:a", "switchyard-state:b")
+    await client.setrange("switchyard-state:c", 0, "3")
     assert await store.get(["a", "b", "c"]) == [None, None, None]
     await client.aclose()
+
+
+async def test_the_documented_rights_are_enough(make: Make, redis_server: RedisServer):
+    text = (ROOT / "docs/cache.md").read_text()
+    (rights,) = re.findall(r"(?m)^    (~switchyard-state:\S+ .*)$", text)
+    async with Redis.from_url(redis_server.url) as admin:
+        await admin.execute_command(f"ACL SETUSER switchyard on >PASSWORD -@all +ping {rights}")
+        await admin.execute_command("ACL SETUSER switchyard +client|setinfo")
+        url = redis_server.url.replace("//", "//switchyard:PASSWORD@")
+        await round_trip(make(url), make(url))
+        assert await admin.acl_log() == []
+
+
+async def test_entries_of_the_cache_do_not_include_state(make: Make, redis_server: RedisServer):
+    """An export of the cache contains no conversation."""
+    await make(redis_server.url).set({"a": b"1"})
+    log = open_store(redis_url=redis_server.url, key=SECRET, ttl_s=100)
+    assert log is not None
+    assert log.namespace().survey(10).is_whole
+    assert list(log.namespace().survey(10).groups) == []
+    log.close()
 
 
 async def test_after_a_restart_calls_work_again(make: Make, redis_server: RedisServer):
