@@ -142,22 +142,19 @@ class ResponsesService:
             chain = await self._store.chain(client, request.previous_response_id)
         added, size = await self._input(request, client), size + chain.size
         _check_length(len(chain.items), len(added))
-        step = partial(_conversation, request, chain, added)
-        # like the parsing of a body: small requests take less time than a change of threads
-        conversation = step() if size < LARGE_BYTES else await self._offload.run(size, step)
         number = new_response_id()
-        begun = response_object(request, number, int(time.time()))
+        step = partial(_read, request, number, chain, added)
+        # like the parsing of a body: small requests take less time than a change of threads
+        read = step() if size < LARGE_BYTES else await self._offload.run(size, step)
+        conversation, inputs = read
 
         async def save(response: dict[str, Any]) -> bool:
-            inputs = [
-                listed(item, item_id(item.type, number, "i", at))
-                for at, (_, item) in enumerate(added)
-            ]
-            is_stored = await self._store.save(client, response, inputs, chain.ids, size=size)
+            is_stored = await self._store.save(client, response, inputs, chain, size=size)
             if not is_stored:
                 self._on_unstored()
             return is_stored
 
+        begun = response_object(request, number, int(time.time()))
         return BegunResponse(
             common_form(request, conversation),
             conversation.places,
@@ -219,10 +216,11 @@ def _check_length(earlier: int, added: int) -> None:
         )
 
 
-def _conversation(
-    request: ResponseRequest, chain: Chain, added: list[tuple[str, ContentItem]]
-) -> Conversation:
-    """Return the messages: instructions, earlier responses, the request's own items.
+def _read(
+    request: ResponseRequest, number: str, chain: Chain, added: list[tuple[str, ContentItem]]
+) -> tuple[Conversation, list[dict[str, Any]]]:
+    """Return the messages (instructions, earlier responses, the request's own items), and the own
+    items as they are listed. ``number``: the response's id.
 
     Raises:
         ApiError: 400, the items do not follow each other; 404, stored ones are damaged.
@@ -237,4 +235,7 @@ def _conversation(
     conversation.add(("previous_response_id", item) for item in earlier)
     conversation.add(added)
     conversation.close()
-    return conversation
+    inputs = [
+        listed(item, item_id(item.type, number, "i", at)) for at, (_, item) in enumerate(added)
+    ]
+    return conversation, inputs

@@ -2,11 +2,12 @@
 
     object   the response without its output
     turn     its input items and its output items
-    chain    ids of responses before it: those since the last anchor, a response whose number in
-             its chain is a multiple of ``BLOCK``; an anchor has those since the anchor before it
+    chain    the bytes of all turns up to its own, and ids of responses before it: those since the
+             last anchor, a response whose number in its chain is a multiple of ``BLOCK``; an
+             anchor has those since the anchor before it
 
 Representation   JSON, one value each. A conversation reads turns and the chains of its anchors: one
-                 of 1,000 responses takes 19 round trips, and tools and instructions, which every
+                 of 1,000 responses takes 17 round trips, and tools and instructions, which every
                  object repeats, do not make it longer.
 Invariants       I1 a response belongs to the client that made it: its name in the store depends on
                     both, so that the id of another client is unknown.
@@ -23,7 +24,7 @@ from hashlib import sha256
 from typing import Any, TypeVar
 
 import orjson
-from pydantic import BaseModel, Field, TypeAdapter, ValidationError
+from pydantic import BaseModel, ValidationError
 
 from ..errors import ApiError, bad_request, unavailable
 from ..protocol.responses.ids import is_response_id
@@ -32,6 +33,7 @@ from ..server.offload import LARGE_BYTES, Offload
 from .byte_store import ByteStore, StateUnavailable
 
 Result = TypeVar("Result")
+Value = TypeVar("Value", bound=BaseModel)
 
 #: items of a conversation, as many as chat completions may have messages
 MOST_CHAIN_ITEMS = MOST_ITEMS
@@ -42,27 +44,30 @@ CHAIN_SECONDS = 10.0
 
 
 class Turn(BaseModel):
-    """One response's part of a conversation. ``size``: its bytes in the store."""
+    """One response's part of a conversation."""
 
     input: list[dict[str, Any]]
     output: list[dict[str, Any]]
-    size: int = Field(default=0, exclude=True)
 
     @property
     def items(self) -> list[dict[str, Any]]:
         return [*self.input, *self.output]
 
 
+class Link(BaseModel):
+    """A response's value ``chain``."""
+
+    before: list[str]
+    size: int
+
+
 @dataclass(frozen=True, slots=True)
 class Chain:
-    """A conversation so far: ``ids`` of its responses, their items, and the bytes read."""
+    """A conversation so far: ``ids`` of its responses, their items, and the bytes of its turns."""
 
     ids: tuple[str, ...] = ()
     items: tuple[dict[str, Any], ...] = ()
     size: int = 0
-
-
-_IDS: TypeAdapter[list[str]] = TypeAdapter(list[str])
 
 
 class ResponseStore:
@@ -83,12 +88,12 @@ class ResponseStore:
         client: str,
         response: dict[str, Any],
         inputs: list[dict[str, Any]],
-        before: Sequence[str],
+        before: Chain,
         *,
         size: int,
     ) -> bool:
-        """Store a response; return whether it was stored. ``before``: the ids of its whole chain;
-        ``size``: bytes of the request.
+        """Store a response; return whether it was stored. ``before``: the conversation that it
+        continues; ``size``: bytes of the request.
         """
         step = partial(_encoded, client, response, inputs, before)
         try:
@@ -134,45 +139,48 @@ class ResponseStore:
         """Return the conversation that ends with a response. Raises ApiError 400, 404 or 503."""
         try:
             async with asyncio.timeout(CHAIN_SECONDS):
-                ids = await self._ids(client, number)
-                turns = await self.turns(client, ids)
+                ids, size = await self._links(client, number)
+                if size > self._max_bytes:
+                    raise _too_large(size, self._max_bytes)
+                turns = await self._turns(client, ids, size)
         except (StateUnavailable, TimeoutError):
             raise _unavailable() from None
         items: list[dict[str, Any]] = []
-        size = 0
         for turn in turns:
             if turn is None:
                 raise previous_not_found(number)
             items += turn.items
-            size += turn.size
         return Chain(tuple(ids), tuple(items), size)
 
-    async def _ids(self, client: str, number: str) -> list[str]:
-        """Return the ids of a chain, the first response first."""
-        ids, anchor = [number], number
+    async def _links(self, client: str, number: str) -> tuple[list[str], int]:
+        """Return the ids of a chain, the first response first, and the bytes of its turns."""
+        ids, size, anchor = [number], 0, number
         while anchor:
             known = is_response_id(anchor) and len(ids) <= MOST_CHAIN_ITEMS
             (value,) = await self._store.get([_name(client, anchor, "chain")]) if known else [None]
-            before = None if value is None else _before(value)
-            if before is None:
+            link = None if value is None else _decoded(Link, value)
+            if link is None:
                 raise previous_not_found(number)
-            ids = [*before, *ids]
-            anchor = before[0] if before else ""
-        return ids
+            ids, size = [*link.before, *ids], max(size, link.size)
+            anchor = link.before[0] if link.before else ""
+        return ids, size
 
     async def turns(self, client: str, numbers: Sequence[str]) -> list[Turn | None]:
         """Return turns; None: missing. Raises ApiError 400 if they are too large together."""
-        if not all(map(is_response_id, numbers)):
+        if not numbers or not all(map(is_response_id, numbers)):
             return [None] * len(numbers)
-        names = [_name(client, number, "turn") for number in numbers]
         try:
-            size = sum(await self._store.sizes(names))
+            size = sum(await self._store.sizes([_name(client, each, "turn") for each in numbers]))
             if size > self._max_bytes:
                 raise _too_large(size, self._max_bytes)
-            values = await self._store.get(names)
+            return await self._turns(client, numbers, size)
         except StateUnavailable:
             raise _unavailable() from None
-        return await self._run(size, partial(_turns, values))
+
+    async def _turns(self, client: str, numbers: Sequence[str], size: int) -> list[Turn | None]:
+        """Return turns, which have ``size`` bytes together."""
+        values = await self._store.get([_name(client, number, "turn") for number in numbers])
+        return await self._run(size, partial(_decoded_turns, values))
 
     async def aclose(self) -> None:
         """Close the store."""
@@ -183,14 +191,14 @@ class ResponseStore:
         return step() if size < LARGE_BYTES else await self._offload.run(size, step)
 
 
-def _turns(values: Sequence[bytes | None]) -> list[Turn | None]:
-    return [None if value is None else _turn(value) for value in values]
+def _decoded_turns(values: Sequence[bytes | None]) -> list[Turn | None]:
+    return [None if value is None else _decoded(Turn, value) for value in values]
 
 
-def _turn(value: bytes) -> Turn | None:
-    """Return a turn; None: the value is damaged, which counts as missing."""
+def _decoded(kind: type[Value], value: bytes) -> Value | None:
+    """Return a value; None: it is damaged, which counts as missing."""
     try:
-        return Turn.model_validate_json(value).model_copy(update={"size": len(value)})
+        return kind.model_validate_json(value)
     except ValidationError:
         return None
 
@@ -200,28 +208,20 @@ def _response(found: bytes, value: bytes) -> dict[str, Any] | None:
         response = orjson.loads(found)
     except ValueError:
         return None
-    turn = _turn(value)
+    turn = _decoded(Turn, value)
     if turn is None or not isinstance(response, dict):
         return None
     return {**response, "output": turn.output}
 
 
-def _before(value: bytes) -> list[str] | None:
-    try:
-        return _IDS.validate_json(value)
-    except ValidationError:
-        return None
-
-
 def _encoded(
-    client: str, response: dict[str, Any], inputs: list[dict[str, Any]], before: Sequence[str]
+    client: str, response: dict[str, Any], inputs: list[dict[str, Any]], before: Chain
 ) -> dict[str, bytes]:
-    parts = (
-        {**response, "output": []},
-        {"input": inputs, "output": response["output"]},
-        before[max(0, len(before) - 1) // BLOCK * BLOCK :],
-    )
-    return dict(zip(_names(client, response["id"]), map(orjson.dumps, parts), strict=True))
+    found = orjson.dumps({**response, "output": []})
+    turn = orjson.dumps({"input": inputs, "output": response["output"]})
+    ids = before.ids[max(0, len(before.ids) - 1) // BLOCK * BLOCK :]
+    link = orjson.dumps({"before": ids, "size": before.size + len(turn)})
+    return dict(zip(_names(client, response["id"]), (found, turn, link), strict=True))
 
 
 def _name(client: str, number: str, part: str) -> str:

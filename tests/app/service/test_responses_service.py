@@ -16,7 +16,7 @@ from app.protocol.responses.request import ResponseRequest
 from app.server.offload import Offload
 from app.service.responses_service import ResponsesService
 from app.state.byte_store import MemoryStore, StateUnavailable
-from app.state.response_store import BLOCK, MOST_CHAIN_ITEMS, ResponseStore
+from app.state.response_store import BLOCK, MOST_CHAIN_ITEMS, Chain, ResponseStore
 from tests.app.examples import LIGHT
 from tests.app.service.scripted import Service, Step, error, script, tokens
 
@@ -249,6 +249,7 @@ SIDES: tuple[tuple[Literal["i", "o"], str], ...] = (("i", "user"), ("o", "assist
 async def chain(made: Responses, length: int, text: str = "") -> list[str]:
     """Store a chain whose responses have one input and one output item; return its ids."""
     ids: list[str] = []
+    size = 0
     for at in range(length):
         number = new_response_id()
         asked, told = (
@@ -257,7 +258,9 @@ async def chain(made: Responses, length: int, text: str = "") -> list[str]:
         )
         response = {"id": number, "output": [{**told, "content": f"ok{text}"}]}
         inputs = [{**asked, "content": f"{at}"}]
-        assert await made.store.save("me", response, inputs, ids, size=0)
+        before = Chain(tuple(ids), (), size)
+        assert await made.store.save("me", response, inputs, before, size=0)
+        size += len(orjson.dumps({"input": inputs, "output": response["output"]}))
         ids.append(number)
     return ids
 
@@ -288,7 +291,7 @@ async def test_a_chain_that_leads_to_itself_is_missing():
     ids = await chain(made, 2)
     for name in list(made.bytes._held):
         if name.endswith("chain"):
-            await made.bytes.set({name: orjson.dumps(ids)})
+            await made.bytes.set({name: orjson.dumps({"before": ids, "size": 1})})
     with pytest.raises(ApiError) as raised:
         await made.create(previous_response_id=ids[-1])
     assert raised.value.status == 404

@@ -1,5 +1,7 @@
 """The events of output items add up to the items, whatever the model writes."""
 
+import re
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -8,6 +10,7 @@ from adapters.formats import ContentDelta, Delta, ReasoningDelta, ToolArguments,
 from app.protocol.responses.ids import item_id, new_response_id, response_of
 from app.protocol.responses.output_items import OutputItems
 
+ROOT = Path(__file__).parents[4]
 CALL: list[Delta] = [ToolStart(0, "f", "1"), ToolArguments(0, '{"a":'), ToolArguments(0, "1}")]
 
 #: deltas, and the items that they make: type and text
@@ -79,3 +82,14 @@ def test_the_id_of_an_item_names_its_response():
         assert response_of(item_id(kind, number, "o", 12)) == number
     for other in ("", "msg_1", "msg_" + "0" * 32, f"{number}o1", "\n".join(["msg_1", number])):
         assert response_of(other) is None
+
+
+def test_the_documented_events_are_those_of_the_code():
+    """docs/api.md lists every event of items; those of the response are tested with the writer."""
+    text = (ROOT / "docs/api.md").read_text().partition("### Events of a response")[2]
+    documented = set(re.findall(r"`(response\.[a-z_.]+)`", text.partition("\n### ")[0]))
+    items = OutputItems(new_response_id())
+    deltas: list[Delta] = [ReasoningDelta("t"), ContentDelta("a"), *CALL]
+    written = {event["type"] for event in [*items.add(deltas), *items.end("completed")]}
+    whole = {"created", "in_progress", "completed", "incomplete", "failed"}
+    assert documented == written | {f"response.{each}" for each in whole}

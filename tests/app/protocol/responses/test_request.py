@@ -1,6 +1,8 @@
 """Requests of the Responses API: every field of OpenAI's client, and the errors of bad ones."""
 
 import json
+import re
+from pathlib import Path
 from typing import Any, get_args
 
 import pytest
@@ -8,6 +10,7 @@ from openai.types.responses import ResponseIncludable, response_create_params
 
 from app.api.body import parse_as
 from app.errors import ApiError
+from app.protocol.responses.items import KINDS
 from app.protocol.responses.request import (
     IGNORED,
     INERT_INCLUDES,
@@ -17,6 +20,7 @@ from app.protocol.responses.request import (
 )
 from tests.app.examples import LIGHT
 
+ROOT = Path(__file__).parents[4]
 GOOD: dict[str, Any] = {"model": "noise", "input": "hi"}
 TOOL: dict[str, Any] = {"type": "function", "name": "set_light", "parameters": LIGHT}
 #: fields that OpenAI's client does not have
@@ -57,6 +61,22 @@ def test_every_field_of_openais_client_has_a_treatment():
 
 def test_every_value_of_include_has_a_treatment():
     assert {*INERT_INCLUDES, "message.output_text.logprobs"} == set(get_args(ResponseIncludable))
+
+
+def documented(heading: str) -> set[str]:
+    """The names in the first column of a section's table in docs/api.md."""
+    text = (ROOT / "docs/api.md").read_text()
+    section = re.split(r"(?m)^##+ ", text.partition(f"# {heading}\n")[2])[0]
+    cells = re.findall(r"(?m)^\| (`[^|]+) \|", section)
+    return {name for cell in cells for name in re.findall(r"`([^`]+)`", cell)}
+
+
+def test_the_documented_fields_are_those_of_the_code():
+    assert documented("Responses") == {*ResponseRequest.model_fields, *IGNORED, *UNSUPPORTED}
+
+
+def test_the_documented_items_are_those_of_the_code():
+    assert documented("Items") == set(KINDS)
 
 
 @pytest.mark.parametrize("name", sorted(UNSUPPORTED))
