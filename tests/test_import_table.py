@@ -47,7 +47,6 @@ GATEWAY = frozenset(
         "tqdm",
         "transformers",
         "opentelemetry",
-        "orjson",
         "anyio",
         "redis",
     ]

@@ -1,10 +1,11 @@
 """POST /v1/responses, and the stored responses: GET, DELETE, their input items, cancel."""
 
+from collections.abc import Mapping
 from typing import Any, Literal
 
 from fastapi import APIRouter, Request, Response
-from fastapi.responses import JSONResponse
 from pydantic import Field
+from pydantic_core import to_json
 
 from ..errors import client_left, unsupported_parameter
 from ..observability.metrics import Metrics
@@ -48,16 +49,16 @@ def responses_router(
             answer = await run_until_disconnect(
                 service.complete(asked, request_id, client, size=size), request.receive
             )
-            return JSONResponse(answer.body, headers=answer.headers)
+            return _json(answer.body, answer.headers)
         except Disconnected:
             metrics.disconnects.inc()
             raise client_left() from None
 
     @router.get("/v1/responses/{number}")
-    async def retrieve(number: str, request: Request) -> JSONResponse:
+    async def retrieve(number: str, request: Request) -> Response:
         if request.query_params.get("stream", "false").lower() != "false":
             raise unsupported_parameter("stream")
-        return JSONResponse(await service.retrieve(number, request.state.client))
+        return _json(await service.retrieve(number, request.state.client))
 
     @router.delete("/v1/responses/{number}")
     async def delete(number: str, request: Request) -> dict[str, Any]:
@@ -68,7 +69,7 @@ def responses_router(
         await service.cancel(number, request.state.client)
 
     @router.get("/v1/responses/{number}/input_items")
-    async def input_items(number: str, request: Request) -> JSONResponse:
+    async def input_items(number: str, request: Request) -> Response:
         query: dict[str, Any] = dict(request.query_params)
         limit = query.get("limit", "")
         if limit.isdecimal() and len(limit) < 10:
@@ -81,6 +82,11 @@ def responses_router(
             after=asked.after,
             newest_first=asked.order == "desc",
         )
-        return JSONResponse(page)
+        return _json(page)
 
     return router
+
+
+def _json(body: dict[str, Any], headers: Mapping[str, str] | None = None) -> Response:
+    """Return an answer, written as the events of streams are."""
+    return Response(to_json(body), headers=headers, media_type="application/json")

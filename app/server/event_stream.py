@@ -15,6 +15,7 @@ from collections.abc import AsyncIterator, Callable, Coroutine, Mapping
 from contextlib import aclosing
 from typing import Any, Protocol, TypeVar
 
+from pydantic_core import to_json
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
@@ -46,13 +47,18 @@ class Disconnected(Exception):
     """The client left before the answer was complete."""
 
 
-def event(value: dict[str, Any], name: str = "") -> bytes:
-    """Encode one event. JSON escapes line ends, so that its data is one line. ``name``: the type of
-    the event, for clients that listen to events by type.
+def event(value: dict[str, Any]) -> bytes:
+    """Encode one event. JSON escapes line ends, so that an event is one line."""
+    return (
+        b"data: " + json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode() + b"\n\n"
+    )
+
+
+def named_event(value: dict[str, Any]) -> bytes:
+    """Encode one event whose name is its type, with pydantic's encoder: events of responses repeat
+    all tools, and json takes five times as long for them.
     """
-    data = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
-    kind = f"event: {name}\n" if name else ""
-    return f"{kind}data: {data}\n\n".encode()
+    return b"event: %s\ndata: %s\n\n" % (value["type"].encode(), to_json(value))
 
 
 class EventStream(Response):

@@ -23,11 +23,11 @@ from ..protocol.chat_request import ChatRequest
 from ..server.event_stream import DONE, event
 from .generation_service import (
     AnswerStream,
-    Batch,
     Completion,
     GenerationService,
     PreparedRequest,
 )
+from .writers import Batch
 
 
 class ChatService:

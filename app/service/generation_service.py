@@ -18,11 +18,11 @@ Not here     HTTP (api), the objects of answers (chat_service, responses_service
 import asyncio
 import time
 import uuid
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Callable
 from contextlib import aclosing
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, Protocol
+from typing import Any
 
 from adapters.formats import OutputSpec
 from adapters.workers import Generation, PromptTooLong
@@ -36,7 +36,7 @@ from ..constraints.requested_output import (
 )
 from ..conversation.history import check_order, plain_messages
 from ..conversation.tokenizer import Prompt, Tokenizer
-from ..errors import ApiError, model_not_found
+from ..errors import model_not_found
 from ..generation.choice_decoder import ChoiceEnd, ChoiceItem, decode_choice
 from ..generation.content_stops import ContentStops
 from ..generation.multiplexer import Multiplexer
@@ -49,6 +49,7 @@ from ..server.event_stream import cancel
 from ..server.offload import Offload
 from ..settings import Settings
 from .faults import Faults
+from .writers import Batch, EventWriter, WholeWriter
 
 #: names the grammar engine that enforced the answer
 BACKEND_HEADER = "x-switchyard-backend"
@@ -78,36 +79,6 @@ class Completion:
 
     body: dict[str, Any]
     headers: dict[str, str]
-
-
-#: items of an answer, each with the number of its choice
-Batch = Sequence[tuple[int, ChoiceItem]]
-
-
-class WholeWriter(Protocol):
-    """Writes one answer as one object."""
-
-    def write(self, batch: Batch) -> None:
-        """Add items."""
-
-    async def whole(self) -> dict[str, Any]:
-        """Return the object, after the last item."""
-
-
-class EventWriter(Protocol):
-    """Writes one answer as the events of a stream, encoded; each method may return none."""
-
-    def begin(self) -> bytes:
-        """Return the events before the first item."""
-
-    def write(self, batch: Batch) -> bytes:
-        """Return the events of these items."""
-
-    async def end(self) -> bytes:
-        """Return the events after the last item."""
-
-    def failed(self, error: ApiError) -> bytes:
-        """Return the last events of an answer that could not be finished."""
 
 
 class GenerationService:

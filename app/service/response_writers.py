@@ -16,8 +16,8 @@ from ..errors import ApiError
 from ..generation.choice_decoder import ChoiceDeltas, ChoiceEnd
 from ..protocol.responses.output_items import Event, OutputItems
 from ..protocol.responses.response_object import Status, failure, usage
-from ..server.event_stream import event
-from .generation_service import Batch
+from ..server.event_stream import named_event
+from .writers import Batch
 
 #: stores a response, and returns whether it did
 Save = Callable[[dict[str, Any]], Awaitable[bool]]
@@ -118,6 +118,6 @@ class ResponseEventWriter:
         first = self._number
         self._number += len(events)
         return b"".join(
-            event({**each, "sequence_number": number}, each["type"])
+            named_event({**each, "sequence_number": number})
             for number, each in enumerate(events, first)
         )

@@ -6,9 +6,10 @@
              last anchor, a response whose number in its chain is a multiple of ``BLOCK``; an
              anchor has those since the anchor before it
 
-Representation   JSON, one value each. A conversation reads turns and the chains of its anchors: one
-                 of 1,000 responses takes 17 round trips, and tools and instructions, which every
-                 object repeats, do not make it longer.
+Representation   JSON, one value each, as pydantic writes it: schemas of tools may have numbers
+                 beyond 64 bits, which orjson refuses. A conversation reads turns and the chains of
+                 its anchors: one of 1,000 responses takes 17 round trips, and tools and
+                 instructions, which every object repeats, do not make it longer.
 Invariants       I1 a response belongs to the client that made it: its name in the store depends on
                     both, so that the id of another client is unknown.
                  I2 a conversation with a missing or damaged value is missing.
@@ -23,8 +24,8 @@ from functools import partial
 from hashlib import sha256
 from typing import Any, TypeVar
 
-import orjson
 from pydantic import BaseModel, ValidationError
+from pydantic_core import from_json, to_json
 
 from ..errors import ApiError, bad_request, unavailable
 from ..protocol.responses.ids import is_response_id
@@ -204,8 +205,9 @@ def _decoded(kind: type[Value], value: bytes) -> Value | None:
 
 
 def _response(found: bytes, value: bytes) -> dict[str, Any] | None:
+    """Return a whole response; None: a part of it is damaged."""
     try:
-        response = orjson.loads(found)
+        response = from_json(found)
     except ValueError:
         return None
     turn = _decoded(Turn, value)
@@ -217,10 +219,10 @@ def _response(found: bytes, value: bytes) -> dict[str, Any] | None:
 def _encoded(
     client: str, response: dict[str, Any], inputs: list[dict[str, Any]], before: Chain
 ) -> dict[str, bytes]:
-    found = orjson.dumps({**response, "output": []})
-    turn = orjson.dumps({"input": inputs, "output": response["output"]})
+    found = to_json({**response, "output": []})
+    turn = to_json({"input": inputs, "output": response["output"]})
     ids = before.ids[max(0, len(before.ids) - 1) // BLOCK * BLOCK :]
-    link = orjson.dumps({"before": ids, "size": before.size + len(turn)})
+    link = to_json({"before": ids, "size": before.size + len(turn)})
     return dict(zip(_names(client, response["id"]), (found, turn, link), strict=True))
 
 

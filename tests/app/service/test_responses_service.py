@@ -5,8 +5,8 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
-import orjson
 import pytest
+from pydantic_core import to_json
 
 from adapters.workers import PromptTooLong
 from app.api.body import parse_as
@@ -192,6 +192,19 @@ async def test_a_response_that_is_too_large_is_delivered_and_says_so():
     assert (await made.create(input="x" * (MOST_BYTES // 2)))["store"] is True
 
 
+async def test_large_numbers_and_deep_schemas_are_stored():
+    """REGRESSION: a number of more than 64 bits in a schema failed the whole answer."""
+    made = Responses(script(f"Well{END}"))
+    deep: dict[str, Any] = {"type": "integer", "maximum": 10**40}
+    for _ in range(60):
+        deep = {"anyOf": [deep]}
+    parameters = {"type": "object", "properties": {"a": deep}}
+    tools = [{"type": "function", "name": "f", "parameters": parameters}]
+    response = await made.create(tools=tools, tool_choice="none")
+    assert response["store"] is True
+    assert await made.responses.retrieve(response["id"], "me") == response
+
+
 async def test_without_store_nothing_is_stored():
     made = Responses(script(f"Well{END}"))
     assert (await made.create(store=False))["store"] is False
@@ -236,7 +249,7 @@ async def test_damaged_items_count_as_missing():
     made = Responses(script(f"Well{END}"))
     number = (await made.create())["id"]
     turn = {"before": [], "input": [{"type": "robot"}], "output": []}
-    await made.bytes.set(dict.fromkeys(list(made.bytes._held), orjson.dumps(turn)))
+    await made.bytes.set(dict.fromkeys(list(made.bytes._held), to_json(turn)))
     with pytest.raises(ApiError) as raised:
         await made.create(previous_response_id=number)
     assert (raised.value.status, raised.value.code) == (404, "previous_response_not_found")
@@ -260,7 +273,7 @@ async def chain(made: Responses, length: int, text: str = "") -> list[str]:
         inputs = [{**asked, "content": f"{at}"}]
         before = Chain(tuple(ids), (), size)
         assert await made.store.save("me", response, inputs, before, size=0)
-        size += len(orjson.dumps({"input": inputs, "output": response["output"]}))
+        size += len(to_json({"input": inputs, "output": response["output"]}))
         ids.append(number)
     return ids
 
@@ -291,7 +304,7 @@ async def test_a_chain_that_leads_to_itself_is_missing():
     ids = await chain(made, 2)
     for name in list(made.bytes._held):
         if name.endswith("chain"):
-            await made.bytes.set({name: orjson.dumps({"before": ids, "size": 1})})
+            await made.bytes.set({name: to_json({"before": ids, "size": 1})})
     with pytest.raises(ApiError) as raised:
         await made.create(previous_response_id=ids[-1])
     assert raised.value.status == 404
