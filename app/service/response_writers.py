@@ -12,6 +12,8 @@ import time
 from collections.abc import Awaitable, Callable
 from typing import Any
 
+from pydantic_core import to_json
+
 from ..errors import ApiError
 from ..generation.choice_decoder import ChoiceDeltas, ChoiceEnd
 from ..protocol.responses.output_items import Event, OutputItems
@@ -92,12 +94,14 @@ class ResponseEventWriter:
 
     def begin(self) -> bytes:
         """Return the events before the output."""
-        begun = self._builder.begun
-        return self._encode(
-            [
-                {"type": "response.created", "response": begun},
-                {"type": "response.in_progress", "response": begun},
-            ]
+        # both have the same response, which may be as large as the request
+        begun = to_json(self._builder.begun)
+        kinds = (b"response.created", b"response.in_progress")
+        self._number = len(kinds)
+        return b"".join(
+            b'event: %s\ndata: {"type":"%s","response":%s,"sequence_number":%d}\n\n'
+            % (kind, kind, begun, number)
+            for number, kind in enumerate(kinds)
         )
 
     def write(self, batch: Batch) -> bytes:

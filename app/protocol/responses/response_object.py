@@ -5,6 +5,7 @@ from typing import Any, Literal
 from ...errors import ApiError
 from ...generation.choice_decoder import ChoiceEnd
 from .request import ResponseRequest
+from .tools import shown_format
 
 Status = Literal["in_progress", "completed", "incomplete", "failed"]
 #: OpenAI's codes of failed responses, by the status that the same failure has before a stream
@@ -14,7 +15,7 @@ _CODES = {400: "invalid_prompt", 429: "rate_limit_exceeded"}
 def response_object(request: ResponseRequest, number: str, created: int) -> dict[str, Any]:
     """Return the object of a response that begins. ``number``: its id."""
     wanted, effort = request.text, request.reasoning.effort if request.reasoning else None
-    shown = wanted.format.model_dump(by_alias=True) if wanted and wanted.format else None
+    shown = shown_format(wanted.format) if wanted and wanted.format else None
     choice = request.tool_choice or "auto"
     return {
         "id": number,
@@ -41,7 +42,7 @@ def response_object(request: ResponseRequest, number: str, created: int) -> dict
         "temperature": 1.0 if request.temperature is None else request.temperature,
         "text": {"format": shown or {"type": "text"}, "verbosity": "medium"},
         "tool_choice": choice if isinstance(choice, str) else choice.model_dump(),
-        "tools": [tool.model_dump() for tool in request.tools or ()],
+        "tools": [tool.shown() for tool in request.tools or ()],
         "top_logprobs": 0,
         "top_p": 1.0 if request.top_p is None else request.top_p,
         "truncation": "disabled",

@@ -31,6 +31,10 @@ class FunctionTool(Exact):
         refuse_type(value.get("type"), ("function",), "Tools")
         return refuse_fields(value, _OFF)
 
+    def shown(self) -> dict[str, Any]:
+        """Return the tool as responses repeat it; its schema is not copied, which takes long."""
+        return {name: getattr(self, name) for name in type(self).model_fields}
+
     def definition(self) -> chat.ToolDefinition:
         """Return the tool in the common form."""
         function = chat.FunctionDefinition.model_construct(
@@ -125,6 +129,12 @@ TextFormat = Annotated[
     Field(discriminator="type"),
     BeforeValidator(_flat),
 ]
+
+
+def shown_format(wanted: TextFormat) -> dict[str, Any]:
+    """Return a format as responses repeat it; its schema is not copied."""
+    fields = type(wanted).model_fields
+    return {field.alias or name: getattr(wanted, name) for name, field in fields.items()}
 
 
 def common_format(wanted: TextFormat) -> chat.ResponseFormat:
