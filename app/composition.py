@@ -238,15 +238,22 @@ def make_store(settings: Settings, logger: Logger) -> RedisLog | None:
 
 
 def make_state(settings: Settings, logger: Logger) -> ByteStore:
-    """Return the store of responses: in Redis, or in memory if it is not configured or trusted."""
+    """Return the store of responses: in Redis, or in memory if it is not configured or trusted.
+
+    Raises:
+        SettingError: the clients of the store lack an option of the URL.
+    """
     key, url = settings.cache_key, settings.redis_url
     secret = None if key is None else key.get_secret_value().encode()
     ttl_s = settings.responses_ttl_seconds
     if url is not None and may_use_redis(secret, settings.cache_trust):
         most = settings.responses_max_bytes
-        return RedisStore(
-            url.get_secret_value(), secret=secret, ttl_s=ttl_s, max_bytes=most, logger=logger
-        )
+        try:
+            return RedisStore(
+                url.get_secret_value(), secret=secret, ttl_s=ttl_s, max_bytes=most, logger=logger
+            )
+        except ValueError as error:
+            raise SettingError("REDIS_URL", error) from error
     return MemoryStore(max_bytes=settings.responses_memory_bytes, ttl_s=ttl_s)
 
 

@@ -8,14 +8,21 @@ Threads      the event loop of the first request.
 
 import asyncio
 from functools import partial
-from typing import Any
+from typing import Any, Final
 
 from .address import RedisAddress
 from .clients import redis_options
 
+#: options of addresses that redis-py's asyncio client of a cluster lacks
+_NOT_IN_CLUSTERS: Final = ("ssl_ca_path", "ssl_password")
+
 
 def connect_async(address: RedisAddress, *, reply_bytes: int) -> Any:
-    """Return an asyncio ``Redis`` or ``RedisCluster``, which connects on first use."""
+    """Return an asyncio ``Redis`` or ``RedisCluster``, which connects on first use.
+
+    Raises:
+        ValueError: the address has an option that the client lacks.
+    """
     from redis.asyncio import Redis
     from redis.asyncio.retry import Retry
     from redis.asyncio.sentinel import Sentinel
@@ -51,6 +58,9 @@ def _cluster(address: RedisAddress, options: dict[str, Any], reply_bytes: int) -
             _bound(connection, reply_bytes)
             await super().on_connect(connection)
 
+    for name in _NOT_IN_CLUSTERS:
+        if name in address.options:
+            raise ValueError(f"redis-py's asyncio client of a cluster has no option {name}")
     nodes = [ClusterNode(host, port) for host, port in address.hosts]
     return BoundedCluster(startup_nodes=nodes, ssl=address.tls, **options)
 

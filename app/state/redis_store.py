@@ -30,7 +30,11 @@ REPLY_OVERHEAD = 1 << 20
 
 
 class RedisStore:
-    """See the file's header. Connects on first use."""
+    """See the file's header. Connects on first use.
+
+    Raises:
+        ValueError: an invalid URL, or one with an option that redis-py's asyncio clients lack.
+    """
 
     place = "redis"
 
@@ -40,10 +44,9 @@ class RedisStore:
         self._address = RedisAddress.of(url)
         self._seal = Seal(secret)
         self._ttl_s = ttl_s
-        self._reply_bytes = max_bytes + REPLY_OVERHEAD
         self._logger = logger
         self._calls = asyncio.Semaphore(MOST_CALLS)
-        self._client: Any = None
+        self._client = connect_async(self._address, reply_bytes=max_bytes + REPLY_OVERHEAD)
 
     async def set(self, values: Mapping[str, bytes]) -> None:
         """Store values. After a failure some may be there: a reader needs all of them."""
@@ -103,8 +106,7 @@ class RedisStore:
 
     async def aclose(self) -> None:
         """Disconnect."""
-        if self._client is not None:
-            await self._client.aclose()
+        await self._client.aclose()
 
     def _opened(self, key: bytes, value: Any) -> bytes | None:
         return self._seal.unwrap(key, value) if isinstance(value, bytes) else None
@@ -112,8 +114,6 @@ class RedisStore:
     async def _call(self, run: Callable[[Any], Awaitable[Result]]) -> Result:
         try:
             async with asyncio.timeout(CALL_SECONDS), self._calls:
-                if self._client is None:
-                    self._client = connect_async(self._address, reply_bytes=self._reply_bytes)
                 return await run(self._client.pipeline(transaction=False))
         except Exception as error:
             # the type only: a message may quote an address or data of the server

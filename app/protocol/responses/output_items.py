@@ -13,7 +13,7 @@ Not here     the events of the response itself, and sequence numbers (writers).
 """
 
 from collections.abc import Iterable, Iterator
-from typing import Any, Literal
+from typing import Any, Literal, assert_never
 
 from adapters.formats import ContentDelta, Delta, ReasoningDelta, ToolArguments, ToolStart
 
@@ -53,6 +53,8 @@ class OutputItems:
                     if index != self._call:
                         raise RuntimeError(f"arguments of call {index}, which is not open")
                     yield self._open.delta(text)
+                case _:
+                    assert_never(delta)
 
     def end(self, status: ItemStatus) -> Iterator[Event]:
         """Close the last item; an empty output gets a message, as chat completions have one."""

@@ -10,11 +10,13 @@ from pathlib import Path
 import pytest
 from redis.asyncio import Redis
 
+from app.composition import make_state
 from app.observability.logs import make_logger
+from app.settings import SettingError, Settings
 from app.state.byte_store import StateUnavailable
 from app.state.redis_store import MOST_CALLS, REPLY_OVERHEAD, RedisStore
 from cache import open_store
-from tests.cache.deployments import cluster, watched
+from tests.cache.deployments import certificates, cluster, lacks_tls, tls_server, watched
 from tests.cache.hostile_server import hostile_server
 from tests.redis_server import RedisServer
 
@@ -62,6 +64,26 @@ async def test_replicas_share_values_in_a_cluster(make: Make):
 async def test_replicas_share_values_behind_a_sentinel(make: Make):
     with watched() as found:
         await round_trip(make(found.url), make(found.url))
+
+
+async def test_replicas_share_values_over_tls(make: Make, tmp_path: Path):
+    if why := lacks_tls():
+        pytest.skip(why)
+    made = certificates(tmp_path)
+    with tls_server(made) as server:
+        url = server.tls_url  # type: ignore[attr-defined]
+        known = f"{url}?ssl_ca_certs={made.authority}"
+        await round_trip(make(known), make(known))
+        with pytest.raises(StateUnavailable):
+            await make(url).get(["a"])
+
+
+@pytest.mark.parametrize("option", ["ssl_ca_path", "ssl_password"])
+def test_an_option_that_clients_lack_is_refused_at_the_start(option: str):
+    url = f"rediss+cluster://127.0.0.1?{option}=a"
+    settings = Settings(redis_url=url, cache_trust="network")
+    with pytest.raises(SettingError, match=f"^SWITCHYARD_REDIS_URL: .* {option}"):
+        make_state(settings, make_logger("info", io.StringIO()))
 
 
 async def test_a_use_extends_the_time_to_live(make: Make, redis_server: RedisServer):
