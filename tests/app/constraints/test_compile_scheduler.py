@@ -194,7 +194,7 @@ async def test_what_is_known_is_not_compiled_again() -> None:
     schema = {"type": "object", "properties": {"a": {"$ref": "https://a.example/b"}}}
     for _ in range(3):
         asked = request(response_format=json_schema(schema))
-        assert (await service.chat._prepare(asked, "", 0)).constraint.relaxed
+        assert (await service.generation._prepare(asked, "", 0)).constraint.relaxed
     for _ in range(3):
         with pytest.raises(ApiError) as caught:
             await service.complete(response_format=json_schema(schema, strict=True))
