@@ -27,6 +27,8 @@ def chat_router(
                 stream = await run_until_disconnect(
                     service.stream(chat, request_id, client, size=size), request.receive
                 )
+                # for the end of a shutdown, see RequestMiddleware
+                request.state.failed = stream.failed
                 return EventStream(
                     stream,
                     headers=stream.headers,

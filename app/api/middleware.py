@@ -8,7 +8,7 @@ Invariants   I1 every answer carries x-request-id: the client's if it is short a
                 the connection closes before the body's end, so that no client takes the answer for
                 a complete one.
              I3 a request that the end of a shutdown cancels gets a 503, or an error event at the
-                end of its stream.
+                end of its stream, which the route's ``request.state.failed`` writes.
 """
 
 import re
@@ -24,7 +24,7 @@ from ..errors import ApiError, internal_error
 from ..observability.logs import Logger
 from ..observability.metrics import Metrics, method_label
 from ..server.drain import Drain
-from ..server.event_stream import EVENT_STREAM, event
+from ..server.event_stream import EVENT_STREAM
 from .error_responses import error_response
 
 _USABLE_ID = re.compile(rb"[\x21-\x7e]{1,200}\Z")
@@ -59,8 +59,8 @@ class RequestMiddleware:
                 await error_response(error)(scope, receive, exchange.send)
             elif exchange.streams:
                 self._metrics.stream_errors.inc()
-                end = {"type": "http.response.body", "body": event(error.body())}
-                await exchange.send(end)
+                body = scope["state"]["failed"](error)
+                await exchange.send({"type": "http.response.body", "body": body})
         except Exception as error:
             self._metrics.internal_errors.inc()
             self._logger.error("request failed", exc_info=error)

@@ -40,6 +40,8 @@ def responses_router(
                 stream = await run_until_disconnect(
                     service.stream(asked, request_id, client, size=size), request.receive
                 )
+                # for the end of a shutdown, see RequestMiddleware
+                request.state.failed = stream.failed
                 return EventStream(
                     stream,
                     headers=stream.headers,

@@ -36,7 +36,7 @@ from ..constraints.requested_output import (
 )
 from ..conversation.history import check_order, plain_messages
 from ..conversation.tokenizer import Prompt, Tokenizer
-from ..errors import model_not_found
+from ..errors import ApiError, model_not_found
 from ..generation.choice_decoder import ChoiceEnd, ChoiceItem, decode_choice
 from ..generation.content_stops import ContentStops
 from ..generation.multiplexer import Multiplexer
@@ -147,8 +147,9 @@ class GenerationService:
                 raise
         except Exception as error:
             raise self._faults.as_api_error(error, request_id) from error
-        events = self._events(prepared, choices, begun, writer(prepared), request_id)
-        return AnswerStream(events, choices, begun, prepared.headers)
+        written = writer(prepared)
+        events = self._events(prepared, choices, begun, written, request_id)
+        return AnswerStream(events, choices, begun, prepared.headers, written.failed)
 
     # -- before the first byte --------------------------------------------------------------------
 
@@ -279,7 +280,10 @@ def _turns(request: ChatRequest) -> int:
 
 
 class AnswerStream:
-    """A started answer. Iterate it once, then close it; or only close it."""
+    """A started answer. Iterate it once, then close it; or only close it.
+
+    ``failed``: returns the last events, for an error that ends the answer from outside.
+    """
 
     def __init__(
         self,
@@ -287,8 +291,10 @@ class AnswerStream:
         choices: Multiplexer,
         begun: "asyncio.Task[None]",
         headers: dict[str, str],
+        failed: Callable[[ApiError], bytes],
     ) -> None:
         self.headers = headers
+        self.failed = failed
         self._events = events
         self._choices = choices
         self._begun = begun
