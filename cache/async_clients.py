@@ -29,7 +29,8 @@ def connect_async(address: RedisAddress, *, reply_bytes: int) -> Any:
     from redis.backoff import NoBackoff
 
     login: dict[str, Any] = {"username": address.username, "password": address.password}
-    shared = {**redis_options(address), "retry": Retry(NoBackoff(), 0)}
+    # once: the server may have restarted since the last request, and all requests are idempotent
+    shared = {**redis_options(address), "retry": Retry(NoBackoff(), 1)}
     if address.kind == "cluster":
         return _cluster(address, {**login, **shared}, reply_bytes)
     shared["redis_connect_func"] = partial(_connect_bounded, reply_bytes)

@@ -148,6 +148,16 @@ async def test_after_a_restart_calls_work_again(make: Make, redis_server: RedisS
     assert await store.get(["a"]) == [b"3"]
 
 
+async def test_a_restart_that_no_call_notices_fails_none(make: Make, redis_server: RedisServer):
+    """Connections that the old server closed are replaced before their next use."""
+    store = make(redis_server.url)
+    await asyncio.gather(*(store.set({f"{number}": b"1"}) for number in range(MOST_CALLS)))
+    redis_server.kill()
+    redis_server.start()
+    found = await asyncio.gather(*(store.get([f"{number}"]) for number in range(MOST_CALLS)))
+    assert found == [[None]] * MOST_CALLS
+
+
 async def test_a_silent_server_ends_all_calls_in_time_and_mixes_no_replies(
     make: Make, redis_server: RedisServer
 ):
