@@ -22,6 +22,7 @@ from .api.error_responses import install_error_handlers
 from .api.grammar_routes import grammars_router
 from .api.middleware import RequestMiddleware
 from .api.operations_routes import models_router, operations_router
+from .api.responses_routes import responses_router
 from .api.tokenize_routes import tokenize_router
 from .api.worker_routes import worker_router
 from .composition import Components, build
@@ -32,6 +33,7 @@ from .server.drain import Drain
 from .server.garbage_collection import frozen
 from .service.generation_service import BACKEND_HEADER
 from .service.served_models import ServedModel
+from .service.stored_responses import StoredResponses
 from .settings import GatewaySettings, Settings, read_settings
 
 
@@ -98,6 +100,8 @@ def _add_routes(
     )
     app.include_router(chat_router(models, answering, bodies), dependencies=guarded)
     app.include_router(completions_router(models, answering, bodies), dependencies=guarded)
+    stored = StoredResponses(components.shared.state)
+    app.include_router(responses_router(models, stored, answering, bodies), dependencies=guarded)
     app.include_router(tokenize_router(models, bodies), dependencies=guarded)
     app.include_router(grammars_router(models, bodies), dependencies=guarded)
     admin_keys = AdminKeys(key.get_secret_value() for key in settings.admin_keys)
@@ -139,6 +143,7 @@ def _announce(logger: Logger, settings: Settings, components: Components) -> Non
             model=model.name,
             **model.described(),
             vocabulary=model.tokenizer.vocabulary.size,
+            stored_responses=components.shared.state.place,
             keys_required=gateway.keys_required,
             operators=bool(gateway.admin_keys),
         )

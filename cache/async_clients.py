@@ -1,4 +1,4 @@
-"""redis-py's asyncio clients, with the limits of ``clients``: bytes of all replies to one request.
+"""redis-py's asyncio clients, with a limit on the bytes of all replies to one request.
 
 Seconds are the caller's: ``asyncio.timeout`` around a call ends it, and redis-py then closes the
 connection, so that no late reply is taken for that of another request.
@@ -6,6 +6,7 @@ connection, so that no late reply is taken for that of another request.
 Threads    the event loop that makes the first call.
 """
 
+from functools import partial
 from typing import Any, Final
 
 from .address import RedisAddress
@@ -13,10 +14,23 @@ from .clients import REPLY_BYTES, client_options
 
 #: connections of one client; further calls wait for a free one
 MOST_CONNECTIONS: Final = 16
+#: options of addresses that redis-py's asyncio client of a cluster lacks
+_NOT_IN_CLUSTERS: Final = ("ssl_ca_path", "ssl_password")
 
 
-def connect_async(address: RedisAddress) -> Any:
-    """Return an asyncio ``Redis`` or ``RedisCluster``, which connects on first use."""
+def connect_async(
+    address: RedisAddress, *, reply_bytes: int | None = None, retries: int = 0
+) -> Any:
+    """Return an asyncio ``Redis`` or ``RedisCluster``, which connects on first use.
+
+    Args:
+        reply_bytes: maximum bytes of all replies to one request; default: REPLY_BYTES.
+        retries: of a request whose connection breaks, for instance because the server has
+            restarted; only for idempotent requests.
+
+    Raises:
+        ValueError: the address has an option that the client lacks.
+    """
     from redis.asyncio import BlockingConnectionPool, Redis
     from redis.asyncio.cluster import ClusterNode, RedisCluster
     from redis.asyncio.connection import Connection, SSLConnection, UnixDomainSocketConnection
@@ -25,15 +39,19 @@ def connect_async(address: RedisAddress) -> Any:
     from redis.backoff import NoBackoff
 
     login: dict[str, Any] = {"username": address.username, "password": address.password}
-    shared = client_options(address) | {"retry": Retry(NoBackoff(), 0)}
+    shared = client_options(address) | {"retry": Retry(NoBackoff(), retries)}
+    connect = partial(_connect_bounded, reply_bytes or REPLY_BYTES)
     if address.kind == "cluster":
+        for name in _NOT_IN_CLUSTERS:
+            if name in address.options:
+                raise ValueError(f"redis-py's asyncio client of a cluster has no option {name}")
         nodes = [ClusterNode(host, port) for host, port in address.hosts]
         found = RedisCluster(startup_nodes=nodes, ssl=address.tls, **login, **shared)
         # the constructor takes no connect callback; nodes that are discovered later take this one
         for options in _node_options(found):
-            options["redis_connect_func"] = _connect_bounded
+            options["redis_connect_func"] = connect
         return found
-    shared["redis_connect_func"] = _connect_bounded
+    shared["redis_connect_func"] = connect
     if address.kind == "sentinel":
         own = {
             name: address.options[f"sentinel_{name}"]
@@ -66,9 +84,9 @@ def _node_options(cluster: Any) -> list[dict[str, Any]]:
     ]
 
 
-async def _connect_bounded(connection: Any) -> None:
+async def _connect_bounded(most: int, connection: Any) -> None:
     """Limit the replies of a new connection; must run before the first read."""
-    reader = _BoundedReader(connection._reader)
+    reader = _BoundedReader(connection._reader, most)
     connection._reader = reader
     connection._writer = _Writer(connection._writer, reader)
     await connection.on_connect()
@@ -77,12 +95,13 @@ async def _connect_bounded(connection: Any) -> None:
 class _BoundedReader:
     """A StreamReader with one limit for all reads after a request."""
 
-    def __init__(self, inner: Any) -> None:
+    def __init__(self, inner: Any, most: int) -> None:
         self._inner = inner
-        self.begin()
+        self._most = self._left = most
 
     def begin(self) -> None:
-        self._left = REPLY_BYTES
+        """Begin a new request."""
+        self._left = self._most
 
     async def readexactly(self, size: int) -> bytes:
         self._spend(size)
@@ -103,7 +122,7 @@ class _BoundedReader:
     def _spend(self, count: int) -> None:
         self._left -= count
         if self._left < 0:
-            raise OSError(f"a reply is larger than {REPLY_BYTES:,} bytes")
+            raise OSError(f"a reply is larger than {self._most:,} bytes")
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._inner, name)

@@ -100,6 +100,8 @@ class Answering:
         try:
             if is_stream:
                 stream = await run_until_disconnect(admitted(service.stream), request.receive)
+                # for the end of a shutdown, see RequestMiddleware
+                request.state.failed = stream.failed
                 return EventStream(
                     stream,
                     headers=stream.headers,

@@ -17,7 +17,7 @@ from pydantic_core import ErrorDetails
 from starlette.exceptions import HTTPException
 from starlette.types import Receive, Scope, Send
 
-from ..errors import ApiError, bad_request
+from ..errors import ApiError, bad_request, unsupported_parameter
 
 #: characters of a client's value that an error repeats
 _SHOWN_CHARS = 100
@@ -172,6 +172,11 @@ def _worded(problem: ErrorDetails, param: str | None) -> ApiError:
         return bad_request(f"Unknown parameter: '{param}'.", param, "unknown_parameter")
     if kind == "unsupported_parameter":
         return bad_request(problem["msg"], context["name"], kind)
+    if kind == "unsupported_field":
+        place = f"{param}.{context['name']}" if param else context["name"]
+        return unsupported_parameter(place)
+    if kind == "unsupported_here":
+        return bad_request(problem["msg"], param, "unsupported_value")
     if kind == "unsupported_value":
         return bad_request(problem["msg"], f"{param}.type" if param else "type", kind)
     if kind == "missing_text":

@@ -11,7 +11,7 @@ Invariants   I1 every answer carries x-request-id: the client's if it is short a
              I4 callbacks in ``request.state.at_end`` are called at the end of every request;
                 ``request.state.answer_headers`` go with every answer.
              I5 a request that the end of a shutdown cancels gets a 503, or an error event at the
-                end of its stream.
+                end of its stream, which the route's ``request.state.failed`` writes.
 """
 
 import re
@@ -28,7 +28,7 @@ from ..errors import ApiError, internal_error
 from ..observability.logs import Logger
 from ..observability.metrics import Metrics, method_label
 from ..server.drain import Drain
-from ..server.event_stream import EVENT_STREAM, event
+from ..server.event_stream import EVENT_STREAM
 from .error_responses import error_response
 
 _USABLE_ID = re.compile(rb"[\x21-\x7e]{1,200}\Z")
@@ -66,8 +66,8 @@ class RequestMiddleware:
                 await error_response(error)(scope, receive, exchange.send)
             elif exchange.streams:
                 self._metrics.stream_errors.inc()
-                end = {"type": "http.response.body", "body": event(error.body())}
-                await exchange.send(end)
+                body = scope["state"]["failed"](error)
+                await exchange.send({"type": "http.response.body", "body": body})
         except Exception as error:
             self._metrics.internal_errors.inc()
             self._logger.error("request failed", exc_info=error)

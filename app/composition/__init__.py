@@ -8,6 +8,7 @@ torch, and one without a model never loads transformers.
     engines      of a vocabulary: the compiler, its caches, and its client of the log in Redis
     models       of a model: tokenizer, planner, services
     workers      of a model: workers and their pool
+    state        of the process: stored responses
     access       of the process: keys of clients, admission
 
 A model whose tokenizer cannot be loaded aborts startup. A model whose workers are down is served as

@@ -20,6 +20,7 @@ from ..settings import PREFIX, GatewaySettings, ModelSettings, SettingError, Set
 from .access import make_admission, make_keys
 from .engines import Engine, limits_of, make_engines
 from .models import Core, Shared, load_tokenizers, make_core, make_model
+from .state import make_state
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +72,7 @@ class Components:
             self.keys.aclose,
             self.admission.aclose,
             *(model.pool.aclose for model in reversed(tuple(self.models))),
+            self.shared.state.aclose,
             partial(asyncio.to_thread, self.shared.offload.close),
             self.shared.scheduler.aclose,
             *(partial(asyncio.to_thread, engine.close) for engine in reversed(self.engines)),
@@ -150,4 +152,6 @@ def make_shared(gateway: GatewaySettings, metrics: Metrics, logger: Logger) -> S
         threads=gateway.compile_threads,
         queue=gateway.compile_queue,
     )
-    return Shared(gateway, metrics, logger, Offload(), scheduler, asyncio.Lock())
+    offload = Offload()
+    state = make_state(gateway, offload, logger)
+    return Shared(gateway, metrics, logger, offload, scheduler, asyncio.Lock(), state)

@@ -21,10 +21,12 @@ from ..service.check_service import CheckService
 from ..service.completion_service import CompletionService
 from ..service.faults import Faults
 from ..service.generation_service import GenerationService
+from ..service.responses_service import ResponsesService
 from ..service.served_models import ServedModel
 from ..service.tokenize_service import TokenizeService
 from ..service.warm_service import WarmService
 from ..settings import GatewaySettings, ModelSettings
+from ..state.response_store import ResponseStore
 from .engines import Engine
 from .workers import available, backend_of, make_pool, make_workers, running
 
@@ -39,6 +41,7 @@ class Shared:
     offload: Offload
     scheduler: CompileScheduler
     warming: asyncio.Lock
+    state: ResponseStore
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,6 +137,12 @@ def make_model(
         pool=pool,
         chat=chat,
         completions=completions,
+        responses=ResponsesService(
+            generation,
+            shared.state,
+            shared.offload,
+            on_unstored=shared.metrics.responses_unstored.inc,
+        ),
         tokenizing=TokenizeService(
             generation, tokenizer=tokenizer, pool=pool, offload=shared.offload
         ),

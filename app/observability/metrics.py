@@ -67,6 +67,9 @@ class Metrics:
         self.stream_errors = self._counter(
             "stream_errors", "Streams that ended with an error event"
         )
+        self.responses_unstored = self._counter(
+            "responses_unstored", "Responses that were answered but could not be stored"
+        )
         self._refused = self._counter("refused_schemas", "Schemas refused, by keyword", ["keyword"])
         self._relaxed = self._counter(
             "relaxed_keywords", "Keywords removed from schemas that are not strict", ["keyword"]

@@ -1,1 +1,1 @@
-"""OpenAI's chat completion API as types: requests as validated, answers as written."""
+"""OpenAI's APIs as types: requests as validated, answers as written."""

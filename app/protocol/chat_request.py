@@ -63,8 +63,6 @@ UNSUPPORTED: dict[str, tuple[Any, ...]] = {
 INSTEAD: dict[str, str] = {
     "add_generation_prompt": "The prompt always ends where the answer begins.",
     "continue_final_message": "Ask for the continuation in a message of the user.",
-    "function_call": "Use 'tool_choice'.",
-    "functions": "Use 'tools'.",
     "guided_decoding_backend": "The operator chooses the workers' grammar backend.",
     "guided_whitespace_pattern": "The model chooses the white space of its JSON.",
     "include_reasoning": "Use 'reasoning_effort': 'none', or ignore 'reasoning_content'.",
@@ -171,26 +169,12 @@ LogitBias = Annotated[
 TokenId = Annotated[int, Field(ge=0, le=MOST_TOKEN_ID)]
 
 
-class ChatRequest(Exact):
-    """A request: the fields that this server uses, besides the two tables above."""
+class GenerationFields(Exact):
+    """The fields that requests of every API have; most are extensions of their workers."""
 
     model: str
-    messages: Items[Message] = Field(min_length=1)
-    tools: Annotated[list[AnyToolDefinition], Field(fail_fast=True)] | None = None
-    tool_choice: ToolChoice | None = None
     parallel_tool_calls: bool | None = None
-    functions: Annotated[list[FunctionDefinition], Field(fail_fast=True)] | None = None
-    function_call: FunctionChoice | None = None
-    response_format: ResponseFormat | None = None
     include_schema_in_prompt: bool | None = None
-    structured_outputs: StructuredOutputs | None = None
-    guided_json: SchemaSource | None = None
-    guided_regex: GrammarSource | None = None
-    guided_choice: Choices | None = None
-    guided_grammar: GrammarSource | None = None
-    json_schema: SchemaSource | None = None
-    regex: GrammarSource | None = None
-    ebnf: GrammarSource | None = None
     temperature: float | None = Field(None, ge=0, le=2)
     top_p: float | None = Field(None, ge=0, le=1)
     top_k: int | None = Field(None, ge=-1, le=MOST_TOKEN_ID)
@@ -199,9 +183,31 @@ class ChatRequest(Exact):
     presence_penalty: float | None = Field(None, ge=-PENALTY, le=PENALTY)
     repetition_penalty: float | None = Field(None, ge=LEAST_REPETITION, le=MOST_REPETITION)
     logit_bias: LogitBias | None = None
+    seed: int | None = Field(None, ge=-SEED, lt=SEED)
+    thinking_token_budget: int | None = Field(None, ge=0, le=MOST_THINKING_TOKENS)
+    chat_template_kwargs: TemplateVariables | None = None
+    stream: bool | None = None
+
+
+class ChatRequest(GenerationFields):
+    """A request: the fields that this server uses, besides the two tables above."""
+
+    messages: Items[Message] = Field(min_length=1)
+    tools: Annotated[list[AnyToolDefinition], Field(fail_fast=True)] | None = None
+    tool_choice: ToolChoice | None = None
+    functions: Annotated[list[FunctionDefinition], Field(fail_fast=True)] | None = None
+    function_call: FunctionChoice | None = None
+    response_format: ResponseFormat | None = None
+    structured_outputs: StructuredOutputs | None = None
+    guided_json: SchemaSource | None = None
+    guided_regex: GrammarSource | None = None
+    guided_choice: Choices | None = None
+    guided_grammar: GrammarSource | None = None
+    json_schema: SchemaSource | None = None
+    regex: GrammarSource | None = None
+    ebnf: GrammarSource | None = None
     logprobs: bool | None = None
     top_logprobs: int | None = Field(None, ge=0, le=MOST_LOGPROBS)
-    seed: int | None = Field(None, ge=-SEED, lt=SEED)
     min_tokens: int | None = Field(None, ge=0)
     ignore_eos: bool | None = None
     stop_token_ids: (
@@ -212,9 +218,6 @@ class ChatRequest(Exact):
     max_tokens: int | None = Field(None, ge=1)
     n: int | None = Field(None, ge=1)
     reasoning_effort: ReasoningEffort | None = None
-    thinking_token_budget: int | None = Field(None, ge=0, le=MOST_THINKING_TOKENS)
-    chat_template_kwargs: TemplateVariables | None = None
-    stream: bool | None = None
     stream_options: StreamOptions | None = None
 
     @model_validator(mode="before")

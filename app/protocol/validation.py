@@ -1,5 +1,6 @@
 """Base types of request objects, which bound the work of validation."""
 
+from collections.abc import Mapping
 from typing import Annotated, Any, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
@@ -48,3 +49,16 @@ def refuse_type(kind: Any, known: tuple[str, ...], what: str) -> None:
             "{what} of type '{kind}' are not supported by this server.",
             {"what": what, "kind": kind[:100]},
         )
+
+
+def unsupported(message: str) -> PydanticCustomError:
+    """Return the error of a value that OpenAI has and this server lacks; it names the field."""
+    return PydanticCustomError("unsupported_here", "{message}", {"message": message})
+
+
+def refuse_fields(value: dict[str, Any], off: Mapping[str, tuple[Any, ...]]) -> dict[str, Any]:
+    """Return an object without the fields in ``off``, which must have one of the values there."""
+    for name, values in off.items():
+        if name in value and value[name] not in values:
+            raise PydanticCustomError("unsupported_field", "{name}", {"name": name})
+    return {name: each for name, each in value.items() if name not in off}

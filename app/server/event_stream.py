@@ -15,6 +15,7 @@ from collections.abc import AsyncIterator, Callable, Coroutine, Mapping
 from contextlib import aclosing
 from typing import Any, Protocol, TypeVar
 
+from pydantic_core import to_json
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
@@ -51,6 +52,13 @@ def event(value: dict[str, Any]) -> bytes:
     return (
         b"data: " + json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode() + b"\n\n"
     )
+
+
+def named_event(value: dict[str, Any]) -> bytes:
+    """Encode one event whose name is its type, with pydantic's encoder: events of responses repeat
+    all tools, and json takes five times as long for them.
+    """
+    return b"event: %s\ndata: %s\n\n" % (value["type"].encode(), to_json(value))
 
 
 class EventStream(Response):

@@ -24,13 +24,13 @@ from ..protocol.legacy_functions import is_legacy, legacy_choice, legacy_error, 
 from ..server.event_stream import DONE, event
 from .generation_service import (
     AnswerStream,
-    Batch,
     Completion,
     GenerationService,
     OnChunk,
     PreparedRequest,
     ignore_chunk,
 )
+from .writers import Batch
 
 
 class ChatService:

@@ -38,13 +38,13 @@ from ..server.offload import Offload
 from ..settings import ModelSettings
 from .generation_service import (
     AnswerStream,
-    Batch,
     Completion,
     GenerationService,
     OnChunk,
     PreparedRequest,
     ignore_chunk,
 )
+from .writers import Batch
 
 
 @dataclass(frozen=True, slots=True)

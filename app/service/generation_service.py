@@ -18,11 +18,11 @@ Not here     HTTP (api), the objects of answers (chat_service, responses_service
 import asyncio
 import time
 import uuid
-from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
 from contextlib import aclosing
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, Protocol, TypeVar
+from typing import Any, TypeVar
 
 from adapters.formats import OutputSpec
 from adapters.workers import Chunk, Generation, PromptTooLong
@@ -50,6 +50,7 @@ from ..server.event_stream import cancel
 from ..server.offload import Offload
 from ..settings import MAX_JSON_VALUES, ModelSettings
 from .faults import Faults
+from .writers import Batch, EventWriter, WholeWriter
 
 #: names the grammar engine that enforced the answer
 BACKEND_HEADER = "x-switchyard-backend"
@@ -100,34 +101,6 @@ class Completion:
 
 
 Prepared = TypeVar("Prepared", bound=PreparedRequest)
-#: items of an answer, each with the number of its choice
-Batch = Sequence[tuple[int, ChoiceItem]]
-
-
-class WholeWriter(Protocol):
-    """Writes one answer as one object."""
-
-    def write(self, batch: Batch) -> None:
-        """Add items."""
-
-    async def whole(self) -> dict[str, Any]:
-        """Return the object, after the last item."""
-
-
-class EventWriter(Protocol):
-    """Writes one answer as the events of a stream, encoded; each method may return none."""
-
-    def begin(self) -> bytes:
-        """Return the events before the first item."""
-
-    def write(self, batch: Batch) -> bytes:
-        """Return the events of these items."""
-
-    async def end(self) -> bytes:
-        """Return the events after the last item."""
-
-    def failed(self, error: ApiError) -> bytes:
-        """Return the last events of an answer that could not be finished."""
 
 
 class GenerationService:
@@ -233,8 +206,9 @@ class GenerationService:
                 raise
         except Exception as error:
             raise self._faults.as_api_error(error, request_id) from error
-        events = self._events(prepared, choices, begun, writer(prepared), request_id)
-        return AnswerStream(events, choices, begun, prepared.headers)
+        written = writer(prepared)
+        events = self._events(prepared, choices, begun, written, request_id)
+        return AnswerStream(events, choices, begun, prepared.headers, written.failed)
 
     # -- before the first byte --------------------------------------------------------------------
 
@@ -375,7 +349,10 @@ def _weight(request: ChatRequest, size: int) -> int:
 
 
 class AnswerStream:
-    """A started answer. Iterate it once, then close it; or only close it."""
+    """A started answer. Iterate it once, then close it; or only close it.
+
+    ``failed``: returns the last events, for an error that ends the answer from outside.
+    """
 
     def __init__(
         self,
@@ -383,8 +360,10 @@ class AnswerStream:
         choices: Multiplexer,
         begun: "asyncio.Task[None]",
         headers: dict[str, str],
+        failed: Callable[[ApiError], bytes],
     ) -> None:
         self.headers = headers
+        self.failed = failed
         self._events = events
         self._choices = choices
         self._begun = begun

@@ -16,6 +16,7 @@ from ..settings import ModelSettings
 from .chat_service import ChatService
 from .check_service import CheckService
 from .completion_service import CompletionService
+from .responses_service import ResponsesService
 from .tokenize_service import TokenizeService
 from .warm_service import WarmService
 
@@ -30,6 +31,7 @@ class ServedModel:
     pool: Pool
     chat: ChatService
     completions: CompletionService
+    responses: ResponsesService
     tokenizing: TokenizeService
     checks: CheckService
     warming: WarmService

@@ -179,6 +179,24 @@ class GatewaySettings(BaseSettings):
         "them; 0 disables",
     )
 
+    responses_ttl_seconds: int = Field(
+        default=7 * 86_400,
+        ge=1,
+        description="time to live of a stored response after its last use",
+    )
+    responses_max_bytes: int = Field(
+        default=4 * MEBIBYTE,
+        ge=1024,
+        description="maximum bytes of a stored response, and of all earlier responses that a "
+        "request continues; a larger response is not stored",
+    )
+    responses_memory_bytes: int = Field(
+        default=64 * MEBIBYTE,
+        ge=1024,
+        description="memory of stored responses without Redis; the least recently used ones are "
+        "dropped",
+    )
+
     @field_validator("api_keys", "admin_keys", "cors_origins", mode="before")
     @classmethod
     def _split(cls, value: Any) -> Any:

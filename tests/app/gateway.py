@@ -61,10 +61,12 @@ class Gateway:
         port = self._server.servers[0].sockets[0].getsockname()[1]
         return f"http://127.0.0.1:{port}"
 
-    def post(self, body: Any, **options: Any) -> httpx.Response:
+    def post(
+        self, body: Any, *, path: str = "/v1/chat/completions", **options: Any
+    ) -> httpx.Response:
         """A chat completion; ``body`` is JSON, or bytes as they are."""
         content = body if isinstance(body, bytes) else json.dumps(body).encode()
-        address = f"{self.url}/v1/chat/completions"
+        address = self.url + path
         return httpx.post(address, content=content, **OPTIONS, **options)
 
     @contextmanager

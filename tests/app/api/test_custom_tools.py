@@ -9,6 +9,7 @@ import openai
 import pytest
 from openai.types.chat import ChatCompletionMessageCustomToolCall as CustomCall
 
+from app.generation.choice_decoder import ChoiceDeltas
 from app.protocol.answers import MessageBuilder
 from tests.app.examples import LIGHT, MESSAGES, body, tool
 from tests.app.gateway import Gateway
@@ -229,8 +230,9 @@ def test_a_builder_keeps_the_kinds_of_calls_apart() -> None:
     from adapters.formats import ToolArguments, ToolInput, ToolStart
 
     builder = MessageBuilder()
-    builder.add([ToolStart(0, "f", "a", is_custom=True), ToolInput(0, "x"), ToolInput(0, "y")])
-    builder.add([ToolStart(1, "g", "b"), ToolArguments(1, json.dumps({}))])
+    begun = [ToolStart(0, "f", "a", is_custom=True), ToolInput(0, "x"), ToolInput(0, "y")]
+    builder.add(ChoiceDeltas(begun))
+    builder.add(ChoiceDeltas([ToolStart(1, "g", "b"), ToolArguments(1, json.dumps({}))]))
     assert builder.as_json()["tool_calls"] == [
         {"id": "a", "type": "custom", "custom": {"name": "f", "input": "xy"}},
         {"id": "b", "type": "function", "function": {"name": "g", "arguments": "{}"}},

@@ -80,15 +80,17 @@ def test_what_still_runs_at_the_end_of_the_grace_period_ends_with_an_error_objec
 
     with running_process() as process:
         url = f"{process.url}/v1/chat/completions"
+        responses = f"{process.url}/v1/responses"
         threads = [
+            threading.Thread(target=ask_response, args=(answers, responses)),
             threading.Thread(target=ask, args=("whole", url)),
             threading.Thread(target=ask, args=("stream", url), kwargs={"stream": True}),
         ]
         for thread in threads:
             thread.start()
-        process.wait_until("switchyard_time_to_first_token_seconds_count", 2)
+        process.wait_until("switchyard_time_to_first_token_seconds_count", 3)
         with half_a_request(process.url) as upload:
-            process.wait_until("switchyard_requests_in_flight", 4)
+            process.wait_until("switchyard_requests_in_flight", 5)
             log = process.terminate()
             assert b'"server_shutdown"' in upload.recv(65536)
         for thread in threads:
@@ -103,11 +105,25 @@ def test_what_still_runs_at_the_end_of_the_grace_period_ends_with_an_error_objec
     assert json.loads(last.removeprefix("data: "))["error"]["code"] == "server_shutdown"
     assert end == ""
 
+    *_, last, end = answers["response"].text.split("\n\n")
+    name, data = last.split("\n")
+    assert (name, end) == ("event: response.failed", "")
+    failed = json.loads(data.removeprefix("data: "))["response"]
+    assert (failed["status"], failed["error"]["code"]) == ("failed", "server_error")
+    assert "shutting down" in failed["error"]["message"]
+
     requests = [line for line in log if line["event"] == "request"]
-    assert sorted(line["status"] for line in requests) == [200, 503, 503]
+    assert sorted(line["status"] for line in requests) == [200, 200, 503, 503]
     assert {line["error"] for line in requests} == {"server_shutdown"}
     assert [line["event"] for line in log if line["level"] == "error"] == []
     assert log[-1]["event"] == "stopped"
+
+
+def ask_response(answers: dict[str, httpx.Response], url: str) -> None:
+    wanted = {"type": "json_schema", "name": "a", "schema": ENDLESS}
+    asked = {"model": "noise", "input": "hi", "stream": True, "max_output_tokens": 32_768}
+    asked["text"] = {"format": wanted}
+    answers["response"] = httpx.post(url, json=asked, timeout=PATIENCE)
 
 
 @contextmanager

@@ -1,4 +1,4 @@
-"""Hostile bodies of chat completions, each with the answer that it must get.
+"""Hostile bodies of chat completions and responses, each with the answer that it must get.
 
 Every body is as long as the limit allows, or as rich in values, whichever comes first.
 """
@@ -21,6 +21,7 @@ class Kind:
     make: Callable[[int], bytes]
     status: int
     code: str | None
+    path: str = "/v1/chat/completions"
 
 
 def _filled(before: str, unit: str, after: str, most: int | None = None) -> Callable[[int], bytes]:
@@ -73,6 +74,21 @@ def _strict(size: int) -> bytes:
     return f'{_ASKED}, "response_format": {json.dumps(answer)}}}'.encode()[:BYTES]
 
 
+_RESPONSE = '{"model": "noise", "max_output_tokens": 4, "stream": true'
+_PATH = "/v1/responses"
+_ENUM = (
+    f'{_RESPONSE}, "input": "hi", "tool_choice": "none", '
+    '"tools": [{"type": "function", "name": "f", "parameters": {"enum": ['
+)
+_ITEM = '{"role": "user", "content": [{"type": "input_text", "text": "%s"}]},'
+
+
+def _references(size: int) -> bytes:
+    """References to items of as many unknown responses."""
+    items = [{"type": "item_reference", "id": f"msg_{number:032x}o0"} for number in range(2048)]
+    return f'{_RESPONSE}, "input": {json.dumps(items)}}}'.encode()
+
+
 BODIES: dict[str, Kind] = {
     "null tools": Kind(_filled(f'{_ASKED}, "tools": [', "null,", "]}"), 400, "too_many_values"),
     "null tools within the bound": Kind(
@@ -113,6 +129,25 @@ BODIES: dict[str, Kind] = {
     "escapes": Kind(_filled(_CONTENT, "\\u1234,", '"}]}'), 200, None),
     "JSON in a string": Kind(_filled(_CONTENT, '{\\"a\\":[1,2,3]},', '"}]}'), 200, None),
     "control tokens": Kind(_filled(_CONTENT, "<|im_start|>,", '"}]}'), 200, None),
+    "a response of prose": Kind(
+        _filled(f'{_RESPONSE}, "input": "', "the quick brown fox, 3e7 of them. ", '"}'),
+        200, None, _PATH,
+    ),
+    "a response of many items": Kind(
+        _filled(f'{_RESPONSE}, "input": [', _ITEM % ("x" * 1900), "]}", 2048), 200, None, _PATH
+    ),
+    "a response of too many items": Kind(
+        _filled(f'{_RESPONSE}, "input": [', _ITEM % "", "]}", VALUES // 8),
+        400, "array_above_max_length", _PATH,
+    ),
+    "a response of bad items": Kind(
+        _filled(f'{_RESPONSE}, "input": [', '{"type": "x"},', "]}", VALUES // 2 - 10),
+        400, "unsupported_value", _PATH,
+    ),
+    "a response of references": Kind(_references, 404, None, _PATH),
+    "a response that repeats a large tool": Kind(
+        _filled(_ENUM, "1234567,", "]}}]}", VALUES - 100), 200, None, _PATH
+    ),
 }  # fmt: skip
 
 

@@ -9,9 +9,10 @@ from urllib.parse import urlsplit
 
 from .bodies import heavy_schema
 
-#: bytes of a chat completion's headers
+CHAT = "/v1/chat/completions"
+#: bytes of a request's headers
 _HEAD = (
-    "POST /v1/chat/completions HTTP/1.1\r\nhost: gateway\r\n"
+    "POST %s HTTP/1.1\r\nhost: gateway\r\n"
     "content-type: application/json\r\nconnection: close\r\ncontent-length: %d\r\n\r\n"
 )
 
@@ -26,11 +27,11 @@ class Clients:
         self.plain: list[tuple[float, float]] = []
         self.failed = 0
 
-    async def post(self, body: bytes) -> tuple[int, bytes]:
-        """(status, answer) of a chat completion."""
+    async def post(self, body: bytes, path: str = CHAT) -> tuple[int, bytes]:
+        """(status, answer) of a request, by default a chat completion."""
         reader, writer = await asyncio.open_connection(*self._address)
         try:
-            writer.write((_HEAD % len(body)).encode() + body)
+            writer.write((_HEAD % (path, len(body))).encode() + body)
             answer = await reader.read()
         finally:
             writer.close()
@@ -68,7 +69,7 @@ class Clients:
 
     async def send_slowly(self, number: int) -> None:
         """A connection that is idle, or in the middle of its headers or its body, for ever."""
-        sent = ("", "POST /v1/chat/completions HTTP/1.1\r\nhost: ", _HEAD % 100)[number % 3]
+        sent = ("", "POST /v1/chat/completions HTTP/1.1\r\nhost: ", _HEAD % (CHAT, 100))[number % 3]
         while True:
             with suppress(OSError):
                 reader, writer = await asyncio.open_connection(*self._address)

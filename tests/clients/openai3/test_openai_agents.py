@@ -1,4 +1,4 @@
-"""OpenAI Agents on chat completions: a run with tools, hand-offs, typed output, streams."""
+"""OpenAI Agents on both APIs: runs with tools, hand-offs, typed output, streams, stored chains."""
 
 from typing import Any
 
@@ -7,8 +7,10 @@ import pytest
 from agents import (
     Agent,
     AgentOutputSchema,
+    Model,
     ModelSettings,
     OpenAIChatCompletionsModel,
+    OpenAIResponsesModel,
     Runner,
     function_tool,
     set_tracing_disabled,
@@ -65,9 +67,16 @@ def _quiet() -> None:
     CALLS.clear()
 
 
-def model(served: Served) -> OpenAIChatCompletionsModel:
+#: by the name of their API; the second one is the default of the framework
+APIS: dict[str, Any] = {"chat": OpenAIChatCompletionsModel, "responses": OpenAIResponsesModel}
+
+
+@pytest.fixture(params=APIS)
+def model(request: pytest.FixtureRequest, served: Served) -> Model:
+    """A model of the gateway, behind each API."""
     client = openai.AsyncOpenAI(base_url=served.url, api_key="none", max_retries=0)
-    return OpenAIChatCompletionsModel(model="noise", openai_client=client)
+    made: Model = APIS[request.param](model="noise", openai_client=client)
+    return made
 
 
 def settings(**more: Any) -> ModelSettings:
@@ -75,10 +84,10 @@ def settings(**more: Any) -> ModelSettings:
 
 
 @pytest.mark.parametrize("is_streamed", [False, True])
-async def test_a_run_with_tools(served: Served, is_streamed: bool) -> None:
+async def test_a_run_with_tools(model: Model, is_streamed: bool) -> None:
     """The first turn must call; then the runner itself goes back to "auto"."""
     agent = Agent(
-        name="Guide", instructions="Be brief.", model=model(served), tools=[locate, report],
+        name="Guide", instructions="Be brief.", model=model, tools=[locate, report],
         model_settings=settings(tool_choice="required"),
     )  # fmt: skip
     if is_streamed:
@@ -97,11 +106,11 @@ async def test_a_run_with_tools(served: Served, is_streamed: bool) -> None:
 
 @pytest.mark.parametrize("shape", SHAPES)
 @pytest.mark.parametrize("is_streamed", [False, True])
-async def test_typed_output(served: Served, shape: type[BaseModel], is_streamed: bool) -> None:
+async def test_typed_output(model: Model, shape: type[BaseModel], is_streamed: bool) -> None:
     """A strict schema is parsed strictly."""
     output = AgentOutputSchema(shape, strict_json_schema=shape in STRICT_SHAPES)
     agent = Agent(
-        name="Guide", model=model(served), tools=[locate], output_type=output,
+        name="Guide", model=model, tools=[locate], output_type=output,
         model_settings=settings(tool_choice="locate"),
     )  # fmt: skip
     if is_streamed:
@@ -113,13 +122,11 @@ async def test_typed_output(served: Served, shape: type[BaseModel], is_streamed:
     assert CALLS
 
 
-async def test_hand_off_and_a_second_question(served: Served) -> None:
+async def test_hand_off_and_a_second_question(model: Model) -> None:
     """The other agent gets the whole history; the next run starts from all of it."""
-    other = Agent(
-        name="Sailor", model=model(served), output_type=Weather, model_settings=settings()
-    )
+    other = Agent(name="Sailor", model=model, output_type=Weather, model_settings=settings())
     first = Agent(
-        name="Guide", model=model(served), handoffs=[other], tools=[],
+        name="Guide", model=model, handoffs=[other], tools=[],
         model_settings=settings(tool_choice="transfer_to_sailor", parallel_tool_calls=False),
     )  # fmt: skip
     result = await Runner.run(first, PROMPT, max_turns=TURNS)
@@ -128,3 +135,18 @@ async def test_hand_off_and_a_second_question(served: Served) -> None:
     again = [*result.to_input_list(), {"role": "user", "content": "And in Bergen?"}]
     second = await Runner.run(other, again, max_turns=TURNS)
     assert isinstance(second.final_output, Weather)
+
+
+@pytest.mark.parametrize("model", ["responses"], indirect=True)
+async def test_a_chain_that_the_gateway_keeps(model: Model) -> None:
+    """Each turn sends new items only; the gateway has the others."""
+    agent = Agent(
+        name="Guide", model=model, tools=[locate],
+        model_settings=settings(tool_choice="required", store=True),
+    )  # fmt: skip
+    first = await Runner.run(agent, PROMPT, max_turns=TURNS, auto_previous_response_id=True)
+    assert CALLS
+    second = await Runner.run(
+        agent, "And in Bergen?", max_turns=TURNS, previous_response_id=first.last_response_id
+    )
+    assert isinstance(second.final_output, str)

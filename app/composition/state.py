@@ -1,0 +1,38 @@
+"""The store of responses."""
+
+from cache import may_use_redis
+
+from ..observability.logs import Logger
+from ..server.offload import Offload
+from ..settings import PREFIX, GatewaySettings, SettingError
+from ..state.byte_store import ByteStore, MemoryStore
+from ..state.redis_store import RedisStore
+from ..state.response_store import ResponseStore
+
+
+def make_state(gateway: GatewaySettings, offload: Offload, logger: Logger) -> ResponseStore:
+    """Return the store of responses. Raises SettingError: see ``make_bytes``."""
+    return ResponseStore(
+        make_bytes(gateway, logger), offload, max_bytes=gateway.responses_max_bytes
+    )
+
+
+def make_bytes(gateway: GatewaySettings, logger: Logger) -> ByteStore:
+    """Return a store in Redis, or in memory if Redis is not configured or not trusted.
+
+    Raises:
+        SettingError: the clients of the store lack an option of the URL.
+    """
+    url, ttl_s = gateway.redis_url, gateway.responses_ttl_seconds
+    if url is None or not may_use_redis(gateway.secret, gateway.cache_trust):
+        return MemoryStore(max_bytes=gateway.responses_memory_bytes, ttl_s=ttl_s)
+    try:
+        return RedisStore(
+            url.get_secret_value(),
+            secret=gateway.secret,
+            ttl_s=ttl_s,
+            max_bytes=gateway.responses_max_bytes,
+            logger=logger,
+        )
+    except ValueError as error:
+        raise SettingError(f"{PREFIX}REDIS_URL: {error}") from error

@@ -1,0 +1,1 @@
+"""OpenAI's Responses API as types: requests, items, and the events of a response."""

@@ -1,0 +1,44 @@
+"""Ids of responses and of their items.
+
+    resp_<32 hex digits>
+    msg_<the same digits>o0     output item 0, a message; "i" and a number: an input item
+
+So the id of an item names the response that holds it.
+"""
+
+import re
+import uuid
+from typing import Literal
+
+#: prefixes of the ids of each type of item, as OpenAI has them
+_PREFIXES = {
+    "message": "msg",
+    "reasoning": "rs",
+    "function_call": "fc",
+    "function_call_output": "fco",
+    "custom_tool_call": "ctc",
+    "custom_tool_call_output": "ctco",
+}
+_RESPONSE = re.compile(r"resp_[0-9a-f]{32}")
+_ITEM = re.compile(r"(?:msg|rs|fc|fco|ctc|ctco)_([0-9a-f]{32})[io]\d{1,5}")
+
+
+def new_response_id() -> str:
+    """Return a random id."""
+    return f"resp_{uuid.uuid4().hex}"
+
+
+def is_response_id(text: str) -> bool:
+    """Whether this server may have made the id."""
+    return _RESPONSE.fullmatch(text) is not None
+
+
+def item_id(kind: str, response_id: str, side: Literal["i", "o"], number: int) -> str:
+    """Return the id of an input or output item."""
+    return f"{_PREFIXES[kind]}_{response_id.removeprefix('resp_')}{side}{number}"
+
+
+def response_of(item: str) -> str | None:
+    """Return the id of the response that holds an item; None: no id of ours."""
+    found = _ITEM.fullmatch(item)
+    return f"resp_{found[1]}" if found else None

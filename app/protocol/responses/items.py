@@ -1,0 +1,197 @@
+"""Input items: what a client sends, and what earlier responses wrote.
+
+    message               text of a user, a system or developer message, or an assistant
+    reasoning             the reasoning of an assistant, as text or as a summary
+    function_call         a call of an assistant
+    function_call_output  the result of a call
+    item_reference        an item of a stored response, by its id
+
+Unknown fields are ignored, since clients send back what a server sent them. A client may leave out
+the type of messages and references.
+
+Not here   the order of items (conversation).
+"""
+
+from typing import Annotated, Any, Literal
+
+from pydantic import BeforeValidator, Discriminator, Field, Tag, TypeAdapter, model_validator
+from pydantic_core import PydanticCustomError
+
+from ..validation import Items, Lenient, refuse_type
+
+#: characters of an item's id; own ids have about 45
+ID_CHARS = 128
+#: types of input items that this server reads
+KINDS = ("message", "reasoning", "function_call", "function_call_output", "item_reference")
+#: fields with the text of each type of content part
+_TEXTS = {"input_text": "text", "output_text": "text", "refusal": "refusal"}
+
+ItemId = Annotated[str, Field(min_length=1, max_length=ID_CHARS)]
+
+
+class TextPart(Lenient):
+    """A part of a message or of a result; this server reads text only."""
+
+    type: Literal["input_text", "output_text", "refusal"]
+    text: str = ""
+    refusal: str = ""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _text_only(cls, value: Any) -> Any:
+        if not isinstance(value, dict):
+            return value
+        kind = value.get("type")
+        refuse_type(kind, tuple(_TEXTS), "Content parts")
+        if isinstance(kind, str) and _TEXTS[kind] not in value:
+            raise PydanticCustomError(
+                "missing_text", "a part of type '{kind}' needs it", {"kind": _TEXTS[kind]}
+            )
+        return value
+
+    @property
+    def shown(self) -> str:
+        """The text, of whichever type."""
+        return self.refusal if self.type == "refusal" else self.text
+
+
+def _content_kind(value: Any) -> str | None:
+    if isinstance(value, str):
+        return "text"
+    return "parts" if isinstance(value, list) else None
+
+
+Content = Annotated[
+    Annotated[str, Tag("text")] | Annotated[Items[TextPart], Tag("parts")],
+    Discriminator(_content_kind, custom_error_type="content_type", custom_error_message="content"),
+]
+
+
+class MessageItem(Lenient):
+    type: Literal["message"] = "message"
+    id: ItemId | None = None
+    role: Literal["user", "system", "developer", "assistant"]
+    content: Content
+
+
+class SummaryPart(Lenient):
+    type: Literal["summary_text"]
+    text: str
+
+
+class ReasoningPart(Lenient):
+    type: Literal["reasoning_text"]
+    text: str
+
+
+class ReasoningItem(Lenient):
+    type: Literal["reasoning"]
+    id: ItemId | None = None
+    summary: Items[SummaryPart] = Field(default_factory=list)
+    content: Items[ReasoningPart] | None = None
+
+    @model_validator(mode="before")
+    @classmethod
+    def _readable(cls, value: Any) -> Any:
+        """Refuse reasoning that only the server that encrypted it can read."""
+        if (
+            isinstance(value, dict)
+            and value.get("encrypted_content")
+            and not (value.get("content") or value.get("summary"))
+        ):
+            name = "encrypted_content"
+            raise PydanticCustomError("unsupported_field", "{name}", {"name": name})
+        return value
+
+
+class FunctionCallItem(Lenient):
+    type: Literal["function_call"]
+    id: ItemId | None = None
+    call_id: str = Field(min_length=1)
+    name: str
+    arguments: str
+
+
+class FunctionCallOutputItem(Lenient):
+    type: Literal["function_call_output"]
+    id: ItemId | None = None
+    call_id: str
+    output: Content
+
+
+class ItemReference(Lenient):
+    type: Literal["item_reference"] = "item_reference"
+    id: ItemId
+
+
+def _known(value: Any) -> Any:
+    if isinstance(value, dict):
+        refuse_type(value.get("type"), KINDS, "Input items")
+    return value
+
+
+def _kind(value: Any) -> str:
+    """Return the type; other values than objects count as messages, and are refused there."""
+    kind = value.get("type") if isinstance(value, dict) else "message"
+    if kind is None:
+        return "item_reference" if set(value) <= {"id", "type"} and value else "message"
+    return kind if kind in KINDS else "message"
+
+
+#: an item that holds its content
+ContentItem = MessageItem | ReasoningItem | FunctionCallItem | FunctionCallOutputItem
+InputItem = Annotated[
+    Annotated[MessageItem, Tag("message")]
+    | Annotated[ReasoningItem, Tag("reasoning")]
+    | Annotated[FunctionCallItem, Tag("function_call")]
+    | Annotated[FunctionCallOutputItem, Tag("function_call_output")]
+    | Annotated[ItemReference, Tag("item_reference")],
+    Discriminator(_kind),
+    BeforeValidator(_known),
+]
+#: validates items of stored responses
+ITEMS: TypeAdapter[list[Any]] = TypeAdapter(list[InputItem])
+
+
+def text_of(content: str | list[TextPart]) -> str:
+    """Return content as one text."""
+    return content if isinstance(content, str) else "".join(part.shown for part in content)
+
+
+def thought_of(item: ReasoningItem) -> str:
+    """Return the text of reasoning; its summary, if that is all there is."""
+    return "".join(part.text for part in item.content or item.summary)
+
+
+def listed(item: ContentItem, number: str) -> dict[str, Any]:
+    """Return an input item as the API lists it, with its own id or else ``number``."""
+    base = {"id": item.id or number, "type": item.type}
+    match item:
+        case MessageItem():
+            is_answer = item.role == "assistant"
+            parts = [
+                _listed_part(part, is_answer=is_answer)
+                for part in (
+                    [TextPart(type="input_text", text=item.content)]
+                    if isinstance(item.content, str)
+                    else item.content
+                )
+            ]
+            return {**base, "role": item.role, "status": "completed", "content": parts}
+        case ReasoningItem():
+            written = item.model_dump(include={"summary", "content"})
+            return {**base, **written, "status": "completed"}
+        case FunctionCallItem():
+            call = {"call_id": item.call_id, "name": item.name, "arguments": item.arguments}
+            return {**base, **call, "status": "completed"}
+        case FunctionCallOutputItem():
+            output = item.output if isinstance(item.output, str) else text_of(item.output)
+            return {**base, "call_id": item.call_id, "output": output, "status": "completed"}
+
+
+def _listed_part(part: TextPart, *, is_answer: bool) -> dict[str, Any]:
+    if part.type == "refusal":
+        return {"type": "refusal", "refusal": part.refusal}
+    if is_answer:
+        return {"type": "output_text", "text": part.text, "annotations": []}
+    return {"type": "input_text", "text": part.text}

@@ -1,0 +1,159 @@
+"""The body of POST /v1/responses.
+
+As with chat completions, parameters that leave the output as it is are in ``IGNORED``, and those
+that would change it and are not served in ``UNSUPPORTED``, with the values that mean "off".
+``MOVED`` has names of chat completions, and the names of their successors here.
+
+Not here   the items of ``input`` (items), the conversion to the common form (common_form).
+"""
+
+from typing import Annotated, Any, Literal
+
+from pydantic import BeforeValidator, Discriminator, Field, Tag, field_validator, model_validator
+from pydantic_core import PydanticCustomError
+
+from ..chat_request import GenerationFields, ReasoningEffort
+from ..validation import MOST_NAMES, Exact, Items, refuse_fields, unsupported
+from .items import InputItem
+from .tools import FunctionTool, TextFormat, ToolChoice
+
+#: OpenAI's bounds on ``metadata``, and a bound on other texts that a response repeats
+MOST_METADATA, KEY_CHARS, VALUE_CHARS = 16, 64, 512
+#: characters of a response's id
+RESPONSE_ID_CHARS = 128
+
+UNSUPPORTED: dict[str, tuple[Any, ...]] = {
+    "access_programs": (None,),
+    "background": (None, False),
+    "background_options": (None,),
+    "context_management": (None, []),
+    "conversation": (None,),
+    "image": (None,),
+    "moderation": (None,),
+    "prompt": (None,),
+    "top_logprobs": (None, 0),
+}
+IGNORED = ("prompt_cache_options", "prompt_cache_retention", "service_tier")
+MOVED = {
+    "function_call": "tool_choice",
+    "functions": "tools",
+    "max_completion_tokens": "max_output_tokens",
+    "max_tokens": "max_output_tokens",
+    "messages": "input",
+    "reasoning_effort": "reasoning.effort",
+    "response_format": "text.format",
+    "verbosity": "text.verbosity",
+}
+#: values of ``include`` without effect: they concern tools and images that are not served, and
+#: reasoning that this server returns as text
+INERT_INCLUDES = (
+    "code_interpreter_call.outputs",
+    "computer_call_output.output.image_url",
+    "file_search_call.results",
+    "message.input_image.image_url",
+    "reasoning.encrypted_content",
+    "web_search_call.action.sources",
+    "web_search_call.results",
+)
+
+
+class StreamOptions(Exact):
+    include_obfuscation: bool | None = None
+
+
+class Reasoning(Exact):
+    """``summary``, ``generate_summary``: without effect, answers have the reasoning itself."""
+
+    effort: ReasoningEffort | None = None
+    summary: Literal["auto", "concise", "detailed"] | None = None
+    generate_summary: Literal["auto", "concise", "detailed"] | None = None
+
+    @model_validator(mode="before")
+    @classmethod
+    def _supported(cls, value: Any) -> Any:
+        off = {"context": (None, "auto"), "mode": (None, "standard")}
+        return refuse_fields(value, off) if isinstance(value, dict) else value
+
+
+class TextConfig(Exact):
+    format: TextFormat | None = None
+
+    @model_validator(mode="before")
+    @classmethod
+    def _supported(cls, value: Any) -> Any:
+        off = {"verbosity": (None, "medium")}
+        return refuse_fields(value, off) if isinstance(value, dict) else value
+
+
+def _input_kind(value: Any) -> str | None:
+    if isinstance(value, str):
+        return "text"
+    return "items" if isinstance(value, list) else None
+
+
+Input = Annotated[
+    Annotated[str, Tag("text")] | Annotated[Items[InputItem], Tag("items")],
+    Discriminator(_input_kind, custom_error_type="content_type", custom_error_message="input"),
+]
+
+
+def _included(value: Any) -> Any:
+    """Refuse what would add to the output."""
+    if value == "message.output_text.logprobs":
+        raise unsupported(f"'{value}' is not supported by this server.")
+    return value
+
+
+Included = Annotated[Literal[INERT_INCLUDES], BeforeValidator(_included)]  # type: ignore[valid-type]
+ShortText = Annotated[str, Field(max_length=VALUE_CHARS)]
+Metadata = Annotated[
+    dict[Annotated[str, Field(max_length=KEY_CHARS)], ShortText], Field(max_length=MOST_METADATA)
+]
+
+
+class ResponseRequest(GenerationFields):
+    """A request: the fields that this server uses, besides the tables above."""
+
+    input: Input | None = None
+    instructions: str | None = None
+    previous_response_id: (
+        Annotated[str, Field(min_length=1, max_length=RESPONSE_ID_CHARS)] | None
+    ) = None
+    tools: Annotated[list[FunctionTool], Field(fail_fast=True)] | None = None
+    tool_choice: ToolChoice | None = None
+    text: TextConfig | None = None
+    reasoning: Reasoning | None = None
+    max_output_tokens: int | None = Field(None, ge=1)
+    max_tool_calls: int | None = Field(None, ge=1)
+    include: Items[Included] | None = None
+    truncation: Literal["auto", "disabled"] | None = None
+    store: bool | None = None
+    metadata: Metadata | None = None
+    user: ShortText | None = None
+    safety_identifier: ShortText | None = None
+    prompt_cache_key: ShortText | None = None
+    stream_options: StreamOptions | None = None
+
+    @model_validator(mode="before")
+    @classmethod
+    def _without_ignored(cls, value: Any) -> Any:
+        """Drop ignored parameters, refuse unsupported ones."""
+        if not isinstance(value, dict) or len(value) > MOST_NAMES:
+            return value
+        for name, new in MOVED.items():
+            if name in value:
+                raise PydanticCustomError(
+                    "unsupported_parameter",
+                    "Unsupported parameter: '{name}'. In the Responses API, this parameter has "
+                    "moved to '{new}'. Try again with the new parameter.",
+                    {"name": name, "new": new},
+                )
+        kept = refuse_fields(value, UNSUPPORTED)
+        return {name: each for name, each in kept.items() if name not in IGNORED}
+
+    @field_validator("truncation")
+    @classmethod
+    def _no_truncation(cls, value: str | None) -> str | None:
+        if value == "auto":
+            raise unsupported("'truncation' of 'auto' is not supported by this server.")
+        return value

@@ -1,0 +1,68 @@
+"""The response object: the request's fields as they were applied, the output and the usage."""
+
+from typing import Any, Literal
+
+from ...errors import ApiError
+from ...generation.choice_decoder import ChoiceEnd
+from .request import ResponseRequest
+from .tools import shown_format
+
+Status = Literal["in_progress", "completed", "incomplete", "failed"]
+#: OpenAI's codes of failed responses, by the status that the same failure has before a stream
+_CODES = {400: "invalid_prompt", 429: "rate_limit_exceeded"}
+
+
+def response_object(request: ResponseRequest, number: str, created: int) -> dict[str, Any]:
+    """Return the object of a response that begins. ``number``: its id."""
+    wanted, effort = request.text, request.reasoning.effort if request.reasoning else None
+    shown = shown_format(wanted.format) if wanted and wanted.format else None
+    choice = request.tool_choice or "auto"
+    return {
+        "id": number,
+        "object": "response",
+        "created_at": created,
+        "status": "in_progress",
+        "background": False,
+        "completed_at": None,
+        "error": None,
+        "incomplete_details": None,
+        "instructions": request.instructions,
+        "max_output_tokens": request.max_output_tokens,
+        "max_tool_calls": request.max_tool_calls,
+        "metadata": request.metadata or {},
+        "model": request.model,
+        "output": [],
+        "parallel_tool_calls": request.parallel_tool_calls is not False,
+        "previous_response_id": request.previous_response_id,
+        "prompt_cache_key": request.prompt_cache_key,
+        "reasoning": {"effort": effort, "summary": None},
+        "safety_identifier": request.safety_identifier,
+        "service_tier": "default",
+        "store": request.store is not False,
+        "temperature": 1.0 if request.temperature is None else request.temperature,
+        "text": {"format": shown or {"type": "text"}, "verbosity": "medium"},
+        "tool_choice": choice if isinstance(choice, str) else choice.model_dump(),
+        "tools": [tool.shown() for tool in request.tools or ()],
+        "top_logprobs": 0,
+        "top_p": 1.0 if request.top_p is None else request.top_p,
+        "truncation": "disabled",
+        "usage": None,
+        "user": request.user,
+    }
+
+
+def usage(end: ChoiceEnd) -> dict[str, Any]:
+    """Return the usage object."""
+    return {
+        "input_tokens": end.prompt_tokens,
+        "input_tokens_details": {"cached_tokens": end.cached_tokens, "cache_write_tokens": 0},
+        "output_tokens": end.completion_tokens,
+        "output_tokens_details": {"reasoning_tokens": end.reasoning_tokens},
+        "total_tokens": end.prompt_tokens + end.completion_tokens,
+    }
+
+
+def failure(error: ApiError) -> dict[str, Any]:
+    """Return the error object of a failed response."""
+    code = _CODES.get(error.status, "server_error")
+    return {"code": code, "message": error.message, "param": error.param, "type": error.type}

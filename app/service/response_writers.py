@@ -1,0 +1,127 @@
+"""The writers of responses: a whole response, or the events of a stream.
+
+    response.created, response.in_progress
+    the events of each output item (protocol.responses.output_items)
+    response.completed, or response.incomplete at the output limit, or response.failed
+
+Events are numbered from 0. A response is stored before its last event, so that a client that has
+seen the end can continue it.
+"""
+
+import time
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+from pydantic_core import to_json
+
+from ..errors import ApiError
+from ..generation.choice_decoder import ChoiceDeltas, ChoiceEnd
+from ..protocol.responses.output_items import Event, OutputItems
+from ..protocol.responses.response_object import Status, failure, usage
+from ..server.event_stream import named_event
+from .writers import Batch
+
+#: stores a response, and returns whether it did
+Save = Callable[[dict[str, Any]], Awaitable[bool]]
+
+
+class ResponseBuilder:
+    """A response that grows. ``begun``: its object without output. ``save``: stores it; None: it is
+    not to be stored.
+    """
+
+    def __init__(self, begun: dict[str, Any], save: Save | None) -> None:
+        self.begun = begun
+        self._save = save
+        self._items = OutputItems(begun["id"])
+        self._end: ChoiceEnd | None = None
+
+    def add(self, batch: Batch) -> list[Event]:
+        """Add items and return their events."""
+        events: list[Event] = []
+        for _, item in batch:
+            if isinstance(item, ChoiceDeltas):
+                events += self._items.add(item.deltas)
+            else:
+                self._end = item
+                events += self._items.end("incomplete" if item.finish == "length" else "completed")
+        return events
+
+    async def finish(self) -> dict[str, Any]:
+        """Store the response and return it; ``store`` says whether it was stored."""
+        assert self._end is not None
+        if self._end.finish == "length":
+            more: dict[str, Any] = {"incomplete_details": {"reason": "max_output_tokens"}}
+            response = self._response("incomplete", **more)
+        else:
+            response = self._response("completed", completed_at=int(time.time()))
+        response["usage"] = usage(self._end)
+        if self._save is not None:
+            response["store"] = await self._save(response)
+        return response
+
+    def fail(self, error: ApiError) -> tuple[list[Event], dict[str, Any]]:
+        """Return the events of the item that was cut off, and the failed response."""
+        events = list(self._items.cut())
+        return events, self._response("failed", error=failure(error)) | {"store": False}
+
+    def _response(self, status: Status, **fields: Any) -> dict[str, Any]:
+        return {**self.begun, "status": status, "output": self._items.items, **fields}
+
+
+class ResponseWriter:
+    """Writes a whole response."""
+
+    def __init__(self, builder: ResponseBuilder) -> None:
+        self._builder = builder
+
+    def write(self, batch: Batch) -> None:
+        """Add items."""
+        self._builder.add(batch)
+
+    async def whole(self) -> dict[str, Any]:
+        """Return the response."""
+        return await self._builder.finish()
+
+
+class ResponseEventWriter:
+    """Writes the events of a response. ``rename``: gives errors the names of this API's fields."""
+
+    def __init__(self, builder: ResponseBuilder, rename: Callable[[ApiError], ApiError]) -> None:
+        self._builder = builder
+        self._rename = rename
+        self._number = 0
+
+    def begin(self) -> bytes:
+        """Return the events before the output."""
+        # both have the same response, which may be as large as the request
+        begun = to_json(self._builder.begun)
+        kinds = (b"response.created", b"response.in_progress")
+        self._number = len(kinds)
+        return b"".join(
+            b'event: %s\ndata: {"type":"%s","response":%s,"sequence_number":%d}\n\n'
+            % (kind, kind, begun, number)
+            for number, kind in enumerate(kinds)
+        )
+
+    def write(self, batch: Batch) -> bytes:
+        """Return the events of these items."""
+        return self._encode(self._builder.add(batch))
+
+    async def end(self) -> bytes:
+        """Return the last event."""
+        response = await self._builder.finish()
+        return self._encode([{"type": f"response.{response['status']}", "response": response}])
+
+    def failed(self, error: ApiError) -> bytes:
+        """Return the last events of a response that failed."""
+        events, response = self._builder.fail(self._rename(error))
+        return self._encode([*events, {"type": "response.failed", "response": response}])
+
+    def _encode(self, events: list[Event]) -> bytes:
+        first = self._number
+        self._number += len(events)
+        return b"".join(
+            named_event({**each, "sequence_number": number})
+            for number, each in enumerate(events, first)
+        )

@@ -1,0 +1,48 @@
+"""The use cases of stored responses: read, delete, list the input. All models share the store."""
+
+from typing import Any
+
+from ..errors import bad_request
+from ..state.response_store import ResponseStore
+
+
+class StoredResponses:
+    """The stored responses of one app; a client finds its own only."""
+
+    def __init__(self, store: ResponseStore) -> None:
+        self._store = store
+
+    async def retrieve(self, number: str, client: str) -> dict[str, Any]:
+        """Return a stored response. Raises ApiError 404 or 503."""
+        return await self._store.response(client, number)
+
+    async def delete(self, number: str, client: str) -> dict[str, Any]:
+        """Delete a stored response. Raises ApiError 404 or 503."""
+        await self._store.delete(client, number)
+        return {"id": number, "object": "response", "deleted": True}
+
+    async def cancel(self, number: str, client: str) -> None:
+        """Raise ApiError: 400, since no response runs in the background; 404 or 503."""
+        await self._store.input_items(client, number)
+        raise bad_request("Cannot cancel a synchronous response.")
+
+    async def input_items(
+        self, number: str, client: str, *, limit: int, after: str | None, newest_first: bool
+    ) -> dict[str, Any]:
+        """Return a page of the input items of a response. Raises ApiError 400, 404 or 503."""
+        items = await self._store.input_items(client, number)
+        if newest_first:
+            items = items[::-1]
+        if after is not None:
+            at = next((n for n, item in enumerate(items) if item.get("id") == after), None)
+            if at is None:
+                raise bad_request(f"No item with id '{after[:100]}' found.", "after")
+            items = items[at + 1 :]
+        page = items[:limit]
+        return {
+            "object": "list",
+            "data": page,
+            "first_id": page[0].get("id") if page else None,
+            "last_id": page[-1].get("id") if page else None,
+            "has_more": len(items) > limit,
+        }

@@ -1,0 +1,1 @@
+"""State that outlives a request: stored responses, in Redis or in memory."""

@@ -1,0 +1,128 @@
+"""Named bytes in Redis, which replicas share.
+
+Representation   a value is a string "<PREFIX><name>", sealed for this key (cache.Seal). The prefix
+                 is not that of the cache, whose entries operators list and export.
+Invariants       I1 a call takes at most ``CALL_SECONDS``, and every failure is StateUnavailable.
+                 I2 at most ``MOST_CALLS`` run at once; further ones wait, within the same seconds.
+                 I3 a reply has at most ``max_bytes`` of values.
+                 I4 a value that was not sealed with the key of this deployment counts as missing.
+"""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from typing import Any, TypeVar
+
+from cache import NAMESPACE, RedisAddress, Seal, connect_async
+
+from ..observability.logs import Logger
+from .byte_store import StateUnavailable
+
+Result = TypeVar("Result")
+
+#: begins all keys
+PREFIX = f"{NAMESPACE}-state:"
+#: seconds of one call: answers wait for it
+CALL_SECONDS = 2.0
+#: calls at once, each with a connection of its own
+MOST_CALLS = 32
+#: bytes of a reply besides its values: MACs and the replies to other commands, for 2,048 values
+REPLY_OVERHEAD = 1 << 20
+
+
+class RedisStore:
+    """See the file's header. Connects on first use.
+
+    Raises:
+        ValueError: an invalid URL, or one with an option that redis-py's asyncio clients lack.
+    """
+
+    place = "redis"
+
+    def __init__(
+        self, url: str, *, secret: bytes | None, ttl_s: int, max_bytes: int, logger: Logger
+    ) -> None:
+        self._address = RedisAddress.of(url)
+        self._seal = Seal(secret)
+        self._ttl_s = ttl_s
+        self._logger = logger
+        self._calls = asyncio.Semaphore(MOST_CALLS)
+        self._client = connect_async(
+            self._address, reply_bytes=max_bytes + REPLY_OVERHEAD, retries=1
+        )
+
+    async def set(self, values: Mapping[str, bytes]) -> None:
+        """Store values. After a failure some may be there: a reader needs all of them."""
+        sealed = {_key(name): value for name, value in values.items()}
+
+        async def run(pipe: Any) -> None:
+            for key, value in sealed.items():
+                pipe.set(key, self._seal.wrap(key, value), ex=self._ttl_s)
+            await pipe.execute()
+
+        await self._call(run)
+
+    async def sizes(self, names: Sequence[str]) -> list[int]:
+        """Return the bytes of values; 0: missing."""
+
+        async def run(pipe: Any) -> list[Any]:
+            for name in names:
+                pipe.strlen(_key(name))
+            return list(await pipe.execute())
+
+        found = await self._call(run)
+        return [size if isinstance(size, int) else 0 for size in found]
+
+    async def get(self, names: Sequence[str]) -> list[bytes | None]:
+        """Return values."""
+        keys = [_key(name) for name in names]
+
+        async def run(pipe: Any) -> list[Any]:
+            # one command takes a third of the time; keys of a cluster are on several nodes
+            if is_cluster := self._address.kind == "cluster":
+                for key in keys:
+                    pipe.get(key)
+            else:
+                pipe.mget(keys)
+            for key in keys:
+                pipe.expire(key, self._ttl_s)
+            # a server that rejects writes still answers reads
+            replies = await pipe.execute(raise_on_error=False)
+            found = replies[: len(keys)] if is_cluster else replies[:1]
+            for value in found:
+                if isinstance(value, Exception):
+                    raise value
+            return list(found if is_cluster else found[0])
+
+        found = await self._call(run)
+        return [self._opened(key, value) for key, value in zip(keys, found, strict=True)]
+
+    async def delete(self, names: Sequence[str]) -> None:
+        """Delete values."""
+
+        async def run(pipe: Any) -> None:
+            for name in names:
+                pipe.delete(_key(name))
+            await pipe.execute()
+
+        await self._call(run)
+
+    async def aclose(self) -> None:
+        """Disconnect."""
+        await self._client.aclose()
+
+    def _opened(self, key: bytes, value: Any) -> bytes | None:
+        return self._seal.unwrap(key, value) if isinstance(value, bytes) else None
+
+    async def _call(self, run: Callable[[Any], Awaitable[Result]]) -> Result:
+        try:
+            async with asyncio.timeout(CALL_SECONDS), self._calls:
+                return await run(self._client.pipeline(transaction=False))
+        except Exception as error:
+            # the type only: a message may quote an address or data of the server
+            reason = type(error).__name__
+            self._logger.warning("stored responses: redis failed", reason=reason)
+            raise StateUnavailable(reason) from None
+
+
+def _key(name: str) -> bytes:
+    return f"{PREFIX}{name}".encode()

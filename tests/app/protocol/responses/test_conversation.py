@@ -1,0 +1,160 @@
+"""Items as messages, and errors of messages with the names of items."""
+
+from typing import Any
+
+import pytest
+
+from app.errors import ApiError
+from app.protocol.responses.common_form import renamed
+from app.protocol.responses.conversation import Conversation
+from app.protocol.responses.items import ITEMS
+
+USER = {"role": "user", "content": "hi"}
+
+
+def said(text: str) -> dict[str, Any]:
+    return {"type": "message", "role": "assistant", "content": text}
+
+
+def thought(text: str) -> dict[str, Any]:
+    return {"type": "reasoning", "content": [{"type": "reasoning_text", "text": text}]}
+
+
+def call(number: str) -> dict[str, Any]:
+    return {"type": "function_call", "call_id": number, "name": "f", "arguments": "{}"}
+
+
+def output(number: str, text: Any = "done") -> dict[str, Any]:
+    return {"type": "function_call_output", "call_id": number, "output": text}
+
+
+def conversation(items: list[dict[str, Any]]) -> Conversation:
+    made = Conversation()
+    made.add((f"input[{n}]", item) for n, item in enumerate(ITEMS.validate_python(items)))
+    made.close()
+    return made
+
+
+def short(made: Conversation) -> list[str]:
+    """Messages as text: role, content, reasoning, calls."""
+    lines = []
+    for message in made.messages:
+        parts = [message.role, str(message.content)]
+        parts.append(getattr(message, "reasoning_content", None) or "")
+        parts += [each.id for each in getattr(message, "tool_calls", None) or ()]
+        lines.append(" ".join(part for part in parts if part))
+    return lines
+
+
+#: (items, messages, numbers of the items that they name)
+CASES: dict[str, tuple[list[dict[str, Any]], list[str], list[int]]] = {
+    "roles": (
+        [USER, {**USER, "role": "system"}, {**USER, "role": "developer"}],
+        ["user hi", "system hi", "developer hi"],
+        [0, 1, 2],
+    ),
+    "parts": (
+        [{**USER, "content": [{"type": "input_text", "text": each} for each in "ab"]}],
+        ["user ab"],
+        [0],
+    ),
+    "a refusal": (
+        [{**said(""), "content": [{"type": "refusal", "refusal": "no"}]}],
+        ["assistant no"],
+        [0],
+    ),
+    "one turn": (
+        [thought("t"), said("a"), call("1"), call("2"), output("2"), output("1"), said("b")],
+        ["assistant a t 1 2", "tool done", "tool done", "assistant b"],
+        [0, 4, 5, 6],
+    ),
+    "text around a call is one message": (
+        [said("a"), call("1"), said("b"), output("1")],
+        ["assistant ab 1", "tool done"],
+        [0, 3],
+    ),
+    "a message after a message is a turn of its own": (
+        [said("a"), said("b")],
+        ["assistant a", "assistant b"],
+        [0, 1],
+    ),
+    "thoughts of one turn": (
+        [thought("t"), said("a"), thought("u"), said("b")],
+        ["assistant ab tu"],
+        [0],
+    ),
+    "calls one after the other": (
+        [call("1"), output("1"), call("1"), output("1")],
+        ["assistant None 1", "tool done", "assistant None 1", "tool done"],
+        [0, 1, 2, 3],
+    ),
+    "a summary": (
+        [{"type": "reasoning", "summary": [{"type": "summary_text", "text": "s"}]}, USER],
+        ["assistant None s", "user hi"],
+        [0, 1],
+    ),
+    "reasoning without text": ([{"type": "reasoning", "id": "rs"}, USER], ["user hi"], [1]),
+    "an output of parts": (
+        [call("1"), output("1", [{"type": "input_text", "text": "x"}] * 2)],
+        ["assistant None 1", "tool xx"],
+        [0, 1],
+    ),
+}
+
+
+@pytest.mark.parametrize(("items", "messages", "places"), CASES.values(), ids=CASES.keys())
+def test_items_become_messages(items: list[dict[str, Any]], messages: list[str], places: list[int]):
+    made = conversation(items)
+    assert short(made) == messages
+    assert made.places == [f"input[{n}]" for n in places]
+
+
+#: (items, message)
+MISTAKES: dict[str, tuple[list[dict[str, Any]], str]] = {
+    "no output": ([call("1")], "No tool output found for function call 1."),
+    "an output of one of two": (
+        [call("1"), call("2"), output("1"), USER],
+        "No tool output found for function call 2.",
+    ),
+    "a message before the output": (
+        [call("1"), USER, output("1")],
+        "No tool output found for function call 1.",
+    ),
+    "no call": ([output("1")], "No tool call found for function call output with call_id 1."),
+    "a second output": (
+        [call("1"), output("1"), output("1")],
+        "No tool call found for function call output with call_id 1.",
+    ),
+    "two calls of one id": ([call("1"), call("1")], "Duplicate value for 'input[1].call_id'."),
+}
+
+
+@pytest.mark.parametrize(("items", "message"), MISTAKES.values(), ids=MISTAKES.keys())
+def test_calls_and_outputs_must_fit(items: list[dict[str, Any]], message: str):
+    with pytest.raises(ApiError, match=r".") as raised:
+        conversation(items)
+    assert (raised.value.status, raised.value.message) == (400, message)
+
+
+#: (param and message of the common form, of this API)
+NAMES: dict[str, str] = {
+    "messages": "input",
+    "messages[1]": "input[7]",
+    "messages[1].content[0]": "input[7]",
+    "messages[9].content": "input",
+    "tools[3].function.parameters": "tools[3].parameters",
+    "tools[3].function.name": "tools[3].name",
+    "tool_choice": "tool_choice",
+    "tool_choice.function.name": "tool_choice.name",
+    "tool_choice.allowed_tools.tools[1].function.name": "tool_choice.tools[1].name",
+    "response_format": "text.format",
+    "max_completion_tokens": "max_output_tokens",
+    "chat_template_kwargs.builtin_tools": "chat_template_kwargs.builtin_tools",
+    "temperature": "temperature",
+}
+
+
+@pytest.mark.parametrize(("param", "name"), NAMES.items())
+def test_errors_have_the_names_of_this_api(param: str, name: str):
+    error = renamed(ApiError(400, f"Bad '{param}'.", param=param), ["instructions", "input[7]"])
+    assert (error.param, error.message) == (name, f"Bad '{name}'.")

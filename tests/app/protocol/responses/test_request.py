@@ -1,0 +1,264 @@
+"""Requests of the Responses API: every field of OpenAI's client, and the errors of bad ones."""
+
+import json
+import re
+from pathlib import Path
+from typing import Any, get_args
+
+import pytest
+from openai.types.responses import ResponseIncludable, response_create_params
+
+from app.api.body import parse_as
+from app.errors import ApiError
+from app.protocol.responses.items import KINDS
+from app.protocol.responses.request import (
+    IGNORED,
+    INERT_INCLUDES,
+    MOVED,
+    UNSUPPORTED,
+    ResponseRequest,
+)
+from tests.app.examples import LIGHT
+
+ROOT = Path(__file__).parents[4]
+GOOD: dict[str, Any] = {"model": "noise", "input": "hi"}
+TOOL: dict[str, Any] = {"type": "function", "name": "set_light", "parameters": LIGHT}
+#: fields that OpenAI's client does not have
+EXTENSIONS = {
+    "chat_template_kwargs",
+    "frequency_penalty",
+    "include_schema_in_prompt",
+    "logit_bias",
+    "min_p",
+    "presence_penalty",
+    "repetition_penalty",
+    "seed",
+    "thinking_token_budget",
+    "top_k",
+}
+
+
+def parse(**fields: Any) -> ResponseRequest:
+    return parse_as(ResponseRequest, json.dumps({**GOOD, **fields}).encode())
+
+
+def refusal(**fields: Any) -> ApiError:
+    with pytest.raises(ApiError) as raised:
+        parse(**fields)
+    assert raised.value.status == 400
+    return raised.value
+
+
+def test_every_field_of_openais_client_has_a_treatment():
+    """A new field of the client fails here, until it is honoured, ignored or refused by name."""
+    base = response_create_params.ResponseCreateParamsBase.__annotations__
+    theirs = set(base) | {"stream"}
+    honoured = set(ResponseRequest.model_fields)
+    assert not honoured & set(IGNORED) and not honoured & set(UNSUPPORTED)
+    assert theirs == (honoured - EXTENSIONS) | set(IGNORED) | set(UNSUPPORTED)
+    assert not theirs & set(MOVED)
+
+
+def test_every_value_of_include_has_a_treatment():
+    assert {*INERT_INCLUDES, "message.output_text.logprobs"} == set(get_args(ResponseIncludable))
+
+
+def documented(heading: str) -> set[str]:
+    """The names in the first column of a section's table in docs/api.md."""
+    text = (ROOT / "docs/api.md").read_text()
+    section = re.split(r"(?m)^##+ ", text.partition(f"# {heading}\n")[2])[0]
+    cells = re.findall(r"(?m)^\| (`[^|]+) \|", section)
+    return {name for cell in cells for name in re.findall(r"`([^`]+)`", cell)}
+
+
+def test_the_documented_fields_are_those_of_the_code():
+    assert documented("Responses") == {*ResponseRequest.model_fields, *IGNORED, *UNSUPPORTED}
+
+
+def test_the_documented_items_are_those_of_the_code():
+    assert documented("Items") == set(KINDS)
+
+
+@pytest.mark.parametrize("name", sorted(UNSUPPORTED))
+def test_an_unsupported_field_is_refused_by_name_unless_it_is_off(name: str):
+    error = refusal(**{name: "something"})
+    assert (error.param, error.code) == (name, "unsupported_parameter")
+    for off in UNSUPPORTED[name]:
+        parse(**{name: off})
+
+
+@pytest.mark.parametrize("name", sorted(MOVED))
+def test_a_field_of_chat_completions_is_refused_with_its_new_name(name: str):
+    error = refusal(**{name: None})
+    assert (error.param, error.code) == (name, "unsupported_parameter")
+    assert f"this parameter has moved to '{MOVED[name]}'" in error.message
+
+
+@pytest.mark.parametrize(
+    "kind",
+    [
+        "apply_patch",
+        "code_interpreter",
+        "computer",
+        "computer_use_preview",
+        "custom",
+        "file_search",
+        "image_generation",
+        "local_shell",
+        "mcp",
+        "namespace",
+        "shell",
+        "tool_search",
+        "web_search",
+        "web_search_preview",
+    ],
+)
+def test_tools_of_other_types_are_refused_by_name(kind: str):
+    error = refusal(tools=[TOOL, {"type": kind, "name": "f"}])
+    assert (error.param, error.code) == ("tools[1].type", "unsupported_value")
+    assert f"'{kind}'" in error.message
+    error = refusal(tools=[TOOL], tool_choice={"type": kind})
+    assert (error.param, error.code) == ("tool_choice.type", "unsupported_value")
+
+
+def user(content: Any) -> list[Any]:
+    return [{"role": "user", "content": content}]
+
+
+#: (fields of a bad request, param, code)
+MISTAKES: list[tuple[dict[str, Any], str, str]] = [
+    ({"model": None}, "model", "invalid_type"),
+    ({"n": 2}, "n", "unknown_parameter"),
+    ({"stop": "x"}, "stop", "unknown_parameter"),
+    ({"input": 3}, "input", "invalid_type"),
+    ({"input": {"role": "user"}}, "input", "invalid_type"),
+    ({"input": ["hi"]}, "input[0]", "invalid_type"),
+    ({"input": [None]}, "input[0]", "invalid_type"),
+    ({"input": [{}]}, "input[0].role", "missing_required_parameter"),
+    ({"input": user(None)}, "input[0].content", "invalid_type"),
+    ({"input": [{"role": "tool", "content": ""}]}, "input[0].role", "invalid_value"),
+    ({"input": user([{"type": "input_text"}])}, "input[0].content[0].text",
+     "missing_required_parameter"),
+    ({"input": user([{"type": "input_image", "image_url": "x"}])}, "input[0].content[0].type",
+     "unsupported_value"),
+    ({"input": user([{"type": "input_text", "text": 3}])}, "input[0].content[0].text",
+     "invalid_type"),
+    ({"input": user("") * 2049}, "input", "array_above_max_length"),
+    ({"input": [{"type": "computer_call", "id": "x"}]}, "input[0].type", "unsupported_value"),
+    ({"input": [{"type": "custom_tool_call"}]}, "input[0].type", "unsupported_value"),
+    ({"input": [{"type": "function_call", "name": "f", "arguments": "{}"}]}, "input[0].call_id",
+     "missing_required_parameter"),
+    ({"input": [{"type": "function_call", "call_id": "c", "name": "f", "arguments": {}}]},
+     "input[0].arguments", "invalid_type"),
+    ({"input": [{"type": "function_call_output", "call_id": "c"}]}, "input[0].output",
+     "missing_required_parameter"),
+    ({"input": [{"type": "function_call_output", "call_id": "c", "output": 3}]},
+     "input[0].output", "invalid_type"),
+    ({"input": [{"type": "reasoning", "id": "rs", "summary": [], "encrypted_content": "x"}]},
+     "input[0].encrypted_content", "unsupported_parameter"),
+    ({"input": [{"type": "item_reference"}]}, "input[0].id", "missing_required_parameter"),
+    ({"input": [{"type": "item_reference", "id": ""}]}, "input[0].id", "string_below_min_length"),
+    ({"input": [{"type": "item_reference", "id": "m" * 129}]}, "input[0].id",
+     "string_above_max_length"),
+    ({"instructions": ["a"]}, "instructions", "invalid_type"),
+    ({"previous_response_id": 3}, "previous_response_id", "invalid_type"),
+    ({"previous_response_id": ""}, "previous_response_id", "string_below_min_length"),
+    ({"previous_response_id": "r" * 129}, "previous_response_id", "string_above_max_length"),
+    ({"tools": TOOL}, "tools", "invalid_type"),
+    ({"tools": [{"type": "function"}]}, "tools[0].name", "missing_required_parameter"),
+    ({"tools": [{"type": "function", "function": {"name": "f"}}]}, "tools[0].name",
+     "missing_required_parameter"),
+    ({"tools": [{**TOOL, "name": "a b"}]}, "tools[0].name", "invalid_value"),
+    ({"tools": [{**TOOL, "parameters": "object"}]}, "tools[0].parameters", "invalid_type"),
+    ({"tools": [{**TOOL, "defer_loading": True}]}, "tools[0].defer_loading",
+     "unsupported_parameter"),
+    ({"tools": [{**TOOL, "async": True}]}, "tools[0].async", "unsupported_parameter"),
+    ({"tool_choice": "always"}, "tool_choice", "invalid_value"),
+    ({"tool_choice": {"type": "function"}}, "tool_choice.name", "missing_required_parameter"),
+    ({"tool_choice": {"type": "function", "function": {"name": "f"}}}, "tool_choice.name",
+     "missing_required_parameter"),
+    ({"tool_choice": {"type": "allowed_tools", "mode": "auto", "tools": []}}, "tool_choice.tools",
+     "array_below_min_length"),
+    ({"tool_choice": {"type": "allowed_tools", "mode": "auto", "tools": [{"type": "mcp"}]}},
+     "tool_choice.tools[0].type", "unsupported_value"),
+    ({"text": "json"}, "text", "invalid_type"),
+    ({"text": {"verbosity": "low"}}, "text.verbosity", "unsupported_parameter"),
+    ({"text": {"format": {"type": "xml"}}}, "text.format.type", "invalid_value"),
+    ({"text": {"format": {"type": "json_schema", "json_schema": {}}}},
+     "text.format.json_schema", "unsupported_parameter"),
+    ({"text": {"format": {"type": "json_schema", "name": "a"}}}, "text.format.schema",
+     "missing_required_parameter"),
+    ({"reasoning": {"effort": "huge"}}, "reasoning.effort", "invalid_value"),
+    ({"reasoning": {"mode": "pro"}}, "reasoning.mode", "unsupported_parameter"),
+    ({"reasoning": {"context": "all_turns"}}, "reasoning.context", "unsupported_parameter"),
+    ({"include": ["message.output_text.logprobs"]}, "include[0]", "unsupported_value"),
+    ({"include": ["everything"]}, "include[0]", "invalid_value"),
+    ({"include": "all"}, "include", "invalid_type"),
+    ({"truncation": "auto"}, "truncation", "unsupported_value"),
+    ({"truncation": "middle"}, "truncation", "invalid_value"),
+    ({"max_output_tokens": 0}, "max_output_tokens", "integer_below_min_value"),
+    ({"max_output_tokens": "many"}, "max_output_tokens", "invalid_type"),
+    ({"temperature": 3}, "temperature", "integer_above_max_value"),
+    ({"store": "yes"}, "store", "invalid_type"),
+    ({"stream": 1}, "stream", "invalid_type"),
+    ({"stream_options": {"include_usage": True}}, "stream_options.include_usage",
+     "unknown_parameter"),
+    ({"metadata": {"a": 3}}, "metadata.a", "invalid_type"),
+    ({"metadata": {"a": "b" * 513}}, "metadata.a", "string_above_max_length"),
+    ({"user": "u" * 513}, "user", "string_above_max_length"),
+    ({"top_logprobs": 2}, "top_logprobs", "unsupported_parameter"),
+    ({"background": True}, "background", "unsupported_parameter"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("fields", "param", "code"), MISTAKES, ids=[json.dumps(row[0])[:60] for row in MISTAKES]
+)
+def test_a_mistake_is_named_with_its_place(fields: dict[str, Any], param: str, code: str):
+    error = refusal(**fields)
+    assert (error.param, error.code) == (param, code)
+
+
+def test_a_lone_surrogate_is_named_with_its_place():
+    body = rb'{"model": "noise", "input": [{"role": "user", "content": "a\ud800"}]}'
+    with pytest.raises(ApiError) as raised:
+        parse_as(ResponseRequest, body)
+    assert raised.value.param == "input[0].content"
+
+
+#: places of a type
+TYPES: dict[str, Any] = {
+    "tools[0].type": lambda kind: {"tools": [{"type": kind}]},
+    "tool_choice": lambda kind: {"tool_choice": {"type": kind}},
+    "text.format.type": lambda kind: {"text": {"format": {"type": kind}}},
+    "input[0].type": lambda kind: {"input": [{"type": kind}]},
+    "input[0].content[0].type": lambda kind: {"input": user([{"type": kind}])},
+}
+
+
+@pytest.mark.parametrize("kind", [[], {}, 3, True], ids=str)
+@pytest.mark.parametrize("param", sorted(TYPES))
+def test_a_type_of_another_type_is_refused(param: str, kind: Any):
+    """REGRESSION: types were looked up in tables, which fails for arrays and objects."""
+    assert refusal(**TYPES[param](kind)).param == param
+
+
+#: requests that clients send
+ACCEPTED: list[dict[str, Any]] = [
+    {"input": None, "previous_response_id": "resp_1"},
+    {"include": ["reasoning.encrypted_content"], "store": False},
+    {"reasoning": {"effort": "low", "summary": "auto"}},
+    {"text": {"format": {"type": "text"}, "verbosity": "medium"}},
+    {"tools": [{**TOOL, "strict": True, "description": "", "allowed_callers": ["direct"]}]},
+    {"input": [{"id": "msg_1"}]},
+    {"input": [{"type": "item_reference", "id": "rs_1"}]},
+    {"input": [{"role": "assistant", "content": [{"type": "refusal", "refusal": "no"}]}]},
+    {"service_tier": "flex", "prompt_cache_retention": "24h", "prompt_cache_options": {}},
+    {"stream": True, "stream_options": {"include_obfuscation": False}},
+    {"max_tool_calls": 3, "truncation": "disabled", "metadata": {}},
+]
+
+
+@pytest.mark.parametrize("fields", ACCEPTED, ids=[json.dumps(each)[:60] for each in ACCEPTED])
+def test_what_clients_send_is_accepted(fields: dict[str, Any]):
+    parse(**fields)
