@@ -107,6 +107,7 @@ def _add_routes(app: FastAPI, settings: Settings, components: Components, metric
             version=versions,
             cache=None if components.store is None else components.store.stats,
             is_operator=lambda request: admin_keys.fits(request.headers.get("authorization")),
+            is_draining=lambda: app.state.drain.draining,
         )
     )
 

@@ -183,6 +183,13 @@ class Settings(BaseSettings):
     shutdown_seconds: float = Field(
         default=30.0, ge=0, description="grace period of running answers after SIGTERM, in seconds"
     )
+    drain_seconds: float = Field(
+        default=0.0,
+        ge=0,
+        description="minimum seconds after SIGTERM in which the gateway still accepts requests, "
+        "while `/health/ready` returns 404, so that load balancers stop sending; it then waits for "
+        "running answers; 0: connections are refused at once",
+    )
     strict_profile: StrictProfile = Field(
         default="extended",
         description="schemas accepted with `strict: true`: OpenAI's subset (`openai`) or all that "

@@ -47,7 +47,7 @@ class RequestMiddleware:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        exchange = _Exchange(scope, send)
+        exchange = _Exchange(scope, send, self._drain)
         structlog.contextvars.bind_contextvars(request_id=exchange.id)
         self._metrics.in_flight.inc()
         try:
@@ -93,7 +93,7 @@ class RequestMiddleware:
 class _Exchange:
     """One request: its id, start time and status."""
 
-    def __init__(self, scope: MutableMapping[str, Any], send: Send) -> None:
+    def __init__(self, scope: MutableMapping[str, Any], send: Send, drain: Drain) -> None:
         given = dict(scope["headers"]).get(b"x-request-id", b"")
         self.id = given.decode("ascii") if _USABLE_ID.match(given) else f"req_{uuid.uuid4().hex}"
         self.status = 0
@@ -102,6 +102,7 @@ class _Exchange:
         #: whether an event stream has begun and not ended
         self.streams = False
         self._send = send
+        self._drain = drain
         self._start = time.perf_counter()
         scope.setdefault("state", {})["request_id"] = self.id
 
@@ -115,6 +116,9 @@ class _Exchange:
             headers = list(message.get("headers", []))
             headers.append((b"x-request-id", self.id.encode()))
             headers.append((b"openai-processing-ms", str(round(self.seconds * 1000)).encode()))
+            if self._drain.draining:
+                # a client that keeps its connection would send its next request to a closed socket
+                headers.append((b"connection", b"close"))
             self.streams = dict(headers).get(b"content-type", b"").startswith(EVENT_STREAM)
             message = {**message, "headers": headers}
         elif not message.get("more_body", False):

@@ -3,7 +3,9 @@
 /health/live    the process answers
 /health/ready   a worker is healthy according to the last checks. "degraded": some workers are
                 ejected or unhealthy. Operators also see each worker and the cache; the cache never
-                makes a gateway unready, because requests do not need it.
+                makes a gateway unready, because requests do not need it. 404 "draining" after
+                SIGTERM: HAProxy (``disable-on-404``) then sends no new requests but keeps running
+                ones, whereas it takes any other failure for a crash.
 """
 
 from collections.abc import Callable, Mapping
@@ -17,6 +19,9 @@ from ..errors import model_not_found
 from ..observability.metrics import Metrics
 from ..pool.member import Member
 from ..pool.worker_pool import Pool
+
+#: HTTP status of each state in which a gateway is not ready
+_READY_STATUS = {"unready": 503, "draining": 404}
 
 
 def models_router(
@@ -56,6 +61,7 @@ def operations_router(
     version: dict[str, str],
     cache: Callable[[], dict[str, int]] | None,
     is_operator: Callable[[Request], bool],
+    is_draining: Callable[[], bool] = lambda: False,
 ) -> APIRouter:
     """Return health, metrics and version, which need no key; only operators see names, addresses
     and reasons.
@@ -69,12 +75,12 @@ def operations_router(
     @router.get("/health")
     @router.get("/health/ready")
     async def ready(request: Request) -> JSONResponse:
-        status = pool.status
+        status = "draining" if is_draining() else pool.status
         body: dict[str, Any] = {"status": status}
         if is_operator(request):
             body["workers"] = [_details(member) for member in pool.members]
             body["cache"] = None if cache is None else cache()
-        return JSONResponse(body, status_code=503 if status == "unready" else 200)
+        return JSONResponse(body, status_code=_READY_STATUS.get(status, 200))
 
     @router.get("/metrics")
     async def all_metrics() -> Response:
