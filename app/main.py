@@ -121,6 +121,7 @@ def _add_routes(
             version=version(),
             cache=components.cache_stats,
             is_operator=lambda request: admin_keys.fits(request.headers.get("authorization")),
+            is_draining=lambda: app.state.drain.draining,
         )
     )
 

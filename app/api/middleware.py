@@ -53,7 +53,7 @@ class RequestMiddleware:
             return
         if scope["path"].endswith("/"):
             scope["path"] = scope["path"].rstrip("/") or "/"
-        exchange = _Exchange(scope, send)
+        exchange = _Exchange(scope, send, self._drain)
         structlog.contextvars.bind_contextvars(request_id=exchange.id)
         self._metrics.in_flight.inc()
         try:
@@ -101,7 +101,7 @@ class RequestMiddleware:
 class _Exchange:
     """One request: its id, start time and status."""
 
-    def __init__(self, scope: MutableMapping[str, Any], send: Send) -> None:
+    def __init__(self, scope: MutableMapping[str, Any], send: Send, drain: Drain) -> None:
         given = dict(scope["headers"]).get(b"x-request-id", b"")
         self.id = given.decode("ascii") if _USABLE_ID.match(given) else f"req_{uuid.uuid4().hex}"
         self.status = 0
@@ -112,6 +112,7 @@ class _Exchange:
         self.at_end = ExitStack()
         self._answer_headers: dict[str, str] = {}
         self._send = send
+        self._drain = drain
         self._start = time.perf_counter()
         scope.setdefault("state", {}).update(
             request_id=self.id, at_end=self.at_end, answer_headers=self._answer_headers
@@ -130,6 +131,9 @@ class _Exchange:
             headers += (
                 (name.encode(), value.encode()) for name, value in self._answer_headers.items()
             )
+            if self._drain.draining:
+                # a client that keeps its connection would send its next request to a closed socket
+                headers.append((b"connection", b"close"))
             self.streams = dict(headers).get(b"content-type", b"").startswith(EVENT_STREAM)
             message = {**message, "headers": headers}
         elif not message.get("more_body", False):

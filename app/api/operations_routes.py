@@ -4,7 +4,9 @@
 /health/ready   a worker of some model is healthy according to the last checks. "degraded": some
                 workers are ejected, unhealthy or draining. Operators also see each model, each
                 worker and the cache; the cache never makes a gateway unready, because requests do
-                not need it.
+                not need it. 404 "draining" after SIGTERM: HAProxy (``disable-on-404``) then sends
+                no new requests but keeps running ones, whereas it takes any other failure for a
+                crash.
 """
 
 from collections.abc import Callable
@@ -19,6 +21,9 @@ from ..errors import model_not_found
 from ..observability.metrics import Metrics
 from ..service.served_models import ServedModel, ServedModels
 from .worker_routes import all_workers
+
+#: HTTP status of each state in which a gateway is not ready
+_READY_STATUS = {"unready": 503, "draining": 404}
 
 
 def models_router(models: ServedModels, created: int) -> APIRouter:
@@ -64,6 +69,7 @@ def operations_router(
     version: str,
     cache: Callable[[], dict[str, int] | None],
     is_operator: Callable[[Request], bool],
+    is_draining: Callable[[], bool] = lambda: False,
 ) -> APIRouter:
     """Return health, metrics and version, which need no key; only operators see names, addresses
     and reasons.
@@ -80,13 +86,13 @@ def operations_router(
     @router.get("/health")
     @router.get("/health/ready")
     async def ready(request: Request) -> JSONResponse:
-        status = models.status
+        status = "draining" if is_draining() else models.status
         body: dict[str, Any] = {"status": status}
         if is_operator(request):
             body["models"] = {model.name: model.pool.status for model in models}
             body["workers"] = all_workers(models)
             body["cache"] = cache()
-        return JSONResponse(body, status_code=503 if status == "unready" else 200)
+        return JSONResponse(body, status_code=_READY_STATUS.get(status, 200))
 
     @router.get("/metrics")
     async def all_metrics() -> Response:

@@ -1,6 +1,9 @@
-"""The end of a shutdown: requests that outlive the grace period get an error object.
+"""Shutdown: warning load balancers, and ending requests that outlive the grace period.
 
-uvicorn would cancel them, and clients would get the text "Internal Server Error" or half a stream.
+uvicorn would cancel those, and clients would get the text "Internal Server Error" or half a stream.
+
+Phases           serving; draining (``begin``: requests are answered, ``/health/ready`` is not 200,
+                 connections close after their answer); ended (``end``).
 
 Threads          the event loop only.
 """
@@ -18,6 +21,12 @@ class Drain:
     def __init__(self) -> None:
         self._running: set[asyncio.Timeout] = set()
         self._ended = False
+        self.draining = False
+
+    @property
+    def running(self) -> int:
+        """Number of running requests."""
+        return len(self._running)
 
     @asynccontextmanager
     async def request(self) -> AsyncIterator[None]:
@@ -36,6 +45,10 @@ class Drain:
             if bound.expired():
                 raise _shutdown() from None
             raise
+
+    def begin(self) -> None:
+        """Tell load balancers to send no more requests."""
+        self.draining = True
 
     def end(self) -> None:
         """Cancel every running request, and refuse new ones."""

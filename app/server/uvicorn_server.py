@@ -2,6 +2,7 @@
 
 import asyncio
 import socket
+import time
 from functools import partial
 from math import ceil
 
@@ -16,6 +17,8 @@ from .drain import Drain
 #: seconds after the grace period in which cancelled requests send their errors; then uvicorn closes
 #: the connections of clients that do not read
 LAST_WORDS_S = 5
+#: seconds between two looks at whether a drain is over
+DRAIN_TICK_S = 0.05
 #: longer than the usual 60 s of proxies, so that the proxy closes an idle connection first
 KEEP_ALIVE_S = 75
 
@@ -51,14 +54,23 @@ class Startup:
 
 
 class Server(uvicorn.Server):
-    """Ends requests with an error object when the grace period of a shutdown is over."""
+    """Drains before a shutdown, and ends requests with an error object when the grace period is
+    over. The grace period begins with the signal, so it includes the drain.
+    """
 
     def __init__(
-        self, config: uvicorn.Config, startup: Startup, drain: Drain, grace_s: float
+        self,
+        config: uvicorn.Config,
+        startup: Startup,
+        drain: Drain,
+        *,
+        drain_s: float,
+        grace_s: float,
     ) -> None:
         super().__init__(config)
         self._startup = startup
         self._drain = drain
+        self._drain_s = drain_s
         self._grace_s = grace_s
 
     @property
@@ -67,9 +79,29 @@ class Server(uvicorn.Server):
         return self._startup.error
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-        end = asyncio.get_running_loop().call_later(self._grace_s, self._drain.end)
+        start = time.monotonic()
+        if self._drain_s:
+            await self._accept_while_draining(start)
+        left = max(0.0, self._grace_s - (time.monotonic() - start))
+        self.config.timeout_graceful_shutdown = ceil(left) + LAST_WORDS_S
+        end = asyncio.get_running_loop().call_later(left, self._drain.end)
         await super().shutdown(sockets)
         end.cancel()
+
+    async def _accept_while_draining(self, start: float) -> None:
+        """Answer requests until load balancers have noticed and running requests are over. A second
+        signal ends it.
+
+        The socket stays open while requests run: a load balancer whose checks fail would take the
+        gateway for dead and cut its streams.
+        """
+        self._drain.begin()
+        while not self.force_exit:
+            passed = time.monotonic() - start
+            is_idle = not self._drain.running
+            if passed >= self._drain_s and (is_idle or passed >= self._grace_s):
+                return
+            await asyncio.sleep(DRAIN_TICK_S)
 
 
 def make_server(app: FastAPI, settings: GatewaySettings) -> Server:
@@ -96,6 +128,11 @@ def make_server(app: FastAPI, settings: GatewaySettings) -> Server:
         access_log=False,
         server_header=False,
         timeout_keep_alive=KEEP_ALIVE_S,
-        timeout_graceful_shutdown=ceil(settings.shutdown_seconds) + LAST_WORDS_S,
     )
-    return Server(config, startup, app.state.drain, settings.shutdown_seconds)
+    return Server(
+        config,
+        startup,
+        app.state.drain,
+        drain_s=settings.drain_seconds,
+        grace_s=settings.shutdown_seconds,
+    )

@@ -140,6 +140,14 @@ class GatewaySettings(BaseSettings):
         default=30.0, ge=0, description="grace period of running answers after SIGTERM, in seconds"
     )
 
+    drain_seconds: float = Field(
+        default=0.0,
+        ge=0,
+        description="minimum seconds after SIGTERM in which the gateway still accepts requests, "
+        "while `/health/ready` returns 404, so that load balancers stop sending; it then waits for "
+        "running answers; 0: connections are refused at once",
+    )
+
     redis_url: SecretStr | None = Field(
         default=None,
         description="Redis of the shared cache, see [cache.md](cache.md); if unset, replicas share "

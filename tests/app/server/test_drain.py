@@ -26,12 +26,12 @@ SLOW: dict[str, Any] = body(response_format=json_schema(ENDLESS), max_completion
 
 
 class Process:
-    """``switchyard serve`` with a short grace period."""
+    """``switchyard serve`` with a short grace period, unless the settings say otherwise."""
 
-    def __init__(self) -> None:
+    def __init__(self, **given: object) -> None:
         port = free_port()
         self.url = f"http://127.0.0.1:{port}"
-        settings = {"port": port, "shutdown_seconds": 0.5, "noise_seed": 1}
+        settings = {"port": port, "shutdown_seconds": 0.5, "noise_seed": 1, **given}
         self._process = subprocess.Popen(
             arguments("serve"), env=environment(**settings), stdout=subprocess.PIPE, text=True
         )
@@ -49,9 +49,16 @@ class Process:
             time.sleep(0.05)
         raise AssertionError(f"{metric} never came to {value}")
 
+    def signal(self) -> None:
+        self._process.send_signal(signal.SIGTERM)
+
     def terminate(self) -> list[dict[str, Any]]:
         """SIGTERM, and the log."""
-        self._process.send_signal(signal.SIGTERM)
+        self.signal()
+        return self.log()
+
+    def log(self) -> list[dict[str, Any]]:
+        """The log of the process, which must end."""
         text, _ = self._process.communicate(timeout=PATIENCE)
         return [json.loads(line) for line in text.splitlines()]
 
@@ -62,8 +69,8 @@ class Process:
 
 
 @contextmanager
-def running_process() -> Iterator[Process]:
-    process = Process()
+def running_process(**settings: object) -> Iterator[Process]:
+    process = Process(**settings)
     try:
         process.wait_until("switchyard_requests_in_flight", 0)
         yield process
@@ -124,6 +131,28 @@ def ask_response(answers: dict[str, httpx.Response], url: str) -> None:
     asked = {"model": "noise", "input": "hi", "stream": True, "max_output_tokens": 32_768}
     asked["text"] = {"format": wanted}
     answers["response"] = httpx.post(url, json=asked, timeout=PATIENCE)
+
+
+def test_a_draining_gateway_answers_until_running_requests_are_over():
+    """Load balancers see 404, late requests an answer and no keep-alive, and the process ends as
+    soon as the last request does.
+    """
+    with (
+        running_process(drain_seconds=0.01, shutdown_seconds=PATIENCE) as process,
+        half_a_request(process.url) as upload,
+    ):
+        process.wait_until("switchyard_requests_in_flight", 2)
+        assert httpx.get(f"{process.url}/health/ready").json() == {"status": "ok"}
+        process.signal()
+        until = time.monotonic() + PATIENCE
+        while (ready := httpx.get(f"{process.url}/health/ready")).status_code == 200:
+            assert time.monotonic() < until
+        assert (ready.status_code, ready.json()) == (404, {"status": "draining"})
+        late = httpx.post(f"{process.url}/v1/chat/completions", json=body(), timeout=PATIENCE)
+        assert (late.status_code, late.headers["connection"]) == (200, "close")
+        upload.sendall(b" " * 99)
+        assert b'"invalid_json"' in upload.recv(65536)
+        assert process.log()[-1]["event"] == "stopped"
 
 
 @contextmanager
