@@ -96,15 +96,23 @@ class Components:
         await asyncio.to_thread(close_store, self.compiler, self.store)
 
 
-def build_core(settings: Settings, metrics: Metrics, logger: Logger) -> Core:
+def build_core(
+    settings: Settings,
+    metrics: Metrics,
+    logger: Logger,
+    load: Callable[[str | None, str], Tokenizer] = load_tokenizer,
+) -> Core:
     """Load the tokenizer, but no model. The caller must call ``close_store``.
+
+    Args:
+        load: returns the tokenizer of a source and a format; see ``load_tokenizer``.
 
     Raises:
         SettingError: no such tokenizer, or the format does not fit it.
     """
     store = make_store(settings, logger)
     try:
-        tokenizer = load_tokenizer(settings.tokenizer_source, settings.format)
+        tokenizer = load(settings.tokenizer_source, settings.format)
     except ValueError as error:
         if store is not None:
             store.close()
@@ -133,9 +141,17 @@ def build_core(settings: Settings, metrics: Metrics, logger: Logger) -> Core:
     return Core(store, tokenizer, compiler, scheduler, relaxations, planner, warming)
 
 
-def build(settings: Settings, metrics: Metrics, logger: Logger) -> Components:
-    """Make all components; load the tokenizer, and a model that runs in this process."""
-    core = build_core(settings, metrics, logger)
+def build(
+    settings: Settings,
+    metrics: Metrics,
+    logger: Logger,
+    load: Callable[[str | None, str], Tokenizer] = load_tokenizer,
+) -> Components:
+    """Make all components; load the tokenizer, and a model that runs in this process.
+
+    ``load``: see ``build_core``.
+    """
+    core = build_core(settings, metrics, logger, load)
     store, tokenizer, compiler = core.store, core.tokenizer, core.compiler
     workers = make_workers(settings, compiler, tokenizer)
     pool = make_pool(settings, workers, metrics, logger)
@@ -152,6 +168,7 @@ def build(settings: Settings, metrics: Metrics, logger: Logger) -> Components:
         "workers_available",
         "Whether a worker is healthy and not ejected, by worker",
         lambda: available(pool),
+        across="livemin",
     )
     metrics.describe(
         version=version(),

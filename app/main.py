@@ -6,7 +6,7 @@ and closes the components. An app has one lifespan.
 
 import sys
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from typing import Any
 
@@ -22,6 +22,8 @@ from .api.grammar_routes import grammars_router
 from .api.middleware import RequestMiddleware
 from .api.operations_routes import models_router, operations_router
 from .composition import Components, build
+from .conversation.tokenizer import Tokenizer, load_tokenizer
+from .observability.event_loop import observed
 from .observability.logs import Logger, make_logger
 from .observability.metrics import Metrics
 from .server.drain import Drain
@@ -29,21 +31,33 @@ from .server.garbage_collection import frozen
 from .settings import Settings
 
 
-def create_app(settings: Settings | None = None, *, logger: Logger | None = None) -> FastAPI:
-    """Return the gateway as an ASGI app. Defaults: settings of the environment, logs to stdout."""
+def create_app(
+    settings: Settings | None = None,
+    *,
+    logger: Logger | None = None,
+    load: Callable[[str | None, str], Tokenizer] = load_tokenizer,
+    metrics_folder: str | None = None,
+) -> FastAPI:
+    """Return the gateway as an ASGI app. Defaults: settings of the environment, logs to stdout.
+
+    Args:
+        load: returns the tokenizer of a source and a format.
+        metrics_folder: see Metrics.
+    """
     chosen = settings or Settings()
     log = logger or make_logger(chosen.log_level, sys.stdout)
-    metrics = Metrics()
+    metrics = Metrics(metrics_folder)
 
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
-        components = build(chosen, metrics, log)
+        components = build(chosen, metrics, log, load)
         try:
             await components.start()
             _add_routes(app, chosen, components, metrics)
             _announce(log, chosen, components)
             with frozen():
-                yield
+                async with observed(metrics):
+                    yield
         finally:
             await components.aclose()
             log.info("stopped")

@@ -2,15 +2,30 @@
 
 Invariants   I1 every label has few values, whatever clients send: methods and routes come from
                 closed sets, keywords beyond ``MOST_KEYWORDS`` are "other".
-             I2 ``parse_divergence`` and ``internal_errors`` count Switchyard's own bugs: they must
+             I2 with several processes, GET /metrics of each has the numbers of all. Counters of a
+                process that has ended stay in its file, which the next process of its number
+                continues; its gauges are removed.
+             I3 ``parse_divergence`` and ``internal_errors`` count Switchyard's own bugs: they must
                 stay 0.
 Not here     the workers' own metrics: each worker has a /metrics.
 """
 
+import asyncio
+import os
 from collections.abc import Callable, Iterator, Mapping
+from typing import Literal
 
-from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, Info
+from prometheus_client import (
+    CollectorRegistry,
+    Counter,
+    Gauge,
+    Histogram,
+    Info,
+    generate_latest,
+    values,
+)
 from prometheus_client.core import GaugeMetricFamily, Metric
+from prometheus_client.multiprocess import MultiProcessCollector, mark_process_dead
 from prometheus_client.registry import Collector
 
 #: values of the label ``method``; HTTP allows any other
@@ -21,6 +36,7 @@ METHODS = frozenset(
 MOST_KEYWORDS = 100
 
 _SECONDS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 600)
+_LAG_SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.02, 0.05, 0.1, 0.25, 0.5, 1, 5)
 _COMPILE_SECONDS = (0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10)
 
 
@@ -29,11 +45,33 @@ def method_label(method: str) -> str:
     return method if method in METHODS else "other"
 
 
-class Metrics:
-    """All counters of one app. Safe to call from any thread."""
+def keep_values_in(folder: str, number: int) -> None:
+    """Keep the values of all later metrics in files of the folder, under this process's number."""
+    os.environ["PROMETHEUS_MULTIPROC_DIR"] = folder
+    values.ValueClass = values.MultiProcessValue(lambda: number)  # type: ignore[no-untyped-call]
 
-    def __init__(self) -> None:
+
+def drop_gauges(folder: str, number: int) -> None:
+    """Remove the gauges of a process that has ended."""
+    mark_process_dead(number, folder)  # type: ignore[no-untyped-call]
+
+
+#: how gauges of several processes are joined
+Across = Literal["livesum", "livemin"]
+
+
+class Metrics:
+    """All counters of one app. Safe to call from any thread.
+
+    ``folder``: where several processes keep their values, after ``keep_values_in``.
+    """
+
+    def __init__(self, folder: str | None = None) -> None:
         self.registry = CollectorRegistry()
+        self._folder = folder
+        #: of one process: facts, which prometheus_client does not keep in files
+        self._facts = CollectorRegistry() if folder else self.registry
+        self._watched: list[_Published] = []
         self._keywords: set[str] = set()
         self.requests = Counter(
             "switchyard_http_requests",
@@ -45,7 +83,13 @@ class Metrics:
             "http_request_duration", "Request to last byte", ["route"]
         )
         self.in_flight = Gauge(
-            "switchyard_requests_in_flight", "Running requests", registry=self.registry
+            "switchyard_requests_in_flight",
+            "Running requests",
+            registry=self.registry,
+            multiprocess_mode="livesum",
+        )
+        self.loop_lag_seconds = self._histogram(
+            "event_loop_lag", "Delay of a timer in the event loop", buckets=_LAG_SECONDS
         )
         self.first_token_seconds = self._histogram(
             "time_to_first_token", "Request to first chunk of output"
@@ -119,13 +163,42 @@ class Metrics:
         """Export facts as labels of ``switchyard_build_info``; other series are joined with it when
         a fleet serves several formats or vocabularies.
         """
-        Info("switchyard_build", "Version and facts of this gateway", registry=self.registry).info(
+        Info("switchyard_build", "Version and facts of this gateway", registry=self._facts).info(
             facts
         )
 
-    def watch(self, name: str, text: str, read: Callable[[], Mapping[str, int | float]]) -> None:
-        """Export a mapping of numbers, which is read on each request for /metrics."""
-        self.registry.register(_Watched(f"switchyard_{name}", text, read))
+    def watch(
+        self,
+        name: str,
+        text: str,
+        read: Callable[[], Mapping[str, int | float]],
+        across: Across = "livesum",
+    ) -> None:
+        """Export a mapping of numbers, which is read on each request for /metrics; ``across``: how
+        the numbers of several processes are joined.
+        """
+        if self._folder is None:
+            self.registry.register(_Watched(f"switchyard_{name}", text, read))
+        else:
+            self._watched.append(_Published(f"switchyard_{name}", text, read, across))
+
+    def publish(self) -> None:
+        """Read the watched mappings, for requests to other processes."""
+        for each in self._watched:
+            each.publish()
+
+    async def exposition(self) -> bytes:
+        """Return all numbers as Prometheus reads them."""
+        if self._folder is None:
+            return generate_latest(self.registry)
+        self.publish()
+        # reading the files of four processes takes 10 ms
+        return await asyncio.to_thread(self._of_all, self._folder)
+
+    def _of_all(self, folder: str) -> bytes:
+        joined = CollectorRegistry()
+        MultiProcessCollector(joined, folder)  # type: ignore[no-untyped-call]
+        return generate_latest(joined) + generate_latest(self._facts)
 
 
 class _Watched(Collector):
@@ -142,3 +215,23 @@ class _Watched(Collector):
         for what, value in self._read().items():
             family.add_metric([what], float(value))
         yield family
+
+
+class _Published:
+    """The same for several processes: a gauge in a file."""
+
+    def __init__(
+        self, name: str, text: str, read: Callable[[], Mapping[str, int | float]], across: Across
+    ) -> None:
+        self._gauge = Gauge(name, text, ["what"], registry=None, multiprocess_mode=across)
+        self._read = read
+        self._shown: set[str] = set()
+
+    def publish(self) -> None:
+        """Read the mapping; a key that has gone is 0, since files keep it."""
+        found = self._read()
+        for what in self._shown.difference(found):
+            self._gauge.labels(what).set(0)
+        self._shown.update(found)
+        for what, value in found.items():
+            self._gauge.labels(what).set(float(value))

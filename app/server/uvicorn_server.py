@@ -2,6 +2,7 @@
 
 import asyncio
 import socket
+from collections.abc import Callable
 from functools import partial
 from math import ceil
 
@@ -51,20 +52,33 @@ class Startup:
 
 
 class Server(uvicorn.Server):
-    """Ends requests with an error object when the grace period of a shutdown is over."""
+    """Ends requests with an error object when the grace period of a shutdown is over.
+
+    ``on_started`` is called in the event loop once the server accepts connections.
+    """
 
     def __init__(
-        self, config: uvicorn.Config, startup: Startup, drain: Drain, grace_s: float
+        self,
+        config: uvicorn.Config,
+        startup: Startup,
+        drain: Drain,
+        grace_s: float,
+        on_started: Callable[[], None],
     ) -> None:
         super().__init__(config)
         self._startup = startup
         self._drain = drain
         self._grace_s = grace_s
+        self._on_started = on_started
 
     @property
     def setting_error(self) -> SettingError | None:
         """The unusable setting that ended startup, if any."""
         return self._startup.error
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        await super().startup(sockets)
+        self._on_started()
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         end = asyncio.get_running_loop().call_later(self._grace_s, self._drain.end)
@@ -72,8 +86,10 @@ class Server(uvicorn.Server):
         end.cancel()
 
 
-def make_server(app: FastAPI, settings: Settings) -> Server:
-    """Return the server of an app that ``create_app`` made."""
+def make_server(
+    app: FastAPI, settings: Settings, *, on_started: Callable[[], None] = lambda: None
+) -> Server:
+    """Return the server of an app that ``create_app`` made; ``on_started``: see Server."""
     limits = ConnectionLimits(
         connections=settings.max_connections,
         header_bytes=settings.max_header_bytes,
@@ -96,6 +112,11 @@ def make_server(app: FastAPI, settings: Settings) -> Server:
         access_log=False,
         server_header=False,
         timeout_keep_alive=KEEP_ALIVE_S,
-        timeout_graceful_shutdown=ceil(settings.shutdown_seconds) + LAST_WORDS_S,
+        timeout_graceful_shutdown=longest_shutdown_s(settings),
     )
-    return Server(config, startup, app.state.drain, settings.shutdown_seconds)
+    return Server(config, startup, app.state.drain, settings.shutdown_seconds, on_started)
+
+
+def longest_shutdown_s(settings: Settings) -> int:
+    """Return the seconds after which no connection is left."""
+    return ceil(settings.shutdown_seconds) + LAST_WORDS_S
