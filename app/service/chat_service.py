@@ -51,7 +51,7 @@ from ..protocol.answers import (
 from ..protocol.chat_request import ChatRequest
 from ..protocol.tools import ToolMode
 from ..server.event_stream import DONE, cancel, event
-from ..server.offload import Offload
+from ..server.offload import SMALL_BYTES, Offload
 from ..settings import Settings
 from .faults import Faults
 
@@ -168,7 +168,7 @@ class ChatService:
         weight = size + TURN_BYTES * _turns(request)
         output, prompt = await self._offload.run(weight, partial(self._read, request))
         self._check_room(prompt)
-        constraint = await self._planner.plan(output, client)
+        constraint = await self._planner.plan(output, client, is_tiny=weight < SMALL_BYTES)
         check_ending(sampling.options, constraint.format_plan.spec["format"], vocabulary)
         return PreparedRequest(output, sampling, constraint, prompt)
 

@@ -5,6 +5,7 @@ gateway once. The figures are medians of the rounds, and ratios to the first oth
 
 throughput   16 users; 64 chunks for each stream, sent by the worker at once
 paced        streams with a token every 20 ms: the gaps between receptions that users see
+first        milliseconds to the first byte at half the throughput, beside the worker itself
 """
 
 import argparse
@@ -31,8 +32,8 @@ MODEL = "m"
 INTERVAL_MS = 20.0
 
 
-def worker(stack: ExitStack, tokenizer: str, chunks: int, interval_ms: float = 0) -> str:
-    """Start a worker and return its URL."""
+def worker(stack: ExitStack, tokenizer: str, chunks: int, interval_ms: float = 0) -> Process:
+    """Start a worker."""
     vocabulary = load_tokenizer(tokenizer, "auto").vocabulary
     plugin = {"spec_version": SPEC_VERSION, "vocabulary": vocabulary.fingerprint}
     info = {
@@ -44,8 +45,9 @@ def worker(stack: ExitStack, tokenizer: str, chunks: int, interval_ms: float = 0
     command = [sys.executable, "-m", "bench.gateway.zero_worker", "--port", str(port)]
     command += ["--chunks", str(chunks), "--interval-ms", str(interval_ms), "--model", MODEL]
     command += ["--stop", str(vocabulary.stop_token_ids[0]), "--info", json.dumps(info)]
-    stack.enter_context(running(Process("worker", command, port)))
-    return f"http://127.0.0.1:{port}"
+    made = Process("worker", command, port)
+    stack.enter_context(running(made))
+    return made
 
 
 def gateways(asked: argparse.Namespace, url: str, tokenizer: str) -> Iterator[Process]:
@@ -56,6 +58,7 @@ def gateways(asked: argparse.Namespace, url: str, tokenizer: str) -> Iterator[Pr
         "SWITCHYARD_TOKENIZER": tokenizer,
         "SWITCHYARD_MODEL_NAME": MODEL,
         "SWITCHYARD_WORKERS": url,
+        "SWITCHYARD_PROCESSES": str(asked.processes),
     }
     yield Process(OURS, [sys.executable, "-m", "app"], port, settings)
     if asked.router:
@@ -126,14 +129,16 @@ def table(title: str, found: dict[str, dict[str, list[float]]], figures: list[st
 
 
 @contextmanager
-def started(asked: argparse.Namespace, interval_ms: float = 0) -> Iterator[list[Process]]:
+def started(
+    asked: argparse.Namespace, interval_ms: float = 0, *, with_worker: bool = False
+) -> Iterator[list[Process]]:
     with ExitStack() as stack:
         tokenizer = folder(Path(stack.enter_context(tempfile.TemporaryDirectory())), TEMPLATE)
-        url = worker(stack, tokenizer, asked.chunks, interval_ms)
-        found = [*gateways(asked, url, tokenizer)]
+        behind = worker(stack, tokenizer, asked.chunks, interval_ms)
+        found = [*gateways(asked, behind.url, tokenizer)]
         for each in found:
             stack.enter_context(running(each))
-        yield found
+        yield [*found, *([behind] if with_worker else [])]
 
 
 def throughput(asked: argparse.Namespace) -> None:
@@ -154,7 +159,17 @@ def paced(asked: argparse.Namespace) -> None:
             print(table(f"{users} paced streams", found, figures), end="\n\n")
 
 
-PARTS = {"throughput": throughput, "paced": paced}
+def first(asked: argparse.Namespace) -> None:
+    with started(asked, with_worker=True) as processes:
+        users = ("--users", str(asked.users), "--seconds")
+        most = load(processes[0], *users, "3")["requests_per_s"]
+        options = (*users, str(asked.seconds), "--rate", str(most / 2))
+        found = rounds(processes, asked.rounds, *options)
+    figures = ["requests/s", "first ms p50", "first ms p99", "failed"]
+    print(table(f"{most / 2:,.0f} requests/s", found, figures), end="\n\n")
+
+
+PARTS = {"throughput": throughput, "paced": paced, "first": first}
 
 
 def main() -> None:
@@ -162,6 +177,7 @@ def main() -> None:
     parser.add_argument("parts", nargs="*", metavar="part", help=", ".join(PARTS))
     parser.add_argument("--router", help="a Python with sglang-router")
     parser.add_argument("--litellm", help="a Python with litellm[proxy]")
+    parser.add_argument("--processes", type=int, default=1, help="of switchyard")
     parser.add_argument("--users", type=int, default=16)
     parser.add_argument("--chunks", type=int, default=64)
     parser.add_argument("--streams", default="50,100,200", help="paced: numbers of streams")
