@@ -7,7 +7,9 @@ Invariants   I1 every answer carries x-request-id: the client's if it is short a
              I2 no exception reaches the server: before the first byte it becomes a 500, after it
                 the connection closes before the body's end, so that no client takes the answer for
                 a complete one.
-             I3 a request that the end of a shutdown cancels gets a 503, or an error event at the
+             I3 a request with both Transfer-Encoding and Content-Length is refused and its
+                connection closed: a proxy may see another end of it (RFC 9112, 6.1).
+             I4 a request that the end of a shutdown cancels gets a 503, or an error event at the
                 end of its stream.
 """
 
@@ -52,8 +54,9 @@ class RequestMiddleware:
         self._metrics.in_flight.inc()
         try:
             async with self._drain.request():
+                _check_framing(scope)
                 await self._app(scope, receive, exchange.send)
-        except ApiError as error:  # of the shutdown; routes answer their own
+        except ApiError as error:  # of framing and the shutdown; routes answer their own
             exchange.error = error.code
             if not exchange.status:
                 await error_response(error)(scope, receive, exchange.send)
@@ -88,6 +91,13 @@ class RequestMiddleware:
                 ms=round(seconds * 1000, 1),
                 **error,
             )
+
+
+def _check_framing(scope: Scope) -> None:
+    names = {name for name, _ in scope["headers"]}
+    if names >= {b"transfer-encoding", b"content-length"}:
+        message = "A request must not have both Transfer-Encoding and Content-Length."
+        raise ApiError(400, message, code="invalid_http", headers={"connection": "close"})
 
 
 class _Exchange:
