@@ -6,7 +6,6 @@ itself: it is the parent of the processes that do (server.process_group).
 
 import asyncio
 import functools
-import gc
 import logging
 import os
 import signal
@@ -20,6 +19,7 @@ from ..conversation.tokenizer import Tokenizer, load_tokenizer
 from ..main import create_app
 from ..observability.logs import Forward, Logger, make_logger
 from ..observability.metrics import drop_gauges, keep_values_in
+from ..server.garbage_collection import settle
 from ..server.listening_sockets import Address, bind_all, reserved
 from ..server.process_group import ProcessGroup, ProcessLink
 from ..server.uvicorn_server import longest_shutdown_s, make_server
@@ -64,8 +64,7 @@ def _serve_in_processes(settings: Settings, logger: Logger) -> int:
     with suppress(ValueError):  # the first process reports it
         load(settings.tokenizer_source, settings.format)
     # collections in the processes would copy the pages of these objects
-    gc.collect()
-    gc.freeze()
+    settle()
     with _values_folder() as folder, _reserved(settings) as addresses:
         for _, (host, port) in addresses:
             logger.info("listening", host=host, port=port, processes=settings.processes)

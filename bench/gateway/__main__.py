@@ -5,6 +5,7 @@ gateway once. The figures are medians of the rounds, and ratios to the first oth
 
 throughput   16 users; 64 chunks for each stream, sent by the worker at once
 paced        streams with a token every 20 ms: the gaps between receptions that users see
+memory       MB at the start with a real vocabulary, and KB of each idle stream
 first        milliseconds to the first byte at half the throughput, beside the worker itself
 """
 
@@ -25,11 +26,14 @@ from bench.report import markdown
 from engine import SPEC_VERSION
 from tests.app.small_tokenizer import TEMPLATE, folder
 
+from .memory import idle_streams, resident, tokenizer_folder
 from .processes import Process, free_port, running
 
 OURS = "switchyard"
 MODEL = "m"
 INTERVAL_MS = 20.0
+#: between two tokens of an idle stream
+IDLE_MS = 30_000.0
 
 
 def worker(stack: ExitStack, tokenizer: str, chunks: int, interval_ms: float = 0) -> Process:
@@ -169,7 +173,28 @@ def first(asked: argparse.Namespace) -> None:
     print(table(f"{most / 2:,.0f} requests/s", found, figures), end="\n\n")
 
 
-PARTS = {"throughput": throughput, "paced": paced, "first": first}
+def memory(asked: argparse.Namespace) -> None:
+    rows: list[list[str]] = []
+    with ExitStack() as stack:
+        folder_ = Path(stack.enter_context(tempfile.TemporaryDirectory()))
+        tokenizer = tokenizer_folder(folder_, asked.vocabulary)
+        behind = worker(stack, tokenizer, 1000, IDLE_MS)
+        ours = next(gateways(asked, behind.url, tokenizer))
+        ours.settings = {**ours.settings, "SWITCHYARD_MAX_CONNECTIONS": "20000"}
+        stack.enter_context(running(ours))
+        load(ours, "--users", "8", "--seconds", "2")
+        at_start = resident(ours)
+        for count in (0, *map(int, asked.streams.split(","))):
+            with idle_streams(ours, MODEL, count):
+                found = resident(ours)
+            more = 1024 * (found["PSS MB, all"] - at_start["PSS MB, all"])
+            figures = [f"{value:,.0f}" for value in found.values()]
+            rows.append([str(count), *figures, f"{more / count:,.0f}" if count else "-"])
+    head = ["idle streams", *at_start, "KB for each stream"]
+    print(markdown([head, *rows]), end="\n\n")
+
+
+PARTS = {"throughput": throughput, "paced": paced, "first": first, "memory": memory}
 
 
 def main() -> None:
@@ -181,6 +206,7 @@ def main() -> None:
     parser.add_argument("--users", type=int, default=16)
     parser.add_argument("--chunks", type=int, default=64)
     parser.add_argument("--streams", default="50,100,200", help="paced: numbers of streams")
+    parser.add_argument("--vocabulary", default="o200k_harmony", help="of memory")
     parser.add_argument("--seconds", type=float, default=5, help="of each load")
     parser.add_argument("--rounds", type=int, default=3)
     asked = parser.parse_args()
