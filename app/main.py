@@ -6,7 +6,7 @@ and closes the components. An app has one lifespan.
 
 import sys
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 
 from fastapi import Depends, FastAPI, Request
@@ -27,6 +27,8 @@ from .api.tokenize_routes import tokenize_router
 from .api.worker_routes import worker_router
 from .composition import Components, build
 from .constraints.relaxation import HEADER as RELAXED_HEADER
+from .conversation.tokenizer import Tokenizer, load_tokenizer
+from .observability.event_loop import observed
 from .observability.logs import Logger, make_logger
 from .observability.metrics import Metrics
 from .server.drain import Drain
@@ -37,21 +39,33 @@ from .service.stored_responses import StoredResponses
 from .settings import GatewaySettings, Settings, read_settings
 
 
-def create_app(settings: Settings | None = None, *, logger: Logger | None = None) -> FastAPI:
-    """Return the gateway as an ASGI app. Defaults: settings of the environment, logs to stdout."""
+def create_app(
+    settings: Settings | None = None,
+    *,
+    logger: Logger | None = None,
+    load: Callable[[str | None, str], Tokenizer] = load_tokenizer,
+    metrics_folder: str | None = None,
+) -> FastAPI:
+    """Return the gateway as an ASGI app. Defaults: settings of the environment, logs to stdout.
+
+    Args:
+        load: returns the tokenizer of a source and a format.
+        metrics_folder: see Metrics.
+    """
     chosen = settings or read_settings()
     log = logger or make_logger(chosen.gateway.log_level, sys.stdout)
-    metrics = Metrics()
+    metrics = Metrics(metrics_folder)
 
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
-        components = build(chosen, metrics, log)
+        components = build(chosen, metrics, log, load)
         try:
             await components.start()
             _add_routes(app, chosen.gateway, components, metrics)
             _announce(log, chosen, components)
             with frozen():
-                yield
+                async with observed(metrics):
+                    yield
         finally:
             await components.aclose()
             log.info("stopped")
@@ -134,6 +148,11 @@ def _announce(logger: Logger, settings: Settings, components: Components) -> Non
         logger.warning(
             "ANYONE WHO REACHES THIS ADDRESS CAN USE THE GATEWAY: set SWITCHYARD_API_KEYS",
             host=gateway.host,
+        )
+    if gateway.processes > 1 and gateway.redis_url is None:
+        logger.warning(
+            "without SWITCHYARD_REDIS_URL each process keeps its own stored responses and limits",
+            processes=gateway.processes,
         )
     for model in components.models:
         _announce_model(logger, model)

@@ -43,6 +43,7 @@ GATEWAY = frozenset(
         "prometheus_client",
         "structlog",
         "jinja2",
+        "orjson",
         "tokenizers",
         "tqdm",
         "transformers",

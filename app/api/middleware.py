@@ -10,7 +10,9 @@ Invariants   I1 every answer carries x-request-id: the client's if it is short a
              I3 a path may end with a slash.
              I4 callbacks in ``request.state.at_end`` are called at the end of every request;
                 ``request.state.answer_headers`` go with every answer.
-             I5 a request that the end of a shutdown cancels gets a 503, or an error event at the
+             I5 a request with both Transfer-Encoding and Content-Length is refused and its
+                connection closed: a proxy may see another end of it (RFC 9112, 6.1).
+             I6 a request that the end of a shutdown cancels gets a 503, or an error event at the
                 end of its stream, which the route's ``request.state.failed`` writes.
 """
 
@@ -59,8 +61,9 @@ class RequestMiddleware:
         try:
             async with self._drain.request():
                 with exchange.at_end:
+                    _check_framing(scope)
                     await self._app(scope, receive, exchange.send)
-        except ApiError as error:  # of the shutdown; routes answer their own
+        except ApiError as error:  # of framing and the shutdown; routes answer their own
             exchange.error = error.code
             if not exchange.status:
                 await error_response(error)(scope, receive, exchange.send)
@@ -96,6 +99,13 @@ class RequestMiddleware:
                 **_key_name(scope),
                 **error,
             )
+
+
+def _check_framing(scope: Scope) -> None:
+    names = {name for name, _ in scope["headers"]}
+    if names >= {b"transfer-encoding", b"content-length"}:
+        message = "A request must not have both Transfer-Encoding and Content-Length."
+        raise ApiError(400, message, code="invalid_http", headers={"connection": "close"})
 
 
 class _Exchange:

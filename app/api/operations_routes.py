@@ -14,7 +14,7 @@ from typing import Any
 
 from fastapi import APIRouter, Request, Response
 from fastapi.responses import JSONResponse
-from prometheus_client import CONTENT_TYPE_LATEST, generate_latest
+from prometheus_client import CONTENT_TYPE_LATEST
 
 from ..access.client import Client
 from ..errors import model_not_found
@@ -96,7 +96,7 @@ def operations_router(
 
     @router.get("/metrics")
     async def all_metrics() -> Response:
-        return Response(generate_latest(metrics.registry), media_type=CONTENT_TYPE_LATEST)
+        return Response(await metrics.exposition(), media_type=CONTENT_TYPE_LATEST)
 
     @router.get("/version")
     async def versions() -> dict[str, Any]:

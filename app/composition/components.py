@@ -12,6 +12,7 @@ from ..access.key_file import KeysUnreadable
 from ..access.keys import Keys
 from ..admission.admission import Admission
 from ..constraints.compile_scheduler import CompileScheduler
+from ..conversation.tokenizer import load_tokenizer
 from ..observability.logs import Logger
 from ..observability.metrics import Metrics
 from ..server.offload import Offload
@@ -19,7 +20,7 @@ from ..service.served_models import ServedModel, ServedModels
 from ..settings import PREFIX, GatewaySettings, ModelSettings, SettingError, Settings
 from .access import make_admission, make_keys
 from .engines import Engine, limits_of, make_engines
-from .models import Core, Shared, load_tokenizers, make_core, make_model
+from .models import Core, Load, Shared, load_tokenizers, make_core, make_model
 from .state import make_state
 
 
@@ -94,13 +95,20 @@ async def _start(model: ServedModel) -> None:
         raise model.settings.error("model", error.message) from error
 
 
-def build(settings: Settings, metrics: Metrics, logger: Logger) -> Components:
+def build(
+    settings: Settings,
+    metrics: Metrics,
+    logger: Logger,
+    load: Load = load_tokenizer,
+) -> Components:
     """Make all components; load the tokenizers, and models that run in this process.
+
+    ``load`` returns the tokenizer of a source and a format.
 
     Raises:
         SettingError: no such tokenizer, or the format does not fit it.
     """
-    tokenizers = load_tokenizers(settings.models)
+    tokenizers = load_tokenizers(settings.models, load)
     shared = make_shared(settings.gateway, metrics, logger)
     vocabularies = [tokenizer.vocabulary for tokenizer in tokenizers]
     engines = make_engines(settings.gateway, vocabularies, logger)
@@ -140,7 +148,7 @@ def build_core(
     Raises:
         SettingError: see ``build``.
     """
-    (tokenizer,) = load_tokenizers([model])
+    (tokenizer,) = load_tokenizers([model], load_tokenizer)
     (engine,) = make_engines(gateway, [tokenizer.vocabulary], logger).values()
     return make_core(make_shared(gateway, metrics, logger), model, tokenizer, engine)
 

@@ -1,7 +1,7 @@
 """The components of one model."""
 
 import asyncio
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import partial
 from hashlib import sha256
@@ -11,7 +11,7 @@ from engine import ARTIFACT_VERSION
 from .. import version
 from ..constraints.compile_scheduler import CompileScheduler
 from ..constraints.planner import ConstraintPlanner
-from ..conversation.tokenizer import Tokenizer, load_tokenizer
+from ..conversation.tokenizer import Tokenizer
 from ..observability.logs import Logger
 from ..observability.metrics import Metrics, ModelMetrics
 from ..server.offload import Offload
@@ -29,6 +29,9 @@ from ..settings import GatewaySettings, ModelSettings
 from ..state.response_store import ResponseStore
 from .engines import Engine
 from .workers import available, backend_of, make_pool, make_workers, running
+
+#: returns the tokenizer of a source and a format; see ``load_tokenizer``
+Load = Callable[[str | None, str], Tokenizer]
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,14 +58,14 @@ class Core:
     warming: WarmService
 
 
-def load_tokenizers(models: Iterable[ModelSettings]) -> list[Tokenizer]:
+def load_tokenizers(models: Iterable[ModelSettings], load: Load) -> list[Tokenizer]:
     """Return each model's tokenizer; models with equal settings share one. Raises SettingError."""
     loaded: dict[tuple[str | None, str], Tokenizer] = {}
     tokenizers = []
     for model in models:
         key = (model.tokenizer_source, model.format)
         try:
-            tokenizers.append(loaded.get(key) or loaded.setdefault(key, load_tokenizer(*key)))
+            tokenizers.append(loaded.get(key) or loaded.setdefault(key, load(*key)))
         except ValueError as error:
             raise model.error("tokenizer" if model.tokenizer else "model", error) from error
     return tokenizers
@@ -97,6 +100,7 @@ def make_model(
         "workers_available",
         "Whether a worker is healthy, not ejected and not draining, by worker",
         lambda: available(pool),
+        across="livemin",
     )
     shared.metrics.describe(
         model.served_model,

@@ -136,15 +136,18 @@ class ConstraintPlanner:
         planner._wire = get_format("plain")
         return planner
 
-    async def plan(self, output: OutputSpec, client: str = "") -> ConstraintPlan:
-        """Return the constraint plan.
+    async def plan(
+        self, output: OutputSpec, client: str = "", *, is_tiny: bool = False
+    ) -> ConstraintPlan:
+        """Return the constraint plan. ``is_tiny``: finding it takes less time than a switch to
+        another thread; compiling never runs in the event loop.
 
         Raises:
             ApiError: 400 if a constraint cannot be enforced, 429 if the client has too many
                 waiting compiles.
             engine.InternalError: a fault of the engine.
         """
-        found = await asyncio.to_thread(self._find, output)
+        found = self._find(output) if is_tiny else await asyncio.to_thread(self._find, output)
         if isinstance(found, ConstraintPlan):
             return found
         return await self._scheduler.run(client, found)

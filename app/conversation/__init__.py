@@ -5,7 +5,7 @@ then rewritten so that the template shows all of it (``fitted``), or refused wit
 names the message.
 """
 
-from .control import ControlText, DeepArguments, UnwritableText
+from .control import ControlText, DeepArguments, UnwritableText, encoded
 from .detection import Evidence, detect
 from .fitting import INSTRUCTING, fitted
 from .profile import Messages, Render, TemplateError, TemplateProfile, Tools, Variables, profile_of
@@ -26,6 +26,7 @@ __all__ = [
     "UnwritableText",
     "Variables",
     "detect",
+    "encoded",
     "fitted",
     "marks_of",
     "profile_of",

@@ -139,10 +139,21 @@ class ControlText:
         if renamed is None or self._whole is None:
             raise UnwritableText
         named = self._whole.sub(lambda match: renamed.names[match[0]], prompt)
-        encoding = renamed.backend.encode(self.whole(named), add_special_tokens=False)
-        if not renamed.control.isdisjoint(encoding.ids):
+        ids = encoded(renamed.backend, self.whole(named))
+        if not renamed.control.isdisjoint(ids):
             raise UnwritableText
-        return [renamed.ids.get(number, number) for number in encoding.ids]
+        return [renamed.ids.get(number, number) for number in ids]
+
+
+def encoded(backend: Backend, text: str, add: bool = False) -> list[int]:
+    """Return the ids of a text that contains every special token as text. ``add``: with the tokens
+    that the tokenizer puts around a text.
+
+    A batch of one text, because only batches release the GIL: encoding a prompt of 1 MB stopped all
+    threads for 0.7 s, now for 0.01 s.
+    """
+    (encoding,) = backend.encode_batch_fast([text], add_special_tokens=add)
+    return list(encoding.ids)
 
 
 def _renamed(backend: Backend, texts: Sequence[str]) -> _Renamed | None:

@@ -12,6 +12,7 @@ Not here         the wire syntax of tool calls (adapters.formats).
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
@@ -40,6 +41,7 @@ from . import (
     UnwritableText,
     Variables,
     detect,
+    encoded,
     fitted,
     marks_of,
     profile_of,
@@ -330,7 +332,7 @@ def _encoder(tokenizer: Any, backend: Any) -> Callable[[str, bool], list[int]]:
     # a tokenizer's file may ask for them
     backend.no_truncation()
     backend.no_padding()
-    return lambda text, add: list(backend.encode(text, add_special_tokens=add).ids)
+    return partial(encoded, backend)
 
 
 def _refused(what: str, field: str = "messages") -> ApiError:

@@ -3,17 +3,31 @@
 Invariants   I1 every label has few values, whatever clients send: methods and routes come from
                 closed sets, models are the configured names, keywords beyond ``MOST_KEYWORDS``
                 are "other".
-             I2 ``parse_divergence`` and ``internal_errors`` count Switchyard's own bugs: they must
+             I2 with several processes, GET /metrics of each has the numbers of all. Counters of a
+                process that has ended stay in its file, which the next process of its number
+                continues; its gauges are removed.
+             I3 ``parse_divergence`` and ``internal_errors`` count Switchyard's own bugs: they must
                 stay 0.
 Not here     the workers' own metrics: each worker has a /metrics.
 """
 
+import asyncio
+import os
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
-from typing import get_args
+from typing import Literal, get_args
 
-from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, Info
+from prometheus_client import (
+    CollectorRegistry,
+    Counter,
+    Gauge,
+    Histogram,
+    Info,
+    generate_latest,
+    values,
+)
 from prometheus_client.core import GaugeMetricFamily, Metric
+from prometheus_client.multiprocess import MultiProcessCollector, mark_process_dead
 from prometheus_client.registry import Collector
 
 from adapters.workers import FailureReason
@@ -26,6 +40,7 @@ METHODS = frozenset(
 MOST_KEYWORDS = 100
 
 _SECONDS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 600)
+_LAG_SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.02, 0.05, 0.1, 0.25, 0.5, 1, 5)
 _COMPILE_SECONDS = (0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10)
 
 
@@ -34,13 +49,34 @@ def method_label(method: str) -> str:
     return method if method in METHODS else "other"
 
 
-class Metrics:
-    """All counters of one app. Safe to call from any thread."""
+def keep_values_in(folder: str, number: int) -> None:
+    """Keep the values of all later metrics in files of the folder, under this process's number."""
+    os.environ["PROMETHEUS_MULTIPROC_DIR"] = folder
+    values.ValueClass = values.MultiProcessValue(lambda: number)  # type: ignore[no-untyped-call]
 
-    def __init__(self) -> None:
+
+def drop_gauges(folder: str, number: int) -> None:
+    """Remove the gauges of a process that has ended."""
+    mark_process_dead(number, folder)  # type: ignore[no-untyped-call]
+
+
+#: how gauges of several processes are joined
+Across = Literal["livesum", "livemin"]
+
+
+class Metrics:
+    """All counters of one app. Safe to call from any thread.
+
+    ``folder``: where several processes keep their values, after ``keep_values_in``.
+    """
+
+    def __init__(self, folder: str | None = None) -> None:
         self.registry = CollectorRegistry()
+        self._folder = folder
+        #: of one process: facts, which prometheus_client does not keep in files
+        self._facts = CollectorRegistry() if folder else self.registry
         self._keywords: set[str] = set()
-        self._watched: dict[str, _Watched] = {}
+        self._watched: dict[str, _Watched | _Published] = {}
         self._build: Info | None = None
         self.requests = Counter(
             "switchyard_http_requests",
@@ -52,7 +88,13 @@ class Metrics:
             "http_request_duration", "Request to last byte", ["route"]
         )
         self.in_flight = Gauge(
-            "switchyard_requests_in_flight", "Running requests", registry=self.registry
+            "switchyard_requests_in_flight",
+            "Running requests",
+            registry=self.registry,
+            multiprocess_mode="livesum",
+        )
+        self.loop_lag_seconds = self._histogram(
+            "event_loop_lag", "Delay of a timer in the event loop", buckets=_LAG_SECONDS
         )
         self.first_token_seconds = self._histogram(
             "time_to_first_token", "Request to first chunk of output", ["model"]
@@ -147,7 +189,7 @@ class Metrics:
                 "switchyard_build",
                 "Version and facts of this gateway's models",
                 ["model"],
-                registry=self.registry,
+                registry=self._facts,
             )
         self._build.labels(model).info(facts)
 
@@ -156,18 +198,48 @@ class Metrics:
         name: str,
         text: str,
         read: Callable[[], Mapping[str, int | float]],
+        *,
+        across: Across = "livesum",
         **labels: str,
     ) -> None:
         """Export a mapping of numbers, which is read on each request for /metrics.
 
         Several mappings may have one name, with the same label names and different values.
+        ``across``: how the numbers of several processes are joined.
         """
         watched = self._watched.get(name)
         if watched is None:
-            watched = _Watched(f"switchyard_{name}", text, tuple(labels))
+            watched = self._watch(f"switchyard_{name}", text, tuple(labels), across)
             self._watched[name] = watched
-            self.registry.register(watched)
         watched.add(tuple(labels.values()), read)
+
+    def _watch(
+        self, name: str, text: str, labels: tuple[str, ...], across: Across
+    ) -> "_Watched | _Published":
+        if self._folder is not None:
+            return _Published(name, text, labels, across)
+        watched = _Watched(name, text, labels)
+        self.registry.register(watched)
+        return watched
+
+    def publish(self) -> None:
+        """Read the watched mappings, for requests to other processes."""
+        for each in self._watched.values():
+            if isinstance(each, _Published):
+                each.publish()
+
+    async def exposition(self) -> bytes:
+        """Return all numbers as Prometheus reads them."""
+        if self._folder is None:
+            return generate_latest(self.registry)
+        self.publish()
+        # reading the files of four processes takes 10 ms
+        return await asyncio.to_thread(self._of_all, self._folder)
+
+    def _of_all(self, folder: str) -> bytes:
+        joined = CollectorRegistry()
+        MultiProcessCollector(joined, folder)  # type: ignore[no-untyped-call]
+        return generate_latest(joined) + generate_latest(self._facts)
 
 
 class ModelMetrics:
@@ -208,9 +280,16 @@ class ModelMetrics:
             with suppress(KeyError):  # older versions raise it for a missing series
                 counter.remove(*labels)
 
-    def watch(self, name: str, text: str, read: Callable[[], Mapping[str, int | float]]) -> None:
+    def watch(
+        self,
+        name: str,
+        text: str,
+        read: Callable[[], Mapping[str, int | float]],
+        *,
+        across: Across = "livesum",
+    ) -> None:
         """Export a mapping of numbers of this model, see ``Metrics.watch``."""
-        self._metrics.watch(name, text, read, model=self._model)
+        self._metrics.watch(name, text, read, across=across, model=self._model)
 
 
 class _Watched(Collector):
@@ -229,7 +308,33 @@ class _Watched(Collector):
 
     def collect(self) -> Iterator[Metric]:
         family = GaugeMetricFamily(self._name, self._text, labels=self._labels)
-        for values, read in self._read.items():
+        for labels, read in self._read.items():
             for what, value in read().items():
-                family.add_metric([*values, what], float(value))
+                family.add_metric([*labels, what], float(value))
         yield family
+
+
+class _Published:
+    """The same for several processes: a gauge in a file."""
+
+    def __init__(self, name: str, text: str, labels: tuple[str, ...], across: Across) -> None:
+        self._gauge = Gauge(name, text, (*labels, "what"), registry=None, multiprocess_mode=across)
+        self._read: dict[tuple[str, ...], Callable[[], Mapping[str, int | float]]] = {}
+        self._shown: set[tuple[str, ...]] = set()
+
+    def add(self, values: tuple[str, ...], read: Callable[[], Mapping[str, int | float]]) -> None:
+        """Add a mapping; ``values``: of the labels besides ``what``."""
+        self._read[values] = read
+
+    def publish(self) -> None:
+        """Read the mappings; a key that has gone is 0, since files keep it."""
+        found = {
+            (*values, what): float(value)
+            for values, read in self._read.items()
+            for what, value in read().items()
+        }
+        for labels in self._shown.difference(found):
+            self._gauge.labels(*labels).set(0)
+        self._shown.update(found)
+        for labels, value in found.items():
+            self._gauge.labels(*labels).set(value)

@@ -10,11 +10,11 @@ Not here   the contents of events (service), errors before the first byte (ordin
 """
 
 import asyncio
-import json
 from collections.abc import AsyncIterator, Callable, Coroutine, Mapping
-from contextlib import aclosing
+from contextlib import aclosing, suppress
 from typing import Any, Protocol, TypeVar
 
+import orjson
 from pydantic_core import to_json
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
@@ -49,9 +49,7 @@ class Disconnected(Exception):
 
 def event(value: dict[str, Any]) -> bytes:
     """Encode one event. JSON escapes line ends, so that an event is one line."""
-    return (
-        b"data: " + json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode() + b"\n\n"
-    )
+    return b"data: " + orjson.dumps(value) + b"\n\n"
 
 
 def named_event(value: dict[str, Any]) -> bytes:
@@ -83,6 +81,8 @@ class EventStream(Response):
         self._events = events
         self._comment_seconds = comment_seconds
         self._sent_at = 0.0
+        self._timer: asyncio.TimerHandle | None = None
+        self._comment: asyncio.Future[None] | None = None
         self._on_disconnect = on_disconnect
         self._on_end = on_end
 
@@ -96,30 +96,44 @@ class EventStream(Response):
     async def _send_all(self, send: Send) -> None:
         loop = asyncio.get_running_loop()
         self._sent_at = loop.time()
-        comments = loop.create_task(self._comment(send))
+        self._await_silence(loop, send, self._comment_seconds)
         try:
             await send({"type": "http.response.start", "status": 200, "headers": self.raw_headers})
             async for data in self._events:
                 self._sent_at = loop.time()
                 await send({"type": "http.response.body", "body": data, "more_body": True})
             self._on_end()
-            await cancel(comments)
+            await self._end_comments()
             await send({"type": "http.response.body", "body": b"", "more_body": False})
         except OSError:
             # some servers report a disconnect this way
             raise Disconnected from None
         finally:
-            await cancel(comments)
+            await self._end_comments()
 
-    async def _comment(self, send: Send) -> None:
-        loop = asyncio.get_running_loop()
-        while self._comment_seconds:
-            silent = loop.time() - self._sent_at
-            if silent < self._comment_seconds:
-                await asyncio.sleep(self._comment_seconds - silent)
-                continue
-            self._sent_at = loop.time()
+    def _await_silence(self, loop: asyncio.AbstractEventLoop, send: Send, seconds: float) -> None:
+        if seconds:
+            self._timer = loop.call_later(seconds, self._on_time, loop, send)
+
+    def _on_time(self, loop: asyncio.AbstractEventLoop, send: Send) -> None:
+        """Send a comment after silence, unless the last one still waits for the client."""
+        left = self._comment_seconds - (loop.time() - self._sent_at)
+        if left <= 0:
+            left = self._comment_seconds
+            if self._comment is None or self._comment.done():
+                self._sent_at = loop.time()
+                self._comment = loop.create_task(self._send_comment(send))
+        self._await_silence(loop, send, left)
+
+    async def _send_comment(self, send: Send) -> None:
+        with suppress(OSError):  # the next event meets it, too
             await send({"type": "http.response.body", "body": COMMENT, "more_body": True})
+
+    async def _end_comments(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+        if self._comment is not None:
+            await cancel(self._comment)
 
 
 async def run_until_disconnect(work: Coroutine[Any, Any, Result], receive: Receive) -> Result:

@@ -3,6 +3,7 @@
 import asyncio
 import socket
 import time
+from collections.abc import Callable
 from functools import partial
 from math import ceil
 
@@ -56,6 +57,8 @@ class Startup:
 class Server(uvicorn.Server):
     """Drains before a shutdown, and ends requests with an error object when the grace period is
     over. The grace period begins with the signal, so it includes the drain.
+
+    ``on_started`` is called in the event loop once the server accepts connections.
     """
 
     def __init__(
@@ -66,17 +69,23 @@ class Server(uvicorn.Server):
         *,
         drain_s: float,
         grace_s: float,
+        on_started: Callable[[], None],
     ) -> None:
         super().__init__(config)
         self._startup = startup
         self._drain = drain
         self._drain_s = drain_s
         self._grace_s = grace_s
+        self._on_started = on_started
 
     @property
     def setting_error(self) -> SettingError | None:
         """The unusable setting that ended startup, if any."""
         return self._startup.error
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        await super().startup(sockets)
+        self._on_started()
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         start = time.monotonic()
@@ -104,8 +113,10 @@ class Server(uvicorn.Server):
             await asyncio.sleep(DRAIN_TICK_S)
 
 
-def make_server(app: FastAPI, settings: GatewaySettings) -> Server:
-    """Return the server of an app that ``create_app`` made."""
+def make_server(
+    app: FastAPI, settings: GatewaySettings, *, on_started: Callable[[], None] = lambda: None
+) -> Server:
+    """Return the server of an app that ``create_app`` made; ``on_started``: see Server."""
     limits = ConnectionLimits(
         connections=settings.max_connections,
         header_bytes=settings.max_header_bytes,
@@ -128,6 +139,7 @@ def make_server(app: FastAPI, settings: GatewaySettings) -> Server:
         access_log=False,
         server_header=False,
         timeout_keep_alive=KEEP_ALIVE_S,
+        timeout_graceful_shutdown=longest_shutdown_s(settings),
     )
     return Server(
         config,
@@ -135,4 +147,10 @@ def make_server(app: FastAPI, settings: GatewaySettings) -> Server:
         app.state.drain,
         drain_s=settings.drain_seconds,
         grace_s=settings.shutdown_seconds,
+        on_started=on_started,
     )
+
+
+def longest_shutdown_s(settings: GatewaySettings) -> int:
+    """Return the seconds after which no connection is left."""
+    return ceil(max(settings.shutdown_seconds, settings.drain_seconds)) + LAST_WORDS_S

@@ -47,7 +47,7 @@ from ..pool.worker_pool import Pool
 from ..protocol.answers import finish_reason
 from ..protocol.chat_request import ChatRequest
 from ..server.event_stream import cancel
-from ..server.offload import Offload
+from ..server.offload import SMALL_BYTES, Offload
 from ..settings import MAX_JSON_VALUES, ModelSettings
 from .faults import Faults
 from .writers import Batch, EventWriter, WholeWriter
@@ -229,11 +229,10 @@ class GenerationService:
         sampling = sampling_params(
             request, self._settings, vocabulary, self._pool.supported_sampling
         )
-        output, prompt = await self._offload.run(
-            _weight(request, size), partial(self._read, request)
-        )
+        weight = _weight(request, size)
+        output, prompt = await self._offload.run(weight, partial(self._read, request))
         self._check_room(prompt)
-        constraint = await self._planner.plan(output, client)
+        constraint = await self._planner.plan(output, client, is_tiny=weight < SMALL_BYTES)
         check_ending(sampling.options, constraint.format_plan.spec["format"], vocabulary)
         return PreparedRequest(output, sampling, constraint, prompt)
 

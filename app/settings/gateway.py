@@ -42,6 +42,13 @@ class GatewaySettings(BaseSettings):
     port: int = Field(
         default=8000, ge=0, le=65535, description="port to listen on; 0: any free port"
     )
+    processes: int = Field(
+        default=1,
+        ge=1,
+        le=256,
+        description="gateway processes that share the port; limits and budgets apply to each, see "
+        "[operations.md](operations.md)",
+    )
     log_level: Literal["debug", "info", "warning", "error"] = Field(
         default="info", description="lowest level that is logged"
     )

@@ -5,6 +5,8 @@ gateway once. The figures are medians of the rounds, and ratios to the first oth
 
 throughput   16 users; 64 chunks for each stream, sent by the worker at once
 paced        streams with a token every 20 ms: the gaps between receptions that users see
+memory       MB at the start with a real vocabulary, and KB of each idle stream
+first        milliseconds to the first byte at half the throughput, beside the worker itself
 """
 
 import argparse
@@ -24,15 +26,18 @@ from bench.report import markdown
 from engine import SPEC_VERSION
 from tests.app.small_tokenizer import TEMPLATE, folder
 
+from .memory import idle_streams, resident, tokenizer_folder
 from .processes import Process, free_port, running
 
 OURS = "switchyard"
 MODEL = "m"
 INTERVAL_MS = 20.0
+#: between two tokens of an idle stream
+IDLE_MS = 30_000.0
 
 
-def worker(stack: ExitStack, tokenizer: str, chunks: int, interval_ms: float = 0) -> str:
-    """Start a worker and return its URL."""
+def worker(stack: ExitStack, tokenizer: str, chunks: int, interval_ms: float = 0) -> Process:
+    """Start a worker."""
     vocabulary = load_tokenizer(tokenizer, "auto").vocabulary
     plugin = {"spec_version": SPEC_VERSION, "vocabulary": vocabulary.fingerprint}
     info = {
@@ -44,8 +49,9 @@ def worker(stack: ExitStack, tokenizer: str, chunks: int, interval_ms: float = 0
     command = [sys.executable, "-m", "bench.gateway.zero_worker", "--port", str(port)]
     command += ["--chunks", str(chunks), "--interval-ms", str(interval_ms), "--model", MODEL]
     command += ["--stop", str(vocabulary.stop_token_ids[0]), "--info", json.dumps(info)]
-    stack.enter_context(running(Process("worker", command, port)))
-    return f"http://127.0.0.1:{port}"
+    made = Process("worker", command, port)
+    stack.enter_context(running(made))
+    return made
 
 
 def gateways(asked: argparse.Namespace, url: str, tokenizer: str) -> Iterator[Process]:
@@ -56,6 +62,7 @@ def gateways(asked: argparse.Namespace, url: str, tokenizer: str) -> Iterator[Pr
         "SWITCHYARD_TOKENIZER": tokenizer,
         "SWITCHYARD_MODEL_NAME": MODEL,
         "SWITCHYARD_WORKERS": url,
+        "SWITCHYARD_PROCESSES": str(asked.processes),
     }
     yield Process(OURS, [sys.executable, "-m", "app"], port, settings)
     if asked.router:
@@ -126,14 +133,16 @@ def table(title: str, found: dict[str, dict[str, list[float]]], figures: list[st
 
 
 @contextmanager
-def started(asked: argparse.Namespace, interval_ms: float = 0) -> Iterator[list[Process]]:
+def started(
+    asked: argparse.Namespace, interval_ms: float = 0, *, with_worker: bool = False
+) -> Iterator[list[Process]]:
     with ExitStack() as stack:
         tokenizer = folder(Path(stack.enter_context(tempfile.TemporaryDirectory())), TEMPLATE)
-        url = worker(stack, tokenizer, asked.chunks, interval_ms)
-        found = [*gateways(asked, url, tokenizer)]
+        behind = worker(stack, tokenizer, asked.chunks, interval_ms)
+        found = [*gateways(asked, behind.url, tokenizer)]
         for each in found:
             stack.enter_context(running(each))
-        yield found
+        yield [*found, *([behind] if with_worker else [])]
 
 
 def throughput(asked: argparse.Namespace) -> None:
@@ -154,7 +163,38 @@ def paced(asked: argparse.Namespace) -> None:
             print(table(f"{users} paced streams", found, figures), end="\n\n")
 
 
-PARTS = {"throughput": throughput, "paced": paced}
+def first(asked: argparse.Namespace) -> None:
+    with started(asked, with_worker=True) as processes:
+        users = ("--users", str(asked.users), "--seconds")
+        most = load(processes[0], *users, "3")["requests_per_s"]
+        options = (*users, str(asked.seconds), "--rate", str(most / 2))
+        found = rounds(processes, asked.rounds, *options)
+    figures = ["requests/s", "first ms p50", "first ms p99", "failed"]
+    print(table(f"{most / 2:,.0f} requests/s", found, figures), end="\n\n")
+
+
+def memory(asked: argparse.Namespace) -> None:
+    rows: list[list[str]] = []
+    with ExitStack() as stack:
+        folder_ = Path(stack.enter_context(tempfile.TemporaryDirectory()))
+        tokenizer = tokenizer_folder(folder_, asked.vocabulary)
+        behind = worker(stack, tokenizer, 1000, IDLE_MS)
+        ours = next(gateways(asked, behind.url, tokenizer))
+        ours.settings = {**ours.settings, "SWITCHYARD_MAX_CONNECTIONS": "20000"}
+        stack.enter_context(running(ours))
+        load(ours, "--users", "8", "--seconds", "2")
+        at_start = resident(ours)
+        for count in (0, *map(int, asked.streams.split(","))):
+            with idle_streams(ours, MODEL, count):
+                found = resident(ours)
+            more = 1024 * (found["PSS MB, all"] - at_start["PSS MB, all"])
+            figures = [f"{value:,.0f}" for value in found.values()]
+            rows.append([str(count), *figures, f"{more / count:,.0f}" if count else "-"])
+    head = ["idle streams", *at_start, "KB for each stream"]
+    print(markdown([head, *rows]), end="\n\n")
+
+
+PARTS = {"throughput": throughput, "paced": paced, "first": first, "memory": memory}
 
 
 def main() -> None:
@@ -162,9 +202,11 @@ def main() -> None:
     parser.add_argument("parts", nargs="*", metavar="part", help=", ".join(PARTS))
     parser.add_argument("--router", help="a Python with sglang-router")
     parser.add_argument("--litellm", help="a Python with litellm[proxy]")
+    parser.add_argument("--processes", type=int, default=1, help="of switchyard")
     parser.add_argument("--users", type=int, default=16)
     parser.add_argument("--chunks", type=int, default=64)
     parser.add_argument("--streams", default="50,100,200", help="paced: numbers of streams")
+    parser.add_argument("--vocabulary", default="o200k_harmony", help="of memory")
     parser.add_argument("--seconds", type=float, default=5, help="of each load")
     parser.add_argument("--rounds", type=int, default=3)
     asked = parser.parse_args()

@@ -1,6 +1,7 @@
 """A closed loop of users that stream chat completions, with next to no cost of its own.
 
-Each user has one connection and asks again as soon as an answer is complete. The bytes of an answer
+Each user has one connection and asks again as soon as an answer is complete, or with ``--rate`` at
+times of its own. The bytes of an answer
 are not parsed: an answer ends with the empty chunk of HTTP, and events are counted.
 
 python -m bench.gateway.load --url http://127.0.0.1:8000 --users 16 --seconds 10
@@ -37,8 +38,9 @@ class Results:
 
 
 class User(asyncio.Protocol):
-    """One user. ``request``: the bytes of the request. After a refusal, the user asks again in
-    ``retry_s`` seconds; None: never.
+    """One user. ``request``: the bytes of the request. ``every``: seconds between two requests; a
+    late answer delays the next one only. After a refusal, the user asks again in ``retry_s``
+    seconds; None: never.
     """
 
     def __init__(
@@ -47,8 +49,11 @@ class User(asyncio.Protocol):
         results: Results,
         until: float,
         is_paced: bool,
+        *,
+        every: float = 0.0,
         retry_s: float | None = None,
     ) -> None:
+        self._every, self._due = every, 0.0
         self.done: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._request, self._results, self._until = request, results, until
         self._is_paced, self._retry_s = is_paced, retry_s
@@ -63,6 +68,7 @@ class User(asyncio.Protocol):
         if now > self._until:
             self._transport.close()
             return
+        self._due = self._due or now
         self._start, self._last, self._tail, self._is_first = now, now, b"", True
         self._is_refused = False
         self._transport.write(self._request)
@@ -92,7 +98,8 @@ class User(asyncio.Protocol):
         self._tail = (self._tail + data)[-len(END) :]
         if self._tail == END:
             self._results.whole.append(now - self._start)
-            self._ask()
+            self._due = max(now, self._due + self._every)
+            asyncio.get_running_loop().call_later(max(0.0, self._due - now), self._ask)
 
     def _await_retry(self) -> None:
         """Ask again after the pause, once the refusal has arrived as a whole."""
@@ -115,6 +122,7 @@ async def run(asked: argparse.Namespace) -> dict[str, Any]:
     head += f"content-type: application/json\r\ncontent-length: {len(content)}\r\n"
     head += "authorization: Bearer sk-1234\r\n\r\n"
     request = head.encode() + content
+    every = asked.users / asked.rate if asked.rate else 0.0
     results, begin = Results(), time.perf_counter()
     until = begin + asked.seconds
     loop, users = asyncio.get_running_loop(), []
@@ -122,8 +130,10 @@ async def run(asked: argparse.Namespace) -> dict[str, Any]:
         if asked.paced:
             # users that begin together would measure one burst after another
             await asyncio.sleep(asked.ramp_s / asked.users if number else 0)
+        elif every:
+            await asyncio.sleep(every / asked.users)
         _, user = await loop.create_connection(
-            lambda: User(request, results, until, asked.paced, asked.retry_s),
+            lambda: User(request, results, until, asked.paced, every=every, retry_s=asked.retry_s),
             parts.hostname,
             parts.port,
         )
@@ -158,6 +168,7 @@ def main() -> None:
     parser.add_argument("--users", type=int, default=16)
     parser.add_argument("--seconds", type=float, default=10)
     parser.add_argument("--paced", action="store_true", help="measure the gaps between receptions")
+    parser.add_argument("--rate", type=float, default=0, help="requests/s of all users together")
     parser.add_argument(
         "--ramp-s", type=float, default=2, help="with --paced: seconds of the start"
     )

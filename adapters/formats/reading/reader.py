@@ -16,6 +16,8 @@ Not here         the distinction of text and syntax (the spec), tokens (the engi
 import codecs
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
+from itertools import groupby
+from operator import itemgetter
 
 from engine import Event, StyleRegion
 
@@ -24,6 +26,7 @@ from .argument_reader import ArgumentReader, argument_reader
 from .deltas import ContentDelta, Delta, ReasoningDelta, ToolArguments, ToolInput, ToolStart
 from .input_reader import InputReader
 
+_KIND_AND_NODE = itemgetter(0, 1)
 _new_decoder = codecs.getincrementaldecoder("utf-8")
 
 
@@ -71,15 +74,20 @@ class Reader:
 
     def feed(self, events: Iterable[Event]) -> list[Delta]:
         """Return the deltas of these events."""
-        for event in events:
-            role = self._role(event.node)
-            start, self._position = self._position, self._position + len(event.bytes)
-            if event.kind == "text" or role.kind is Kind.CONSTRAINED:
-                self._text(role, event.bytes)
-            elif event.kind == "open":
-                self._open(role, start)
-            else:
-                self._close(role)
+        for (kind, node), group in groupby(events, _KIND_AND_NODE):
+            role = self._role(node)
+            if kind == "text" or role.kind is Kind.CONSTRAINED:
+                # text that arrives together is read at once
+                data = b"".join([event.bytes for event in group])
+                self._position += len(data)
+                self._text(role, data)
+                continue
+            for event in group:
+                start, self._position = self._position, self._position + len(event.bytes)
+                if kind == "open":
+                    self._open(role, start)
+                else:
+                    self._close(role)
         return self._take()
 
     def finish(self) -> list[Delta]:

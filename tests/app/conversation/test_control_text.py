@@ -2,6 +2,9 @@
 
 import json
 import random
+import sys
+import threading
+import time
 from typing import Any
 
 import pytest
@@ -9,7 +12,7 @@ from tokenizers import AddedToken, Tokenizer, decoders, models, pre_tokenizers
 from transformers import AutoTokenizer
 
 from adapters.formats import OutputSpec, Tool
-from app.conversation import ControlText, UnwritableText
+from app.conversation import ControlText, UnwritableText, encoded
 from app.conversation.tokenizer import HuggingFaceTokenizer
 from app.errors import ApiError
 from tests.app.conversation.chat_templates import (
@@ -234,3 +237,31 @@ def test_without_a_tokenizer_of_our_own_control_text_is_refused() -> None:
     control = ControlText(None, ["<|a|>"])
     with pytest.raises(UnwritableText):
         control.encode(control.broken("<|a|>"))
+
+
+def test_other_threads_run_while_a_prompt_is_encoded():
+    """REGRESSION: encoding a prompt of some megabytes stopped the event loop for seconds."""
+    backend = control_of(next(iter(TEMPLATES)))[1].backend_tokenizer
+    text = "the light is on and the alarm is set. " * 20_000
+    done, turns = threading.Event(), [0]
+
+    def run() -> None:
+        while not done.is_set():
+            turns[0] += 1
+            time.sleep(0)
+
+    thread = threading.Thread(target=run)
+    interval = sys.getswitchinterval()
+    # threads switch only where one releases the GIL
+    sys.setswitchinterval(1_000)
+    try:
+        thread.start()
+        before = turns[0]
+        ids = encoded(backend, text)
+        during = turns[0] - before
+    finally:
+        done.set()
+        sys.setswitchinterval(interval)
+        thread.join()
+    assert ids == backend.encode(text, add_special_tokens=False).ids
+    assert during > 0

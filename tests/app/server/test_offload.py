@@ -6,7 +6,7 @@ import threading
 import pytest
 
 from app.errors import ApiError
-from app.server.offload import LARGE_BYTES, MOST_WAITING, Offload
+from app.server.offload import LARGE_BYTES, MOST_WAITING, SMALL_BYTES, Offload
 
 
 @pytest.mark.parametrize(("size", "own"), [(LARGE_BYTES - 1, False), (LARGE_BYTES, True)])
@@ -17,9 +17,17 @@ async def test_large_requests_have_threads_of_their_own(size: int, own: bool):
     offload.close()
 
 
+@pytest.mark.parametrize(("size", "own"), [(SMALL_BYTES - 1, True), (SMALL_BYTES, False)])
+async def test_tiny_requests_need_no_thread(size: int, own: bool):
+    offload = Offload()
+    thread = await offload.run(size, threading.current_thread)
+    assert (thread is threading.current_thread()) is own
+    offload.close()
+
+
 async def test_what_a_step_raises_is_raised():
     offload = Offload()
-    for size in (0, LARGE_BYTES):
+    for size in (0, SMALL_BYTES, LARGE_BYTES):
         with pytest.raises(ValueError, match="not a number"):
             await offload.run(size, lambda: int("not a number"))
     offload.close()
