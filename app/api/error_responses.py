@@ -52,6 +52,7 @@ _LENGTHS = {
 #: embeddings, images or speech
 ENDPOINTS = (
     "POST /v1/chat/completions",
+    "POST /v1/responses",
     "POST /v1/completions",
     "POST /v1/grammars/check",
     "GET /v1/models",
