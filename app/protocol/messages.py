@@ -93,8 +93,8 @@ def _known_call(value: Any) -> Any:
 
 
 def _call_kind(value: Any) -> str:
-    is_custom = isinstance(value, dict) and value.get("type") == "custom"
-    return "custom" if is_custom else "function"
+    kind = value.get("type") if isinstance(value, dict) else getattr(value, "type", None)
+    return "custom" if kind == "custom" else "function"
 
 
 AnyPastCall = Annotated[

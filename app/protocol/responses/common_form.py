@@ -14,8 +14,9 @@ from .tools import common_choice, common_format
 
 #: fields of the common form: (pattern, name here)
 _NAMES = (
-    (re.compile(r"tools\[(\d+)\]\.function\b"), r"tools[\1]"),
-    (re.compile(r"tool_choice\.function\b"), "tool_choice"),
+    (re.compile(r"tools\[(\d+)\]\.custom\.format\.grammar\b"), r"tools[\1].format"),
+    (re.compile(r"tools\[(\d+)\]\.(function|custom)\b"), r"tools[\1]"),
+    (re.compile(r"tool_choice\.(function|custom)\b"), "tool_choice"),
     (re.compile(r"tool_choice\.allowed_tools\b"), "tool_choice"),
     (re.compile(r"response_format\.json_schema\b"), "text.format"),
     (re.compile(r"response_format\b"), "text.format"),

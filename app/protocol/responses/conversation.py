@@ -11,8 +11,10 @@ from dataclasses import dataclass, field
 from ...errors import ApiError, bad_request
 from ..messages import (
     AssistantMessage,
+    CalledCustomTool,
     CalledFunction,
     Message,
+    PastCustomCall,
     PastToolCall,
     SystemMessage,
     ToolMessage,
@@ -20,6 +22,8 @@ from ..messages import (
 )
 from .items import (
     ContentItem,
+    CustomCallItem,
+    CustomCallOutputItem,
     FunctionCallItem,
     FunctionCallOutputItem,
     MessageItem,
@@ -27,6 +31,9 @@ from .items import (
     text_of,
     thought_of,
 )
+
+#: an item of the assistant
+SaidItem = MessageItem | ReasoningItem | FunctionCallItem | CustomCallItem
 
 
 @dataclass(slots=True)
@@ -50,7 +57,7 @@ class Conversation:
         """Add items, each with its place. Raises ApiError 400."""
         for place, item in items:
             match item:
-                case FunctionCallOutputItem():
+                case FunctionCallOutputItem() | CustomCallOutputItem():
                     self._answer(item, place)
                 case MessageItem(role="user" | "system" | "developer"):
                     self.close()
@@ -69,14 +76,14 @@ class Conversation:
         self.messages.append(message)
         self.places.append(place)
 
-    def _say(self, item: MessageItem | ReasoningItem | FunctionCallItem, place: str) -> None:
+    def _say(self, item: SaidItem, place: str) -> None:
         turn = self._turn
         if turn is None or (isinstance(item, MessageItem) and turn.ends_in_text):
             self.close()
             turn = self._turn = _Turn(place)
         turn.add(item, place)
 
-    def _answer(self, item: FunctionCallOutputItem, place: str) -> None:
+    def _answer(self, item: FunctionCallOutputItem | CustomCallOutputItem, place: str) -> None:
         self._end_turn()
         if item.call_id not in self._waiting:
             raise bad_request(
@@ -108,7 +115,7 @@ class _Turn:
     place: str
     content: list[str] = field(default_factory=list)
     reasoning: list[str] = field(default_factory=list)
-    calls: dict[str, PastToolCall] = field(default_factory=dict)
+    calls: dict[str, PastToolCall | PastCustomCall] = field(default_factory=dict)
     ends_in_text: bool = False
 
     @property
@@ -116,7 +123,7 @@ class _Turn:
         """Whether the turn is reasoning without text."""
         return not (self.content or self.calls or any(self.reasoning))
 
-    def add(self, item: MessageItem | ReasoningItem | FunctionCallItem, place: str) -> None:
+    def add(self, item: SaidItem, place: str) -> None:
         """Add an item. Raises ApiError 400 for a second call with one id."""
         self.ends_in_text = isinstance(item, MessageItem)
         match item:
@@ -124,11 +131,10 @@ class _Turn:
                 self.content.append(text_of(item.content))
             case ReasoningItem():
                 self.reasoning.append(thought_of(item))
-            case FunctionCallItem():
+            case FunctionCallItem() | CustomCallItem():
                 if item.call_id in self.calls:
                     raise _duplicate(f"{place}.call_id")
-                function = CalledFunction(name=item.name, arguments=item.arguments)
-                self.calls[item.call_id] = PastToolCall(id=item.call_id, function=function)
+                self.calls[item.call_id] = _call(item)
 
     def message(self) -> AssistantMessage:
         """Return the turn as one message."""
@@ -138,6 +144,14 @@ class _Turn:
             reasoning_content="".join(self.reasoning) or None,
             tool_calls=list(self.calls.values()) or None,
         )
+
+
+def _call(item: FunctionCallItem | CustomCallItem) -> PastToolCall | PastCustomCall:
+    if isinstance(item, CustomCallItem):
+        custom = CalledCustomTool(name=item.name, input=item.input)
+        return PastCustomCall(id=item.call_id, type="custom", custom=custom)
+    function = CalledFunction(name=item.name, arguments=item.arguments)
+    return PastToolCall(id=item.call_id, function=function)
 
 
 def _duplicate(place: str) -> ApiError:

@@ -22,7 +22,15 @@ from ..validation import Items, Lenient, refuse_type
 #: characters of an item's id; own ids have about 45
 ID_CHARS = 128
 #: types of input items that this server reads
-KINDS = ("message", "reasoning", "function_call", "function_call_output", "item_reference")
+KINDS = (
+    "message",
+    "reasoning",
+    "function_call",
+    "function_call_output",
+    "custom_tool_call",
+    "custom_tool_call_output",
+    "item_reference",
+)
 #: fields with the text of each type of content part
 _TEXTS = {"input_text": "text", "output_text": "text", "refusal": "refusal"}
 
@@ -119,6 +127,21 @@ class FunctionCallOutputItem(Lenient):
     output: Content
 
 
+class CustomCallItem(Lenient):
+    type: Literal["custom_tool_call"]
+    id: ItemId | None = None
+    call_id: str = Field(min_length=1)
+    name: str
+    input: str
+
+
+class CustomCallOutputItem(Lenient):
+    type: Literal["custom_tool_call_output"]
+    id: ItemId | None = None
+    call_id: str
+    output: Content
+
+
 class ItemReference(Lenient):
     type: Literal["item_reference"] = "item_reference"
     id: ItemId
@@ -139,12 +162,21 @@ def _kind(value: Any) -> str:
 
 
 #: an item that holds its content
-ContentItem = MessageItem | ReasoningItem | FunctionCallItem | FunctionCallOutputItem
+ContentItem = (
+    MessageItem
+    | ReasoningItem
+    | FunctionCallItem
+    | FunctionCallOutputItem
+    | CustomCallItem
+    | CustomCallOutputItem
+)
 InputItem = Annotated[
     Annotated[MessageItem, Tag("message")]
     | Annotated[ReasoningItem, Tag("reasoning")]
     | Annotated[FunctionCallItem, Tag("function_call")]
     | Annotated[FunctionCallOutputItem, Tag("function_call_output")]
+    | Annotated[CustomCallItem, Tag("custom_tool_call")]
+    | Annotated[CustomCallOutputItem, Tag("custom_tool_call_output")]
     | Annotated[ItemReference, Tag("item_reference")],
     Discriminator(_kind),
     BeforeValidator(_known),
@@ -184,7 +216,9 @@ def listed(item: ContentItem, number: str) -> dict[str, Any]:
         case FunctionCallItem():
             call = {"call_id": item.call_id, "name": item.name, "arguments": item.arguments}
             return {**base, **call, "status": "completed"}
-        case FunctionCallOutputItem():
+        case CustomCallItem():
+            return {**base, "call_id": item.call_id, "name": item.name, "input": item.input}
+        case FunctionCallOutputItem() | CustomCallOutputItem():
             output = item.output if isinstance(item.output, str) else text_of(item.output)
             return {**base, "call_id": item.call_id, "output": output, "status": "completed"}
 

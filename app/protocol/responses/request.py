@@ -15,7 +15,7 @@ from pydantic_core import PydanticCustomError
 from ..chat_request import GenerationFields, ReasoningEffort
 from ..validation import MOST_NAMES, Exact, Items, refuse_fields, unsupported
 from .items import InputItem
-from .tools import FunctionTool, TextFormat, ToolChoice
+from .tools import TextFormat, Tool, ToolChoice
 
 #: OpenAI's bounds on ``metadata``, and a bound on other texts that a response repeats
 MOST_METADATA, KEY_CHARS, VALUE_CHARS = 16, 64, 512
@@ -119,7 +119,7 @@ class ResponseRequest(GenerationFields):
     previous_response_id: (
         Annotated[str, Field(min_length=1, max_length=RESPONSE_ID_CHARS)] | None
     ) = None
-    tools: Annotated[list[FunctionTool], Field(fail_fast=True)] | None = None
+    tools: Annotated[list[Tool], Field(fail_fast=True)] | None = None
     tool_choice: ToolChoice | None = None
     text: TextConfig | None = None
     reasoning: Reasoning | None = None

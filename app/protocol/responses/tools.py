@@ -16,20 +16,19 @@ _OFF: dict[str, tuple[Any, ...]] = {
 }
 
 
+def _served(value: Any) -> Any:
+    if not isinstance(value, dict):
+        return value
+    refuse_type(value.get("type"), ("function", "custom"), "Tools")
+    return refuse_fields(value, _OFF)
+
+
 class FunctionTool(Exact):
     type: Literal["function"]
     name: str = Field(pattern=chat.NAME)
     description: str | None = None
     parameters: dict[str, Any] | None = None
     strict: bool | None = None
-
-    @model_validator(mode="before")
-    @classmethod
-    def _functions_only(cls, value: Any) -> Any:
-        if not isinstance(value, dict):
-            return value
-        refuse_type(value.get("type"), ("function",), "Tools")
-        return refuse_fields(value, _OFF)
 
     def shown(self) -> dict[str, Any]:
         """Return the tool as responses repeat it; its schema is not copied, which takes long."""
@@ -46,30 +45,88 @@ class FunctionTool(Exact):
         return chat.ToolDefinition.model_construct(type="function", function=function)
 
 
-class NamedFunction(Exact):
-    type: Literal["function"]
+class GrammarInput(Exact):
+    type: Literal["grammar"]
+    syntax: Literal["lark", "regex"]
+    definition: str = Field(min_length=1)
+
+    def common(self) -> chat.GrammarInput:
+        """Return the format in the common form."""
+        grammar = chat.InputGrammar(syntax=self.syntax, definition=self.definition)
+        return chat.GrammarInput(type="grammar", grammar=grammar)
+
+
+class CustomTool(Exact):
+    """A tool whose input is one text."""
+
+    type: Literal["custom"]
+    name: str = Field(pattern=chat.NAME)
+    description: str | None = None
+    format: Annotated[chat.TextInput | GrammarInput, Field(discriminator="type")] | None = None
+
+    def shown(self) -> dict[str, Any]:
+        """Return the tool as responses repeat it."""
+        wanted = self.format or chat.TextInput(type="text")
+        return {
+            "type": self.type,
+            "name": self.name,
+            "description": self.description,
+            "format": wanted.model_dump(),
+        }
+
+    def definition(self) -> chat.CustomToolDefinition:
+        """Return the tool in the common form."""
+        wanted = self.format.common() if isinstance(self.format, GrammarInput) else self.format
+        custom = chat.CustomDefinition(name=self.name, description=self.description, format=wanted)
+        return chat.CustomToolDefinition(type="custom", custom=custom)
+
+
+#: tags of tools by their type; see _CHOICES
+_TOOLS = {"function": "a function", "custom": "a text"}
+
+
+def _tool_kind(value: Any) -> str:
+    """Return the tag; other values than objects count as functions, and are refused there."""
+    is_custom = isinstance(value, dict) and value.get("type") == "custom"
+    return _TOOLS["custom" if is_custom else "function"]
+
+
+Tool = Annotated[
+    Annotated[
+        Annotated[FunctionTool, Tag(_TOOLS["function"])]
+        | Annotated[CustomTool, Tag(_TOOLS["custom"])],
+        Discriminator(_tool_kind),
+    ],
+    BeforeValidator(_served),
+]
+
+
+class NamedTool(Exact):
+    type: Literal["function", "custom"]
     name: str
 
     @model_validator(mode="before")
     @classmethod
-    def _functions_only(cls, value: Any) -> Any:
+    def _known_type(cls, value: Any) -> Any:
         if isinstance(value, dict):
-            refuse_type(value.get("type"), ("function",), "Tool choices")
+            refuse_type(value.get("type"), ("function", "custom"), "Tool choices")
         return value
 
-    def named(self) -> chat.NamedTool:
+    def named(self) -> chat.NamedTool | chat.NamedCustomTool:
         """Return the choice in the common form."""
+        if self.type == "custom":
+            return chat.NamedCustomTool(type="custom", custom=chat.CustomName(name=self.name))
         return chat.NamedTool(type="function", function=chat.FunctionName(name=self.name))
 
 
-class AllowedFunctions(Exact):
+class AllowedTools(Exact):
     type: Literal["allowed_tools"]
     mode: Literal["auto", "required"]
-    tools: Items[NamedFunction] = Field(min_length=1)
+    tools: Items[NamedTool] = Field(min_length=1)
 
 
 #: tags of choices by their type; the place of an error leaves tags out that are no key of the body
-_CHOICES = {"function": "one function", "allowed_tools": "some functions"}
+_CHOICES = {"function": "one tool", "custom": "one tool", "allowed_tools": "some tools"}
 
 
 def _known(value: Any) -> Any:
@@ -87,13 +144,13 @@ def _choice_kind(value: Any) -> str | None:
 
 ToolChoice = Annotated[
     Annotated[Literal["none", "auto", "required"], Tag("mode")]
-    | Annotated[NamedFunction, Tag(_CHOICES["function"])]
-    | Annotated[AllowedFunctions, Tag(_CHOICES["allowed_tools"])],
+    | Annotated[NamedTool, Tag(_CHOICES["function"])]
+    | Annotated[AllowedTools, Tag(_CHOICES["allowed_tools"])],
     Discriminator(
         _choice_kind,
         custom_error_type="invalid_tool_choice",
         custom_error_message="expected 'none', 'auto', 'required', or an object of type "
-        "'function' or 'allowed_tools'",
+        "'function', 'custom' or 'allowed_tools'",
     ),
     BeforeValidator(_known),
 ]
@@ -101,9 +158,9 @@ ToolChoice = Annotated[
 
 def common_choice(choice: ToolChoice) -> chat.ToolChoice:
     """Return a choice in the common form."""
-    if isinstance(choice, NamedFunction):
+    if isinstance(choice, NamedTool):
         return choice.named()
-    if isinstance(choice, AllowedFunctions):
+    if isinstance(choice, AllowedTools):
         allowed = chat.AllowedTools.model_construct(
             mode=choice.mode, tools=[tool.named() for tool in choice.tools]
         )

@@ -1,6 +1,7 @@
 """Responses over HTTP, with the official client: create, stream, continue, read again."""
 
 import json
+import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -345,3 +346,53 @@ def test_bad_requests_are_answered_before_the_stream(
 def test_a_gateway_without_redis_says_where_responses_are(gateway: Gateway):
     (ready,) = (line for line in gateway.lines() if line["event"] == "ready")
     assert ready["stored_responses"] == "memory"
+
+
+QUERY = {
+    "type": "custom",
+    "name": "query",
+    "format": {
+        "type": "grammar",
+        "syntax": "lark",
+        "definition": 'start: "SELECT " /[a-z]{1,8}/ " FROM " /[a-z]{1,8}/',
+    },
+}
+
+
+def test_a_call_of_a_custom_tool_fits_its_grammar_and_can_be_answered(client: openai.OpenAI):
+    """The stream's events, its last response and the whole response have the same call."""
+    wanted = asked(tools=[QUERY], tool_choice={"type": "custom", "name": "query"})
+    whole = client.responses.create(**wanted)
+    (call,) = [item for item in whole.output if item.type == "custom_tool_call"]
+    assert re.fullmatch(r"SELECT [a-z]{1,8} FROM [a-z]{1,8}", call.input)
+    events = list(client.responses.create(stream=True, **wanted))
+    deltas = [
+        event.delta for event in events if event.type == "response.custom_tool_call_input.delta"
+    ]
+    (done,) = [each for each in events if each.type == "response.custom_tool_call_input.done"]
+    (last,) = [item for item in events[-1].response.output if item.type == "custom_tool_call"]
+    assert "".join(deltas) == done.input == last.input == call.input
+    result = {"type": "custom_tool_call_output", "call_id": call.call_id, "output": "3 rows"}
+    after = client.responses.create(**asked(input=[result], previous_response_id=whole.id))
+    assert after.status == "completed"
+    listed = client.responses.input_items.list(after.id).data
+    assert [(item.type, item.output) for item in listed] == [(result["type"], "3 rows")]
+
+
+@pytest.mark.parametrize(
+    ("changed", "param", "code"),
+    [
+        ({"format": {"type": "lark"}}, "tools[0].format.type", "invalid_value"),
+        ({"format": {"type": "grammar", "syntax": "lark"}}, "tools[0].format.definition",
+         "missing_required_parameter"),
+        ({"format": {**QUERY["format"], "definition": "start: ("}}, "tools[0].format.definition",
+         "invalid_grammar"),
+        ({"parameters": {}}, "tools[0].parameters", "unknown_parameter"),
+    ],
+)  # fmt: skip
+def test_a_mistake_in_a_custom_tool_has_its_place(
+    client: openai.OpenAI, changed: dict[str, Any], param: str, code: str
+):
+    with pytest.raises(openai.BadRequestError) as caught:
+        client.responses.create(**asked(tools=[QUERY | changed]))
+    assert (caught.value.param, caught.value.code) == (param, code)

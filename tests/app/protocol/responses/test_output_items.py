@@ -6,7 +6,14 @@ from typing import Any
 
 import pytest
 
-from adapters.formats import ContentDelta, Delta, ReasoningDelta, ToolArguments, ToolStart
+from adapters.formats import (
+    ContentDelta,
+    Delta,
+    ReasoningDelta,
+    ToolArguments,
+    ToolInput,
+    ToolStart,
+)
 from app.protocol.responses.ids import item_id, new_response_id, response_of
 from app.protocol.responses.output_items import OutputItems
 
@@ -89,7 +96,8 @@ def test_the_documented_events_are_those_of_the_code():
     text = (ROOT / "docs/api.md").read_text().partition("### Events of a response")[2]
     documented = set(re.findall(r"`(response\.[a-z_.]+)`", text.partition("\n### ")[0]))
     items = OutputItems(new_response_id())
-    deltas: list[Delta] = [ReasoningDelta("t"), ContentDelta("a"), *CALL]
+    custom = [ToolStart(1, "g", "2", is_custom=True), ToolInput(1, "text")]
+    deltas: list[Delta] = [ReasoningDelta("t"), ContentDelta("a"), *CALL, *custom]
     written = {event["type"] for event in [*items.add(deltas), *items.end("completed")]}
     whole = {"created", "in_progress", "completed", "incomplete", "failed"}
     assert documented == written | {f"response.{each}" for each in whole}
