@@ -14,6 +14,7 @@ from ..constraints.planner import ConstraintPlanner
 from ..conversation.tokenizer import Tokenizer
 from ..observability.logs import Logger
 from ..observability.metrics import Metrics, ModelMetrics
+from ..pool.worker_pool import Pool
 from ..server.offload import Offload
 from ..service.cache_report import cache_report
 from ..service.chat_service import ChatService
@@ -95,20 +96,7 @@ def make_model(
     metrics = ModelMetrics(shared.metrics, model.served_model)
     workers = make_workers(model, engine.compiler, tokenizer)
     pool = make_pool(model, tokenizer, workers, metrics, shared.logger)
-    metrics.watch("workers_running", "Open generations by worker", lambda: running(pool))
-    metrics.watch(
-        "workers_available",
-        "Whether a worker is healthy, not ejected and not draining, by worker",
-        lambda: available(pool),
-        across="livemin",
-    )
-    shared.metrics.describe(
-        model.served_model,
-        version=version(),
-        format=tokenizer.wire.name,
-        vocabulary=tokenizer.vocabulary.fingerprint,
-        artifact=str(ARTIFACT_VERSION),
-    )
+    _export(shared, model, tokenizer, metrics, pool)
     generation = GenerationService(
         settings=model,
         offload=shared.offload,
@@ -120,27 +108,24 @@ def make_model(
         comment_seconds=shared.gateway.stream_comment_seconds,
         max_json_values=shared.gateway.max_json_values,
     )
-    chat = ChatService(
-        generation,
-        model=model.served_model,
-        system_fingerprint=fingerprint(model, tokenizer),
-    )
-    completions = CompletionService(
-        generation,
-        settings=model,
-        offload=shared.offload,
-        planner=core.planner.of_text(),
-        tokenizer=tokenizer,
-        pool=pool,
-        system_fingerprint=fingerprint(model, tokenizer),
-    )
+    system_fingerprint = fingerprint(model, tokenizer)
     return ServedModel(
         settings=model,
         tokenizer=tokenizer,
         workers=workers,
         pool=pool,
-        chat=chat,
-        completions=completions,
+        chat=ChatService(
+            generation, model=model.served_model, system_fingerprint=system_fingerprint
+        ),
+        completions=CompletionService(
+            generation,
+            settings=model,
+            offload=shared.offload,
+            planner=core.planner.of_text(),
+            tokenizer=tokenizer,
+            pool=pool,
+            system_fingerprint=system_fingerprint,
+        ),
         responses=ResponsesService(
             generation,
             shared.state,
@@ -161,6 +146,26 @@ def make_model(
             wire=tokenizer.wire.name,
             vocabulary=tokenizer.vocabulary,
         ),
+    )
+
+
+def _export(
+    shared: Shared, model: ModelSettings, tokenizer: Tokenizer, metrics: ModelMetrics, pool: Pool
+) -> None:
+    """Add the series of a model that are read on each request for /metrics."""
+    metrics.watch("workers_running", "Open generations by worker", lambda: running(pool))
+    metrics.watch(
+        "workers_available",
+        "Whether a worker is healthy, not ejected and not draining, by worker",
+        lambda: available(pool),
+        across="livemin",
+    )
+    shared.metrics.describe(
+        model.served_model,
+        version=version(),
+        format=tokenizer.wire.name,
+        vocabulary=tokenizer.vocabulary.fingerprint,
+        artifact=str(ARTIFACT_VERSION),
     )
 
 

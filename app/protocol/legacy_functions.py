@@ -23,7 +23,7 @@ from .messages import (
 )
 from .tools import FunctionName, NamedTool, ToolDefinition
 
-#: places in a converted request, and in the one that the client sent
+#: places in a converted request, and in the client's own
 _PLACES = (
     (re.compile(r"^tools\[(\d+)\]\.function"), r"functions[\1]"),
     (re.compile(r"^tools"), "functions"),

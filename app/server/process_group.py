@@ -104,8 +104,8 @@ class ProcessGroup:
         self.setting_error: str | None = None
 
     def run(self) -> int:
-        """Run the group to its end; return the exit status. ``signal`` is the one that ended it,
-        ``setting_error`` the message of an unusable setting.
+        """Run the group to its end; return the exit status. Then ``signal`` is the signal that
+        ended it, and ``setting_error`` the message of an unusable setting.
         """
         alive, self._alive = os.pipe()
         try:

@@ -26,7 +26,7 @@ from .toml_lines import lines_of
 
 #: bytes of a file, which usually has some thousand
 MOST_FILE_BYTES: Final = 1 << 20
-#: the setting of a secret, and the one that a file may have instead
+#: the setting of a secret, and the setting that replaces it in a file
 _SECRET, _SECRET_FILE = "worker_api_key", "worker_api_key_file"
 
 _AT_LINE: Final = re.compile(r" \(at (?:line (\d+), column \d+|end of document)\)$")

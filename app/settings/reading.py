@@ -92,7 +92,7 @@ def _of_a_model(variables: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _models(gateway: GatewaySettings, found: Mapping[str, Any]) -> tuple[ModelSettings, ...]:
-    """Return the models of the configuration file, or the one that variables describe."""
+    """Return the models of the configuration file; without one, the model of the variables."""
     if gateway.config_file is None:
         return (_only_model(found),)
     if found:

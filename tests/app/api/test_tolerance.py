@@ -1,4 +1,4 @@
-"""What clients send and other servers accept: encodings, slashes, null, other forms of a field."""
+"""Forms that other servers accept: encodings, slashes, null, other forms of a field."""
 
 import gzip
 import json

@@ -111,7 +111,7 @@ def test_a_client_that_closes_its_half_has_left(small: Gateway):
 def test_a_client_that_reads_bytes_slows_its_generation_and_is_cut_off(
     monkeypatch: pytest.MonkeyPatch,
 ):
-    """What waits for it is bounded, and other clients are served."""
+    """Its waiting bytes are bounded, and other clients are served."""
     monkeypatch.setattr("app.server.connection.WRITE_S", 2.0)
     sizes: list[int] = []
     paused = Connection.pause_writing

@@ -42,7 +42,7 @@ async def make() -> AsyncIterator[Make]:
 
 
 async def round_trip(store: RedisStore, other: RedisStore) -> None:
-    """What one replica sets, the other reads and deletes."""
+    """A replica reads and deletes the values of another one."""
     values = {f"name/{number}": b"%d" % number for number in range(50)}
     await store.set(values)
     assert await other.get([*values, "unknown"]) == [*values.values(), None]
