@@ -214,7 +214,7 @@ def test_the_number_of_processes_is_bounded(processes: str):
 
 
 SCRIPT = """
-import signal, sys, time
+import os, signal, sys, time
 from app.observability.logs import make_logger
 from app.server import process_group
 
@@ -230,40 +230,44 @@ sys.exit(group.run())
 """
 
 
-def scripted(body: str) -> "subprocess.Popen[str]":
-    """A group of two processes with this body."""
+@contextmanager
+def scripted(body: str) -> "Iterator[subprocess.Popen[str]]":
+    """A group of two processes with this body; a test that fails ends it."""
     script = SCRIPT.format(body=body)
-    return subprocess.Popen(
+    with subprocess.Popen(
         [sys.executable, "-c", script], env=environment(), stdout=subprocess.PIPE, text=True
-    )
+    ) as made:
+        try:
+            yield made
+        finally:
+            made.kill()
 
 
 def test_a_process_that_ends_before_it_serves_ends_the_group():
-    made = scripted("return 3 if number else time.sleep(1000)")
-    assert made.wait(PATIENCE) == 1
+    with scripted("return 3 if number else time.sleep(1000)") as made:
+        assert made.wait(PATIENCE) == 1
 
 
 def test_a_process_that_does_not_stop_is_killed():
     ignoring = "signal.signal(signal.SIGTERM, signal.SIG_IGN); link.serving(); "
-    made = scripted(f"{ignoring} print('up', flush=True); time.sleep(1000)")
-    assert made.stdout is not None
-    with made:
+    # one write, because print writes the line feed by itself, between the other process's
+    with scripted(f"{ignoring} os.write(1, b'up\\n'); time.sleep(1000)") as made:
+        assert made.stdout is not None
         assert [made.stdout.readline() for _ in range(2)] == ["up\n"] * 2
         made.send_signal(signal.SIGTERM)
         events = [json.loads(line)["event"] for line in made.stdout]
-    assert events == ["process killed: it did not stop"] * 2
-    assert made.returncode == 1
+        assert events == ["process killed: it did not stop"] * 2
+        assert made.wait(PATIENCE) == 1
 
 
 def test_a_process_that_keeps_ending_is_restarted_with_a_growing_delay():
-    made = scripted("link.serving(); return 7 if number else time.sleep(1000)")
-    assert made.stdout is not None
-    with made:
+    with scripted("link.serving(); return 7 if number else time.sleep(1000)") as made:
+        assert made.stdout is not None
         ended = [json.loads(made.stdout.readline()) for _ in range(4)]
         made.send_signal(signal.SIGTERM)
-    assert [line["restart_s"] for line in ended] == [0.0, 0.5, 1.0, 2.0]
-    assert {(line["process"], line["status"]) for line in ended} == {(1, 7)}
-    assert made.returncode == 0
+        assert [line["restart_s"] for line in ended] == [0.0, 0.5, 1.0, 2.0]
+        assert {(line["process"], line["status"]) for line in ended} == {(1, 7)}
+        assert made.wait(PATIENCE) == 0
 
 
 def test_a_reserved_port_refuses_connections_until_a_process_listens():
