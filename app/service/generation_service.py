@@ -11,7 +11,7 @@ Invariants   I1 all refusals come before the first byte: ``stream`` returns when
                 ``comment_seconds``. Later failures become events.
              I2 dropping an answer (cancellation, ``aclose``) ends the workers' generations.
              I3 an answer that could not be finished is an error, never a shorter answer.
-Not here     HTTP (api), the objects of answers (chat_service, responses_service), the rules of
+Not here     HTTP (api), the objects of answers (the services of each API), the rules of
              requests (constraints.requested_output, conversation.history).
 """
 

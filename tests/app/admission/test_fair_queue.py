@@ -26,7 +26,7 @@ class Jobs:
         priority: int = 1,
         bound: int | None = None,
     ) -> str | None:
-        """Submit a job; return the name of the one that gives way."""
+        """Submit a job; return the name of the evicted job, if any."""
         job = self.jobs[name] = Job(name[0], model, streams, priority, bound)
         evicted, started = self.queue.submit(job)
         self._note(started)
