@@ -39,7 +39,7 @@ def gateway(chunks: int, interval_ms: float, settings: Mapping[str, Any]) -> Ite
             "port": port,
             "tokenizer": tokenizer,
             "model_name": MODEL,
-            "workers": worker(stack, tokenizer, chunks, interval_ms),
+            "workers": worker(stack, tokenizer, chunks, interval_ms).url,
             **settings,
         }
         named = {f"SWITCHYARD_{name.upper()}": str(value) for name, value in variables.items()}

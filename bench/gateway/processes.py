@@ -7,6 +7,8 @@ import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from tempfile import TemporaryFile
+from typing import IO
 
 #: seconds until a process listens; LiteLLM's proxy takes 20
 START_S = 90.0
@@ -57,30 +59,34 @@ def running(process: Process) -> Iterator[None]:
     Raises:
         RuntimeError: it ended, or does not listen within START_S.
     """
-    made = subprocess.Popen(
-        process.command,
-        env={**os.environ, **process.settings},
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-    )
-    process.pid = made.pid
-    try:
-        _wait(made, process)
-        yield
-    finally:
-        made.terminate()
+    # a file, because nothing reads a pipe while the process runs
+    with TemporaryFile() as errors:
+        made = subprocess.Popen(
+            process.command,
+            env={**os.environ, **process.settings},
+            stdout=subprocess.DEVNULL,
+            stderr=errors,
+        )
+        process.pid = made.pid
         try:
-            made.wait(15)
-        except subprocess.TimeoutExpired:
-            made.kill()
-            made.wait()
+            _wait(made, process, errors)
+            yield
+        finally:
+            made.terminate()
+            try:
+                made.wait(15)
+            except subprocess.TimeoutExpired:
+                made.kill()
+                made.wait()
 
 
-def _wait(made: "subprocess.Popen[bytes]", process: Process) -> None:
+def _wait(made: "subprocess.Popen[bytes]", process: Process, errors: IO[bytes]) -> None:
     until = time.monotonic() + START_S
     while time.monotonic() < until:
         if made.poll() is not None:
-            raise RuntimeError(f"{process.name} ended with {made.returncode}")
+            errors.seek(0)
+            said = errors.read().decode(errors="replace").strip().rpartition("\n")[2]
+            raise RuntimeError(f"{process.name} ended with {made.returncode}: {said}")
         with socket.socket() as probe:
             probe.settimeout(1)
             if probe.connect_ex(("127.0.0.1", process.port)) == 0:
