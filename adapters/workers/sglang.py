@@ -2,7 +2,8 @@
 
 One generation is one streamed request. Leaving it early posts ``/abort_request``, because the
 server notices a closed connection only two seconds later. Each abort runs in its own task: a
-caller that cancels a generation often cancels everything that it awaits.
+caller that cancels a generation often cancels everything that it awaits. After a complete answer,
+another task reads to the end of the body, so that the next generation needs no new connection.
 
 Prompts          send ids: the server would tokenize text, perhaps with a BOS token in front, and
                  would turn the text of control tokens into control tokens.
@@ -17,7 +18,7 @@ Not here         retries, balancing and deadlines of answers (the app's), JSON a
 
 import asyncio
 import json
-from collections.abc import AsyncGenerator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Coroutine, Mapping, Sequence
 from contextlib import aclosing, suppress
 from functools import partial
 from typing import Any
@@ -40,6 +41,8 @@ from .sse import MAX_EVENT_BYTES, EventDecoder, EventTooLong
 SHORT_S = 5.0
 #: seconds for a whole abort, in case a server sends its answer byte by byte
 ABORT_S = 10.0
+#: seconds for the end of a stream after its last token; later the connection is closed
+END_S = 1.0
 #: bytes of an event, plus TOKEN_BYTES for each requested token: ids, text and escapes
 EVENT_BYTES, TOKEN_BYTES = 1 << 20, 256
 #: bytes of a log probability with its token's id
@@ -123,7 +126,7 @@ class SGLangWorker:
         self.max_model_len: int | None = None
         self._is_incremental = False
         self._running: set[str] = set()
-        self._aborts: set[asyncio.Task[None]] = set()
+        self._background: set[asyncio.Task[None]] = set()
         self._closed = False
 
     async def start(self) -> None:
@@ -145,37 +148,47 @@ class SGLangWorker:
         is_short = len(generation.prompt) <= PIECE
         body = encode() if is_short else await asyncio.to_thread(encode)
         reader = StreamReader(generation, self._tokens)
+        received = self._events(body, most_bytes(generation))
         self._running.add(rid)
         try:
-            async with aclosing(self._events(body, most_bytes(generation))) as received:
-                async for payloads in received:
-                    for chunk in reader.read_all(payloads):
-                        yield chunk
-                        if chunk.finish_reason is not None:
-                            return
+            async for payloads, is_over in received:
+                for chunk in reader.read_all(payloads):
+                    yield chunk
+                    if chunk.finish_reason is not None:
+                        return
+                if is_over:
+                    break
             raise WorkerError(502, "SGLang ended the stream too early", reason="truncated")
         finally:
             self._running.discard(rid)
-            if not reader.finished:
-                self._abort(rid)
+            if reader.finished:
+                self._in_background(_read_end(received))
+            else:
+                await received.aclose()
+                self._in_background(self._post_abort(rid))
 
-    async def _events(self, body: bytes, most: int) -> AsyncGenerator[list[bytes], None]:
-        """Yield the payloads of the stream up to [DONE], as they are received together; raise
-        WorkerError for failures below, and for an event of more than ``most`` bytes.
+    async def _events(
+        self, body: bytes, most: int
+    ) -> AsyncGenerator[tuple[list[bytes], bool], None]:
+        """Yield the payloads of the stream up to [DONE], as they are received together, and whether
+        [DONE] came; then read to the end, where the connection can be used again.
+
+        Raises:
+            WorkerError: a failure, or an event of more than ``most`` bytes.
         """
-        decoder = EventDecoder(most)
+        decoder, is_over = EventDecoder(most), False
         try:
             async with self._client.request("POST", "/generate", content=body) as response:
                 if response.status != 200:
                     raise refusal(response.status, await _read(response))
                 async for data in response.pieces():
+                    if is_over:
+                        continue
                     payloads = decoder.push(data)
                     is_over = DONE in payloads
                     if is_over:
                         del payloads[payloads.index(DONE) :]
-                    yield payloads
-                    if is_over:
-                        return
+                    yield payloads, is_over
         except EventTooLong as error:
             raise WorkerError(502, f"SGLang: {error}", reason="protocol") from error
         except WorkerError as error:
@@ -183,10 +196,10 @@ class SGLangWorker:
                 raise _shutting_down() from error
             raise
 
-    def _abort(self, rid: str) -> None:
-        task = asyncio.get_running_loop().create_task(self._post_abort(rid))
-        self._aborts.add(task)
-        task.add_done_callback(self._aborts.discard)
+    def _in_background(self, work: Coroutine[Any, Any, None]) -> None:
+        task = asyncio.get_running_loop().create_task(work)
+        self._background.add(task)
+        task.add_done_callback(self._background.discard)
 
     async def _post_abort(self, rid: str) -> None:
         """Post the abort. An unreachable server notices the closed connection by itself."""
@@ -258,9 +271,17 @@ class SGLangWorker:
     async def aclose(self) -> None:
         self._closed = True
         for rid in list(self._running):
-            self._abort(rid)
-        await asyncio.gather(*self._aborts)
+            self._in_background(self._post_abort(rid))
+        await asyncio.gather(*self._background)
         await self._client.aclose()
+
+
+async def _read_end(received: AsyncGenerator[Any, None]) -> None:
+    """Read what follows the last chunk, so that the connection can be used again."""
+    with suppress(TimeoutError, WorkerError):
+        async with asyncio.timeout(END_S), aclosing(received):
+            async for _ in received:
+                pass
 
 
 def most_bytes(generation: Generation) -> int:

@@ -4,9 +4,9 @@ Each choice runs in one task from its first chunk to its last, so that whatever 
 belongs to one task. The queue is bounded: a slow client slows the workers down instead of filling
 memory.
 
-Invariants   I1 ``start`` returns when every choice has its first item, or raises what the first
-                failed choice raised. Nothing was sent by then, so an ordinary error answer is still
-                possible.
+Invariants   I1 ``start`` returns true when every choice has its first item, or raises what the
+                first failed choice raised. Nothing was sent by then, so an ordinary error answer is
+                still possible.
              I2 after ``aclose`` no task is left, and every worker's generator is closed.
              I3 a choice's ChoiceEnd is passed on after its generator has ended: a caller closes the
                 multiplexer after the last ChoiceEnd, which would cancel a generator that still
@@ -15,7 +15,7 @@ Invariants   I1 ``start`` returns when every choice has its first item, or raise
 
 import asyncio
 from collections.abc import AsyncGenerator, Sequence
-from contextlib import aclosing
+from contextlib import aclosing, suppress
 
 from .choice_decoder import ChoiceEnd, ChoiceItem
 
@@ -35,18 +35,28 @@ class Multiplexer:
         self._choices = choices
         self._timeout = timeout
         self._tasks: list[asyncio.Task[None]] = []
+        #: choices without their first item
+        self._silent = len(choices)
+        self._has_begun = asyncio.Event()
+        self._failure: Exception | None = None
 
-    async def start(self) -> None:
-        """Wait for the first item of every choice. On an error everything has been stopped."""
-        loop = asyncio.get_running_loop()
-        begun: list[asyncio.Future[None]] = [loop.create_future() for _ in self._choices]
-        for number, (choice, first) in enumerate(zip(self._choices, begun, strict=True)):
-            self._tasks.append(asyncio.create_task(self._run(number, choice, first)))
+    async def start(self, seconds: float | None = None) -> bool:
+        """Start the choices and wait until each has its first item, at most ``seconds``. Return
+        whether all have; if not, call it again to wait on. On an error everything has been stopped.
+        """
+        if not self._tasks:
+            numbered = enumerate(self._choices)
+            self._tasks = [asyncio.create_task(self._run(*choice)) for choice in numbered]
         try:
-            await asyncio.gather(*begun)
+            with suppress(TimeoutError):
+                async with asyncio.timeout(seconds):
+                    await self._has_begun.wait()
+            if self._failure is not None:
+                raise self._failure
         except BaseException:
             await self.aclose()
             raise
+        return self._has_begun.is_set()
 
     async def batches(self) -> AsyncGenerator[list[tuple[int, ChoiceItem]], None]:
         """Yield all items, the first ones included, until every choice has ended; those that wait
@@ -77,23 +87,29 @@ class Multiplexer:
         if self._tasks:
             await asyncio.wait(self._tasks)
 
-    async def _run(
-        self, number: int, choice: AsyncGenerator[ChoiceItem, None], begun: "asyncio.Future[None]"
-    ) -> None:
+    async def _run(self, number: int, choice: AsyncGenerator[ChoiceItem, None]) -> None:
         ended: ChoiceEnd | None = None
+        is_silent = True
         try:
             async with asyncio.timeout(self._timeout), aclosing(choice):
                 async for item in choice:
-                    if not begun.done():
-                        begun.set_result(None)
+                    if is_silent:
+                        is_silent = False
+                        self._begin()
                     if isinstance(item, ChoiceEnd):
                         ended = item
                     else:
                         await self._queue.put((number, item))
                 if ended is not None:
                     await self._queue.put((number, ended))
-        except Exception as error:  # raised by start() or items()
-            if not begun.done():
-                begun.set_exception(error)
-            elif not begun.cancelled():
+        except Exception as error:
+            if is_silent:  # raised by start()
+                self._failure = self._failure or error
+                self._has_begun.set()
+            else:  # raised by batches()
                 await self._queue.put((number, error))
+
+    def _begin(self) -> None:
+        self._silent -= 1
+        if not self._silent:
+            self._has_begun.set()

@@ -15,7 +15,6 @@ Not here     HTTP (api), the objects of answers (the services of each API), the 
              requests (constraints.requested_output, conversation.history).
 """
 
-import asyncio
 import time
 import uuid
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
@@ -46,7 +45,6 @@ from ..observability.metrics import ModelMetrics
 from ..pool.worker_pool import Pool
 from ..protocol.answers import finish_reason
 from ..protocol.chat_request import ChatRequest
-from ..server.event_stream import cancel
 from ..server.offload import SMALL_BYTES, Offload
 from ..settings import MAX_JSON_VALUES, ModelSettings
 from .faults import Faults
@@ -196,19 +194,13 @@ class GenerationService:
         try:
             prepared = await prepare
             choices = self._multiplex(prepared, on_chunk)
-            begun = asyncio.create_task(self._begin(choices, start))
-            try:
-                await _settle(begun, self._comment_seconds or None)
-            except BaseException:
-                # the choices have no owner yet, and may have started before a cancellation
-                await cancel(begun)
-                await choices.aclose()
-                raise
+            is_begun = await self._begin(choices, start, self._comment_seconds or None)
         except Exception as error:
             raise self._faults.as_api_error(error, request_id) from error
         written = writer(prepared)
-        events = self._events(prepared, choices, begun, written, request_id)
-        return AnswerStream(events, choices, begun, prepared.headers, written.failed)
+        silent_since = None if is_begun else start
+        events = self._events(prepared, choices, silent_since, written, request_id)
+        return AnswerStream(events, choices, prepared.headers, written.failed)
 
     # -- before the first byte --------------------------------------------------------------------
 
@@ -219,10 +211,14 @@ class GenerationService:
             timeout=self._settings.request_timeout,
         )
 
-    async def _begin(self, choices: Multiplexer, start: float) -> None:
-        """Wait for the first chunk of every choice."""
-        await choices.start()
-        self._metrics.first_token_seconds.observe(time.perf_counter() - start)
+    async def _begin(
+        self, choices: Multiplexer, start: float, seconds: float | None = None
+    ) -> bool:
+        """Wait for the first chunk of each choice, at most ``seconds``; return whether all came."""
+        is_begun = await choices.start(seconds)
+        if is_begun:
+            self._metrics.first_token_seconds.observe(time.perf_counter() - start)
+        return is_begun
 
     async def _prepare(self, request: ChatRequest, client: str, size: int) -> PreparedRequest:
         vocabulary = self._tokenizer.vocabulary
@@ -311,15 +307,18 @@ class GenerationService:
         self,
         prepared: PreparedRequest,
         choices: Multiplexer,
-        begun: "asyncio.Task[None]",
+        silent_since: float | None,
         writer: EventWriter,
         request_id: str,
     ) -> AsyncGenerator[bytes, None]:
-        """Yield events; one write for all that wait."""
+        """Yield events; one write for all that wait. ``silent_since``: the start of an answer whose
+        choices do not all have their first chunk.
+        """
         try:
             if events := writer.begin():
                 yield events
-            await begun
+            if silent_since is not None:
+                await self._begin(choices, silent_since)
             async for batch in choices.batches():
                 self._count(batch, prepared)
                 if events := writer.write(batch):
@@ -357,7 +356,6 @@ class AnswerStream:
         self,
         events: AsyncGenerator[bytes, None],
         choices: Multiplexer,
-        begun: "asyncio.Task[None]",
         headers: dict[str, str],
         failed: Callable[[ApiError], bytes],
     ) -> None:
@@ -365,19 +363,10 @@ class AnswerStream:
         self.failed = failed
         self._events = events
         self._choices = choices
-        self._begun = begun
 
     def __aiter__(self) -> AsyncIterator[bytes]:
         return self._events
 
     async def aclose(self) -> None:
         await self._events.aclose()
-        await cancel(self._begun)
         await self._choices.aclose()
-
-
-async def _settle(task: "asyncio.Task[None]", seconds: float | None) -> None:
-    """Wait until the task is done, at most ``seconds``; raise its exception."""
-    await asyncio.wait([task], timeout=seconds)
-    if task.done():
-        task.result()

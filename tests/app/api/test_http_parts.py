@@ -4,6 +4,7 @@ import asyncio
 import io
 import json
 from collections.abc import AsyncIterator
+from contextlib import suppress
 from typing import Any
 
 import httpx
@@ -235,6 +236,50 @@ async def test_work_that_is_done_wins_and_work_that_is_not_is_cancelled():
     with pytest.raises(Disconnected):
         await run_until_disconnect(long_work(), at_once)
     assert cancelled.is_set()
+    task = asyncio.current_task()
+    assert task is not None
+    assert task.cancelling() == 0
+
+
+@pytest.mark.parametrize("order", ["client first", "shutdown first"])
+async def test_a_cancellation_beside_a_disconnect_is_still_one(order: str):
+    """The end of a shutdown cancels requests whose clients may leave at the same moment."""
+    left = asyncio.Event()
+
+    async def receive() -> Message:
+        await left.wait()
+        return {"type": "http.disconnect"}
+
+    async def ask() -> None:
+        await run_until_disconnect(asyncio.Event().wait(), receive)
+
+    task = asyncio.create_task(ask())
+    await asyncio.sleep(0)
+    await asyncio.sleep(0)
+    if order == "client first":
+        left.set()
+        await asyncio.sleep(0)
+        task.cancel()
+    else:
+        task.cancel()
+        left.set()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+
+
+async def test_work_that_outlives_its_cancellation_keeps_its_result():
+    """A disconnect that comes when the work is done must not cancel what the task does next."""
+
+    async def at_once() -> Message:
+        return {"type": "http.disconnect"}
+
+    async def stubborn() -> int:
+        with suppress(asyncio.CancelledError):
+            await asyncio.Event().wait()
+        return 3
+
+    assert await run_until_disconnect(stubborn(), at_once) == 3
+    await asyncio.sleep(0)
 
 
 async def test_an_error_after_the_first_byte_ends_the_connection_without_the_bodys_end():
