@@ -12,8 +12,9 @@ from typing import Any
 from ..errors import ApiError, bad_request
 from .error_responses import param_of
 
-#: an escape of a surrogate, paired or not, or the bytes that UTF-8 would give it
-_SUSPICIOUS = re.compile(rb"\\u[dD][89a-fA-F]|\xed[\xa0-\xbf]")
+#: an escape of a surrogate, paired or not, and the bytes that UTF-8 would give it. Two patterns,
+#: because ``re`` searches for a constant prefix ten times as fast
+_SUSPICIOUS = re.compile(rb"\\u[dD][89a-fA-F]"), re.compile(rb"\xed[\xa0-\xbf]")
 _SURROGATE = re.compile("[\ud800-\udfff]")
 #: characters of a place that an error repeats
 _PLACE_CHARS = 300
@@ -24,7 +25,7 @@ Place = tuple["Place", int | str] | None
 
 def lone_surrogate(body: bytes) -> ApiError | None:
     """Return a 400 that names the first one; None: there is none, or the body is no JSON at all."""
-    if not _SUSPICIOUS.search(body):
+    if not any(pattern.search(body) for pattern in _SUSPICIOUS):
         return None
     try:
         value = json.loads(body)

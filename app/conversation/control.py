@@ -60,25 +60,25 @@ class ControlText:
         self._mark = _random_digits()
         spelled = _pattern(set(self._texts))
         self._whole = re.compile(spelled) if spelled else None
-        self._begins = re.compile(f"(?={spelled})") if spelled else None
+        self._begins = _begins(self._texts)
         self._parts = _Parts(self._texts)
         self._renamed = None if backend is None else _renamed(backend, self._texts)
 
     def broken(self, value: Any) -> Any:
         """Return a JSON value with a mark in every control token of its strings and keys."""
-        if self._begins is None:
+        if not self._begins:
             return value
         if isinstance(value, str):
-            return self._broken_text(self._begins, value)
+            return self._broken_text(value)
         if isinstance(value, Mapping):
             return {self.broken(key): self.broken(each) for key, each in value.items()}
         if isinstance(value, list | tuple):
             return [self.broken(each) for each in value]
         return value
 
-    def _broken_text(self, begins: re.Pattern[str], text: str) -> str:
-        places = {match.start() + 1 for match in begins.finditer(text)}
-        places.update(self._parts.places(text))
+    def _broken_text(self, text: str) -> str:
+        found = (match.end() for begin in self._begins for match in begin.finditer(text))
+        places = {*found, *self._parts.places(text)}
         if not places:
             return text
         edges = [0, *sorted(places), len(text)]
@@ -153,7 +153,8 @@ def encoded(backend: Backend, text: str, add: bool = False) -> list[int]:
     threads for 0.7 s, now for 0.01 s.
     """
     (encoding,) = backend.encode_batch_fast([text], add_special_tokens=add)
-    return list(encoding.ids)
+    ids: list[int] = encoding.ids
+    return ids
 
 
 def _renamed(backend: Backend, texts: Sequence[str]) -> _Renamed | None:
@@ -222,6 +223,21 @@ def _cores(text: str) -> Iterator[str]:
 
 def _random_digits() -> str:
     return "".join(str(secrets.randbelow(10)) for _ in range(_DIGITS))
+
+
+def _begins(texts: Collection[str]) -> list[re.Pattern[str]]:
+    """Return patterns that together match the first character of each of these texts.
+
+    A pattern for each first character, because ``re`` searches for a constant prefix 25 times as
+    fast: 4 MiB take 1 ms, in which no other thread runs, instead of 29 ms.
+    """
+    rests: dict[str, set[str]] = {}
+    for text in texts:
+        rests.setdefault(text[0], set()).add(text[1:])
+    return [
+        re.compile(f"{re.escape(first)}(?={_pattern(rest)})")
+        for first, rest in sorted(rests.items())
+    ]
 
 
 def _pattern(texts: Collection[str]) -> str:
