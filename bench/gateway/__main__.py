@@ -63,6 +63,9 @@ def gateways(asked: argparse.Namespace, url: str, tokenizer: str) -> Iterator[Pr
         "SWITCHYARD_MODEL_NAME": MODEL,
         "SWITCHYARD_WORKERS": url,
         "SWITCHYARD_PROCESSES": str(asked.processes),
+        # the other gateways have no such bounds
+        "SWITCHYARD_MAX_CONNECTIONS": "20000",
+        "SWITCHYARD_MAX_RUNNING": "20000",
     }
     yield Process(OURS, [sys.executable, "-m", "app"], port, settings)
     if asked.router:
@@ -180,7 +183,6 @@ def memory(asked: argparse.Namespace) -> None:
         tokenizer = tokenizer_folder(folder_, asked.vocabulary)
         behind = worker(stack, tokenizer, 1000, IDLE_MS)
         ours = next(gateways(asked, behind.url, tokenizer))
-        ours.settings = {**ours.settings, "SWITCHYARD_MAX_CONNECTIONS": "20000"}
         stack.enter_context(running(ours))
         load(ours, "--users", "8", "--seconds", "2")
         at_start = resident(ours)
