@@ -18,6 +18,7 @@ from .api.answering import Answering
 from .api.auth import AdminKeys
 from .api.body import BodyReader
 from .api.chat_routes import chat_router, completions_router
+from .api.debug_routes import debug_router
 from .api.error_responses import install_error_handlers
 from .api.grammar_routes import grammars_router
 from .api.middleware import RequestMiddleware
@@ -31,6 +32,7 @@ from .conversation.tokenizer import Tokenizer, load_tokenizer
 from .observability.event_loop import observed
 from .observability.logs import Logger, make_logger
 from .observability.metrics import Metrics
+from .observability.request_record import RequestLog
 from .server.drain import Drain
 from .server.garbage_collection import frozen
 from .service.generation_service import BACKEND_HEADER
@@ -54,14 +56,14 @@ def create_app(
     """
     chosen = settings or read_settings()
     log = logger or make_logger(chosen.gateway.log_level, sys.stdout)
-    metrics = Metrics(metrics_folder)
+    metrics, requests = Metrics(metrics_folder), RequestLog()
 
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
         components = build(chosen, metrics, log, load)
         try:
             await components.start()
-            _add_routes(app, chosen.gateway, components, metrics)
+            _add_routes(app, chosen.gateway, components, metrics, requests)
             _announce(log, chosen, components)
             with frozen():
                 async with observed(metrics):
@@ -79,7 +81,9 @@ def create_app(
     )
     # for the server around the app, which counts refused connections and ends running requests
     app.state.metrics, app.state.drain = metrics, Drain()
-    app.add_middleware(RequestMiddleware, metrics=metrics, logger=log, drain=app.state.drain)
+    app.add_middleware(
+        RequestMiddleware, metrics=metrics, logger=log, drain=app.state.drain, requests=requests
+    )
     if chosen.gateway.cors_origins:
         # outermost, so that web pages can read every error
         app.add_middleware(
@@ -94,12 +98,18 @@ def create_app(
 
 
 def _add_routes(
-    app: FastAPI, settings: GatewaySettings, components: Components, metrics: Metrics
+    app: FastAPI,
+    settings: GatewaySettings,
+    components: Components,
+    metrics: Metrics,
+    requests: RequestLog,
 ) -> None:
     async def with_key(request: Request) -> None:
         address = "" if request.client is None else request.client.host
         given = request.headers.get("authorization")
-        request.state.client = components.keys.identify(given, address)
+        client = components.keys.identify(given, address)
+        request.state.client = client
+        request.state.record.client, request.state.record.key = client.id, client.name
 
     models = components.models
     guarded = [Depends(with_key)]
@@ -110,7 +120,7 @@ def _add_routes(
         timeout_s=settings.body_seconds,
     )
     answering = Answering(
-        components.admission, metrics, comment_seconds=settings.stream_comment_seconds
+        components.admission, metrics, requests, comment_seconds=settings.stream_comment_seconds
     )
     app.include_router(chat_router(models, answering, bodies), dependencies=guarded)
     app.include_router(completions_router(models, answering, bodies), dependencies=guarded)
@@ -127,6 +137,7 @@ def _add_routes(
     app.include_router(admin, dependencies=[Depends(with_admin_key)])
     workers = worker_router(models, bodies)
     app.include_router(workers, dependencies=[Depends(with_admin_key)])
+    app.include_router(debug_router(requests), dependencies=[Depends(with_admin_key)])
     app.include_router(models_router(models, int(time.time())), dependencies=guarded)
     app.include_router(
         operations_router(

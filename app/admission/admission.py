@@ -1,10 +1,9 @@
 """Admission: a ticket for each request, from its headers to its last byte.
 
-    ticket = admission.ticket(client, headers)
+    ticket = admission.ticket(client, record, headers)
     await ticket.charge(size)            before the body is read: refusals that need no body
     await ticket.enter(...)              waits in the queue
-    ticket.count(chunk)                  tokens of the answer
-    ticket.close()                       frees the streams, settles the tokens
+    ticket.close()                       frees the streams, settles the record's tokens
 
 Invariants       I1 every refusal is an ApiError before the first byte: 429 for a limit of the key,
                     503 for the capacity of this process.
@@ -19,11 +18,10 @@ import time
 from dataclasses import dataclass
 from typing import Final, Literal
 
-from adapters.workers import Chunk
-
 from ..access.client import PRIORITIES, Client
 from ..errors import RETRY_AFTER, ApiError, bad_request, model_not_found
 from ..observability.metrics import Metrics
+from ..observability.request_record import RequestRecord
 from .fair_queue import FairQueue, Job
 from .rate_limits import Kind, Levels, Limiter, is_limited, limit_headers, wait_ms
 
@@ -54,9 +52,11 @@ class Admission:
         self._turns: dict[Job, asyncio.Future[None]] = {}
         self._settling: set[asyncio.Task[None]] = set()
 
-    def ticket(self, client: Client, headers: dict[str, str] | None = None) -> "Ticket":
+    def ticket(
+        self, client: Client, record: RequestRecord, headers: dict[str, str] | None = None
+    ) -> "Ticket":
         """Return the ticket of a request; it adds the headers of its limits to ``headers``."""
-        return Ticket(self, client, {} if headers is None else headers)
+        return Ticket(self, client, record, {} if headers is None else headers)
 
     def stats(self) -> dict[str, int]:
         """Return running streams and waiting requests."""
@@ -190,13 +190,12 @@ class Ticket:
 
     _admission: Admission
     client: Client
+    record: RequestRecord
     headers: dict[str, str]
     _job: Job | None = None
     #: tokens taken in advance; tokens of the prompt, if it ran and no worker reports them
     _charged: int = 0
     _estimate: int = 0
-    _prompt_tokens: int = 0
-    _completion_tokens: int = 0
     _is_charged: bool = False
 
     async def charge(self, size: int) -> None:
@@ -217,14 +216,11 @@ class Ticket:
             raise model_not_found(model)
         priority = PRIORITIES.index(client.priority)
         self._job = Job(client.id, model, streams, priority, client.max_running)
+        self.record.phase, start = "queued", time.monotonic()
         await self._admission.enter(self._job, client)
+        self.record.queue_s = time.monotonic() - start
         # counts also if the client leaves before the first token
         self._estimate = -(-size // BYTES_PER_TOKEN)
-
-    def count(self, chunk: Chunk) -> None:
-        """Count the tokens of a worker's chunk; the prompt counts once for all choices."""
-        self._prompt_tokens = max(self._prompt_tokens, chunk.prompt_tokens)
-        self._completion_tokens += len(chunk.token_ids)
 
     def close(self) -> None:
         """Free the streams and settle the tokens."""
@@ -233,6 +229,7 @@ class Ticket:
             self._job = None
         if self._is_charged:
             self._is_charged = False
-            used = (self._prompt_tokens or self._estimate) + self._completion_tokens
+            prompt = self.record.prompt_tokens or self._estimate
+            used = prompt + self.record.completion_tokens
             if self.client.tokens_per_minute is not None and used != self._charged:
                 self._admission.settle(self.client, used - self._charged)

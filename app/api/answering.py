@@ -6,17 +6,17 @@ return await answering.answer(request, ticket, ...)  waits for its turn, then an
 """
 
 from collections.abc import Awaitable, Callable
+from functools import partial
 from typing import Protocol, TypeVar
 
 import structlog
 from fastapi import Request, Response
 from fastapi.responses import JSONResponse
 
-from adapters.workers import Chunk
-
 from ..admission.admission import Admission, Ticket
 from ..errors import client_left
 from ..observability.metrics import Metrics
+from ..observability.request_record import RequestLog, RequestRecord
 from ..server.event_stream import Disconnected, EventStream, run_until_disconnect
 from ..service.generation_service import AnswerStream, Completion
 from ..service.served_models import ServedModel
@@ -29,31 +29,23 @@ Answer = TypeVar("Answer")
 class AnswerService(Protocol[Asked]):
     """The use case of one API: an answer to a request, whole or as a stream."""
 
-    async def complete(
-        self,
-        request: Asked,
-        request_id: str,
-        client: str,
-        *,
-        size: int,
-        on_chunk: Callable[[Chunk], None],
-    ) -> Completion: ...
+    async def complete(self, request: Asked, record: RequestRecord) -> Completion: ...
 
-    async def stream(
-        self,
-        request: Asked,
-        request_id: str,
-        client: str,
-        *,
-        size: int,
-        on_chunk: Callable[[Chunk], None],
-    ) -> AnswerStream: ...
+    async def stream(self, request: Asked, record: RequestRecord) -> AnswerStream: ...
 
 
 class Answering:
     """See the file's header. ``comment_seconds``: see EventStream."""
 
-    def __init__(self, admission: Admission, metrics: Metrics, *, comment_seconds: float) -> None:
+    def __init__(
+        self,
+        admission: Admission,
+        metrics: Metrics,
+        requests: RequestLog,
+        *,
+        comment_seconds: float,
+    ) -> None:
+        self._requests = requests
         self._admission = admission
         self._metrics = metrics
         self._comment_seconds = comment_seconds
@@ -64,7 +56,9 @@ class Answering:
         It is closed as soon as the work is done, so that the client's next request need not wait,
         and at the end of the request in any case.
         """
-        ticket = self._admission.ticket(request.state.client, request.state.answer_headers)
+        state = request.state
+        self._requests.begin(state.record)
+        ticket = self._admission.ticket(state.client, state.record, state.answer_headers)
         request.state.at_end.callback(ticket.close)
         await ticket.charge(announced_size(request))
         return ticket
@@ -92,10 +86,12 @@ class Answering:
         # for the log line of the request
         structlog.contextvars.bind_contextvars(model=model.name)
 
-        async def admitted(work: Callable[..., Awaitable[Answer]]) -> Answer:
+        record: RequestRecord = request.state.record
+        record.model, record.size, record.is_stream = model.name, size, is_stream
+
+        async def admitted(work: Callable[[Asked, RequestRecord], Awaitable[Answer]]) -> Answer:
             await ticket.enter(model.name, choices, size)
-            request_id: str = request.state.request_id
-            return await work(asked, request_id, ticket.client.id, size=size, on_chunk=ticket.count)
+            return await work(asked, record)
 
         try:
             if is_stream:
@@ -106,7 +102,7 @@ class Answering:
                     stream,
                     headers=stream.headers,
                     comment_seconds=self._comment_seconds,
-                    on_disconnect=self._metrics.disconnects.inc,
+                    on_disconnect=partial(self._leave, record),
                     on_end=ticket.close,
                 )
             whole = await run_until_disconnect(admitted(service.complete), request.receive)
@@ -115,6 +111,10 @@ class Answering:
         except Disconnected:
             self._metrics.disconnects.inc()
             raise client_left() from None
+
+    def _leave(self, record: RequestRecord) -> None:
+        self._metrics.disconnects.inc()
+        record.error = client_left().code
 
 
 def _json(whole: Completion) -> Response:

@@ -89,8 +89,9 @@ def error_response(error: ApiError) -> JSONResponse:
 def install_error_handlers(app: FastAPI) -> None:
     """Answer every failure of a route with an error object."""
 
-    async def on_api_error(_: Request, error: Exception) -> JSONResponse:
+    async def on_api_error(request: Request, error: Exception) -> JSONResponse:
         assert isinstance(error, ApiError)
+        request.state.record.error = error.code
         return error_response(error)
 
     async def on_http_error(request: Request, error: Exception) -> JSONResponse:

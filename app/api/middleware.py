@@ -9,7 +9,8 @@ Invariants   I1 every answer carries x-request-id: the client's if it is short a
                 a complete one.
              I3 a path may end with a slash.
              I4 callbacks in ``request.state.at_end`` are called at the end of every request;
-                ``request.state.answer_headers`` go with every answer.
+                ``request.state.answer_headers`` go with every answer. ``request.state.record``
+                becomes the log line.
              I5 a request with both Transfer-Encoding and Content-Length is refused and its
                 connection closed: a proxy may see another end of it (RFC 9112, 6.1).
              I6 a request that the end of a shutdown cancels gets a 503, or an error event at the
@@ -29,6 +30,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from ..errors import ApiError, internal_error
 from ..observability.logs import Logger
 from ..observability.metrics import Metrics, method_label
+from ..observability.request_record import RequestLog, RequestRecord
 from ..server.drain import Drain
 from ..server.event_stream import EVENT_STREAM
 from .error_responses import error_response
@@ -42,9 +44,16 @@ class RequestMiddleware:
     """See the file's header."""
 
     def __init__(
-        self, app: ASGIApp, *, metrics: Metrics, logger: Logger, drain: Drain | None = None
+        self,
+        app: ASGIApp,
+        *,
+        metrics: Metrics,
+        logger: Logger,
+        drain: Drain | None = None,
+        requests: RequestLog | None = None,
     ) -> None:
         self._app = app
+        self._requests = requests or RequestLog()
         self._drain = drain or Drain()
         self._metrics = metrics
         self._logger = logger
@@ -64,7 +73,7 @@ class RequestMiddleware:
                     _check_framing(scope)
                     await self._app(scope, receive, exchange.send)
         except ApiError as error:  # of framing and the shutdown; routes answer their own
-            exchange.error = error.code
+            exchange.record.error = error.code
             if not exchange.status:
                 await error_response(error)(scope, receive, exchange.send)
             elif exchange.streams:
@@ -88,17 +97,11 @@ class RequestMiddleware:
         status, seconds = exchange.status or 499, exchange.seconds
         self._metrics.requests.labels(method, route, status).inc()
         self._metrics.request_seconds.labels(route).observe(seconds)
+        outcome = {"route": route, "status": status, "ms": round(seconds * 1000, 1)}
+        self._requests.end(exchange.record, outcome)
         if route not in _QUIET or status >= 400:
-            error = {"error": exchange.error} if exchange.error else {}
-            self._logger.info(
-                "request",
-                method=method,
-                route=route,
-                status=status,
-                ms=round(seconds * 1000, 1),
-                **_key_name(scope),
-                **error,
-            )
+            facts = exchange.record.facts()
+            self._logger.info("request", method=method, **outcome, **facts)
 
 
 def _check_framing(scope: Scope) -> None:
@@ -109,28 +112,26 @@ def _check_framing(scope: Scope) -> None:
 
 
 class _Exchange:
-    """One request: its id, start time and status."""
+    """One request: its id, record and status."""
 
     def __init__(self, scope: MutableMapping[str, Any], send: Send, drain: Drain) -> None:
         given = dict(scope["headers"]).get(b"x-request-id", b"")
         self.id = given.decode("ascii") if _USABLE_ID.match(given) else f"req_{uuid.uuid4().hex}"
+        self.record = RequestRecord(self.id)
         self.status = 0
-        #: code of the error that ended the request from outside
-        self.error: str | None = None
         #: whether an event stream has begun and not ended
         self.streams = False
         self.at_end = ExitStack()
         self._answer_headers: dict[str, str] = {}
         self._send = send
         self._drain = drain
-        self._start = time.perf_counter()
         scope.setdefault("state", {}).update(
-            request_id=self.id, at_end=self.at_end, answer_headers=self._answer_headers
+            record=self.record, at_end=self.at_end, answer_headers=self._answer_headers
         )
 
     @property
     def seconds(self) -> float:
-        return time.perf_counter() - self._start
+        return time.perf_counter() - self.record.started
 
     async def send(self, message: Message) -> None:
         if message["type"] == "http.response.start":
@@ -149,9 +150,3 @@ class _Exchange:
         elif not message.get("more_body", False):
             self.streams = False
         await self._send(message)
-
-
-def _key_name(scope: Scope) -> dict[str, str]:
-    """Return the name of the request's API key, if it has one, for the log."""
-    client = scope["state"].get("client")
-    return {"key": client.name} if client is not None and client.name else {}

@@ -32,6 +32,11 @@ from prometheus_client.registry import Collector
 
 from adapters.workers import FailureReason
 
+from .request_record import RequestRecord
+
+#: values of the label ``kind``; "cached" tokens are part of the prompt's, "reasoning" tokens of the
+#: completion's
+TokenKind = Literal["prompt", "completion", "cached", "reasoning"]
 #: values of the label ``method``; HTTP allows any other
 METHODS = frozenset(
     ("CONNECT", "DELETE", "GET", "HEAD", "OPTIONS", "PATCH", "POST", "PUT", "TRACE")
@@ -41,6 +46,7 @@ MOST_KEYWORDS = 100
 
 _SECONDS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 600)
 _LAG_SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.02, 0.05, 0.1, 0.25, 0.5, 1, 5)
+_TOKEN_SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.015, 0.02, 0.03, 0.05, 0.075, 0.1, 0.2, 0.5, 1, 5)
 _COMPILE_SECONDS = (0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10)
 
 
@@ -98,6 +104,12 @@ class Metrics:
         )
         self.first_token_seconds = self._histogram(
             "time_to_first_token", "Request to first chunk of output", ["model"]
+        )
+        self.token_seconds = self._histogram(
+            "time_per_output_token", "Mean of an answer's tokens", ["model"], _TOKEN_SECONDS
+        )
+        self.answer_seconds = self._histogram(
+            "e2e_request_latency", "Request to last token, if there was one", ["model"]
         )
         self.compile_seconds = self._histogram(
             "compile", "Compiling one grammar", buckets=_COMPILE_SECONDS
@@ -247,12 +259,29 @@ class ModelMetrics:
 
     def __init__(self, metrics: Metrics, model: str) -> None:
         self._metrics, self._model = metrics, model
-        self.first_token_seconds = metrics.first_token_seconds.labels(model)
+        self._first_token = metrics.first_token_seconds.labels(model)
+        self._token = metrics.token_seconds.labels(model)
+        self._answer = metrics.answer_seconds.labels(model)
         self.stream_errors = metrics.stream_errors
 
-    def tokens(self, kind: str, number: int) -> None:
-        """Count tokens; ``kind``: "prompt" or "completion"."""
+    def tokens(self, kind: TokenKind, number: int) -> None:
+        """Count tokens."""
         self._metrics.tokens.labels(self._model, kind).inc(number)
+
+    def first_token(self, record: RequestRecord) -> None:
+        """Observe the time to the first token."""
+        if record.first_token_at is not None:
+            self._first_token.observe(record.first_token_at - record.started)
+
+    def answered(self, record: RequestRecord) -> None:
+        """Observe the times of an answer that has ended, and count the tokens that are parts."""
+        if record.last_token_at is None:
+            return
+        self._answer.observe(record.last_token_at - record.started)
+        if (seconds := record.per_token_s) is not None:
+            self._token.observe(seconds)
+        self.tokens("cached", record.cached_tokens)
+        self.tokens("reasoning", record.reasoning_tokens)
 
     def finished(self, reason: str) -> None:
         """Count a choice by its finish reason."""

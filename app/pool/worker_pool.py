@@ -202,8 +202,11 @@ class Pool:
         self,
         generation: Generation,
         read: Callable[[AsyncGenerator[Chunk, None]], AsyncGenerator[Item, None]],
+        *,
+        on_attempt: Callable[[str], None] = lambda name: None,
     ) -> AsyncGenerator[Item, None]:
-        """Yield the items that ``read`` makes of a worker's chunks; it is called for every attempt.
+        """Yield the items that ``read`` makes of a worker's chunks; it is called for every attempt,
+        and ``on_attempt`` with the worker's name.
 
         Workers whose context has no room for the prompt are not asked.
 
@@ -222,6 +225,7 @@ class Pool:
             pick = partial(self._pick, generation, tried)
             member = await self._slots.take(pick, self._deadlines.first_token)
             tried.append(member)
+            on_attempt(member.name)
             begun = False
             answers = member.answers
             try:

@@ -11,6 +11,7 @@ from typing import Any
 
 from ..errors import ApiError
 from ..generation.choice_decoder import ChoiceDeltas, ChoiceEnd
+from ..observability.request_record import RequestRecord
 from ..protocol.answers import (
     ChoiceStream,
     Envelope,
@@ -26,9 +27,7 @@ from .generation_service import (
     AnswerStream,
     Completion,
     GenerationService,
-    OnChunk,
     PreparedRequest,
-    ignore_chunk,
 )
 from .writers import Batch
 
@@ -46,33 +45,23 @@ class ChatService:
     async def complete(
         self,
         request: ChatRequest,
-        request_id: str,
-        client: str = "",
-        *,
-        size: int = 0,
-        on_chunk: OnChunk = ignore_chunk,
+        record: RequestRecord,
     ) -> Completion:
-        """Return a whole completion; ``size``: bytes of the request's body. Raises ApiError."""
+        """Return a whole completion. Raises ApiError."""
         legacy, request = is_legacy(request), with_tools(request)
 
         def writer(prepared: PreparedRequest) -> CompletionWriter:
             return CompletionWriter(self._envelope(), prepared, legacy=legacy)
 
         try:
-            return await self._generation.complete(
-                request, writer, request_id, client, size=size, on_chunk=on_chunk
-            )
+            return await self._generation.complete(request, writer, record)
         except ApiError as error:
             raise (legacy_error(error) if legacy else error) from error.__cause__
 
     async def stream(
         self,
         request: ChatRequest,
-        request_id: str,
-        client: str = "",
-        *,
-        size: int = 0,
-        on_chunk: OnChunk = ignore_chunk,
+        record: RequestRecord,
     ) -> AnswerStream:
         """Return the events of a completion, the last one is [DONE]. Raises ApiError only here."""
         options = request.stream_options
@@ -86,9 +75,7 @@ class ChatService:
             )
 
         try:
-            return await self._generation.stream(
-                request, writer, request_id, client, size=size, on_chunk=on_chunk
-            )
+            return await self._generation.stream(request, writer, record)
         except ApiError as error:
             raise (legacy_error(error) if legacy else error) from error.__cause__
 

@@ -24,6 +24,7 @@ from ..conversation.tokenizer import Prompt, Tokenizer
 from ..errors import ApiError, bad_request
 from ..generation.choice_decoder import ChoiceDeltas, ChoiceEnd
 from ..generation.sampling import check_ending, check_kept_logprobs, sampling_params
+from ..observability.request_record import RequestRecord
 from ..pool.worker_pool import Pool
 from ..protocol.completion_answers import (
     TextChoice,
@@ -42,7 +43,6 @@ from .generation_service import (
     GenerationService,
     OnChunk,
     PreparedRequest,
-    ignore_chunk,
 )
 from .writers import Batch
 
@@ -100,29 +100,19 @@ class CompletionService:
     async def complete(
         self,
         request: CompletionRequest,
-        request_id: str,
-        client: str = "",
-        *,
-        size: int = 0,
-        on_chunk: OnChunk = ignore_chunk,
+        record: RequestRecord,
     ) -> Completion:
-        """Return a whole completion; ``size``: bytes of the request's body. Raises ApiError."""
+        """Return a whole completion. Raises ApiError."""
 
         def writer(prepared: PreparedTexts) -> TextWriter:
             return TextWriter(self._envelope(), prepared)
 
-        return await self._generation.answer(
-            self._prepare(request, client, size), writer, request_id, on_chunk=on_chunk
-        )
+        return await self._generation.answer(self._prepare(request, record), writer, record)
 
     async def stream(
         self,
         request: CompletionRequest,
-        request_id: str,
-        client: str = "",
-        *,
-        size: int = 0,
-        on_chunk: OnChunk = ignore_chunk,
+        record: RequestRecord,
     ) -> AnswerStream:
         """Return the events of a completion, the last one is [DONE]. Raises ApiError only here."""
         options = request.stream_options
@@ -131,11 +121,9 @@ class CompletionService:
         def writer(prepared: PreparedTexts) -> TextChunkWriter:
             return TextChunkWriter(self._envelope(), prepared, include_usage=include_usage)
 
-        return await self._generation.answer_stream(
-            self._prepare(request, client, size), writer, request_id, on_chunk=on_chunk
-        )
+        return await self._generation.answer_stream(self._prepare(request, record), writer, record)
 
-    async def _prepare(self, request: CompletionRequest, client: str, size: int) -> PreparedTexts:
+    async def _prepare(self, request: CompletionRequest, record: RequestRecord) -> PreparedTexts:
         chat, vocabulary = request.as_chat(), self._tokenizer.vocabulary
         try:
             supported = self._pool.supported_sampling
@@ -148,8 +136,8 @@ class CompletionService:
         output = replace(
             requested_output(chat, self._settings), reasoning="off", thinking_tokens=None
         )
-        prompts, texts = await self._offload.run(size, partial(self._read, request))
-        constraint = await self._planner.plan(output, client)
+        prompts, texts = await self._offload.run(record.size, partial(self._read, request))
+        constraint = await self._planner.plan(output, record.client)
         check_ending(sampling.options, constraint.format_plan.spec["format"], vocabulary)
         echoes = tuple(texts[n // per_prompt] for n in range(sampling.choices))
         return PreparedTexts(

@@ -42,6 +42,7 @@ from ..generation.content_stops import ContentStops
 from ..generation.multiplexer import Multiplexer
 from ..generation.sampling import SamplingParams, check_ending, sampling_params
 from ..observability.metrics import ModelMetrics
+from ..observability.request_record import RequestRecord
 from ..pool.worker_pool import Pool
 from ..protocol.answers import finish_reason
 from ..protocol.chat_request import ChatRequest
@@ -57,10 +58,6 @@ BACKEND_HEADER = "x-switchyard-backend"
 TURN_BYTES = 256
 
 OnChunk = Callable[[Chunk], None]
-
-
-def ignore_chunk(chunk: Chunk) -> None:
-    """Do nothing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,100 +132,81 @@ class GenerationService:
         self,
         request: ChatRequest,
         writer: Callable[[PreparedRequest], WholeWriter],
-        request_id: str,
-        client: str,
-        *,
-        size: int,
-        on_chunk: OnChunk = ignore_chunk,
+        record: RequestRecord,
     ) -> Completion:
-        """Return a whole answer. Raises ApiError.
-
-        ``size``: bytes of the request's body. ``on_chunk`` is called with each chunk of a worker.
-        """
-        prepare = self._prepare(request, client, size)
-        return await self.answer(prepare, writer, request_id, on_chunk=on_chunk)
+        """Return a whole answer. Raises ApiError."""
+        return await self.answer(self._prepare(request, record), writer, record)
 
     async def answer(
         self,
         prepare: Awaitable[Prepared],
         writer: Callable[[Prepared], WholeWriter],
-        request_id: str,
-        *,
-        on_chunk: OnChunk,
+        record: RequestRecord,
     ) -> Completion:
         """Return a whole answer to a request that ``prepare`` prepares. Raises ApiError."""
         try:
-            start = time.perf_counter()
-            prepared = await prepare
-            async with aclosing(self._multiplex(prepared, on_chunk)) as choices:
-                await self._begin(choices, start)
-                body = await self._collect(prepared, choices, writer(prepared))
+            prepared = await self._prepared(prepare, record)
+            async with aclosing(self._multiplex(prepared, record)) as choices:
+                await choices.start()
+                self._metrics.first_token(record)
+                body = await self._collect(prepared, choices, writer(prepared), record)
                 return Completion(body, prepared.headers)
         except Exception as error:
-            raise self._faults.as_api_error(error, request_id) from error
+            raise self._faults.as_api_error(error, record.id) from error
+        finally:
+            self._metrics.answered(record)
 
     async def stream(
         self,
         request: ChatRequest,
         writer: Callable[[PreparedRequest], EventWriter],
-        request_id: str,
-        client: str,
-        *,
-        size: int,
-        on_chunk: OnChunk = ignore_chunk,
+        record: RequestRecord,
     ) -> "AnswerStream":
         """Return the events of an answer. Raises ApiError only here."""
-        prepare = self._prepare(request, client, size)
-        return await self.answer_stream(prepare, writer, request_id, on_chunk=on_chunk)
+        return await self.answer_stream(self._prepare(request, record), writer, record)
 
     async def answer_stream(
         self,
         prepare: Awaitable[Prepared],
         writer: Callable[[Prepared], EventWriter],
-        request_id: str,
-        *,
-        on_chunk: OnChunk,
+        record: RequestRecord,
     ) -> "AnswerStream":
         """Return the events of an answer as ``answer`` does. Raises ApiError only here."""
-        start = time.perf_counter()
         try:
-            prepared = await prepare
-            choices = self._multiplex(prepared, on_chunk)
-            is_begun = await self._begin(choices, start, self._comment_seconds or None)
+            prepared = await self._prepared(prepare, record)
+            choices = self._multiplex(prepared, record)
+            await choices.start(self._comment_seconds or None)
         except Exception as error:
-            raise self._faults.as_api_error(error, request_id) from error
+            raise self._faults.as_api_error(error, record.id) from error
         written = writer(prepared)
-        silent_since = None if is_begun else start
-        events = self._events(prepared, choices, silent_since, written, request_id)
+        events = self._events(prepared, choices, written, record)
         return AnswerStream(events, choices, prepared.headers, written.failed)
 
     # -- before the first byte --------------------------------------------------------------------
 
-    def _multiplex(self, prepared: PreparedRequest, on_chunk: OnChunk) -> Multiplexer:
-        numbers, on_chunk = range(prepared.sampling.choices), prepared.counting(on_chunk)
+    async def _prepared(self, prepare: Awaitable[Prepared], record: RequestRecord) -> Prepared:
+        record.phase, start = "preparing", time.perf_counter()
+        prepared = await prepare
+        record.prepare_s = time.perf_counter() - start
+        record.phase, record.backend = "waiting", prepared.constraint.backend
+        return prepared
+
+    def _multiplex(self, prepared: PreparedRequest, record: RequestRecord) -> Multiplexer:
+        numbers, on_chunk = range(prepared.sampling.choices), prepared.counting(record.count)
         return Multiplexer(
-            [self._choice(prepared, number, on_chunk) for number in numbers],
+            [self._choice(prepared, number, record, on_chunk) for number in numbers],
             timeout=self._settings.request_timeout,
         )
 
-    async def _begin(
-        self, choices: Multiplexer, start: float, seconds: float | None = None
-    ) -> bool:
-        """Wait for the first chunk of each choice, at most ``seconds``; return whether all came."""
-        is_begun = await choices.start(seconds)
-        if is_begun:
-            self._metrics.first_token_seconds.observe(time.perf_counter() - start)
-        return is_begun
-
-    async def _prepare(self, request: ChatRequest, client: str, size: int) -> PreparedRequest:
+    async def _prepare(self, request: ChatRequest, record: RequestRecord) -> PreparedRequest:
         vocabulary = self._tokenizer.vocabulary
         sampling = sampling_params(
             request, self._settings, vocabulary, self._pool.supported_sampling
         )
-        weight = _weight(request, size)
+        weight = _weight(request, record.size)
         output, prompt = await self._offload.run(weight, partial(self._read, request))
         self._check_room(prompt)
-        constraint = await self._planner.plan(output, client, is_tiny=weight < SMALL_BYTES)
+        constraint = await self._planner.plan(output, record.client, is_tiny=weight < SMALL_BYTES)
         check_ending(sampling.options, constraint.format_plan.spec["format"], vocabulary)
         return PreparedRequest(output, sampling, constraint, prompt)
 
@@ -262,7 +240,7 @@ class GenerationService:
         return output_after_prompt(output, rendered.thought, one_call=one_call), rendered.prompt
 
     def _choice(
-        self, prepared: PreparedRequest, number: int, on_chunk: OnChunk
+        self, prepared: PreparedRequest, number: int, record: RequestRecord, on_chunk: OnChunk
     ) -> AsyncGenerator[ChoiceItem, None]:
         sampling, constraint = prepared.sampling, prepared.constraint
         may_end = prepared.output.may_be_text
@@ -290,16 +268,20 @@ class GenerationService:
             logprobs = ContentLogprobs(traced, tokens)
             return decode_choice(chunks, parser, traced, stops, tokens, logprobs, on_chunk)
 
-        return self._pool.generate(generation, read)
+        return self._pool.generate(generation, read, on_attempt=record.asked)
 
     # -- answers -----------------------------------------------------------------------------------
 
     async def _collect(
-        self, prepared: PreparedRequest, choices: Multiplexer, writer: WholeWriter
+        self,
+        prepared: PreparedRequest,
+        choices: Multiplexer,
+        writer: WholeWriter,
+        record: RequestRecord,
     ) -> dict[str, Any]:
         async with aclosing(choices.batches()) as batches:
             async for batch in batches:
-                self._count(batch, prepared)
+                self._count(batch, prepared, record)
                 writer.write(batch)
         return await writer.whole()
 
@@ -307,34 +289,37 @@ class GenerationService:
         self,
         prepared: PreparedRequest,
         choices: Multiplexer,
-        silent_since: float | None,
         writer: EventWriter,
-        request_id: str,
+        record: RequestRecord,
     ) -> AsyncGenerator[bytes, None]:
-        """Yield events; one write for all that wait. ``silent_since``: the start of an answer whose
-        choices do not all have their first chunk.
-        """
+        """Yield events; one write for all that wait."""
         try:
             if events := writer.begin():
                 yield events
-            if silent_since is not None:
-                await self._begin(choices, silent_since)
+            await choices.start()
+            self._metrics.first_token(record)
             async for batch in choices.batches():
-                self._count(batch, prepared)
+                self._count(batch, prepared, record)
                 if events := writer.write(batch):
                     yield events
             if events := await writer.end():
                 yield events
         except Exception as error:
             self._metrics.stream_errors.inc()
-            yield writer.failed(self._faults.as_api_error(error, request_id))
+            failure = self._faults.as_api_error(error, record.id)
+            record.error = failure.code
+            yield writer.failed(failure)
+        finally:
+            self._metrics.answered(record)
 
-    def _count(self, batch: Batch, prepared: PreparedRequest) -> None:
+    def _count(self, batch: Batch, prepared: PreparedRequest, record: RequestRecord) -> None:
         """Count the choices that end, and their tokens; the prompt counts once."""
         for number, item in batch:
             if isinstance(item, ChoiceEnd):
                 reason = finish_reason(item, prepared.output.tool_choice)
                 self._metrics.finished(reason)
+                record.finish.append(reason)
+                record.reasoning_tokens += item.reasoning_tokens
                 self._metrics.tokens("completion", item.completion_tokens)
                 if prepared.begins_prompt(number):
                     self._metrics.tokens("prompt", item.prompt_tokens)

@@ -16,6 +16,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from ..errors import ApiError, bad_request
+from ..observability.request_record import RequestRecord
 from ..protocol.chat_request import ChatRequest
 from ..protocol.responses.common_form import common_form, renamed, renamed_places
 from ..protocol.responses.conversation import Conversation
@@ -34,20 +35,17 @@ from .generation_service import (
     AnswerStream,
     Completion,
     GenerationService,
-    OnChunk,
-    ignore_chunk,
 )
 from .response_writers import ResponseBuilder, ResponseEventWriter, ResponseWriter
 
 
 @dataclass(frozen=True, slots=True)
 class BegunResponse:
-    """A response before its generation. ``size``: bytes of the request and its chain."""
+    """A response before its generation."""
 
     chat: ChatRequest
     places: list[str]
     builder: ResponseBuilder
-    size: int
 
     def rename(self, error: ApiError) -> ApiError:
         """Return an error of the generation with this API's names."""
@@ -73,22 +71,15 @@ class ResponsesService:
     async def complete(
         self,
         request: ResponseRequest,
-        request_id: str,
-        client: str = "",
-        *,
-        size: int = 0,
-        on_chunk: OnChunk = ignore_chunk,
+        record: RequestRecord,
     ) -> Completion:
-        """Return a whole response; ``size``: bytes of the request's body. Raises ApiError."""
-        begun = await self._begin(request, client, size)
+        """Return a whole response. Raises ApiError."""
+        begun = await self._begin(request, record)
         try:
             answer = await self._generation.complete(
                 begun.chat,
                 lambda _: ResponseWriter(begun.builder),
-                request_id,
-                client,
-                size=begun.size,
-                on_chunk=on_chunk,
+                record,
             )
         except ApiError as error:
             raise begun.rename(error) from error
@@ -97,22 +88,15 @@ class ResponsesService:
     async def stream(
         self,
         request: ResponseRequest,
-        request_id: str,
-        client: str = "",
-        *,
-        size: int = 0,
-        on_chunk: OnChunk = ignore_chunk,
+        record: RequestRecord,
     ) -> AnswerStream:
         """Return the events of a response. Raises ApiError only here."""
-        begun = await self._begin(request, client, size)
+        begun = await self._begin(request, record)
         try:
             stream = await self._generation.stream(
                 begun.chat,
                 lambda _: ResponseEventWriter(begun.builder, begun.rename),
-                request_id,
-                client,
-                size=begun.size,
-                on_chunk=on_chunk,
+                record,
             )
         except ApiError as error:
             raise begun.rename(error) from error
@@ -121,11 +105,13 @@ class ResponsesService:
 
     # -- the beginning -----------------------------------------------------------------------------
 
-    async def _begin(self, request: ResponseRequest, client: str, size: int) -> BegunResponse:
-        chain = Chain()
+    async def _begin(self, request: ResponseRequest, record: RequestRecord) -> BegunResponse:
+        client, chain = record.client, Chain()
         if request.previous_response_id is not None:
             chain = await self._store.chain(client, request.previous_response_id)
-        added, size = await self._input(request, client), size + chain.size
+        added = await self._input(request, client)
+        record.size += chain.size
+        size = record.size
         _check_length(len(chain.items), len(added))
         number = new_response_id()
         step = partial(_read, request, number, chain, added)
@@ -144,7 +130,6 @@ class ResponsesService:
             common_form(request, conversation),
             conversation.places,
             ResponseBuilder(begun, None if request.store is False else save),
-            size,
         )
 
     async def _input(self, request: ResponseRequest, client: str) -> list[tuple[str, ContentItem]]:

@@ -12,6 +12,7 @@ from app.constraints.planner import ConstraintPlanner
 from app.conversation.tokenizer import BuiltinTokenizer
 from app.observability.logs import make_logger
 from app.observability.metrics import Metrics, ModelMetrics
+from app.observability.request_record import RequestRecord
 from app.pool.worker_pool import Pool
 from app.protocol.chat_request import ChatRequest
 from app.server.offload import Offload
@@ -99,11 +100,11 @@ class Service:
         return (await self.complete_with_headers(**asked)).body
 
     async def complete_with_headers(self, **asked: Any) -> Completion:
-        return await self.chat.complete(request(**asked), "req_1")
+        return await self.chat.complete(request(**asked), RequestRecord("req_1"))
 
     async def stream(self, **asked: Any) -> list[Any]:
         """The events as JSON, "[DONE]" as it is."""
-        stream = await self.chat.stream(request(**asked, stream=True), "req_1")
+        stream = await self.chat.stream(request(**asked, stream=True), RequestRecord("req_1"))
         whole = b"".join([data async for data in stream]).decode()
         await stream.aclose()
         texts = [text.removeprefix("data: ") for text in whole.split("\n\n") if text]

@@ -11,6 +11,7 @@ from pydantic_core import to_json
 from adapters.workers import PromptTooLong
 from app.api.body import parse_as
 from app.errors import ApiError
+from app.observability.request_record import RequestRecord
 from app.protocol.responses.ids import item_id, new_response_id
 from app.protocol.responses.request import ResponseRequest
 from app.server.offload import Offload
@@ -69,10 +70,10 @@ class Responses:
         self.unstored += 1
 
     async def create(self, **asked: Any) -> dict[str, Any]:
-        return (await self.responses.complete(request(**asked), "req_1", "me")).body
+        return (await self.responses.complete(request(**asked), RequestRecord("req_1", "me"))).body
 
     async def stream(self, **asked: Any) -> list[dict[str, Any]]:
-        stream = await self.responses.stream(request(**asked), "req_1", "me")
+        stream = await self.responses.stream(request(**asked), RequestRecord("req_1", "me"))
         whole = b"".join([data async for data in stream]).decode()
         await stream.aclose()
         return [json.loads(text.partition("data: ")[2]) for text in whole.split("\n\n") if text]
@@ -154,7 +155,7 @@ async def test_a_failure_after_the_first_event_is_a_failed_response(failure: Exc
 
 async def test_a_worker_that_is_silent_for_long_has_begun_the_stream():
     made = Responses([None], stream_comment_seconds=0.01)
-    stream = await made.responses.stream(request(), "req_1", "me")
+    stream = await made.responses.stream(request(), RequestRecord("req_1", "me"))
     first = (await anext(aiter(stream))).decode()
     assert first.count("event: ") == 2
     await stream.aclose()
@@ -360,15 +361,17 @@ async def test_the_relaxed_header_is_there():
     schema = {**LIGHT, "properties": {"on": {"type": "string", "pattern": r"(a*)b\1"}}}
     tool = {"type": "function", "name": "f", "parameters": schema}
     asked = request(tools=[tool])
-    answer = await made.responses.complete(asked, "req_1", "me")
+    answer = await made.responses.complete(asked, RequestRecord("req_1", "me"))
     place = "tools/0/parameters#/properties/on/pattern"
     assert answer.headers["x-switchyard-relaxed"] == place
-    stream = await made.responses.stream(asked, "req_1", "me")
+    stream = await made.responses.stream(asked, RequestRecord("req_1", "me"))
     assert stream.headers == answer.headers
     await stream.aclose()
     wanted = {"type": "json_schema", "name": "a", "schema": schema}
     asked = request(text={"format": wanted})
-    answer = await Responses(script("{" + END)).responses.stream(asked, "req_1", "me")
+    answer = await Responses(script("{" + END)).responses.stream(
+        asked, RequestRecord("req_1", "me")
+    )
     relaxed = answer.headers["x-switchyard-relaxed"]
     assert relaxed == "text/format/schema#/properties/on/pattern"
     await answer.aclose()

@@ -1,0 +1,28 @@
+"""GET /debug/requests: the requests that run, and the last ones that ended, for operators.
+
+Not here   the operator's key (the caller guards the route); the requests of other processes: with
+           several processes, the one that answers shows its own.
+"""
+
+import os
+from typing import Any
+
+from fastapi import APIRouter
+
+from ..observability.request_record import RequestLog
+
+
+def debug_router(requests: RequestLog) -> APIRouter:
+    """Return the route; the caller must guard it with an operator's key."""
+    router = APIRouter()
+
+    @router.get("/debug/requests")
+    async def all_requests() -> dict[str, Any]:
+        return {
+            "object": "requests",
+            "process": os.getpid(),
+            "running": requests.running(),
+            "recent": requests.recent(),
+        }
+
+    return router

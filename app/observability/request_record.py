@@ -1,0 +1,137 @@
+"""What is known about one request for an answer: its log line, /debug/requests, its metrics.
+
+The record begins with the request's headers; each layer adds what it learns.
+
+Invariants   I1 it has names and numbers, never text of a client: ``model`` is a configured name,
+                ``error`` one of our codes. Only ``id`` may be the client's: short and printable.
+             I2 a request is running or among the last ``MOST_RECENT``, never both.
+Threads      the event loop only.
+"""
+
+import time
+from collections import deque
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from adapters.workers import Chunk
+
+#: finished requests that are kept; each has about 1 KB
+MOST_RECENT = 200
+
+#: "reading" the body; "queued" for admission; "preparing": template, tokenizer, compile;
+#: "waiting" for the first token; "answering"
+Phase = Literal["reading", "queued", "preparing", "waiting", "answering"]
+
+
+@dataclass(slots=True, eq=False)
+class RequestRecord:
+    """One request. Times are of ``time.perf_counter``; None: has not happened.
+
+    ``client`` tells clients apart, ``key`` is the name of the API key. ``size``: bytes of the body
+    and of what the request continues. ``workers``: those that were asked, in order; with several
+    choices those of each. ``backend``: the grammar engine that enforced the answer.
+    ``prompt_tokens`` are those of all prompts. ``error``: the code of the error that ended the
+    request, also after status 200.
+    """
+
+    id: str
+    client: str = ""
+    key: str = ""
+    size: int = 0
+    started: float = field(default_factory=time.perf_counter)
+    model: str | None = None
+    is_stream: bool = False
+    phase: Phase = "reading"
+    queue_s: float | None = None
+    prepare_s: float | None = None
+    first_token_at: float | None = None
+    last_token_at: float | None = None
+    prompt_tokens: int = 0
+    cached_tokens: int = 0
+    completion_tokens: int = 0
+    reasoning_tokens: int = 0
+    workers: list[str] = field(default_factory=list)
+    backend: str | None = None
+    finish: list[str] = field(default_factory=list)
+    error: str | None = None
+
+    def asked(self, worker: str) -> None:
+        """Note an attempt at a worker."""
+        self.workers.append(worker)
+
+    def count(self, chunk: Chunk) -> None:
+        """Count the tokens of a worker's chunk; the prompt counts once for all choices."""
+        self.last_token_at = time.perf_counter()
+        if self.first_token_at is None:
+            self.first_token_at, self.phase = self.last_token_at, "answering"
+        self.prompt_tokens = max(self.prompt_tokens, chunk.prompt_tokens)
+        self.cached_tokens = max(self.cached_tokens, chunk.cached_tokens)
+        self.completion_tokens += len(chunk.token_ids)
+
+    @property
+    def per_token_s(self) -> float | None:
+        """Return the mean seconds of a token after the first; None: there are none."""
+        if self.first_token_at is None or self.last_token_at is None or self.completion_tokens < 2:
+            return None
+        return (self.last_token_at - self.first_token_at) / (self.completion_tokens - 1)
+
+    def facts(self) -> dict[str, Any]:
+        """Return what is known, for people: times in milliseconds, without what is not known."""
+        first = None if self.first_token_at is None else self.first_token_at - self.started
+        facts: dict[str, Any] = {
+            "model": self.model,
+            "key": self.key or None,
+            "stream": None if self.model is None else self.is_stream,
+            "queue_ms": _ms(self.queue_s),
+            "prepare_ms": _ms(self.prepare_s),
+            "first_token_ms": _ms(first),
+            "token_ms": _ms(self.per_token_s, 2),
+            "prompt_tokens": self.prompt_tokens or None,
+            "cached_tokens": self.cached_tokens or None,
+            "completion_tokens": self.completion_tokens or None,
+            "reasoning_tokens": self.reasoning_tokens or None,
+            "backend": self.backend,
+            "workers": self.workers or None,
+            "finish_reasons": self.finish or None,
+            "error": self.error,
+        }
+        return {name: value for name, value in facts.items() if value is not None}
+
+
+def _ms(seconds: float | None, digits: int = 1) -> float | None:
+    return None if seconds is None else round(1000 * seconds, digits)
+
+
+class RequestLog:
+    """The requests of this process that run, and the last ones that ended."""
+
+    def __init__(self) -> None:
+        self._running: dict[RequestRecord, None] = {}
+        self._recent: deque[dict[str, Any]] = deque(maxlen=MOST_RECENT)
+
+    def begin(self, record: RequestRecord) -> None:
+        """Add a running request."""
+        self._running[record] = None
+
+    def end(self, record: RequestRecord, outcome: dict[str, Any]) -> None:
+        """Note how a request ended, if it was begun; ``outcome``: more facts."""
+        if record in self._running:
+            del self._running[record]
+            self._recent.append({"id": record.id, **record.facts(), **outcome})
+
+    def running(self) -> list[dict[str, Any]]:
+        """Describe the running requests, the oldest first."""
+        now = time.perf_counter()
+        return [
+            {
+                "id": record.id,
+                "phase": record.phase,
+                "age_ms": _ms(now - record.started),
+                **record.facts(),
+            }
+            for record in self._running
+        ]
+
+    def recent(self) -> list[dict[str, Any]]:
+        """Describe the last requests, the latest first."""
+        return list(reversed(self._recent))
