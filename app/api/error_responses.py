@@ -15,6 +15,7 @@ from fastapi.responses import JSONResponse
 from pydantic import ValidationError
 from pydantic_core import ErrorDetails
 from starlette.exceptions import HTTPException
+from starlette.routing import Match
 from starlette.types import Receive, Scope, Send
 
 from ..errors import ApiError, bad_request, unsupported_parameter
@@ -59,6 +60,8 @@ ENDPOINTS = (
     "POST /tokenize",
     "POST /detokenize",
 )
+#: methods of the routes
+_METHODS = ("DELETE", "GET", "HEAD", "POST")
 #: statuses of requests whose body was not read to its end
 _UNREAD = (408, 413, 415)
 #: seconds in which the rest of such a body is read and dropped: closing a connection while its
@@ -117,8 +120,19 @@ def _from_http(request: Request, error: HTTPException) -> ApiError:
         return ApiError(404, message, code="unknown_url", headers=headers)
     if error.status_code == 405:
         message = f"Not allowed to {request.method} on {request.url.path[:_SHOWN_CHARS]}"
+        headers["Allow"] = ", ".join(_allowed(request))
         return ApiError(405, message, code="method_not_supported", headers=headers)
     return ApiError(error.status_code, str(error.detail), headers=headers)
+
+
+def _allowed(request: Request) -> list[str]:
+    """Return the methods of a path, which several routes may have."""
+    routes = request.app.router.routes
+    return [
+        method
+        for method in _METHODS
+        if any(route.matches({**request.scope, "method": method})[0] is Match.FULL for route in routes)
+    ]
 
 
 def from_validation(error: ValidationError, body: object) -> ApiError:

@@ -1,0 +1,1 @@
+"""Schemathesis against a running gateway: what the OpenAPI document says, and what it leaves out."""
