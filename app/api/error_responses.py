@@ -131,7 +131,9 @@ def _allowed(request: Request) -> list[str]:
     return [
         method
         for method in _METHODS
-        if any(route.matches({**request.scope, "method": method})[0] is Match.FULL for route in routes)
+        if any(
+            route.matches({**request.scope, "method": method})[0] is Match.FULL for route in routes
+        )
     ]
 
 

@@ -22,7 +22,7 @@ _CREATE = operation(
     "Create a response",
     tag="Responses",
     body="ResponseRequest",
-    answer="Response",
+    answer="ResponseObject",
     events="ResponseEvent",
     example={"model": "my-model", "input": "How warm is it in Oslo?", "max_output_tokens": 500},
     links={
@@ -34,7 +34,7 @@ _RETRIEVE = operation(
     "retrieve_response",
     "Read a stored response",
     tag="Responses",
-    answer="Response",
+    answer="ResponseObject",
     errors=(404,),
     parameters=(
         query("stream", {"type": "boolean", "enum": [False]}, "Events are not sent again."),

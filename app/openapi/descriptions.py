@@ -6,7 +6,7 @@ _GENERATION = {
     "include_schema_in_prompt": "`false` leaves the response format out of the prompt.",
     "temperature": "1 changes nothing; 0 picks the most likely token.",
     "top_p": "Only the most likely tokens with this sum of probabilities.",
-    "top_k": "Only so many of the most likely tokens; 0 and -1: all.",
+    "top_k": "Only this number of most likely tokens; 0 and -1: all.",
     "min_p": "Only tokens with this share of the highest probability.",
     "frequency_penalty": "Penalty for each earlier use of a token.",
     "presence_penalty": "Penalty for tokens that were used.",
@@ -23,7 +23,7 @@ _GENERATION = {
     "ignore_eos": "Generate until the output limit.",
     "stop_token_ids": "The model's own stop tokens only; use `stop`.",
     "max_tokens": "Maximum tokens of the answer.",
-    "response_format": "What the content must be; a grammar enforces it.",
+    "response_format": "The form of the content, enforced by a grammar.",
 }
 _CHAT = _GENERATION | {
     "messages": "The conversation.",
@@ -59,7 +59,7 @@ _RESPONSE = _GENERATION | {
     "previous_response_id": "A stored response that this one continues.",
     "tools": "Functions and custom tools that the model may call.",
     "tool_choice": "Which tools must or may be called.",
-    "text": "What the text must be.",
+    "text": "The form of the text.",
     "reasoning": "How much the model reasons.",
     "max_output_tokens": "Maximum tokens of the output, with reasoning.",
     "max_tool_calls": "No effect: it limits built-in tools.",

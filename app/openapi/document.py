@@ -15,15 +15,15 @@ from pydantic.json_schema import GenerateJsonSchema, models_json_schema
 from pydantic_core import to_json
 
 from .answers import completions, operations, responses
-from .answers.base import Answer, ErrorResponse
+from .answers.base import ErrorResponse
 from .components import TAGS, response_headers, security_schemes
 from .components import responses as error_responses
 from .operation import SCHEMES, Key
 from .requests import BODIES, amend
 
 DESCRIPTION = (
-    "An OpenAI-compatible gateway. A grammar constrains the output of the models, so tool calls and "
-    "structured output always fit. Errors are objects of OpenAI's form."
+    "An OpenAI-compatible gateway. A grammar constrains the output of the models, so tool calls "
+    "and structured output always fit. Errors are objects of OpenAI's form."
 )
 #: answers that operations name
 ANSWERS: tuple[type[BaseModel], ...] = (
@@ -32,7 +32,7 @@ ANSWERS: tuple[type[BaseModel], ...] = (
     completions.ChatCompletionEvent,
     completions.TextCompletion,
     completions.TextCompletionEvent,
-    responses.Response,
+    responses.ResponseObject,
     responses.ResponseEvent,
     responses.ResponseDeleted,
     responses.ItemPage,
@@ -113,7 +113,7 @@ def schemas() -> dict[str, Schema]:
     shared = bodies.keys() & answers.keys()
     if shared:
         raise RuntimeError(f"schemas of bodies and of answers have one name: {sorted(shared)}")
-    return {name: each for name, each in sorted({**bodies, **answers}.items())}
+    return dict(sorted({**bodies, **answers}.items()))
 
 
 def _generated(kinds: Iterable[type[BaseModel]]) -> dict[str, Schema]:
@@ -125,9 +125,7 @@ def _generated(kinds: Iterable[type[BaseModel]]) -> dict[str, Schema]:
     )
     found = made["$defs"]
     names = {name: _short(name) for name in found}
-    return {
-        names[name]: _tidied(schema, names, inside=True) for name, schema in found.items()
-    }
+    return {names[name]: _tidied(schema, names, inside=True) for name, schema in found.items()}
 
 
 class _Untitled(GenerateJsonSchema):

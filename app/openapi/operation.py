@@ -1,4 +1,4 @@
-"""What a route adds to the OpenAPI document: keyword arguments for FastAPI's decorators.
+"""Descriptions of routes for the OpenAPI document: keyword arguments for FastAPI's decorators.
 
     @router.post("/v1/models", **operation("list_models", ...))
 

@@ -12,7 +12,7 @@ from pydantic import BaseModel
 
 from ..api.grammar_routes import CheckRequest
 from ..api.worker_routes import DrainRequest, UndrainRequest
-from ..protocol import chat_request, completion_request
+from ..protocol import chat_request
 from ..protocol.chat_request import ChatRequest
 from ..protocol.completion_request import CompletionRequest
 from ..protocol.responses import request as responses_request
@@ -36,7 +36,9 @@ BODIES: tuple[type[BaseModel], ...] = (
     UndrainRequest,
 )
 _NULL: Schema = {"type": "null"}
+_GIVEN: Schema = {"not": _NULL}
 _TEXT: Schema = {"type": "string"}
+_TYPES: dict[type, str] = {bool: "boolean", int: "integer", str: "string"}
 
 
 def amend(schemas: dict[str, Schema]) -> None:
@@ -65,7 +67,18 @@ def _describe(schema: Schema, texts: Mapping[str, str]) -> None:
 
 
 def _only(values: tuple[Any, ...], description: str) -> Schema:
-    return {"enum": list(values), "description": description}
+    """Return the schema of these values. Generators of clients know no enum of several types."""
+    return {"anyOf": [_exactly(each) for each in values], "description": description}
+
+
+def _exactly(value: Any) -> Schema:
+    """Return the schema of one value; lists have one item at most."""
+    if value is None:
+        return _NULL
+    if isinstance(value, list):
+        items: Schema = _exactly(value[0]) if value else {}
+        return {"type": "array", "items": items, "minItems": len(value), "maxItems": len(value)}
+    return {"type": _TYPES[type(value)], "const": value}
 
 
 def _off(table: Mapping[str, tuple[Any, ...]]) -> Schema:
@@ -112,8 +125,7 @@ def _response(schema: Schema) -> None:
     _adding(_ignored(*responses_request.IGNORED), _off(off))(schema)
     _biases(schema)
     given: Schema = {"input": {"type": ["string", "array"], "minItems": 1}}
-    schema["if"] = {"not": _needs({"previous_response_id": {"type": "string"}})}
-    schema["then"] = _needs(given)
+    _choose(schema, {"not": _needs({"previous_response_id": _GIVEN})}, _needs(given))
     schema["properties"]["truncation"] = _only((None, "disabled"), "`auto` is not served.")
 
 
@@ -194,53 +206,50 @@ def _text_part(schema: Schema) -> None:
 
 def _reference(schema: Schema) -> None:
     """Without its type, a reference has nothing but an id; other items are messages then."""
-    schema["anyOf"] = [{"required": ["type"]}, {"maxProperties": 1}]
+    _choose(schema, {"not": {"required": ["type"]}}, {"maxProperties": 1})
     del schema["properties"]["type"]["default"]
 
 
 def _structural_tag(schema: Schema) -> None:
-    given = {name: {"not": _NULL} for name in ("format", "structures", "triggers")}
-    schema["oneOf"] = [
-        _needs({"format": given["format"]}, "structures", "triggers"),
-        _needs({name: given[name] for name in ("structures", "triggers")}, "format"),
-    ]
+    parts = ("structures", "triggers")
+    _choose(
+        schema,
+        _needs({"format": _GIVEN}),
+        {"properties": dict.fromkeys(parts, _NULL)},
+        _needs(dict.fromkeys(parts, _GIVEN)),
+    )
 
 
-def _needs(given: Schema, *absent: str) -> Schema:
-    return {
-        "required": list(given),
-        "properties": given | dict.fromkeys(absent, _NULL),
-    }
+def _needs(given: Schema) -> Schema:
+    return {"required": list(given), "properties": given}
+
+
+def _choose(schema: Schema, when: Schema, then: Schema, otherwise: Schema | None = None) -> None:
+    """Add a rule. Generators of clients ignore it, but take ``anyOf`` for several types."""
+    schema |= {"if": when, "then": then}
+    if otherwise is not None:
+        schema["else"] = otherwise
 
 
 def _tokenize(schema: Schema) -> None:
-    """A text or a chat; the fields of a chat stand beside messages only."""
+    """A text or a chat; other fields of a chat need messages."""
     fields = schema["properties"]
     fields["add_generation_prompt"] = _only((None, True), "A chat ends where its answer begins.")
     fields["continue_final_message"] = _only((None, False), "Not served.")
     fields["chat_template"] = _only((None,), "Not served.")
     of_chat = ("tools", "chat_template_kwargs", "add_generation_prompt", "continue_final_message")
-    given = {"not": _NULL}
-    schema["oneOf"] = [
-        _needs({"prompt": given}, "messages", *of_chat),
-        {
-            "required": ["messages"],
-            "properties": {
-                "messages": given,
-                "prompt": _NULL,
-                "add_special_tokens": {"enum": [None, False]},
-            },
-        },
-    ]
+    _choose(
+        schema,
+        _needs({"messages": _GIVEN}),
+        {"properties": {"prompt": _NULL, "add_special_tokens": {"enum": [None, False]}}},
+        {**_needs({"prompt": _GIVEN}), "properties": dict.fromkeys(of_chat, _NULL)},
+    )
 
 
 def _warmup(schema: Schema) -> None:
     lists = {"type": "array", "minItems": 1}
-    schema["anyOf"] = [
-        {"required": ["requests"], "properties": {"requests": lists}},
-        {"required": ["tools"], "properties": {"tools": lists}},
-        {"required": ["response_format"], "properties": {"response_format": {"not": _NULL}}},
-    ]
+    several, tools = _needs({"requests": lists}), _needs({"tools": lists})
+    _choose(schema, {"not": {"anyOf": [several, tools]}}, _needs({"response_format": _GIVEN}))
     _bare_schemas(schema)
 
 

@@ -15,7 +15,7 @@ class Answer(BaseModel):
 
 
 class ErrorObject(Answer):
-    message: str = Field(description="What is wrong, which value came, and what is allowed.")
+    message: str = Field(description="The problem, with the value and those that are allowed.")
     type: str = Field(examples=["invalid_request_error", "rate_limit_error", "server_error"])
     param: str | None = Field(description="The field of the request, such as `tools[0].type`.")
     code: str | None = Field(description="The reason for programs.")

@@ -9,7 +9,7 @@ from .base import ABSENT, Answer, ErrorObject
 
 # -- models and tokens -----------------------------------------------------------------------------
 class FormatEvidence(Answer):
-    basis: str = Field(description="What the format was detected from, or `configured`.")
+    basis: str = Field(description="The source of the detected format.")
     shown: str
 
 
@@ -23,9 +23,7 @@ class Model(Answer):
     aliases: list[str]
     format: str = Field(description="The syntax of its calls.")
     format_evidence: FormatEvidence
-    chat_template: dict[str, Any] | None = Field(
-        description="What its chat template does not show by itself."
-    )
+    chat_template: dict[str, Any] | None = Field(description="Limitations of its chat template.")
     max_model_len: int = ABSENT
 
 
@@ -189,7 +187,7 @@ class CacheTimes(Answer):
 
 
 class CacheReport(Answer):
-    """What replicas shared with this gateway."""
+    """The use of the cache that replicas share."""
 
     object: Literal["cache"]
     model: str

@@ -150,7 +150,7 @@ class ResponseUsage(Answer):
     total_tokens: int
 
 
-class Response(Answer):
+class ResponseObject(Answer):
     """A response: the request's fields as they were applied, the output and the usage."""
 
     id: str
@@ -206,7 +206,7 @@ class ResponseState(Numbered):
         "response.incomplete",
         "response.failed",
     ]
-    response: Response
+    response: ResponseObject
 
 
 class ItemState(Numbered):

@@ -1,1 +1,1 @@
-"""Schemathesis against a running gateway: what the OpenAPI document says, and what it leaves out."""
+"""Schemathesis against a running gateway: requests made from the OpenAPI document."""
