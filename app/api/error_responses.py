@@ -5,6 +5,7 @@ unexpected exceptions.
 """
 
 import asyncio
+import re
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from typing import Any
@@ -225,10 +226,13 @@ def _out_of_bounds(
         return bad_request(f"Invalid '{param}': {what}.", param, f"{sort}_{suffix}")
     if kind in _LENGTHS:
         sort, words, bound, key, code = _LENGTHS[kind]
-        what = (
-            f"{sort} {words}. Expected {'an' if sort == 'array' else 'a'} {sort} "
-            f"with {bound} length {context[key]}, but got one with length {len(value)} instead"
-        )
+        one = f"an {sort}" if sort == "array" else f"a {sort}"
+        expected = f"Expected {one} with {bound} length {context[key]}"
+        if value:
+            what = f"{sort} {words}. {expected}, but got {one} with length {len(value)} instead"
+        else:
+            code = f"empty_{sort}"
+            what = f"empty {sort}. {expected}, but got an empty {sort} instead"
         return bad_request(f"Invalid '{param}': {what}.", param, code)
     return None
 
@@ -236,11 +240,11 @@ def _out_of_bounds(
 def _other(problem: ErrorDetails, param: str | None) -> ApiError:
     kind, context, value = problem["type"], problem.get("ctx", {}), problem["input"]
     if kind == "literal_error":
-        what = f"Supported values are: {context['expected']}"
+        what = f"Supported values are: {_listed(context['expected'])}"
         return bad_request(f"Invalid value: {_shown(value)}. {what}.", param, "invalid_value")
     if kind == "union_tag_invalid":
         field = str(context["discriminator"]).strip("'")
-        what = f"Supported values are: {context['expected_tags']}"
+        what = f"Supported values are: {_listed(context['expected_tags'])}"
         place = f"{param}.{field}" if param else field
         return bad_request(
             f"Invalid value: '{_cut(context['tag'])}'. {what}.", place, "invalid_value"
@@ -251,6 +255,15 @@ def _other(problem: ErrorDetails, param: str | None) -> ApiError:
             f"Invalid '{param}': string does not match pattern. {what}.", param, "invalid_value"
         )
     return bad_request(f"Invalid '{param or 'body'}': {problem['msg']}.", param, "invalid_value")
+
+
+def _listed(values: Any) -> str:
+    """Return pydantic's "'a', 'b' or 'c'" as OpenAI writes it: "'a', 'b', and 'c'"."""
+    found = re.findall(r"'(?:[^'\\]|\\.)*'|[^\s,']+", str(values))
+    names = [name for name in found if name != "or"]
+    if len(names) < 3:
+        return " and ".join(names)
+    return f"{', '.join(names[:-1])}, and {names[-1]}"
 
 
 def _number(bound: float) -> float:
