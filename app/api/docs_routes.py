@@ -21,8 +21,8 @@ _ASSETS: Final = {
     "swagger-ui.css": "text/css; charset=utf-8",
     "start.js": "text/javascript; charset=utf-8",
 }
-#: the page loads its own files only, and sends requests to this gateway only. The icons of the style
-#: sheet are data; styles that a script sets on an element need no permission
+#: the page loads its own files only, and sends requests to this gateway only. The icons of the
+#: style sheet are data; styles that a script sets on an element need no permission
 _POLICY: Final = (
     "default-src 'none'; script-src 'self'; style-src 'self'; "
     "img-src 'self' data:; connect-src 'self'; base-uri 'none'; form-action 'none'; "
