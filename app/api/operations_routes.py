@@ -19,7 +19,7 @@ from prometheus_client import CONTENT_TYPE_LATEST
 from ..access.client import Client
 from ..errors import model_not_found
 from ..observability.metrics import Metrics
-from ..openapi.operation import operation
+from ..openapi.operation import operation, schema
 from ..service.served_models import ServedModel, ServedModels
 from .worker_routes import all_workers
 
@@ -66,6 +66,9 @@ def _ready(number: str) -> dict[str, Any]:
             **extra["responses"]["200"],
             "description": "No worker is healthy, or the gateway stops.",
         }
+    # that of a gateway with too many connections is an error
+    either = {"anyOf": [schema("Readiness"), schema("ErrorResponse")]}
+    extra["responses"]["503"]["content"] = {"application/json": {"schema": either}}
     return found
 
 

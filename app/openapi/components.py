@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from .operation import headers, schema
+from .operation import LIMITS, headers, schema
 
 #: what an error's status means, and the codes of its objects
 _ERRORS: dict[int, tuple[str, tuple[str, ...]]] = {
@@ -48,10 +48,11 @@ _ERRORS: dict[int, tuple[str, tuple[str, ...]]] = {
 }
 #: headers of the answers of errors, besides the request's id
 _ERROR_HEADERS: dict[int, tuple[str, ...]] = {
+    **dict.fromkeys((400, 404, 408, 413, 415, 500, 502, 504), LIMITS),
     401: ("WWW-Authenticate",),
     405: ("Allow",),
-    429: ("Retry-After", "retry-after-ms"),
-    503: ("Retry-After",),
+    429: ("Retry-After", "retry-after-ms", *LIMITS),
+    503: ("Retry-After", *LIMITS),
 }
 
 _TEXT, _WHOLE = {"type": "string"}, {"type": "integer", "minimum": 0}
@@ -107,7 +108,9 @@ def _response(status: int) -> dict[str, Any]:
     listed = ", ".join(f"`{code}`" for code in codes)
     return {
         "description": f"{meaning} Codes: {listed}{', and others' if status == 400 else ''}.",
-        "headers": headers(("x-request-id", *_ERROR_HEADERS.get(status, ()))),
+        "headers": headers(
+            ("x-request-id", "openai-processing-ms", *_ERROR_HEADERS.get(status, ()))
+        ),
         "content": {"application/json": {"schema": schema("ErrorResponse")}},
     }
 

@@ -24,14 +24,14 @@ _OF_BODY = (413, 415)
 _OF_GENERATION = (404, 429, 502, 504)
 #: names of the security schemes
 SCHEMES: dict[Key, str] = {"client": "ClientKey", "operator": "OperatorKey"}
-#: headers of every answer; and those of keys with limits, and of generations
+#: headers of every answer; those of generations with keys that have limits; and of generations
 _HEADERS = ("x-request-id", "openai-processing-ms")
-_LIMITS = tuple(
+LIMITS = tuple(
     f"x-ratelimit-{what}-{of}"
     for of in ("requests", "tokens")
     for what in ("limit", "remaining", "reset")
 )
-_GENERATION_HEADERS = (*_LIMITS, "x-switchyard-backend", "x-switchyard-relaxed")
+_GENERATION_HEADERS = (*LIMITS, "x-switchyard-backend", "x-switchyard-relaxed")
 
 
 def operation(

@@ -7,6 +7,8 @@ import httpx
 from jsonschema import Draft202012Validator
 
 JSON, EVENTS = "application/json", "text/event-stream"
+#: beginnings of the headers that this server adds, and one of streams, for proxies
+OWN, STREAM = ("x-", "openai-", "retry-after", "allow", "www-"), {"x-accel-buffering"}
 
 
 class Document:
@@ -45,6 +47,7 @@ class Document:
     def check(self, answer: httpx.Response, path: str) -> None:
         """Fail unless the answer is documented: its status, headers, type, and content."""
         found = self.responses(answer.request.method, path)[str(answer.status_code)]
+        self._check_headers(answer, found)
         kind = answer.headers["content-type"].split(";")[0]
         content = found["content"][kind]["schema"]
         if kind == EVENTS:
@@ -56,6 +59,13 @@ class Document:
                     self._judge(name, json.loads(data))
         elif kind == JSON:
             self._judge(_name(content), answer.json())
+
+    def _check_headers(self, answer: httpx.Response, found: dict[str, Any]) -> None:
+        """Fail for a header of this server that is not documented, or without the request's id."""
+        known = {name.lower() for name in found["headers"]}
+        own = {name for name in answer.headers if name.startswith(OWN)}
+        assert own - STREAM <= known
+        assert {"x-request-id", "openai-processing-ms"} <= own
 
     def _judge(self, name: str, value: Any) -> None:
         errors = self.errors(name, value)

@@ -3,6 +3,7 @@
 import subprocess
 import sys
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import httpx
@@ -14,6 +15,7 @@ from openapi_spec_validator import OpenAPIV31SpecValidator
 from app.main import create_app
 from app.openapi.descriptions import FIELDS, REQUESTS
 from app.settings import read_settings
+from tests.app.access.entries import entry
 from tests.app.examples import LIGHT, MESSAGES, TOOLS, body, json_schema
 from tests.app.gateway import OPERATOR, OPTIONS, Gateway
 from tests.app.openapi.described import Document
@@ -242,6 +244,21 @@ def test_the_answers_of_a_stored_response_are_as_described(gateway: Gateway, doc
         answer = sent(gateway, method, f"{RESPONSES}/{made['id']}{path}")
         assert answer.status_code == status
         document.check(answer, one + path.split("?")[0])
+
+
+def test_the_headers_of_limits_are_as_described(document: Document, tmp_path: Path):
+    """They go with the answers of a key with limits, and with its refusals."""
+    file = tmp_path / "keys.jsonl"
+    file.write_text(entry("limited", requests_per_minute=2, tokens_per_minute=100_000))
+    with Gateway(keys_file=file) as gateway:
+        found = []
+        for value in (chat(max_completion_tokens=2), chat(n=0), chat()):
+            answer = sent(gateway, "POST", CHAT, value, "limited")
+            found.append(answer.status_code)
+            document.check(answer, CHAT)
+            assert int(answer.headers["x-ratelimit-limit-requests"]) == 2
+        assert found == [200, 400, 429]
+        assert int(answer.headers["retry-after"]) > 0
 
 
 def test_the_judge_finds_a_field_that_is_not_described(document: Document):
