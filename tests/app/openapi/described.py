@@ -1,10 +1,13 @@
 """The document of a running gateway, and a judge of answers by it."""
 
 import json
+from functools import cache
 from typing import Any
 
 import httpx
 from jsonschema import Draft202012Validator
+
+from app.openapi.document import schemas
 
 JSON, EVENTS = "application/json", "text/event-stream"
 #: beginnings of the headers that this server adds, and one of streams, for proxies
@@ -70,6 +73,17 @@ class Document:
     def _judge(self, name: str, value: Any) -> None:
         errors = self.errors(name, value)
         assert not errors, (name, errors[:3])
+
+
+@cache
+def _schemas() -> dict[str, Any]:
+    return {"components": {"schemas": schemas()}}
+
+
+def refused_by_document(name: str, body: Any) -> bool:
+    """Whether the schema of a body forbids it."""
+    schema = {"$ref": f"#/components/schemas/{name}", **_schemas()}
+    return not Draft202012Validator(schema).is_valid(body)
 
 
 def _name(reference: dict[str, str]) -> str:

@@ -14,6 +14,7 @@ from app.protocol import chat_request, messages, tools
 from app.protocol.chat_request import IGNORED, UNSUPPORTED, ChatRequest
 from app.protocol.validation import MOST_ITEMS, MOST_NAMES
 from app.protocol.warmup_request import WarmupRequest
+from tests.app.openapi.described import refused_by_document
 
 USER = {"role": "user", "content": "hi"}
 BASE: dict[str, Any] = {"model": "noise", "messages": [USER]}
@@ -313,6 +314,7 @@ def test_a_mistake_is_named_by_its_place(change: dict[str, Any], param: str, cod
     error = refusal(body)
     assert (error.param, error.code) == (param, code)
     assert param in error.message or code in ("invalid_value", "unsupported_value")
+    assert refused_by_document("ChatRequest", body)
 
 
 #: values at the bounds
@@ -329,6 +331,7 @@ AT_BOUNDS: list[dict[str, Any]] = [
 @pytest.mark.parametrize("values", AT_BOUNDS)
 def test_sampling_values_at_their_bounds_are_taken(values: dict[str, Any]):
     parse_request(json.dumps({**BASE, **values}).encode())
+    assert not refused_by_document("ChatRequest", {**BASE, **values})
 
 
 def test_an_error_writes_a_bound_as_clients_write_it():

@@ -19,6 +19,7 @@ from app.protocol.responses.request import (
     ResponseRequest,
 )
 from tests.app.examples import LIGHT
+from tests.app.openapi.described import refused_by_document
 
 ROOT = Path(__file__).parents[4]
 GOOD: dict[str, Any] = {"model": "noise", "input": "hi"}
@@ -217,6 +218,7 @@ MISTAKES: list[tuple[dict[str, Any], str, str]] = [
 def test_a_mistake_is_named_with_its_place(fields: dict[str, Any], param: str, code: str):
     error = refusal(**fields)
     assert (error.param, error.code) == (param, code)
+    assert refused_by_document("ResponseRequest", {**GOOD, **fields})
 
 
 def test_a_lone_surrogate_is_named_with_its_place():
@@ -240,7 +242,9 @@ TYPES: dict[str, Any] = {
 @pytest.mark.parametrize("param", sorted(TYPES))
 def test_a_type_of_another_type_is_refused(param: str, kind: Any):
     """REGRESSION: types were looked up in tables, which fails for arrays and objects."""
-    assert refusal(**TYPES[param](kind)).param == param
+    fields = TYPES[param](kind)
+    assert refusal(**fields).param == param
+    assert refused_by_document("ResponseRequest", {**GOOD, **fields})
 
 
 #: requests that clients send
@@ -262,3 +266,4 @@ ACCEPTED: list[dict[str, Any]] = [
 @pytest.mark.parametrize("fields", ACCEPTED, ids=[json.dumps(each)[:60] for each in ACCEPTED])
 def test_what_clients_send_is_accepted(fields: dict[str, Any]):
     parse(**fields)
+    assert not refused_by_document("ResponseRequest", {**GOOD, **fields})
