@@ -11,16 +11,13 @@ from importlib import resources
 from typing import Final
 
 from fastapi import APIRouter, Response
+from fastapi.responses import FileResponse
 from starlette.exceptions import HTTPException
 
 #: the package that has Swagger UI's files
 _PACKAGE: Final = "fastapi_swagger"
-#: files of the page, with their content types; the last one is ours
-_ASSETS: Final = {
-    "swagger-ui-bundle.js": "text/javascript; charset=utf-8",
-    "swagger-ui.css": "text/css; charset=utf-8",
-    "start.js": "text/javascript; charset=utf-8",
-}
+#: its files, with their content types
+_ASSETS: Final = {"swagger-ui-bundle.js": "text/javascript", "swagger-ui.css": "text/css"}
 #: the page loads its own files only, and sends requests to this gateway only. The icons of the
 #: style sheet are data; styles that a script sets on an element need no permission
 _POLICY: Final = (
@@ -78,17 +75,17 @@ def docs_router(build: Callable[[], bytes]) -> APIRouter:
     async def page() -> Response:
         return Response(_PAGE, media_type="text/html", headers=_HEADERS)
 
+    @router.get("/docs/start.js")
+    async def start() -> Response:
+        return Response(_START, media_type="text/javascript", headers=_HEADERS)
+
     @router.get("/docs/{name}")
     async def asset(name: str) -> Response:
         if name not in _ASSETS:
             raise HTTPException(404)
-        content = await asyncio.to_thread(_asset, name)
-        return Response(content, headers={**_HEADERS, "content-type": _ASSETS[name]})
+        # sent in pieces, so that a client that reads slowly holds one of them
+        file = str(resources.files(_PACKAGE) / "resources" / name)
+        kept = _HEADERS | {"cache-control": "max-age=3600"}
+        return FileResponse(file, media_type=_ASSETS[name], headers=kept)
 
     return router
-
-
-def _asset(name: str) -> bytes:
-    if name == "start.js":
-        return _START.encode()
-    return (resources.files(_PACKAGE) / "resources" / name).read_bytes()
