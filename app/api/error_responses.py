@@ -34,8 +34,9 @@ _EXPECTED = {
     "dict_type": "an object",
     "model_type": "an object",
     "model_attributes_type": "an object",
-    "content_type": "a string or an array",
 }
+#: items of arrays that may stand for a string, by the message of the union; else objects
+_ITEMS = {"stop": "strings"}
 _BOUNDS = {
     "greater_than_equal": ("below minimum value", "below_min_value", ">=", "ge"),
     "greater_than": ("below minimum value", "below_min_value", ">", "gt"),
@@ -207,8 +208,10 @@ def _worded(problem: ErrorDetails, param: str | None) -> ApiError:
         return bad_request(
             f"Missing required parameter: '{place}'.", place, "missing_required_parameter"
         )
-    if kind in _EXPECTED:
-        what = f"expected {_EXPECTED[kind]}, but got {_named(value)} instead"
+    if kind in _EXPECTED or kind == "content_type":
+        either = f"one of a string or array of {_ITEMS.get(problem['msg'], 'objects')}"
+        expected = _EXPECTED.get(kind, either)
+        what = f"expected {expected}, but got {_named(value)} instead"
         return bad_request(f"Invalid type for '{param or 'body'}': {what}.", param, "invalid_type")
     return _out_of_bounds(kind, context, value, param) or _other(problem, param)
 

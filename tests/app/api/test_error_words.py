@@ -34,7 +34,13 @@ WORDS: list[tuple[str, Any, int, str | None, str | None, str]] = [
      "messages[0].content", "Missing required parameter: 'messages[0].content'."),
     (CHAT, body(messages=[{"role": "user", "content": 5}]), 400, "invalid_type",
      "messages[0].content",
-     "Invalid type for 'messages[0].content': expected a string or an array, but got an integer "
+     "Invalid type for 'messages[0].content': expected one of a string or array of objects, but "
+     "got an integer instead."),
+    (CHAT, body(stop=3), 400, "invalid_type", "stop",
+     "Invalid type for 'stop': expected one of a string or array of strings, but got an integer "
+     "instead."),
+    (RESPONSES, asked(input={}), 400, "invalid_type", "input",
+     "Invalid type for 'input': expected one of a string or array of objects, but got an object "
      "instead."),
     (CHAT, body(messages=[{"role": "robot", "content": ""}]), 400, "invalid_value",
      "messages[0].role",
