@@ -15,8 +15,10 @@ from ..api.worker_routes import DrainRequest, UndrainRequest
 from ..protocol import chat_request
 from ..protocol.chat_request import ChatRequest
 from ..protocol.completion_request import CompletionRequest
+from ..protocol.extensions import OPTIONS
 from ..protocol.responses import request as responses_request
 from ..protocol.responses.request import ResponseRequest
+from ..protocol.responses.tools import OFF
 from ..protocol.tokenize_request import DetokenizeRequest, TokenizeRequest
 from ..protocol.warmup_request import WarmupRequest
 from .descriptions import FIELDS, REQUESTS
@@ -151,30 +153,6 @@ def _bare_schemas(schema: Schema) -> None:
     wanted.insert(1, bare)
 
 
-def _options_off(schema: Schema) -> None:
-    _adding(
-        _off(
-            {
-                "disable_any_whitespace": (None, False),
-                "disable_additional_properties": (None, False),
-                "whitespace_pattern": (None,),
-            }
-        )
-    )(schema)
-
-
-_TOOL_OPTIONS = _adding(
-    _off(
-        {
-            "allowed_callers": (None, ["direct"]),
-            "async": (None, False),
-            "defer_loading": (None, False),
-            "output_schema": (None,),
-        }
-    )
-)
-
-
 # -- objects whose fields depend on each other -----------------------------------------------------
 def _part(kind: str, field: str, text: Schema) -> Schema:
     return {
@@ -276,14 +254,14 @@ _AMENDMENTS: dict[str, Callable[[Schema], None]] = {
     "WarmupRequest": _warmup,
     "GrammarRequest": _bare_schemas,
     "StreamOptions": _adding(_off({"continuous_usage_stats": (None, False)})),
-    "StructuredOutputs": _options_off,
+    "StructuredOutputs": _adding(_off({name: off for name, (off, _) in OPTIONS.items()})),
     "StructuralTagFormat": _structural_tag,
     "ContentPart": _content_part,
     "TextPart": _text_part,
     "ItemReference": _reference,
     "ReasoningItem": _reasoning,
-    "FunctionTool": _TOOL_OPTIONS,
-    "CustomTool": _TOOL_OPTIONS,
+    "FunctionTool": _adding(_off(OFF)),
+    "CustomTool": _adding(_off(OFF)),
     "TextConfig": _adding(_off({"verbosity": (None, "medium")})),
     "Reasoning": _adding(_off({"context": (None, "auto"), "mode": (None, "standard")})),
 }
