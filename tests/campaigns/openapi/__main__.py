@@ -57,9 +57,9 @@ def run(*, examples: int, seed: int) -> tuple[int, str]:
         # cannot parse sources in two threads, which Hypothesis does
         command += ["--generation-database", "none", "--suppress-health-check", "all"]
         command += ["--workers", "1"]
-        done = subprocess.run(
-            command, capture_output=True, text=True, env=os.environ | {"PYTHONUTF8": "1"}
-        )
+        # it writes a cache into its folder
+        environment = os.environ | {"PYTHONUTF8": "1"}
+        done = subprocess.run(command, capture_output=True, text=True, cwd=folder, env=environment)
         faults = [line for line in gateway.lines() if line["level"] == "error"]
     shown = "".join(f"logged: {line}\n" for line in faults)
     return done.returncode or bool(faults), f"{done.stdout}{done.stderr}{shown}"
