@@ -8,6 +8,7 @@ import sys
 import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
+from functools import partial
 
 from fastapi import Depends, FastAPI, Request
 from starlette.middleware.cors import CORSMiddleware
@@ -19,6 +20,7 @@ from .api.auth import AdminKeys
 from .api.body import BodyReader
 from .api.chat_routes import chat_router, completions_router
 from .api.debug_routes import debug_router
+from .api.docs_routes import docs_router
 from .api.error_responses import install_error_handlers
 from .api.grammar_routes import grammars_router
 from .api.middleware import RequestMiddleware
@@ -149,6 +151,15 @@ def _add_routes(
             is_draining=lambda: app.state.drain.draining,
         )
     )
+    if settings.docs:
+        app.include_router(docs_router(partial(_document, app, settings.keys_required)))
+
+
+def _document(app: FastAPI, keys_required: bool) -> bytes:
+    # the types of answers take 0.1 s to import, and most gateways are never asked
+    from .openapi.document import build_document
+
+    return build_document(app, keys_required=keys_required)
 
 
 def _announce(logger: Logger, settings: Settings, components: Components) -> None:

@@ -4,10 +4,31 @@ from fastapi import APIRouter, Request
 from fastapi.responses import JSONResponse
 
 from ..errors import client_left
+from ..openapi.operation import operation, query
 from ..protocol.warmup_request import WarmupRequest
 from ..server.event_stream import Disconnected, run_until_disconnect
 from ..service.served_models import ServedModels
 from .body import BodyReader
+
+_WARM = operation(
+    "warm_grammars",
+    "Compile grammars ahead of requests",
+    tag="Grammars",
+    key="operator",
+    body="WarmupRequest",
+    answer="GrammarWarmup",
+    errors=(404, 429),
+    example={"response_format": {"type": "json_object"}},
+)
+_CACHE = operation(
+    "report_cache",
+    "Report on the cache",
+    tag="Operation",
+    key="operator",
+    answer="CacheReport",
+    errors=(404,),
+    parameters=(query("model", {"type": "string"}, "Needed if there are several models."),),
+)
 
 
 def admin_router(models: ServedModels, bodies: BodyReader) -> APIRouter:
@@ -16,7 +37,7 @@ def admin_router(models: ServedModels, bodies: BodyReader) -> APIRouter:
     """
     router = APIRouter()
 
-    @router.post("/v1/grammars")
+    @router.post("/v1/grammars", **_WARM)
     async def warm(request: Request) -> JSONResponse:
         asked, _ = await bodies.read(WarmupRequest, request)
         warming = models.find_or_only(asked.model).warming
@@ -26,9 +47,9 @@ def admin_router(models: ServedModels, bodies: BodyReader) -> APIRouter:
             raise client_left() from None
         return JSONResponse(answer)
 
-    @router.get("/v1/cache")
-    async def cache(model: str | None = None) -> JSONResponse:
-        found = models.find_or_only(model)
+    @router.get("/v1/cache", **_CACHE)
+    async def cache(request: Request) -> JSONResponse:
+        found = models.find_or_only(request.query_params.get("model"))
         return JSONResponse({"object": "cache", "model": found.name, **found.cache_report()})
 
     return router

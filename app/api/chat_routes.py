@@ -2,18 +2,42 @@
 
 from fastapi import APIRouter, Request, Response
 
+from ..openapi.operation import operation
 from ..protocol.chat_request import ChatRequest
 from ..protocol.completion_request import CompletionRequest
 from ..service.served_models import ServedModels
 from .answering import Answering
 from .body import BodyReader
 
+_CHAT = operation(
+    "create_chat_completion",
+    "Create a chat completion",
+    tag="Chat",
+    body="ChatRequest",
+    answer="ChatCompletion",
+    events="ChatCompletionEvent",
+    example={
+        "model": "my-model",
+        "messages": [{"role": "user", "content": "How warm is it in Oslo?"}],
+        "max_completion_tokens": 500,
+    },
+)
+_COMPLETION = operation(
+    "create_completion",
+    "Create a text completion",
+    tag="Chat",
+    body="CompletionRequest",
+    answer="TextCompletion",
+    events="TextCompletionEvent",
+    example={"model": "my-model", "prompt": "Once upon a time", "max_tokens": 50},
+)
+
 
 def chat_router(models: ServedModels, answering: Answering, bodies: BodyReader) -> APIRouter:
     """Return the route of chat completions."""
     router = APIRouter()
 
-    @router.post("/v1/chat/completions")
+    @router.post("/v1/chat/completions", **_CHAT)
     async def create(request: Request) -> Response:
         ticket = await answering.begin(request)
         chat, size = await bodies.read(ChatRequest, request)
@@ -36,7 +60,7 @@ def completions_router(models: ServedModels, answering: Answering, bodies: BodyR
     """Return the route of text completions."""
     router = APIRouter()
 
-    @router.post("/v1/completions")
+    @router.post("/v1/completions", **_COMPLETION)
     async def create(request: Request) -> Response:
         ticket = await answering.begin(request)
         asked, size = await bodies.read(CompletionRequest, request)

@@ -10,13 +10,22 @@ from typing import Any
 from fastapi import APIRouter
 
 from ..observability.request_record import RequestLog
+from ..openapi.operation import operation
+
+_REQUESTS = operation(
+    "list_requests",
+    "List running and ended requests",
+    tag="Operation",
+    key="operator",
+    answer="Requests",
+)
 
 
 def debug_router(requests: RequestLog) -> APIRouter:
     """Return the route; the caller must guard it with an operator's key."""
     router = APIRouter()
 
-    @router.get("/debug/requests")
+    @router.get("/debug/requests", **_REQUESTS)
     async def all_requests() -> dict[str, Any]:
         return {
             "object": "requests",

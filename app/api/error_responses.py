@@ -5,6 +5,7 @@ unexpected exceptions.
 """
 
 import asyncio
+import re
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from typing import Any
@@ -15,6 +16,7 @@ from fastapi.responses import JSONResponse
 from pydantic import ValidationError
 from pydantic_core import ErrorDetails
 from starlette.exceptions import HTTPException
+from starlette.routing import Match
 from starlette.types import Receive, Scope, Send
 
 from ..errors import ApiError, bad_request, unsupported_parameter
@@ -32,8 +34,9 @@ _EXPECTED = {
     "dict_type": "an object",
     "model_type": "an object",
     "model_attributes_type": "an object",
-    "content_type": "a string or an array",
 }
+#: items of arrays that may stand for a string, by the message of the union; else objects
+_ITEMS = {"stop": "strings"}
 _BOUNDS = {
     "greater_than_equal": ("below minimum value", "below_min_value", ">=", "ge"),
     "greater_than": ("below minimum value", "below_min_value", ">", "gt"),
@@ -59,6 +62,8 @@ ENDPOINTS = (
     "POST /tokenize",
     "POST /detokenize",
 )
+#: methods of the routes
+_METHODS = ("DELETE", "GET", "HEAD", "POST")
 #: statuses of requests whose body was not read to its end
 _UNREAD = (408, 413, 415)
 #: seconds in which the rest of such a body is read and dropped: closing a connection while its
@@ -118,8 +123,21 @@ def _from_http(request: Request, error: HTTPException) -> ApiError:
         return ApiError(404, message, code="unknown_url", headers=headers)
     if error.status_code == 405:
         message = f"Not allowed to {request.method} on {request.url.path[:_SHOWN_CHARS]}"
+        headers["Allow"] = ", ".join(_allowed(request))
         return ApiError(405, message, code="method_not_supported", headers=headers)
     return ApiError(error.status_code, str(error.detail), headers=headers)
+
+
+def _allowed(request: Request) -> list[str]:
+    """Return the methods of a path, which several routes may have."""
+    routes = request.app.router.routes
+    return [
+        method
+        for method in _METHODS
+        if any(
+            route.matches({**request.scope, "method": method})[0] is Match.FULL for route in routes
+        )
+    ]
 
 
 def from_validation(error: ValidationError, body: object) -> ApiError:
@@ -191,8 +209,10 @@ def _worded(problem: ErrorDetails, param: str | None) -> ApiError:
         return bad_request(
             f"Missing required parameter: '{place}'.", place, "missing_required_parameter"
         )
-    if kind in _EXPECTED:
-        what = f"expected {_EXPECTED[kind]}, but got {_named(value)} instead"
+    if kind in _EXPECTED or kind == "content_type":
+        either = f"one of a string or array of {_ITEMS.get(problem['msg'], 'objects')}"
+        expected = _EXPECTED.get(kind, either)
+        what = f"expected {expected}, but got {_named(value)} instead"
         return bad_request(f"Invalid type for '{param or 'body'}': {what}.", param, "invalid_type")
     return _out_of_bounds(kind, context, value, param) or _other(problem, param)
 
@@ -210,10 +230,13 @@ def _out_of_bounds(
         return bad_request(f"Invalid '{param}': {what}.", param, f"{sort}_{suffix}")
     if kind in _LENGTHS:
         sort, words, bound, key, code = _LENGTHS[kind]
-        what = (
-            f"{sort} {words}. Expected {'an' if sort == 'array' else 'a'} {sort} "
-            f"with {bound} length {context[key]}, but got one with length {len(value)} instead"
-        )
+        one = f"an {sort}" if sort == "array" else f"a {sort}"
+        expected = f"Expected {one} with {bound} length {context[key]}"
+        if value:
+            what = f"{sort} {words}. {expected}, but got {one} with length {len(value)} instead"
+        else:
+            code = f"empty_{sort}"
+            what = f"empty {sort}. {expected}, but got an empty {sort} instead"
         return bad_request(f"Invalid '{param}': {what}.", param, code)
     return None
 
@@ -221,11 +244,11 @@ def _out_of_bounds(
 def _other(problem: ErrorDetails, param: str | None) -> ApiError:
     kind, context, value = problem["type"], problem.get("ctx", {}), problem["input"]
     if kind == "literal_error":
-        what = f"Supported values are: {context['expected']}"
+        what = f"Supported values are: {_listed(context['expected'])}"
         return bad_request(f"Invalid value: {_shown(value)}. {what}.", param, "invalid_value")
     if kind == "union_tag_invalid":
         field = str(context["discriminator"]).strip("'")
-        what = f"Supported values are: {context['expected_tags']}"
+        what = f"Supported values are: {_listed(context['expected_tags'])}"
         place = f"{param}.{field}" if param else field
         return bad_request(
             f"Invalid value: '{_cut(context['tag'])}'. {what}.", place, "invalid_value"
@@ -236,6 +259,15 @@ def _other(problem: ErrorDetails, param: str | None) -> ApiError:
             f"Invalid '{param}': string does not match pattern. {what}.", param, "invalid_value"
         )
     return bad_request(f"Invalid '{param or 'body'}': {problem['msg']}.", param, "invalid_value")
+
+
+def _listed(values: Any) -> str:
+    """Return pydantic's "'a', 'b' or 'c'" as OpenAI writes it: "'a', 'b', and 'c'"."""
+    found = re.findall(r"'(?:[^'\\]|\\.)*'|[^\s,']+", str(values))
+    names = [name for name in found if name != "or"]
+    if len(names) < 3:
+        return " and ".join(names)
+    return f"{', '.join(names[:-1])}, and {names[-1]}"
 
 
 def _number(bound: float) -> float:

@@ -7,10 +7,21 @@ from fastapi.responses import JSONResponse
 from pydantic import Field
 
 from ..errors import client_left
+from ..openapi.operation import operation
 from ..protocol.validation import Exact
 from ..server.event_stream import Disconnected, run_until_disconnect
 from ..service.served_models import ServedModels
 from .body import BodyReader
+
+_CHECK = operation(
+    "check_grammar",
+    "Report which keywords of a schema are enforced",
+    tag="Grammars",
+    body="CheckRequest",
+    answer="GrammarCheck",
+    errors=(404, 429),
+    example={"schema": {"type": "object", "properties": {"a": {"type": "integer"}}}},
+)
 
 
 class CheckRequest(Exact):
@@ -27,7 +38,7 @@ def grammars_router(models: ServedModels, bodies: BodyReader) -> APIRouter:
     """Return the route."""
     router = APIRouter()
 
-    @router.post("/v1/grammars/check")
+    @router.post("/v1/grammars/check", **_CHECK)
     async def check(request: Request) -> JSONResponse:
         asked, _ = await bodies.read(CheckRequest, request)
         checked = models.find_or_only(asked.model).checks.check(

@@ -19,11 +19,57 @@ from prometheus_client import CONTENT_TYPE_LATEST
 from ..access.client import Client
 from ..errors import model_not_found
 from ..observability.metrics import Metrics
+from ..openapi.operation import operation, schema
 from ..service.served_models import ServedModel, ServedModels
 from .worker_routes import all_workers
 
 #: HTTP status of each state in which a gateway is not ready
 _READY_STATUS = {"unready": 503, "draining": 404}
+
+_MODELS = operation("list_models", "List the models", tag="Models", answer="ModelList")
+_MODEL = operation(
+    "retrieve_model", "Describe a model", tag="Models", answer="Model", errors=(404,)
+)
+_METRICS = operation(
+    "export_metrics",
+    "Export metrics for Prometheus",
+    tag="Operation",
+    key=None,
+    answer="MetricsText",
+    media_type="text/plain",
+)
+_VERSION = operation(
+    "show_version", "Show the version", tag="Operation", key=None, answer="Version"
+)
+
+
+def _live(number: str) -> dict[str, Any]:
+    summary = "Whether the process answers"
+    return operation(number, summary, tag="Operation", key=None, answer="Alive")
+
+
+def _ready(number: str) -> dict[str, Any]:
+    """Return an operation whose other statuses have the same answer as its success."""
+    found = operation(
+        number,
+        "Whether a worker is healthy",
+        description="Whether a worker is healthy, according to the last checks. With a key of an "
+        "operator, the answer has details. 503: no worker is healthy; 404: the gateway stops.",
+        tag="Operation",
+        key=None,
+        answer="Readiness",
+    )
+    extra = found["openapi_extra"]
+    extra["security"] = [{}, {"OperatorKey": []}]
+    for status in _READY_STATUS.values():
+        extra["responses"][str(status)] = {
+            **extra["responses"]["200"],
+            "description": "No worker is healthy, or the gateway stops.",
+        }
+    # that of a gateway with too many connections is an error
+    either = {"anyOf": [schema("Readiness"), schema("ErrorResponse")]}
+    extra["responses"]["503"]["content"] = {"application/json": {"schema": either}}
+    return found
 
 
 def models_router(models: ServedModels, created: int) -> APIRouter:
@@ -45,13 +91,13 @@ def models_router(models: ServedModels, created: int) -> APIRouter:
             **({} if length is None else {"max_model_len": length}),
         }
 
-    @router.get("/v1/models")
+    @router.get("/v1/models", **_MODELS)
     async def all_models(request: Request) -> dict[str, Any]:
         client: Client = request.state.client
         cards = [card(model) for model in models if client.may_use(model.name)]
         return {"object": "list", "data": cards}
 
-    @router.get("/v1/models/{name:path}")
+    @router.get("/v1/models/{name:path}", **_MODEL)
     async def one_model(name: str, request: Request) -> dict[str, Any]:
         client: Client = request.state.client
         model = models.find(name)
@@ -76,15 +122,15 @@ def operations_router(
     """
     router = APIRouter()
 
-    @router.head("/health/live")
-    @router.get("/health/live")
+    @router.head("/health/live", **_live("check_liveness_head"))
+    @router.get("/health/live", **_live("check_liveness"))
     async def live() -> dict[str, str]:
         return {"status": "ok"}
 
-    @router.head("/health")
-    @router.head("/health/ready")
-    @router.get("/health")
-    @router.get("/health/ready")
+    @router.head("/health", **_ready("check_health_head"))
+    @router.head("/health/ready", **_ready("check_readiness_head"))
+    @router.get("/health", **_ready("check_health"))
+    @router.get("/health/ready", **_ready("check_readiness"))
     async def ready(request: Request) -> JSONResponse:
         status = "draining" if is_draining() else models.status
         body: dict[str, Any] = {"status": status}
@@ -94,11 +140,11 @@ def operations_router(
             body["cache"] = cache()
         return JSONResponse(body, status_code=_READY_STATUS.get(status, 200))
 
-    @router.get("/metrics")
+    @router.get("/metrics", **_METRICS)
     async def all_metrics() -> Response:
         return Response(await metrics.exposition(), media_type=CONTENT_TYPE_LATEST)
 
-    @router.get("/version")
+    @router.get("/version", **_VERSION)
     async def versions() -> dict[str, Any]:
         formats = sorted({model.tokenizer.wire.name for model in models})
         return {"version": version, "formats": formats}

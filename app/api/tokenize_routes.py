@@ -5,17 +5,37 @@ from fastapi.responses import JSONResponse
 
 from ..access.client import Client
 from ..errors import client_left, model_not_found
+from ..openapi.operation import operation
 from ..protocol.tokenize_request import DetokenizeRequest, TokenizeRequest
 from ..server.event_stream import Disconnected, run_until_disconnect
 from ..service.served_models import ServedModel, ServedModels
 from .body import BodyReader
+
+_TOKENIZE = operation(
+    "tokenize",
+    "Return the tokens of a text or of a chat",
+    tag="Tokens",
+    body="TokenizeRequest",
+    answer="TokenizeResponse",
+    errors=(404,),
+    example={"prompt": "Once upon a time"},
+)
+_DETOKENIZE = operation(
+    "detokenize",
+    "Return the text of tokens",
+    tag="Tokens",
+    body="DetokenizeRequest",
+    answer="DetokenizeResponse",
+    errors=(404,),
+    example={"tokens": [1, 2, 3]},
+)
 
 
 def tokenize_router(models: ServedModels, bodies: BodyReader) -> APIRouter:
     """Return the routes."""
     router = APIRouter()
 
-    @router.post("/tokenize")
+    @router.post("/tokenize", **_TOKENIZE)
     async def tokenize(request: Request) -> Response:
         asked, size = await bodies.read(TokenizeRequest, request)
         service = _found(models, asked.model, request).tokenizing
@@ -25,7 +45,7 @@ def tokenize_router(models: ServedModels, bodies: BodyReader) -> APIRouter:
             raise client_left() from None
         return Response(answer, media_type="application/json")
 
-    @router.post("/detokenize")
+    @router.post("/detokenize", **_DETOKENIZE)
     async def detokenize(request: Request) -> JSONResponse:
         asked, size = await bodies.read(DetokenizeRequest, request)
         service = _found(models, asked.model, request).tokenizing

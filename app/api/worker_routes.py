@@ -14,10 +14,35 @@ from fastapi.responses import JSONResponse
 from pydantic import Field
 
 from ..errors import ApiError
+from ..openapi.operation import operation
 from ..pool.member import Member
 from ..protocol.validation import Exact
 from ..service.served_models import ServedModels
 from .body import BodyReader
+
+_LIST = operation(
+    "list_workers", "List the workers", tag="Operation", key="operator", answer="WorkerList"
+)
+_DRAIN = operation(
+    "drain_worker",
+    "Send a worker no new generation",
+    tag="Operation",
+    key="operator",
+    body="DrainRequest",
+    answer="WorkerList",
+    errors=(404, 409),
+    example={"worker": "http://worker:30000"},
+)
+_UNDRAIN = operation(
+    "undrain_worker",
+    "Send a worker generations again",
+    tag="Operation",
+    key="operator",
+    body="UndrainRequest",
+    answer="WorkerList",
+    errors=(404,),
+    example={"worker": "http://worker:30000"},
+)
 
 
 class DrainRequest(Exact):
@@ -35,19 +60,19 @@ def worker_router(models: ServedModels, bodies: BodyReader) -> APIRouter:
     """Return the routes; the caller must guard them with an operator's key."""
     router = APIRouter()
 
-    @router.get("/admin/workers")
+    @router.get("/admin/workers", **_LIST)
     async def workers() -> dict[str, Any]:
         waiting = sum(model.pool.waiting for model in models)
         return {"object": "list", "data": all_workers(models), "waiting": waiting}
 
-    @router.post("/admin/workers/drain")
+    @router.post("/admin/workers/drain", **_DRAIN)
     async def drain(request: Request) -> JSONResponse:
         asked, _ = await bodies.read(DrainRequest, request)
         if not asked.force:
             _refuse_last(models, asked.worker)
         return _drained(models, asked.worker, is_draining=True)
 
-    @router.post("/admin/workers/undrain")
+    @router.post("/admin/workers/undrain", **_UNDRAIN)
     async def undrain(request: Request) -> JSONResponse:
         asked, _ = await bodies.read(UndrainRequest, request)
         return _drained(models, asked.worker, is_draining=False)

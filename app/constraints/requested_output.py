@@ -119,7 +119,7 @@ def _check_tools(definitions: Sequence[Definition], max_tools: int) -> None:
     if len(definitions) > max_tools:
         raise bad_request(
             f"Invalid 'tools': array too long. Expected an array with maximum length {max_tools}, "
-            f"but got one with length {len(definitions)} instead.",
+            f"but got an array with length {len(definitions)} instead.",
             "tools",
             "array_above_max_length",
         )

@@ -24,7 +24,7 @@ GrammarSource = Annotated[str, Field(min_length=1)]
 Choices = Annotated[list[str], Field(min_length=1, max_length=MOST_CHOICES, fail_fast=True)]
 
 #: options of structured_outputs that are not served: values that mean "off", what to do instead
-_OPTIONS: dict[str, tuple[tuple[Any, ...], str]] = {
+OPTIONS: dict[str, tuple[tuple[Any, ...], str]] = {
     "disable_any_whitespace": ((None, False), "The model chooses the white space of its JSON."),
     "disable_additional_properties": (
         (None, False),
@@ -50,14 +50,14 @@ class StructuredOutputs(Exact):
         """Drop options that are off, refuse the others."""
         if not isinstance(value, dict):
             return value
-        for name, (off, instead) in _OPTIONS.items():
+        for name, (off, instead) in OPTIONS.items():
             if name in value and value[name] not in off:
                 raise PydanticCustomError(
                     "unsupported_parameter",
                     "Unsupported parameter: '{name}' is not supported by this server. {instead}",
                     {"name": f"structured_outputs.{name}", "instead": instead},
                 )
-        return {name: each for name, each in value.items() if name not in _OPTIONS}
+        return {name: each for name, each in value.items() if name not in OPTIONS}
 
 
 class Structure(Exact):

@@ -193,7 +193,7 @@ def _read(
     items as they are listed. ``number``: the response's id.
 
     Raises:
-        ApiError: 400, the items do not follow each other; 404, stored ones are damaged.
+        ApiError: 400, the items do not follow each other, or stored ones are damaged.
     """
     conversation = Conversation()
     if request.instructions:

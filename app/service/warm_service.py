@@ -22,7 +22,7 @@ from engine import Compiled, Compiler
 
 from ..constraints.planner import ConstraintPlanner
 from ..constraints.requested_output import requested_output
-from ..errors import ApiError
+from ..errors import RETRY_AFTER, ApiError
 from ..protocol.warmup_request import GrammarRequest
 from ..settings import ModelSettings
 from .cache_report import shared_count
@@ -88,7 +88,12 @@ class WarmService:
     async def warm(self, requests: Sequence[tuple[str, GrammarRequest]]) -> dict[str, Any]:
         """Return the answer as JSON. Raises ApiError 429: another warm-up is running."""
         if self._running.locked():
-            raise ApiError(429, "A warm-up is running already.", code="warmup_running")
+            raise ApiError(
+                429,
+                "A warm-up is running already.",
+                code="warmup_running",
+                headers={"Retry-After": str(RETRY_AFTER)},
+            )
         async with self._running:
             start = time.perf_counter()
             dropped = self._dropped()

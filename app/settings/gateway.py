@@ -100,6 +100,10 @@ class GatewaySettings(BaseSettings):
         description="origins whose web pages may call the gateway from a browser, separated by "
         "commas, such as `https://chat.example.org`; `*` allows all; if unset, none",
     )
+    docs: bool = Field(
+        default=True,
+        description="`false` turns off `/docs` and `/openapi.json`, which need no key",
+    )
     max_body_bytes: int = Field(
         default=4 * MEBIBYTE,
         ge=1024,

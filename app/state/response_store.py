@@ -137,7 +137,7 @@ class ResponseStore:
             raise _unavailable() from None
 
     async def chain(self, client: str, number: str) -> Chain:
-        """Return the conversation that ends with a response. Raises ApiError 400, 404 or 503."""
+        """Return the conversation that ends with a response. Raises ApiError 400 or 503."""
         try:
             async with asyncio.timeout(CHAIN_SECONDS):
                 ids, size = await self._links(client, number)
@@ -242,12 +242,11 @@ def response_not_found(number: str) -> ApiError:
 
 
 def previous_not_found(number: str) -> ApiError:
-    """Return a 404 in OpenAI's words: the id is unknown, or a part of its chain is lost."""
-    return ApiError(
-        404,
+    """Return a 400, as OpenAI does: the id is unknown, or a part of its chain is lost."""
+    return bad_request(
         f"Previous response with id '{number[:100]}' not found.",
-        param="previous_response_id",
-        code="previous_response_not_found",
+        "previous_response_id",
+        "previous_response_not_found",
     )
 
 

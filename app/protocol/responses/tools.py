@@ -8,7 +8,7 @@ from .. import tools as chat
 from ..validation import Exact, Items, refuse_fields, refuse_type
 
 #: fields of tools that are not served, with the values that leave the output as it is
-_OFF: dict[str, tuple[Any, ...]] = {
+OFF: dict[str, tuple[Any, ...]] = {
     "allowed_callers": (None, ["direct"]),
     "async": (None, False),
     "defer_loading": (None, False),
@@ -20,7 +20,7 @@ def _served(value: Any) -> Any:
     if not isinstance(value, dict):
         return value
     refuse_type(value.get("type"), ("function", "custom"), "Tools")
-    return refuse_fields(value, _OFF)
+    return refuse_fields(value, OFF)
 
 
 class FunctionTool(Exact):

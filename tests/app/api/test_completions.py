@@ -189,7 +189,7 @@ BAD: dict[str, tuple[dict[str, Any], str, str | None]] = {
     "n": ({"n": 9}, "n", "integer_above_max_value"),
     "too many choices": ({"prompt": ["x"] * MOST_PROMPTS, "n": 2}, "n", "integer_above_max_value"),
     "too many prompts": ({"prompt": ["x"] * 129}, "prompt", "array_above_max_length"),
-    "no prompts": ({"prompt": []}, "prompt", "array_below_min_length"),
+    "no prompts": ({"prompt": []}, "prompt", "empty_array"),
     "an empty prompt": ({"prompt": ""}, "prompt", "invalid_value"),
     "a missing prompt": ({"prompt": None}, "prompt", "invalid_value"),
     "an empty one of several": ({"prompt": ["x", ""]}, "prompt[1]", "invalid_value"),

@@ -5,68 +5,17 @@ The right answers come from a client that keeps its conversation itself.
 
 import random
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
 from threading import Barrier
-from typing import Any
 
 import openai
 import pytest
 
 from tests.app.gateway import Gateway
+from tests.campaigns.chains.conversations import Conversation, client_of, create, replica
 from tests.redis_server import RedisServer
 
 #: conversations, and their turns between two events
 CLIENTS, TURNS = 6, 8
-
-
-def replica(redis: RedisServer, **more: Any) -> Gateway:
-    return Gateway(
-        redis_url=redis.url, cache_trust="network", format="hermes", reasoning="on", **more
-    )
-
-
-def client_of(gateway: Gateway) -> openai.OpenAI:
-    return openai.OpenAI(base_url=f"{gateway.url}/v1", api_key="k", max_retries=0)
-
-
-def create(client: openai.OpenAI, **more: Any) -> Any:
-    return client.responses.create(model="noise", max_output_tokens=12, **more)
-
-
-@dataclass
-class Conversation:
-    """A chain whose turns go to any replica. ``items``: what it must consist of."""
-
-    replicas: list[openai.OpenAI]
-    draw: random.Random
-    items: list[Any] = field(default_factory=list)
-    last: str | None = None
-    unstored: int = 0
-    lost: int = 0
-
-    def turn(self) -> None:
-        """Continue the chain, or begin a new one if a 404 says that it is lost."""
-        text = f"say {self.draw.random()}"
-        seed = {"seed": self.draw.randrange(1 << 30)}
-        while True:
-            client = self.draw.choice(self.replicas)
-            try:
-                made = create(client, input=text, previous_response_id=self.last, extra_body=seed)
-                break
-            except openai.APIStatusError as error:
-                if error.code == "state_unavailable":
-                    return
-                if error.code != "previous_response_not_found" or not self.last:
-                    raise
-                self.lost += 1
-                self.last, self.items = None, []
-        self.items.append({"role": "user", "content": text})
-        expected = create(client, input=self.items, extra_body=seed, store=False)
-        assert made.usage == expected.usage
-        assert made.output_text == expected.output_text
-        self.items += [item.to_dict() for item in made.output]
-        self.last = made.id
-        self.unstored += not made.store
 
 
 def run(conversations: list[Conversation]) -> None:
@@ -89,7 +38,9 @@ def test_chains_over_two_replicas_survive_or_are_lost_but_are_never_wrong(
         clients = [client_of(one), client_of(other)]
         made = [Conversation(clients, random.Random(seed)) for seed in range(CLIENTS)]
         run(made)
-        assert not any(each.lost or each.unstored for each in made)
+        assert not any(each.lost or each.watch.unstored for each in made)
+        for each in made:
+            each.watch.count("kills")
         redis_server.kill()
         run(made)
         assert not any(each.lost for each in made)
@@ -98,6 +49,7 @@ def test_chains_over_two_replicas_survive_or_are_lost_but_are_never_wrong(
         # every chain had begun before the restart, which keeps nothing
         assert all(each.lost == 1 for each in made)
         assert all(each.last is not None for each in made)
+        assert [text for each in made for text in each.watch.wrong] == []
         assert one.metric("switchyard_internal_errors_total") == 0
         assert other.metric("switchyard_internal_errors_total") == 0
         (ready,) = (line for line in one.lines() if line["event"] == "ready")

@@ -14,6 +14,7 @@ from app.protocol import chat_request, messages, tools
 from app.protocol.chat_request import IGNORED, UNSUPPORTED, ChatRequest
 from app.protocol.validation import MOST_ITEMS, MOST_NAMES
 from app.protocol.warmup_request import WarmupRequest
+from tests.app.openapi.described import refused_by_document
 
 USER = {"role": "user", "content": "hi"}
 BASE: dict[str, Any] = {"model": "noise", "messages": [USER]}
@@ -94,7 +95,7 @@ MISTAKES: list[tuple[dict[str, Any], str, str]] = [
     ({"model": ...}, "model", "missing_required_parameter"),
     ({"model": 3}, "model", "invalid_type"),
     ({"messages": ...}, "messages", "missing_required_parameter"),
-    ({"messages": []}, "messages", "array_below_min_length"),
+    ({"messages": []}, "messages", "empty_array"),
     ({"messages": "hi"}, "messages", "invalid_type"),
     ({"messages": ["hi"]}, "messages[0]", "invalid_type"),
     ({"messages": [{"content": "hi"}]}, "messages[0].role", "missing_required_parameter"),
@@ -160,9 +161,9 @@ MISTAKES: list[tuple[dict[str, Any], str, str]] = [
     ({"max_completion_tokens": 0}, "max_completion_tokens", "integer_below_min_value"),
     ({"max_tokens": "many"}, "max_tokens", "invalid_type"),
     ({"stop": 3}, "stop", "invalid_type"),
-    ({"stop": ""}, "stop", "string_below_min_length"),
+    ({"stop": ""}, "stop", "empty_string"),
     ({"stop": ["a"] * 5}, "stop", "array_above_max_length"),
-    ({"stop": ["a", ""]}, "stop[1]", "string_below_min_length"),
+    ({"stop": ["a", ""]}, "stop[1]", "empty_string"),
     ({"stream": "yes"}, "stream", "invalid_type"),
     ({"stream_options": {"usage": True}}, "stream_options.usage", "unknown_parameter"),
     ({"tools": TOOL}, "tools", "invalid_type"),
@@ -233,7 +234,7 @@ MISTAKES: list[tuple[dict[str, Any], str, str]] = [
             ]
         },
         "tools[0].custom.format.grammar.definition",
-        "string_below_min_length",
+        "empty_string",
     ),
     ({"tools": [TOOL, {"type": "function"}]}, "tools[1].function", "missing_required_parameter"),
     (
@@ -313,6 +314,7 @@ def test_a_mistake_is_named_by_its_place(change: dict[str, Any], param: str, cod
     error = refusal(body)
     assert (error.param, error.code) == (param, code)
     assert param in error.message or code in ("invalid_value", "unsupported_value")
+    assert refused_by_document("ChatRequest", body)
 
 
 #: values at the bounds
@@ -329,6 +331,7 @@ AT_BOUNDS: list[dict[str, Any]] = [
 @pytest.mark.parametrize("values", AT_BOUNDS)
 def test_sampling_values_at_their_bounds_are_taken(values: dict[str, Any]):
     parse_request(json.dumps({**BASE, **values}).encode())
+    assert not refused_by_document("ChatRequest", {**BASE, **values})
 
 
 def test_an_error_writes_a_bound_as_clients_write_it():

@@ -239,13 +239,13 @@ async def test_a_damaged_value_counts_as_missing(value: bytes):
     made = Responses(script(f"Well{END}"))
     number = (await made.create())["id"]
     await made.bytes.set(dict.fromkeys(list(made.bytes._held), value))
-    for use in (
-        made.stored.retrieve(number, "me"),
-        made.create(previous_response_id=number),
+    for use, status in (
+        (made.stored.retrieve(number, "me"), 404),
+        (made.create(previous_response_id=number), 400),
     ):
         with pytest.raises(ApiError) as raised:
             await use
-        assert raised.value.status == 404
+        assert raised.value.status == status
 
 
 async def test_damaged_items_count_as_missing():
@@ -255,7 +255,7 @@ async def test_damaged_items_count_as_missing():
     await made.bytes.set(dict.fromkeys(list(made.bytes._held), to_json(turn)))
     with pytest.raises(ApiError) as raised:
         await made.create(previous_response_id=number)
-    assert (raised.value.status, raised.value.code) == (404, "previous_response_not_found")
+    assert (raised.value.status, raised.value.code) == (400, "previous_response_not_found")
 
 
 #: sides of a response, and who speaks there
@@ -310,7 +310,7 @@ async def test_a_chain_that_leads_to_itself_is_missing():
             await made.bytes.set({name: to_json({"before": ids, "size": 1})})
     with pytest.raises(ApiError) as raised:
         await made.create(previous_response_id=ids[-1])
-    assert raised.value.status == 404
+    assert raised.value.status == 400
 
 
 async def test_a_chain_has_a_bound_on_items():

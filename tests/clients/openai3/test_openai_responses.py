@@ -84,6 +84,6 @@ def test_errors_have_their_place_and_their_class(client: openai.OpenAI) -> None:
     with pytest.raises(openai.BadRequestError) as refused:
         client.responses.create(model="noise", input=PROMPT, background=True)
     assert (refused.value.param, refused.value.code) == ("background", "unsupported_parameter")
-    with pytest.raises(openai.NotFoundError) as missing:
+    with pytest.raises(openai.BadRequestError) as missing:
         client.responses.create(model="noise", input=PROMPT, previous_response_id="resp_1")
     assert missing.value.code == "previous_response_not_found"

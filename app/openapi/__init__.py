@@ -1,0 +1,1 @@
+"""The OpenAPI document of the routes, and the page that shows it."""

@@ -1,0 +1,243 @@
+"""Answers of all other routes: models, tokens, grammars, health, workers, the cache."""
+
+from typing import Any, Literal
+
+from pydantic import Field, RootModel
+
+from .base import ABSENT, Answer, ErrorObject
+
+
+# -- models and tokens -----------------------------------------------------------------------------
+class FormatEvidence(Answer):
+    basis: str = Field(description="The source of the detected format.")
+    shown: str
+
+
+class Model(Answer):
+    """A served model."""
+
+    id: str
+    object: Literal["model"]
+    created: int
+    owned_by: str
+    aliases: list[str]
+    format: str = Field(description="The syntax of its calls.")
+    format_evidence: FormatEvidence
+    chat_template: dict[str, Any] | None = Field(description="Limitations of its chat template.")
+    max_model_len: int = ABSENT
+
+
+class ModelList(Answer):
+    object: Literal["list"]
+    data: list[Model]
+
+
+class TokenizeResponse(Answer):
+    count: int
+    max_model_len: int | None
+    tokens: list[int]
+    token_strs: list[str] | None
+
+
+class DetokenizeResponse(Answer):
+    prompt: str
+
+
+# -- grammars --------------------------------------------------------------------------------------
+class RefusedKeyword(Answer):
+    pointer: str
+    keyword: str
+    reason: str
+    relaxed: list[str]
+
+
+class SchemaMistake(Answer):
+    pointer: str
+    reason: str
+
+
+class KeywordWithoutEffect(Answer):
+    pointer: str
+    keyword: str
+    reason: str
+
+
+class GrammarCost(Answer):
+    rules: int
+    ir_nodes: int
+    states: int
+    edges: int
+    bytes: int
+    compile_ms: float
+    first_mask_ms: float
+
+
+class StrictReport(Answer):
+    profile: str
+    is_taken: bool = Field(description="Whether `strict: true` would be accepted.")
+    violations: list[SchemaMistake]
+
+
+class GrammarCheck(Answer):
+    """Which keywords of a schema are enforced."""
+
+    object: Literal["grammar.check"]
+    is_enforced: bool
+    enforced: dict[str, int] = Field(description="Uses of each enforced keyword.")
+    refused: list[RefusedKeyword]
+    mistake: SchemaMistake | None
+    annotations: list[KeywordWithoutEffect]
+    more_annotations: int
+    cost: GrammarCost | None
+    strict: StrictReport = ABSENT
+
+
+class WarmedRequest(Answer):
+    index: int
+    status: Literal["compiled", "refused", "skipped"]
+    grammars: int
+    masks: int
+    compile_ms: float
+    mask_ms: float
+    relaxed: list[str]
+    error: ErrorObject | None
+
+
+class WarmupTotals(Answer):
+    requests: int
+    compiled: int
+    refused: int
+    skipped: int
+    grammars: int
+    masks: int
+    compile_ms: float
+    mask_ms: float
+    seconds: float
+
+
+class GrammarWarmup(Answer):
+    """The result of a warm-up."""
+
+    object: Literal["grammar.warmup"]
+    requests: list[WarmedRequest]
+    totals: WarmupTotals
+    stored: bool | None = Field(description="Whether Redis has the results; null: no Redis.")
+
+
+# -- operation -------------------------------------------------------------------------------------
+class Alive(Answer):
+    status: Literal["ok"]
+
+
+class WorkerState(Answer):
+    """A worker, with more fields of its own server."""
+
+    name: str
+    model: str
+    description: str
+    state: Literal["available", "draining", "unready", "ejected"]
+    ready: bool
+    reason: str | None
+    circuit: Literal["closed", "open", "half-open"]
+    draining: bool
+    running: int
+    answers: int
+    failures: int
+
+
+class Readiness(Answer):
+    """The state of the gateway; models, workers and cache are for operators only."""
+
+    status: Literal["ok", "degraded", "unready", "draining"]
+    models: dict[str, str] = ABSENT
+    workers: list[WorkerState] = ABSENT
+    cache: dict[str, int] | None = ABSENT
+
+
+class Version(Answer):
+    version: str
+    formats: list[str]
+
+
+class MetricsText(RootModel[str]):
+    """Metrics in the text format of Prometheus."""
+
+
+class WorkerList(Answer):
+    object: Literal["list"]
+    data: list[WorkerState]
+    waiting: int = ABSENT
+
+
+class RequestFacts(Answer):
+    """What is known about a request; a field that is not known is absent."""
+
+    id: str
+    model: str = ABSENT
+    key: str = Field(default=None, description="The name of the API key.")
+    stream: bool = ABSENT
+    queue_ms: float = ABSENT
+    prepare_ms: float = ABSENT
+    first_token_ms: float = ABSENT
+    token_ms: float = Field(default=None, description="Mean of a token after the first.")
+    prompt_tokens: int = ABSENT
+    cached_tokens: int = ABSENT
+    completion_tokens: int = ABSENT
+    reasoning_tokens: int = ABSENT
+    backend: str = ABSENT
+    workers: list[str] = Field(default=None, description="Those asked, in order.")
+    finish_reasons: list[str] = ABSENT
+    error: str = Field(default=None, description="The code of the error that ended it.")
+
+
+class RunningRequest(RequestFacts):
+    phase: Literal["reading", "queued", "preparing", "waiting", "answering"]
+    age_ms: float
+
+
+class EndedRequest(RequestFacts):
+    route: str
+    status: int
+    ms: float
+
+
+class Requests(Answer):
+    """Requests for answers; of one process, if there are several."""
+
+    object: Literal["requests"]
+    process: int
+    running: list[RunningRequest]
+    recent: list[EndedRequest]
+
+
+class VocabularyReport(Answer):
+    fingerprint: str
+    tokens: int
+
+
+class CompileCounts(Answer):
+    made: int
+    known: int
+
+
+class CacheTimes(Answer):
+    saved_ms: float
+    read_ms: float
+    load_ms: float
+    made_ms: float
+
+
+class CacheReport(Answer):
+    """The use of the cache that replicas share."""
+
+    object: Literal["cache"]
+    model: str
+    version: str
+    format: str
+    vocabulary: VocabularyReport
+    artifact_version: int
+    following: bool | None = Field(description="null: no Redis.")
+    log: dict[str, int] | None
+    compiles: CompileCounts
+    artifacts: dict[str, dict[str, int]]
+    time: CacheTimes

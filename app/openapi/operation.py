@@ -1,0 +1,135 @@
+"""Descriptions of routes for the OpenAPI document: keyword arguments for FastAPI's decorators.
+
+    @router.post("/v1/models", **operation("list_models", ...))
+
+Routes read their bodies themselves and return responses as they are, so FastAPI knows neither. The
+schemas are named here, and document.py makes them: a route imports no types of answers.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal
+
+#: whose key an operation needs: a client's, an operator's, or none
+Key = Literal["client", "operator"] | None
+Parameters = Sequence[Mapping[str, Any]]
+
+#: errors that every operation may answer with: the request is no proper HTTP, its headers are too
+#: large or late, a fault, the gateway stops or is full
+_ALWAYS = (400, 408, 431, 500, 503)
+#: errors by the key that is needed
+_OF_KEY: dict[Key, tuple[int, ...]] = {None: (), "client": (401,), "operator": (401, 403)}
+#: errors of bodies
+_OF_BODY = (413, 415)
+#: errors of generations, besides those of a body and a key
+_OF_GENERATION = (404, 429, 502, 504)
+#: names of the security schemes
+SCHEMES: dict[Key, str] = {"client": "ClientKey", "operator": "OperatorKey"}
+#: headers of every answer; those of generations with keys that have limits; and of generations
+_HEADERS = ("x-request-id", "openai-processing-ms")
+LIMITS = tuple(
+    f"x-ratelimit-{what}-{of}"
+    for of in ("requests", "tokens")
+    for what in ("limit", "remaining", "reset")
+)
+_GENERATION_HEADERS = (*LIMITS, "x-switchyard-backend", "x-switchyard-relaxed")
+
+
+def operation(
+    number: str,
+    summary: str,
+    *,
+    tag: str,
+    description: str = "",
+    key: Key = "client",
+    body: str | None = None,
+    answer: str | None = None,
+    media_type: str = "application/json",
+    events: str | None = None,
+    errors: Sequence[int] = (),
+    parameters: Parameters = (),
+    example: Any = None,
+    links: Mapping[str, Any] | None = None,
+) -> dict[str, Any]:
+    """Return the keyword arguments of one route.
+
+    Args:
+        number: the operation's id, which generated clients use as the name of a function.
+        body, answer: names of schemas; no answer: there is none but errors.
+        events: name of the schema of an event; the operation is a generation that may stream.
+        errors: statuses besides those that follow from the other arguments.
+        links: operations that take values of the answer.
+    """
+    found = {*_ALWAYS, *_OF_KEY[key], *errors}
+    extra: dict[str, Any] = {"parameters": list(parameters)} if parameters else {}
+    if body is not None:
+        found |= set(_OF_BODY)
+        media: dict[str, Any] = {"schema": schema(body)}
+        if example is not None:
+            media["example"] = example
+        extra["requestBody"] = {"required": True, "content": {"application/json": media}}
+    if events is not None:
+        found |= set(_OF_GENERATION)
+    if key is not None:
+        extra["security"] = [{SCHEMES[key]: []}]
+    extra["responses"] = {str(status): error(status) for status in sorted(found)}
+    if answer is not None:
+        names = (*_HEADERS, *(_GENERATION_HEADERS if events else ()))
+        extra["responses"]["200"] = _success(answer, media_type, events, names)
+        if links is not None:
+            extra["responses"]["200"]["links"] = dict(links)
+    return {
+        "operation_id": number,
+        "summary": summary,
+        "description": description or f"{summary}.",
+        "tags": [tag],
+        "response_model": None,
+        "openapi_extra": extra,
+    }
+
+
+def schema(name: str) -> dict[str, str]:
+    """Return a reference to a schema."""
+    return {"$ref": f"#/components/schemas/{name}"}
+
+
+def error(status: int) -> dict[str, str]:
+    """Return a reference to the answer of an error."""
+    return {"$ref": f"#/components/responses/Error{status}"}
+
+
+def query(name: str, schema: Mapping[str, Any], description: str) -> dict[str, Any]:
+    """Return an optional parameter of a query."""
+    return {
+        "name": name,
+        "in": "query",
+        "required": False,
+        "schema": dict(schema),
+        "description": description,
+    }
+
+
+def headers(names: Sequence[str]) -> dict[str, dict[str, str]]:
+    """Return references to headers."""
+    return {name: {"$ref": f"#/components/headers/{name}"} for name in names}
+
+
+def _success(
+    answer: str, media_type: str, events: str | None, names: Sequence[str]
+) -> dict[str, Any]:
+    content: dict[str, Any] = {media_type: {"schema": schema(answer)}}
+    description = "The answer."
+    if events is not None:
+        description = "The answer; with `stream: true` its events."
+        content["text/event-stream"] = {"schema": _event(events)}
+    return {"description": description, "headers": headers(names), "content": content}
+
+
+def _event(name: str) -> dict[str, Any]:
+    """Return the schema of one server-sent event: OpenAPI 3.1 has none for a stream of them."""
+    data = {"type": "string", "contentMediaType": "application/json", "contentSchema": schema(name)}
+    return {
+        "type": "object",
+        "description": f"A server-sent event whose data is JSON, a {name}.",
+        "properties": {"event": {"type": "string"}, "data": data},
+        "required": ["data"],
+    }

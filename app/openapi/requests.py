@@ -1,0 +1,267 @@
+"""Schemas of request bodies: pydantic's, completed by what validators check by hand.
+
+Pydantic knows the fields and bounds. It does not see the values that a validator drops or refuses
+before it (``mode="before"``), so ``_amend`` adds these. Rules that span several messages or items,
+and those of schemas and grammars, are beyond JSON Schema: such requests get a 400.
+"""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from pydantic import BaseModel
+
+from ..api.grammar_routes import CheckRequest
+from ..api.worker_routes import DrainRequest, UndrainRequest
+from ..protocol import chat_request
+from ..protocol.chat_request import ChatRequest
+from ..protocol.completion_request import CompletionRequest
+from ..protocol.extensions import OPTIONS
+from ..protocol.responses import request as responses_request
+from ..protocol.responses.request import ResponseRequest
+from ..protocol.responses.tools import OFF
+from ..protocol.tokenize_request import DetokenizeRequest, TokenizeRequest
+from ..protocol.warmup_request import WarmupRequest
+from .descriptions import FIELDS, REQUESTS
+
+Schema = dict[str, Any]
+
+#: the bodies of all routes
+BODIES: tuple[type[BaseModel], ...] = (
+    ChatRequest,
+    CompletionRequest,
+    ResponseRequest,
+    TokenizeRequest,
+    DetokenizeRequest,
+    CheckRequest,
+    WarmupRequest,
+    DrainRequest,
+    UndrainRequest,
+)
+_NULL: Schema = {"type": "null"}
+_GIVEN: Schema = {"not": _NULL}
+_TEXT: Schema = {"type": "string"}
+_TYPES: dict[type, str] = {bool: "boolean", int: "integer", str: "string"}
+
+
+def amend(schemas: dict[str, Schema]) -> None:
+    """Complete pydantic's schemas of the bodies and of their parts, by name."""
+    for name, found in schemas.items():
+        found.pop("description", None)
+        _without_null_defaults(found)
+        if name in _AMENDMENTS:
+            _AMENDMENTS[name](found)
+    for name, (description, inherited) in REQUESTS.items():
+        schemas[name]["description"] = description
+        _describe(schemas[name], FIELDS[inherited] if inherited else {})
+
+
+def _without_null_defaults(schema: Schema) -> None:
+    """Drop "default: null": null and a field's absence mean the same in every request."""
+    for field in schema.get("properties", {}).values():
+        if field.get("default", 0) is None:
+            del field["default"]
+
+
+def _describe(schema: Schema, texts: Mapping[str, str]) -> None:
+    for name, field in schema["properties"].items():
+        if name in texts and "description" not in field:
+            field["description"] = texts[name]
+
+
+def _only(values: tuple[Any, ...], description: str) -> Schema:
+    """Return the schema of these values. Generators of clients know no enum of several types."""
+    return {"anyOf": [_exactly(each) for each in values], "description": description}
+
+
+def _exactly(value: Any) -> Schema:
+    """Return the schema of one value; lists have one item at most."""
+    if value is None:
+        return _NULL
+    if isinstance(value, list):
+        items: Schema = _exactly(value[0]) if value else {}
+        return {"type": "array", "items": items, "minItems": len(value), "maxItems": len(value)}
+    return {"type": _TYPES[type(value)], "const": value}
+
+
+def _off(table: Mapping[str, tuple[Any, ...]]) -> Schema:
+    """Return fields that are not served, with the values that mean "off"."""
+    return {name: _only(off, "Not served, except for these values.") for name, off in table.items()}
+
+
+def _ignored(*names: str) -> Schema:
+    return {name: {"description": "Accepted without effect."} for name in names}
+
+
+# -- fields that validators drop or refuse ---------------------------------------------------------
+def _adding(*more: Schema) -> Callable[[Schema], None]:
+    """Return an amendment that adds fields."""
+
+    def amend(schema: Schema) -> None:
+        for fields in more:
+            schema["properties"] |= fields
+
+    return amend
+
+
+def _chat(schema: Schema) -> None:
+    _adding(_ignored(*chat_request.IGNORED), _off(chat_request.UNSUPPORTED))(schema)
+    _biases(schema)
+    _bare_schemas(schema)
+
+
+def _completion(schema: Schema) -> None:
+    _adding(_ignored("user"), {"suffix": _only((None, ""), "Not served.")})(schema)
+    _biases(schema)
+    _bare_schemas(schema)
+    for kind in schema["properties"]["prompt"]["anyOf"][0]["oneOf"]:
+        if kind.get("items", {}).get("type") == "array":
+            kind["items"]["minItems"] = 1
+
+
+def _response(schema: Schema) -> None:
+    off = {
+        name: values
+        for name, values in responses_request.UNSUPPORTED.items()
+        if name not in schema["properties"]
+    }
+    _adding(_ignored(*responses_request.IGNORED), _off(off))(schema)
+    _biases(schema)
+    given: Schema = {"input": {"type": ["string", "array"], "minItems": 1}}
+    _choose(schema, {"not": _needs({"previous_response_id": _GIVEN})}, _needs(given))
+    schema["properties"]["truncation"] = _only((None, "disabled"), "`auto` is not served.")
+
+
+def _biases(schema: Schema) -> None:
+    """Bound the number of biases, and spell their keys."""
+    biases = schema["properties"]["logit_bias"]["anyOf"][0]
+    biases["propertyNames"] = {"pattern": r"^(0|[1-9][0-9]{0,9})$"}
+    biases["maxProperties"] = chat_request.MOST_BIASES
+
+
+def _bare_schemas(schema: Schema) -> None:
+    """Allow a schema directly beside the type of a response format."""
+    bare: Schema = {
+        "type": "object",
+        "properties": {
+            "type": {"enum": ["json_object", "json_schema"]},
+            "schema": {"type": "object", "description": "A JSON Schema."},
+        },
+        "required": ["type", "schema"],
+        "additionalProperties": False,
+    }
+    wanted = schema["properties"]["response_format"]["anyOf"]
+    wanted.insert(1, bare)
+
+
+# -- objects whose fields depend on each other -----------------------------------------------------
+def _part(kind: str, field: str, text: Schema) -> Schema:
+    return {
+        "type": "object",
+        "properties": {"type": {"const": kind}, field: text},
+        "required": ["type", field],
+    }
+
+
+def _content_part(schema: Schema) -> None:
+    thoughts = schema["properties"]["thinking"]
+    thoughts.pop("default", None)
+    _replace(
+        schema,
+        oneOf=[
+            _part("text", "text", _TEXT),
+            _part("refusal", "refusal", _TEXT),
+            _part("thinking", "thinking", thoughts),
+        ],
+    )
+
+
+def _text_part(schema: Schema) -> None:
+    kinds = [_part(kind, "text", _TEXT) for kind in ("input_text", "output_text")]
+    for kind in (*kinds, refusal := _part("refusal", "refusal", _TEXT)):
+        kind["properties"] |= {"text": _TEXT, "refusal": _TEXT}
+    _replace(schema, oneOf=[*kinds, refusal])
+
+
+def _reference(schema: Schema) -> None:
+    """Without its type, a reference has nothing but an id; other items are messages then."""
+    _choose(schema, {"not": {"required": ["type"]}}, {"maxProperties": 1})
+    del schema["properties"]["type"]["default"]
+
+
+def _reasoning(schema: Schema) -> None:
+    """Reasoning that only another server can read is refused."""
+    some = {"type": "array", "minItems": 1}
+    _choose(
+        schema,
+        _needs({"encrypted_content": {"type": "string", "minLength": 1}}),
+        {"anyOf": [_needs({"content": some}), _needs({"summary": some})]},
+    )
+
+
+def _structural_tag(schema: Schema) -> None:
+    parts = ("structures", "triggers")
+    _choose(
+        schema,
+        _needs({"format": _GIVEN}),
+        {"properties": dict.fromkeys(parts, _NULL)},
+        _needs(dict.fromkeys(parts, _GIVEN)),
+    )
+
+
+def _needs(given: Schema) -> Schema:
+    return {"required": list(given), "properties": given}
+
+
+def _choose(schema: Schema, when: Schema, then: Schema, otherwise: Schema | None = None) -> None:
+    """Add a rule. Generators of clients ignore it, but take ``anyOf`` for several types."""
+    schema |= {"if": when, "then": then}
+    if otherwise is not None:
+        schema["else"] = otherwise
+
+
+def _tokenize(schema: Schema) -> None:
+    """A text or a chat; other fields of a chat need messages."""
+    fields = schema["properties"]
+    fields["add_generation_prompt"] = _only((None, True), "A chat ends where its answer begins.")
+    fields["continue_final_message"] = _only((None, False), "Not served.")
+    fields["chat_template"] = _only((None,), "Not served.")
+    of_chat = ("tools", "chat_template_kwargs", "add_generation_prompt", "continue_final_message")
+    _choose(
+        schema,
+        _needs({"messages": _GIVEN}),
+        {"properties": {"prompt": _NULL, "add_special_tokens": {"enum": [None, False]}}},
+        {**_needs({"prompt": _GIVEN}), "properties": dict.fromkeys(of_chat, _NULL)},
+    )
+
+
+def _warmup(schema: Schema) -> None:
+    lists = {"type": "array", "minItems": 1}
+    several, tools = _needs({"requests": lists}), _needs({"tools": lists})
+    _choose(schema, {"not": {"anyOf": [several, tools]}}, _needs({"response_format": _GIVEN}))
+    _bare_schemas(schema)
+
+
+def _replace(schema: Schema, **new: Any) -> None:
+    schema.clear()
+    schema.update(new)
+
+
+_AMENDMENTS: dict[str, Callable[[Schema], None]] = {
+    "ChatRequest": _chat,
+    "CompletionRequest": _completion,
+    "ResponseRequest": _response,
+    "TokenizeRequest": _tokenize,
+    "WarmupRequest": _warmup,
+    "GrammarRequest": _bare_schemas,
+    "StreamOptions": _adding(_off({"continuous_usage_stats": (None, False)})),
+    "StructuredOutputs": _adding(_off({name: off for name, (off, _) in OPTIONS.items()})),
+    "StructuralTagFormat": _structural_tag,
+    "ContentPart": _content_part,
+    "TextPart": _text_part,
+    "ItemReference": _reference,
+    "ReasoningItem": _reasoning,
+    "FunctionTool": _adding(_off(OFF)),
+    "CustomTool": _adding(_off(OFF)),
+    "TextConfig": _adding(_off({"verbosity": (None, "medium")})),
+    "Reasoning": _adding(_off({"context": (None, "auto"), "mode": (None, "standard")})),
+}

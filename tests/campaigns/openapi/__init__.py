@@ -1,0 +1,1 @@
+"""Schemathesis against a running gateway: requests made from the OpenAPI document."""
