@@ -1,4 +1,4 @@
-"""What is known about one request for an answer: its log line, /debug/requests, its metrics.
+"""The record of one request for an answer: for its log line, /debug/requests and metrics.
 
 The record begins with the request's headers; each layer adds what it learns.
 
