@@ -10,10 +10,12 @@ from engine import ARTIFACT_VERSION
 
 from .. import version
 from ..constraints.compile_scheduler import CompileScheduler
+from ..constraints.mode import ModeSwitch
 from ..constraints.planner import ConstraintPlanner
 from ..conversation.tokenizer import Tokenizer
 from ..observability.logs import Logger
 from ..observability.metrics import Metrics, ModelMetrics
+from ..observability.shadow_metrics import ShadowMetrics
 from ..pool.worker_pool import Pool
 from ..server.offload import Offload
 from ..service.cache_report import cache_report
@@ -57,6 +59,7 @@ class Core:
     scheduler: CompileScheduler
     planner: ConstraintPlanner
     warming: WarmService
+    switch: ModeSwitch
 
 
 def load_tokenizers(models: Iterable[ModelSettings], load: Load) -> list[Tokenizer]:
@@ -74,6 +77,7 @@ def load_tokenizers(models: Iterable[ModelSettings], load: Load) -> list[Tokeniz
 
 def make_core(shared: Shared, model: ModelSettings, tokenizer: Tokenizer, engine: Engine) -> Core:
     """Return the components of a model that compile."""
+    switch = ModeSwitch(model.constraints, unenforced_strict=model.unenforced_strict)
     planner = ConstraintPlanner(
         engine.compiler,
         tokenizer.wire,
@@ -83,9 +87,11 @@ def make_core(shared: Shared, model: ModelSettings, tokenizer: Tokenizer, engine
         backend=backend_of(model),
         scheduler=shared.scheduler,
         relaxations=engine.relaxations,
+        switch=switch,
+        shadow=ShadowMetrics(shared.metrics, model.served_model),
     )
-    warming = WarmService(model, planner, engine.compiler, shared.warming)
-    return Core(engine, tokenizer, shared.scheduler, planner, warming)
+    warming = WarmService(model, planner.enforcing(), engine.compiler, shared.warming)
+    return Core(engine, tokenizer, shared.scheduler, planner, warming, switch)
 
 
 def make_model(
@@ -139,6 +145,7 @@ def make_model(
             engine.compiler, model.strict_profile, shared.scheduler, engine.relaxations
         ),
         warming=core.warming,
+        switch=core.switch,
         cache_report=partial(
             cache_report,
             engine.store,
