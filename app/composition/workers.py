@@ -5,6 +5,7 @@ from functools import partial
 from adapters.workers import Worker
 from engine import SPEC_VERSION, Compiler
 
+from .. import version
 from ..constraints.planner import OWN_BACKEND
 from ..conversation.tokenizer import Tokenizer
 from ..observability.logs import Logger
@@ -53,6 +54,7 @@ def make_sglang_worker(settings: ModelSettings, tokenizer: Tokenizer, url: str) 
             "spec_version": SPEC_VERSION,
             "vocabulary": tokenizer.vocabulary.fingerprint,
         },
+        release=version(),
         api_key=None if key is None else key.get_secret_value(),
         connect_seconds=settings.worker_connect_seconds,
     )

@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from app import version
 from engine import SPEC_VERSION
 from tests.app.gateway import OPERATOR
 from tests.app.pool.gateways import gateway_of
@@ -18,7 +19,8 @@ UNFIT = [
     ),
     (
         {"internal_states": [{PLUGIN: {"spec_version": SPEC_VERSION + 1}}]},
-        f"the plug-in's spec_version must be {SPEC_VERSION}, got {SPEC_VERSION + 1}",
+        f"reads version {SPEC_VERSION + 1} of grammar specs, this gateway (switchyard {version()}) "
+        f"writes version {SPEC_VERSION}: upgrade this gateway",
     ),
     ({"internal_states": [{}]}, "its plug-in reports no status"),
     ({"grammar_backend": "xgrammar"}, "must run the grammar backend 'switchyard', got 'xgrammar'"),
