@@ -33,6 +33,12 @@ def mismatch(said: Mapping[str, Any], needs: Mapping[str, object], release: str)
         if name == "spec_version":
             theirs = f"switchyard {_shown(said.get('version', 'unknown'))}"
             return _other_specs(f"the server's plug-in ({theirs})", got, needed, release)
+        if name == "namespace":
+            return (
+                f"the plug-in's cache namespace must be {needed!r}, got {_shown(got)!r}: set "
+                "SWITCHYARD_CACHE_NAMESPACE=key in the environment of the server, and install "
+                f"switchyard {release} there if its version has no such setting"
+            )
         return (
             f"the plug-in's {name} must be {needed!r}, got {_shown(got)!r}: start the server and "
             "the gateway with the same tokenizer, and install the same version of switchyard "

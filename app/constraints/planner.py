@@ -48,6 +48,7 @@ from engine import (
     SpecError,
     UnsupportedSchema,
     WorkBudget,
+    with_namespace,
 )
 
 from ..errors import ApiError, bad_request
@@ -64,6 +65,7 @@ from .mode import ModeSwitch
 from .refusals import message_of, refusal, refusal_label
 from .relaxation import MOST_LOGGED, RelaxedKeyword, SchemaRefused, relaxed_plan
 from .shadow import Divergence
+from .tenant_caches import TenantNamespaces, caches_of
 
 #: Switchyard's own engine among the grammar backends of workers
 OWN_BACKEND = "switchyard"
@@ -94,10 +96,13 @@ class ConstraintPlanner:
         relaxations: Relaxations | None = None,
         switch: ModeSwitch | None = None,
         shadow: ShadowMetrics | None = None,
+        namespaces: TenantNamespaces | None = None,
+        names_namespace: bool = False,
     ) -> None:
         """``backend``: the workers' grammar engine (see adapters.formats.dialects). ``scheduler``
         and ``relaxations``: the app's; None: new ones. ``switch``: the mode; None: always enforce.
-        ``shadow``: the model's metrics of shadow constraints.
+        ``shadow``: the model's metrics of shadow constraints. ``namespaces``: caches of tenants;
+        None: all share the compiler. ``names_namespace``: whether specs tell workers the namespace.
         """
         self._compiler = compiler
         self._scheduler = scheduler or CompileScheduler(compiler.limits)
@@ -107,6 +112,9 @@ class ConstraintPlanner:
         self._metrics: CompileMetrics = metrics
         self._shadow = shadow or ShadowMetrics(metrics, "")
         self._switch = switch or ModeSwitch()
+        self._namespaces = namespaces
+        self._names_namespace = names_namespace
+        self._namespace = ""
         self._logger = logger
         self._backend = backend
         self._is_foreign = backend != OWN_BACKEND
@@ -118,9 +126,19 @@ class ConstraintPlanner:
         return planner
 
     def enforcing(self) -> "ConstraintPlanner":
-        """Return a planner that always enforces, which shares everything else."""
+        """Return a planner that always enforces, with the shared caches, for operators."""
         planner = copy(self)
-        planner._switch = ModeSwitch()
+        planner._switch, planner._namespaces = ModeSwitch(), None
+        return planner
+
+    async def _of_client(self, client: str) -> "ConstraintPlanner":
+        """Return a planner with the client's caches. Raises ApiError 429."""
+        if self._namespaces is None:
+            return self
+        name, caches = await caches_of(client, self._namespaces, self._scheduler)
+        planner = copy(self)
+        planner._namespace = name
+        planner._compiler, planner._relaxations = caches
         return planner
 
     async def plan(
@@ -137,7 +155,8 @@ class ConstraintPlanner:
         """
         mode = self._switch.mode
         self._switch.check(output, mode)
-        find = self._find if mode == "enforce" else partial(self._find_free, mode)
+        planner = await self._of_client(client)
+        find = planner._find if mode == "enforce" else partial(planner._find_free, mode)
         found = find(output) if is_tiny else await asyncio.to_thread(find, output)
         if isinstance(found, ConstraintPlan):
             return found
@@ -296,7 +315,9 @@ class ConstraintPlanner:
     def _spec_of(self, plan: FormatPlan, output: OutputSpec) -> tuple[str | None, SpecKind]:
         """Return the worker's spec. Raises ApiError 400 if its engine cannot enforce the plan."""
         if self._backend != WITHOUT_TAGS:
-            return self._text_of(plan), "structural_tag"
+            text = self._text_of(plan)
+            named = with_namespace(text, self._namespace) if self._names_namespace else text
+            return named, "structural_tag"
         answer = plan.spec["format"]
         if answer["type"] == "json_schema" and output.response_grammar is None:
             return json.dumps(answer["json_schema"]), "json_schema"
