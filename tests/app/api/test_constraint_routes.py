@@ -117,3 +117,39 @@ def test_a_gateway_that_starts_without_enforcement_warns(strict: str, said: str)
         (line,) = [line for line in gateway.lines() if line["event"].startswith("CONSTRAINTS")]
         assert (line["level"], line["mode"]) == ("warning", "shadow")
         assert said in line["strict"]
+
+
+#: (path, body) of each API
+APIS = [
+    ("/v1/chat/completions", ASK),
+    ("/v1/chat/completions", ASK | {"stream": True}),
+    ("/v1/completions", {"model": "noise", "prompt": "x", "max_tokens": 5}),
+    ("/v1/completions", {"model": "noise", "prompt": "x", "max_tokens": 5, "stream": True}),
+    ("/v1/responses", {"model": "noise", "input": "x", "max_output_tokens": 20}),
+    ("/v1/responses", {"model": "noise", "input": "x", "max_output_tokens": 20, "stream": True}),
+]
+
+
+@pytest.mark.parametrize("mode", ["shadow", "off"])
+def test_every_api_names_the_mode(mode: str):
+    """Noise that nothing constrains is random text, which every API must be able to answer."""
+    with Gateway(constraints=mode, reasoning="on") as gateway:
+        for path, body in APIS:
+            for seed in range(5):
+                more = {} if path == "/v1/responses" else {"seed": seed}
+                answer = gateway.post(body | more, path=path)
+                assert answer.status_code == 200, answer.text
+                assert answer.headers["x-switchyard-constraints"] == mode
+                assert '"error": {' not in answer.text and "event: error" not in answer.text
+        assert gateway.metric("switchyard_internal_errors_total") == 0
+        assert gateway.metric("switchyard_parse_divergence_total") == 0
+        assert gateway.metric("switchyard_stream_errors_total") == 0
+
+
+def test_log_probabilities_of_free_text_belong_to_its_content():
+    with Gateway(constraints="shadow") as gateway:
+        body = {**ASK, "logprobs": True, "top_logprobs": 1, "max_tokens": 60}
+        answer = gateway.post(body).json()["choices"][0]
+        listed = answer["logprobs"]["content"]
+        data = b"".join(bytes(each["bytes"]) for each in listed)
+        assert data.decode(errors="replace") == answer["message"]["content"]

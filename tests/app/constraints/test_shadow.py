@@ -3,7 +3,15 @@
 import pytest
 
 from adapters.formats import Kind, OutputSpec, get_format
-from app.constraints.shadow import _PLACES, PARTS, PLACES, Divergence, ShadowParser, json_part
+from app.constraints.shadow import (
+    _PLACES,
+    MOST_REPLAYED,
+    PARTS,
+    PLACES,
+    Divergence,
+    ShadowParser,
+    json_part,
+)
 from app.conversation.tokenizer import BuiltinTokenizer
 from engine import Compiler
 
@@ -54,7 +62,7 @@ def test_a_long_answer_is_not_parsed_again(monkeypatch: pytest.MonkeyPatch):
     compiled = Compiler(vocabulary).compile_structural_tag(plan.spec)
     ids = vocabulary.encode('[1, "x"]')
     found: list[Divergence] = []
-    for bound in (4096, 0):
+    for bound in (MOST_REPLAYED, 0):
         monkeypatch.setattr("app.constraints.shadow.MOST_REPLAYED", bound)
         shadow = ShadowParser(compiled.parser, plan.roles, vocabulary.tokens, found.append)
         for number in ids:
