@@ -1,6 +1,7 @@
 """Operators' routes of constraint modes, and where a gateway shows the mode."""
 
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import httpx
@@ -153,3 +154,26 @@ def test_log_probabilities_of_free_text_belong_to_its_content():
         listed = answer["logprobs"]["content"]
         data = b"".join(bytes(each["bytes"]) for each in listed)
         assert data.decode(errors="replace") == answer["message"]["content"]
+
+
+def test_each_model_has_a_mode_of_its_own(tmp_path: Path):
+    """One from the configuration file, and changed at run time."""
+    file = tmp_path / "gateway.toml"
+    file.write_text(
+        '[[models]]\nname = "a"\nworkers = ["noise"]\nconstraints = "shadow"\n'
+        '[[models]]\nname = "b"\nworkers = ["noise"]\n'
+    )
+    with Gateway(config_file=file, admin_keys=OPERATOR) as gateway:
+
+        def shown() -> dict[str, str]:
+            listed = gateway.get("/admin/constraints", headers=KEY).json()["data"]
+            return {each["model"]: each["mode"] for each in listed}
+
+        assert shown() == {"a": "shadow", "b": "enforce"}
+        unnamed = gateway.post({"mode": "off"}, path="/admin/constraints", headers=KEY)
+        assert unnamed.status_code == 400
+        gateway.post({"model": "b", "mode": "off"}, path="/admin/constraints", headers=KEY)
+        assert shown() == {"a": "shadow", "b": "off"}
+        for name, mode in shown().items():
+            answer = gateway.post(ASK | {"model": name, "max_tokens": 5})
+            assert answer.headers["x-switchyard-constraints"] == mode
