@@ -7,8 +7,8 @@ that a family writes as elements keep their schema, which tells strings from oth
 Text that this grammar cannot read becomes content: a call of an unknown tool, arguments that are no
 JSON, a call that does not end. The rest of the answer is then content too, as written.
 
-Representation   the events of a call are held back until it ends, so that a client gets whole calls
-                 only.
+Representation   the events of a call, and those of a section before its first call, are held back
+                 until the call ends, so that a client gets whole calls only.
 Invariants       I1 the parser raises nothing for any tokens.
                  I2 the concatenated bytes of all events are the text.
 Cost             that of the engine's parser; arguments of a call are not streamed.
@@ -142,9 +142,8 @@ class TolerantParser:
         self._stops = frozenset(stop_token_ids)
         #: bytes fed that are in no event yet
         self._behind = bytearray()
-        #: events of the open call
+        #: events of the open call or section
         self._held: list[Event] = []
-        self._call: str | None = None
         self._is_lost = False
 
     def feed(self, token: int) -> list[Event]:
@@ -177,7 +176,7 @@ class TolerantParser:
             events = self._kept(self._parser.finish())
         except LimitExceeded:
             return self._lose()
-        return [*events, *self._lose()] if self._call is not None else events
+        return [*events, *self._lose()] if self._held else events
 
     def is_whole(self) -> bool:
         """Return True: any text is an answer."""
@@ -188,25 +187,25 @@ class TolerantParser:
         shown: list[Event] = []
         for event in events:
             del self._behind[: len(event.bytes)]
-            if self._call is None and event.kind == "open" and self._begins_call(event.node):
-                self._call = event.node
-            if self._call is None:
+            is_border = event.kind != "text" and self._is_call(event.node)
+            if not self._held and not (is_border and event.kind == "open"):
                 shown.append(event)
                 continue
             self._held.append(event)
-            if event.kind == "close" and event.node == self._call:
+            if is_border and event.kind == "close":
                 shown += self._held
-                self._held, self._call = [], None
+                self._held = []
         return shown
 
-    def _begins_call(self, node: str) -> bool:
+    def _is_call(self, node: str) -> bool:
+        """Whether the node is a call or a section of calls."""
         role = self._roles.get(node)
-        return role is not None and role.kind is Kind.CALL
+        return role is not None and role.kind in (Kind.CALL, Kind.SECTION)
 
     def _lose(self) -> list[Event]:
         """Return all bytes that are in no event as content."""
         data = b"".join(event.bytes for event in self._held) + bytes(self._behind)
-        self._held, self._call, self._is_lost = [], None, True
+        self._held, self._is_lost = [], True
         self._behind.clear()
         return _unread(data)
 

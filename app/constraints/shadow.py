@@ -139,6 +139,8 @@ class ShadowParser:
         if not self._is_over:
             try:
                 self._parser.finish()
+            except ParseDivergence:  # in bytes that a foreign engine's parser held back
+                self._diverge(*self._here(b""))
             except LimitExceeded:
                 self._diverge("limit", "none")
 

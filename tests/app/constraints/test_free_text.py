@@ -170,3 +170,12 @@ def test_the_text_of_a_format_s_own_call_is_a_call(wire: str):
     text = CALLS.get(wire, text)
     lines = read(wire, OutputSpec(tools=TOOLS), list(VOCABULARY.encode(text)))
     assert any(line.startswith("call f:") for line in lines), (text, lines)
+
+
+@pytest.mark.parametrize("wire", sorted(FORMATS))
+def test_the_text_of_a_call_that_is_lost_is_content(wire: str):
+    """Nothing of it is hidden but the token that stops: the marks of its section are content."""
+    call = PastCall("a1b2c3d4e", "h", '{"a": 1}')
+    text = get_format(wire).calls_texts([call])[-1].removeprefix(TURNS.get(wire, ""))
+    lines = read(wire, OutputSpec(tools=TOOLS), list(VOCABULARY.encode(text)))
+    assert lines == ["content " + text.removesuffix("<|call|>")]
