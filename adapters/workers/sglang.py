@@ -26,6 +26,7 @@ from urllib.parse import urlsplit
 
 from .base import Chunk, Generation, Health, WorkerError
 from .http_client import CONNECT_S, AiohttpClient, HttpClient, Response
+from .plugin_versions import mismatch, refused_specs
 from .sglang_values import printable
 from .sglang_wire import (
     MESSAGE_CHARS,
@@ -92,7 +93,8 @@ class SGLangWorker:
         grammar_backend: the worker is not ready if the server runs another one. With "switchyard",
             the plug-in's status must be present too.
         plugin: required fields of the plug-in's status: the vocabulary's fingerprint and the
-            version of the specs.
+            version of the specs, see plugin_versions.
+        release: of this gateway, for messages.
         api_key: the server's API key, if it requires one.
         connect_seconds: for a new connection.
     """
@@ -110,6 +112,7 @@ class SGLangWorker:
         name: str | None = None,
         grammar_backend: str | None = None,
         plugin: Mapping[str, object] | None = None,
+        release: str = "unknown",
         api_key: str | None = None,
         connect_seconds: float = CONNECT_S,
     ) -> None:
@@ -123,6 +126,7 @@ class SGLangWorker:
         self._stop_token_ids = tuple(stop_token_ids)
         self._grammar_backend = grammar_backend
         self._plugin = dict(plugin or {})
+        self._release = release
         self.max_model_len: int | None = None
         self._is_incremental = False
         self._running: set[str] = set()
@@ -159,6 +163,8 @@ class SGLangWorker:
                 if is_over:
                     break
             raise WorkerError(502, "SGLang ended the stream too early", reason="truncated")
+        except WorkerError as error:
+            raise refused_specs(error, self._plugin, self._release) or error from error
         finally:
             self._running.discard(rid)
             if reader.finished:
@@ -263,9 +269,9 @@ class SGLangWorker:
                     "no status: see the server's log"
                 )
             details[PLUGIN] = {key: _plain(said.get(key)) for key in ("version", *self._plugin)}
-            for key, expected in self._plugin.items():
-                if said.get(key) != expected:
-                    return f"the plug-in's {key} must be {expected!r}, got {said.get(key)!r:.100}"
+            trouble = mismatch(said, self._plugin, self._release)
+            if trouble is not None:
+                return trouble
         return None
 
     async def aclose(self) -> None:

@@ -5,6 +5,7 @@ from functools import partial
 from adapters.workers import Worker
 from engine import SPEC_VERSION, Compiler
 
+from .. import version
 from ..constraints.planner import OWN_BACKEND
 from ..conversation.tokenizer import Tokenizer
 from ..observability.logs import Logger
@@ -17,8 +18,12 @@ from ..pool.worker_pool import Pool
 from ..settings import ModelSettings
 
 
-def make_workers(settings: ModelSettings, compiler: Compiler, tokenizer: Tokenizer) -> list[Worker]:
-    """Return the workers that the settings `model` and `workers` name."""
+def make_workers(
+    settings: ModelSettings, compiler: Compiler, tokenizer: Tokenizer, *, is_separate: bool = False
+) -> list[Worker]:
+    """Return the workers that the settings `model` and `workers` name. ``is_separate``: whether
+    each API key has caches of its own.
+    """
     kind, model = settings.worker_kind, settings.served_model
     if kind == "noise":
         from adapters.workers import NoiseWorker
@@ -32,14 +37,16 @@ def make_workers(settings: ModelSettings, compiler: Compiler, tokenizer: Tokeniz
 
         return [TransformersWorker(settings.model or "", compiler)]
     return [
-        make_sglang_worker(settings, tokenizer, url)
+        make_sglang_worker(settings, tokenizer, url, is_separate=is_separate)
         for url in settings.workers
         if url not in settings.dns_workers
     ]
 
 
-def make_sglang_worker(settings: ModelSettings, tokenizer: Tokenizer, url: str) -> Worker:
-    """Return the worker at this URL."""
+def make_sglang_worker(
+    settings: ModelSettings, tokenizer: Tokenizer, url: str, *, is_separate: bool = False
+) -> Worker:
+    """Return the worker at this URL. ``is_separate``: its plug-in must separate caches, too."""
     from adapters.workers import SGLangWorker
 
     key = settings.worker_api_key
@@ -52,7 +59,9 @@ def make_sglang_worker(settings: ModelSettings, tokenizer: Tokenizer, url: str) 
         plugin={
             "spec_version": SPEC_VERSION,
             "vocabulary": tokenizer.vocabulary.fingerprint,
+            **({"namespace": "key"} if is_separate else {}),
         },
+        release=version(),
         api_key=None if key is None else key.get_secret_value(),
         connect_seconds=settings.worker_connect_seconds,
     )
@@ -64,6 +73,8 @@ def make_pool(
     workers: list[Worker],
     metrics: ModelMetrics,
     logger: Logger,
+    *,
+    is_separate: bool = False,
 ) -> Pool:
     """Return the pool; only remote workers have deadlines, and may come from DNS."""
     is_remote = settings.worker_kind == "sglang"
@@ -79,7 +90,7 @@ def make_pool(
         discovery=Discovery(
             names,
             seconds=settings.worker_dns_seconds,
-            make_worker=partial(make_sglang_worker, settings, tokenizer),
+            make_worker=partial(make_sglang_worker, settings, tokenizer, is_separate=is_separate),
         )
         if names
         else None,

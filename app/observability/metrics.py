@@ -155,6 +155,24 @@ class Metrics:
         self.internal_errors = self._counter(
             "internal_errors", "Requests ended by a fault of our own"
         )
+        self.shadow_requests = self._counter(
+            "shadow_requests",
+            "Requests in shadow mode by what enforcing would have done",
+            ["model", "outcome"],
+        )
+        self._shadow_refused = self._counter(
+            "shadow_refused_schemas",
+            "Schemas that enforcing would have refused, by keyword",
+            ["model", "keyword"],
+        )
+        self.shadow_answers = self._counter(
+            "shadow_answers", "Answers that are compared with their grammar", ["model"]
+        )
+        self.shadow_divergences = self._counter(
+            "shadow_divergences",
+            "Answers that left their grammar, by place and part",
+            ["model", "place", "part"],
+        )
 
     def _counter(self, name: str, text: str, labels: list[str] | None = None) -> Counter:
         return Counter(f"switchyard_{name}", text, labels or [], registry=self.registry)
@@ -177,6 +195,10 @@ class Metrics:
     def refused(self, keyword: str) -> None:
         """Count a refused schema; ``keyword``: the unenforceable one, or the kind of error."""
         self._refused.labels(self._bounded(keyword)).inc()
+
+    def shadow_refused(self, model: str, keyword: str) -> None:
+        """Count a schema that enforcing would have refused; ``keyword``: see ``refused``."""
+        self._shadow_refused.labels(model, self._bounded(keyword)).inc()
 
     def connection_refused(self, code: str) -> None:
         """Count a refused connection; ``code``: of the error it was sent."""

@@ -198,6 +198,19 @@ class GatewaySettings(BaseSettings):
         "them; 0 disables",
     )
 
+    cache_namespace: Literal["shared", "key"] = Field(
+        default="shared",
+        description="whether all clients share compiled grammars and masks, or each API key has "
+        "its own (`key`), see [Namespaces](cache.md#namespaces); workers need the same setting",
+    )
+    cache_namespaces: int = Field(
+        default=16,
+        ge=1,
+        le=1024,
+        description="API keys at once that have caches of their own; they divide "
+        "COMPILER_MEMORY_BYTES, and the least recently used ones are dropped",
+    )
+
     responses_ttl_seconds: int = Field(
         default=7 * 86_400,
         ge=1,
@@ -254,6 +267,14 @@ class GatewaySettings(BaseSettings):
         if set(self.admin_keys) & set(self.api_keys):
             raise ValueError(
                 "API_KEYS and ADMIN_KEYS share a key, which would give a client admin access"
+            )
+        return self
+
+    @model_validator(mode="after")
+    def _namespaces_have_keys(self) -> Self:
+        if self.cache_namespace == "key" and not self.keys_required:
+            raise ValueError(
+                "CACHE_NAMESPACE=key needs keys of clients: set API_KEYS, KEYS_FILE or KEYS_REDIS"
             )
         return self
 

@@ -40,6 +40,10 @@ MOST_KEY_BYTES: Final = 4096
 
 #: schemas accepted with ``strict: true``: OpenAI's subset, or all that the engine enforces
 StrictProfile = Literal["openai", "extended"]
+#: whether grammars are enforced, only compared with answers, or not compiled
+ConstraintMode = Literal["enforce", "shadow", "off"]
+#: requests with ``strict: true`` while nothing is enforced
+UnenforcedStrict = Literal["refuse", "answer"]
 
 
 def _usable_name(name: str) -> str:
@@ -179,6 +183,17 @@ class ModelSettings(BaseModel):
         default="extended",
         description="schemas accepted with `strict: true`: OpenAI's subset (`openai`) or all that "
         "the engine enforces (`extended`)",
+    )
+    constraints: ConstraintMode = Field(
+        default="enforce",
+        description="what happens to the grammars of requests: `enforce`; `shadow` compares "
+        "answers with them and counts; `off`: nothing, see "
+        "[Rolling out constraints](operations.md#rolling-out-constraints)",
+    )
+    unenforced_strict: UnenforcedStrict = Field(
+        default="refuse",
+        description="requests with `strict: true` or a grammar while `constraints` is `shadow` or "
+        "`off`: get 400 (`refuse`), or an answer that nothing constrains (`answer`)",
     )
 
     _places: Places = PrivateAttr(default=VariablePlaces())

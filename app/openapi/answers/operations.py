@@ -24,6 +24,7 @@ class Model(Answer):
     format: str = Field(description="The syntax of its calls.")
     format_evidence: FormatEvidence
     chat_template: dict[str, Any] | None = Field(description="Limitations of its chat template.")
+    constraints: Literal["enforce", "shadow", "off"]
     max_model_len: int = ABSENT
 
 
@@ -150,6 +151,7 @@ class Readiness(Answer):
 
     status: Literal["ok", "degraded", "unready", "draining"]
     models: dict[str, str] = ABSENT
+    constraints: dict[str, Literal["enforce", "shadow", "off"]] = ABSENT
     workers: list[WorkerState] = ABSENT
     cache: dict[str, int] | None = ABSENT
 
@@ -167,6 +169,20 @@ class WorkerList(Answer):
     object: Literal["list"]
     data: list[WorkerState]
     waiting: int = ABSENT
+
+
+class ConstraintState(Answer):
+    """The mode of a model's constraints; ``setting``: the one after a restart."""
+
+    model: str
+    mode: Literal["enforce", "shadow", "off"]
+    setting: Literal["enforce", "shadow", "off"]
+    unenforced_strict: Literal["refuse", "answer"]
+
+
+class ConstraintModes(Answer):
+    object: Literal["list"]
+    data: list[ConstraintState]
 
 
 class RequestFacts(Answer):
