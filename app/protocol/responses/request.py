@@ -33,7 +33,8 @@ UNSUPPORTED: dict[str, tuple[Any, ...]] = {
     "prompt": (None,),
     "top_logprobs": (None, 0),
 }
-IGNORED = ("prompt_cache_options", "prompt_cache_retention", "service_tier")
+#: ``client_metadata`` is the Codex CLI's own
+IGNORED = ("client_metadata", "prompt_cache_options", "prompt_cache_retention", "service_tier")
 MOVED = {
     "function_call": "tool_choice",
     "functions": "tools",
