@@ -70,7 +70,7 @@ def create_app(
             _add_routes(app, chosen.gateway, components, metrics, requests, log)
             _announce(log, chosen, components)
             with frozen():
-                async with observed(metrics):
+                async with observed(metrics), _traced(requests, chosen.gateway, log):
                     yield
         finally:
             await components.aclose()
@@ -99,6 +99,25 @@ def create_app(
         )
     install_error_handlers(app)
     return app
+
+
+@asynccontextmanager
+async def _traced(
+    requests: RequestLog, settings: GatewaySettings, logger: Logger
+) -> AsyncIterator[None]:
+    """Export traces meanwhile, if a collector is set."""
+    if settings.otlp_endpoint is None:
+        yield
+        return
+    from .observability.tracing import Tracer
+
+    tracer = requests.tracer = Tracer(
+        settings.otlp_endpoint, settings.trace_share, version=version(), logger=logger
+    )
+    try:
+        yield
+    finally:
+        await tracer.aclose()
 
 
 def _add_routes(
