@@ -42,7 +42,7 @@ from .server.garbage_collection import frozen
 from .service.generation_service import BACKEND_HEADER
 from .service.served_models import ServedModel
 from .service.stored_responses import StoredResponses
-from .settings import GatewaySettings, Settings, read_settings
+from .settings import PREFIX, GatewaySettings, SettingError, Settings, read_settings
 
 
 def create_app(
@@ -109,11 +109,14 @@ async def _traced(
     if settings.otlp_endpoint is None:
         yield
         return
-    from .observability.tracing import Tracer
+    try:
+        from .observability.tracing import Tracer
 
-    tracer = requests.tracer = Tracer(
-        settings.otlp_endpoint, settings.trace_share, version=version(), logger=logger
-    )
+        tracer = requests.tracer = Tracer(
+            settings.otlp_endpoint, settings.trace_share, version=version(), logger=logger
+        )
+    except (ModuleNotFoundError, ValueError) as error:  # a variable OTEL_* may be invalid
+        raise SettingError(f"{PREFIX}OTLP_ENDPOINT: traces can't be exported: {error}") from error
     try:
         yield
     finally:

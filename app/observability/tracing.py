@@ -273,7 +273,7 @@ def _attempt(attempt: Attempt, record: RequestRecord) -> dict[str, Any]:
 class _Session(requests.Session):
     """A session that does not read the bodies of answers, which may be endless.
 
-    Redirects are not followed, and proxies and passwords of the environment are not used.
+    Redirects are failures, and proxies and passwords of the environment are not used.
     """
 
     def __init__(self) -> None:
@@ -284,6 +284,8 @@ class _Session(requests.Session):
         """Send a request; return status and headers of the answer."""
         options |= {"stream": True, "allow_redirects": False}
         with super().send(request, **options) as answer:
+            if answer.is_redirect:
+                raise requests.TooManyRedirects("the collector redirects")
             short = requests.Response()
             short.status_code, short.headers = answer.status_code, answer.headers
             short.url, short.request = answer.url, request

@@ -227,7 +227,9 @@ class Pool:
             member = await self._slots.take(pick, self._deadlines.first_token)
             tried.append(member)
             noted = on_attempt(member.name)
-            asked = replace(generation, traceparent=noted.traceparent)
+            asked = generation
+            if noted.traceparent is not None:
+                asked = replace(generation, traceparent=noted.traceparent)
             begun = False
             answers = member.answers
             try:

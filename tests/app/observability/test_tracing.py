@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from app.main import create_app
 from app.observability import tracing
 from app.settings import SettingError, read_settings
 from tests.app.examples import body
@@ -233,9 +234,23 @@ def garbage(handler: BaseHTTPRequestHandler) -> None:
     handler.wfile.write(b"\x00" * 1000)
 
 
-BAD = {"never": never, "refuses": refuses, "endless": endless, "garbage": garbage, "down": None}
+def redirects(handler: BaseHTTPRequestHandler) -> None:
+    handler.send_response(307)
+    handler.send_header("location", "/elsewhere")
+    handler.send_header("content-length", "0")
+    handler.end_headers()
+
+
+BAD = {
+    "redirects": redirects,
+    "never": never,
+    "refuses": refuses,
+    "endless": endless,
+    "garbage": garbage,
+    "down": None,
+}
 #: those that are reported before the gateway stops
-REPORTED = ("refuses", "garbage", "down")
+REPORTED = ("redirects", "refuses", "garbage", "down")
 
 
 @pytest.mark.parametrize("name", BAD)
@@ -261,3 +276,11 @@ def test_a_bad_collector_costs_at_most_a_log_line(name: str, monkeypatch: pytest
 def test_an_endpoint_is_a_url_without_a_password(url: str):
     with pytest.raises(SettingError, match="SWITCHYARD_OTLP_ENDPOINT: must be a URL"):
         read_settings(otlp_endpoint=url)
+
+
+async def test_an_invalid_variable_of_the_sdk_aborts_startup(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("OTEL_SPAN_ATTRIBUTE_COUNT_LIMIT", "bogus")
+    app = create_app(read_settings(otlp_endpoint="http://127.0.0.1:1"))
+    with pytest.raises(SettingError, match=r"SWITCHYARD_OTLP_ENDPOINT: .*bogus"):
+        async with app.router.lifespan_context(app):
+            pass
