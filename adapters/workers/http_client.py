@@ -9,6 +9,7 @@ Not here         the paths and bodies of a server (sglang); deadlines of answers
                  server that does not read a request (the app's).
 """
 
+import ssl
 from collections.abc import AsyncGenerator, AsyncIterator, Mapping
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from types import MappingProxyType
@@ -67,11 +68,18 @@ class AiohttpClient:
     Args:
         headers: of every request.
         connect_seconds: for a new connection, with name resolution and TLS.
+        tls: of https servers; None: the system's CAs and no certificate.
     """
 
     def __init__(
-        self, base_url: str, headers: Mapping[str, str], *, connect_seconds: float = CONNECT_S
+        self,
+        base_url: str,
+        headers: Mapping[str, str],
+        *,
+        connect_seconds: float = CONNECT_S,
+        tls: ssl.SSLContext | None = None,
     ) -> None:
+        self._tls = tls
         self._base = base_url
         self._connect_seconds = connect_seconds
         # compressed answers could be bombs
@@ -107,7 +115,9 @@ class AiohttpClient:
     def _open(self) -> aiohttp.ClientSession:
         """Return the session, made on first use: it belongs to the running loop."""
         if self._session is None:
-            connector = aiohttp.TCPConnector(limit=0, keepalive_timeout=KEEPALIVE_S)
+            connector = aiohttp.TCPConnector(
+                limit=0, keepalive_timeout=KEEPALIVE_S, ssl=self._tls or True
+            )
             self._session = aiohttp.ClientSession(
                 connector=connector,
                 headers=self._headers,

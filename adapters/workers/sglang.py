@@ -18,6 +18,7 @@ Not here         retries, balancing and deadlines of answers (the app's), JSON a
 
 import asyncio
 import json
+import ssl
 from collections.abc import AsyncGenerator, Coroutine, Mapping, Sequence
 from contextlib import aclosing, suppress
 from functools import partial
@@ -97,6 +98,7 @@ class SGLangWorker:
         release: of this gateway, for messages.
         api_key: the server's API key, if it requires one.
         connect_seconds: for a new connection.
+        tls: see AiohttpClient.
     """
 
     supported_sampling = SUPPORTED_SAMPLING
@@ -115,13 +117,16 @@ class SGLangWorker:
         release: str = "unknown",
         api_key: str | None = None,
         connect_seconds: float = CONNECT_S,
+        tls: ssl.SSLContext | None = None,
     ) -> None:
         base, host = base_url.rstrip("/"), urlsplit(base_url).netloc.rpartition("@")[2]
         self.name = name or f"sglang {host}"
         self.model = model or "sglang"
         self.description = f"sglang: the server at {urlsplit(base)._replace(netloc=host).geturl()}"
         headers = {"Authorization": f"Bearer {api_key}"} if api_key else {}
-        self._client = client or AiohttpClient(base, headers, connect_seconds=connect_seconds)
+        self._client = client or AiohttpClient(
+            base, headers, connect_seconds=connect_seconds, tls=tls
+        )
         self._tokens = tokens
         self._stop_token_ids = tuple(stop_token_ids)
         self._grammar_backend = grammar_backend

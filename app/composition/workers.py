@@ -1,5 +1,6 @@
 """The workers of a model, and their pool."""
 
+import ssl
 from functools import partial
 
 from adapters.workers import Worker
@@ -36,11 +37,31 @@ def make_workers(
             raise settings.error("model", error) from error
 
         return [TransformersWorker(settings.model or "", compiler)]
+    # reports unusable files at the start, even if all workers come from DNS
+    make_worker_tls(settings)
     return [
         make_sglang_worker(settings, tokenizer, url, is_separate=is_separate)
         for url in settings.workers
         if url not in settings.dns_workers
     ]
+
+
+def make_worker_tls(settings: ModelSettings) -> ssl.SSLContext | None:
+    """Return the TLS to https servers; None: the default. Raises SettingError."""
+    authorities, certificate = settings.worker_tls_ca, settings.worker_tls_certificate
+    if authorities is None and certificate is None:
+        return None
+    try:
+        context = ssl.create_default_context(cafile=authorities)
+    except OSError as error:  # ssl.SSLError is one
+        raise settings.error("worker_tls_ca", f"{authorities}: {error}") from error
+    if certificate is not None:
+        try:
+            context.load_cert_chain(certificate, settings.worker_tls_key)
+        except OSError as error:
+            files = f"{certificate} and {settings.worker_tls_key or 'its key'}"
+            raise settings.error("worker_tls_certificate", f"{files}: {error}") from error
+    return context
 
 
 def make_sglang_worker(
@@ -64,6 +85,7 @@ def make_sglang_worker(
         release=version(),
         api_key=None if key is None else key.get_secret_value(),
         connect_seconds=settings.worker_connect_seconds,
+        tls=make_worker_tls(settings),
     )
 
 

@@ -61,7 +61,10 @@ def _running(gateway: GatewaySettings) -> str | None:
     anywhere = {"0.0.0.0": "127.0.0.1", "::": "[::1]"}
     host = anywhere.get(gateway.host, f"[{gateway.host}]" if ":" in gateway.host else gateway.host)
     try:
-        answer = httpx.get(f"http://{host}:{gateway.port}/version", timeout=ASKED_SECONDS)
+        scheme = "https" if gateway.tls_certificate else "http"
+        # the certificate is for the gateway's name, not for this address
+        url = f"{scheme}://{host}:{gateway.port}/version"
+        answer = httpx.get(url, timeout=ASKED_SECONDS, verify=False)
         found = answer.json()["version"] if answer.status_code == 200 else None
     except (httpx.HTTPError, ValueError, LookupError, TypeError):
         return None

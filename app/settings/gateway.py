@@ -116,6 +116,18 @@ class GatewaySettings(BaseSettings):
         description="origins whose web pages may call the gateway from a browser, separated by "
         "commas, such as `https://chat.example.org`; `*` allows all; if unset, none",
     )
+    tls_certificate: Path | None = Field(
+        default=None,
+        description="file of the certificate and its chain (PEM), with which the gateway itself "
+        "speaks TLS; if unset, a proxy in front does",
+    )
+    tls_key: Path | None = Field(
+        default=None, description="file of the certificate's key; if unset, it is in the same file"
+    )
+    tls_client_ca: Path | None = Field(
+        default=None,
+        description="file of CA certificates; clients without a certificate of theirs are refused",
+    )
     docs: bool = Field(
         default=True,
         description="`false` turns off `/docs` and `/openapi.json`, which need no key",
@@ -299,6 +311,12 @@ class GatewaySettings(BaseSettings):
             raise ValueError(
                 "CACHE_NAMESPACE=key needs keys of clients: set API_KEYS, KEYS_FILE or KEYS_REDIS"
             )
+        return self
+
+    @model_validator(mode="after")
+    def _tls_has_a_certificate(self) -> Self:
+        if self.tls_certificate is None and (self.tls_key or self.tls_client_ca):
+            raise ValueError("TLS_KEY and TLS_CLIENT_CA need TLS_CERTIFICATE")
         return self
 
     @model_validator(mode="after")

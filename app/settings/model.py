@@ -106,6 +106,17 @@ class ModelSettings(BaseModel):
         validate_default=True,
         description="API key of the SGLang servers; not allowed in a configuration file",
     )
+    worker_tls_ca: Path | None = Field(
+        default=None,
+        description="file of the CA certificates of https servers; if unset, those of the system",
+    )
+    worker_tls_certificate: Path | None = Field(
+        default=None,
+        description="file of the certificate (PEM) that the gateway shows to https servers",
+    )
+    worker_tls_key: Path | None = Field(
+        default=None, description="file of that certificate's key; if unset, it is in the same file"
+    )
     grammar_backend: Literal["switchyard", "xgrammar", "llguidance"] = Field(
         default="switchyard",
         description="grammar backend of the SGLang servers; a server with another one is not ready",
@@ -225,6 +236,12 @@ class ModelSettings(BaseModel):
         if value is not None:
             raise ValueError("`worker_api_key` and `worker_api_key_file` exclude each other")
         return SecretStr(_read_key(file))
+
+    @model_validator(mode="after")
+    def _key_has_a_certificate(self) -> Self:
+        if self.worker_tls_key is not None and self.worker_tls_certificate is None:
+            raise ValueError("`worker_tls_key` needs `worker_tls_certificate`")
+        return self
 
     @model_validator(mode="after")
     def _fits_together(self) -> Self:
