@@ -42,7 +42,7 @@ from .server.garbage_collection import frozen
 from .service.generation_service import BACKEND_HEADER
 from .service.served_models import ServedModel
 from .service.stored_responses import StoredResponses
-from .settings import GatewaySettings, Settings, read_settings
+from .settings import PREFIX, GatewaySettings, SettingError, Settings, read_settings
 
 
 def create_app(
@@ -70,7 +70,7 @@ def create_app(
             _add_routes(app, chosen.gateway, components, metrics, requests, log)
             _announce(log, chosen, components)
             with frozen():
-                async with observed(metrics):
+                async with observed(metrics), _traced(requests, chosen.gateway, log):
                     yield
         finally:
             await components.aclose()
@@ -99,6 +99,28 @@ def create_app(
         )
     install_error_handlers(app)
     return app
+
+
+@asynccontextmanager
+async def _traced(
+    requests: RequestLog, settings: GatewaySettings, logger: Logger
+) -> AsyncIterator[None]:
+    """Export traces meanwhile, if a collector is set."""
+    if settings.otlp_endpoint is None:
+        yield
+        return
+    try:
+        from .observability.tracing import Tracer
+
+        tracer = requests.tracer = Tracer(
+            settings.otlp_endpoint, settings.trace_share, version=version(), logger=logger
+        )
+    except (ModuleNotFoundError, ValueError) as error:  # a variable OTEL_* may be invalid
+        raise SettingError(f"{PREFIX}OTLP_ENDPOINT: traces can't be exported: {error}") from error
+    try:
+        yield
+    finally:
+        await tracer.aclose()
 
 
 def _add_routes(

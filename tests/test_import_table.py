@@ -48,6 +48,7 @@ GATEWAY = frozenset(
         "tqdm",
         "transformers",
         "opentelemetry",
+        "requests",
         "anyio",
         "redis",
     ]

@@ -12,6 +12,7 @@ Not here         the paths and bodies of a server (sglang); deadlines of answers
 import ssl
 from collections.abc import AsyncGenerator, AsyncIterator, Mapping
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from types import MappingProxyType
 from typing import Protocol
 
 import aiohttp
@@ -22,6 +23,7 @@ from .base import FailureReason, WorkerError
 CONNECT_S = 2.0
 #: seconds that an idle connection is kept; servers close theirs after 5
 KEEPALIVE_S = 2.0
+NO_HEADERS: Mapping[str, str] = MappingProxyType({})
 
 
 class Response(Protocol):
@@ -39,11 +41,18 @@ class HttpClient(Protocol):
     """A client of one server."""
 
     def request(
-        self, method: str, path: str, *, content: bytes | None = None, read_s: float | None = None
+        self,
+        method: str,
+        path: str,
+        *,
+        content: bytes | None = None,
+        read_s: float | None = None,
+        headers: Mapping[str, str] = NO_HEADERS,
     ) -> AbstractAsyncContextManager[Response]:
         """Send a request; leaving the context early closes its connection.
 
         ``content``: a JSON body. ``read_s``: seconds without a byte of the answer; None: no limit.
+        ``headers``: further ones.
 
         Raises:
             WorkerError: no connection, no answer, or no HTTP.
@@ -79,17 +88,23 @@ class AiohttpClient:
 
     @asynccontextmanager
     async def request(
-        self, method: str, path: str, *, content: bytes | None = None, read_s: float | None = None
+        self,
+        method: str,
+        path: str,
+        *,
+        content: bytes | None = None,
+        read_s: float | None = None,
+        headers: Mapping[str, str] = NO_HEADERS,
     ) -> AsyncGenerator[Response, None]:
         """See HttpClient."""
-        headers = {} if content is None else {"Content-Type": "application/json"}
+        own = {} if content is None else {"Content-Type": "application/json"}
         timeout = aiohttp.ClientTimeout(total=None, connect=self._connect_seconds, sock_read=read_s)
         try:
             async with self._open().request(
                 method,
                 self._base + path,
                 data=content,
-                headers=headers,
+                headers={**own, **headers},
                 timeout=timeout,
                 allow_redirects=False,
             ) as answer:

@@ -157,7 +157,7 @@ class SGLangWorker:
         is_short = len(generation.prompt) <= PIECE
         body = encode() if is_short else await asyncio.to_thread(encode)
         reader = StreamReader(generation, self._tokens)
-        received = self._events(body, most_bytes(generation))
+        received = self._events(body, most_bytes(generation), _headers(generation))
         self._running.add(rid)
         try:
             async for payloads, is_over in received:
@@ -179,7 +179,7 @@ class SGLangWorker:
                 self._in_background(self._post_abort(rid))
 
     async def _events(
-        self, body: bytes, most: int
+        self, body: bytes, most: int, headers: Mapping[str, str]
     ) -> AsyncGenerator[tuple[list[bytes], bool], None]:
         """Yield the payloads of the stream up to [DONE], as they are received together, and whether
         [DONE] came; then read to the end, where the connection can be used again.
@@ -189,7 +189,9 @@ class SGLangWorker:
         """
         decoder, is_over = EventDecoder(most), False
         try:
-            async with self._client.request("POST", "/generate", content=body) as response:
+            async with self._client.request(
+                "POST", "/generate", content=body, headers=headers
+            ) as response:
                 if response.status != 200:
                     raise refusal(response.status, await _read(response))
                 async for data in response.pieces():
@@ -293,6 +295,11 @@ async def _read_end(received: AsyncGenerator[Any, None]) -> None:
         async with asyncio.timeout(END_S), aclosing(received):
             async for _ in received:
                 pass
+
+
+def _headers(generation: Generation) -> dict[str, str]:
+    trace = generation.traceparent
+    return {} if trace is None else {"traceparent": trace}
 
 
 def most_bytes(generation: Generation) -> int:

@@ -188,9 +188,9 @@ class GenerationService:
     # -- before the first byte --------------------------------------------------------------------
 
     async def _prepared(self, prepare: Awaitable[Prepared], record: RequestRecord) -> Prepared:
-        record.phase, start = "preparing", time.perf_counter()
+        record.phase, record.preparing_at = "preparing", time.perf_counter()
         prepared = await prepare
-        record.prepare_s = time.perf_counter() - start
+        record.prepare_s = time.perf_counter() - record.preparing_at
         record.phase, record.backend = "waiting", prepared.constraint.backend
         return prepared
 

@@ -22,6 +22,10 @@ from .error import PREFIX
 
 MEBIBYTE = 1 << 20
 MAX_JSON_VALUES = 100_000
+#: a URL without user, password and query
+ENDPOINT = re.compile(
+    r"https?://(?:[A-Za-z0-9._-]+|\[[0-9A-Fa-f:]+\])(?::[0-9]{1,5})?(?:/[A-Za-z0-9._/-]*)?"
+)
 #: an origin as browsers send it: in lower case, without a path
 ORIGIN = re.compile(r"https?://(?:[a-z0-9._-]+|\[[0-9a-f:]+\])(?::[0-9]{1,5})?")
 
@@ -51,6 +55,18 @@ class GatewaySettings(BaseSettings):
     )
     log_level: Literal["debug", "info", "warning", "error"] = Field(
         default="info", description="lowest level that is logged"
+    )
+    otlp_endpoint: str | None = Field(
+        default=None,
+        description="URL of an OpenTelemetry collector (OTLP over HTTP) that receives traces, such "
+        "as `http://collector:4318`, see [operations.md](operations.md#traces); if unset, none",
+    )
+    trace_share: float = Field(
+        default=1.0,
+        ge=0,
+        le=1,
+        description="share of the requests without `traceparent` that are traced, from 0 to 1; the "
+        "clients' `traceparent` decides about the others",
     )
 
     api_keys: Annotated[tuple[SecretStr, ...], NoDecode] = Field(
@@ -257,6 +273,13 @@ class GatewaySettings(BaseSettings):
                 raise ValueError(
                     f"must be origins such as https://chat.example.org, or *; got {origin!r}"
                 )
+        return value
+
+    @field_validator("otlp_endpoint")
+    @classmethod
+    def _known_endpoint(cls, value: str | None) -> str | None:
+        if value is not None and not ENDPOINT.fullmatch(value):
+            raise ValueError("must be a URL such as http://collector:4318, without a password")
         return value
 
     @field_validator("redis_url", "access_redis_url")
