@@ -1,6 +1,7 @@
 """Operators' routes of the workers: what they see, and how they drain."""
 
 from collections.abc import AsyncIterator, Iterator
+from io import StringIO
 from types import SimpleNamespace
 from typing import Any
 
@@ -12,7 +13,10 @@ from fastapi.testclient import TestClient
 from adapters.workers import SGLangWorker
 from app.api.body import BodyReader
 from app.api.error_responses import install_error_handlers
+from app.api.middleware import RequestMiddleware
 from app.api.worker_routes import worker_router
+from app.observability.logs import make_logger
+from app.observability.metrics import Metrics
 from app.pool.worker_pool import Pool
 from app.server.offload import Offload
 from tests.app.gateway import OPERATOR, OPTIONS, Gateway
@@ -79,6 +83,10 @@ async def client(pool: Pool) -> AsyncIterator[TestClient]:
     ]
     app.include_router(worker_router(served, bodies))
     install_error_handlers(app)
+    # the record, where the handlers note errors
+    app.add_middleware(
+        RequestMiddleware, metrics=Metrics(), logger=make_logger("error", StringIO())
+    )
     with TestClient(app) as made:
         yield made
     offload.close()
