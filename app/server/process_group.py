@@ -5,6 +5,8 @@
     restart    a process that ends later starts again, at once at first, then with a growing delay.
     stop       SIGTERM and SIGINT are passed on, so that every process drains. A process that does
                not end in time is killed.
+    failure    if the parent itself fails, it stops and, if necessary, kills every process before
+               its exception goes on.
 
 Processes are forked: what the parent has loaded is theirs as well, in the same memory.
 
@@ -116,6 +118,9 @@ class ProcessGroup:
                     self._wait(wakeup)
                     self._collect()
                     self._start_due(alive)
+        except BaseException:
+            self._end_all()
+            raise
         finally:
             os.close(alive)
             os.close(self._alive)
@@ -225,6 +230,19 @@ class ProcessGroup:
         for slot in self._slots:
             if slot.process is not None and slot.process.pid is not None:
                 os.kill(slot.process.pid, number)
+
+    def _end_all(self) -> None:
+        """Stop every process, and kill those that do not end in time. Without it, the interpreter
+        would wait at its end for a process that hangs.
+        """
+        running = [slot.process for slot in self._slots if slot.process is not None]
+        for process in running:
+            process.terminate()
+        until = time.monotonic() + self._shutdown_s + KILL_S
+        for process in running:
+            process.join(max(0.0, until - time.monotonic()))
+            process.kill()
+            process.join()
 
     def _kill(self) -> None:
         for slot in self._slots:

@@ -279,3 +279,47 @@ def test_a_reserved_port_refuses_connections_until_a_process_listens():
         with listening:
             listening.listen()
             socket.create_connection(place, PATIENCE).close()
+
+
+#: a group whose parent fails while its second process ignores SIGTERM
+FAILING = """
+import os, signal, sys, time
+from app.server import process_group
+
+process_group.KILL_S = 0.2
+
+
+def run(number, link):
+    if number == 1:
+        signal.signal(signal.SIGTERM, signal.SIG_IGN)
+        os.write(theirs, b"%d" % os.getpid())
+        time.sleep(600)
+    print(os.read(ours, 20).decode(), flush=True)
+    link.serving()
+    return 1
+
+
+def fail(number):
+    raise RuntimeError("the parent fails")
+
+
+ours, theirs = os.pipe()
+process_group.ProcessGroup(2, run, on_end=fail, shutdown_s=0, logger=None).run()
+"""
+
+
+def test_a_parent_that_fails_ends_even_a_process_that_hangs():
+    with subprocess.Popen(
+        [sys.executable, "-c", FAILING],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    ) as parent:
+        try:
+            out, errors = parent.communicate(timeout=PATIENCE)
+        finally:
+            with suppress(ProcessLookupError):
+                os.killpg(parent.pid, signal.SIGKILL)
+    assert "RuntimeError: the parent fails" in errors
+    assert not Path(f"/proc/{int(out)}").exists()
