@@ -2,8 +2,7 @@
 
 One generation is one streamed request. Leaving it early posts ``/abort_request``, because the
 server notices a closed connection only two seconds later. Each abort runs in its own task: a
-caller that cancels a generation often cancels everything that it awaits. After a complete answer,
-another task reads to the end of the body, so that the next generation needs no new connection.
+caller that cancels a generation often cancels everything that it awaits.
 
 Prompts          send ids: the server would tokenize text, perhaps with a BOS token in front, and
                  would turn the text of control tokens into control tokens.
@@ -20,7 +19,7 @@ import asyncio
 import json
 import ssl
 from collections.abc import AsyncGenerator, Coroutine, Mapping, Sequence
-from contextlib import aclosing, suppress
+from contextlib import suppress
 from functools import partial
 from typing import Any
 from urllib.parse import urlsplit
@@ -43,8 +42,6 @@ from .sse import MAX_EVENT_BYTES, EventDecoder, EventTooLong
 SHORT_S = 5.0
 #: seconds for a whole abort, in case a server sends its answer byte by byte
 ABORT_S = 10.0
-#: seconds for the end of a stream after its last token; later the connection is closed
-END_S = 1.0
 #: bytes of an event, plus TOKEN_BYTES for each requested token: ids, text and escapes
 EVENT_BYTES, TOKEN_BYTES = 1 << 20, 256
 #: bytes of a log probability with its token's id
@@ -172,17 +169,15 @@ class SGLangWorker:
             raise refused_specs(error, self._plugin, self._release) or error from error
         finally:
             self._running.discard(rid)
-            if reader.finished:
-                self._in_background(_read_end(received))
-            else:
-                await received.aclose()
+            await received.aclose()
+            if not reader.finished:
                 self._in_background(self._post_abort(rid))
 
     async def _events(
         self, body: bytes, most: int, headers: Mapping[str, str]
     ) -> AsyncGenerator[tuple[list[bytes], bool], None]:
         """Yield the payloads of the stream up to [DONE], as they are received together, and whether
-        [DONE] came; then read to the end, where the connection can be used again.
+        [DONE] came.
 
         Raises:
             WorkerError: a failure, or an event of more than ``most`` bytes.
@@ -195,8 +190,6 @@ class SGLangWorker:
                 if response.status != 200:
                     raise refusal(response.status, await _read(response))
                 async for data in response.pieces():
-                    if is_over:
-                        continue
                     payloads = decoder.push(data)
                     is_over = DONE in payloads
                     if is_over:
@@ -287,14 +280,6 @@ class SGLangWorker:
             self._in_background(self._post_abort(rid))
         await asyncio.gather(*self._background)
         await self._client.aclose()
-
-
-async def _read_end(received: AsyncGenerator[Any, None]) -> None:
-    """Read what follows the last chunk, so that the connection can be used again."""
-    with suppress(TimeoutError, WorkerError):
-        async with asyncio.timeout(END_S), aclosing(received):
-            async for _ in received:
-                pass
 
 
 def _headers(generation: Generation) -> dict[str, str]:

@@ -2,13 +2,12 @@
 
 import asyncio
 import json
-from contextlib import suppress
 from typing import Any
 
 import httpx
 import pytest
 
-from adapters.workers import SamplingOptions, SGLangWorker, WorkerError, sglang
+from adapters.workers import SamplingOptions, SGLangWorker, WorkerError
 from adapters.workers.sglang_wire import request_id
 
 from .helpers import check_invariants, collect, ids_of, run
@@ -320,52 +319,3 @@ def test_max_tokens_is_cut_to_the_context() -> None:
         return sent[0]["sampling_params"]["max_new_tokens"]
 
     assert run(work()) == 4090 - len(PROMPT)
-
-
-@pytest.mark.parametrize(
-    ("ending", "connections"),
-    [
-        pytest.param(b"0\r\n\r\n", 1, id="ended"),
-        pytest.param(b"", 3, id="left open"),
-        pytest.param(b"5\r\nabcde\r\n" * 20_000, 3, id="goes on"),
-    ],
-)
-def test_a_connection_serves_the_next_answer_once_its_body_has_ended(
-    ending: bytes, connections: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """The last token comes before the end of the body. A server that never ends it costs END_S."""
-    monkeypatch.setattr(sglang, "END_S", 0.05)
-    data = (RECORDED / "free.sse").read_bytes()
-    answer = b"HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n%x\r\n%s\r\n" % (
-        len(data),
-        data,
-    )
-    made: list[asyncio.StreamWriter] = []
-    left = asyncio.Event()
-
-    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        made.append(writer)
-        with suppress(OSError, asyncio.IncompleteReadError):
-            while head := await reader.readuntil(b"\r\n\r\n"):
-                size = int(head.lower().partition(b"content-length:")[2].split(b"\r\n", 1)[0])
-                await reader.readexactly(size)
-                writer.write(answer)
-                await asyncio.sleep(0.01)
-                writer.write(ending)
-        left.set()
-        writer.close()
-
-    async def ask_thrice() -> None:
-        server = await asyncio.start_server(serve, "127.0.0.1", 0)
-        port = server.sockets[0].getsockname()[1]
-        worker = SGLangWorker(f"http://127.0.0.1:{port}", tokens=TOKENS)
-        for _ in range(3):
-            check_invariants(await collect(worker, ask()))
-            while worker._background:
-                await asyncio.sleep(0.005)
-            assert left.is_set() == (connections == 3)
-        await worker.aclose()
-        server.close()
-
-    run(ask_thrice())
-    assert len(made) == connections
