@@ -20,6 +20,7 @@ from ..service.cache_report import cache_report
 from ..service.chat_service import ChatService
 from ..service.check_service import CheckService
 from ..service.completion_service import CompletionService
+from ..service.explain_service import ExplainService
 from ..service.faults import Faults
 from ..service.generation_service import GenerationService
 from ..service.responses_service import ResponsesService
@@ -137,6 +138,15 @@ def make_model(
         ),
         checks=CheckService(
             engine.compiler, model.strict_profile, shared.scheduler, engine.relaxations
+        ),
+        explanations=ExplainService(
+            settings=model,
+            tokenizer=tokenizer,
+            planner=core.planner,
+            compiler=engine.compiler,
+            scheduler=shared.scheduler,
+            relaxations=engine.relaxations,
+            offload=shared.offload,
         ),
         warming=core.warming,
         cache_report=partial(

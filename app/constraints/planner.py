@@ -132,8 +132,12 @@ class ConstraintPlanner:
 
     def of_text(self) -> "ConstraintPlanner":
         """Return a planner of text without calls and reasoning, which shares everything else."""
+        return self.of_format(get_format("plain"))
+
+    def of_format(self, wire: Format) -> "ConstraintPlanner":
+        """Return a planner of another format, which shares everything else."""
         planner = copy(self)
-        planner._wire = get_format("plain")
+        planner._wire = wire
         return planner
 
     async def plan(
