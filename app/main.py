@@ -19,6 +19,7 @@ from .api.answering import Answering
 from .api.auth import AdminKeys
 from .api.body import BodyReader
 from .api.chat_routes import chat_router, completions_router
+from .api.constraint_routes import constraint_router, warn_unenforced
 from .api.debug_routes import debug_router
 from .api.docs_routes import docs_router
 from .api.error_responses import install_error_handlers
@@ -29,6 +30,7 @@ from .api.responses_routes import responses_router
 from .api.tokenize_routes import tokenize_router
 from .api.worker_routes import worker_router
 from .composition import Components, build
+from .constraints.mode import HEADER as MODE_HEADER
 from .constraints.relaxation import HEADER as RELAXED_HEADER
 from .conversation.tokenizer import Tokenizer, load_tokenizer
 from .observability.event_loop import observed
@@ -40,7 +42,7 @@ from .server.garbage_collection import frozen
 from .service.generation_service import BACKEND_HEADER
 from .service.served_models import ServedModel
 from .service.stored_responses import StoredResponses
-from .settings import GatewaySettings, Settings, read_settings
+from .settings import PREFIX, GatewaySettings, SettingError, Settings, read_settings
 from .ui import ui_router
 
 
@@ -66,10 +68,10 @@ def create_app(
         components = build(chosen, metrics, log, load)
         try:
             await components.start()
-            _add_routes(app, chosen.gateway, components, metrics, requests)
+            _add_routes(app, chosen.gateway, components, metrics, requests, log)
             _announce(log, chosen, components)
             with frozen():
-                async with observed(metrics):
+                async with observed(metrics), _traced(requests, chosen.gateway, log):
                     yield
         finally:
             await components.aclose()
@@ -94,10 +96,32 @@ def create_app(
             allow_origins=chosen.gateway.cors_origins,
             allow_methods=["GET", "POST"],
             allow_headers=["*"],
-            expose_headers=["x-request-id", BACKEND_HEADER, RELAXED_HEADER],
+            expose_headers=["x-request-id", BACKEND_HEADER, RELAXED_HEADER, MODE_HEADER],
         )
     install_error_handlers(app)
     return app
+
+
+@asynccontextmanager
+async def _traced(
+    requests: RequestLog, settings: GatewaySettings, logger: Logger
+) -> AsyncIterator[None]:
+    """Export traces meanwhile, if a collector is set."""
+    if settings.otlp_endpoint is None:
+        yield
+        return
+    try:
+        from .observability.tracing import Tracer
+
+        tracer = requests.tracer = Tracer(
+            settings.otlp_endpoint, settings.trace_share, version=version(), logger=logger
+        )
+    except (ModuleNotFoundError, ValueError) as error:  # a variable OTEL_* may be invalid
+        raise SettingError(f"{PREFIX}OTLP_ENDPOINT: traces can't be exported: {error}") from error
+    try:
+        yield
+    finally:
+        await tracer.aclose()
 
 
 def _add_routes(
@@ -106,6 +130,7 @@ def _add_routes(
     components: Components,
     metrics: Metrics,
     requests: RequestLog,
+    log: Logger,
 ) -> None:
     async def with_key(request: Request) -> None:
         address = "" if request.client is None else request.client.host
@@ -141,6 +166,8 @@ def _add_routes(
     workers = worker_router(models, bodies)
     app.include_router(workers, dependencies=[Depends(with_admin_key)])
     app.include_router(debug_router(requests), dependencies=[Depends(with_admin_key)])
+    constraints = constraint_router(models, bodies, log, processes=settings.processes)
+    app.include_router(constraints, dependencies=[Depends(with_admin_key)])
     app.include_router(models_router(models, int(time.time())), dependencies=guarded)
     app.include_router(
         operations_router(
@@ -198,6 +225,7 @@ def _announce_model(logger: Logger, model: ServedModel) -> None:
     logger.info("model", model=model.name, settings=model.settings.public())
     for worker in model.workers:
         logger.info("worker", name=worker.name, model=model.name, description=worker.description)
+    warn_unenforced(logger, model)
     profile, evidence = model.tokenizer.profile, model.tokenizer.evidence
     if evidence.basis == "unknown":
         logger.warning(

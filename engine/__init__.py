@@ -37,6 +37,7 @@ from .runtime.matcher import (
 from .runtime.parser import Event, Parser
 from .schema_tools import Relaxation, Relaxations, Relaxed, Report, check_json_schema, relax
 from .sharing.artifact_cache import ArtifactLog
+from .sharing.namespaces import Namespaces, namespace_of, split_namespace, with_namespace
 from .versions import ARTIFACT_VERSION, SPEC_VERSION
 from .vocabulary.vocabulary import Vocabulary
 
@@ -58,6 +59,7 @@ __all__ = [
     "Limits",
     "Matcher",
     "MatcherCounters",
+    "Namespaces",
     "ParseDivergence",
     "Parser",
     "Relaxation",
@@ -76,5 +78,8 @@ __all__ = [
     "fill_bitmask_batch",
     "fill_bitmask_tree",
     "inspect",
+    "namespace_of",
     "relax",
+    "split_namespace",
+    "with_namespace",
 ]

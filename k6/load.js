@@ -1,56 +1,70 @@
-// Steady load: clients that ask for tool calls, half of them streamed; every answer must be whole.
+// Load: clients that ask for tool calls. Every answer must be whole and fit its schema.
 //
 //   docker compose --profile load run --rm k6 run /k6/load.js
-//   k6 run -e BASE_URL=http://127.0.0.1:8080 -e API_KEY=... -e VUS=32 -e DURATION=5m k6/load.js
+//   k6 run -e BASE_URL=http://127.0.0.1:8000 -e API_KEY=... -e SCENARIO=spike -e SECONDS=60 k6/load.js
 //
-// It works with every model, including noise. Thresholds: no failed request.
+//   stream   VUS users that ask one after the other, half of them for streams
+//   spike    a few requests a second, then RATE of them, then a few again. Requests beyond the capacity
+//            may get 429 or 503 with Retry-After, and nothing else
+//   churn    half of the requests bring a tool that no request had before
+//   soak     as stream, at RATE requests a second, for long runs
+//
+// It works with every model, including noise.
 
-import http from 'k6/http';
 import { check } from 'k6';
 import exec from 'k6/execution';
+import http from 'k6/http';
+import { asked, fits, post, setup, tool, valid, written } from './common.js';
 
-const BASE = __ENV.BASE_URL || 'http://127.0.0.1:8080';
-const HEADERS = Object.assign(
-  { 'Content-Type': 'application/json' },
-  __ENV.API_KEY ? { Authorization: `Bearer ${__ENV.API_KEY}` } : {},
-);
-const TOOL = {
-  type: 'function',
-  function: {
-    name: 'set_light',
-    parameters: {
-      type: 'object',
-      properties: { on: { type: 'boolean' }, level: { type: 'integer', minimum: 0, maximum: 9 } },
-      required: ['on', 'level'],
-      additionalProperties: false,
-    },
+export { setup };
+
+const SCENARIO = __ENV.SCENARIO || 'stream';
+const SECONDS = Number(__ENV.SECONDS || 60);
+const VUS = Number(__ENV.VUS || 8);
+const RATE = Number(__ENV.RATE || 100);
+const FEW = Math.max(1, Math.round(RATE / 10));
+// a run of its own, so that a second one does not find the tools of the first
+const RUN = Date.now().toString(36);
+
+const users = { executor: 'constant-vus', vus: VUS, duration: `${SECONDS}s` };
+const SCENARIOS = {
+  stream: users,
+  churn: users,
+  soak: {
+    executor: 'constant-arrival-rate', rate: RATE, duration: `${SECONDS}s`,
+    preAllocatedVUs: VUS, maxVUs: 10 * VUS,
+  },
+  spike: {
+    executor: 'ramping-arrival-rate', startRate: FEW, preAllocatedVUs: VUS, maxVUs: 1000,
+    stages: [
+      { target: FEW, duration: `${SECONDS / 3}s` },
+      { target: RATE, duration: '1s' },
+      { target: RATE, duration: `${SECONDS / 3}s` },
+      { target: FEW, duration: '1s' },
+      { target: FEW, duration: `${SECONDS / 3}s` },
+    ],
   },
 };
 
+if (!(SCENARIO in SCENARIOS)) throw new Error(`SCENARIO must be one of ${Object.keys(SCENARIOS).join(', ')}`);
+if (SCENARIO === 'spike') http.setResponseCallback(http.expectedStatuses(200, 429, 503));
+
 export const options = {
-  vus: Number(__ENV.VUS || 8),
-  duration: __ENV.DURATION || '1m',
-  thresholds: { checks: ['rate==1.0'], http_req_failed: ['rate==0'] },
+  scenarios: { [SCENARIO]: SCENARIOS[SCENARIO] },
+  thresholds: { checks: ['rate==1.0'], http_req_failed: ['rate==0'], schema_valid: ['rate==1.0'] },
+  summaryTrendStats: ['med', 'p(90)', 'p(99)', 'max'],
 };
 
-export function setup() {
-  const models = http.get(`${BASE}/v1/models`, { headers: HEADERS });
-  if (models.status !== 200) exec.test.abort(`GET /v1/models: ${models.status} ${models.body}`);
-  return { model: models.json('data.0.id') };
-}
-
 export default function (data) {
-  const stream = exec.scenario.iterationInTest % 2 === 1;
-  const body = {
-    model: data.model,
-    messages: [{ role: 'user', content: 'Turn on the light.' }],
-    tools: [TOOL], tool_choice: 'required', parallel_tool_calls: false,
-    max_completion_tokens: 8000, stream,
-  };
-  const answer = http.post(`${BASE}/v1/chat/completions`, JSON.stringify(body), { headers: HEADERS });
-  check(answer, {
-    'the answer is whole': (r) =>
-      r.status === 200 &&
-      (stream ? r.body.trimEnd().endsWith('data: [DONE]') : r.json('choices.0.finish_reason') === 'tool_calls'),
-  });
+  const number = exec.scenario.iterationInTest;
+  const stream = number % 2 === 1;
+  const isNew = SCENARIO === 'churn' && number % 4 < 2;
+  const used = tool(isNew ? `${RUN}_${number}` : undefined);
+  const answer = post(asked(data.model, used, stream));
+  if (SCENARIO === 'spike' && (answer.status === 429 || answer.status === 503)) {
+    check(answer, { 'a refusal says when to try again': (r) => Number(r.headers['Retry-After']) >= 1 });
+    return;
+  }
+  const text = written(answer, stream);
+  if (check(text, { 'the answer is whole': (found) => found !== null })) valid.add(fits(text, used));
 }

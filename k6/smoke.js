@@ -7,12 +7,8 @@
 
 import http from 'k6/http';
 import { check } from 'k6';
+import { BASE, HEADERS, events, post } from './common.js';
 
-const BASE = __ENV.BASE_URL || 'http://127.0.0.1:8080';
-const HEADERS = Object.assign(
-  { 'Content-Type': 'application/json' },
-  __ENV.API_KEY ? { Authorization: `Bearer ${__ENV.API_KEY}` } : {},
-);
 const TOOL = {
   type: 'function',
   function: {
@@ -46,20 +42,12 @@ export function setup() {
   return { model: models.json('data.0.id') };
 }
 
-function post(body) {
-  return http.post(`${BASE}/v1/chat/completions`, JSON.stringify(body), { headers: HEADERS });
-}
-
 function fits(text) {
   const value = JSON.parse(text);
   return (
     Number.isInteger(value.hour) && value.hour >= 0 && value.hour <= 23 &&
     typeof value.repeat === 'boolean' && ['bell', 'birds'].includes(value.sound)
   );
-}
-
-function events(body) {
-  return body.split('\n\n').filter((part) => part.startsWith('data: ')).map((part) => part.slice(6));
 }
 
 export default function (data) {

@@ -48,6 +48,7 @@ GATEWAY = frozenset(
         "tqdm",
         "transformers",
         "opentelemetry",
+        "requests",
         "anyio",
         "redis",
     ]
@@ -79,6 +80,7 @@ RULES = (
     Rule("adapters/workers/transformers", IN_PROCESS, frozenset({"engine"})),
     Rule("adapters/sglang_plugin", frozenset({"torch", "sglang"}), PLUGIN_FACES),
     Rule("app", GATEWAY, APP_FACES),
+    Rule("app/cli", GATEWAY | {"aiohttp"}, APP_FACES | {"engine.check"}),
 )
 
 

@@ -54,7 +54,7 @@ from .output_spec import (
     Thought,
     Tool,
 )
-from .parts import Origin
+from .parts import CONTENT, Kind, Origin, Role
 from .reading.deltas import ContentDelta, Delta, ReasoningDelta, ToolArguments, ToolInput, ToolStart
 from .reading.reader import Reader
 from .reading.traced_reader import TracedReader
@@ -63,6 +63,7 @@ from .wire_format import Format
 
 __all__ = [
     "BUILTIN_TOOLS_PARAM",
+    "CONTENT",
     "FORMATS",
     "INPUT_ARGUMENT",
     "UNKNOWN",
@@ -76,6 +77,7 @@ __all__ = [
     "FormatError",
     "FormatPlan",
     "InputFormat",
+    "Kind",
     "Location",
     "Origin",
     "OutputSpec",
@@ -83,6 +85,7 @@ __all__ = [
     "Reader",
     "ReasoningDelta",
     "ResponseGrammar",
+    "Role",
     "ThinkingMarks",
     "Thought",
     "Tool",

@@ -14,6 +14,7 @@ import secrets
 from collections.abc import Collection, Sequence
 from concurrent.futures import Future
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 from sglang.srt.constrained.base_grammar_backend import (
@@ -24,7 +25,15 @@ from sglang.srt.constrained.base_grammar_backend import (
 )
 
 from cache import may_use_redis, open_store
-from engine import Compiled, Compiler, EngineError, Limits
+from engine import (
+    Compiled,
+    Compiler,
+    EngineError,
+    Limits,
+    Namespaces,
+    SpecError,
+    split_namespace,
+)
 
 from . import settings as environment
 from . import versions
@@ -78,7 +87,10 @@ class SwitchyardBackend(BaseGrammarBackend):  # type: ignore[misc]
         vocabulary = compiler.vocabulary
         prefetcher = MaskPrefetcher() if settings.masks_ahead else None
         self.shared = Shared(masks, vocabulary.stop_token_ids, vocabulary.words, prefetcher)
-        self.compilations = Compilations(compiler, settings)
+        most = settings.cache_namespaces if settings.cache_namespace == "key" else 0
+        make = partial(Compiler, vocabulary, limits=compiler.limits)
+        self.compilers = Namespaces(compiler, make, most=most)
+        self.compilations = Compilations(self.compilers, settings)
         self._thinking_end = thinking_end
         self._most_thinking = most_thinking
         self._most_whitespace = most_whitespace
@@ -114,7 +126,8 @@ class SwitchyardBackend(BaseGrammarBackend):  # type: ignore[misc]
 
     def reset(self) -> None:
         """Drop compiled grammars and free their memory."""
-        self.compiler.clear()
+        for compiler in self.compilers:
+            compiler.clear()
 
     def dispatch_json(self, key_string: str) -> BaseGrammarObject:
         """Compile in the calling thread, like the other three."""
@@ -132,14 +145,23 @@ class SwitchyardBackend(BaseGrammarBackend):  # type: ignore[misc]
     # -- making grammars ---------------------------------------------------------------------------
     def _grammar_spec(self, key: tuple[str, str], require_reasoning: bool) -> GrammarSpec:
         kind, text = key[0], str(key[1])
+        namespace, text = self._split(kind, text)
         # a grammar of the whole answer contains its own thinking
         if not require_reasoning or self._thinking_end is None or kind == "full_assistant_ebnf":
-            return GrammarSpec(kind, text, None, self._most_whitespace)
+            return GrammarSpec(kind, text, None, self._most_whitespace, namespace)
         budget = getattr(key, "thinking_budget", None)
         most = self._most_thinking if budget is None or budget < 0 else budget
-        return GrammarSpec(
-            kind, text, ThinkingRegion(self._thinking_end, most), self._most_whitespace
-        )
+        thinking = ThinkingRegion(self._thinking_end, most)
+        return GrammarSpec(kind, text, thinking, self._most_whitespace, namespace)
+
+    def _split(self, kind: str, text: str) -> tuple[str, str]:
+        """Return the namespace of a spec, and its text. Raises SpecError: the setting lacks."""
+        if kind != "structural_tag":
+            return "", text
+        namespace, text = split_namespace(text)
+        if namespace and not self.compilers.most:
+            raise SpecError("cache namespaces need SWITCHYARD_CACHE_NAMESPACE=key in the worker")
+        return namespace, text
 
     def _grammar(self, spec: GrammarSpec, compiled: Compiled, *, is_hit: bool) -> SwitchyardGrammar:
         stats = GrammarStats(is_cache_hit=is_hit, dispatch_type=spec.kind)
@@ -157,9 +179,11 @@ class SwitchyardBackend(BaseGrammarBackend):  # type: ignore[misc]
         return deliver
 
     def _compiled_now(self, kind: str, text: str) -> BaseGrammarObject:
-        spec = GrammarSpec(kind, text, None, self._most_whitespace)
         try:
-            return self._grammar(spec, compile_grammar(self.compiler, spec), is_hit=False)
+            namespace, text = self._split(kind, text)
+            spec = GrammarSpec(kind, text, None, self._most_whitespace, namespace)
+            compiled = compile_grammar(self.compilers.of(namespace), spec)
+            return self._grammar(spec, compiled, is_hit=False)
         except Exception as error:
             return self._invalid(error)
 
@@ -214,7 +238,7 @@ def create(
         Compiler(
             vocabulary,
             store=store,
-            limits=Limits().within(settings.compiler_memory_bytes),
+            limits=_limits(settings),
         ),
         MaskBuffers(can_pin=api.can_pin(), device_kernel=api.device_kernel),
         settings,
@@ -237,6 +261,12 @@ def create(
     return backend
 
 
+def _limits(settings: environment.Settings) -> Limits:
+    """Return the limits of a compiler; with namespaces, all divide the memory."""
+    parts = 1 + (settings.cache_namespaces if settings.cache_namespace == "key" else 0)
+    return Limits().within(settings.compiler_memory_bytes // parts)
+
+
 def _ids(given: Any) -> Collection[int]:
     """Return SGLang's end-of-sequence ids, which are a set, a list, one id, or None."""
     if given is None:
@@ -246,4 +276,4 @@ def _ids(given: Any) -> Collection[int]:
 
 def status_here() -> dict[str, Any] | None:
     """Return the status of this process's backend; None: there is no backend."""
-    return None if _here is None else describe(_here.compiler, _here.shared, _here.compilations)
+    return None if _here is None else describe(_here.compilers, _here.shared, _here.compilations)

@@ -16,7 +16,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import Any
 
-from engine import Cancelled, Compiled, Compiler, WorkBudget
+from engine import Cancelled, Compiled, Compiler, Namespaces, WorkBudget
 
 from .executor import BoundedExecutor
 from .grammar_specs import GrammarSpec, compile_grammar, find_grammar
@@ -45,8 +45,8 @@ class _UnderWay:
 class Compilations:
     """See the file's header."""
 
-    def __init__(self, compiler: Compiler, settings: Settings) -> None:
-        self._compiler = compiler
+    def __init__(self, compilers: Namespaces[Compiler], settings: Settings) -> None:
+        self._compilers = compilers
         self._settings = settings
         self._pool = ThreadPoolExecutor(settings.compile_threads, "switchyard-compile")
         self.prefill = BoundedExecutor("switchyard-prefill", MOST_AHEAD)
@@ -55,12 +55,13 @@ class Compilations:
         self.counts = {"compiles": 0, "compile_failures": 0, "shared_compiles": 0, "hits": 0}
 
     def known(self, spec: GrammarSpec) -> Compiled | None:
-        """Return the grammar if the compiler still keeps it.
+        """Return the grammar if its namespace's compiler still keeps it.
 
         Raises:
             SpecError, LimitExceeded: the compiler keeps a refusal of the spec.
         """
-        found = find_grammar(self._compiler, spec)
+        compiler = self._compilers.kept(spec.namespace)
+        found = None if compiler is None else find_grammar(compiler, spec)
         self.counts["hits"] += found is not None
         return found
 
@@ -69,7 +70,7 @@ class Compilations:
         future: Future[Any] = Future()
         with self._guard:
             known = self._under_way.get(spec)
-            work = known or _UnderWay(WorkBudget(self._compiler.limits))
+            work = known or _UnderWay(WorkBudget(self._compilers.shared.limits))
             work.waiting.append((future, deliver))
             self._under_way[spec] = work
             self.counts["shared_compiles"] += known is not None
@@ -103,7 +104,9 @@ class Compilations:
 
     def _compile(self, spec: GrammarSpec, budget: WorkBudget) -> Compiled | Exception:
         try:
-            made: Compiled | Exception = compile_grammar(self._compiler, spec, budget)
+            made: Compiled | Exception = compile_grammar(
+                self._compilers.of(spec.namespace), spec, budget
+            )
         except Cancelled as error:
             return error
         except Exception as error:  # delivered to the waiting requests

@@ -39,13 +39,14 @@ class GrammarSpec:
     """Everything that determines a grammar; equal specs share one compile.
 
     ``most_whitespace``: SGLang's bound on white space between the tokens of a JSON answer, in
-    characters; None: the engine's default.
+    characters; None: the engine's default. ``namespace``: of the caches, "" the shared one.
     """
 
     kind: str
     text: str
     thinking: ThinkingRegion | None = None
     most_whitespace: int | None = None
+    namespace: str = ""
 
 
 def compile_grammar(

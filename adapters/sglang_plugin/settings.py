@@ -20,6 +20,8 @@ _KNOWN = frozenset(
         "CACHE_TTL_SECONDS",
         "CACHE_PREFETCH_SECONDS",
         "CACHE_LOADS_PER_SECOND",
+        "CACHE_NAMESPACE",
+        "CACHE_NAMESPACES",
         "SGLANG_COMPILE_THREADS",
         "SGLANG_PREFILL_US_PER_TOKEN",
         "SGLANG_PREFILL_MOST_MS",
@@ -47,6 +49,9 @@ class Settings:
     cache_ttl_seconds: int = 7 * 24 * 3600
     cache_prefetch_seconds: float = 1.0
     cache_loads_per_second: int = 500
+    #: whether each API key of the gateways has caches of its own, and how many of them are kept
+    cache_namespace: Literal["shared", "key"] = "shared"
+    cache_namespaces: int = 16
     #: approximate limit of the compiler's caches: grammars and their shared parts
     compiler_memory_bytes: int = 832 << 20
     #: compile threads in the scheduler's process
@@ -74,6 +79,9 @@ def load(environment: Mapping[str, str] = os.environ) -> Settings:
     trust = environment.get(f"{PREFIX}CACHE_TRUST") or "key"
     if trust not in ("key", "network"):
         raise BadSetting(f"{PREFIX}CACHE_TRUST must be key or network, got {trust!r}")
+    namespace = environment.get(f"{PREFIX}CACHE_NAMESPACE") or "shared"
+    if namespace not in ("shared", "key"):
+        raise BadSetting(f"{PREFIX}CACHE_NAMESPACE must be shared or key, got {namespace!r}")
     default = Settings()
     return Settings(
         redis_url=_redis(environment),
@@ -86,6 +94,8 @@ def load(environment: Mapping[str, str] = os.environ) -> Settings:
         cache_loads_per_second=_count(
             environment, "CACHE_LOADS_PER_SECOND", default.cache_loads_per_second, least=0
         ),
+        cache_namespace=cast(Literal["shared", "key"], namespace),
+        cache_namespaces=_count(environment, "CACHE_NAMESPACES", default.cache_namespaces),
         compiler_memory_bytes=_count(
             environment, "COMPILER_MEMORY_BYTES", default.compiler_memory_bytes
         ),

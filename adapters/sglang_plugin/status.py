@@ -8,20 +8,24 @@ from dataclasses import asdict
 from importlib import metadata
 from typing import Any
 
-from engine import SPEC_VERSION, Compiler
+from engine import SPEC_VERSION, Compiler, Namespaces
 
 from .compiling import Compilations
 from .grammar import Shared
 
 
-def describe(compiler: Compiler, shared: Shared, compilations: Compilations) -> dict[str, Any]:
+def describe(
+    compilers: Namespaces[Compiler], shared: Shared, compilations: Compilations
+) -> dict[str, Any]:
     """Return the status as JSON."""
+    compiler = compilers.shared
     return {
         "backend": "switchyard",
         "version": _version(),
         "spec_version": SPEC_VERSION,
         "vocabulary": compiler.vocabulary.fingerprint,
         "vocabulary_size": compiler.vocabulary.size,
+        "namespace": "key" if compilers.most else "shared",
         "counters": {
             "accepts": shared.tally.accepts,
             "accept_ns": shared.tally.accept_ns,
@@ -29,6 +33,7 @@ def describe(compiler: Compiler, shared: Shared, compilations: Compilations) -> 
             "mask_failures": shared.masks.failures,
             "masks_ahead": 0 if shared.prefetcher is None else shared.prefetcher.made,
             **compilations.counts,
+            **compilers.stats(),
         },
         "compiler": compiler.stats(),
     }

@@ -100,6 +100,7 @@ class Generation:
     ``temperature``  0 is greedy; ``top_p`` in (0, 1]; ``seed`` None: drawn by the worker.
     ``stop``         stop strings: the answer ends where the first of them is complete.
     ``sampling``     options that not every worker supports.
+    ``traceparent``  the header of that name for the worker (W3C Trace Context); None: no trace.
     """
 
     rid: str
@@ -112,6 +113,7 @@ class Generation:
     stop: tuple[str, ...] = ()
     spec_kind: Literal["structural_tag", "json_schema"] = "structural_tag"
     sampling: SamplingOptions = SamplingOptions()
+    traceparent: str | None = None
 
 
 #: OpenAI's value for a token that is very unlikely; also the lowest one that is reported

@@ -9,8 +9,10 @@ Not here         the paths and bodies of a server (sglang); deadlines of answers
                  server that does not read a request (the app's).
 """
 
+import ssl
 from collections.abc import AsyncGenerator, AsyncIterator, Mapping
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from types import MappingProxyType
 from typing import Protocol
 
 import aiohttp
@@ -21,6 +23,7 @@ from .base import FailureReason, WorkerError
 CONNECT_S = 2.0
 #: seconds that an idle connection is kept; servers close theirs after 5
 KEEPALIVE_S = 2.0
+NO_HEADERS: Mapping[str, str] = MappingProxyType({})
 
 
 class Response(Protocol):
@@ -38,11 +41,18 @@ class HttpClient(Protocol):
     """A client of one server."""
 
     def request(
-        self, method: str, path: str, *, content: bytes | None = None, read_s: float | None = None
+        self,
+        method: str,
+        path: str,
+        *,
+        content: bytes | None = None,
+        read_s: float | None = None,
+        headers: Mapping[str, str] = NO_HEADERS,
     ) -> AbstractAsyncContextManager[Response]:
         """Send a request; leaving the context early closes its connection.
 
         ``content``: a JSON body. ``read_s``: seconds without a byte of the answer; None: no limit.
+        ``headers``: further ones.
 
         Raises:
             WorkerError: no connection, no answer, or no HTTP.
@@ -58,11 +68,18 @@ class AiohttpClient:
     Args:
         headers: of every request.
         connect_seconds: for a new connection, with name resolution and TLS.
+        tls: of https servers; None: the system's CAs and no certificate.
     """
 
     def __init__(
-        self, base_url: str, headers: Mapping[str, str], *, connect_seconds: float = CONNECT_S
+        self,
+        base_url: str,
+        headers: Mapping[str, str],
+        *,
+        connect_seconds: float = CONNECT_S,
+        tls: ssl.SSLContext | None = None,
     ) -> None:
+        self._tls = tls
         self._base = base_url
         self._connect_seconds = connect_seconds
         # compressed answers could be bombs
@@ -71,17 +88,23 @@ class AiohttpClient:
 
     @asynccontextmanager
     async def request(
-        self, method: str, path: str, *, content: bytes | None = None, read_s: float | None = None
+        self,
+        method: str,
+        path: str,
+        *,
+        content: bytes | None = None,
+        read_s: float | None = None,
+        headers: Mapping[str, str] = NO_HEADERS,
     ) -> AsyncGenerator[Response, None]:
         """See HttpClient."""
-        headers = {} if content is None else {"Content-Type": "application/json"}
+        own = {} if content is None else {"Content-Type": "application/json"}
         timeout = aiohttp.ClientTimeout(total=None, connect=self._connect_seconds, sock_read=read_s)
         try:
             async with self._open().request(
                 method,
                 self._base + path,
                 data=content,
-                headers=headers,
+                headers={**own, **headers},
                 timeout=timeout,
                 allow_redirects=False,
             ) as answer:
@@ -92,7 +115,9 @@ class AiohttpClient:
     def _open(self) -> aiohttp.ClientSession:
         """Return the session, made on first use: it belongs to the running loop."""
         if self._session is None:
-            connector = aiohttp.TCPConnector(limit=0, keepalive_timeout=KEEPALIVE_S)
+            connector = aiohttp.TCPConnector(
+                limit=0, keepalive_timeout=KEEPALIVE_S, ssl=self._tls or True
+            )
             self._session = aiohttp.ClientSession(
                 connector=connector,
                 headers=self._headers,

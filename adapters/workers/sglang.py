@@ -18,6 +18,7 @@ Not here         retries, balancing and deadlines of answers (the app's), JSON a
 
 import asyncio
 import json
+import ssl
 from collections.abc import AsyncGenerator, Coroutine, Mapping, Sequence
 from contextlib import aclosing, suppress
 from functools import partial
@@ -26,6 +27,7 @@ from urllib.parse import urlsplit
 
 from .base import Chunk, Generation, Health, WorkerError
 from .http_client import CONNECT_S, AiohttpClient, HttpClient, Response
+from .plugin_versions import mismatch, refused_specs
 from .sglang_values import printable
 from .sglang_wire import (
     MESSAGE_CHARS,
@@ -92,9 +94,11 @@ class SGLangWorker:
         grammar_backend: the worker is not ready if the server runs another one. With "switchyard",
             the plug-in's status must be present too.
         plugin: required fields of the plug-in's status: the vocabulary's fingerprint and the
-            version of the specs.
+            version of the specs, see plugin_versions.
+        release: of this gateway, for messages.
         api_key: the server's API key, if it requires one.
         connect_seconds: for a new connection.
+        tls: see AiohttpClient.
     """
 
     supported_sampling = SUPPORTED_SAMPLING
@@ -110,19 +114,24 @@ class SGLangWorker:
         name: str | None = None,
         grammar_backend: str | None = None,
         plugin: Mapping[str, object] | None = None,
+        release: str = "unknown",
         api_key: str | None = None,
         connect_seconds: float = CONNECT_S,
+        tls: ssl.SSLContext | None = None,
     ) -> None:
         base, host = base_url.rstrip("/"), urlsplit(base_url).netloc.rpartition("@")[2]
         self.name = name or f"sglang {host}"
         self.model = model or "sglang"
         self.description = f"sglang: the server at {urlsplit(base)._replace(netloc=host).geturl()}"
         headers = {"Authorization": f"Bearer {api_key}"} if api_key else {}
-        self._client = client or AiohttpClient(base, headers, connect_seconds=connect_seconds)
+        self._client = client or AiohttpClient(
+            base, headers, connect_seconds=connect_seconds, tls=tls
+        )
         self._tokens = tokens
         self._stop_token_ids = tuple(stop_token_ids)
         self._grammar_backend = grammar_backend
         self._plugin = dict(plugin or {})
+        self._release = release
         self.max_model_len: int | None = None
         self._is_incremental = False
         self._running: set[str] = set()
@@ -148,7 +157,7 @@ class SGLangWorker:
         is_short = len(generation.prompt) <= PIECE
         body = encode() if is_short else await asyncio.to_thread(encode)
         reader = StreamReader(generation, self._tokens)
-        received = self._events(body, most_bytes(generation))
+        received = self._events(body, most_bytes(generation), _headers(generation))
         self._running.add(rid)
         try:
             async for payloads, is_over in received:
@@ -159,6 +168,8 @@ class SGLangWorker:
                 if is_over:
                     break
             raise WorkerError(502, "SGLang ended the stream too early", reason="truncated")
+        except WorkerError as error:
+            raise refused_specs(error, self._plugin, self._release) or error from error
         finally:
             self._running.discard(rid)
             if reader.finished:
@@ -168,7 +179,7 @@ class SGLangWorker:
                 self._in_background(self._post_abort(rid))
 
     async def _events(
-        self, body: bytes, most: int
+        self, body: bytes, most: int, headers: Mapping[str, str]
     ) -> AsyncGenerator[tuple[list[bytes], bool], None]:
         """Yield the payloads of the stream up to [DONE], as they are received together, and whether
         [DONE] came; then read to the end, where the connection can be used again.
@@ -178,7 +189,9 @@ class SGLangWorker:
         """
         decoder, is_over = EventDecoder(most), False
         try:
-            async with self._client.request("POST", "/generate", content=body) as response:
+            async with self._client.request(
+                "POST", "/generate", content=body, headers=headers
+            ) as response:
                 if response.status != 200:
                     raise refusal(response.status, await _read(response))
                 async for data in response.pieces():
@@ -263,9 +276,9 @@ class SGLangWorker:
                     "no status: see the server's log"
                 )
             details[PLUGIN] = {key: _plain(said.get(key)) for key in ("version", *self._plugin)}
-            for key, expected in self._plugin.items():
-                if said.get(key) != expected:
-                    return f"the plug-in's {key} must be {expected!r}, got {said.get(key)!r:.100}"
+            trouble = mismatch(said, self._plugin, self._release)
+            if trouble is not None:
+                return trouble
         return None
 
     async def aclose(self) -> None:
@@ -282,6 +295,11 @@ async def _read_end(received: AsyncGenerator[Any, None]) -> None:
         async with asyncio.timeout(END_S), aclosing(received):
             async for _ in received:
                 pass
+
+
+def _headers(generation: Generation) -> dict[str, str]:
+    trace = generation.traceparent
+    return {} if trace is None else {"traceparent": trace}
 
 
 def most_bytes(generation: Generation) -> int:

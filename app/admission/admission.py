@@ -216,9 +216,10 @@ class Ticket:
             raise model_not_found(model)
         priority = PRIORITIES.index(client.priority)
         self._job = Job(client.id, model, streams, priority, client.max_running)
-        self.record.phase, start = "queued", time.monotonic()
+        record = self.record
+        record.phase, record.queued_at = "queued", time.perf_counter()
         await self._admission.enter(self._job, client)
-        self.record.queue_s = time.monotonic() - start
+        record.queue_s = time.perf_counter() - record.queued_at
         # counts also if the client leaves before the first token
         self._estimate = -(-size // BYTES_PER_TOKEN)
 

@@ -57,7 +57,7 @@ class Answering:
         and at the end of the request in any case.
         """
         state = request.state
-        self._requests.begin(state.record)
+        self._requests.begin(state.record, request.headers.get("traceparent"))
         ticket = self._admission.ticket(state.client, state.record, state.answer_headers)
         request.state.at_end.callback(ticket.close)
         await ticket.charge(announced_size(request))

@@ -136,6 +136,7 @@ def operations_router(
         body: dict[str, Any] = {"status": status}
         if is_operator(request):
             body["models"] = {model.name: model.pool.status for model in models}
+            body["constraints"] = {model.name: model.switch.mode for model in models}
             body["workers"] = all_workers(models)
             body["cache"] = cache()
         return JSONResponse(body, status_code=_READY_STATUS.get(status, 200))

@@ -6,6 +6,9 @@
     cache stats              a table of gateways' caches, or of the entries in Redis
     cache export, import     all entries in Redis, as a file
     keys create, list, revoke      API keys in a file or in Redis
+    check FILE               which parts of a JSON Schema are enforced
+    doctor                   examine a setup
+    bench URL                a short load on a running gateway
 
 Exit status   0 done; 1 done in part, or a server did not answer; 2 a mistake on the command line or
               in the settings, nothing was done.
@@ -75,6 +78,9 @@ def _parser() -> argparse.ArgumentParser:
     _add_warm(commands.add_parser("warm", help="compile grammars ahead and fill the cache"))
     _add_cache(commands.add_parser("cache", help="look at the cache, export it, import it"))
     _add_keys(commands.add_parser("keys", help="create, list and revoke API keys of clients"))
+    _add_check(commands.add_parser("check", help="report which parts of a schema are enforced"))
+    _add_doctor(commands.add_parser("doctor", help="examine settings, Redis, models and workers"))
+    _add_bench(commands.add_parser("bench", help="load a running gateway for a few seconds"))
     return parser
 
 
@@ -162,6 +168,38 @@ def _add_keys(parser: argparse.ArgumentParser) -> None:
         command.set_defaults(run=_keys)
 
 
+def _add_check(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("file", metavar="FILE", help="a JSON Schema; - reads standard input")
+    parser.add_argument("--json", action="store_true", help="print JSON")
+    parser.set_defaults(run=_check)
+
+
+def _add_doctor(parser: argparse.ArgumentParser) -> None:
+    _add_config(parser)
+    parser.add_argument("--json", action="store_true", help="print JSON")
+    parser.set_defaults(run=_doctor)
+
+
+def _add_bench(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("url", metavar="URL", help="of the gateway, with or without /v1")
+    parser.add_argument("--model", metavar="NAME", help="default: the first of GET /v1/models")
+    parser.add_argument("--key", metavar="KEY", help="default: the variable OPENAI_API_KEY")
+    parser.add_argument(
+        "--users", type=int, default=8, metavar="N", help="requests at once (default: %(default)s)"
+    )
+    parser.add_argument(
+        "--seconds", type=float, default=10.0, metavar="S", help="duration (default: %(default)g)"
+    )
+    parser.add_argument(
+        "--kind",
+        choices=("mixed", "plain", "schema", "tools"),
+        default="mixed",
+        help="of the requests (default: %(default)s)",
+    )
+    parser.add_argument("--json", action="store_true", help="print JSON")
+    parser.set_defaults(run=_bench)
+
+
 def _version(given: argparse.Namespace) -> int:
     print(version())
     return 0
@@ -209,6 +247,33 @@ def _keys(given: argparse.Namespace) -> int:
     from .access_keys import run_keys
 
     return run_keys(read_settings().gateway, given)
+
+
+def _check(given: argparse.Namespace) -> int:
+    from engine.check import main
+
+    return main([given.file, *(["--json"] if given.json else [])])
+
+
+def _doctor(given: argparse.Namespace) -> int:
+    from .doctor import run_doctor
+
+    return run_doctor(given.config, as_json=given.json)
+
+
+def _bench(given: argparse.Namespace) -> int:
+    from .load import run_load
+
+    key = given.key or os.environ.get("OPENAI_API_KEY")
+    return run_load(
+        given.url,
+        model=given.model,
+        key=key,
+        users=given.users,
+        seconds=given.seconds,
+        kind=given.kind,
+        as_json=given.json,
+    )
 
 
 def _leave(number: int, frame: FrameType | None) -> None:

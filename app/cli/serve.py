@@ -22,8 +22,9 @@ from ..observability.metrics import drop_gauges, keep_values_in
 from ..server.garbage_collection import settle
 from ..server.listening_sockets import Address, bind_all, reserved
 from ..server.process_group import ProcessGroup, ProcessLink
+from ..server.tls import make_tls
 from ..server.uvicorn_server import longest_shutdown_s, make_server
-from ..settings import GatewaySettings, Settings
+from ..settings import GatewaySettings, SettingError, Settings
 from .environment import Unusable, unusable
 
 #: seconds after which a thread releases the GIL to a waiting one. While a thread runs Python, the
@@ -38,6 +39,7 @@ def serve(settings: Settings) -> int:
     """Serve until a signal; return the exit status. Raises Unusable."""
     gateway = settings.gateway
     _check_host(gateway)
+    _check_tls(gateway)
     logger = make_logger(gateway.log_level, sys.stdout)
     if gateway.processes > 1:
         return _serve_in_processes(settings, logger)
@@ -139,6 +141,14 @@ def _serve_one(
     if server.setting_error is not None:
         link.unusable(server.setting_error)
     return 0 if server.started else 1
+
+
+def _check_tls(settings: GatewaySettings) -> None:
+    """Raise Unusable if the files of TLS cannot be used, before a model is loaded."""
+    try:
+        make_tls(settings)
+    except SettingError as error:
+        raise unusable(error) from None
 
 
 def _check_host(settings: GatewaySettings) -> None:

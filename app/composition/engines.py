@@ -2,10 +2,12 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import partial
 
 from cache import RedisLog, may_use_redis, open_store
-from engine import Compiler, Limits, Relaxations, Vocabulary
+from engine import Compiler, Limits, Namespaces, Relaxations, Vocabulary
 
+from ..constraints.tenant_caches import TenantCaches, TenantNamespaces
 from ..observability.logs import Logger
 from ..settings import GatewaySettings
 
@@ -14,16 +16,27 @@ from ..settings import GatewaySettings
 class Engine:
     """The compiler of a vocabulary. Models with equal vocabularies share it.
 
-    ``store`` is its own: only one thread may follow the log through one client.
+    ``store`` is its own: only one thread may follow the log through one client. ``namespaces``:
+    the compilers of API keys, which have no store; without them, only the shared one.
     """
 
-    compiler: Compiler
-    relaxations: Relaxations
+    namespaces: TenantNamespaces
     store: RedisLog | None
 
+    @property
+    def compiler(self) -> Compiler:
+        """The shared compiler."""
+        return self.namespaces.shared.compiler
+
+    @property
+    def relaxations(self) -> Relaxations:
+        """The shared relaxations."""
+        return self.namespaces.shared.relaxations
+
     def stats(self) -> dict[str, int]:
-        """Return counters and sizes."""
-        return self.compiler.stats() | self.relaxations.stats()
+        """Return counters and sizes: of the shared caches, and the number of namespaces."""
+        shared = self.compiler.stats() | self.relaxations.stats()
+        return shared | (self.namespaces.stats() if self.namespaces.most else {})
 
     def close(self) -> None:
         """Publish new entries, end the compiler's background thread, and disconnect."""
@@ -40,15 +53,22 @@ def make_engines(
     The compilers divide the memory budget equally: a compiler cannot lend memory to another one.
     """
     different = {each.fingerprint: each for each in vocabularies}
-    limits = limits_of(gateway, compilers=len(different))
+    most = gateway.cache_namespaces if gateway.cache_namespace == "key" else 0
+    limits = limits_of(gateway, compilers=len(different) * (1 + most))
     if gateway.redis_url is not None and not may_use_redis(gateway.secret, gateway.cache_trust):
         logger.warning("redis is not used: set CACHE_KEY, or CACHE_TRUST=network")
     engines = {}
     for fingerprint, vocabulary in different.items():
         store = make_store(gateway)
-        compiler = Compiler(vocabulary, store=store, limits=limits)
-        engines[fingerprint] = Engine(compiler, Relaxations(limits), store)
+        shared = TenantCaches(Compiler(vocabulary, store=store, limits=limits), Relaxations(limits))
+        make = partial(_of_tenant, vocabulary, limits)
+        engines[fingerprint] = Engine(Namespaces(shared, make, most=most), store)
     return engines
+
+
+def _of_tenant(vocabulary: Vocabulary, limits: Limits) -> TenantCaches:
+    """Return new caches. They have no store: what Redis shares, all tenants share."""
+    return TenantCaches(Compiler(vocabulary, limits=limits), Relaxations(limits))
 
 
 def limits_of(gateway: GatewaySettings, *, compilers: int = 1) -> Limits:

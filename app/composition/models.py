@@ -10,10 +10,12 @@ from engine import ARTIFACT_VERSION
 
 from .. import version
 from ..constraints.compile_scheduler import CompileScheduler
-from ..constraints.planner import ConstraintPlanner
+from ..constraints.mode import ModeSwitch
+from ..constraints.planner import OWN_BACKEND, ConstraintPlanner
 from ..conversation.tokenizer import Tokenizer
 from ..observability.logs import Logger
 from ..observability.metrics import Metrics, ModelMetrics
+from ..observability.shadow_metrics import ShadowMetrics
 from ..pool.worker_pool import Pool
 from ..server.offload import Offload
 from ..service.cache_report import cache_report
@@ -58,6 +60,7 @@ class Core:
     scheduler: CompileScheduler
     planner: ConstraintPlanner
     warming: WarmService
+    switch: ModeSwitch
 
 
 def load_tokenizers(models: Iterable[ModelSettings], load: Load) -> list[Tokenizer]:
@@ -75,6 +78,7 @@ def load_tokenizers(models: Iterable[ModelSettings], load: Load) -> list[Tokeniz
 
 def make_core(shared: Shared, model: ModelSettings, tokenizer: Tokenizer, engine: Engine) -> Core:
     """Return the components of a model that compile."""
+    switch = ModeSwitch(model.constraints, unenforced_strict=model.unenforced_strict)
     planner = ConstraintPlanner(
         engine.compiler,
         tokenizer.wire,
@@ -84,9 +88,13 @@ def make_core(shared: Shared, model: ModelSettings, tokenizer: Tokenizer, engine
         backend=backend_of(model),
         scheduler=shared.scheduler,
         relaxations=engine.relaxations,
+        switch=switch,
+        shadow=ShadowMetrics(shared.metrics, model.served_model),
+        namespaces=engine.namespaces if engine.namespaces.most else None,
+        names_namespace=model.worker_kind == "sglang" and backend_of(model) == OWN_BACKEND,
     )
-    warming = WarmService(model, planner, engine.compiler, shared.warming)
-    return Core(engine, tokenizer, shared.scheduler, planner, warming)
+    warming = WarmService(model, planner.enforcing(), engine.compiler, shared.warming)
+    return Core(engine, tokenizer, shared.scheduler, planner, warming, switch)
 
 
 def make_model(
@@ -95,8 +103,9 @@ def make_model(
     """Return a model with its workers, not yet started, and its series in the metrics."""
     core = make_core(shared, model, tokenizer, engine)
     metrics = ModelMetrics(shared.metrics, model.served_model)
-    workers = make_workers(model, engine.compiler, tokenizer)
-    pool = make_pool(model, tokenizer, workers, metrics, shared.logger)
+    is_separate = engine.namespaces.most > 0
+    workers = make_workers(model, engine.compiler, tokenizer, is_separate=is_separate)
+    pool = make_pool(model, tokenizer, workers, metrics, shared.logger, is_separate=is_separate)
     _export(shared, model, tokenizer, metrics, pool)
     generation = GenerationService(
         settings=model,
@@ -136,19 +145,17 @@ def make_model(
         tokenizing=TokenizeService(
             generation, tokenizer=tokenizer, pool=pool, offload=shared.offload
         ),
-        checks=CheckService(
-            engine.compiler, model.strict_profile, shared.scheduler, engine.relaxations
-        ),
+        checks=CheckService(engine.namespaces, model.strict_profile, shared.scheduler),
         explanations=ExplainService(
             settings=model,
             tokenizer=tokenizer,
             planner=core.planner,
-            compiler=engine.compiler,
+            namespaces=engine.namespaces,
             scheduler=shared.scheduler,
-            relaxations=engine.relaxations,
             offload=shared.offload,
         ),
         warming=core.warming,
+        switch=core.switch,
         cache_report=partial(
             cache_report,
             engine.store,

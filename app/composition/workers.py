@@ -1,10 +1,12 @@
 """The workers of a model, and their pool."""
 
+import ssl
 from functools import partial
 
 from adapters.workers import Worker
 from engine import SPEC_VERSION, Compiler
 
+from .. import version
 from ..constraints.planner import OWN_BACKEND
 from ..conversation.tokenizer import Tokenizer
 from ..observability.logs import Logger
@@ -17,8 +19,12 @@ from ..pool.worker_pool import Pool
 from ..settings import ModelSettings
 
 
-def make_workers(settings: ModelSettings, compiler: Compiler, tokenizer: Tokenizer) -> list[Worker]:
-    """Return the workers that the settings `model` and `workers` name."""
+def make_workers(
+    settings: ModelSettings, compiler: Compiler, tokenizer: Tokenizer, *, is_separate: bool = False
+) -> list[Worker]:
+    """Return the workers that the settings `model` and `workers` name. ``is_separate``: whether
+    each API key has caches of its own.
+    """
     kind, model = settings.worker_kind, settings.served_model
     if kind == "noise":
         from adapters.workers import NoiseWorker
@@ -31,15 +37,37 @@ def make_workers(settings: ModelSettings, compiler: Compiler, tokenizer: Tokeniz
             raise settings.error("model", error) from error
 
         return [TransformersWorker(settings.model or "", compiler)]
+    # reports unusable files at the start, even if all workers come from DNS
+    make_worker_tls(settings)
     return [
-        make_sglang_worker(settings, tokenizer, url)
+        make_sglang_worker(settings, tokenizer, url, is_separate=is_separate)
         for url in settings.workers
         if url not in settings.dns_workers
     ]
 
 
-def make_sglang_worker(settings: ModelSettings, tokenizer: Tokenizer, url: str) -> Worker:
-    """Return the worker at this URL."""
+def make_worker_tls(settings: ModelSettings) -> ssl.SSLContext | None:
+    """Return the TLS to https servers; None: the default. Raises SettingError."""
+    authorities, certificate = settings.worker_tls_ca, settings.worker_tls_certificate
+    if authorities is None and certificate is None:
+        return None
+    try:
+        context = ssl.create_default_context(cafile=authorities)
+    except OSError as error:  # ssl.SSLError is one
+        raise settings.error("worker_tls_ca", f"{authorities}: {error}") from error
+    if certificate is not None:
+        try:
+            context.load_cert_chain(certificate, settings.worker_tls_key)
+        except OSError as error:
+            files = f"{certificate} and {settings.worker_tls_key or 'its key'}"
+            raise settings.error("worker_tls_certificate", f"{files}: {error}") from error
+    return context
+
+
+def make_sglang_worker(
+    settings: ModelSettings, tokenizer: Tokenizer, url: str, *, is_separate: bool = False
+) -> Worker:
+    """Return the worker at this URL. ``is_separate``: its plug-in must separate caches, too."""
     from adapters.workers import SGLangWorker
 
     key = settings.worker_api_key
@@ -52,9 +80,12 @@ def make_sglang_worker(settings: ModelSettings, tokenizer: Tokenizer, url: str) 
         plugin={
             "spec_version": SPEC_VERSION,
             "vocabulary": tokenizer.vocabulary.fingerprint,
+            **({"namespace": "key"} if is_separate else {}),
         },
+        release=version(),
         api_key=None if key is None else key.get_secret_value(),
         connect_seconds=settings.worker_connect_seconds,
+        tls=make_worker_tls(settings),
     )
 
 
@@ -64,6 +95,8 @@ def make_pool(
     workers: list[Worker],
     metrics: ModelMetrics,
     logger: Logger,
+    *,
+    is_separate: bool = False,
 ) -> Pool:
     """Return the pool; only remote workers have deadlines, and may come from DNS."""
     is_remote = settings.worker_kind == "sglang"
@@ -79,7 +112,7 @@ def make_pool(
         discovery=Discovery(
             names,
             seconds=settings.worker_dns_seconds,
-            make_worker=partial(make_sglang_worker, settings, tokenizer),
+            make_worker=partial(make_sglang_worker, settings, tokenizer, is_separate=is_separate),
         )
         if names
         else None,

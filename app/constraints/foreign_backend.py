@@ -10,9 +10,18 @@ Cost   one decoding of the text; answers of the own engine are read by token id 
 
 import codecs
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, Protocol
 
-from engine import Event, Parser, Vocabulary
+from engine import Event, Vocabulary
+
+
+class TextParser(Protocol):
+    """The methods of engine.Parser that read text."""
+
+    def feed(self, token: int) -> list[Event]: ...
+    def feed_bytes(self, data: bytes) -> list[Event]: ...
+    def finish(self) -> list[Event]: ...
+    def is_whole(self) -> bool: ...
 
 
 class ForeignParser:
@@ -20,7 +29,9 @@ class ForeignParser:
     ``shift``: bytes that U+FFFD has added to the text so far.
     """
 
-    def __init__(self, parser: Parser, vocabulary: Vocabulary, token_ids: frozenset[int]) -> None:
+    def __init__(
+        self, parser: TextParser, vocabulary: Vocabulary, token_ids: frozenset[int]
+    ) -> None:
         self._parser = parser
         self._tokens = vocabulary.tokens
         self._token_ids = token_ids

@@ -6,6 +6,10 @@ that cannot be enforced is refused with its location.
 Cached grammars, refusals and relaxations are returned at once. Everything else is compiled in
 threads that clients share (compile_scheduler), with one budget per request.
 
+The mode (see mode) decides what becomes of the grammar. Without enforcement the plan has no spec
+for the worker, and a grammar that asks for nothing reads the answer (free_text); a shadow compares
+it.
+
 Workers may run a foreign grammar engine. Keywords that it does not enforce (backend_limits) are
 reported like relaxed ones, and refused in strict schemas. SGLang's llguidance has no structural
 tags: it can only enforce a schema for the whole answer; all other constraints are refused.
@@ -16,9 +20,10 @@ import json
 import time
 from collections.abc import Callable
 from copy import copy
-from dataclasses import dataclass
 from functools import partial
-from typing import Any, Literal
+from typing import Any, Protocol
+
+from prometheus_client import Histogram
 
 from adapters.formats import (
     Format,
@@ -28,8 +33,6 @@ from adapters.formats import (
     Location,
     Origin,
     OutputSpec,
-    Reader,
-    TracedReader,
     for_own_engine,
     for_reading_foreign,
     get_format,
@@ -38,68 +41,43 @@ from engine import (
     Cancelled,
     Compiled,
     Compiler,
+    InternalError,
     LimitExceeded,
-    Parser,
     Relaxations,
     Relaxed,
     SpecError,
     UnsupportedSchema,
     WorkBudget,
+    with_namespace,
 )
 
 from ..errors import ApiError, bad_request
 from ..observability.logs import Logger
 from ..observability.metrics import Metrics
+from ..observability.shadow_metrics import ShadowMetrics
+from ..settings import ConstraintMode
 from .backend_limits import WITHOUT_TAGS, unenforced_keywords
 from .compile_scheduler import CompileScheduler
-from .foreign_backend import ForeignParser, token_node_ids
+from .constraint_plan import NO_BACKEND, ConstraintPlan, Shadow, SpecKind, UnenforcedPlan
+from .foreign_backend import token_node_ids
+from .free_text import FreeText
+from .mode import ModeSwitch
 from .refusals import message_of, refusal, refusal_label
 from .relaxation import MOST_LOGGED, RelaxedKeyword, SchemaRefused, relaxed_plan
+from .shadow import Divergence
+from .tenant_caches import TenantNamespaces, caches_of
 
 #: Switchyard's own engine among the grammar backends of workers
 OWN_BACKEND = "switchyard"
 
-#: parses at once of an answer in a grammar of the client. Each byte takes time in proportion to the
-#: square of their number (about 0.2 ms for 512), in the event loop; unambiguous grammars have one
-MOST_PARSES = 512
 
-SpecKind = Literal["structural_tag", "json_schema"]
+class CompileMetrics(Protocol):
+    """The metrics of a compile: those of enforced constraints, or of a shadow's."""
 
-
-@dataclass(frozen=True, slots=True)
-class ConstraintPlan:
-    """The constraint of one answer.
-
-    ``spec``      the worker's spec, of the kind ``spec_kind``; None: nothing to enforce.
-    ``backend``   the grammar engine that enforces it.
-    ``compiled``  the grammar that parses the answer.
-    ``token_ids``  for a foreign backend, see ForeignParser; None: Switchyard's engine enforces.
-    ``relaxed``   keywords that the answer may violate.
-    """
-
-    format_plan: FormatPlan
-    spec: str | None
-    spec_kind: SpecKind
-    backend: str
-    compiled: Compiled
-    token_ids: frozenset[int] | None = None
-    relaxed: tuple[RelaxedKeyword, ...] = ()
-
-    def parser(self) -> Parser | ForeignParser:
-        """Return a parser of one answer."""
-        has_grammar = self.format_plan.has_client_grammar
-        parser = self.compiled.parser(most_parses=MOST_PARSES if has_grammar else None)
-        if self.token_ids is None:
-            return parser
-        return ForeignParser(parser, self.compiled.vocabulary, self.token_ids)
-
-    def reader(self) -> Reader:
-        """Return a reader of one answer."""
-        return self.format_plan.reader()
-
-    def traced_reader(self) -> TracedReader:
-        """Return a reader of one answer that tells where its content comes from."""
-        return self.format_plan.traced_reader()
+    @property
+    def compile_seconds(self) -> Histogram: ...
+    def refused(self, keyword: str) -> None: ...
+    def relaxed(self, keyword: str) -> None: ...
 
 
 class ConstraintPlanner:
@@ -116,28 +94,59 @@ class ConstraintPlanner:
         backend: str = OWN_BACKEND,
         scheduler: CompileScheduler | None = None,
         relaxations: Relaxations | None = None,
+        switch: ModeSwitch | None = None,
+        shadow: ShadowMetrics | None = None,
+        namespaces: TenantNamespaces | None = None,
+        names_namespace: bool = False,
     ) -> None:
         """``backend``: the workers' grammar engine (see adapters.formats.dialects). ``scheduler``
-        and ``relaxations``: the app's; None: new ones.
+        and ``relaxations``: the app's; None: new ones. ``switch``: the mode; None: always enforce.
+        ``shadow``: the model's metrics of shadow constraints. ``namespaces``: caches of tenants;
+        None: all share the compiler. ``names_namespace``: whether specs tell workers the namespace.
         """
         self._compiler = compiler
         self._scheduler = scheduler or CompileScheduler(compiler.limits)
         self._relaxations = relaxations or Relaxations(compiler.limits)
         self._wire = wire
         self._special_texts = special_texts
-        self._metrics = metrics
+        self._metrics: CompileMetrics = metrics
+        self._shadow = shadow or ShadowMetrics(metrics, "")
+        self._switch = switch or ModeSwitch()
+        self._namespaces = namespaces
+        self._names_namespace = names_namespace
+        self._namespace = ""
         self._logger = logger
         self._backend = backend
         self._is_foreign = backend != OWN_BACKEND
 
     def of_text(self) -> "ConstraintPlanner":
         """Return a planner of text without calls and reasoning, which shares everything else."""
-        return self.of_format(get_format("plain"))
-
-    def of_format(self, wire: Format) -> "ConstraintPlanner":
-        """Return a planner of another format, which shares everything else."""
         planner = copy(self)
-        planner._wire = wire
+        planner._wire = get_format("plain")
+        return planner
+
+    def explaining(self, wire: Format) -> "ConstraintPlanner":
+        """Return a planner of a format that always enforces, for explanations: its specs are for
+        people and name no namespace.
+        """
+        planner = copy(self)
+        planner._wire, planner._switch, planner._names_namespace = wire, ModeSwitch(), False
+        return planner
+
+    def enforcing(self) -> "ConstraintPlanner":
+        """Return a planner that always enforces, with the shared caches, for operators."""
+        planner = copy(self)
+        planner._switch, planner._namespaces = ModeSwitch(), None
+        return planner
+
+    async def _of_client(self, client: str) -> "ConstraintPlanner":
+        """Return a planner with the client's caches. Raises ApiError 429."""
+        if self._namespaces is None:
+            return self
+        name, caches = await caches_of(client, self._namespaces, self._scheduler)
+        planner = copy(self)
+        planner._namespace = name
+        planner._compiler, planner._relaxations = caches
         return planner
 
     async def plan(
@@ -147,11 +156,16 @@ class ConstraintPlanner:
         another thread; compiling never runs in the event loop.
 
         Raises:
-            ApiError: 400 if a constraint cannot be enforced, 429 if the client has too many
+            ApiError: 400 if a constraint cannot be enforced (in other modes than "enforce": if the
+                request relies on one), 429 if the client has too many
                 waiting compiles.
             engine.InternalError: a fault of the engine.
         """
-        found = self._find(output) if is_tiny else await asyncio.to_thread(self._find, output)
+        mode = self._switch.mode
+        self._switch.check(output, mode)
+        planner = await self._of_client(client)
+        find = planner._find if mode == "enforce" else partial(planner._find_free, mode)
+        found = find(output) if is_tiny else await asyncio.to_thread(find, output)
         if isinstance(found, ConstraintPlan):
             return found
         return await self._scheduler.run(client, found)
@@ -166,6 +180,66 @@ class ConstraintPlanner:
         except Cancelled:
             return constrain
 
+    # -- unenforced constraints --------------------------------------------------------------------
+    def _find_free(
+        self, mode: ConstraintMode, output: OutputSpec
+    ) -> ConstraintPlan | Callable[[WorkBudget], ConstraintPlan]:
+        """Return the same as ``_find``, for an answer that nothing constrains."""
+        read = partial(self._free_plan, mode, output)
+        try:
+            return read(WorkBudget.exhausted())
+        except Cancelled:
+            return read
+
+    def _free_plan(
+        self, mode: ConstraintMode, output: OutputSpec, budget: WorkBudget
+    ) -> ConstraintPlan:
+        plan, compiled = FreeText(self._compiler, self._wire, self._special_texts).compile(
+            output, budget
+        )
+        return UnenforcedPlan(
+            plan,
+            None,
+            "structural_tag",
+            NO_BACKEND,
+            compiled,
+            token_node_ids(plan.spec, compiled.vocabulary),
+            mode=mode,
+            shadow=self._shadow_of(output, budget) if mode == "shadow" else None,
+        )
+
+    def _shadow_of(self, output: OutputSpec, budget: WorkBudget) -> Shadow | None:
+        """Return the grammar that would have been enforced; None: the request would have been
+        refused, which is counted.
+        """
+        enforcing, metrics = copy(self), self._shadow
+        enforcing._metrics = metrics
+        enforcing._logger = self._logger.bind(constraints="shadow")
+        try:
+            found = enforcing._constrain(output, enforcing._format_plan(output), 0.0, budget)
+        except ApiError as error:
+            metrics.request("refused")
+            self._logger.info("enforcing would refuse", param=error.param, code=error.code)
+            return None
+        except InternalError as error:
+            metrics.refused("internal_error")
+            metrics.request("refused")
+            self._logger.error("a shadow cannot be compiled", exc_info=error)
+            return None
+        metrics.request("relaxed" if found.relaxed else "compiled")
+        return Shadow(found, metrics.answer, self._report_divergence)
+
+    def _report_divergence(self, found: Divergence) -> None:
+        self._shadow.diverged(found.place, found.part)
+        self._logger.info(
+            "answer left its grammar",
+            place=found.place,
+            part=found.part,
+            token=found.token,
+            byte=found.byte,
+        )
+
+    # -- enforced constraints ----------------------------------------------------------------------
     def _format_plan(self, output: OutputSpec) -> FormatPlan:
         if self._is_foreign and output.thinking_tokens is not None:
             message = f"The workers' grammar backend {self._backend!r} cannot bound reasoning."
@@ -249,7 +323,9 @@ class ConstraintPlanner:
     def _spec_of(self, plan: FormatPlan, output: OutputSpec) -> tuple[str | None, SpecKind]:
         """Return the worker's spec. Raises ApiError 400 if its engine cannot enforce the plan."""
         if self._backend != WITHOUT_TAGS:
-            return self._text_of(plan), "structural_tag"
+            text = self._text_of(plan)
+            named = with_namespace(text, self._namespace) if self._names_namespace else text
+            return named, "structural_tag"
         answer = plan.spec["format"]
         if answer["type"] == "json_schema" and output.response_grammar is None:
             return json.dumps(answer["json_schema"]), "json_schema"

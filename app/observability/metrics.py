@@ -13,7 +13,7 @@ Not here     the workers' own metrics: each worker has a /metrics.
 
 import asyncio
 import os
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from typing import Literal, get_args
 
@@ -23,16 +23,16 @@ from prometheus_client import (
     Gauge,
     Histogram,
     Info,
+    ProcessCollector,
     generate_latest,
     values,
 )
-from prometheus_client.core import GaugeMetricFamily, Metric
 from prometheus_client.multiprocess import MultiProcessCollector, mark_process_dead
-from prometheus_client.registry import Collector
 
 from adapters.workers import FailureReason
 
 from .request_record import RequestRecord
+from .watched import Across, Published, PublishedProcess, Watched
 
 #: values of the label ``kind``; "cached" tokens are part of the prompt's, "reasoning" tokens of the
 #: completion's
@@ -66,10 +66,6 @@ def drop_gauges(folder: str, number: int) -> None:
     mark_process_dead(number, folder)  # type: ignore[no-untyped-call]
 
 
-#: how gauges of several processes are joined
-Across = Literal["livesum", "livemin"]
-
-
 class Metrics:
     """All counters of one app. Safe to call from any thread.
 
@@ -82,8 +78,21 @@ class Metrics:
         #: of one process: facts, which prometheus_client does not keep in files
         self._facts = CollectorRegistry() if folder else self.registry
         self._keywords: set[str] = set()
-        self._watched: dict[str, _Watched | _Published] = {}
+        self._watched: dict[str, Watched | Published] = {}
         self._build: Info | None = None
+        self._add_requests()
+        self._add_answers()
+        self._add_constraints()
+        self._add_workers()
+        self._add_shadow()
+        self._process: PublishedProcess | None = None
+        if folder is None:
+            ProcessCollector(registry=self.registry)
+        else:
+            self._process = PublishedProcess()
+
+    def _add_requests(self) -> None:
+        """Add the series of HTTP, admission and the process."""
         self.requests = Counter(
             "switchyard_http_requests",
             "Answered requests",
@@ -102,6 +111,20 @@ class Metrics:
         self.loop_lag_seconds = self._histogram(
             "event_loop_lag", "Delay of a timer in the event loop", buckets=_LAG_SECONDS
         )
+        self.disconnects = self._counter("client_disconnects", "Clients that left before the end")
+        self._connections_refused = self._counter(
+            "connections_refused", "Connections ended before a request, by error code", ["code"]
+        )
+        self.internal_errors = self._counter(
+            "internal_errors", "Requests ended by a fault of our own"
+        )
+        self.admission_refused = self._counter(
+            "admission_refused", "Requests refused by limits or for lack of capacity", ["reason"]
+        )
+        self.queue_seconds = self._histogram("queue", "Waiting for admission")
+
+    def _add_answers(self) -> None:
+        """Add the series of answers: times, tokens, ends."""
         self.first_token_seconds = self._histogram(
             "time_to_first_token", "Request to first chunk of output", ["model"]
         )
@@ -110,9 +133,6 @@ class Metrics:
         )
         self.answer_seconds = self._histogram(
             "e2e_request_latency", "Request to last token, if there was one", ["model"]
-        )
-        self.compile_seconds = self._histogram(
-            "compile", "Compiling one grammar", buckets=_COMPILE_SECONDS
         )
         self.tokens = self._counter("tokens", "Tokens read and written", ["model", "kind"])
         self.finished = self._counter(
@@ -124,18 +144,22 @@ class Metrics:
         self.responses_unstored = self._counter(
             "responses_unstored", "Responses that were answered but could not be stored"
         )
+
+    def _add_constraints(self) -> None:
+        """Add the series of schemas and compiles."""
+        self.compile_seconds = self._histogram(
+            "compile", "Compiling one grammar", buckets=_COMPILE_SECONDS
+        )
         self._refused = self._counter("refused_schemas", "Schemas refused, by keyword", ["keyword"])
         self._relaxed = self._counter(
             "relaxed_keywords", "Keywords removed from schemas that are not strict", ["keyword"]
         )
-        self.disconnects = self._counter("client_disconnects", "Clients that left before the end")
-        self._connections_refused = self._counter(
-            "connections_refused", "Connections ended before a request, by error code", ["code"]
+        self.parse_divergence = self._counter(
+            "parse_divergence", "Answers that do not fit their own grammar"
         )
-        self.admission_refused = self._counter(
-            "admission_refused", "Requests refused by limits or for lack of capacity", ["reason"]
-        )
-        self.queue_seconds = self._histogram("queue", "Waiting for admission")
+
+    def _add_workers(self) -> None:
+        """Add the series of workers."""
         self.worker_failures = self._counter(
             "worker_failures",
             "Failed attempts and probes, by worker",
@@ -149,11 +173,26 @@ class Metrics:
             "Retries at another worker, by whether the budget allowed",
             ["model", "outcome"],
         )
-        self.parse_divergence = self._counter(
-            "parse_divergence", "Answers that do not fit their own grammar"
+
+    def _add_shadow(self) -> None:
+        """Add the series of shadow constraints."""
+        self.shadow_requests = self._counter(
+            "shadow_requests",
+            "Requests in shadow mode by what enforcing would have done",
+            ["model", "outcome"],
         )
-        self.internal_errors = self._counter(
-            "internal_errors", "Requests ended by a fault of our own"
+        self._shadow_refused = self._counter(
+            "shadow_refused_schemas",
+            "Schemas that enforcing would have refused, by keyword",
+            ["model", "keyword"],
+        )
+        self.shadow_answers = self._counter(
+            "shadow_answers", "Answers that are compared with their grammar", ["model"]
+        )
+        self.shadow_divergences = self._counter(
+            "shadow_divergences",
+            "Answers that left their grammar, by place and part",
+            ["model", "place", "part"],
         )
 
     def _counter(self, name: str, text: str, labels: list[str] | None = None) -> Counter:
@@ -177,6 +216,10 @@ class Metrics:
     def refused(self, keyword: str) -> None:
         """Count a refused schema; ``keyword``: the unenforceable one, or the kind of error."""
         self._refused.labels(self._bounded(keyword)).inc()
+
+    def shadow_refused(self, model: str, keyword: str) -> None:
+        """Count a schema that enforcing would have refused; ``keyword``: see ``refused``."""
+        self._shadow_refused.labels(model, self._bounded(keyword)).inc()
 
     def connection_refused(self, code: str) -> None:
         """Count a refused connection; ``code``: of the error it was sent."""
@@ -227,17 +270,19 @@ class Metrics:
 
     def _watch(
         self, name: str, text: str, labels: tuple[str, ...], across: Across
-    ) -> "_Watched | _Published":
+    ) -> Watched | Published:
         if self._folder is not None:
-            return _Published(name, text, labels, across)
-        watched = _Watched(name, text, labels)
+            return Published(name, text, labels, across)
+        watched = Watched(name, text, labels)
         self.registry.register(watched)
         return watched
 
     def publish(self) -> None:
-        """Read the watched mappings, for requests to other processes."""
+        """Read the watched mappings and the process, for requests to other processes."""
+        if self._process is not None:
+            self._process.publish()
         for each in self._watched.values():
-            if isinstance(each, _Published):
+            if isinstance(each, Published):
                 each.publish()
 
     async def exposition(self) -> bytes:
@@ -319,51 +364,3 @@ class ModelMetrics:
     ) -> None:
         """Export a mapping of numbers of this model, see ``Metrics.watch``."""
         self._metrics.watch(name, text, read, across=across, model=self._model)
-
-
-class _Watched(Collector):
-    """A gauge family of mappings whose label ``what`` is the mapping's key."""
-
-    def __init__(self, name: str, text: str, labels: tuple[str, ...]) -> None:
-        self._name, self._text, self._labels = name, text, (*labels, "what")
-        self._read: dict[tuple[str, ...], Callable[[], Mapping[str, int | float]]] = {}
-
-    def add(self, values: tuple[str, ...], read: Callable[[], Mapping[str, int | float]]) -> None:
-        """Add a mapping; ``values``: of the labels besides ``what``."""
-        self._read[values] = read
-
-    def describe(self) -> Iterator[Metric]:
-        yield GaugeMetricFamily(self._name, self._text, labels=self._labels)
-
-    def collect(self) -> Iterator[Metric]:
-        family = GaugeMetricFamily(self._name, self._text, labels=self._labels)
-        for labels, read in self._read.items():
-            for what, value in read().items():
-                family.add_metric([*labels, what], float(value))
-        yield family
-
-
-class _Published:
-    """The same for several processes: a gauge in a file."""
-
-    def __init__(self, name: str, text: str, labels: tuple[str, ...], across: Across) -> None:
-        self._gauge = Gauge(name, text, (*labels, "what"), registry=None, multiprocess_mode=across)
-        self._read: dict[tuple[str, ...], Callable[[], Mapping[str, int | float]]] = {}
-        self._shown: set[tuple[str, ...]] = set()
-
-    def add(self, values: tuple[str, ...], read: Callable[[], Mapping[str, int | float]]) -> None:
-        """Add a mapping; ``values``: of the labels besides ``what``."""
-        self._read[values] = read
-
-    def publish(self) -> None:
-        """Read the mappings; a key that has gone is 0, since files keep it."""
-        found = {
-            (*values, what): float(value)
-            for values, read in self._read.items()
-            for what, value in read().items()
-        }
-        for labels in self._shown.difference(found):
-            self._gauge.labels(*labels).set(0)
-        self._shown.update(found)
-        for labels, value in found.items():
-            self._gauge.labels(*labels).set(value)

@@ -1,4 +1,4 @@
-"""What is known about one request for an answer: its log line, /debug/requests, its metrics.
+"""The record of one request for an answer: for its log line, /debug/requests, metrics and spans.
 
 The record begins with the request's headers; each layer adds what it learns.
 
@@ -11,9 +11,14 @@ Threads      the event loop only.
 import time
 from collections import deque
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from adapters.workers import Chunk
+
+from .trace_context import TraceContext, new_span_id
+
+if TYPE_CHECKING:
+    from .tracing import Tracer
 
 #: finished requests that are kept; each has about 1 KB
 MOST_RECENT = 200
@@ -24,14 +29,33 @@ Phase = Literal["reading", "queued", "preparing", "waiting", "answering"]
 
 
 @dataclass(slots=True, eq=False)
+class Attempt:
+    """A generation at a worker. ``traceparent``: for the worker, None without traces.
+
+    ``error``: why it failed; "cancelled" until it has ended otherwise.
+    """
+
+    worker: str
+    traceparent: str | None = None
+    span_id: int = 0
+    started: float = field(default_factory=time.perf_counter)
+    ended: float | None = None
+    error: str | None = "cancelled"
+
+    def end(self) -> None:
+        """Note the time of the end."""
+        self.ended = time.perf_counter()
+
+
+@dataclass(slots=True, eq=False)
 class RequestRecord:
     """One request. Times are of ``time.perf_counter``; None: has not happened.
 
     ``client`` tells clients apart, ``key`` is the name of the API key. ``size``: bytes of the body
-    and of what the request continues. ``workers``: those that were asked, in order; with several
-    choices those of each. ``backend``: the grammar engine that enforced the answer.
+    and of what the request continues. ``attempts``: at workers, in order; with several choices
+    those of each. ``backend``: the grammar engine that enforced the answer.
     ``prompt_tokens`` are those of all prompts. ``error``: the code of the error that ended the
-    request, also after status 200.
+    request, also after status 200. ``trace``: None without traces.
     """
 
     id: str
@@ -42,7 +66,9 @@ class RequestRecord:
     model: str | None = None
     is_stream: bool = False
     phase: Phase = "reading"
+    queued_at: float | None = None
     queue_s: float | None = None
+    preparing_at: float | None = None
     prepare_s: float | None = None
     first_token_at: float | None = None
     last_token_at: float | None = None
@@ -50,14 +76,20 @@ class RequestRecord:
     cached_tokens: int = 0
     completion_tokens: int = 0
     reasoning_tokens: int = 0
-    workers: list[str] = field(default_factory=list)
+    attempts: list[Attempt] = field(default_factory=list)
     backend: str | None = None
     finish: list[str] = field(default_factory=list)
     error: str | None = None
+    trace: TraceContext | None = None
 
-    def asked(self, worker: str) -> None:
-        """Note an attempt at a worker."""
-        self.workers.append(worker)
+    def asked(self, worker: str) -> Attempt:
+        """Note an attempt at a worker, and return it."""
+        attempt = Attempt(worker)
+        if self.trace is not None:
+            attempt.span_id = new_span_id()
+            attempt.traceparent = self.trace.traceparent(attempt.span_id)
+        self.attempts.append(attempt)
+        return attempt
 
     def count(self, chunk: Chunk) -> None:
         """Count the tokens of a worker's chunk; the prompt counts once for all choices."""
@@ -91,9 +123,10 @@ class RequestRecord:
             "completion_tokens": self.completion_tokens or None,
             "reasoning_tokens": self.reasoning_tokens or None,
             "backend": self.backend,
-            "workers": self.workers or None,
+            "workers": [attempt.worker for attempt in self.attempts] or None,
             "finish_reasons": self.finish or None,
             "error": self.error,
+            "trace_id": None if self.trace is None else self.trace.shown_id,
         }
         return {name: value for name, value in facts.items() if value is not None}
 
@@ -103,21 +136,30 @@ def _ms(seconds: float | None, digits: int = 1) -> float | None:
 
 
 class RequestLog:
-    """The requests of this process that run, and the last ones that ended."""
+    """The requests of this process that run, and the last ones that ended.
+
+    ``tracer``: exports their spans; None: traces are off.
+    """
 
     def __init__(self) -> None:
+        self.tracer: Tracer | None = None
         self._running: dict[RequestRecord, None] = {}
         self._recent: deque[dict[str, Any]] = deque(maxlen=MOST_RECENT)
 
-    def begin(self, record: RequestRecord) -> None:
-        """Add a running request."""
+    def begin(self, record: RequestRecord, traceparent: str | None = None) -> None:
+        """Add a running request; ``traceparent``: the client's header."""
         self._running[record] = None
+        if self.tracer is not None:
+            record.trace = self.tracer.begin(traceparent)
 
-    def end(self, record: RequestRecord, outcome: dict[str, Any]) -> None:
-        """Note how a request ended, if it was begun; ``outcome``: more facts."""
-        if record in self._running:
-            del self._running[record]
-            self._recent.append({"id": record.id, **record.facts(), **outcome})
+    def end(self, record: RequestRecord, *, method: str, outcome: dict[str, Any]) -> None:
+        """Note how a request ended, if it was begun; ``outcome``: route, status and more facts."""
+        if record not in self._running:
+            return
+        del self._running[record]
+        self._recent.append({"id": record.id, **record.facts(), **outcome})
+        if self.tracer is not None:
+            self.tracer.end(record, method=method, route=outcome["route"], status=outcome["status"])
 
     def running(self) -> list[dict[str, Any]]:
         """Describe the running requests, the oldest first."""

@@ -63,6 +63,10 @@ _HEADERS: dict[str, tuple[dict[str, Any], str]] = {
     ),
     "openai-processing-ms": (_WHOLE, "Milliseconds until the first byte of the answer."),
     "x-switchyard-backend": (_TEXT, "The grammar engine that enforced the answer."),
+    "x-switchyard-constraints": (
+        {"type": "string", "enum": ["shadow", "off"]},
+        "The mode of a model whose constraints are not enforced; absent otherwise.",
+    ),
     "x-switchyard-relaxed": (
         _TEXT,
         "Keywords of schemas that the answer need not satisfy, as JSON pointers.",

@@ -49,6 +49,7 @@ ANSWERS: tuple[type[BaseModel], ...] = (
     operations.MetricsText,
     operations.WorkerList,
     operations.Requests,
+    operations.ConstraintModes,
     operations.CacheReport,
 )
 #: keywords whose values hold names, and those whose values are no schemas

@@ -31,7 +31,12 @@ LIMITS = tuple(
     for of in ("requests", "tokens")
     for what in ("limit", "remaining", "reset")
 )
-_GENERATION_HEADERS = (*LIMITS, "x-switchyard-backend", "x-switchyard-relaxed")
+_GENERATION_HEADERS = (
+    *LIMITS,
+    "x-switchyard-backend",
+    "x-switchyard-constraints",
+    "x-switchyard-relaxed",
+)
 
 
 def operation(

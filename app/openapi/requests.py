@@ -10,6 +10,7 @@ from typing import Any
 
 from pydantic import BaseModel
 
+from ..api.constraint_routes import ModeRequest
 from ..api.grammar_routes import CheckRequest
 from ..api.worker_routes import DrainRequest, UndrainRequest
 from ..protocol import chat_request
@@ -38,6 +39,7 @@ BODIES: tuple[type[BaseModel], ...] = (
     WarmupRequest,
     DrainRequest,
     UndrainRequest,
+    ModeRequest,
 )
 _NULL: Schema = {"type": "null"}
 _GIVEN: Schema = {"not": _NULL}

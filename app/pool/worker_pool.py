@@ -22,7 +22,7 @@ Threads      the event loop only.
 import asyncio
 from collections.abc import AsyncGenerator, Callable, Iterable, Sequence
 from contextlib import aclosing
-from dataclasses import fields
+from dataclasses import fields, replace
 from functools import partial
 from typing import Literal, TypeVar
 
@@ -35,6 +35,7 @@ from adapters.workers import (
     WorkerError,
 )
 
+from ..observability.request_record import Attempt
 from .attempts import Deadlines, attempt, reason_of, verdict
 from .discovery import Discovery
 from .health_checks import HealthChecks
@@ -203,10 +204,10 @@ class Pool:
         generation: Generation,
         read: Callable[[AsyncGenerator[Chunk, None]], AsyncGenerator[Item, None]],
         *,
-        on_attempt: Callable[[str], None] = lambda name: None,
+        on_attempt: Callable[[str], Attempt] = Attempt,
     ) -> AsyncGenerator[Item, None]:
         """Yield the items that ``read`` makes of a worker's chunks; it is called for every attempt,
-        and ``on_attempt`` with the worker's name.
+        and ``on_attempt`` with the worker's name; its result receives the outcome.
 
         Workers whose context has no room for the prompt are not asked.
 
@@ -225,11 +226,14 @@ class Pool:
             pick = partial(self._pick, generation, tried)
             member = await self._slots.take(pick, self._deadlines.first_token)
             tried.append(member)
-            on_attempt(member.name)
+            noted = on_attempt(member.name)
+            asked = generation
+            if noted.traceparent is not None:
+                asked = replace(generation, traceparent=noted.traceparent)
             begun = False
             answers = member.answers
             try:
-                chunks = attempt(member.worker, generation, self._deadlines)
+                chunks = attempt(member.worker, asked, self._deadlines)
                 async with aclosing(read(chunks)) as items:
                     async for item in items:
                         if not begun:
@@ -237,9 +241,11 @@ class Pool:
                             self._recovery.contradict(refusals)
                         yield item
                 self._recovery.answered(member)
+                noted.error = None
                 return
             except Exception as raised:
                 reason = reason_of(raised)
+                noted.error = reason or "internal"
                 if isinstance(raised, WorkerError) and reason == "refused" and not begun:
                     refusals.append((member, raised))
                 elif reason is not None:
@@ -249,6 +255,7 @@ class Pool:
                 error = raised
             finally:
                 self._slots.release(member)
+                noted.end()
         if error is None:
             raise WorkerError(503, "no worker takes requests", reason="unavailable")
         raise verdict(error, [refusal for _, refusal in refusals])

@@ -13,10 +13,11 @@ from ..generation.content_logprobs import ContentToken
 
 def logprobs_object(tokens: Iterable[ContentToken]) -> dict[str, Any]:
     """Return ``choices[].logprobs`` of the tokens of content."""
-    return {"content": [_token(token) for token in tokens], "refusal": None}
+    return {"content": [token_object(token) for token in tokens], "refusal": None}
 
 
-def _token(token: ContentToken) -> dict[str, Any]:
+def token_object(token: ContentToken) -> dict[str, Any]:
+    """Return one entry of a list of log probabilities."""
     top = [_entry(data, logprob) for data, logprob in token.top]
     return {**_entry(token.data, token.logprob), "top_logprobs": top}
 

@@ -14,6 +14,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from ..settings import GatewaySettings, SettingError
 from .connection import Connection, ConnectionLimits
 from .drain import Drain
+from .tls import make_tls
 
 #: seconds after the grace period in which cancelled requests send their errors; then uvicorn closes
 #: the connections of clients that do not read
@@ -116,14 +117,18 @@ class Server(uvicorn.Server):
 def make_server(
     app: FastAPI, settings: GatewaySettings, *, on_started: Callable[[], None] = lambda: None
 ) -> Server:
-    """Return the server of an app that ``create_app`` made; ``on_started``: see Server."""
+    """Return the server of an app that ``create_app`` made; ``on_started``: see Server.
+
+    Raises:
+        SettingError: the files of TLS cannot be used.
+    """
     limits = ConnectionLimits(
         connections=settings.max_connections,
         header_bytes=settings.max_header_bytes,
         header_s=settings.header_seconds,
         body_s=settings.body_seconds,
     )
-    startup = Startup(app)
+    startup, tls = Startup(app), make_tls(settings)
     config = uvicorn.Config(
         startup,
         loop="uvloop",
@@ -131,6 +136,7 @@ def make_server(
         port=settings.port,
         http=partial(Connection, limits=limits, on_refused=app.state.metrics.connection_refused),  # type: ignore[arg-type]
         ws="none",
+        ssl_context_factory=None if tls is None else lambda config, default: tls,
         # the parser refuses one byte more than this; see Connection
         h11_max_incomplete_event_size=settings.max_header_bytes - 1,
         log_config=None,

@@ -8,10 +8,11 @@ from functools import partial
 from itertools import islice
 from typing import Any
 
-from engine import Compiler, Relaxations, WorkBudget, check_json_schema
+from engine import WorkBudget, check_json_schema
 
 from ..constraints.compile_scheduler import CompileScheduler
 from ..constraints.strict_profile import violations
+from ..constraints.tenant_caches import TenantCaches, TenantNamespaces, caches_of
 from ..settings import StrictProfile
 
 #: broken rules that an answer lists
@@ -22,28 +23,28 @@ class CheckService:
     """The schema checks of one model."""
 
     def __init__(
-        self,
-        compiler: Compiler,
-        profile: StrictProfile,
-        scheduler: CompileScheduler,
-        relaxations: Relaxations,
+        self, namespaces: TenantNamespaces, profile: StrictProfile, scheduler: CompileScheduler
     ) -> None:
-        self._compiler = compiler
+        self._namespaces = namespaces
         self._profile = profile
         self._scheduler = scheduler
-        self._relaxations = relaxations
 
     async def check(
         self, schema: dict[str, Any] | bool, *, strict: bool, client: str = ""
     ) -> dict[str, Any]:
         """Return the report as JSON. Raises ApiError 429 (see ``CompileScheduler.run``)."""
-        return await self._scheduler.run(client, partial(self._check, schema, strict))
+        _, caches = await caches_of(client, self._namespaces, self._scheduler)
+        return await self._scheduler.run(client, partial(self._check, caches, schema, strict))
 
     def _check(
-        self, schema: dict[str, Any] | bool, strict: bool, budget: WorkBudget
+        self,
+        caches: TenantCaches,
+        schema: dict[str, Any] | bool,
+        strict: bool,
+        budget: WorkBudget,
     ) -> dict[str, Any]:
         report = check_json_schema(
-            schema, self._compiler, relaxations=self._relaxations, budget=budget
+            schema, caches.compiler, relaxations=caches.relaxations, budget=budget
         )
         answer = {"object": "grammar.check", **report.as_dict()}
         if not strict:

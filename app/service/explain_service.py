@@ -17,19 +17,19 @@ from typing import Any
 from adapters.formats import FORMATS, Format, Location, get_format
 from engine import (
     Compiled,
-    Compiler,
     Inspection,
     LimitExceeded,
-    Relaxations,
     WorkBudget,
     check_json_schema,
     inspect,
 )
 
 from ..constraints.compile_scheduler import CompileScheduler
-from ..constraints.planner import ConstraintPlan, ConstraintPlanner
+from ..constraints.constraint_plan import ConstraintPlan
+from ..constraints.planner import ConstraintPlanner
 from ..constraints.refusals import ConstraintRefused
 from ..constraints.requested_output import requested_output
+from ..constraints.tenant_caches import TenantCaches, TenantNamespaces, caches_of
 from ..conversation.tokenizer import Tokenizer, check_fit
 from ..errors import ApiError, bad_request
 from ..protocol.explain_request import ExplainRequest
@@ -66,17 +66,15 @@ class ExplainService:
         settings: ModelSettings,
         tokenizer: Tokenizer,
         planner: ConstraintPlanner,
-        compiler: Compiler,
+        namespaces: TenantNamespaces,
         scheduler: CompileScheduler,
-        relaxations: Relaxations,
         offload: Offload,
     ) -> None:
         self._settings = settings
         self._tokenizer = tokenizer
         self._planner = planner
-        self._compiler = compiler
+        self._namespaces = namespaces
         self._scheduler = scheduler
-        self._relaxations = relaxations
         self._offload = offload
         self._formats = [name for name in FORMATS if self._fits(get_format(name))]
 
@@ -96,12 +94,14 @@ class ExplainService:
         try:
             step = partial(requested_output, request.chat(), self._settings)
             output = await self._offload.run(size, step)
-            plan = await self._planner.of_format(wire).plan(output, client)
+            plan = await self._planner.explaining(wire).plan(output, client)
         except ApiError as error:
             if error.status != 400:
                 raise
             refused = error
-        made = await self._scheduler.run(client, partial(self._explain, request, plan))
+        _, caches = await caches_of(client, self._namespaces, self._scheduler)
+        explain = partial(self._explain, request, plan, caches)
+        made = await self._scheduler.run(client, explain)
         return {
             "object": "grammar.explanation",
             "format": wire.name,
@@ -132,11 +132,15 @@ class ExplainService:
 
     # -- in a compile thread -----------------------------------------------------------------------
     def _explain(
-        self, request: ExplainRequest, plan: ConstraintPlan | None, budget: WorkBudget
+        self,
+        request: ExplainRequest,
+        plan: ConstraintPlan | None,
+        caches: TenantCaches,
+        budget: WorkBudget,
     ) -> dict[str, Any]:
         schemas = list(_schemas(request))
         found: dict[str, Any] = {
-            "schemas": [self._report(each, budget) for each in schemas[:MOST_SCHEMAS]],
+            "schemas": [_report(each, caches, budget) for each in schemas[:MOST_SCHEMAS]],
             "more_schemas": max(0, len(schemas) - MOST_SCHEMAS),
             "relaxed": [],
             "more_relaxed": 0,
@@ -160,23 +164,24 @@ class ExplainService:
             found["trace"] = trace(plan.compiled, ids, budget, request.at)
         return found
 
-    def _report(self, schema: _Schema, budget: WorkBudget) -> dict[str, Any]:
-        report = check_json_schema(
-            schema.value, self._compiler, relaxations=self._relaxations, budget=budget
-        ).as_dict()
-        refused, without_effect = report["refused"], report["annotations"]
-        return {
-            "param": schema.param,
-            "pointer": f"/{Location(schema.param).path}",
-            "is_enforced": report["is_enforced"],
-            "enforced": report["enforced"],
-            "refused": refused[:MOST_KEYWORDS],
-            "more_refused": max(0, len(refused) - MOST_KEYWORDS),
-            "mistake": report["mistake"],
-            "annotations": without_effect[:MOST_KEYWORDS],
-            "more_annotations": report["more_annotations"]
-            + max(0, len(without_effect) - MOST_KEYWORDS),
-        }
+
+def _report(schema: _Schema, caches: TenantCaches, budget: WorkBudget) -> dict[str, Any]:
+    report = check_json_schema(
+        schema.value, caches.compiler, relaxations=caches.relaxations, budget=budget
+    ).as_dict()
+    refused, without_effect = report["refused"], report["annotations"]
+    return {
+        "param": schema.param,
+        "pointer": f"/{Location(schema.param).path}",
+        "is_enforced": report["is_enforced"],
+        "enforced": report["enforced"],
+        "refused": refused[:MOST_KEYWORDS],
+        "more_refused": max(0, len(refused) - MOST_KEYWORDS),
+        "mistake": report["mistake"],
+        "annotations": without_effect[:MOST_KEYWORDS],
+        "more_annotations": report["more_annotations"]
+        + max(0, len(without_effect) - MOST_KEYWORDS),
+    }
 
 
 def _schemas(request: ExplainRequest) -> Iterator[_Schema]:

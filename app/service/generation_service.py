@@ -26,7 +26,8 @@ from typing import Any, TypeVar
 from adapters.formats import OutputSpec
 from adapters.workers import Chunk, Generation, PromptTooLong
 
-from ..constraints.planner import ConstraintPlan, ConstraintPlanner
+from ..constraints.constraint_plan import ConstraintPlan
+from ..constraints.planner import ConstraintPlanner
 from ..constraints.relaxation import relaxed_header
 from ..constraints.requested_output import (
     output_after_prompt,
@@ -84,7 +85,9 @@ class PreparedRequest:
     @property
     def headers(self) -> dict[str, str]:
         """Headers of the answer."""
-        return {BACKEND_HEADER: self.constraint.backend, **relaxed_header(self.constraint.relaxed)}
+        constraint = self.constraint
+        relaxed = relaxed_header(constraint.relaxed)
+        return {BACKEND_HEADER: constraint.backend, **relaxed, **constraint.mode_header}
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,9 +188,9 @@ class GenerationService:
     # -- before the first byte --------------------------------------------------------------------
 
     async def _prepared(self, prepare: Awaitable[Prepared], record: RequestRecord) -> Prepared:
-        record.phase, start = "preparing", time.perf_counter()
+        record.phase, record.preparing_at = "preparing", time.perf_counter()
         prepared = await prepare
-        record.prepare_s = time.perf_counter() - start
+        record.prepare_s = time.perf_counter() - record.preparing_at
         record.phase, record.backend = "waiting", prepared.constraint.backend
         return prepared
 
@@ -243,7 +246,7 @@ class GenerationService:
         self, prepared: PreparedRequest, number: int, record: RequestRecord, on_chunk: OnChunk
     ) -> AsyncGenerator[ChoiceItem, None]:
         sampling, constraint = prepared.sampling, prepared.constraint
-        may_end = prepared.output.may_be_text
+        may_end = prepared.output.may_be_text or not constraint.is_enforced
         prompt, seed = prepared.part(number)
         generation = Generation(
             # ids of one length: SGLang aborts every request whose id begins with the given one

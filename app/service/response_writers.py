@@ -41,7 +41,7 @@ class ResponseBuilder:
         events: list[Event] = []
         for _, item in batch:
             if isinstance(item, ChoiceDeltas):
-                events += self._items.add(item.deltas)
+                events += self._items.add(item.deltas, item.logprobs)
             else:
                 self._end = item
                 events += self._items.end("incomplete" if item.finish == "length" else "completed")

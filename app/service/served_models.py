@@ -9,6 +9,7 @@ from typing import Any
 
 from adapters.workers import Worker
 
+from ..constraints.mode import ModeSwitch
 from ..conversation.tokenizer import Tokenizer
 from ..errors import bad_request, model_not_found
 from ..pool.worker_pool import Pool, Status
@@ -37,6 +38,7 @@ class ServedModel:
     checks: CheckService
     explanations: ExplainService
     warming: WarmService
+    switch: ModeSwitch
     cache_report: Callable[[], dict[str, Any]]
 
     @property
@@ -45,12 +47,15 @@ class ServedModel:
         return self.settings.served_model
 
     def described(self) -> dict[str, Any]:
-        """Return the model's format, and what its chat template does not show by itself."""
+        """Return the model's format, what its chat template does not show by itself, and whether
+        constraints are enforced.
+        """
         profile = self.tokenizer.profile
         return {
             "format": self.tokenizer.wire.name,
             "format_evidence": self.tokenizer.evidence.described(),
             "chat_template": None if profile is None else profile.described(),
+            "constraints": self.switch.mode,
         }
 
 

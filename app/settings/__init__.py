@@ -10,16 +10,18 @@ for a model is then an error.
 
 from .error import PREFIX, SettingError
 from .gateway import MAX_JSON_VALUES, GatewaySettings
-from .model import ModelSettings, StrictProfile
+from .model import ConstraintMode, ModelSettings, StrictProfile, UnenforcedStrict
 from .reading import Settings, read_settings
 
 __all__ = [
     "MAX_JSON_VALUES",
     "PREFIX",
+    "ConstraintMode",
     "GatewaySettings",
     "ModelSettings",
     "SettingError",
     "Settings",
     "StrictProfile",
+    "UnenforcedStrict",
     "read_settings",
 ]

@@ -22,6 +22,10 @@ from .error import PREFIX
 
 MEBIBYTE = 1 << 20
 MAX_JSON_VALUES = 100_000
+#: a URL without user, password and query
+ENDPOINT = re.compile(
+    r"https?://(?:[A-Za-z0-9._-]+|\[[0-9A-Fa-f:]+\])(?::[0-9]{1,5})?(?:/[A-Za-z0-9._/-]*)?"
+)
 #: an origin as browsers send it: in lower case, without a path
 ORIGIN = re.compile(r"https?://(?:[a-z0-9._-]+|\[[0-9a-f:]+\])(?::[0-9]{1,5})?")
 
@@ -51,6 +55,18 @@ class GatewaySettings(BaseSettings):
     )
     log_level: Literal["debug", "info", "warning", "error"] = Field(
         default="info", description="lowest level that is logged"
+    )
+    otlp_endpoint: str | None = Field(
+        default=None,
+        description="URL of an OpenTelemetry collector (OTLP over HTTP) that receives traces, such "
+        "as `http://collector:4318`, see [operations.md](operations.md#traces); if unset, none",
+    )
+    trace_share: float = Field(
+        default=1.0,
+        ge=0,
+        le=1,
+        description="share of the requests without `traceparent` that are traced, from 0 to 1; the "
+        "clients' `traceparent` decides about the others",
     )
 
     api_keys: Annotated[tuple[SecretStr, ...], NoDecode] = Field(
@@ -99,6 +115,18 @@ class GatewaySettings(BaseSettings):
         default=(),
         description="origins whose web pages may call the gateway from a browser, separated by "
         "commas, such as `https://chat.example.org`; `*` allows all; if unset, none",
+    )
+    tls_certificate: Path | None = Field(
+        default=None,
+        description="file of the certificate and its chain (PEM), with which the gateway itself "
+        "speaks TLS; if unset, a proxy in front does",
+    )
+    tls_key: Path | None = Field(
+        default=None, description="file of the certificate's key; if unset, it is in the same file"
+    )
+    tls_client_ca: Path | None = Field(
+        default=None,
+        description="file of CA certificates; clients without a certificate of theirs are refused",
     )
     docs: bool = Field(
         default=True,
@@ -203,6 +231,19 @@ class GatewaySettings(BaseSettings):
         "them; 0 disables",
     )
 
+    cache_namespace: Literal["shared", "key"] = Field(
+        default="shared",
+        description="whether all clients share compiled grammars and masks, or each API key has "
+        "its own (`key`), see [Namespaces](cache.md#namespaces); workers need the same setting",
+    )
+    cache_namespaces: int = Field(
+        default=16,
+        ge=1,
+        le=1024,
+        description="API keys at once that have caches of their own; they divide "
+        "COMPILER_MEMORY_BYTES, and the least recently used ones are dropped",
+    )
+
     responses_ttl_seconds: int = Field(
         default=7 * 86_400,
         ge=1,
@@ -239,6 +280,13 @@ class GatewaySettings(BaseSettings):
                 )
         return value
 
+    @field_validator("otlp_endpoint")
+    @classmethod
+    def _known_endpoint(cls, value: str | None) -> str | None:
+        if value is not None and not ENDPOINT.fullmatch(value):
+            raise ValueError("must be a URL such as http://collector:4318, without a password")
+        return value
+
     @field_validator("redis_url", "access_redis_url")
     @classmethod
     def _known_redis(cls, value: SecretStr | None) -> SecretStr | None:
@@ -260,6 +308,20 @@ class GatewaySettings(BaseSettings):
             raise ValueError(
                 "API_KEYS and ADMIN_KEYS share a key, which would give a client admin access"
             )
+        return self
+
+    @model_validator(mode="after")
+    def _namespaces_have_keys(self) -> Self:
+        if self.cache_namespace == "key" and not self.keys_required:
+            raise ValueError(
+                "CACHE_NAMESPACE=key needs keys of clients: set API_KEYS, KEYS_FILE or KEYS_REDIS"
+            )
+        return self
+
+    @model_validator(mode="after")
+    def _tls_has_a_certificate(self) -> Self:
+        if self.tls_certificate is None and (self.tls_key or self.tls_client_ca):
+            raise ValueError("TLS_KEY and TLS_CLIENT_CA need TLS_CERTIFICATE")
         return self
 
     @model_validator(mode="after")

@@ -40,6 +40,10 @@ MOST_KEY_BYTES: Final = 4096
 
 #: schemas accepted with ``strict: true``: OpenAI's subset, or all that the engine enforces
 StrictProfile = Literal["openai", "extended"]
+#: whether grammars are enforced, only compared with answers, or not compiled
+ConstraintMode = Literal["enforce", "shadow", "off"]
+#: requests with ``strict: true`` while nothing is enforced
+UnenforcedStrict = Literal["refuse", "answer"]
 
 
 def _usable_name(name: str) -> str:
@@ -101,6 +105,17 @@ class ModelSettings(BaseModel):
         default=None,
         validate_default=True,
         description="API key of the SGLang servers; not allowed in a configuration file",
+    )
+    worker_tls_ca: Path | None = Field(
+        default=None,
+        description="file of the CA certificates of https servers; if unset, those of the system",
+    )
+    worker_tls_certificate: Path | None = Field(
+        default=None,
+        description="file of the certificate (PEM) that the gateway shows to https servers",
+    )
+    worker_tls_key: Path | None = Field(
+        default=None, description="file of that certificate's key; if unset, it is in the same file"
     )
     grammar_backend: Literal["switchyard", "xgrammar", "llguidance"] = Field(
         default="switchyard",
@@ -180,6 +195,17 @@ class ModelSettings(BaseModel):
         description="schemas accepted with `strict: true`: OpenAI's subset (`openai`) or all that "
         "the engine enforces (`extended`)",
     )
+    constraints: ConstraintMode = Field(
+        default="enforce",
+        description="what happens to the grammars of requests: `enforce`; `shadow` compares "
+        "answers with them and counts; `off`: nothing, see "
+        "[Rolling out constraints](operations.md#rolling-out-constraints)",
+    )
+    unenforced_strict: UnenforcedStrict = Field(
+        default="refuse",
+        description="requests with `strict: true` or a grammar while `constraints` is `shadow` or "
+        "`off`: get 400 (`refuse`), or an answer that nothing constrains (`answer`)",
+    )
 
     _places: Places = PrivateAttr(default=VariablePlaces())
 
@@ -210,6 +236,12 @@ class ModelSettings(BaseModel):
         if value is not None:
             raise ValueError("`worker_api_key` and `worker_api_key_file` exclude each other")
         return SecretStr(_read_key(file))
+
+    @model_validator(mode="after")
+    def _key_has_a_certificate(self) -> Self:
+        if self.worker_tls_key is not None and self.worker_tls_certificate is None:
+            raise ValueError("`worker_tls_key` needs `worker_tls_certificate`")
+        return self
 
     @model_validator(mode="after")
     def _fits_together(self) -> Self:

@@ -33,11 +33,14 @@ FAULTS = (
 
 
 class Served:
-    """``with Served("hermes", log) as served``: a gateway of that format; ``log``: a new file."""
+    """``with Served("hermes", log) as served``: a gateway of that format; ``log``: a new file.
 
-    def __init__(self, wire: str, log: Path) -> None:
+    ``settings``: those of another gateway, in place of a format's.
+    """
+
+    def __init__(self, wire: str, log: Path, settings: dict[str, str] | None = None) -> None:
         self.wire, self._log, self._port = wire, log, free_port()
-        settings = {"port": str(self._port), **COMMON, **WIRES[wire]}
+        settings = {"port": str(self._port), **(settings or COMMON | WIRES[wire])}
         kept = {name: value for name, value in os.environ.items() if "SWITCHYARD" not in name}
         chosen = {f"SWITCHYARD_{name.upper()}": value for name, value in settings.items()}
         with log.open("w") as stream:

@@ -9,7 +9,9 @@ from .served import ROOT, Served
 DOCUMENT = ROOT / "docs" / "clients.md"
 #: the address in the document
 ADDRESS = "http://127.0.0.1:8000/v1"
-_SECTION = re.compile(r"^## ([^\n]+)\n\n```(?:python|js)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+_SECTION = re.compile(
+    r"^## ([^\n]+)\n\n(?:[^\n]+:\n\n)?```(?:python|js|toml)\n(.*?)^```$", re.MULTILINE | re.DOTALL
+)
 
 
 def snippet(heading: str, served: Served) -> str:

@@ -8,7 +8,10 @@ from typing import Any
 import pytest
 import yaml
 
+from adapters.workers import Chunk
 from app.observability.metrics import Metrics
+from app.observability.request_record import Attempt, RequestRecord
+from app.observability.trace_context import TraceContext
 from app.settings import PREFIX, GatewaySettings, ModelSettings
 from app.settings.error import variable_of
 
@@ -75,7 +78,7 @@ def expressions() -> list[str]:
     return shown + [rule["expr"] for group in groups for rule in group["rules"]]
 
 
-def test_the_dashboard_and_the_alerts_use_metrics_that_exist() -> None:
+def known_metrics() -> set[str]:
     metrics = Metrics()
     metrics.describe("m", version="0")
     families = list(metrics.registry.collect())
@@ -83,6 +86,39 @@ def test_the_dashboard_and_the_alerts_use_metrics_that_exist() -> None:
     for family in families:
         known |= {family.name, f"{family.name}_total", f"{family.name}_bucket"}
         known |= {f"{family.name}_info", f"{family.name}_count", f"{family.name}_sum"}
+    return known
+
+
+def test_the_dashboard_and_the_alerts_use_metrics_that_exist() -> None:
     used = set(re.findall(r"\bswitchyard_\w+", " ".join(expressions())))
     assert len(used) > 10
-    assert sorted(used - known) == []
+    assert sorted(used - known_metrics()) == []
+
+
+def test_the_page_for_operators_uses_metrics_that_exist_and_lists_the_fields_of_a_log_line() -> (
+    None
+):
+    text = (ROOT / "docs" / "operations.md").read_text()
+    section = text.partition("## What to look at\n")[2].partition("\n## ")[0]
+    assert sorted(set(re.findall(r"\bswitchyard_\w+", section)) - known_metrics()) == []
+    record = RequestRecord("r", phase="answering", model="m", key="k", queue_s=0.1, prepare_s=0.1)
+    record.attempts, record.finish = [Attempt("w")], ["stop"]
+    record.backend, record.error = "switchyard", "overloaded"
+    record.trace = TraceContext.begin(None, 1.0)
+    record.count(Chunk((1, 2), prompt_tokens=2, cached_tokens=1))
+    record.reasoning_tokens = 1
+    listed = section.partition("### The log line of a request\n")[2].partition("\n### ")[0]
+    fields = set(re.findall(r"`(\w+)`", "".join(re.findall(r"^\|(.*?)\|", listed, re.MULTILINE))))
+    asked = {"request_id", "method", "route", "status", "ms"}
+    assert fields == asked | set(record.facts())
+
+
+def test_the_collector_receives_and_passes_on_traces() -> None:
+    """The gateways reach it, and it is none of the default services."""
+    config = yaml.safe_load((ROOT / "deploy" / "otel" / "collector.yml").read_text())
+    pipeline = config["service"]["pipelines"]["traces"]
+    for kind in ("receivers", "processors", "exporters"):
+        assert set(pipeline[kind]) <= set(config[kind])
+    service = SERVICES["otel-collector"]
+    assert service["profiles"] == ["observe"]
+    assert set(service["networks"]) & set(SERVICES["gateway"]["networks"])

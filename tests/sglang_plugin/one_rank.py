@@ -15,7 +15,7 @@ import numpy as np
 from adapters.sglang_plugin.compiling import Compilations
 from adapters.sglang_plugin.grammar_specs import GrammarSpec
 from adapters.sglang_plugin.settings import Settings
-from engine import Compiled, Compiler, Limits, Matcher
+from engine import Compiled, Compiler, Limits, Matcher, Namespaces
 from tests.conformance.schemas import SchemaMaker
 from tests.engine.frontends.random_schemas import byte_vocabulary
 
@@ -27,7 +27,7 @@ LIMITS = Limits(rows=150, pattern_states=60, ir_nodes=3_000)
 
 
 def main() -> dict[str, Any]:
-    compilations = Compilations(Compiler(byte_vocabulary(), limits=LIMITS), RANK)
+    compilations = Compilations(Namespaces.one(Compiler(byte_vocabulary(), limits=LIMITS)), RANK)
     digest, told = hashlib.sha256(), {"compiled": 0, "refused": 0, "steps": 0, "stopped": 0}
     for number in range(GRAMMARS):
         made = _compiled(compilations, number)

@@ -240,3 +240,26 @@ def test_the_tree_walk_is_put_in_once(monkeypatch: pytest.MonkeyPatch) -> None:
         spec_utils.traverse_tree("next", "sibling", "draft", grammar, "mask", 10)
     assert ours == [(name, "next", "sibling", "draft", "mask") for name in ("ours", "theirs")]
     assert theirs == [("next", "sibling", "draft", "theirs", "mask", 10)]
+
+
+NAMED = '{"namespace":"%s","type":"structural_tag","format":{"type":"const_string","value":"v"}}'
+
+
+def test_specs_with_a_namespace_are_compiled_apart() -> None:
+    masks = MaskBuffers(can_pin=False, device_kernel=no_kernel)
+    settings = Settings(cache_namespace="key", cache_namespaces=2)
+    backend = SwitchyardBackend(Compiler(byte_vocabulary()), masks, settings)
+    for name in "12":
+        made, hit = asked(backend, "structural_tag", NAMED % (name * 32))
+        assert not hit and takes(made, "v")
+        assert asked(backend, "structural_tag", NAMED % (name * 32))[1]
+    assert takes(backend.dispatch_structural_tag(NAMED % ("1" * 32)), "v")
+    assert backend.compilers.stats()["namespaces"] == 2
+    assert backend.compilations.counts["compiles"] == 2
+
+
+def test_a_worker_without_namespaces_refuses_them_by_name(backend: SwitchyardBackend) -> None:
+    """A gateway finds its status first; a spec may come before the next health check."""
+    made, _ = asked(backend, "structural_tag", NAMED % ("1" * 32))
+    assert isinstance(made, InvalidGrammarObject)
+    assert "SWITCHYARD_CACHE_NAMESPACE=key" in made.error_message

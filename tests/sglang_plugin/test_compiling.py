@@ -12,7 +12,7 @@ from adapters.sglang_plugin import compiling
 from adapters.sglang_plugin.compiling import Compilations
 from adapters.sglang_plugin.grammar_specs import GrammarSpec, ThinkingRegion, compile_grammar
 from adapters.sglang_plugin.settings import Settings
-from engine import Compiled, Compiler, Limits, SpecError, WorkBudget
+from engine import Compiled, Compiler, Limits, Namespaces, SpecError, WorkBudget
 from tests.engine.frontends.random_schemas import byte_vocabulary
 
 GOOD, BAD = GrammarSpec("regex", "a+"), GrammarSpec("regex", "(")
@@ -20,7 +20,7 @@ GOOD, BAD = GrammarSpec("regex", "a+"), GrammarSpec("regex", "(")
 
 @pytest.fixture
 def compilations() -> Compilations:
-    return Compilations(Compiler(byte_vocabulary()), Settings())
+    return Compilations(Namespaces.one(Compiler(byte_vocabulary())), Settings())
 
 
 def start(compilations: Compilations, wanted: GrammarSpec) -> Future[Any]:
@@ -47,7 +47,7 @@ def test_what_was_compiled_is_known_afterwards(compilations: Compilations) -> No
     (made,) = start(compilations, GOOD).result(60)
     assert isinstance(made, Compiled)
     assert compilations.known(GOOD) is made
-    compilations._compiler.clear()
+    compilations._compilers.shared.clear()
     assert compilations.known(GOOD) is None
 
 
@@ -192,7 +192,7 @@ def test_the_text_of_a_known_grammar_is_not_parsed(
     def fail(_: Any) -> Any:
         raise AssertionError
 
-    monkeypatch.setattr(compilations._compiler, "parse", fail)
+    monkeypatch.setattr(compilations._compilers.shared, "parse", fail)
     assert isinstance(made, Compiled)
     assert compilations.known(wanted) is made
 
@@ -239,7 +239,7 @@ def test_a_deliverer_that_fails_fails_its_own_request_only(compilations: Compila
 def test_a_grammar_that_is_found_again_is_not_the_next_to_go() -> None:
     """REGRESSION: the compiler heard of no use, and dropped what was used most."""
     compiler = Compiler(byte_vocabulary(), limits=Limits(kept_grammars=2))
-    compilations = Compilations(compiler, Settings())
+    compilations = Compilations(Namespaces.one(compiler), Settings())
     start(compilations, GOOD).result(60)
     start(compilations, GrammarSpec("regex", "b")).result(60)
     assert compilations.known(GOOD) is not None
@@ -253,7 +253,7 @@ def test_a_grammar_lives_as_long_as_the_compiler_keeps_it(compilations: Compilat
     start(compilations, GOOD).result(60)
     # the thread that compiled may still hold it
     start(compilations, GrammarSpec("regex", "b")).result(60)
-    compilations._compiler.clear()
+    compilations._compilers.shared.clear()
     compilations._pool.shutdown()
     compilations.prefill.wait()
     gc.collect()
@@ -263,7 +263,7 @@ def test_a_grammar_lives_as_long_as_the_compiler_keeps_it(compilations: Compilat
 def test_masks_ahead_hold_no_compilation_back(monkeypatch: pytest.MonkeyPatch) -> None:
     """They wait in a line of their own, which is short."""
     monkeypatch.setattr(compiling, "MOST_AHEAD", 3)
-    compilations = Compilations(Compiler(byte_vocabulary()), Settings())
+    compilations = Compilations(Namespaces.one(Compiler(byte_vocabulary())), Settings())
     gate, prepared = threading.Event(), []
     assert compilations.prefill.submit(gate.wait, 60)
     monkeypatch.setattr(compilations, "_prepare", lambda made, tokens: prepared.append(tokens))
@@ -284,8 +284,23 @@ def test_the_longer_the_prompt_the_more_masks_are_made_ahead(
     us: float, most: float, looks: bool
 ) -> None:
     settings = Settings(prefill_us_per_token=us, prefill_most_ms=most)
-    compilations = Compilations(Compiler(byte_vocabulary()), settings)
+    compilations = Compilations(Namespaces.one(Compiler(byte_vocabulary())), settings)
     (made,) = start(compilations, GrammarSpec("json", "{}")).result(60)
     compilations._pool.shutdown()
     compilations.prefill.wait()
     assert (made.stats()["masks_made"] > 0) is looks
+
+
+def test_namespaces_compile_apart(compilations: Compilations) -> None:
+    """A grammar that one namespace has compiled is unknown, and compiled again, in another."""
+    compiler = Compiler(byte_vocabulary())
+    made = Namespaces(compiler, lambda: Compiler(byte_vocabulary()), most=2)
+    apart = Compilations(made, Settings())
+    one, two = (GrammarSpec("regex", "a+", namespace=name * 32) for name in "12")
+    assert apart.known(one) is None
+    start(apart, one).result(60)
+    assert apart.known(one) is not None
+    assert apart.known(two) is apart.known(GOOD) is None
+    start(apart, two).result(60)
+    assert apart.counts["compiles"] == 2
+    assert compiler.stats()["compiles"] == 0

@@ -6,7 +6,7 @@ with ``--incremental-streaming-output``, a grammar that does not compile, an abo
 
 import asyncio
 import json
-from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
@@ -14,6 +14,7 @@ from typing import Any
 import httpx
 
 from adapters.workers import Chunk, Generation, SGLangWorker, WorkerError
+from adapters.workers.http_client import NO_HEADERS
 
 from .helpers import ids_of
 
@@ -52,10 +53,18 @@ class MockClient:
 
     @asynccontextmanager
     async def request(
-        self, method: str, path: str, *, content: bytes | None = None, read_s: float | None = None
+        self,
+        method: str,
+        path: str,
+        *,
+        content: bytes | None = None,
+        read_s: float | None = None,
+        headers: Mapping[str, str] = NO_HEADERS,
     ) -> AsyncGenerator["MockAnswer", None]:
         try:
-            async with self._client.stream(method, path, content=content) as answer:
+            async with self._client.stream(
+                method, path, content=content, headers=dict(headers)
+            ) as answer:
                 yield MockAnswer(answer)
         except httpx.HTTPError as error:
             raise WorkerError(502, str(error), reason="connection") from error

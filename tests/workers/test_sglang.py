@@ -272,8 +272,8 @@ SAID = {"backend": "switchyard", "version": "0.1.0", "spec_version": 1, "vocabul
         ("what", False, "its plug-in reports no status"),
         ([{"switchyard": SAID}, {}], False, "its plug-in reports no status"),
         ([{"switchyard": SAID | {"vocabulary": "w"}}], False, "vocabulary must be 'v', got 'w'"),
-        ([{"switchyard": SAID | {"spec_version": 2}}], False, "spec_version must be 1, got 2"),
-        ([{"switchyard": {}}], False, "spec_version must be 1, got None"),
+        ([{"switchyard": SAID | {"spec_version": 2}}], False, "reads version 2 of grammar specs"),
+        ([{"switchyard": {}}], False, "reads version None of grammar specs"),
     ],
 )
 def test_a_server_with_our_plug_in_says_so_itself(states: Any, ready: bool, reason: str) -> None:

@@ -24,6 +24,7 @@ class Model(Answer):
     format: str = Field(description="The syntax of its calls.")
     format_evidence: FormatEvidence
     chat_template: dict[str, Any] | None = Field(description="Limitations of its chat template.")
+    constraints: Literal["enforce", "shadow", "off"]
     max_model_len: int = ABSENT
 
 
@@ -150,6 +151,7 @@ class Readiness(Answer):
 
     status: Literal["ok", "degraded", "unready", "draining"]
     models: dict[str, str] = ABSENT
+    constraints: dict[str, Literal["enforce", "shadow", "off"]] = ABSENT
     workers: list[WorkerState] = ABSENT
     cache: dict[str, int] | None = ABSENT
 
@@ -169,25 +171,42 @@ class WorkerList(Answer):
     waiting: int = ABSENT
 
 
+class ConstraintState(Answer):
+    """The mode of a model's constraints; ``setting``: the one after a restart."""
+
+    model: str
+    mode: Literal["enforce", "shadow", "off"]
+    setting: Literal["enforce", "shadow", "off"]
+    unenforced_strict: Literal["refuse", "answer"]
+
+
+class ConstraintModes(Answer):
+    object: Literal["list"]
+    data: list[ConstraintState]
+
+
 class RequestFacts(Answer):
-    """What is known about a request; a field that is not known is absent."""
+    """The known facts of a request; unknown ones are absent. ``key``: the name of its
+    API key; ``token_ms``: the mean of the tokens after the first; ``workers``: those asked, in
+    order; ``error``: the code of the error that ended it.
+    """
 
     id: str
     model: str = ABSENT
-    key: str = Field(default=None, description="The name of the API key.")
+    key: str = ABSENT
     stream: bool = ABSENT
     queue_ms: float = ABSENT
     prepare_ms: float = ABSENT
     first_token_ms: float = ABSENT
-    token_ms: float = Field(default=None, description="Mean of a token after the first.")
+    token_ms: float = ABSENT
     prompt_tokens: int = ABSENT
     cached_tokens: int = ABSENT
     completion_tokens: int = ABSENT
     reasoning_tokens: int = ABSENT
     backend: str = ABSENT
-    workers: list[str] = Field(default=None, description="Those asked, in order.")
+    workers: list[str] = ABSENT
     finish_reasons: list[str] = ABSENT
-    error: str = Field(default=None, description="The code of the error that ended it.")
+    error: str = ABSENT
 
 
 class RunningRequest(RequestFacts):

@@ -4,7 +4,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, RootModel
 
-from .base import ABSENT, Answer
+from .base import ABSENT, Answer, TokenLogprob
 
 ItemStatus = Literal["in_progress", "completed", "incomplete"]
 
@@ -14,7 +14,7 @@ class OutputText(Answer):
     type: Literal["output_text"]
     text: str
     annotations: list[Any]
-    logprobs: list[Any] = ABSENT
+    logprobs: list[TokenLogprob] = ABSENT
 
 
 class RefusalText(Answer):
@@ -239,7 +239,7 @@ class PieceAdded(Numbered):
     item_id: str
     output_index: int
     content_index: int = ABSENT
-    logprobs: list[Any] = ABSENT
+    logprobs: list[TokenLogprob] = ABSENT
     delta: str
 
 
@@ -250,7 +250,7 @@ class TextDone(Numbered):
     item_id: str
     output_index: int
     content_index: int
-    logprobs: list[Any] = ABSENT
+    logprobs: list[TokenLogprob] = ABSENT
     text: str
 
 

@@ -22,6 +22,7 @@ _NAMES = (
     (re.compile(r"response_format\b"), "text.format"),
     (re.compile(r"reasoning_effort\b"), "reasoning.effort"),
     (re.compile(r"max_(completion_)?tokens\b"), "max_output_tokens"),
+    (re.compile(r"(?<!top_)\blogprobs\b"), "include"),
 )
 #: the same for places of relaxed keywords
 _PLACES = (
@@ -54,6 +55,10 @@ def common_form(request: ResponseRequest, conversation: Conversation) -> ChatReq
             "parallel_tool_calls": request.parallel_tool_calls if tools else None,
             "response_format": None if wanted is None else common_format(wanted),
             "max_completion_tokens": request.max_output_tokens,
+            # a stream's last event has the whole output, so its log probabilities are kept, too
+            "stream": None,
+            "logprobs": request.wants_logprobs or None,
+            "top_logprobs": request.top_logprobs if request.wants_logprobs else None,
             "reasoning_effort": request.reasoning.effort if request.reasoning else None,
         }
     )

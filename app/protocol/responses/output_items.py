@@ -13,7 +13,7 @@ Invariants   I1 the events of an item are output_item.added, those of its text, 
 Not here     the events of the response itself, and sequence numbers (writers).
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Literal, assert_never
 
 from adapters.formats import (
@@ -25,7 +25,9 @@ from adapters.formats import (
     ToolStart,
 )
 
+from ...generation.content_logprobs import ContentToken
 from ..answers import new_call_id
+from ..logprobs import token_object
 from .ids import item_id
 
 Event = dict[str, Any]
@@ -48,12 +50,17 @@ class OutputItems:
         #: number of the open call
         self._call = -1
 
-    def add(self, deltas: Iterable[Delta]) -> Iterator[Event]:
-        """Yield the events of these deltas."""
-        for delta in deltas:
+    def add(
+        self,
+        deltas: Iterable[Delta],
+        logprobs: Sequence[Sequence[ContentToken] | None] | None = None,
+    ) -> Iterator[Event]:
+        """Yield the events of these deltas; ``logprobs``: by delta, the tokens of its content."""
+        for number, delta in enumerate(deltas):
             match delta:
                 case ContentDelta(text):
-                    yield from self._text("message", text)
+                    tokens = None if logprobs is None else logprobs[number]
+                    yield from self._text("message", text, tokens or ())
                 case ReasoningDelta(text):
                     yield from self._text("reasoning", text)
                 case ToolStart(index, name, written, is_custom):
@@ -80,11 +87,11 @@ class OutputItems:
         """Close the item that a failure cut off."""
         yield from self._close("incomplete")
 
-    def _text(self, kind: str, text: str) -> Iterator[Event]:
+    def _text(self, kind: str, text: str, tokens: Iterable[ContentToken] = ()) -> Iterator[Event]:
         if self._open is None or self._open.kind != kind:
             yield from self._begin(kind)
         assert self._open is not None
-        yield self._open.delta(text)
+        yield self._open.delta(text, [token_object(token) for token in tokens])
 
     def _begin(self, kind: str, **fields: Any) -> Iterator[Event]:
         yield from self._close("completed")
@@ -109,6 +116,8 @@ class _OpenItem:
         self._index = index
         self._fields = fields
         self._texts: list[str] = []
+        #: of the text so far
+        self._logprobs: list[dict[str, Any]] = []
 
     @property
     def _place(self) -> dict[str, Any]:
@@ -124,28 +133,29 @@ class _OpenItem:
         if self.kind in _CALLS:
             key, _ = _CALLS[self.kind]
             return {**base, **self._fields, key: text}
-        content = [] if is_new else [self._part(text)]
+        content = [] if is_new else [self._part(text, self._logprobs)]
         if self.kind == "reasoning":
             return {**base, "summary": [], "content": content}
         return {**base, "role": "assistant", "content": content}
 
-    def _part(self, text: str) -> dict[str, Any]:
+    def _part(self, text: str, logprobs: list[dict[str, Any]]) -> dict[str, Any]:
         if self.kind == "reasoning":
             return {"type": "reasoning_text", "text": text}
-        return {"type": "output_text", "text": text, "annotations": [], "logprobs": []}
+        return {"type": "output_text", "text": text, "annotations": [], "logprobs": logprobs}
 
     def begin(self) -> Iterator[Event]:
         """Yield the first events."""
         added = self.item("in_progress")
         yield {"type": "response.output_item.added", "output_index": self._index, "item": added}
         if self.kind not in _CALLS:
-            part = self._part("")
+            part = self._part("", [])
             yield {"type": "response.content_part.added", **self._place, "part": part}
 
-    def delta(self, text: str) -> Event:
-        """Add text and return its event."""
+    def delta(self, text: str, logprobs: Sequence[dict[str, Any]] = ()) -> Event:
+        """Add text and return its event; ``logprobs``: of its tokens."""
         self._texts.append(text)
-        return {**self._event("delta"), "delta": text}
+        self._logprobs += logprobs
+        return {**self._event("delta", list(logprobs)), "delta": text}
 
     def end(self, status: ItemStatus) -> Iterator[Event]:
         """Yield the last events."""
@@ -156,13 +166,13 @@ class _OpenItem:
         elif self.kind == "custom_tool_call":
             yield {**self._event("done"), "input": text}
         else:
-            yield {**self._event("done"), "text": text}
-            part = self._part(text)
+            yield {**self._event("done", self._logprobs), "text": text}
+            part = self._part(text, self._logprobs)
             yield {"type": "response.content_part.done", **self._place, "part": part}
         done = self.item(status)
         yield {"type": "response.output_item.done", "output_index": self._index, "item": done}
 
-    def _event(self, step: str) -> Event:
+    def _event(self, step: str, logprobs: Sequence[dict[str, Any]] = ()) -> Event:
         name = _CALLS[self.kind][1] if self.kind in _CALLS else _PARTS[self.kind]
-        logprobs: Event = {"logprobs": []} if self.kind == "message" else {}
-        return {"type": f"response.{name}.{step}", **self._place, **logprobs}
+        listed: Event = {"logprobs": logprobs} if self.kind == "message" else {}
+        return {"type": f"response.{name}.{step}", **self._place, **listed}

@@ -9,10 +9,10 @@ Not here   the items of ``input`` (items), the conversion to the common form (co
 
 from typing import Annotated, Any, Literal
 
-from pydantic import BeforeValidator, Discriminator, Field, Tag, field_validator, model_validator
+from pydantic import Discriminator, Field, Tag, field_validator, model_validator
 from pydantic_core import PydanticCustomError
 
-from ..chat_request import GenerationFields, ReasoningEffort
+from ..chat_request import MOST_LOGPROBS, GenerationFields, ReasoningEffort
 from ..validation import MOST_NAMES, Exact, Items, refuse_fields, unsupported
 from .items import InputItem
 from .tools import TextFormat, Tool, ToolChoice
@@ -31,9 +31,11 @@ UNSUPPORTED: dict[str, tuple[Any, ...]] = {
     "image": (None,),
     "moderation": (None,),
     "prompt": (None,),
-    "top_logprobs": (None, 0),
 }
-IGNORED = ("prompt_cache_options", "prompt_cache_retention", "service_tier")
+#: the value of ``include`` that asks for log probabilities
+LOGPROBS = "message.output_text.logprobs"
+#: ``client_metadata`` is the Codex CLI's own
+IGNORED = ("client_metadata", "prompt_cache_options", "prompt_cache_retention", "service_tier")
 MOVED = {
     "function_call": "tool_choice",
     "functions": "tools",
@@ -97,14 +99,7 @@ Input = Annotated[
 ]
 
 
-def _included(value: Any) -> Any:
-    """Refuse what would add to the output."""
-    if value == "message.output_text.logprobs":
-        raise unsupported(f"'{value}' is not supported by this server.")
-    return value
-
-
-Included = Annotated[Literal[INERT_INCLUDES], BeforeValidator(_included)]  # type: ignore[valid-type]
+Included = Literal[(LOGPROBS, *INERT_INCLUDES)]  # type: ignore[valid-type]
 ShortText = Annotated[str, Field(max_length=VALUE_CHARS)]
 Metadata = Annotated[
     dict[Annotated[str, Field(max_length=KEY_CHARS)], ShortText], Field(max_length=MOST_METADATA)
@@ -126,6 +121,7 @@ class ResponseRequest(GenerationFields):
     max_output_tokens: int | None = Field(None, ge=1)
     max_tool_calls: int | None = Field(None, ge=1)
     include: Items[Included] | None = None
+    top_logprobs: int | None = Field(None, ge=0, le=MOST_LOGPROBS)
     truncation: Literal["auto", "disabled"] | None = None
     store: bool | None = None
     metadata: Metadata | None = None
@@ -150,6 +146,11 @@ class ResponseRequest(GenerationFields):
                 )
         kept = refuse_fields(value, UNSUPPORTED)
         return {name: each for name, each in kept.items() if name not in IGNORED}
+
+    @property
+    def wants_logprobs(self) -> bool:
+        """Whether the output has log probabilities: ``include`` or ``top_logprobs`` ask for it."""
+        return bool(self.top_logprobs) or LOGPROBS in (self.include or ())
 
     @field_validator("truncation")
     @classmethod

@@ -43,7 +43,7 @@ def response_object(request: ResponseRequest, number: str, created: int) -> dict
         "text": {"format": shown or {"type": "text"}, "verbosity": "medium"},
         "tool_choice": choice if isinstance(choice, str) else choice.model_dump(),
         "tools": [tool.shown() for tool in request.tools or ()],
-        "top_logprobs": 0,
+        "top_logprobs": request.top_logprobs or 0,
         "top_p": 1.0 if request.top_p is None else request.top_p,
         "truncation": "disabled",
         "usage": None,

@@ -111,7 +111,7 @@ def test_the_ended_requests_are_bounded():
     for number in range(MOST_RECENT + 1):
         record = RequestRecord(str(number))
         log.begin(record)
-        log.end(record, {})
-        log.end(record, {})
+        for _ in range(2):
+            log.end(record, method="POST", outcome={"route": "/", "status": 200})
     assert [log.recent()[0]["id"], log.recent()[-1]["id"]] == [str(MOST_RECENT), "1"]
     assert log.running() == []

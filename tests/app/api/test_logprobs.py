@@ -98,3 +98,57 @@ def test_the_number_of_log_probabilities_of_a_whole_answer_is_bounded(gateway: G
     assert (error["param"], error["code"]) == ("top_logprobs", "invalid_value")
     assert f"{MOST_LOGPROBS_KEPT:,}" in error["message"]
     assert gateway.post(body(**asked, stream=True)).status_code == 200
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        {"include": ["message.output_text.logprobs"]},
+        {"include": ["message.output_text.logprobs"], "top_logprobs": 3},
+        {"top_logprobs": 20},
+    ],
+)
+def test_responses_have_those_of_chat_completions(client: openai.OpenAI, more: dict[str, Any]):
+    """One seed: the same tokens in the answer, its stored form, the deltas and the done events."""
+    top = more.get("top_logprobs")
+    chat = client.chat.completions.create(
+        **body(max_completion_tokens=60, seed=5), logprobs=True, top_logprobs=top
+    )
+    assert chat.choices[0].logprobs is not None
+    expected = [each.model_dump() for each in chat.choices[0].logprobs.content or ()]
+    assert expected
+    asked: dict[str, Any] = {
+        "model": "noise",
+        "input": body()["messages"],
+        "max_output_tokens": 60,
+        "extra_body": {"seed": 5},
+        **more,
+    }
+    response = client.responses.create(**asked)
+    assert response.top_logprobs == (top or 0)
+    assert response.output_text == chat.choices[0].message.content
+    for found in (response, client.responses.retrieve(response.id)):
+        (message,) = [item.model_dump() for item in found.output if item.type == "message"]
+        assert message["content"][0]["logprobs"] == expected
+    events = [event.model_dump() for event in client.responses.create(**asked, stream=True)]
+    deltas = [event for event in events if event["type"] == "response.output_text.delta"]
+    (done,) = [event for event in events if event["type"] == "response.output_text.done"]
+    assert [each for event in deltas for each in event["logprobs"]] == done["logprobs"] == expected
+    assert "".join(event["delta"] for event in deltas) == response.output_text
+
+
+def test_a_response_has_none_unless_asked(client: openai.OpenAI):
+    response = client.responses.create(model="noise", input="a", max_output_tokens=20)
+    (message,) = [item.model_dump() for item in response.output if item.type == "message"]
+    assert message["content"][0]["logprobs"] == []
+
+
+@pytest.mark.parametrize("stream", [False, True])
+def test_the_kept_ones_of_a_response_are_bounded(client: openai.OpenAI, stream: bool):
+    """The last event of a stream has all of them."""
+    most = MOST_LOGPROBS_KEPT // 21 + 1
+    with pytest.raises(openai.BadRequestError) as caught:
+        client.responses.create(
+            model="noise", input="a", max_output_tokens=most, top_logprobs=20, stream=stream
+        )
+    assert caught.value.param in ("top_logprobs", "max_output_tokens", "include")

@@ -14,6 +14,7 @@ from app.composition import engines
 from app.constraints import compile_scheduler as compiling
 from app.constraints.compile_scheduler import CompileScheduler
 from app.errors import ApiError
+from app.observability.request_record import RequestRecord
 from engine import Cancelled, Compiled, Compiler, Limits, WorkBudget
 from tests.app.examples import LIGHT, body, json_schema, tool
 from tests.app.gateway import PATIENCE, Gateway
@@ -194,7 +195,7 @@ async def test_what_is_known_is_not_compiled_again() -> None:
     schema = {"type": "object", "properties": {"a": {"$ref": "https://a.example/b"}}}
     for _ in range(3):
         asked = request(response_format=json_schema(schema))
-        assert (await service.generation._prepare(asked, "", 0)).constraint.relaxed
+        assert (await service.generation._prepare(asked, RequestRecord("r"))).constraint.relaxed
     for _ in range(3):
         with pytest.raises(ApiError) as caught:
             await service.complete(response_format=json_schema(schema, strict=True))

@@ -206,6 +206,9 @@ OTHERS: list[tuple[str, str, str | None, Any, int]] = [
     ("GET", "/metrics", None, None, 200),
     ("GET", "/version", None, None, 200),
     ("GET", "/debug/requests", None, None, 200),
+    ("GET", "/admin/constraints", None, None, 200),
+    ("POST", "/admin/constraints", None, {"mode": "enforce"}, 200),
+    ("POST", "/admin/constraints", None, {"mode": "enforce", "model": "gpt-0"}, 404),
     ("POST", CHAT, None, chat(model="gpt-0"), 404),
     ("POST", CHAT, None, chat(temperature=9), 400),
 ]

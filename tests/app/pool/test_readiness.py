@@ -5,6 +5,8 @@ from typing import Any
 
 import pytest
 
+from app import version
+from app.conversation.tokenizer import load_tokenizer
 from engine import SPEC_VERSION
 from tests.app.gateway import OPERATOR
 from tests.app.pool.gateways import gateway_of
@@ -18,7 +20,8 @@ UNFIT = [
     ),
     (
         {"internal_states": [{PLUGIN: {"spec_version": SPEC_VERSION + 1}}]},
-        f"the plug-in's spec_version must be {SPEC_VERSION}, got {SPEC_VERSION + 1}",
+        f"reads version {SPEC_VERSION + 1} of grammar specs, this gateway (switchyard {version()}) "
+        f"writes version {SPEC_VERSION}: upgrade this gateway",
     ),
     ({"internal_states": [{}]}, "its plug-in reports no status"),
     ({"grammar_backend": "xgrammar"}, "must run the grammar backend 'switchyard', got 'xgrammar'"),
@@ -35,3 +38,22 @@ def test_a_worker_that_does_not_fit_is_not_ready_and_operators_read_why(
         (worker,) = gateway.health()["workers"]
         assert (worker["ready"], worker["state"]) == (False, "unready")
         assert reason in worker["reason"]
+
+
+#: what a worker says of its cache namespaces, and whether it fits a gateway that separates them
+NAMESPACES = [({"namespace": "key"}, True), ({"namespace": "shared"}, False), ({}, False)]
+
+
+@pytest.mark.parametrize(("said", "fits"), NAMESPACES)
+def test_a_worker_must_separate_caches_like_its_gateway(
+    folder: Path, said: dict[str, str], fits: bool
+):
+    """An older plug-in has no such field. The reason names the worker's setting."""
+    fingerprint = load_tokenizer(str(folder), "auto").vocabulary.fingerprint
+    status = {"spec_version": SPEC_VERSION, "vocabulary": fingerprint, **said}
+    settings = {"api_keys": "one", "admin_keys": OPERATOR, "cache_namespace": "key"}
+    info = {"internal_states": [{PLUGIN: status}]}
+    with gateway_of(folder, 4096, info=info, **settings) as (gateway, _):
+        (worker,) = gateway.health()["workers"]
+        assert worker["ready"] is fits
+        assert fits or "SWITCHYARD_CACHE_NAMESPACE=key" in worker["reason"]

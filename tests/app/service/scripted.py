@@ -8,11 +8,13 @@ from typing import Any
 
 from adapters.workers import Chunk, FailureReason, Generation, Health, WorkerError
 from app.api.body import parse_request
+from app.constraints.mode import ModeSwitch
 from app.constraints.planner import ConstraintPlanner
 from app.conversation.tokenizer import BuiltinTokenizer
 from app.observability.logs import make_logger
 from app.observability.metrics import Metrics, ModelMetrics
 from app.observability.request_record import RequestRecord
+from app.observability.shadow_metrics import ShadowMetrics
 from app.pool.worker_pool import Pool
 from app.protocol.chat_request import ChatRequest
 from app.server.offload import Offload
@@ -81,10 +83,21 @@ class Service:
         wire, special = self.tokenizer.wire, self.tokenizer.special_texts
         logger = make_logger("info", self.log)
         self.pool = Pool([self.worker])
+        model = ModelSettings(**{"reasoning": "on", **settings})
+        self.switch = ModeSwitch(model.constraints, unenforced_strict=model.unenforced_strict)
+        planner = ConstraintPlanner(
+            compiler,
+            wire,
+            special,
+            self.metrics,
+            logger,
+            switch=self.switch,
+            shadow=ShadowMetrics(self.metrics, "noise"),
+        )
         self.generation = GenerationService(
-            settings=ModelSettings(**{"reasoning": "on", **settings}),
+            settings=model,
             offload=Offload(),
-            planner=ConstraintPlanner(compiler, wire, special, self.metrics, logger),
+            planner=planner,
             tokenizer=self.tokenizer,
             pool=self.pool,
             metrics=ModelMetrics(self.metrics, "noise"),
@@ -93,8 +106,8 @@ class Service:
         )
         self.chat = ChatService(self.generation, model="noise", system_fingerprint="fp_test")
 
-    def count(self, name: str) -> float:
-        return self.metrics.registry.get_sample_value(f"switchyard_{name}") or 0.0
+    def count(self, name: str, **labels: str) -> float:
+        return self.metrics.registry.get_sample_value(f"switchyard_{name}", labels) or 0.0
 
     async def complete(self, **asked: Any) -> dict[str, Any]:
         return (await self.complete_with_headers(**asked)).body

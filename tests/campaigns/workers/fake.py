@@ -101,6 +101,8 @@ class FakeWorker:
     def __init__(self, vocabulary: Vocabulary) -> None:
         self.fault: Fault | None = None
         self.answers = self.attempts = self.aborts = 0
+        #: the header of each generation that has one
+        self.traceparents: list[str] = []
         self.port = 0
         self._tokens = vocabulary.tokens
         self._stop = vocabulary.stop_token_ids[0]
@@ -144,6 +146,8 @@ class FakeWorker:
         path = head.split(" ", 2)[1]
         size = re.search(r"content-length: (\d+)", head, re.IGNORECASE)
         body = json.loads(await reader.readexactly(int(size[1]))) if size else {}
+        if path == "/generate":
+            self.traceparents += re.findall(r"(?im)^traceparent: (\S+)", head)
         fault = self.fault
         reply = Reply(self, writer, path, self._right(body))
         if (

@@ -166,13 +166,18 @@ def test_keys_that_are_none_of_ours_are_passed_over() -> None:
     redis = Redis()
     group = artifact.store_group(small_vocabulary().fingerprint)
     names = [b"", b"masks", group + b"/", group + b"/xyz", b"patterns/0/any/zz", b"other/1/2"]
+    fingerprint, digest = small_vocabulary().fingerprint.encode(), b"/" + b"0" * 32
+    for other in (engine.ARTIFACT_VERSION - 1, engine.ARTIFACT_VERSION + 1):
+        names.append(b"masks/%d/%s" % (other, fingerprint) + digest)  # another version
+    names.append(artifact.store_group("f" * len(fingerprint)) + digest)  # another tokenizer
     MemoryLog(redis).publish([(name, b"value") for name in names])
     compiler = replica(redis)
     wait_for(lambda: shared(compiler, "following") == 1)
     MemoryLog(redis).publish([(name, b"value") for name in names])
     assert compiler.compile_json_schema(SCHEMA)
     compiler.close(PATIENCE_SECONDS)
-    assert shared(compiler, "masks_loaded") == shared(compiler, "failures") == 0
+    counts = [shared(compiler, f"masks_{what}") for what in ("loaded", "refused", "missing")]
+    assert [*counts, shared(compiler, "failures")] == [0, 0, 0, 0]
 
 
 def test_masks_that_two_replicas_make_apart_are_joined() -> None:

@@ -1,0 +1,171 @@
+"""A model: its tokenizer and chat template, the compile of a tool, and an answer of each worker."""
+
+import asyncio
+import time
+from collections.abc import AsyncIterator, Iterator
+from dataclasses import replace
+from typing import Any
+
+from ..composition.components import build
+from ..errors import ApiError
+from ..observability.logs import Logger
+from ..observability.metrics import Metrics
+from ..observability.request_record import RequestRecord
+from ..pool.member import Member
+from ..protocol.chat_request import ChatRequest
+from ..service.served_models import ServedModel
+from ..settings import ModelSettings, SettingError, Settings
+from .finding import Finding
+
+#: seconds for the first health check of all workers, and for a model that this process loads
+START_SECONDS = 120.0
+#: seconds for a worker's answer, which has at most MOST_TOKENS
+ANSWER_SECONDS = 60.0
+MOST_TOKENS = 128
+_TOOL = {
+    "type": "function",
+    "function": {
+        "name": "switchyard_probe",
+        "description": "A probe of the installation.",
+        "strict": True,
+        "parameters": {
+            "type": "object",
+            "properties": {"works": {"type": "boolean"}},
+            "required": ["works"],
+            "additionalProperties": False,
+        },
+    },
+}
+
+
+async def examine_model(
+    settings: Settings, model: ModelSettings, logger: Logger
+) -> AsyncIterator[Finding]:
+    """Yield the findings about one model and its workers."""
+    place = f"model {model.served_model}"
+    one = replace(settings, models=(model,))
+    try:
+        components = await asyncio.to_thread(build, one, Metrics(), logger)
+    except SettingError as error:
+        for sentence in error.sentences:
+            yield Finding("error", place, sentence)
+        return
+    try:
+        async with asyncio.timeout(START_SECONDS):
+            await components.start()
+        (served,) = components.models
+        for finding in _conversation(served, place):
+            yield finding
+        async for finding in _workers(served, place):
+            yield finding
+    except SettingError as error:
+        for sentence in error.sentences:
+            yield Finding("error", place, sentence)
+    except TimeoutError:
+        yield Finding("error", place, f"it was not ready within {START_SECONDS:g} s")
+    finally:
+        await components.aclose()
+
+
+def _conversation(served: ServedModel, place: str) -> Iterator[Finding]:
+    """Yield the findings about the tokenizer, its format and the chat template."""
+    tokenizer = served.tokenizer
+    source = served.settings.tokenizer_source or "built-in"
+    yield Finding("ok", place, f"tokenizer {source}: {tokenizer.vocabulary.size:,} tokens")
+    evidence, name = tokenizer.evidence, tokenizer.wire.name
+    if evidence.basis == "unknown":
+        yield Finding(
+            "error",
+            place,
+            "requests with tools are refused: the chat template shows calls in an unknown syntax, "
+            f"{evidence.shown!r}",
+            "set the model's `format` to the family that it was trained on",
+        )
+    elif evidence.basis == "none":
+        yield Finding(
+            "warning",
+            place,
+            f"the model has no call syntax of its own; prompts teach it {name!r}",
+            "set the model's `format` if it was trained on another one",
+        )
+    else:
+        yield Finding("ok", place, f"format {name} ({evidence.basis})")
+    if tokenizer.profile is None and served.settings.worker_kind != "noise":
+        advice = "use the tokenizer folder of the chat model, not that of the base model"
+        yield Finding("warning", place, "the tokenizer has no chat template", advice)
+    if served.settings.worker_kind == "noise":
+        yield Finding(
+            "warning",
+            place,
+            "the noise worker draws random tokens; its answers are meaningless",
+            "set SWITCHYARD_MODEL to serve a model",
+        )
+
+
+async def _workers(served: ServedModel, place: str) -> AsyncIterator[Finding]:
+    members = served.pool.members
+    if not members:
+        yield Finding(
+            "error",
+            place,
+            f"no address behind {', '.join(served.settings.dns_workers)}",
+            "check the name and that workers run",
+        )
+    for member in members:
+        yield await _worker(served, member)
+
+
+async def _worker(served: ServedModel, member: Member) -> Finding:
+    """Ask one worker for a call of a tool, as the gateway would."""
+    place = f"worker {member.name}"
+    if not member.health.ready:
+        reason = member.health.reason or "not ready"
+        return Finding("error", place, reason, _advice(reason))
+    others = [each for each in served.pool.members if each is not member]
+    asked = ChatRequest.model_validate(_request(served.name))
+    start = time.perf_counter()
+    for each in others:
+        each.is_draining = True
+    try:
+        async with asyncio.timeout(ANSWER_SECONDS):
+            answer = await served.chat.complete(asked, RequestRecord("doctor"))
+    except ApiError as error:
+        text = f"a request with a tool fails: {error.message}"
+        return Finding("error", place, text, "see the log of the worker")
+    except TimeoutError:
+        text = f"no answer to a request with a tool within {ANSWER_SECONDS:g} s"
+        return Finding("error", place, text, "see the log of the worker")
+    finally:
+        for each in others:
+            each.is_draining = False
+    took = 1000 * (time.perf_counter() - start)
+    usage = answer.body["usage"]
+    context = member.worker.max_model_len
+    length = "" if context is None else f", context {context:,} tokens"
+    text = f"a tool call of {usage['completion_tokens']} tokens in {took:,.0f} ms{length}"
+    return Finding("ok", place, text)
+
+
+def _request(model: str) -> dict[str, Any]:
+    return {
+        "model": model,
+        "messages": [{"role": "user", "content": "Call the tool."}],
+        "tools": [_TOOL],
+        "tool_choice": "required",
+        "parallel_tool_calls": False,
+        "max_completion_tokens": MOST_TOKENS,
+    }
+
+
+def _advice(reason: str) -> str:
+    """Return what to do about a worker that is not ready."""
+    if "plug-in's vocabulary" in reason:
+        return "give the gateway the tokenizer of the model that the worker serves"
+    if "plug-in's" in reason:
+        return "install one version of Switchyard in the gateway and in the worker"
+    if "grammar backend" in reason or "plug-in" in reason:
+        return (
+            "install Switchyard beside SGLang and start it with `--grammar-backend switchyard`, or "
+            "set the model's `grammar_backend`"
+        )
+    return "check that the server runs, its address and the network; its log may say more"

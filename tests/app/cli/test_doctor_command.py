@@ -1,0 +1,159 @@
+"""``switchyard doctor``: each fault of a setup is a finding with its place and an advice."""
+
+import http.server
+import json
+import socket
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import pytest
+
+from tests.app.gateway import Gateway
+from tests.app.small_tokenizer import TEMPLATE, folder
+from tests.campaigns.workers.fake import FakeWorker, Loop
+from tests.redis_server import RedisServer
+
+from .command import switchyard
+
+
+def findings(**settings: object) -> tuple[int, dict[str, list[dict[str, str]]]]:
+    """Return the exit status and the findings by place."""
+    done = switchyard("doctor", "--json", **{"port": free_port(), **settings})
+    assert "Traceback" not in done.stderr + done.stdout
+    found: dict[str, list[dict[str, str]]] = {}
+    for each in json.loads(done.stdout):
+        found.setdefault(each["place"], []).append(each)
+    return done.returncode, found
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port: int = probe.getsockname()[1]
+        return port
+
+
+@pytest.fixture(scope="module")
+def tokenizer(tmp_path_factory: pytest.TempPathFactory) -> str:
+    return folder(tmp_path_factory.mktemp("tokenizer"), TEMPLATE)
+
+
+@contextmanager
+def answering(body: bytes) -> Iterator[str]:
+    """A server that answers everything with this body."""
+
+    class Handler(http.server.BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            self.send_response(200)
+            self.send_header("content-length", str(len(body)))
+            self.end_headers()
+            self.wfile.write(body)
+
+        def log_message(self, *_: Any) -> None: ...
+
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    thread = threading.Thread(target=server.serve_forever)
+    thread.start()
+    try:
+        yield f"http://127.0.0.1:{server.server_port}"
+    finally:
+        server.shutdown()
+        thread.join()
+        server.server_close()
+
+
+def test_the_default_setup_has_no_error():
+    status, found = findings()
+    assert status == 0
+    levels = [each["level"] for each in found["model noise"]]
+    assert levels == ["ok", "ok", "warning"]
+    assert "random tokens" in found["model noise"][-1]["text"]
+    assert found["worker noise"][0]["text"].startswith("a tool call of ")
+
+
+@pytest.mark.parametrize(
+    ("settings", "place", "text"),
+    [
+        ({"prt": 1}, "settings", "SWITCHYARD_PRT: no such setting"),
+        ({"tokenizer": "/nowhere"}, "model noise", "SWITCHYARD_TOKENIZER: no such folder"),
+        ({"keys_file": "/nowhere"}, "model noise", "SWITCHYARD_KEYS_FILE: /nowhere"),
+        (
+            {"redis_url": "redis://127.0.0.1:1"},
+            "SWITCHYARD_REDIS_URL",
+            "Redis is not used without SWITCHYARD_CACHE_KEY",
+        ),
+        (
+            {"redis_url": "redis://127.0.0.1:1", "cache_trust": "network"},
+            "SWITCHYARD_REDIS_URL",
+            "no answer: ",
+        ),
+    ],
+)
+def test_a_mistake_is_an_error_at_its_place(settings: dict[str, Any], place: str, text: str):
+    status, found = findings(**settings)
+    assert status == 1
+    errors = [each["text"] for each in found[place] if each["level"] == "error"]
+    assert any(each.startswith(text) for each in errors), found
+
+
+def test_an_open_gateway_is_a_warning():
+    status, found = findings(host="0.0.0.0", allow_anonymous="true")
+    assert (status, found["settings"][0]["level"]) == (0, "warning")
+
+
+def test_redis_is_described(redis_server: RedisServer):
+    status, found = findings(redis_url=redis_server.url, cache_trust="network")
+    (finding,) = found["SWITCHYARD_REDIS_URL"]
+    assert (status, finding["level"]) == (0, "ok")
+
+
+def test_a_running_gateway_is_told_from_another_program():
+    with Gateway() as gateway, answering(b"hello") as other:
+        for url, level in [(gateway.url, "ok"), (other, "error")]:
+            port = int(url.rpartition(":")[2])
+            _, found = findings(port=port)
+            assert found[f"127.0.0.1:{port}"][0]["level"] == level
+
+
+@pytest.mark.parametrize(
+    ("body", "text"),
+    [
+        (b"<html>", "JSONDecodeError"),
+        (b"[]", "no JSON object"),
+        (b"{}", "must run the grammar backend 'switchyard'"),
+        (b'{"grammar_backend": "switchyard"}', "its plug-in reports no status"),
+    ],
+)
+def test_a_server_that_is_no_worker_is_an_error(tokenizer: str, body: bytes, text: str):
+    with answering(body) as url:
+        status, found = findings(workers=url, tokenizer=tokenizer, model_name="m")
+        (finding,) = found[f"worker sglang {url.removeprefix('http://')}"]
+    assert status == 1
+    assert text in finding["text"]
+    assert finding["advice"]
+
+
+def test_a_worker_with_another_vocabulary_is_an_error(tokenizer: str):
+    from app.conversation.tokenizer import load_tokenizer
+
+    worker, loop = FakeWorker(load_tokenizer(tokenizer, "auto").vocabulary), Loop()
+    try:
+        (state,) = worker.info["internal_states"]
+        state["switchyard"]["vocabulary"] = "another"
+        loop.run(worker.listen())
+        status, found = findings(workers=worker.url, tokenizer=tokenizer, model_name="m")
+    finally:
+        loop.run(worker.refuse())
+        loop.close()
+    (finding,) = found[f"worker sglang {worker.url.removeprefix('http://')}"]
+    assert (status, "vocabulary" in finding["text"]) == (1, True)
+    assert finding["advice"].startswith("give the gateway the tokenizer of the model")
+
+
+def test_the_lines_are_for_people():
+    done = switchyard("doctor", port=free_port())
+    assert done.stdout.splitlines()[0] == "ok      settings: every setting is valid"
+    assert done.stdout.rstrip().endswith("0 errors, 1 warnings")
+    assert "\033" not in done.stdout
