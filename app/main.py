@@ -43,6 +43,7 @@ from .service.generation_service import BACKEND_HEADER
 from .service.served_models import ServedModel
 from .service.stored_responses import StoredResponses
 from .settings import PREFIX, GatewaySettings, SettingError, Settings, read_settings
+from .ui import ui_router
 
 
 def create_app(
@@ -180,6 +181,8 @@ def _add_routes(
     )
     if settings.docs:
         app.include_router(docs_router(partial(_document, app, settings.keys_required)))
+    if settings.ui:
+        app.include_router(ui_router())
 
 
 def _document(app: FastAPI, keys_required: bool) -> bytes:

@@ -58,6 +58,7 @@ ENDPOINTS = (
     "POST /v1/responses",
     "POST /v1/completions",
     "POST /v1/grammars/check",
+    "POST /v1/grammars/explain",
     "GET /v1/models",
     "POST /tokenize",
     "POST /detokenize",

@@ -1,4 +1,6 @@
-"""POST /v1/grammars/check: which keywords of a schema are enforced."""
+"""POST /v1/grammars/check: which keywords of a schema are enforced. POST /v1/grammars/explain: the
+grammar of a request, and what it does to an output.
+"""
 
 from typing import Any
 
@@ -6,8 +8,10 @@ from fastapi import APIRouter, Request
 from fastapi.responses import JSONResponse
 from pydantic import Field
 
-from ..errors import client_left
+from ..access.client import Client
+from ..errors import client_left, model_not_found
 from ..openapi.operation import operation
+from ..protocol.explain_request import ExplainRequest
 from ..protocol.validation import Exact
 from ..server.event_stream import Disconnected, run_until_disconnect
 from ..service.served_models import ServedModels
@@ -22,6 +26,24 @@ _CHECK = operation(
     errors=(404, 429),
     example={"schema": {"type": "object", "properties": {"a": {"type": "integer"}}}},
 )
+_EXPLAIN = operation(
+    "explain_grammar",
+    "Show a request's grammar, and where it rejects an output",
+    description="The rules and a drawing of a request's grammar, the keywords that are not "
+    "enforced, and token by token what the grammar does to an output. A refused constraint is a "
+    "part of the answer. The page `/ui` shows it.",
+    tag="Grammars",
+    body="ExplainRequest",
+    answer="GrammarExplanation",
+    errors=(404, 429),
+    example={
+        "response_format": {
+            "type": "json_schema",
+            "json_schema": {"name": "answer", "schema": {"type": "integer"}},
+        },
+        "output": "12x",
+    },
+)
 
 
 class CheckRequest(Exact):
@@ -35,7 +57,7 @@ class CheckRequest(Exact):
 
 
 def grammars_router(models: ServedModels, bodies: BodyReader) -> APIRouter:
-    """Return the route."""
+    """Return the routes."""
     router = APIRouter()
 
     @router.post("/v1/grammars/check", **_CHECK)
@@ -46,6 +68,19 @@ def grammars_router(models: ServedModels, bodies: BodyReader) -> APIRouter:
         )
         try:
             return JSONResponse(await run_until_disconnect(checked, request.receive))
+        except Disconnected:
+            raise client_left() from None
+
+    @router.post("/v1/grammars/explain", **_EXPLAIN)
+    async def explain(request: Request) -> JSONResponse:
+        asked, size = await bodies.read(ExplainRequest, request)
+        client: Client = request.state.client
+        model = models.find_or_only(asked.model)
+        if not client.may_use(model.name):
+            raise model_not_found(model.name)
+        made = model.explanations.explain(asked, size, client=client.id)
+        try:
+            return JSONResponse(await run_until_disconnect(made, request.receive))
         except Disconnected:
             raise client_left() from None
 

@@ -22,6 +22,7 @@ from ..service.cache_report import cache_report
 from ..service.chat_service import ChatService
 from ..service.check_service import CheckService
 from ..service.completion_service import CompletionService
+from ..service.explain_service import ExplainService
 from ..service.faults import Faults
 from ..service.generation_service import GenerationService
 from ..service.responses_service import ResponsesService
@@ -145,6 +146,14 @@ def make_model(
             generation, tokenizer=tokenizer, pool=pool, offload=shared.offload
         ),
         checks=CheckService(engine.namespaces, model.strict_profile, shared.scheduler),
+        explanations=ExplainService(
+            settings=model,
+            tokenizer=tokenizer,
+            planner=core.planner,
+            namespaces=engine.namespaces,
+            scheduler=shared.scheduler,
+            offload=shared.offload,
+        ),
         warming=core.warming,
         switch=core.switch,
         cache_report=partial(

@@ -125,6 +125,14 @@ class ConstraintPlanner:
         planner._wire = get_format("plain")
         return planner
 
+    def explaining(self, wire: Format) -> "ConstraintPlanner":
+        """Return a planner of a format that always enforces, for explanations: its specs are for
+        people and name no namespace.
+        """
+        planner = copy(self)
+        planner._wire, planner._switch, planner._names_namespace = wire, ModeSwitch(), False
+        return planner
+
     def enforcing(self) -> "ConstraintPlanner":
         """Return a planner that always enforces, with the shared caches, for operators."""
         planner = copy(self)

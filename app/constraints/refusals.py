@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from adapters.formats import FieldKind, Location
 from engine import LimitExceeded, SpecError, UnsupportedSchema
 
-from ..errors import ApiError, bad_request
+from ..errors import ApiError
 
 #: codes of errors by what the field contains
 _CODES: Mapping[FieldKind, str] = {
@@ -29,12 +29,21 @@ def message_of(error: SpecError | LimitExceeded) -> str:
     return error.message
 
 
-def refusal(location: Location, message: str) -> ApiError:
-    """Return a 400 that names the field, and the place inside it."""
-    what = location.param or "the request"
-    place = f"at {location.pointer}: " if location.pointer else ""
-    return bad_request(
-        f"Invalid {location.what} for {what}: {place}{message}.",
-        location.param,
-        _CODES[location.what],
-    )
+class ConstraintRefused(ApiError):
+    """A 400 that names the field, and the place inside it."""
+
+    def __init__(self, location: Location, message: str) -> None:
+        what = location.param or "the request"
+        place = f"at {location.pointer}: " if location.pointer else ""
+        super().__init__(
+            400,
+            f"Invalid {location.what} for {what}: {place}{message}.",
+            param=location.param,
+            code=_CODES[location.what],
+        )
+        self.location = location
+
+
+def refusal(location: Location, message: str) -> ConstraintRefused:
+    """Return the error of a constraint."""
+    return ConstraintRefused(location, message)

@@ -85,6 +85,12 @@ REQUESTS = {
     ),
     "DetokenizeRequest": ("Token ids.", ""),
     "CheckRequest": ("A schema to check; `strict`: by the rules of strict schemas, too.", ""),
+    "ExplainRequest": (
+        "The fields of a chat completion that determine its grammar, and an output to try. "
+        "`format`: a format instead of the model's; `at`: the token before which allowed tokens "
+        "are listed; `rule`: the rule that is drawn.",
+        "chat",
+    ),
     "WarmupRequest": (
         "The grammars of one request, of a list of requests, or of both. Without `tool_choice`: of "
         "every choice that clients may make.",

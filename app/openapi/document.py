@@ -14,7 +14,7 @@ from pydantic import BaseModel
 from pydantic.json_schema import GenerateJsonSchema, models_json_schema
 from pydantic_core import to_json
 
-from .answers import completions, operations, responses
+from .answers import completions, grammars, operations, responses
 from .answers.base import ErrorResponse
 from .components import TAGS, response_headers, security_schemes
 from .components import responses as error_responses
@@ -41,6 +41,7 @@ ANSWERS: tuple[type[BaseModel], ...] = (
     operations.TokenizeResponse,
     operations.DetokenizeResponse,
     operations.GrammarCheck,
+    grammars.GrammarExplanation,
     operations.GrammarWarmup,
     operations.Alive,
     operations.Readiness,

@@ -16,6 +16,7 @@ from ..api.worker_routes import DrainRequest, UndrainRequest
 from ..protocol import chat_request
 from ..protocol.chat_request import ChatRequest
 from ..protocol.completion_request import CompletionRequest
+from ..protocol.explain_request import ExplainRequest
 from ..protocol.extensions import OPTIONS
 from ..protocol.responses import request as responses_request
 from ..protocol.responses.request import ResponseRequest
@@ -34,6 +35,7 @@ BODIES: tuple[type[BaseModel], ...] = (
     TokenizeRequest,
     DetokenizeRequest,
     CheckRequest,
+    ExplainRequest,
     WarmupRequest,
     DrainRequest,
     UndrainRequest,

@@ -17,6 +17,7 @@ from ..settings import ModelSettings
 from .chat_service import ChatService
 from .check_service import CheckService
 from .completion_service import CompletionService
+from .explain_service import ExplainService
 from .responses_service import ResponsesService
 from .tokenize_service import TokenizeService
 from .warm_service import WarmService
@@ -35,6 +36,7 @@ class ServedModel:
     responses: ResponsesService
     tokenizing: TokenizeService
     checks: CheckService
+    explanations: ExplainService
     warming: WarmService
     switch: ModeSwitch
     cache_report: Callable[[], dict[str, Any]]

@@ -132,6 +132,11 @@ class GatewaySettings(BaseSettings):
         default=True,
         description="`false` turns off `/docs` and `/openapi.json`, which need no key",
     )
+    ui: bool = Field(
+        default=True,
+        description="`false` turns off `/ui`, see [ui.md](ui.md); the page needs no key, its "
+        "requests do",
+    )
     max_body_bytes: int = Field(
         default=4 * MEBIBYTE,
         ge=1024,

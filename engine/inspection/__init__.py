@@ -10,12 +10,35 @@ some first. It is for people who debug grammars; nothing here runs while tokens 
 
 from ..runtime.compiled import Compiled
 from ..runtime.matcher import Matcher
-from .drawing import draw_automaton, draw_rows, move_text, registers
+from .drawing import (
+    automaton_diagram,
+    draw_automaton,
+    draw_rows,
+    move_text,
+    registers,
+    rows_diagram,
+)
 from .snapshot import take
-from .values import Edge, Item, Mask, Move, Row, Rule, Snapshot, State, TokenMask
+from .values import (
+    Diagram,
+    DiagramEdge,
+    DiagramNode,
+    Edge,
+    Item,
+    Mask,
+    Move,
+    Row,
+    Rule,
+    Snapshot,
+    State,
+    TokenMask,
+)
 from .wording import Wording
 
 __all__ = [
+    "Diagram",
+    "DiagramEdge",
+    "DiagramNode",
     "Edge",
     "Inspection",
     "Item",
@@ -105,10 +128,23 @@ class Inspection:
         """
         if rule is None:
             return draw_rows(self._snapshot, self._wording, most)
+        return draw_automaton(self._snapshot, self._rule(rule), self._wording)
+
+    def diagram(self, *, rule: str | None = None, most: int = 200) -> Diagram:
+        """Return the drawing of ``dot`` as values; ``most`` also bounds the states of a rule."""
+        if rule is None:
+            return rows_diagram(self._snapshot, self._wording, most)
+        return automaton_diagram(self._snapshot, self._rule(rule), self._wording, most)
+
+    def rule_text(self, rule: Rule) -> str:
+        """Return the start of a visited rule as text; "" for others."""
+        return self._wording.place(rule.start) if rule.start in self.states else ""
+
+    def _rule(self, name: str) -> Rule:
         for known in self.rules:
-            if known.name == rule:
-                return draw_automaton(self._snapshot, known, self._wording)
-        raise KeyError(rule)
+            if known.name == name:
+                return known
+        raise KeyError(name)
 
     def text(self) -> str:
         """Return everything as text."""

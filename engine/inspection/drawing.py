@@ -8,7 +8,7 @@ item, are not drawn: the edge that replaces them shows their bytes.
 from collections.abc import Sequence
 from html import escape
 
-from .values import Move, Registers, Row, Rule, Snapshot
+from .values import Diagram, DiagramEdge, DiagramNode, Move, Registers, Row, Rule, Snapshot, State
 from .wording import Wording, byte_class, literal
 
 #: maximum items of a row, and pairs of registers of an edge, in a drawing
@@ -49,21 +49,52 @@ def draw_automaton(snapshot: Snapshot, rule: Rule, wording: Wording) -> str:
             f'  s{state.number} [shape=circle, label="{state.number - rule.start}",'
             f" peripheries={border}, style={style}];"
         )
-        targets: dict[int, list[str]] = {}
-        ranges: dict[int, list[tuple[int, int]]] = {}
-        for edge in state.edges:
-            if edge.kind == "bytes":
-                ranges.setdefault(edge.target, []).append((edge.low, edge.high))
-            else:
-                targets.setdefault(edge.target, []).append(str(wording.edge(edge)))
-        for target, found in ranges.items():
-            targets.setdefault(target, []).insert(0, byte_class(found))
-        for target, texts in targets.items():
-            label = _quote(" | ".join(texts))
-            lines.append(f"  s{state.number} -> s{target} [label={label}];")
+        for target, label in _labels(state, wording).items():
+            lines.append(f"  s{state.number} -> s{target} [label={_quote(label)}];")
         if state.like:
             lines.append(f'  s{state.number} -> s{state.like} [style=dotted, label="like"];')
     return _HEAD.format("automaton") + "\n".join(lines) + "\n}\n"
+
+
+def rows_diagram(snapshot: Snapshot, wording: Wording, most: int) -> Diagram:
+    """Return the drawing of ``draw_rows`` as values."""
+    ways, inner = _join_chains(snapshot)
+    shown = [row for row in snapshot.rows[: snapshot.reached] if row.number not in inner]
+    here = snapshot.here[0] if snapshot.here else None
+    nodes = tuple(
+        DiagramNode(
+            row.number,
+            f"row {row.number}",
+            tuple(wording.item(item, row.number) for item in (*row.kernel, *row.predicted)[:ITEMS]),
+            row.accepts,
+            row.number == here,
+        )
+        for row in shown[:most]
+    )
+    numbers = {node.number for node in nodes}
+    edges = tuple(DiagramEdge(*way) for way in ways if {*way[:2]} <= numbers)
+    return Diagram(nodes, edges, len(shown) - len(nodes))
+
+
+def automaton_diagram(snapshot: Snapshot, rule: Rule, wording: Wording, most: int) -> Diagram:
+    """Return the drawing of ``draw_automaton`` as values."""
+    states = [state for state in snapshot.states.values() if state.rule == rule.number]
+    nodes = tuple(
+        DiagramNode(
+            state.number,
+            str(state.number - rule.start),
+            (wording.place(state.number),),
+            state.is_final,
+            False,
+        )
+        for state in states[:most]
+    )
+    numbers = {node.number for node in nodes}
+    edges = []
+    for state in states[:most]:
+        labels = _labels(state, wording) | ({state.like: "like"} if state.like else {})
+        edges += [DiagramEdge(state.number, *each) for each in labels.items() if each[0] in numbers]
+    return Diagram(nodes, tuple(edges), len(states) - len(nodes))
 
 
 def move_text(move: Move, wording: Wording | None = None) -> str:
@@ -85,6 +116,20 @@ def move_text(move: Move, wording: Wording | None = None) -> str:
 def registers(values: Registers) -> str:
     """Return the values of registers in brackets."""
     return f"[{' '.join(map(str, values))}]"
+
+
+def _labels(state: State, wording: Wording) -> dict[int, str]:
+    """Return the labels of a state's edges, by target."""
+    targets: dict[int, list[str]] = {}
+    ranges: dict[int, list[tuple[int, int]]] = {}
+    for edge in state.edges:
+        if edge.kind == "bytes":
+            ranges.setdefault(edge.target, []).append((edge.low, edge.high))
+        else:
+            targets.setdefault(edge.target, []).append(str(wording.edge(edge)))
+    for target, found in ranges.items():
+        targets.setdefault(target, []).insert(0, byte_class(found))
+    return {target: " | ".join(texts) for target, texts in targets.items()}
 
 
 def _row(row: Row, snapshot: Snapshot, wording: Wording) -> str:

@@ -115,3 +115,29 @@ class Snapshot(NamedTuple):
     token_masks: tuple[TokenMask, ...]
     masks: tuple[Mask, ...]
     here: tuple[int, Registers] | None  #: the matcher's position
+
+
+class DiagramNode(NamedTuple):
+    """A row, or a state of a rule's automaton, in a drawing. ``lines``: its items, or its place."""
+
+    number: int
+    title: str
+    lines: tuple[str, ...]
+    is_final: bool
+    is_here: bool  #: the matcher's position
+
+
+class DiagramEdge(NamedTuple):
+    """All transitions between two nodes."""
+
+    source: int
+    target: int
+    label: str
+
+
+class Diagram(NamedTuple):
+    """A drawing as values. The first node is the start; ``hidden``: nodes that are left out."""
+
+    nodes: tuple[DiagramNode, ...]
+    edges: tuple[DiagramEdge, ...]
+    hidden: int

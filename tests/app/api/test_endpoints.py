@@ -11,7 +11,7 @@ from tests.app.gateway import Gateway
 
 RUNNING = Path(__file__).parents[3] / "docs" / "running.md"
 #: endpoints that need no key
-OPERATIONS = re.compile(r"/health|/metrics|/version|/docs|/openapi")
+OPERATIONS = re.compile(r"/health|/metrics|/version|/docs|/openapi|/ui")
 
 
 def documented() -> set[str]:

@@ -23,6 +23,7 @@ from tests.app.openapi.described import Document
 #: of paths that the API has; other routes are pages
 API = ("/v1/", "/admin/", "/tokenize", "/detokenize", "/health", "/metrics", "/version", "/debug/")
 CHAT, TEXT, RESPONSES = "/v1/chat/completions", "/v1/completions", "/v1/responses"
+EXPLAIN = "/v1/grammars/explain"
 CUSTOM = {"type": "custom", "custom": {"name": "note", "format": {"type": "text"}}}
 FUNCTIONS = [{"name": "set_light", "parameters": LIGHT}]
 
@@ -188,6 +189,10 @@ OTHERS: list[tuple[str, str, str | None, Any, int]] = [
     ("POST", "/v1/grammars/check", None, {"schema": LIGHT, "strict": True}, 200),
     ("POST", "/v1/grammars/check", None, {"schema": {"not": {"minLength": 2}}}, 200),
     ("POST", "/v1/grammars/check", None, {"schema": {"type": "x"}}, 200),
+    ("POST", EXPLAIN, None, {"tools": TOOLS, "tool_choice": "auto", "output": "a"}, 200),
+    ("POST", EXPLAIN, None, {"response_format": json_schema({"type": "x"}), "output": ""}, 200),
+    ("POST", EXPLAIN, None, {"response_format": json_schema(LIGHT), "output": "{x"}, 200),
+    ("POST", EXPLAIN, None, {"format": "none"}, 400),
     ("POST", "/v1/grammars", None, {"requests": [{"tools": TOOLS}, {"tools": [CUSTOM]}]}, 200),
     ("POST", "/v1/grammars", None, {}, 400),
     ("GET", "/v1/cache", None, None, 200),

@@ -1,0 +1,192 @@
+// A chat: a request from the fields, its answer while it arrives, and the events as they are.
+
+import { ApiError, get, send } from "/ui/api.js";
+import { byId, el, fill, options } from "/ui/dom.js";
+import { CHAT_TOOLS } from "/ui/examples.js";
+import { events } from "/ui/sse.js";
+
+// characters of raw events that are shown: the last ones of a long answer
+const MOST_RAW = 200_000;
+const ROLES = ["system", "user", "assistant", "tool"];
+
+function json(field, name) {
+  if (!field.value.trim()) return undefined;
+  try { return JSON.parse(field.value); } catch (error) { throw new Error(`${name}: ${error.message}`); }
+}
+
+export function startChat() {
+  const messages = byId("messages");
+  let answer = null;
+  let running = null;
+  let raw = "";
+  let isStarted = false;
+  let painting = 0;
+
+  // -- messages
+  function addMessage(role, content, kept = null) {
+    const number = messages.children.length + 1;
+    const menu = el("select", { "aria-label": `Role of message ${number}` }, ...ROLES.map((each) => el("option", { value: each, selected: each === role }, each)));
+    const text = el("textarea", { "aria-label": `Message ${number}`, rows: 2 });
+    text.value = content;
+    const box = el("div", { class: "message" }, el("div", { class: "row" }, menu, kept ? el("span", { class: "muted" }, kept.tool_calls ? `${kept.tool_calls.length} calls` : kept.tool_call_id ?? "") : null, el("span", { class: "grow" }),
+      el("button", { type: "button", class: "quiet", "aria-label": `Remove message ${number}`, onclick: () => box.remove() }, "Remove")), text);
+    box.read = () => ({ ...kept, role: menu.value, content: text.value });
+    text.addEventListener("keydown", (event) => { if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) run(); });
+    messages.append(box);
+    return text;
+  }
+
+  function keep() {
+    const calls = answer.calls.filter(Boolean);
+    addMessage("assistant", answer.content, calls.length ? { tool_calls: calls } : null);
+    for (const call of calls) addMessage("tool", "", { tool_call_id: call.id });
+    if (!calls.length) addMessage("user", "");
+    byId("keep").disabled = true;
+    messages.lastElementChild.querySelector("textarea").focus();
+  }
+
+  function request() {
+    const isStream = byId("stream").checked;
+    const temperature = byId("temperature").value;
+    const tools = json(byId("tools"), "Tools");
+    const body = {
+      model: byId("model").value, messages: [...messages.children].map((each) => each.read()),
+      max_completion_tokens: Number(byId("max-tokens").value) || 512,
+      ...(temperature === "" ? {} : { temperature: Number(temperature) }),
+      ...(tools === undefined ? {} : { tools, tool_choice: byId("chat-choice").value }),
+      ...(isStream ? { stream: true, stream_options: { include_usage: true } } : {}),
+    };
+    const format = json(byId("response-format"), "Response format");
+    return format === undefined ? body : { ...body, response_format: format };
+  }
+
+  // -- running
+  async function run() {
+    if (running) return;
+    const mine = new AbortController();
+    running = mine;
+    raw = "";
+    answer = { content: "", reasoning: "", calls: [], usage: null, finish: null, started: performance.now(), first: null, ended: null, error: null };
+    state("", "waiting");
+    try {
+      const body = request();
+      const got = await send("/v1/chat/completions", body, mine.signal);
+      if (body.stream) await stream(got);
+      else whole(await got.text());
+      if (answer.error) state("bad", "error"); else state("good", answer.finish ?? "ended");
+    } catch (error) {
+      if (error.name === "AbortError") state("warn", "stopped");
+      else { answer.error = error; state("bad", error instanceof ApiError ? `error ${error.status}` : "error"); }
+    } finally {
+      answer.ended = performance.now();
+      running = null;
+      byId("send").disabled = false;
+      byId("stop").disabled = true;
+      byId("keep").disabled = !(answer.content || answer.calls.length);
+      paint();
+    }
+  }
+
+  function state(tone, text) {
+    const badge = byId("chat-state");
+    badge.className = `badge ${tone}`;
+    badge.textContent = text;
+    byId("send").disabled = running !== null;
+    byId("stop").disabled = running === null;
+  }
+
+  async function stream(got) {
+    for await (const data of events(got.body, (text) => { raw += text; paintSoon(); })) {
+      if (data === "[DONE]") break;
+      const event = JSON.parse(data);
+      if (event.error) { answer.error = new Error(event.error.message); break; }
+      if (event.usage) answer.usage = event.usage;
+      const choice = event.choices?.[0];
+      if (choice) take(choice.delta ?? {}, choice.finish_reason);
+    }
+  }
+
+  function whole(text) {
+    raw = text;
+    const event = JSON.parse(text);
+    answer.usage = event.usage;
+    const { message, finish_reason: finish } = event.choices[0];
+    take({ ...message, tool_calls: message.tool_calls?.map((call, index) => ({ ...call, index })) }, finish);
+  }
+
+  function take(delta, finish) {
+    const calls = delta.tool_calls ?? [];
+    if (answer.first === null && (delta.content || delta.reasoning_content || calls.length)) {
+      answer.first = performance.now();
+      state("", "answering");
+    }
+    answer.content += delta.content ?? "";
+    answer.reasoning += delta.reasoning_content ?? "";
+    for (const call of calls) merge(call);
+    if (finish) answer.finish = finish;
+    paintSoon();
+  }
+
+  function merge({ index, ...call }) {
+    const known = (answer.calls[index] ??= { id: call.id, type: call.type ?? "function" });
+    for (const [part, text] of [["function", "arguments"], ["custom", "input"]]) {
+      if (!call[part]) continue;
+      known[part] ??= { name: call[part].name, [text]: "" };
+      known[part][text] += call[part][text] ?? "";
+    }
+  }
+
+  // -- showing; at most once per frame
+  function paintSoon() { if (!painting) painting = requestAnimationFrame(paint); }
+
+  function paint() {
+    cancelAnimationFrame(painting);
+    painting = 0;
+    const part = (title, text, kind) => (text ? el("section", { class: `part ${kind}` }, el("h3", {}, title), el("pre", {}, text)) : null);
+    const calls = answer.calls.filter(Boolean).map((call) => {
+      const made = call.function ?? call.custom;
+      return el("section", { class: "part call" }, el("h3", {}, `Call: ${made?.name ?? ""} `, el("span", { class: "muted" }, call.id ?? "")), el("pre", {}, made?.arguments ?? made?.input ?? ""));
+    });
+    fill(byId("answer"), answer.error ? el("p", { class: "bad-text" }, answer.error.message) : null,
+      part("Reasoning", answer.reasoning, "reasoning"), part("Content", answer.content, "content"), ...calls);
+    fill(byId("usage"), ...figures());
+    const box = byId("raw");
+    const isAtEnd = box.scrollHeight - box.scrollTop - box.clientHeight < 40;
+    box.textContent = raw.slice(-MOST_RAW);
+    byId("raw-note").textContent = raw.length > MOST_RAW ? `the last ${MOST_RAW.toLocaleString("en")} of ${raw.length.toLocaleString("en")} characters` : "";
+    if (isAtEnd) box.scrollTop = box.scrollHeight;
+  }
+
+  function figures() {
+    const figure = (name, value) => el("div", { class: "figure" }, el("span", { class: "muted" }, name), el("strong", {}, value));
+    const { usage, first, started, ended } = answer;
+    const made = [];
+    if (first !== null && byId("stream").checked) made.push(figure("First token", `${Math.round(first - started)} ms`));
+    if (ended !== null) made.push(figure("Time", `${Math.round(ended - started)} ms`));
+    if (usage) {
+      made.push(figure("Prompt", `${usage.prompt_tokens}`), figure("Output", `${usage.completion_tokens}`));
+      const seconds = first === null || ended === null ? 0 : (ended - first) / 1000;
+      if (seconds > 0.001 && usage.completion_tokens > 1 && byId("stream").checked) made.push(figure("Rate", `${Math.round((usage.completion_tokens - 1) / seconds)}/s`));
+    }
+    return made;
+  }
+
+  // -- start
+  addMessage("user", "What is the weather in Oslo?");
+  byId("tools").value = JSON.stringify(CHAT_TOOLS, null, 2);
+  byId("add-message").addEventListener("click", () => addMessage("user", "").focus());
+  byId("send").addEventListener("click", run);
+  byId("stop").addEventListener("click", () => running?.abort());
+  byId("keep").addEventListener("click", keep);
+
+  async function start() {
+    try {
+      options(byId("model"), (await get("/v1/models")).data.map((each) => [each.id, each.id]));
+      isStarted = true;
+    } catch (error) { fill(byId("answer"), el("p", { class: "bad-text" }, error.message)); }
+  }
+  return {
+    show(on) { if (on && !isStarted) start(); },
+    reload: start,
+  };
+}

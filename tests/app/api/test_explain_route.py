@@ -1,0 +1,172 @@
+"""POST /v1/grammars/explain: the grammar of a request, and where it rejects an output."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import httpx
+import pytest
+
+from app.protocol.explain_request import MOST_OUTPUT
+from app.service.explain_service import MOST_NODES, MOST_RULES
+from tests.app.examples import TOOLS, json_schema
+from tests.app.gateway import Gateway
+
+PATH = "/v1/grammars/explain"
+DAYS = {
+    "type": "object",
+    "properties": {"days": {"type": "integer", "minimum": 1, "maximum": 14}},
+    "required": ["days"],
+    "additionalProperties": False,
+}
+BACK = {"type": "object", "properties": {"a": {"type": "string", "pattern": "(a+)\\1"}}}
+STRICT_BACK = {**BACK, "required": ["a"], "additionalProperties": False}
+HERE = "/response_format/json_schema/schema"
+
+
+@pytest.fixture(scope="module")
+def gateway() -> Iterator[Gateway]:
+    with Gateway(format="hermes") as running:
+        yield running
+
+
+def ask(gateway: Gateway, **fields: Any) -> httpx.Response:
+    return gateway.post(fields, path=PATH)
+
+
+def explained(gateway: Gateway, **fields: Any) -> Any:
+    answer = ask(gateway, **fields)
+    assert answer.status_code == 200, answer.text
+    return answer.json()
+
+
+@pytest.mark.parametrize(
+    ("output", "rejected", "at", "expected"),
+    [
+        ('{"days": 15}', "5", 0, "\\n space }"),
+        ('{"days": 0}', "0", 0, "1…9"),
+        ('{"days": "x"}', '": "', 3, "1…9"),
+        ('{"dayz": 1}', "z", 0, "s"),
+        ("x", "x", 0, "{"),
+    ],
+)  # fmt: skip
+def test_a_wrong_output_is_rejected_at_its_token(
+    gateway: Gateway, output: str, rejected: str, at: int, expected: str
+):
+    trace = explained(gateway, response_format=json_schema(DAYS), output=output)["trace"]
+    assert "".join(token["text"] for token in trace["tokens"]) == output
+    assert trace["tokens"][trace["accepted"]]["text"] == rejected == trace["rejected"]["text"]
+    assert trace["rejected"]["byte"] == at
+    assert set(expected.split()) <= set(trace["rejected"]["expected"].split())
+    assert trace["at"] == trace["accepted"]
+    assert not trace["is_complete"]
+    assert rejected not in [token["text"] for token in trace["next"]["tokens"]]
+
+
+@pytest.mark.parametrize(
+    ("output", "is_complete", "may_end"),
+    [('{"days": 14}', True, True), ('{"days": 1', False, False), ("", False, False)],
+)
+def test_an_accepted_output_may_end_or_must_go_on(
+    gateway: Gateway, output: str, is_complete: bool, may_end: bool
+):
+    trace = explained(gateway, response_format=json_schema(DAYS), output=output)["trace"]
+    assert (trace["accepted"], trace["rejected"]) == (len(trace["tokens"]), None)
+    assert (trace["is_complete"], trace["next"]["may_end"]) == (is_complete, may_end)
+
+
+def test_allowed_tokens_are_those_of_the_chosen_place(gateway: Gateway):
+    fields = {"response_format": json_schema(DAYS), "output": '{"days": 15}'}
+    first = explained(gateway, at=0, **fields)["trace"]
+    assert (first["at"], first["accepted"] > 0) == (0, True)
+    assert {token["text"][0] for token in first["next"]["tokens"]} == {"{"}
+    beyond = explained(gateway, at=MOST_OUTPUT, **fields)["trace"]
+    assert beyond["at"] == beyond["accepted"]
+
+
+def test_a_refused_schema_has_an_error_with_a_pointer_and_no_grammar(gateway: Gateway):
+    wanted = json_schema(STRICT_BACK, strict=True)
+    found = explained(gateway, response_format=wanted, output="")
+    assert found["error"]["param"] == "response_format"
+    assert found["error"]["code"] == "invalid_json_schema"
+    assert found["error"]["pointer"] == f"{HERE}/properties/a/pattern"
+    assert (found["grammar"], found["trace"]) == (None, None)
+
+
+def test_relaxed_keywords_have_pointers_into_the_request(gateway: Gateway):
+    tool = {"type": "function", "function": {"name": "f", "parameters": BACK}}
+    found = explained(gateway, tools=[tool], tool_choice="required")
+    place = "/tools/0/function/parameters"
+    assert found["error"] is None
+    assert [each["pointer"] for each in found["relaxed"]] == [f"{place}/properties/a/pattern"]
+    assert [each["pointer"] for each in found["schemas"]] == [place]
+    assert [each["pointer"] for each in found["schemas"][0]["refused"]] == ["/properties/a/pattern"]
+
+
+@pytest.mark.parametrize(
+    ("name", "begin"), [("hermes", "<tool_call>"), ("llama3_json", "{"), ("pythonic", None)]
+)
+def test_any_format_of_the_vocabulary_is_explained(gateway: Gateway, name: str, begin: str | None):
+    answer = ask(gateway, tools=TOOLS, tool_choice="required", format=name, output="")
+    if begin is None:
+        assert (answer.status_code, answer.json()["error"]["param"]) == (400, "format")
+        return
+    found = answer.json()
+    assert (found["format"], name in found["formats"]) == (name, True)
+    assert any(token["text"].startswith(begin[0]) for token in found["trace"]["next"]["tokens"])
+
+
+def test_rules_and_drawings_are_bounded(gateway: Gateway):
+    many = {"type": "object", "properties": {f"p{n}": {"enum": [n, f"x{n}"]} for n in range(500)}}
+    grammar = explained(gateway, response_format=json_schema(many))["grammar"]
+    assert len(grammar["rules"]) == MOST_RULES
+    assert grammar["more_rules"] > 0
+    assert len(grammar["drawing"]["nodes"]) <= MOST_NODES
+    numbers = {node["id"] for node in grammar["drawing"]["nodes"]}
+    assert {edge["target"] for edge in grammar["drawing"]["edges"]} <= numbers
+
+
+def test_the_automaton_of_a_rule_is_drawn(gateway: Gateway):
+    fields = {"response_format": json_schema(DAYS)}
+    rules = explained(gateway, **fields)["grammar"]["rules"]
+    rule = next(each for each in rules if each["kind"] == "object")
+    drawing = explained(gateway, rule=rule["name"], **fields)["grammar"]["drawing"]
+    assert drawing["rule"] == rule["name"]
+    assert len(drawing["nodes"]) + drawing["hidden_nodes"] == rule["states"]
+    assert '"{"' in {edge["label"] for edge in drawing["edges"]}
+
+
+#: name -> (body, status, code, param)
+BAD: dict[str, tuple[Any, int, str, str | None]] = {
+    "no JSON": (b"{", 400, "invalid_json", None),
+    "an unknown field": ({"x": 1}, 400, "unknown_parameter", "x"),
+    "an unknown rule": ({"rule": "x"}, 400, "invalid_value", "rule"),
+    "an unknown model": ({"model": "x"}, 404, "model_not_found", "model"),
+    "a long output": (
+        {"output": "x" * (MOST_OUTPUT + 1)},
+        400,
+        "string_above_max_length",
+        "output",
+    ),
+    "a negative place": ({"at": -1}, 400, "integer_below_min_value", "at"),
+    "a tool without a name": (
+        {"tools": [{"type": "function", "function": {}}]},
+        400,
+        "missing_required_parameter",
+        "tools[0].function.name",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", sorted(BAD))
+def test_an_invalid_body_gets_an_error_that_names_the_field(gateway: Gateway, name: str):
+    body, status, code, param = BAD[name]
+    answer = gateway.post(body, path=PATH)
+    error = answer.json()["error"]
+    assert (answer.status_code, error["code"], error["param"]) == (status, code, param)
+
+
+def test_it_needs_a_key_where_the_gateway_has_keys():
+    with Gateway(api_keys="one") as gateway:
+        assert ask(gateway).status_code == 401
+        key = {"Authorization": "Bearer one"}
+        assert gateway.post({}, path=PATH, headers=key).status_code == 200

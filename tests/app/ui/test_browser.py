@@ -1,0 +1,245 @@
+"""The page in a real Chromium: both themes and widths, keyboard, hostile input, wrong outputs."""
+
+import json
+import shutil
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+
+from tests.app.gateway import OPERATOR, Gateway
+
+CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or ""
+sync_api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
+expect = sync_api.expect
+
+pytestmark = [
+    pytest.mark.server,
+    pytest.mark.skipif(not CHROMIUM, reason="no Chromium is installed"),
+]
+
+KEY = "one"
+VIEWS = ("status", "playground", "chat")
+#: contrast of text on its background that WCAG's level AA asks for
+AA = 4.5
+#: visible elements whose text has less contrast; backgrounds are those of the closest ancestor
+CONTRASTS = """
+() => {
+  const parts = (color) => color.match(/[\\d.]+/g).map(Number);
+  const light = ([r, g, b]) => {
+    const [x, y, z] = [r, g, b].map((v) => v / 255)
+      .map((v) => (v <= 0.03928 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4));
+    return 0.2126 * x + 0.7152 * y + 0.0722 * z;
+  };
+  const behind = (element) => {
+    for (let at = element; at; at = at.parentElement) {
+      const found = parts(getComputedStyle(at).backgroundColor);
+      if (found.length === 3 || found[3] === 1) return found;
+    }
+    return [255, 255, 255];
+  };
+  return [...document.querySelectorAll("body *")].filter((each) =>
+    each.checkVisibility() && !each.disabled && !each.closest("svg, #source-marks, option") &&
+    [...each.childNodes].some((child) => child.nodeType === 3 && child.data.trim())
+  ).map((each) => {
+    const [a, b] = [light(parts(getComputedStyle(each).color)), light(behind(each))];
+    return [(Math.max(a, b) + 0.05) / (Math.min(a, b) + 0.05), each.textContent.slice(0, 40)];
+  });
+}
+"""
+
+
+@pytest.fixture(scope="module")
+def gateway() -> Iterator[Gateway]:
+    with Gateway(api_keys=KEY, admin_keys=OPERATOR, format="hermes", noise_seed=3) as running:
+        yield running
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    with sync_api.sync_playwright() as driver:
+        running = driver.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+        yield running
+        running.close()
+
+
+@pytest.fixture
+def opened(browser: Any, gateway: Gateway) -> Iterator[Callable[..., Any]]:
+    """Opens the page with both keys; afterwards there must be no error in the console."""
+    contexts, problems, hosts = [], [], set()
+
+    def open_page(view: str = "status", *, theme: str = "light", width: int = 1280) -> Any:
+        context = browser.new_context(color_scheme=theme, viewport={"width": width, "height": 900})
+        contexts.append(context)
+        page = context.new_page()
+        page.on("console", lambda said: problems.append(said.text))
+        page.on("pageerror", lambda error: problems.append(str(error)))
+        page.on("request", lambda request: hosts.add(request.url.split("/ui")[0][:30]))
+        page.add_init_script(
+            f"sessionStorage.setItem('switchyard.client-key', {json.dumps(KEY)});"
+            f"sessionStorage.setItem('switchyard.operator-key', {json.dumps(OPERATOR)});"
+        )
+        page.goto(f"{gateway.url}/ui#{view}")
+        return page
+
+    yield open_page
+    for context in contexts:
+        context.close()
+    assert problems == []
+    assert all(host.startswith(gateway.url) for host in hosts)
+
+
+def explain(page: Any, schema: Any, output: str = "", kind: str = "schema") -> None:
+    """Enter a constraint and an output, and wait for the answer."""
+    expect(page.locator("#verdict")).not_to_be_empty()
+    page.select_option("#kind", kind)
+    page.fill("#output", output)
+    with page.expect_response("**/v1/grammars/explain") as _:
+        page.fill("#source", schema if isinstance(schema, str) else json.dumps(schema, indent=2))
+
+
+@pytest.mark.parametrize("width", [1280, 400])
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_each_view_fits_and_its_text_has_enough_contrast(
+    opened: Callable[..., Any], theme: str, width: int
+):
+    page = opened(theme=theme, width=width)
+    ready = {"status": "#workers td", "playground": "#drawing svg", "chat": "#model option"}
+    for view in VIEWS:
+        page.click(f"#tab-{view}")
+        page.locator(ready[view]).first.wait_for(state="attached")
+        assert page.evaluate("document.documentElement.scrollWidth") <= width
+        low = [text for ratio, text in page.evaluate(CONTRASTS) if ratio < AA]
+        assert low == [], view
+
+
+def test_a_wrong_output_is_marked_at_the_right_token(opened: Callable[..., Any]):
+    page = opened("playground")
+    days = {"properties": {"days": {"type": "integer", "maximum": 14, "minimum": 1}}}
+    closed = {"type": "object", "required": ["days"], "additionalProperties": False, **days}
+    explain(page, closed, '{"days": 15}')
+    expect(page.locator("#tokens .rejected")).to_have_text("5")
+    expect(page.locator("#tokens .unread")).to_have_text(["}"])
+    assert "".join(page.locator("#tokens .accepted").all_text_contents()) == '{"days":␣1'
+    expect(page.locator("#why")).to_contain_text("5 is rejected")
+    expect(page.locator("#next .allowed").filter(has_text="}").first).to_be_visible()
+    page.fill("#output", '{"days": 14}')
+    expect(page.locator("#why")).to_contain_text("may end here")
+    expect(page.locator("#tokens .rejected")).to_have_count(0)
+
+
+def test_the_place_of_a_refused_keyword_is_marked(opened: Callable[..., Any]):
+    page = opened("playground")
+    schema = {
+        "type": "object",
+        "properties": {"a/b": {"type": "string", "pattern": "(a+)\\1"}},
+        "required": ["a/b"],
+        "additionalProperties": False,
+    }
+    explain(page, schema)
+    expect(page.locator("#verdict")).to_have_text("relaxed")
+    expect(page.locator("#source-marks mark.warn")).to_have_text('"pattern": "(a+)\\\\1"')
+    page.check("#strict")
+    expect(page.locator("#verdict")).to_have_text("refused")
+    expect(page.locator("#source-marks mark.bad")).to_have_text('"pattern": "(a+)\\\\1"')
+    page.click("#findings button >> text=/properties/a~1b/pattern")
+    assert page.evaluate("getSelection().toString()").startswith('"pattern"')
+
+
+def test_hostile_text_stays_text(opened: Callable[..., Any]):
+    """Markup in names, values, outputs and errors makes no element; long ones break no layout."""
+    page = opened("playground")
+    mark = "</script><img src=x onerror=alert(1)>"
+    schema = {
+        "type": "object",
+        "properties": {mark: {"enum": [mark, "x" * 5000]}, "y" * 3000: {"$ref": mark}},
+        mark: mark,
+    }
+    explain(page, schema, json.dumps({mark: "x" * 3000}))
+    expect(page.locator("#findings li").first).to_be_visible()
+    expect(page.locator("#tokens .token").first).to_be_visible()
+    for name in ("rules", "spec", "drawing"):
+        page.click(f"#tab-{name}")
+    assert page.locator("main img, main script, main iframe").count() == 0
+    assert page.evaluate("document.documentElement.scrollWidth") <= 1280
+    for broken in ("{", "[" * 3000, '{"type": 1}', '"</script>"'):
+        page.fill("#source", broken)
+        expect(page.locator("#verdict")).to_have_class("badge bad")
+        expect(page.locator("#findings li.bad").first).to_be_visible()
+
+
+def test_tabs_and_tokens_work_with_the_keyboard_alone(opened: Callable[..., Any]):
+    page = opened()
+    page.focus("#tab-status")
+    page.keyboard.press("ArrowRight")
+    expect(page.locator("#tab-playground")).to_be_focused()
+    expect(page.locator("#view-playground")).to_be_visible()
+    page.keyboard.press("End")
+    expect(page.locator("#view-chat")).to_be_visible()
+    page.keyboard.press("ArrowLeft")
+    assert page.evaluate("getComputedStyle(document.activeElement).outlineStyle") == "solid"
+    expect(page.locator("#tokens .rejected")).to_have_attribute("aria-selected", "true")
+    page.focus("#tokens")
+    page.keyboard.press("Home")
+    expect(page.locator("#next-title")).to_contain_text("instead of token 1:")
+    page.keyboard.press("ArrowRight")
+    expect(page.locator("#next-title")).to_contain_text("instead of token 2:")
+
+
+def test_the_theme_can_be_chosen(opened: Callable[..., Any]):
+    page = opened(theme="light")
+    back = "getComputedStyle(document.body).backgroundColor"
+    light = page.evaluate(back)
+    page.click("#theme-button")
+    page.click("#theme-button")
+    expect(page.locator("#theme-button")).to_have_text("Theme: dark")
+    assert page.evaluate(back) != light
+
+
+def test_a_chat_streams_calls_and_shows_its_events(opened: Callable[..., Any]):
+    page = opened("chat")
+    page.locator("#model option").first.wait_for(state="attached")
+    page.select_option("#chat-choice", "required")
+    page.fill("#max-tokens", "4000")
+    page.click("#send")
+    expect(page.locator("#chat-state")).to_have_text("tool_calls")
+    expect(page.locator("#answer .call h3").first).to_contain_text("get_weather")
+    assert "city" in json.loads(page.locator("#answer .call pre").first.text_content())
+    expect(page.locator("#raw")).to_contain_text("data: [DONE]")
+    expect(page.locator("#usage")).to_contain_text("First token")
+    page.click("#keep")
+    expect(page.locator("#messages .message select").nth(1)).to_have_value("assistant")
+
+
+def test_a_running_answer_can_be_stopped(browser: Any, opened: Callable[..., Any]):
+    page = opened("chat")
+    page.locator("#model option").first.wait_for(state="attached")
+    page.fill("#tools", "")
+    array = {"type": "array", "items": {"type": "string", "minLength": 50}, "minItems": 20000}
+    wanted = {"type": "json_schema", "json_schema": {"name": "long", "schema": array}}
+    page.fill("#response-format", json.dumps(wanted))
+    page.fill("#max-tokens", "900000")
+    page.click("#send")
+    expect(page.locator("#raw")).to_contain_text("data:")
+    page.click("#stop")
+    expect(page.locator("#chat-state")).to_have_text("stopped")
+    expect(page.locator("#send")).to_be_enabled()
+
+
+def test_a_key_is_asked_for_and_kept_in_the_tab_only(browser: Any, gateway: Gateway):
+    context = browser.new_context()
+    page = context.new_page()
+    asked: list[str] = []
+    page.on("request", lambda request: asked.append(request.url))
+    page.goto(f"{gateway.url}/ui#playground")
+    expect(page.locator("#notice")).to_contain_text("needs an API key")
+    page.click("#keys-button")
+    page.fill("#client-key", KEY)
+    page.keyboard.press("Enter")
+    expect(page.locator("#verdict")).to_have_text("enforced")
+    expect(page.locator("#notice")).to_be_hidden()
+    stored = page.evaluate("[localStorage, sessionStorage].map((each) => Object.values(each))")
+    assert stored == [[], [KEY]]
+    assert not [url for url in asked if f"={KEY}" in url or f"/{KEY}" in url]
+    assert context.cookies() == []
+    context.close()
