@@ -25,7 +25,7 @@ export const keys = {
 
 function headers(key) {
   // a header has no other characters than these; fetch would throw
-  const sent = key.replace(/[^\x21-\x7e]/g, "");
+  const sent = key.replace(/[^\x20-\x7e]/g, "");
   return sent ? { authorization: `Bearer ${sent}` } : {};
 }
 

@@ -11,7 +11,7 @@ const MOST_RECENT = 50;
 const OWN = /^\/(health|metrics|version|debug|ui|docs|v1\/models)/;
 const TONES = { ok: "good", available: "good", degraded: "warn", draining: "warn" };
 
-const ms = (value) => (value === undefined || value === null ? "–" : value < 10 ? `${value.toFixed(1)} ms` : value < 10000 ? `${Math.round(value)} ms` : `${(value / 1000).toFixed(1)} s`);
+const ms = (value) => (value === undefined || value === null ? "–" : value > 0 && value < 0.1 ? `${Math.round(value * 1000)} µs` : value < 10 ? `${value.toFixed(1)} ms` : value < 10000 ? `${Math.round(value)} ms` : `${(value / 1000).toFixed(1)} s`);
 const number = (value, digits = 0) => (value === null || value === undefined ? "–" : value.toLocaleString("en", { maximumFractionDigits: digits }));
 const badge = (text) => el("span", { class: `badge ${TONES[text] ?? "bad"}` }, text);
 

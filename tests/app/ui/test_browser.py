@@ -111,8 +111,9 @@ def test_each_view_fits_and_its_text_has_enough_contrast(
         page.click(f"#tab-{view}")
         page.locator(ready[view]).first.wait_for(state="attached")
         assert page.evaluate("document.documentElement.scrollWidth") <= width
-        low = [text for ratio, text in page.evaluate(CONTRASTS) if ratio < AA]
-        assert low == [], view
+        found = page.evaluate(CONTRASTS)
+        assert found
+        assert [text for ratio, text in found if ratio < AA] == [], view
 
 
 def test_a_wrong_output_is_marked_at_the_right_token(opened: Callable[..., Any]):
@@ -144,7 +145,7 @@ def test_the_place_of_a_refused_keyword_is_marked(opened: Callable[..., Any]):
     page.check("#strict")
     expect(page.locator("#verdict")).to_have_text("refused")
     expect(page.locator("#source-marks mark.bad")).to_have_text('"pattern": "(a+)\\\\1"')
-    page.click("#findings button >> text=/properties/a~1b/pattern")
+    page.get_by_role("button", name="/properties/a~1b/pattern").click()
     assert page.evaluate("getSelection().toString()").startswith('"pattern"')
 
 
@@ -213,17 +214,16 @@ def test_a_chat_streams_calls_and_shows_its_events(opened: Callable[..., Any]):
     expect(page.locator("#messages .message select").nth(1)).to_have_value("assistant")
 
 
-def test_a_running_answer_can_be_stopped(browser: Any, opened: Callable[..., Any]):
+def test_a_running_answer_can_be_stopped(opened: Callable[..., Any]):
     page = opened("chat")
     page.locator("#model option").first.wait_for(state="attached")
-    page.fill("#tools", "")
-    array = {"type": "array", "items": {"type": "string", "minLength": 50}, "minItems": 20000}
-    wanted = {"type": "json_schema", "json_schema": {"name": "long", "schema": array}}
-    page.fill("#response-format", json.dumps(wanted))
-    page.fill("#max-tokens", "900000")
+    # a worker that writes noise is too fast to be stopped, so the request never gets there
+    page.route("**/v1/chat/completions", lambda route: None)
     page.click("#send")
-    expect(page.locator("#raw")).to_contain_text("data:")
-    page.click("#stop")
+    expect(page.locator("#chat-state")).to_have_text("waiting")
+    expect(page.locator("#send")).to_be_disabled()
+    with page.expect_event("requestfailed"):
+        page.click("#stop")
     expect(page.locator("#chat-state")).to_have_text("stopped")
     expect(page.locator("#send")).to_be_enabled()
 
