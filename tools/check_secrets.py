@@ -6,7 +6,6 @@ Prints each with its place, and exits with 1 if there is one. Detectors of unusu
 they find every hash, and a list of exceptions would grow with the code.
 """
 
-import os
 import subprocess
 import sys
 from collections.abc import Sequence
@@ -37,7 +36,7 @@ def found(files: Sequence[str]) -> list[str]:
     """Return each secret as ``FILE:LINE: KIND``."""
     secrets = SecretsCollection()
     with transient_settings({"plugins_used": [{"name": name} for name in PLUGINS]}):
-        secrets.scan_files(*files, num_processors=os.cpu_count() or 1)
+        secrets.scan_files(*files)
     places = sorted((name, secret.line_number, secret.type) for name, secret in secrets)
     return [f"{name}:{line}: {kind}" for name, line, kind in places]
 

@@ -18,8 +18,8 @@ Not here         retries, balancing and deadlines of answers (the app's), JSON a
 import asyncio
 import json
 import ssl
-from collections.abc import AsyncGenerator, Coroutine, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import AsyncGenerator, Mapping, Sequence
+from contextlib import aclosing, suppress
 from functools import partial
 from typing import Any
 from urllib.parse import urlsplit
@@ -132,7 +132,7 @@ class SGLangWorker:
         self.max_model_len: int | None = None
         self._is_incremental = False
         self._running: set[str] = set()
-        self._background: set[asyncio.Task[None]] = set()
+        self._aborts: set[asyncio.Task[None]] = set()
         self._closed = False
 
     async def start(self) -> None:
@@ -154,35 +154,32 @@ class SGLangWorker:
         is_short = len(generation.prompt) <= PIECE
         body = encode() if is_short else await asyncio.to_thread(encode)
         reader = StreamReader(generation, self._tokens)
-        received = self._events(body, most_bytes(generation), _headers(generation))
+        events = self._events(body, most_bytes(generation), _headers(generation))
         self._running.add(rid)
         try:
-            async for payloads, is_over in received:
-                for chunk in reader.read_all(payloads):
-                    yield chunk
-                    if chunk.finish_reason is not None:
-                        return
-                if is_over:
-                    break
+            async with aclosing(events) as received:
+                async for payloads in received:
+                    for chunk in reader.read_all(payloads):
+                        yield chunk
+                        if chunk.finish_reason is not None:
+                            return
             raise WorkerError(502, "SGLang ended the stream too early", reason="truncated")
         except WorkerError as error:
             raise refused_specs(error, self._plugin, self._release) or error from error
         finally:
             self._running.discard(rid)
-            await received.aclose()
             if not reader.finished:
-                self._in_background(self._post_abort(rid))
+                self._abort(rid)
 
     async def _events(
         self, body: bytes, most: int, headers: Mapping[str, str]
-    ) -> AsyncGenerator[tuple[list[bytes], bool], None]:
-        """Yield the payloads of the stream up to [DONE], as they are received together, and whether
-        [DONE] came.
+    ) -> AsyncGenerator[list[bytes], None]:
+        """Yield the payloads of the stream up to [DONE], as they are received together.
 
         Raises:
             WorkerError: a failure, or an event of more than ``most`` bytes.
         """
-        decoder, is_over = EventDecoder(most), False
+        decoder = EventDecoder(most)
         try:
             async with self._client.request(
                 "POST", "/generate", content=body, headers=headers
@@ -194,7 +191,9 @@ class SGLangWorker:
                     is_over = DONE in payloads
                     if is_over:
                         del payloads[payloads.index(DONE) :]
-                    yield payloads, is_over
+                    yield payloads
+                    if is_over:
+                        return
         except EventTooLong as error:
             raise WorkerError(502, f"SGLang: {error}", reason="protocol") from error
         except WorkerError as error:
@@ -202,10 +201,10 @@ class SGLangWorker:
                 raise _shutting_down() from error
             raise
 
-    def _in_background(self, work: Coroutine[Any, Any, None]) -> None:
-        task = asyncio.get_running_loop().create_task(work)
-        self._background.add(task)
-        task.add_done_callback(self._background.discard)
+    def _abort(self, rid: str) -> None:
+        task = asyncio.get_running_loop().create_task(self._post_abort(rid))
+        self._aborts.add(task)
+        task.add_done_callback(self._aborts.discard)
 
     async def _post_abort(self, rid: str) -> None:
         """Post the abort. An unreachable server notices the closed connection by itself."""
@@ -277,8 +276,8 @@ class SGLangWorker:
     async def aclose(self) -> None:
         self._closed = True
         for rid in list(self._running):
-            self._in_background(self._post_abort(rid))
-        await asyncio.gather(*self._background)
+            self._abort(rid)
+        await asyncio.gather(*self._aborts)
         await self._client.aclose()
 
 

@@ -104,8 +104,8 @@ def warn_unenforced(logger: Logger, model: ServedModel) -> None:
 def _one_of_several(processes: int) -> ApiError:
     return ApiError(
         409,
-        f"This gateway has {processes} processes, and only the one that answers could change its "
-        f"mode. Set {PREFIX}CONSTRAINTS, or 'constraints' in the configuration file, and restart "
-        "the gateway.",
+        f"This request would change the mode of one of the gateway's {processes} processes only. "
+        f"Set {PREFIX}CONSTRAINTS, or 'constraints' in the configuration file, and restart the "
+        "gateway.",
         code="several_processes",
     )

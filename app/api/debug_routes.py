@@ -1,7 +1,7 @@
 """GET /debug/requests: the requests that run, and the last ones that ended, for operators.
 
-Not here   the operator's key (the caller guards the route); the requests of other processes: with
-           several processes, the one that answers shows its own.
+Not here   the operator's key (the caller guards the route); the requests of the gateway's other
+           processes.
 """
 
 import os

@@ -14,24 +14,14 @@ from fastapi import APIRouter, Response
 from fastapi.responses import FileResponse
 from starlette.exceptions import HTTPException
 
+from ..server.page_headers import page_headers
+
 #: the package that has Swagger UI's files
 _PACKAGE: Final = "fastapi_swagger"
 #: its files, with their content types
 _ASSETS: Final = {"swagger-ui-bundle.js": "text/javascript", "swagger-ui.css": "text/css"}
-#: the page loads its own files only, and sends requests to this gateway only. The icons of the
-#: style sheet are data; styles that a script sets on an element need no permission
-_POLICY: Final = (
-    "default-src 'none'; script-src 'self'; style-src 'self'; "
-    "img-src 'self' data:; connect-src 'self'; base-uri 'none'; form-action 'none'; "
-    "frame-ancestors 'none'"
-)
-_HEADERS: Final = {
-    "content-security-policy": _POLICY,
-    "x-content-type-options": "nosniff",
-    "x-frame-options": "DENY",
-    "referrer-policy": "no-referrer",
-    "cache-control": "no-cache",
-}
+#: the icons of the style sheet are data; styles that a script sets on an element need no permission
+_HEADERS: Final = page_headers()
 _PAGE: Final = """<!DOCTYPE html>
 <html lang="en">
 <head>

@@ -29,7 +29,7 @@ async def _examine(config: Path | None, as_json: bool) -> int:
         print(json.dumps([asdict(finding) for finding in found], indent=2))
     else:
         counts = [sum(each.level == level for each in found) for level in ("error", "warning")]
-        print(f"\n{counts[0]} errors, {counts[1]} warnings")
+        print(f"\nerrors: {counts[0]}, warnings: {counts[1]}")
     return int(any(finding.level == "error" for finding in found))
 
 

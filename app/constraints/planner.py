@@ -157,8 +157,7 @@ class ConstraintPlanner:
 
         Raises:
             ApiError: 400 if a constraint cannot be enforced (in other modes than "enforce": if the
-                request relies on one), 429 if the client has too many
-                waiting compiles.
+                request relies on one), 429 if the client has too many waiting compiles.
             engine.InternalError: a fault of the engine.
         """
         mode = self._switch.mode

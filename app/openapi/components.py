@@ -30,7 +30,10 @@ _ERRORS: dict[int, tuple[str, tuple[str, ...]]] = {
     ),
     405: ("The path does not have this method.", ("method_not_supported",)),
     408: ("The request did not arrive in time.", ("request_timeout",)),
-    409: ("No other worker is available.", ("last_worker",)),
+    409: (
+        "The change needs another worker that is available, or a gateway with one process.",
+        ("last_worker", "several_processes"),
+    ),
     413: ("The body is too large.", ("request_too_large", "worker_refused")),
     415: ("The content encoding is not supported.", ("unsupported_content_encoding",)),
     429: (

@@ -15,21 +15,13 @@ from fastapi import APIRouter, Response
 from fastapi.responses import FileResponse
 from starlette.exceptions import HTTPException
 
+from ..server.page_headers import page_headers
+
 #: content types of the files, by suffix
 _TYPES: Final = {".html": "text/html", ".css": "text/css", ".js": "text/javascript"}
-_POLICY: Final = (
-    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; "
-    "connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; "
-    "require-trusted-types-for 'script'; trusted-types 'none'"
-)
 _HEADERS: Final = {
-    "content-security-policy": _POLICY,
-    "x-content-type-options": "nosniff",
-    "x-frame-options": "DENY",
-    "referrer-policy": "no-referrer",
+    **page_headers("require-trusted-types-for 'script'", "trusted-types 'none'"),
     "cross-origin-opener-policy": "same-origin",
-    # files change with the gateway's version: browsers ask whether theirs is current
-    "cache-control": "no-cache",
 }
 _PAGE: Final = "index.html"
 

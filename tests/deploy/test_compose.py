@@ -99,7 +99,7 @@ def test_the_page_for_operators_uses_metrics_that_exist_and_lists_the_fields_of_
     None
 ):
     text = (ROOT / "docs" / "operations.md").read_text()
-    section = text.partition("## What to look at\n")[2].partition("\n## ")[0]
+    section = text.partition("## Monitoring\n")[2].partition("\n## ")[0]
     assert sorted(set(re.findall(r"\bswitchyard_\w+", section)) - known_metrics()) == []
     record = RequestRecord("r", phase="answering", model="m", key="k", queue_s=0.1, prepare_s=0.1)
     record.attempts, record.finish = [Attempt("w")], ["stop"]

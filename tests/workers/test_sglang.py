@@ -183,6 +183,28 @@ def test_leaving_early_aborts_and_closes() -> None:
     assert server.sent("/abort_request") == [{"rid": server.sent("/generate")[0]["rid"]}]
 
 
+def test_cancelling_twice_aborts() -> None:
+    """REGRESSION: a cancellation while the connection closed left the server generating."""
+
+    class Stuck(Body):
+        async def aclose(self) -> None:
+            await asyncio.Event().wait()
+
+    async def cancel() -> Server:
+        body = Stuck((RECORDED / "free.sse").read_bytes())
+        server = Server(lambda: httpx.Response(200, stream=body))
+        stream = server.worker().generate(ask())
+        await anext(stream)
+        closing = asyncio.ensure_future(stream.aclose())
+        await asyncio.sleep(0.05)
+        closing.cancel()
+        await asyncio.wait([closing])
+        await asyncio.sleep(0.05)
+        return server
+
+    assert len(run(cancel()).sent("/abort_request")) == 1
+
+
 def test_cancelling_aborts_even_if_the_abort_fails() -> None:
     async def cancel() -> list[str]:
         paths: list[str] = []

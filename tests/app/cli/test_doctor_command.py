@@ -2,7 +2,6 @@
 
 import http.server
 import json
-import socket
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -13,7 +12,7 @@ import pytest
 from tests.app.gateway import Gateway
 from tests.app.small_tokenizer import TEMPLATE, folder
 from tests.campaigns.workers.fake import FakeWorker, Loop
-from tests.redis_server import RedisServer
+from tests.redis_server import RedisServer, free_port
 
 from .command import switchyard
 
@@ -26,13 +25,6 @@ def findings(**settings: object) -> tuple[int, dict[str, list[dict[str, str]]]]:
     for each in json.loads(done.stdout):
         found.setdefault(each["place"], []).append(each)
     return done.returncode, found
-
-
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-        return port
 
 
 @pytest.fixture(scope="module")
@@ -155,5 +147,5 @@ def test_a_worker_with_another_vocabulary_is_an_error(tokenizer: str):
 def test_the_lines_are_for_people():
     done = switchyard("doctor", port=free_port())
     assert done.stdout.splitlines()[0] == "ok      settings: every setting is valid"
-    assert done.stdout.rstrip().endswith("0 errors, 1 warnings")
+    assert done.stdout.rstrip().endswith("errors: 0, warnings: 1")
     assert "\033" not in done.stdout

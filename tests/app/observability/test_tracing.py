@@ -63,7 +63,7 @@ World = tuple[Collector, list[FakeWorker], dict[str, int]]
 
 @pytest.fixture(scope="module")
 def world(folder: Path) -> Iterator[World]:
-    """What a collector has, after a gateway that asked two workers has stopped."""
+    """The spans that a collector received from a gateway with two workers, which has stopped."""
     with Collector() as collector:
         settings = {"otlp_endpoint": collector.url, "api_keys": KEY}
         with gateway_of(folder, 8192, 8192, **settings) as (gateway, workers):

@@ -1,7 +1,6 @@
 """The page in a real Chromium: both themes and widths, keyboard, hostile input, wrong outputs."""
 
 import json
-import os
 import shutil
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -15,7 +14,6 @@ sync_api = pytest.importorskip("playwright.sync_api", reason="playwright is not 
 expect = sync_api.expect
 
 pytestmark = [
-    pytest.mark.skipif("TEST_UI" not in os.environ, reason="make test-ui runs it"),
     pytest.mark.server,
     pytest.mark.skipif(not CHROMIUM, reason="no Chromium is installed"),
 ]

@@ -2,8 +2,9 @@
 
     python -m tests.campaigns.chains [--chains 1000] [--rounds 3] [--seed 0]
 
-Prints the outcomes of the turns, and exits with 1 for a wrong answer, for a conversation that was
-lost without a kill or with another error than the one that says so, and for an internal error.
+Prints the outcomes of the turns. Exits with 1 if an answer is wrong, if a conversation is lost
+without a kill, if a lost one gets another error than previous_response_not_found, or if there is an
+internal error.
 """
 
 import argparse

@@ -87,7 +87,7 @@ class Conversation:
         self.last = made.id
         self.watch.count("turns")
         if not made.store:
-            # the client is told, so it keeps the conversation itself from here: a new chain
+            # the response says so, and the client begins a new chain
             self.watch.count("unstored")
             self._begin()
 
