@@ -60,8 +60,11 @@ SPOILED: tuple[Callable[[bytes, bytes, Entry], bytes], ...] = (
 
 
 def announce(admin: Redis, keys: Sequence[bytes]) -> None:
-    for some in batches(keys, AT_ONCE):
-        admin.xadd(LOG, {b"by": b"somebody", b"keys": b"\n".join(some)})
+    """Write all messages in one transaction: a replica reads them before any later message."""
+    with admin.pipeline() as transaction:
+        for some in batches(keys, AT_ONCE):
+            transaction.xadd(LOG, {b"by": b"somebody", b"keys": b"\n".join(some)})
+        transaction.execute()
 
 
 def groups(entries: Sequence[Entry]) -> list[bytes]:

@@ -117,9 +117,10 @@ def test_workers_may_require_the_gateways_certificate(
         chosen["worker_tls_certificate"] = str(files.client)
     (settings,) = read_settings(**chosen).models
     tokenizer = load_tokenizer(place, "auto")
+    requests: list[bytes] = []
 
     async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        await reader.readuntil(b"\r\n\r\n")
+        requests.append(await reader.readuntil(b"\r\n\r\n"))
         writer.write(b"HTTP/1.1 503 x\r\ncontent-length: 0\r\n\r\n")
         writer.close()
 
@@ -143,8 +144,8 @@ def test_workers_may_require_the_gateways_certificate(
     if reached:
         assert reason == "the server answers 503: starting or stopping"
     else:
-        assert reason.startswith("failed: ")
-        assert "certificate" in reason.lower()
+        # TLS 1.3: a server refuses a certificate after the handshake; its alert may be lost
+        assert (reason.partition(" ")[0], requests) == ("failed:", [])
 
 
 @pytest.mark.parametrize(
