@@ -102,7 +102,8 @@ def test_scaling_costs_no_request(stack: Stack, load: Load) -> None:
     ("service", "fault"),
     [
         *product(("gateway", "worker-1", "redis"), ("SIGKILL", "freeze")),
-        ("proxy", "SIGKILL"),  # a frozen proxy is one that nobody replaces
+        ("proxy", "SIGKILL"),
+        ("proxy", "SIGSTOP"),  # nothing inside a paused container can end it
     ],
 )
 def test_a_fault_costs_the_requests_in_flight(
@@ -113,6 +114,8 @@ def test_a_fault_costs_the_requests_in_flight(
     moment = time.monotonic()
     if fault == "SIGKILL":
         stack.kill(victim)
+    elif fault == "SIGSTOP":
+        stack.run("docker", "exec", victim, "kill", "-STOP", "-1")
     else:
         stack.run("docker", "pause", victim)
     try:

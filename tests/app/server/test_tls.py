@@ -2,6 +2,7 @@
 
 import asyncio
 import ssl
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -13,9 +14,10 @@ from app.server.tls import make_tls
 from app.settings import SettingError, read_settings
 from tests.app.cli.command import switchyard
 from tests.app.examples import body
-from tests.app.gateway import PATIENCE
+from tests.app.gateway import PATIENCE, Gateway
 from tests.app.server.serving import serving
 from tests.app.small_tokenizer import TEMPLATE, folder
+from tests.campaigns.workers.fake import FakeWorker, Fault, Loop, Reply
 
 
 class Files:
@@ -39,6 +41,14 @@ class Files:
         context = ssl.create_default_context(cafile=self.ca)
         if certificate is not None:
             context.load_cert_chain(certificate)
+        return context
+
+    def demanding(self) -> ssl.SSLContext:
+        """Return the context of a server that wants a client's certificate."""
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        context.load_cert_chain(self.server)
+        context.load_verify_locations(self.ca)
+        context.verify_mode = ssl.CERT_REQUIRED
         return context
 
 
@@ -97,6 +107,35 @@ def test_an_unusable_file_aborts_startup(files: Files) -> None:
     assert done.stderr.startswith("switchyard: SWITCHYARD_TLS_CERTIFICATE: ")
     with pytest.raises(SettingError, match="TLS_KEY and TLS_CLIENT_CA need TLS_CERTIFICATE"):
         read_settings(tls_key=str(files.server))
+
+
+def test_generations_and_aborts_reach_workers_by_mutual_tls(files: Files, tmp_path: Path) -> None:
+    from app.conversation.tokenizer import load_tokenizer
+
+    place = folder(tmp_path, TEMPLATE)
+    worker = FakeWorker(load_tokenizer(place, "auto").vocabulary, files.demanding())
+    with closing(Loop()) as loop:
+        loop.run(worker.listen())
+        chosen = {"worker_tls_ca": str(files.ca), "worker_tls_certificate": str(files.client)}
+        with Gateway(workers=worker.url, tokenizer=place, model_name="m", **chosen) as gateway:
+            for number in (7, 8):
+                answer = gateway.post(asked(number)).json()
+                assert answer["choices"][0]["message"]["content"] == f'{{"n":{number}}}'
+            worker.fault = Fault("silent", "mid", silent)
+            with gateway.raw_request(asked(9, stream=True)):
+                gateway.eventually(lambda: worker.attempts == 3)
+            gateway.eventually(lambda: worker.aborts == 1)
+        loop.run(worker.refuse())
+
+
+def asked(number: int, **more: Any) -> dict[str, Any]:
+    message = {"role": "user", "content": f"number {number}"}
+    return {"model": "m", "messages": [message], "max_tokens": 50, **more}
+
+
+async def silent(reply: Reply) -> None:
+    await reply.begin()
+    await asyncio.sleep(PATIENCE)
 
 
 @pytest.mark.parametrize(

@@ -8,6 +8,7 @@ Threads          one thread runs the loop of all fakes; ``fault`` may be set fro
 import asyncio
 import json
 import re
+import ssl
 import threading
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
@@ -96,9 +97,12 @@ class Reply:
 
 
 class FakeWorker:
-    """One worker. ``answers`` counts its whole answers, ``attempts`` all requests for one."""
+    """One worker, by TLS if it has a context. ``answers`` counts its whole answers, ``attempts`` all
+    requests for one.
+    """
 
-    def __init__(self, vocabulary: Vocabulary) -> None:
+    def __init__(self, vocabulary: Vocabulary, tls: ssl.SSLContext | None = None) -> None:
+        self.tls = tls
         self.fault: Fault | None = None
         self.answers = self.attempts = self.aborts = 0
         #: the header of each generation that has one
@@ -118,11 +122,13 @@ class FakeWorker:
 
     @property
     def url(self) -> str:
-        return f"http://127.0.0.1:{self.port}"
+        return f"http{'s' if self.tls else ''}://127.0.0.1:{self.port}"
 
     async def listen(self) -> None:
         if self._server is None:
-            self._server = await asyncio.start_server(self._serve, "127.0.0.1", self.port)
+            self._server = await asyncio.start_server(
+                self._serve, "127.0.0.1", self.port, ssl=self.tls
+            )
             self.port = self._server.sockets[0].getsockname()[1]
 
     async def refuse(self) -> None:

@@ -1,0 +1,134 @@
+"""Grafana's panels and Prometheus' alerts, evaluated by a real Prometheus that scrapes a gateway
+under load: each panel shows something, no alert fires.
+"""
+
+import json
+import shutil
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+import yaml
+
+from tests.app.gateway import Gateway
+from tests.deploy.stack import wait_until
+from tests.redis_server import RedisServer, free_port
+
+DEPLOY = Path(__file__).parents[2] / "deploy"
+PROMETHEUS = shutil.which("prometheus")
+#: of HAProxy, of failed workers and refused connections, and of a cache that the noise worker lacks
+UNSEEN = (
+    "haproxy_",
+    "switchyard_worker_failures",
+    "switchyard_worker_ejections",
+    "switchyard_connections_refused",
+    'kind="cached"',
+)
+REQUESTS = 20
+
+pytestmark = [
+    pytest.mark.server,
+    pytest.mark.skipif(PROMETHEUS is None, reason="Prometheus is not installed"),
+]
+
+
+def panels() -> list[str]:
+    described = json.loads((DEPLOY / "grafana" / "dashboards" / "switchyard.json").read_text())
+    found = {target["expr"] for panel in described["panels"] for target in panel["targets"]}
+    return sorted(expr for expr in found if not any(part in expr for part in UNSEEN))
+
+
+class Prometheus:
+    """Scrapes a gateway five times a second, with the rules that ship."""
+
+    def __init__(self, folder: Path, gateway: str) -> None:
+        described = yaml.safe_load((DEPLOY / "prometheus" / "prometheus.yml").read_text())
+        described["global"] = {"scrape_interval": "200ms", "evaluation_interval": "200ms"}
+        described["scrape_configs"] = [
+            {"job_name": "gateway", "static_configs": [{"targets": [gateway]}]}
+        ]
+        described["rule_files"] = [str(DEPLOY / "prometheus" / "alerts.yml")]
+        (folder / "prometheus.yml").write_text(yaml.safe_dump(described))
+        self._folder, self._port = folder, free_port()
+
+    def __enter__(self) -> "Prometheus":
+        self._process = subprocess.Popen(
+            [
+                str(PROMETHEUS),
+                f"--config.file={self._folder}/prometheus.yml",
+                f"--storage.tsdb.path={self._folder}/data",
+                f"--web.listen-address=127.0.0.1:{self._port}",
+            ],
+            stderr=subprocess.DEVNULL,
+        )
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._process.terminate()
+        self._process.wait()
+
+    def get(self, path: str, **parameters: str) -> Any:
+        answer = httpx.get(f"http://127.0.0.1:{self._port}/api/v1/{path}", params=parameters)
+        assert answer.status_code == 200, answer.text
+        return answer.json()["data"]
+
+    def values(self, expr: str) -> list[Any]:
+        """Return the series of an expression; Grafana's rates cover several scrapes."""
+        return list(self.get("query", query=expr.replace("$__rate_interval", "30s"))["result"])
+
+    def has(self, expr: str) -> bool:
+        try:
+            return bool(self.values(expr))
+        except httpx.TransportError:
+            return False
+
+
+def ask(gateway: Gateway) -> None:
+    """Send one request of each outcome."""
+    message = {"model": "noise", "messages": [{"role": "user", "content": "hi"}]}
+    schema = {"type": "object", "properties": {"a": {"type": "string", "pattern": r"(a)\1"}}}
+    for strict in (True, False):
+        described = {"name": "r", "schema": schema, "strict": strict}
+        output = {"response_format": {"type": "json_schema", "json_schema": described}}
+        gateway.post({**message, **output, "max_tokens": 20})
+    gateway.post({**message, "max_tokens": 20, "stream": True})
+    gateway.post(b"{")
+    with gateway.raw_request({**message, "max_tokens": 4000, "stream": True}) as connection:
+        connection.recv(1)
+
+
+@pytest.fixture(scope="module")
+def prometheus(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Prometheus]:
+    redis = RedisServer()
+    redis.start()
+    try:
+        settings = {"redis_url": redis.url, "cache_key": "a key of these tests", "port": 0}
+        with Gateway(**settings) as gateway:
+            folder = tmp_path_factory.mktemp("prometheus")
+            with Prometheus(folder, gateway.url.removeprefix("http://")) as running:
+                wait_until(lambda: running.has("switchyard_build_info"))
+                for _ in range(REQUESTS):
+                    ask(gateway)
+                wait_until(
+                    lambda: running.has("rate(switchyard_client_disconnects_total[30s]) > 0")
+                )
+                yield running
+    finally:
+        redis.close()
+
+
+@pytest.mark.parametrize("expr", panels())
+def test_every_panel_shows_the_load(prometheus: Prometheus, expr: str) -> None:
+    series = prometheus.values(expr)
+    assert series
+    assert not [each for each in series if each["value"][1] == "NaN"]
+
+
+def test_no_alert_fires(prometheus: Prometheus) -> None:
+    rules = [rule for group in prometheus.get("rules")["groups"] for rule in group["rules"]]
+    assert len(rules) >= 5
+    assert {rule["name"] for rule in rules if rule["health"] != "ok"} == set()
+    assert {rule["name"]: rule["state"] for rule in rules if rule["state"] != "inactive"} == {}
