@@ -30,13 +30,18 @@ COPY app app
 RUN python setup.py --quiet build_py bdist_wheel --skip-build --dist-dir /wheels
 
 FROM python:3.11-slim-bookworm AS dependencies
+RUN apt-get update \
+ && apt-get install -y --no-install-recommends binutils \
+ && rm -rf /var/lib/apt/lists/*
 COPY deploy/requirements/gateway.txt ./
 # --only-binary: a dependency without a wheel fails here, not in a compiler that is missing. The 3,000 modules of
-# transformers/models are not compiled: a tokenizer imports two or three of them.
+# transformers/models are not compiled: a tokenizer imports two or three of them. Symbols are 21 MB, 12 of them
+# uvloop's; tools that patched numpy's libraries leave them in an order that strip breaks.
 RUN python -m venv --without-pip /opt/python \
  && python -m pip --python /opt/python/bin/python install --no-cache-dir --no-compile --only-binary :all: \
       --require-hashes -r gateway.txt \
  && find /opt/python -name tests -type d -prune -exec rm -rf {} + \
+ && find /opt/python -name '*.so' ! -path '*/numpy*' -exec strip --strip-unneeded {} + \
  && /opt/python/bin/python -m compileall -q -x transformers/models /opt/python/lib \
  && echo /opt/switchyard > "$(echo /opt/python/lib/python3*/site-packages)/switchyard.pth"
 
@@ -44,10 +49,14 @@ FROM dependencies AS installed
 COPY --from=wheel /wheels /wheels
 RUN python -m pip --python /opt/python/bin/python install --no-cache-dir --no-deps --target /opt/switchyard /wheels/*.whl
 
+# Without a model, transformers only loads tokenizers.
+FROM dependencies AS tokenizers-only
+RUN cd /opt/python/lib/python3*/site-packages/transformers/models \
+ && find . -name '*.py' ! -name __init__.py ! -name 'configuration_*' ! -name 'tokenization_*' ! -path './auto/*' -delete
+
 FROM python:3.11-slim-bookworm AS runtime
 # the only folders that the gateway writes to: models from the Hugging Face hub, and temporary files
 RUN install -d -o 10001 -g 10001 /cache /cache/huggingface
-COPY --from=dependencies /opt/python /opt/python
 ENV PATH=/opt/switchyard/bin:/opt/python/bin:$PATH \
     PYTHONUNBUFFERED=1 \
     PYTHONDONTWRITEBYTECODE=1 \
@@ -63,6 +72,7 @@ ENTRYPOINT ["switchyard"]
 CMD ["serve"]
 
 FROM runtime AS gateway
+COPY --from=tokenizers-only /opt/python /opt/python
 COPY --from=installed /opt/switchyard /opt/switchyard
 
 FROM dependencies AS torch
@@ -76,6 +86,7 @@ RUN python -m pip install --no-cache-dir --no-compile --only-binary :all: --targ
       --no-deps --index-url "$TORCH_INDEX" "torch==$TORCH"
 
 FROM runtime AS worker-embedded
+COPY --from=dependencies /opt/python /opt/python
 COPY --from=torch /opt/torch /opt/torch
 ENV PYTHONPATH=/opt/torch
 COPY --from=installed /opt/switchyard /opt/switchyard
