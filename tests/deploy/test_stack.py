@@ -115,7 +115,7 @@ def test_a_fault_costs_the_requests_in_flight(
     if fault == "SIGKILL":
         stack.kill(victim)
     elif fault == "SIGSTOP":
-        stack.run("docker", "exec", victim, "kill", "-STOP", "-1")
+        stack.run("docker", "exec", victim, "sh", "-c", "kill -STOP -1")
     else:
         stack.run("docker", "pause", victim)
     try:
