@@ -19,8 +19,8 @@ from ..errors import ApiError, unavailable
 from ..observability.logs import Logger
 from ..server.event_stream import cancel
 from .client import Client
+from .followed_file import KeysUnreadable
 from .key_entry import KeyEntry, client_id, digest_of
-from .key_file import KeysUnreadable
 
 #: seconds between two looks at the sources
 POLL_SECONDS: Final = 1.0

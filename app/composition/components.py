@@ -8,7 +8,7 @@ from functools import partial
 
 from adapters.workers import WorkerError
 
-from ..access.key_file import KeysUnreadable
+from ..access.followed_file import KeysUnreadable
 from ..access.keys import Keys
 from ..admission.admission import Admission
 from ..constraints.compile_scheduler import CompileScheduler
@@ -38,7 +38,7 @@ class Components:
         """Start the pools, the caches and the keys.
 
         Raises:
-            SettingError: a worker cannot load its model, or the file of keys has a mistake.
+            SettingError: a worker cannot load its model, or a file of keys has a mistake.
         """
         started = await asyncio.gather(*map(_start, self.models), return_exceptions=True)
         failures = [each for each in started if each is not None]
@@ -55,7 +55,7 @@ class Components:
         try:
             await self.keys.start()
         except KeysUnreadable as error:
-            raise SettingError(f"{PREFIX}KEYS_FILE: {error}") from error
+            raise SettingError(f"{PREFIX}{error.setting}: {error}") from error
 
     def cache_stats(self) -> dict[str, int] | None:
         """Return the counters of the log in Redis, summed over all vocabularies; None: no Redis."""
