@@ -274,11 +274,43 @@ def known(tmp_path_factory: pytest.TempPathFactory) -> TokenVerifier:
     return asyncio.run(verifier(tmp_path_factory.mktemp("jwks")))
 
 
+@pytest.fixture(scope="module")
+def strict(tmp_path_factory: pytest.TempPathFactory) -> TokenVerifier:
+    rules = {"required_scope": "use", "models_claim": "models"}
+    return asyncio.run(verifier(tmp_path_factory.mktemp("jwks"), **rules))
+
+
 @given(text=_texts())
 def test_no_text_gives_anything_but_401(known: TokenVerifier, text: str) -> None:
     with pytest.raises(ApiError) as caught:
         Keys(tokens=known).identify(f"Bearer {text}", "address")
     assert (caught.value.status, caught.value.code) == (401, "invalid_api_key")
+
+
+def _claims() -> st.SearchStrategy[dict[str, Any]]:
+    """Claims that a faulty issuer signs: up to three are missing or any JSON value."""
+    value = st.recursive(
+        st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=9),
+        lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=3), inner),
+        max_leaves=5,
+    )
+    names = ("iss", "aud", "sub", "exp", "nbf", "iat", "jti", "scope", "scp", "models")
+    return st.dictionaries(st.sampled_from(names), value, max_size=3)
+
+
+@given(wrong=_claims())
+def test_no_signed_claims_give_anything_but_a_client_401_or_403(
+    strict: TokenVerifier, wrong: dict[str, Any]
+) -> None:
+    text = token("ed25519", **{"scope": "use", **wrong})
+    try:
+        client = Keys(tokens=strict).identify(f"Bearer {text}", "address")
+    except ApiError as refused:
+        outcome = (refused.status, refused.code)
+    else:
+        outcome = (200, None)
+        assert client.name.startswith("jwt:") and client.name.isascii()
+    assert outcome in [(200, None), (401, "invalid_api_key"), (403, "insufficient_scope")]
 
 
 # -- scopes and models -----------------------------------------------------------------------------

@@ -114,6 +114,14 @@ def test_a_stored_response_belongs_to_its_subject(gateway: Gateway) -> None:
     assert error_of(refused) == (400, "previous_response_not_found")
 
 
+def test_each_subject_has_caches_of_its_own(settings: dict[str, Any]) -> None:
+    """Tokens of one subject share them, whichever key signed the token."""
+    with Gateway(**settings, cache_namespace="key") as gateway:
+        for text in (token(), token("p256"), token(sub="bob")):
+            assert post(gateway, text).status_code == 200
+        assert gateway.metric("switchyard_compiler", what="namespaces") == 2
+
+
 # -- scopes and models -----------------------------------------------------------------------------
 
 ADMIN = "switchyard:admin"
