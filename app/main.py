@@ -156,7 +156,8 @@ def _add_routes(
     app.include_router(responses_router(models, stored, answering, bodies), dependencies=guarded)
     app.include_router(tokenize_router(models, bodies), dependencies=guarded)
     app.include_router(grammars_router(models, bodies), dependencies=guarded)
-    admin_keys = AdminKeys(key.get_secret_value() for key in settings.admin_keys)
+    given = (key.get_secret_value() for key in settings.admin_keys)
+    admin_keys = AdminKeys(given, components.tokens)
 
     async def with_admin_key(request: Request) -> None:
         admin_keys.check(request.headers.get("authorization"))
@@ -217,7 +218,7 @@ def _announce(logger: Logger, settings: Settings, components: Components) -> Non
             vocabulary=model.tokenizer.vocabulary.size,
             stored_responses=components.shared.state.place,
             keys_required=gateway.keys_required,
-            operators=bool(gateway.admin_keys),
+            operators=bool(gateway.admin_keys or gateway.jwt_admin_scope),
         )
 
 

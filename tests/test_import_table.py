@@ -51,6 +51,8 @@ GATEWAY = frozenset(
         "requests",
         "anyio",
         "redis",
+        "jwt",
+        "cryptography",
     ]
 )
 APP_FACES = frozenset(

@@ -1,1 +1,1 @@
-"""API keys: their sources, their holders, and the limits of each."""
+"""API keys and tokens: their sources, their holders, and the limits of each."""

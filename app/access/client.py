@@ -1,4 +1,4 @@
-"""The client of a request: the holder of an API key, or without keys an address."""
+"""The client of a request: the holder of an API key, the subject of a token, or an address."""
 
 from dataclasses import dataclass
 from typing import Final, Literal, get_args
@@ -12,9 +12,9 @@ PRIORITIES: Final[tuple[Priority, ...]] = get_args(Priority)
 class Client:
     """The sender of a request, and the limits that apply. None means no limit.
 
-    ``id`` tells clients apart: the beginning of the key's digest, or an address. ``name`` is for
-    people: the key's name, "" without keys. ``models`` are the model ids that the key may use,
-    ``max_running`` its generations at once.
+    ``id`` tells clients apart: the beginning of the key's digest, "jwt-" and a digest of issuer and
+    subject, or an address. ``name`` is for people: the key's name, "jwt:" and the subject, or "".
+    ``models`` are the model ids that the client may use, ``max_running`` its generations at once.
     """
 
     id: str

@@ -1,14 +1,13 @@
 """The file of keys: JSON lines, one entry (key_entry) per line.
 
 Empty lines, and lines that begin with #, are comments. A file with a mistake is refused as a whole:
-if a broken line were skipped, its key would seem revoked. For the same reason a changed file is
-read only after two looks in a row found it the same: an editor may have written half of it.
+if a broken line were skipped, its key would seem revoked.
 
 Threads    ``load`` runs in a thread, one call at a time. Commands change the file by renaming a new
            one over it, under a lock, so that readers see a whole file.
+Not here   noticing that the file has changed (followed_file).
 """
 
-import asyncio
 import fcntl
 import os
 from collections.abc import Iterator, Mapping
@@ -17,14 +16,11 @@ from pathlib import Path
 from secrets import token_hex
 from typing import Final
 
+from .followed_file import FollowedFile, KeysUnreadable
 from .key_entry import EntryRefused, KeyEntry, parse_entry
 
 #: bytes of the file, about 100,000 keys; a larger one is a mistake
 MOST_BYTES: Final = 32 << 20
-
-
-class KeysUnreadable(Exception):
-    """A source of keys cannot be read. The message names the place, and quotes no key."""
 
 
 class KeyFile:
@@ -33,6 +29,7 @@ class KeyFile:
     ``reserved``: digests of keys that the file must not contain, each with the setting that has it.
     """
 
+    setting = "KEYS_FILE"
     #: a file that is missing at startup is a mistake
     may_be_down = False
 
@@ -40,10 +37,7 @@ class KeyFile:
         self.name = str(path)
         self._path = path
         self._reserved = reserved or {}
-        #: of the file that was read, and of the last look at it
-        self._stamp: tuple[int, int, int] | None = None
-        self._seen: tuple[int, int, int] | None = None
-        self._mistake: KeysUnreadable | None = None
+        self._file = FollowedFile(path, self._entries, most_bytes=MOST_BYTES)
 
     async def load(self) -> list[KeyEntry] | None:
         """Return the entries; None if the file is good and has not changed, or still changes.
@@ -51,14 +45,14 @@ class KeyFile:
         Raises:
             KeysUnreadable: the file cannot be read or has a mistake; the message names its line.
         """
-        return await asyncio.to_thread(self._load)
+        return await self._file.load()
 
     async def aclose(self) -> None:
         """Do nothing: no file stays open."""
 
     def entries(self) -> list[KeyEntry]:
         """Return the entries now. Raises KeysUnreadable."""
-        return [entry for _, entry in self._parse(self._read())]
+        return self._file.read()
 
     def add(self, entry: KeyEntry) -> None:
         """Add an entry; create the file if necessary.
@@ -81,37 +75,8 @@ class KeyFile:
                 self._write([line for n, line in enumerate(lines, 1) if n not in found])
         return bool(found)
 
-    def _load(self) -> list[KeyEntry] | None:
-        try:
-            found = os.stat(self._path)
-        except OSError as error:
-            self._seen = None
-            raise KeysUnreadable(f"{self._path} cannot be read: {error.strerror}") from None
-        stamp = (found.st_mtime_ns, found.st_ino, found.st_size)
-        is_settled = self._stamp is None or stamp == self._seen
-        self._seen = stamp
-        if stamp != self._stamp and is_settled:
-            self._stamp, self._mistake = stamp, None
-            try:
-                return self.entries()
-            except KeysUnreadable as error:
-                self._mistake = error
-        if self._mistake is not None:
-            raise KeysUnreadable(str(self._mistake))
-        return None
-
-    def _read(self) -> str:
-        try:
-            with self._path.open("rb") as opened:
-                data = opened.read(MOST_BYTES + 1)
-        except OSError as error:
-            raise KeysUnreadable(f"{self._path} cannot be read: {error.strerror}") from None
-        if len(data) > MOST_BYTES:
-            raise KeysUnreadable(f"{self._path} is larger than {MOST_BYTES:,} bytes")
-        try:
-            return data.decode()
-        except UnicodeDecodeError:
-            raise KeysUnreadable(f"{self._path} is not UTF-8 text") from None
+    def _entries(self, text: str) -> list[KeyEntry]:
+        return [entry for _, entry in self._parse(text)]
 
     def _parse(self, text: str) -> Iterator[tuple[int, KeyEntry]]:
         """Yield the entries with their lines. Raises KeysUnreadable."""
@@ -142,7 +107,7 @@ class KeyFile:
         """Lock the file and yield its text. Raises KeysUnreadable."""
         try:
             with self._locked() as file:
-                yield self._read() if os.fstat(file).st_size else ""
+                yield self._file.text() if os.fstat(file).st_size else ""
         except OSError as error:
             raise KeysUnreadable(f"{self._path} cannot be changed: {error.strerror}") from None
 

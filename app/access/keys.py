@@ -1,6 +1,7 @@
 """Client keys of all sources: a table from digests to clients, refreshed in the background.
 
-Sources          SWITCHYARD_API_KEYS, a file, Redis. The first source that has a key decides.
+Sources          SWITCHYARD_API_KEYS, a file, Redis. The first source that has a key decides. A text
+                 that is no known key may be a token, which a verifier judges (token_verifier).
 Representation   one dict by SHA-256 digest. No key is kept or logged. The time of a look-up depends
                  on digests, whose bits an attacker cannot choose, so it reveals no key.
 Invariants       I1 requests never wait for a source: a look-up reads the table only.
@@ -12,15 +13,17 @@ Threads          the event loop only.
 
 import asyncio
 import time
-from collections.abc import Callable, Iterable, Sequence
-from typing import Final, Protocol
+from collections.abc import Awaitable, Callable, Iterable, Sequence
+from typing import Final, Protocol, TypeVar
 
 from ..errors import ApiError, unavailable
 from ..observability.logs import Logger
 from ..server.event_stream import cancel
 from .client import Client
+from .followed_file import KeysUnreadable
 from .key_entry import KeyEntry, client_id, digest_of
-from .key_file import KeysUnreadable
+
+Loaded = TypeVar("Loaded")
 
 #: seconds between two looks at the sources
 POLL_SECONDS: Final = 1.0
@@ -32,10 +35,24 @@ class KeySource(Protocol):
     """A place of keys. ``load`` returns None if nothing has changed, and raises KeysUnreadable."""
 
     name: str
+    #: the setting that names the place, without its prefix
+    setting: str
     may_be_down: bool
 
     async def load(self) -> list[KeyEntry] | None: ...
     async def aclose(self) -> None: ...
+
+
+class Tokens(Protocol):
+    """A verifier of tokens. ``load`` returns the number of its keys after a change, else None, and
+    raises KeysUnreadable. ``client`` returns None for a text that is no token.
+    """
+
+    name: str
+    setting: str
+
+    async def load(self) -> int | None: ...
+    def client(self, token: str) -> Client | None: ...
 
 
 class Keys:
@@ -43,6 +60,7 @@ class Keys:
 
     Args:
         given: keys without limits.
+        tokens: verifies tokens; None: there are none.
         reserved: digests of operators' keys, which never identify a client.
         clock: seconds since the epoch.
     """
@@ -52,6 +70,7 @@ class Keys:
         given: Iterable[str] = (),
         sources: Sequence[KeySource] = (),
         *,
+        tokens: Tokens | None = None,
         reserved: Iterable[bytes] = (),
         logger: Logger | None = None,
         clock: Callable[[], float] = time.time,
@@ -59,6 +78,7 @@ class Keys:
         digests = [digest_of(key) for key in given]
         self._given = {digest: (_unlimited(digest), None) for digest in digests}
         self._sources = sources
+        self._tokens = tokens
         self._reserved = frozenset(reserved)
         self._logger = logger
         self._clock = clock
@@ -69,13 +89,14 @@ class Keys:
 
     @property
     def are_required(self) -> bool:
-        return bool(self._given or self._sources)
+        return bool(self._given or self._sources or self._tokens)
 
     def identify(self, authorization: str | None, address: str) -> Client:
-        """Return the client of a request by its key, or without keys by its address.
+        """Return the client of a request by its key or token, or without keys by its address.
 
         Raises:
-            ApiError: 401, no key, an unknown or an expired one; 503, no source was read yet.
+            ApiError: 401, no key, an unknown or an expired one; 403, a token without the scope;
+                503, no source was read yet.
         """
         if not self.are_required:
             return Client(id=address)
@@ -88,6 +109,9 @@ class Keys:
         known = self._table.get(digest_of(key))
         if known is not None:
             return known
+        holder = None if self._tokens is None else self._tokens.client(key)
+        if holder is not None:
+            return holder, None
         if len(self._entries) < len(self._sources):
             raise unavailable(
                 "API keys cannot be checked at the moment. Please try again.", "keys_unavailable"
@@ -104,8 +128,12 @@ class Keys:
         for source in self._sources:
             await self._load(source)
             if source.name not in self._entries and not source.may_be_down:
-                raise KeysUnreadable(self._failures[source.name])
-        if self._sources:
+                raise KeysUnreadable(self._failures[source.name], source.setting)
+        if self._tokens is not None:
+            await self._load_tokens(self._tokens)
+            if self._failures.get(self._tokens.name):
+                raise KeysUnreadable(self._failures[self._tokens.name], self._tokens.setting)
+        if self._sources or self._tokens is not None:
             self._refreshing = asyncio.create_task(self._refresh())
 
     async def aclose(self) -> None:
@@ -121,26 +149,42 @@ class Keys:
     async def _refresh(self) -> None:
         while True:
             await asyncio.sleep(POLL_SECONDS)
-            await asyncio.gather(*map(self._load, self._sources))
+            looks = [self._load(source) for source in self._sources]
+            if self._tokens is not None:
+                looks.append(self._load_tokens(self._tokens))
+            await asyncio.gather(*looks)
 
     async def _load(self, source: KeySource) -> None:
-        try:
-            entries = await source.load()
-        except KeysUnreadable as error:
-            self._failed(source, str(error))
-            return
-        self._failures.pop(source.name, None)
+        entries = await self._read(source.name, source.load)
         if entries is None:
             return
         self._entries[source.name] = entries
         self._rebuild()
-        if self._logger is not None:
-            self._logger.info("keys read", source=source.name, keys=len(entries))
+        self._log_read(source.name, len(entries))
 
-    def _failed(self, source: KeySource, reason: str) -> None:
-        if self._failures.get(source.name) == reason:
+    async def _load_tokens(self, tokens: Tokens) -> None:
+        keys = await self._read(tokens.name, tokens.load)
+        if keys is not None:
+            self._log_read(tokens.name, keys)
+
+    async def _read(self, name: str, load: Callable[[], Awaitable[Loaded | None]]) -> Loaded | None:
+        """Return what a source has after a change; None: no change, or it cannot be read."""
+        try:
+            found = await load()
+        except KeysUnreadable as error:
+            self._failed(name, str(error))
+            return None
+        self._failures.pop(name, None)
+        return found
+
+    def _log_read(self, name: str, keys: int) -> None:
+        if self._logger is not None:
+            self._logger.info("keys read", source=name, keys=keys)
+
+    def _failed(self, name: str, reason: str) -> None:
+        if self._failures.get(name) == reason:
             return
-        self._failures[source.name] = reason
+        self._failures[name] = reason
         if self._logger is not None:
             self._logger.error("keys not read; earlier ones stay valid", reason=reason)
 

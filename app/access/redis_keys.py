@@ -17,8 +17,8 @@ from typing import Any, Final, TypeVar
 
 from cache import NAMESPACE, RedisAddress, Seal, StoreUnusable, asking, connect_async
 
+from .followed_file import KeysUnreadable
 from .key_entry import EntryRefused, KeyEntry, parse_entry
-from .key_file import KeysUnreadable
 
 Result = TypeVar("Result")
 
@@ -39,6 +39,7 @@ class RedisKeys:
     """
 
     name = "Redis"
+    setting = "KEYS_REDIS"
     #: the gateway starts without it, and reads the keys as soon as it answers
     may_be_down = True
 

@@ -1,15 +1,25 @@
-"""Keys of operators: ``Authorization: Bearer KEY``. Client keys do not count here.
+"""Keys of operators: ``Authorization: Bearer KEY``. Client keys do not count here, and tokens do
+only if a setting names the scope of operators.
 
 Representation   SHA-256 digests of the keys; no key is kept. The time of a look-up depends on the
                  digests, whose bits an attacker cannot choose, so it reveals no key.
-Not here         keys of clients (access).
+Not here         keys of clients, and verifying tokens (access).
 """
 
 from collections.abc import Iterable
+from typing import Protocol
 
 from ..access.key_entry import digest_of
 from ..access.keys import bearer, refused
 from ..errors import ApiError
+
+
+class OperatorTokens(Protocol):
+    """Tokens that may be those of operators."""
+
+    @property
+    def has_operators(self) -> bool: ...
+    def check_operator(self, token: str) -> None: ...
 
 
 class AdminKeys:
@@ -20,19 +30,26 @@ class AdminKeys:
     ``switchyard warm`` and ``switchyard cache stats`` need no key.
     """
 
-    def __init__(self, keys: Iterable[str]) -> None:
+    def __init__(self, keys: Iterable[str], tokens: OperatorTokens | None = None) -> None:
         self._digests = frozenset(map(digest_of, keys))
+        self._tokens = tokens if tokens is not None and tokens.has_operators else None
 
     def check(self, authorization: str | None) -> None:
-        """Raise ApiError 403 without operator keys, 401 unless the header carries one of them."""
-        if not self._digests:
+        """Raise ApiError: 403, there are no keys of operators, or a token lacks their scope; 401,
+        the header has no key, or no valid one.
+        """
+        if not self._digests and self._tokens is None:
             raise ApiError(
                 403,
                 "This endpoint is for operators only and has no keys: set SWITCHYARD_ADMIN_KEYS.",
                 code="admin_keys_not_set",
             )
-        if digest_of(bearer(authorization)) not in self._digests:
+        key = bearer(authorization)
+        if digest_of(key) in self._digests:
+            return
+        if self._tokens is None:
             raise refused("Incorrect API key provided.")
+        self._tokens.check_operator(key)
 
     def fits(self, authorization: str | None) -> bool:
         """Whether ``check`` would pass."""

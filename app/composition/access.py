@@ -1,6 +1,7 @@
-"""The keys of clients, and the admission of their requests."""
+"""The keys and tokens of clients, and the admission of their requests."""
 
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 from cache import RedisAddress, Seal
 
@@ -17,8 +18,13 @@ from ..observability.metrics import Metrics
 from ..service.served_models import ServedModels
 from ..settings import PREFIX, GatewaySettings, SettingError
 
+if TYPE_CHECKING:
+    from ..access.token_verifier import TokenVerifier
 
-def make_keys(gateway: GatewaySettings, metrics: Metrics, logger: Logger) -> Keys:
+
+def make_keys(
+    gateway: GatewaySettings, tokens: "TokenVerifier | None", metrics: Metrics, logger: Logger
+) -> Keys:
     """Return the client keys of all sources, not read yet."""
     given = [key.get_secret_value() for key in gateway.api_keys]
     reserved = {digest_of(key): f"{PREFIX}API_KEYS" for key in given}
@@ -33,9 +39,33 @@ def make_keys(gateway: GatewaySettings, metrics: Metrics, logger: Logger) -> Key
             logger.error("a key does not count", reason=reason)
 
         sources.append(make_redis_keys(gateway, warn))
-    keys = Keys(given, sources, reserved=admins, logger=logger)
+    keys = Keys(given, sources, tokens=tokens, reserved=admins, logger=logger)
     metrics.watch("api_keys", "Known keys of clients, and sources that can't be read", keys.stats)
     return keys
+
+
+def make_tokens(gateway: GatewaySettings) -> "TokenVerifier | None":
+    """Return the verifier of tokens, whose keys are not read yet; None: tokens are off.
+
+    Raises:
+        SettingError: PyJWT or cryptography is not installed.
+    """
+    if gateway.jwks_file is None or gateway.jwt_issuer is None or gateway.jwt_audience is None:
+        return None
+    try:
+        # 20 MB and 0.15 s, and most gateways verify no tokens
+        from ..access.token_verifier import TokenRules, TokenVerifier
+    except ModuleNotFoundError as error:
+        raise SettingError(f"{PREFIX}JWKS_FILE: tokens can't be verified: {error}") from error
+    rules = TokenRules(
+        issuer=gateway.jwt_issuer,
+        audience=gateway.jwt_audience,
+        leeway_s=gateway.jwt_leeway_seconds,
+        required_scope=gateway.jwt_required_scope,
+        admin_scope=gateway.jwt_admin_scope,
+        models_claim=gateway.jwt_models_claim,
+    )
+    return TokenVerifier(gateway.jwks_file, rules)
 
 
 def make_redis_keys(gateway: GatewaySettings, on_bad_entry: Callable[[str], None]) -> RedisKeys:

@@ -5,10 +5,11 @@ from collections import Counter
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
+from typing import TYPE_CHECKING
 
 from adapters.workers import WorkerError
 
-from ..access.key_file import KeysUnreadable
+from ..access.followed_file import KeysUnreadable
 from ..access.keys import Keys
 from ..admission.admission import Admission
 from ..constraints.compile_scheduler import CompileScheduler
@@ -18,19 +19,23 @@ from ..observability.metrics import Metrics
 from ..server.offload import Offload
 from ..service.served_models import ServedModel, ServedModels
 from ..settings import PREFIX, GatewaySettings, ModelSettings, SettingError, Settings
-from .access import make_admission, make_keys
+from .access import make_admission, make_keys, make_tokens
 from .engines import Engine, limits_of, make_engines
 from .models import Core, Load, Shared, load_tokenizers, make_core, make_model
 from .state import make_state
 
+if TYPE_CHECKING:
+    from ..access.token_verifier import TokenVerifier
+
 
 @dataclass(frozen=True, slots=True)
 class Components:
-    """The components of an app."""
+    """The components of an app. ``tokens``: None, tokens are off."""
 
     models: ServedModels
     engines: Sequence[Engine]
     shared: Shared
+    tokens: "TokenVerifier | None"
     keys: Keys
     admission: Admission
 
@@ -38,7 +43,7 @@ class Components:
         """Start the pools, the caches and the keys.
 
         Raises:
-            SettingError: a worker cannot load its model, or the file of keys has a mistake.
+            SettingError: a worker cannot load its model, or a file of keys has a mistake.
         """
         started = await asyncio.gather(*map(_start, self.models), return_exceptions=True)
         failures = [each for each in started if each is not None]
@@ -55,7 +60,7 @@ class Components:
         try:
             await self.keys.start()
         except KeysUnreadable as error:
-            raise SettingError(f"{PREFIX}KEYS_FILE: {error}") from error
+            raise SettingError(f"{PREFIX}{error.setting}: {error}") from error
 
     def cache_stats(self) -> dict[str, int] | None:
         """Return the counters of the log in Redis, summed over all vocabularies; None: no Redis."""
@@ -106,8 +111,9 @@ def build(
     ``load`` returns the tokenizer of a source and a format.
 
     Raises:
-        SettingError: no such tokenizer, or the format does not fit it.
+        SettingError: no such tokenizer, the format does not fit it, or tokens cannot be verified.
     """
+    tokens = make_tokens(settings.gateway)
     tokenizers = load_tokenizers(settings.models, load)
     shared = make_shared(settings.gateway, metrics, logger)
     vocabularies = [tokenizer.vocabulary for tokenizer in tokenizers]
@@ -127,7 +133,8 @@ def build(
         models,
         tuple(engines.values()),
         shared,
-        make_keys(settings.gateway, metrics, logger),
+        tokens,
+        make_keys(settings.gateway, tokens, metrics, logger),
         make_admission(settings.gateway, models, metrics, logger),
     )
     if components.cache_stats() is not None:

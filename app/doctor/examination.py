@@ -10,6 +10,7 @@ from .finding import Finding
 from .machine import examine_machine
 from .models import examine_model
 from .shared_state import examine_redis
+from .tokens import examine_tokens
 
 
 async def examine(config: Path | None = None) -> AsyncIterator[Finding]:
@@ -24,6 +25,8 @@ async def examine(config: Path | None = None) -> AsyncIterator[Finding]:
         return
     gateway = settings.gateway
     for finding in (_settings(gateway), *examine_machine(gateway)):
+        yield finding
+    async for finding in examine_tokens(gateway):
         yield finding
     async for finding in examine_redis(gateway):
         yield finding
@@ -40,6 +43,7 @@ def _settings(gateway: GatewaySettings) -> Finding:
             "warning",
             "settings",
             f"anyone who reaches {gateway.host}:{gateway.port} can use the gateway",
-            "set SWITCHYARD_API_KEYS, SWITCHYARD_KEYS_FILE or SWITCHYARD_KEYS_REDIS",
+            "set SWITCHYARD_API_KEYS, SWITCHYARD_KEYS_FILE, SWITCHYARD_KEYS_REDIS or "
+            "SWITCHYARD_JWKS_FILE",
         )
     return Finding("ok", "settings", "every setting is valid")

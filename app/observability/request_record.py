@@ -4,6 +4,7 @@ The record begins with the request's headers; each layer adds what it learns.
 
 Invariants   I1 it has names and numbers, never text of a client: ``model`` is a configured name,
                 ``error`` one of our codes. Only ``id`` may be the client's: short and printable.
+                ``key`` may be the subject of a token: signed by the issuer, escaped to ASCII.
              I2 a request is running or among the last ``MOST_RECENT``, never both.
 Threads      the event loop only.
 """
@@ -51,9 +52,9 @@ class Attempt:
 class RequestRecord:
     """One request. Times are of ``time.perf_counter``; None: has not happened.
 
-    ``client`` tells clients apart, ``key`` is the name of the API key. ``size``: bytes of the body
-    and of what the request continues. ``attempts``: at workers, in order; with several choices
-    those of each. ``backend``: the grammar engine that enforced the answer.
+    ``client`` tells clients apart, ``key`` is the name of its API key or token. ``size``: bytes of
+    the body and of what the request continues. ``attempts``: at workers, in order; with several
+    choices those of each. ``backend``: the grammar engine that enforced the answer.
     ``prompt_tokens`` are those of all prompts. ``error``: the code of the error that ended the
     request, also after status 200. ``trace``: None without traces.
     """

@@ -22,8 +22,11 @@ _ERRORS: dict[int, tuple[str, tuple[str, ...]]] = {
             "previous_response_not_found",
         ),
     ),
-    401: ("There is no API key, or it is unknown or has expired.", ("invalid_api_key",)),
-    403: ("The gateway has no keys of operators.", ("admin_keys_not_set",)),
+    401: ("There is no API key or token, or it is unknown or has expired.", ("invalid_api_key",)),
+    403: (
+        "The token lacks a scope, or the gateway has no keys of operators.",
+        ("insufficient_scope", "admin_keys_not_set"),
+    ),
     404: (
         "There is no such path, model, response, item or worker, or the key may not use it.",
         ("unknown_url", "model_not_found", "worker_not_found"),
@@ -134,6 +137,9 @@ def security_schemes() -> dict[str, Any]:
     """Return the kinds of keys by name."""
     bearer = {"type": "http", "scheme": "bearer"}
     return {
-        "ClientKey": {**bearer, "description": "An API key of a client."},
-        "OperatorKey": {**bearer, "description": "A key of an operator."},
+        "ClientKey": {**bearer, "description": "An API key or a JSON Web Token of a client."},
+        "OperatorKey": {
+            **bearer,
+            "description": "A key of an operator, or a token with their scope.",
+        },
     }

@@ -98,7 +98,7 @@ def _tidy_operation(operation: Schema, method: str, *, keys_required: bool) -> N
     for parameter in operation.get("parameters", ()):
         parameter["schema"].pop("title", None)
     if not keys_required and operation.get("security") == [{_CLIENT: []}]:
-        del operation["security"], found["401"]
+        del operation["security"], found["401"], found["403"]
 
 
 _CLIENT_KEY: Key = "client"

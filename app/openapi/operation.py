@@ -17,7 +17,7 @@ Parameters = Sequence[Mapping[str, Any]]
 #: large or late, a fault, the gateway stops or is full
 _ALWAYS = (400, 408, 431, 500, 503)
 #: errors by the key that is needed
-_OF_KEY: dict[Key, tuple[int, ...]] = {None: (), "client": (401,), "operator": (401, 403)}
+_OF_KEY: dict[Key, tuple[int, ...]] = {None: (), "client": (401, 403), "operator": (401, 403)}
 #: errors of bodies
 _OF_BODY = (413, 415)
 #: errors of generations, besides those of a body and a key

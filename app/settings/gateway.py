@@ -74,8 +74,8 @@ class GatewaySettings(BaseSettings):
     )
     allow_anonymous: bool = Field(
         default=False,
-        description="`true` allows a real model without API_KEYS on an address that other hosts "
-        "can reach",
+        description="`true` allows a real model without keys of clients on an address that other "
+        "hosts can reach",
     )
     admin_keys: Annotated[tuple[SecretStr, ...], NoDecode] = Field(
         default=(),
@@ -96,6 +96,43 @@ class GatewaySettings(BaseSettings):
         default="open",
         description="while Redis fails, each gateway counts limits for itself (`open`), or keys "
         "with limits get 503 (`closed`)",
+    )
+    jwks_file: Path | None = Field(
+        default=None,
+        description="file of public keys (JWKS) that verify JSON Web Tokens of clients, see "
+        "[operations.md](operations.md#tokens-of-an-identity-provider); read again when it "
+        "changes; if unset, tokens are refused",
+    )
+    jwt_issuer: str | None = Field(
+        default=None,
+        validate_default=True,
+        description="required `iss` of tokens; JWKS_FILE needs it",
+    )
+    jwt_audience: str | None = Field(
+        default=None,
+        validate_default=True,
+        description="required `aud` of tokens, or one of several; JWKS_FILE needs it",
+    )
+    jwt_leeway_seconds: float = Field(
+        default=30.0,
+        ge=0,
+        le=300,
+        description="seconds by which the clock of the issuer may differ, for `exp`, `nbf` and "
+        "`iat`",
+    )
+    jwt_required_scope: str | None = Field(
+        default=None,
+        description="scope that tokens must have (`scope` or `scp`), else they get 403; if unset, "
+        "none",
+    )
+    jwt_admin_scope: str | None = Field(
+        default=None,
+        description="scope of tokens that may use admin endpoints; if unset, none may",
+    )
+    jwt_models_claim: str | None = Field(
+        default=None,
+        description="claim that lists the model ids which a token may use; tokens without it may "
+        "use none; if unset, all tokens may use all models",
     )
     max_running: int = Field(
         default=256,
@@ -287,6 +324,22 @@ class GatewaySettings(BaseSettings):
             raise ValueError("must be a URL such as http://collector:4318, without a password")
         return value
 
+    @field_validator("jwt_issuer", "jwt_audience")
+    @classmethod
+    def _set_with_jwks(cls, value: str | None, info: ValidationInfo) -> str | None:
+        if value is None and info.data.get("jwks_file") is not None:
+            raise ValueError("must be set, because JWKS_FILE is")
+        return value
+
+    @field_validator("jwt_required_scope", "jwt_admin_scope", "jwt_models_claim")
+    @classmethod
+    def _one_word(cls, value: str | None, info: ValidationInfo) -> str | None:
+        if value is not None and len(value.split()) != 1:
+            raise ValueError("must be one word")
+        if value is not None and info.data.get("jwks_file") is None:
+            raise ValueError("needs JWKS_FILE, which is not set")
+        return value
+
     @field_validator("redis_url", "access_redis_url")
     @classmethod
     def _known_redis(cls, value: SecretStr | None) -> SecretStr | None:
@@ -314,7 +367,8 @@ class GatewaySettings(BaseSettings):
     def _namespaces_have_keys(self) -> Self:
         if self.cache_namespace == "key" and not self.keys_required:
             raise ValueError(
-                "CACHE_NAMESPACE=key needs keys of clients: set API_KEYS, KEYS_FILE or KEYS_REDIS"
+                "CACHE_NAMESPACE=key needs keys of clients: set API_KEYS, KEYS_FILE, KEYS_REDIS or "
+                "JWKS_FILE"
             )
         return self
 
@@ -335,8 +389,8 @@ class GatewaySettings(BaseSettings):
 
     @property
     def keys_required(self) -> bool:
-        """Whether clients need a key."""
-        return bool(self.api_keys or self.keys_file or self.keys_redis)
+        """Whether clients need a key or a token."""
+        return bool(self.api_keys or self.keys_file or self.keys_redis or self.jwks_file)
 
     @property
     def secret(self) -> bytes | None:

@@ -151,6 +151,6 @@ def _check_access(gateway: GatewaySettings, models: Sequence[ModelSettings]) -> 
     if gateway.is_open and is_real and not gateway.allow_anonymous:
         raise SettingError(
             f"settings: SWITCHYARD_API_KEYS is empty and SWITCHYARD_HOST={gateway.host} can be "
-            "reached from other hosts: set API_KEYS, KEYS_FILE or KEYS_REDIS, or "
+            "reached from other hosts: set API_KEYS, KEYS_FILE, KEYS_REDIS or JWKS_FILE, or "
             "SWITCHYARD_ALLOW_ANONYMOUS=true to run without keys"
         )

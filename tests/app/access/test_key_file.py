@@ -5,8 +5,9 @@ from pathlib import Path
 
 import pytest
 
+from app.access.followed_file import KeysUnreadable
 from app.access.key_entry import digest_of, parse_entry
-from app.access.key_file import KeyFile, KeysUnreadable
+from app.access.key_file import KeyFile
 from tests.app.access.entries import entry
 
 

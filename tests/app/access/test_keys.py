@@ -9,8 +9,9 @@ from typing import Any
 import pytest
 
 from app.access import keys as module
+from app.access.followed_file import KeysUnreadable
 from app.access.key_entry import KeyEntry, digest_of, parse_entry
-from app.access.key_file import KeyFile, KeysUnreadable
+from app.access.key_file import KeyFile
 from app.access.keys import Keys
 from app.errors import ApiError
 from app.observability.logs import make_logger

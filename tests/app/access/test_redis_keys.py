@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 from redis import Redis
 
+from app.access.followed_file import KeysUnreadable
 from app.access.key_entry import parse_entry
-from app.access.key_file import KeysUnreadable
 from app.access.redis_keys import RedisKeys
 from app.admission import redis_limiter
 from app.admission.redis_limiter import RedisLimiter

@@ -5,10 +5,12 @@ import json
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from tests.app.access.tokens import jwks
 from tests.app.gateway import Gateway
 from tests.app.small_tokenizer import TEMPLATE, folder
 from tests.campaigns.workers.fake import FakeWorker, Loop
@@ -72,6 +74,11 @@ def test_the_default_setup_has_no_error():
         ({"tokenizer": "/nowhere"}, "model noise", "SWITCHYARD_TOKENIZER: no such folder"),
         ({"keys_file": "/nowhere"}, "model noise", "SWITCHYARD_KEYS_FILE: /nowhere"),
         (
+            {"jwks_file": "/nowhere", "jwt_issuer": "i", "jwt_audience": "a"},
+            "SWITCHYARD_JWKS_FILE",
+            "/nowhere cannot be read",
+        ),
+        (
             {"redis_url": "redis://127.0.0.1:1"},
             "SWITCHYARD_REDIS_URL",
             "Redis is not used without SWITCHYARD_CACHE_KEY",
@@ -93,6 +100,15 @@ def test_a_mistake_is_an_error_at_its_place(settings: dict[str, Any], place: str
 def test_an_open_gateway_is_a_warning():
     status, found = findings(host="0.0.0.0", allow_anonymous="true")
     assert (status, found["settings"][0]["level"]) == (0, "warning")
+
+
+def test_the_keys_of_tokens_are_counted(tmp_path: Path):
+    file = tmp_path / "jwks.json"
+    file.write_text(jwks("rsa", "p256"))
+    status, found = findings(jwks_file=file, jwt_issuer="https://id", jwt_audience="switchyard")
+    (finding,) = found["SWITCHYARD_JWKS_FILE"]
+    assert (status, finding["level"]) == (0, "ok")
+    assert finding["text"] == "2 keys for tokens of https://id for switchyard"
 
 
 def test_redis_is_described(redis_server: RedisServer):

@@ -16,6 +16,7 @@ from app.main import create_app
 from app.openapi.descriptions import FIELDS, REQUESTS
 from app.settings import read_settings
 from tests.app.access.entries import entry
+from tests.app.access.tokens import AUDIENCE, ISSUER, jwks, token
 from tests.app.examples import LIGHT, MESSAGES, TOOLS, body, json_schema
 from tests.app.gateway import OPERATOR, OPTIONS, Gateway
 from tests.app.openapi.described import Document
@@ -268,6 +269,19 @@ def test_the_headers_of_limits_are_as_described(document: Document, tmp_path: Pa
             assert int(answer.headers["x-ratelimit-limit-requests"]) == 2
         assert found == [200, 400, 429]
         assert int(answer.headers["retry-after"]) > 0
+
+
+def test_the_refusals_of_tokens_are_as_described(document: Document, tmp_path: Path):
+    file = tmp_path / "jwks.json"
+    file.write_text(jwks("rsa"))
+    settings = {"jwks_file": file, "jwt_issuer": ISSUER, "jwt_audience": AUDIENCE}
+    scopes = {"jwt_required_scope": "use", "jwt_admin_scope": "admin"}
+    with Gateway(**settings, **scopes) as gateway:
+        for text, status in [(token(exp=1), 401), (token(), 403)]:
+            for method, path in [("POST", CHAT), ("GET", "/v1/models"), ("GET", "/v1/cache")]:
+                answer = sent(gateway, method, path, chat() if path == CHAT else None, text)
+                assert answer.status_code == status
+                document.check(answer, path)
 
 
 def test_the_judge_finds_a_field_that_is_not_described(document: Document):

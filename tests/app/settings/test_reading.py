@@ -154,6 +154,7 @@ def test_a_variable_that_nothing_reads_is_named(name, told):
     ]
 
 
+TOKENS = {"jwks_file": "/jwks.json", "jwt_issuer": "https://id", "jwt_audience": "switchyard"}
 TRUSTED_REDIS = {"redis_url": "redis://h", "cache_trust": "network"}
 
 
@@ -171,6 +172,7 @@ TRUSTED_REDIS = {"redis_url": "redis://h", "cache_trust": "network"}
             False,
             True,
         ),
+        ({"host": "0.0.0.0", "model": "m", **TOKENS}, False, True),
         ({"host": "0.0.0.0", "model": "m", "allow_anonymous": True}, True, True),
         ({"host": "0.0.0.0", "model": "m"}, True, False),
         ({"host": "::", "model": "m"}, True, False),
@@ -183,6 +185,40 @@ def test_a_real_model_is_not_open_to_other_hosts_unless_told(values, is_open, st
             read_settings(**values)
         return
     assert read_settings(**values).gateway.is_open is is_open
+
+
+@pytest.mark.parametrize(
+    ("changes", "sentence"),
+    [
+        ({"jwt_issuer": ""}, "SWITCHYARD_JWT_ISSUER: must be set, because JWKS_FILE is"),
+        ({"jwt_audience": ""}, "SWITCHYARD_JWT_AUDIENCE: must be set, because JWKS_FILE is"),
+        ({"jwt_leeway_seconds": -0.1}, "SWITCHYARD_JWT_LEEWAY_SECONDS: "),
+        ({"jwt_leeway_seconds": 300.1}, "SWITCHYARD_JWT_LEEWAY_SECONDS: "),
+        ({"jwt_leeway_seconds": "nan"}, "SWITCHYARD_JWT_LEEWAY_SECONDS: "),
+        ({"jwt_required_scope": "a b"}, "SWITCHYARD_JWT_REQUIRED_SCOPE: must be one word"),
+        ({"jwt_admin_scope": " "}, "SWITCHYARD_JWT_ADMIN_SCOPE: must be one word"),
+        (
+            {"jwks_file": "", "jwt_admin_scope": "admin"},
+            "SWITCHYARD_JWT_ADMIN_SCOPE: needs JWKS_FILE, which is not set",
+        ),
+        (
+            {"jwks_file": "", "jwt_issuer": "i", "jwt_models_claim": "models"},
+            "SWITCHYARD_JWT_MODELS_CLAIM: needs JWKS_FILE, which is not set",
+        ),
+    ],
+)
+def test_tokens_need_an_issuer_and_an_audience(monkeypatch, changes, sentence):
+    variables = {name.upper(): str(value) for name, value in {**TOKENS, **changes}.items()}
+    with pytest.raises(SettingError) as caught:
+        settings(monkeypatch, **variables)
+    assert [each.startswith(sentence) for each in caught.value.sentences] == [True]
+
+
+def test_the_bounds_of_the_leeway_are_permitted(monkeypatch):
+    for seconds in (0, 300):
+        variables = {name.upper(): value for name, value in TOKENS.items()}
+        chosen = settings(monkeypatch, **variables, JWT_LEEWAY_SECONDS=str(seconds))
+        assert chosen.gateway.jwt_leeway_seconds == seconds
 
 
 def test_what_is_printed_holds_no_secret(monkeypatch):

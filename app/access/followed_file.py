@@ -1,0 +1,87 @@
+"""A file that is read again when it changes.
+
+Invariants   I1 a changed file is read only after two looks in a row found it the same: an editor
+                may have written half of it. The first look reads at once.
+             I2 a file with a mistake is refused as a whole, at every look until it changes.
+Threads      ``load`` runs in a thread, one call at a time.
+"""
+
+import asyncio
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Generic, TypeVar
+
+Content = TypeVar("Content")
+
+
+class KeysUnreadable(Exception):
+    """A source of keys cannot be read. The message names the place, and quotes no key.
+
+    ``setting``: the source's setting, if the gateway cannot start without the source.
+    """
+
+    def __init__(self, message: str, setting: str = "") -> None:
+        super().__init__(message)
+        self.setting = setting
+
+
+class FollowedFile(Generic[Content]):
+    """A file of text, and its content as ``parse`` returns it.
+
+    ``parse`` raises KeysUnreadable. A file of more than ``most_bytes`` is a mistake.
+    """
+
+    def __init__(self, path: Path, parse: Callable[[str], Content], *, most_bytes: int) -> None:
+        self.path = path
+        self._parse = parse
+        self._most_bytes = most_bytes
+        #: of the file that was read, and of the last look at it
+        self._stamp: tuple[int, int, int] | None = None
+        self._seen: tuple[int, int, int] | None = None
+        self._mistake: KeysUnreadable | None = None
+
+    async def load(self) -> Content | None:
+        """Return the content; None if the file is good and has not changed, or still changes.
+
+        Raises:
+            KeysUnreadable: the file cannot be read or has a mistake.
+        """
+        return await asyncio.to_thread(self._load)
+
+    def read(self) -> Content:
+        """Return the content now. Raises KeysUnreadable."""
+        return self._parse(self.text())
+
+    def text(self) -> str:
+        """Return the text now. Raises KeysUnreadable."""
+        try:
+            with self.path.open("rb") as opened:
+                data = opened.read(self._most_bytes + 1)
+        except OSError as error:
+            raise KeysUnreadable(f"{self.path} cannot be read: {error.strerror}") from None
+        if len(data) > self._most_bytes:
+            raise KeysUnreadable(f"{self.path} is larger than {self._most_bytes:,} bytes")
+        try:
+            return data.decode()
+        except UnicodeDecodeError:
+            raise KeysUnreadable(f"{self.path} is not UTF-8 text") from None
+
+    def _load(self) -> Content | None:
+        try:
+            found = os.stat(self.path)
+        except OSError as error:
+            self._seen = None
+            raise KeysUnreadable(f"{self.path} cannot be read: {error.strerror}") from None
+        stamp = (found.st_mtime_ns, found.st_ino, found.st_size)
+        is_settled = self._stamp is None or stamp == self._seen
+        self._seen = stamp
+        if stamp != self._stamp and is_settled:
+            self._stamp, self._mistake = stamp, None
+            try:
+                return self.read()
+            except KeysUnreadable as error:
+                self._mistake = error
+        if self._mistake is not None:
+            raise KeysUnreadable(str(self._mistake))
+        return None
