@@ -15,3 +15,12 @@ def served(
     with Served(request.param, tmp_path_factory.mktemp("gateway") / "log") as running:
         yield running
         assert running.faults() == []
+
+
+@pytest.fixture(scope="session")
+def shipped(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+    """A gateway with the settings of `make serve`, except for a seed of requests without one."""
+    log = tmp_path_factory.mktemp("gateway") / "log"
+    with Served("hermes", log, {"noise_seed": "1"}) as running:
+        yield running
+        assert running.faults() == []

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from ..readme import examples
 from ..served import Served
 from ..snippets import snippet
 
@@ -47,3 +48,8 @@ def test_a_file(served: Served, name: str) -> None:
 def test_an_example_prints_its_type(served: Served, heading: str) -> None:
     printed = node("--input-type=module", "--eval", snippet(heading, served))
     assert "city:" in printed
+
+
+def test_the_example_of_the_readme_prints_what_it_shows(shipped: Served) -> None:
+    ((code, shown),) = examples("With the official TypeScript client", shipped)
+    assert node("--input-type=module", "--eval", code).splitlines() == shown.splitlines()
