@@ -159,12 +159,14 @@ def check_json_schema(
     *,
     relaxations: Relaxations | None = None,
     budget: WorkBudget | None = None,
+    is_measured: bool = True,
 ) -> Report:
     """Report on a schema as ``compiler.compile_json_schema`` would treat it. Never raises for it.
 
     Args:
         relaxations: a cache of relaxations; None: no cache.
         budget: the request's budget; None: a new one.
+        is_measured: whether the report has the cost, for which automata are built and inspected.
     """
     budget = WorkBudget(compiler.limits) if budget is None else budget
     if relaxations is None:
@@ -174,10 +176,13 @@ def check_json_schema(
     error, cost = relaxation.error, None
     if error is None:
         try:
-            cost = measure(relaxation.schema, compiler, budget)
+            if is_measured:
+                cost = measure(relaxation.schema, compiler, budget)
+            else:
+                compiler.compile_json_schema(relaxation.schema, budget=budget)
         except (SpecError, LimitExceeded) as found:
             error = found
-    enforced = _enforced(relaxation.schema) if cost else {}
+    enforced = _enforced(relaxation.schema) if error is None else {}
     annotations = [] if isinstance(error, LimitExceeded) else _annotations(schema)
     return Report(
         enforced,
