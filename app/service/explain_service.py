@@ -234,7 +234,8 @@ def _described(error: ApiError) -> dict[str, Any]:
     """Return an error object with the place in the request as a JSON pointer."""
     location = error.location if isinstance(error, ConstraintRefused) else Location(error.param)
     path = f"/{location.path}" if location.path else ""
-    return {**error.body()["error"], "pointer": shortened(path + location.pointer)}
+    found: dict[str, Any] = shortened(error.body()["error"])
+    return {**found, "pointer": shortened(path + location.pointer)}
 
 
 def _grammar(plan: ConstraintPlan, copy: Compiled | None, rule: str | None) -> dict[str, Any]:

@@ -20,9 +20,9 @@ MOST_RULES, TEXT_CHARS = 200, 200
 MOST_NODES, MOST_EDGES = 60, 240
 #: positions visited before the drawing, and bytes of automata and rows after which that ends
 EXPLORED, EXPLORED_BYTES = 300, 2 << 20
-#: bytes of automata and rows that are inspected at most. 8 MB take 0.2 s, up to 0.07 s of it with
-#: the interpreter lock, for which the event loop waits
-MOST_INSPECTED = 10 << 20
+#: bytes of automata and rows that are inspected at most. 8 MB take 0.1 to 0.2 s, up to 0.07 s of it
+#: with the interpreter lock, for which the event loop waits
+MOST_INSPECTED = 6 << 20
 
 
 def inspected(subject: Compiled | Matcher, explore: int = 0) -> Inspection | None:

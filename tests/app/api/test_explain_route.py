@@ -262,6 +262,9 @@ def test_a_long_name_does_not_multiply_in_an_answer(gateway: Gateway):
     checked = gateway.post({"schema": schema}, path="/v1/grammars/check")
     assert (checked.status_code, checked.json()["refused"][0]["keyword"]) == (200, "pattern")
     assert len(checked.content) < 2_000_000
+    strict = ask(gateway, response_format=json_schema(schema, strict=True))
+    assert strict.json()["error"]["code"] == "invalid_json_schema"
+    assert len(strict.content) < 500_000
 
 
 def test_an_output_is_read_to_a_number_of_tokens(gateway: Gateway):
