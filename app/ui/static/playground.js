@@ -48,15 +48,18 @@ export function startPlayground() {
   });
 
   // -- input
-  function takeExample() {
+  function enterExample() {
     const example = EXAMPLES[Number(byId("example").value)];
     kind.value = example.kind;
     source.value = JSON.stringify(example.source, null, 2);
     output.value = example.output;
     byId("strict").checked = example.strict ?? false;
     if (example.format) setFormat(example.format);
-    changed();
+    showChoice();
   }
+
+  // tools alone have a choice
+  function showChoice() { byId("choice-label").hidden = kind.value !== "tools"; }
 
   function setFormat(name) {
     if (![...format.options].some((each) => each.value === name)) format.append(el("option", { value: name }, name));
@@ -83,7 +86,7 @@ export function startPlayground() {
 
   // -- asking
   async function run({ at } = {}) {
-    byId("choice-label").hidden = kind.value !== "tools";
+    showChoice();
     running?.abort();
     const mine = new AbortController();
     running = mine;
@@ -121,8 +124,9 @@ export function startPlayground() {
       list([{ tone: "bad", title: "Not JSON", text: error.message, range: error.range }], "");
     } else {
       verdict("bad", { 0: "no answer", 401: "key needed" }[error.status] ?? "failed");
+      const said = error.status === 401 ? "Enter the API key of this gateway (Keys)." : error.message;
       const again = error.status === 0 || error.status >= 429 ? el("button", { type: "button", onclick: () => run() }, "Try again") : null;
-      list([{ tone: "bad", title: "Error", text: error.message, pointer: error.param ? pointerOf(error.param) : null, extra: again }], "");
+      list([{ tone: "bad", title: "Error", text: said, pointer: error.param ? pointerOf(error.param) : null, extra: again }], "");
     }
     noGrammar();
   }
@@ -189,7 +193,8 @@ export function startPlayground() {
   byId("indent").addEventListener("click", indent);
   model.addEventListener("change", () => { format.value = ""; changed(); });
   for (const each of [kind, format, byId("choice"), byId("strict")]) each.addEventListener("change", changed);
-  byId("example").addEventListener("change", takeExample);
+  byId("example").addEventListener("change", () => { enterExample(); changed(); });
+  enterExample();
 
   async function start() {
     try {
@@ -198,7 +203,7 @@ export function startPlayground() {
       byId("playground-model-label").hidden = names.length < 2;
     } catch (error) { failed(error); return; }
     isStarted = true;
-    if (source.value) changed(); else takeExample();
+    changed();
   }
   return {
     show(on) { if (on && !isStarted) start(); },
