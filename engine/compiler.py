@@ -167,6 +167,18 @@ class Compiler:
             kind += f" {indent!r} {separators!r}"
         return self._find_or_compile(kind, schema, compiled, budget)
 
+    def copy_json_schema(self, schema: Any, *, limits: Limits) -> Compiled:
+        """Compile a JSON Schema with the default options, for an inspection, without the cache.
+
+        Args:
+            limits: of the copy's automata, rows and masks.
+        """
+
+        def build(grammar: Grammar, spec: Any) -> Node:
+            return build_json_schema(grammar, spec, pointer="")
+
+        return self._build(self.parse(schema), build, WorkBudget(self.limits), limits)
+
     def compile_regex(self, pattern: str, *, budget: WorkBudget | None = None) -> Compiled:
         """Compile a pattern (ECMA-262), which must match the whole text."""
         return self._compile("regex", pattern, build_regex, budget)
