@@ -167,6 +167,18 @@ class Compiler:
             kind += f" {indent!r} {separators!r}"
         return self._find_or_compile(kind, schema, compiled, budget)
 
+    def copy_json_schema(self, schema: Any, *, limits: Limits) -> Compiled:
+        """Compile a JSON Schema with the default options, for an inspection, without the cache.
+
+        Args:
+            limits: of the copy's automata, rows and masks.
+        """
+
+        def build(grammar: Grammar, spec: Any) -> Node:
+            return build_json_schema(grammar, spec, pointer="")
+
+        return self._build(self.parse(schema), build, WorkBudget(self.limits), limits)
+
     def compile_regex(self, pattern: str, *, budget: WorkBudget | None = None) -> Compiled:
         """Compile a pattern (ECMA-262), which must match the whole text."""
         return self._compile("regex", pattern, build_regex, budget)
@@ -211,20 +223,10 @@ class Compiler:
                 ``tag`` is a function that returns the tag, called only if the grammar is compiled.
         """
 
-        def build(grammar: Grammar, spec: Any) -> Node:
-            return build_structural_tag(
-                grammar,
-                spec,
-                vocabulary=self._tags,
-                build_schema=build_json_schema,
-                build_regex=build_regex,
-                build_grammar=build_grammar,
-            )
-
         def compiled(_: Any, budget: WorkBudget) -> Compiled:
             spec = tag() if callable(tag) else tag
             value, packed = (self.parse(spec), spec) if isinstance(spec, str) else _plain(spec)
-            made = self._build(value, build, budget)
+            made = self._build(value, self._build_tag, budget)
             made.tag_text, made.extend = packed, self._extend
             return made
 
@@ -232,10 +234,36 @@ class Compiler:
             return self._find_or_compile("structural_tag by key", key, compiled, budget)
         return self._find_or_compile("structural_tag", tag, compiled, budget)
 
+    def copy_structural_tag(
+        self,
+        compiled: Compiled,
+        *,
+        limits: Limits | None = None,
+        budget: WorkBudget | None = None,
+    ) -> Compiled:
+        """Compile the structural tag of a grammar again, for an inspection. The copy is not cached:
+        it shows nothing that matchers of other requests visited, and nothing waits for it.
+
+        Args:
+            limits: of the copy's automata, rows and masks; None: the compiler's.
+        """
+        if compiled.tag_text is None:
+            raise ValueError("the grammar is not that of a structural tag")
+        budget = WorkBudget(self.limits) if budget is None else budget
+        return self._build(_value_of(compiled.tag_text), self._build_tag, budget, limits)
+
+    def _build_tag(self, grammar: Grammar, spec: Any) -> Node:
+        return build_structural_tag(
+            grammar,
+            spec,
+            vocabulary=self._tags,
+            build_schema=build_json_schema,
+            build_regex=build_regex,
+            build_grammar=build_grammar,
+        )
+
     def _extend(self, text: str | bytes, tags: list[dict[str, Any]]) -> Compiled:
-        # bytes are those of _plain
-        spec = json.loads(text) if isinstance(text, str) else marshal.loads(text)  # noqa: S302
-        return self.compile_structural_tag(_with_tags(spec, tags))
+        return self.compile_structural_tag(_with_tags(_value_of(text), tags))
 
     def parse(self, spec: Any) -> Any:
         """Return the value of JSON text; other specs unchanged.
@@ -276,17 +304,19 @@ class Compiler:
             raise LimitExceeded("spec_bytes", self.limits.spec_bytes, len(spec))
         return self._grammars.get_or_build(self._digest.of(kind, spec), spec, compiled, budget)
 
-    def _build(self, spec: Any, build: Build, budget: WorkBudget) -> Compiled:
-        """Compile a spec: IR, lowered grammar, first row."""
+    def _build(
+        self, spec: Any, build: Build, budget: WorkBudget, limits: Limits | None = None
+    ) -> Compiled:
+        """Compile a spec: IR, lowered grammar, first row. ``limits``: those of the result."""
         grammar = Grammar(self.limits, budget)
         grammar.root = grammar.rule("root", build(grammar, spec))
-        return self._finish(grammar)
+        return self._finish(grammar, limits or self.limits)
 
-    def _finish(self, grammar: Grammar) -> Compiled:
+    def _finish(self, grammar: Grammar, limits: Limits) -> Compiled:
         compiled = Compiled(
             self.vocabulary,
             grammar,
-            limits=self.limits,
+            limits=limits,
             features=self.features,
             table=self._token_masks,
             automata_table=self._automata,
@@ -370,6 +400,11 @@ def _plain(value: Any) -> tuple[Any, bytes]:
         except (TypeError, ValueError, RecursionError) as error:
             raise SpecError(f"not JSON: {error}") from None
         return value, marshal.dumps(value)
+
+
+def _value_of(text: str | bytes) -> Any:
+    """Return the value of JSON text, or of the bytes of ``_plain``."""
+    return json.loads(text) if isinstance(text, str) else marshal.loads(text)  # noqa: S302
 
 
 def _with_tags(spec: dict[str, Any], tags: list[dict[str, Any]]) -> dict[str, Any]:

@@ -8,12 +8,13 @@ from functools import partial
 from itertools import islice
 from typing import Any
 
-from engine import WorkBudget, check_json_schema
+from engine import WorkBudget
 
 from ..constraints.compile_scheduler import CompileScheduler
 from ..constraints.strict_profile import violations
 from ..constraints.tenant_caches import TenantCaches, TenantNamespaces, caches_of
 from ..settings import StrictProfile
+from .schema_report import schema_report, shortened
 
 #: broken rules that an answer lists
 MOST_VIOLATIONS = 1_000
@@ -43,17 +44,17 @@ class CheckService:
         strict: bool,
         budget: WorkBudget,
     ) -> dict[str, Any]:
-        report = check_json_schema(
-            schema, caches.compiler, relaxations=caches.relaxations, budget=budget
-        )
-        answer = {"object": "grammar.check", **report.as_dict()}
+        report = schema_report(schema, caches, budget)
+        answer = {"object": "grammar.check", **report}
         if not strict:
             return answer
         broken: list[dict[str, str]] = []
         if self._profile == "openai":
             found = islice(violations(schema if isinstance(schema, dict) else {}), MOST_VIOLATIONS)
-            broken = [{"pointer": each.pointer, "reason": each.message} for each in found]
-        is_taken = report.is_enforced and not broken
+            broken = [
+                shortened({"pointer": each.pointer, "reason": each.message}) for each in found
+            ]
+        is_taken = report["is_enforced"] and not broken
         return answer | {
             "strict": {"profile": self._profile, "is_taken": is_taken, "violations": broken}
         }

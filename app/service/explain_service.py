@@ -1,28 +1,22 @@
 """The use case of /v1/grammars/explain: the grammar of a request, and what it does to an output.
 
 The constraint is compiled as for a completion, in any format whose tokens the vocabulary has. The
-answer lists what is enforced, relaxed or refused, the grammar's rules, a drawing, and the trace of
-an output (output_trace).
+answer lists what is enforced, relaxed or refused, the grammar's rules and a drawing
+(grammar_outline), and the trace of an output (output_trace). Both use copies of the grammar, so
+that they neither show what other requests visited nor make them wait.
 
-Bounds     MOST_* and EXPLORED, and those of requests and of compiles; lists say how much is left
+Bounds     MOST_*, and those of requests, compiles, outlines and traces; lists say how much is left
            out.
 Threads    the event loop; compiling, drawing and tracing run in compile threads.
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
 from adapters.formats import FORMATS, Format, Location, get_format
-from engine import (
-    Compiled,
-    Inspection,
-    LimitExceeded,
-    WorkBudget,
-    check_json_schema,
-    inspect,
-)
+from engine import Compiled, LimitExceeded, Limits, WorkBudget
 
 from ..constraints.compile_scheduler import CompileScheduler
 from ..constraints.constraint_plan import ConstraintPlan
@@ -35,16 +29,12 @@ from ..errors import ApiError, bad_request
 from ..protocol.explain_request import ExplainRequest
 from ..server.offload import Offload
 from ..settings import ModelSettings
+from .grammar_outline import EXPLORED_BYTES, outline
 from .output_trace import trace
+from .schema_report import schema_report, shortened
 
 #: schemas whose keywords are listed, and entries of each list about one
 MOST_SCHEMAS, MOST_KEYWORDS = 16, 100
-#: rules that are listed, and characters of each text
-MOST_RULES, TEXT_CHARS = 200, 200
-#: nodes and edges of a drawing: more fit on no screen
-MOST_NODES, MOST_EDGES = 60, 240
-#: positions visited before the drawing
-EXPLORED = 300
 #: characters of the structural tag that are shown
 MOST_SPEC = 32_768
 
@@ -55,6 +45,16 @@ class _Schema:
 
     param: str
     value: Any
+
+
+@dataclass(frozen=True, slots=True)
+class _Copies:
+    """A request's own copies of its grammar. None: no grammar, one too large to be drawn, or no
+    output.
+    """
+
+    drawn: Compiled | None = None
+    traced: Compiled | None = None
 
 
 class ExplainService:
@@ -100,13 +100,17 @@ class ExplainService:
                 raise
             refused = error
         _, caches = await caches_of(client, self._namespaces, self._scheduler)
-        explain = partial(self._explain, request, plan, caches)
+        # each step has a budget of its own
+        reports = await self._scheduler.run(client, partial(_reports, request, caches))
+        copies = await self._copies(request, plan, caches, client)
+        explain = partial(self._explain, request, plan, copies)
         made = await self._scheduler.run(client, explain)
         return {
             "object": "grammar.explanation",
             "format": wire.name,
             "formats": self._formats,
             "error": None if refused is None else _described(refused),
+            **reports,
             **made,
         }
 
@@ -130,18 +134,33 @@ class ExplainService:
             )
         return get_format(name)
 
+    async def _copies(
+        self,
+        request: ExplainRequest,
+        plan: ConstraintPlan | None,
+        caches: TenantCaches,
+        client: str,
+    ) -> "_Copies":
+        """Compile the grammar once for the drawing, and once for the output."""
+        if plan is None:
+            return _Copies()
+        limits = caches.compiler.limits
+        copy = partial(_copy, caches, plan.compiled)
+        small = partial(copy, replace(limits, most_generation_bytes=EXPLORED_BYTES))
+        drawn = await self._scheduler.run(client, small)
+        if request.output is None:
+            return _Copies(drawn)
+        return _Copies(drawn, await self._scheduler.run(client, partial(copy, limits)))
+
     # -- in a compile thread -----------------------------------------------------------------------
     def _explain(
         self,
         request: ExplainRequest,
         plan: ConstraintPlan | None,
-        caches: TenantCaches,
+        copies: "_Copies",
         budget: WorkBudget,
     ) -> dict[str, Any]:
-        schemas = list(_schemas(request))
         found: dict[str, Any] = {
-            "schemas": [_report(each, caches, budget) for each in schemas[:MOST_SCHEMAS]],
-            "more_schemas": max(0, len(schemas) - MOST_SCHEMAS),
             "relaxed": [],
             "more_relaxed": 0,
             "grammar": None,
@@ -157,18 +176,33 @@ class ExplainService:
             }
             for each in plan.relaxed[:MOST_KEYWORDS]
         ]
-        found |= {"relaxed": relaxed, "more_relaxed": len(plan.relaxed) - len(relaxed)}
-        found["grammar"] = _grammar(plan, request.rule)
-        if request.output is not None:
+        found |= {"relaxed": shortened(relaxed), "more_relaxed": len(plan.relaxed) - len(relaxed)}
+        found["grammar"] = _grammar(plan, copies.drawn, request.rule)
+        if request.output is not None and copies.traced is not None:
             ids = self._tokenizer.encode(request.output, add_special_tokens=False)
-            found["trace"] = trace(plan.compiled, ids, budget, request.at)
+            found["trace"] = trace(copies.traced, ids, budget, request.at)
         return found
 
 
+def _copy(
+    caches: TenantCaches, compiled: Compiled, limits: Limits, budget: WorkBudget
+) -> Compiled | None:
+    try:
+        return caches.compiler.copy_structural_tag(compiled, limits=limits, budget=budget)
+    except LimitExceeded:
+        return None
+
+
+def _reports(request: ExplainRequest, caches: TenantCaches, budget: WorkBudget) -> dict[str, Any]:
+    schemas = list(_schemas(request))
+    return {
+        "schemas": [_report(each, caches, budget) for each in schemas[:MOST_SCHEMAS]],
+        "more_schemas": max(0, len(schemas) - MOST_SCHEMAS),
+    }
+
+
 def _report(schema: _Schema, caches: TenantCaches, budget: WorkBudget) -> dict[str, Any]:
-    report = check_json_schema(
-        schema.value, caches.compiler, relaxations=caches.relaxations, budget=budget
-    ).as_dict()
+    report = schema_report(schema.value, caches, budget, is_measured=False)
     refused, without_effect = report["refused"], report["annotations"]
     return {
         "param": schema.param,
@@ -200,66 +234,15 @@ def _described(error: ApiError) -> dict[str, Any]:
     """Return an error object with the place in the request as a JSON pointer."""
     location = error.location if isinstance(error, ConstraintRefused) else Location(error.param)
     path = f"/{location.path}" if location.path else ""
-    return {**error.body()["error"], "pointer": path + location.pointer}
+    found: dict[str, Any] = shortened(error.body()["error"])
+    return {**found, "pointer": shortened(path + location.pointer)}
 
 
-def _grammar(plan: ConstraintPlan, rule: str | None) -> dict[str, Any]:
-    compiled = plan.compiled
-    found = _inspected(compiled)
+def _grammar(plan: ConstraintPlan, copy: Compiled | None, rule: str | None) -> dict[str, Any]:
     spec = plan.spec or ""
-    names = {each.name for each in found.rules}
-    if rule is not None and rule not in names:
-        raise bad_request(f"Invalid value: there is no rule '{rule}'.", "rule", "invalid_value")
-    sizes: dict[int, int] = {}
-    for state in found.states.values():
-        sizes[state.rule] = sizes.get(state.rule, 0) + 1
-    rules = [
-        {
-            "name": each.name,
-            "kind": each.kind,
-            "automaton": each.automaton,
-            "minimum": each.minimum,
-            "maximum": each.maximum,
-            "states": sizes.get(each.number, 0),
-            "text": found.rule_text(each)[:TEXT_CHARS],
-        }
-        for each in found.rules[:MOST_RULES]
-    ]
     return {
         "backend": plan.backend,
         "spec": spec[:MOST_SPEC],
         "more_spec": max(0, len(spec) - MOST_SPEC),
-        "rules": rules,
-        "more_rules": len(found.rules) - len(rules),
-        "drawing": _drawing(found, rule),
-    }
-
-
-def _inspected(compiled: Compiled) -> Inspection:
-    try:
-        return inspect(compiled, explore=EXPLORED)
-    except LimitExceeded:
-        return inspect(compiled)
-
-
-def _drawing(found: Inspection, rule: str | None) -> dict[str, Any]:
-    diagram = found.diagram(rule=rule, most=MOST_NODES)
-    edges = diagram.edges[:MOST_EDGES]
-    return {
-        "rule": rule,
-        "nodes": [
-            {
-                "id": node.number,
-                "title": node.title,
-                "lines": [line[:TEXT_CHARS] for line in node.lines],
-                "is_final": node.is_final,
-            }
-            for node in diagram.nodes
-        ],
-        "edges": [
-            {"source": edge.source, "target": edge.target, "label": edge.label[:TEXT_CHARS]}
-            for edge in edges
-        ],
-        "hidden_nodes": diagram.hidden,
-        "hidden_edges": len(diagram.edges) - len(edges),
+        **outline(copy, rule),
     }

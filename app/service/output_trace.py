@@ -9,14 +9,18 @@ import time
 from array import array
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any
 
-from engine import Compiled, LimitExceeded, Matcher, WorkBudget, inspect
+from engine import Compiled, LimitExceeded, Matcher, WorkBudget
 
 from ..protocol.logprobs import text_of
+from .grammar_outline import inspected
 
 #: seconds of a trace; a token mostly takes microseconds
 TRACE_SECONDS = 2.0
+#: steps of a budget per token: a cancelled request is noticed every INTERVAL = 1,000 steps
+TOKEN_STEPS = 100
 #: tokens that a trace reads; more would be unreadable
 MOST_TOKENS = 2_048
 #: allowed tokens that are listed, and characters of each
@@ -71,8 +75,8 @@ def _read(compiled: Compiled, ids: Sequence[int], budget: WorkBudget, at: int | 
     for token in ids:
         if accepted == at:
             place = end.fork()
-        budget.spend(1)
         try:
+            budget.spend(TOKEN_STEPS)
             if not end.accept_token(token):
                 break
         except LimitExceeded as error:
@@ -93,26 +97,22 @@ def _allowed(matcher: Matcher) -> dict[str, Any]:
     nothing: dict[str, Any] = {"tokens": [], "count": 0, "may_end": False, "forced": ""}
     if matcher.is_terminated():
         return {**nothing, "may_end": True}
-    bitmask = array("i", bytes(4 * vocabulary.words))
+    bitmask = array("I", bytes(4 * vocabulary.words))
     row = memoryview(bitmask).cast("B").cast("i", (1, vocabulary.words))
     try:
         matcher.fill_bitmask(row)
         forced = text_of(matcher.forced_bytes())
     except LimitExceeded:
         return nothing
-    stops = set(vocabulary.stop_token_ids)
-    listed: list[dict[str, Any]] = []
-    count = 0
-    for number in _bits(bitmask):
-        if number in stops:
-            continue
-        count += 1
-        if len(listed) < MOST_LISTED:
-            text = text_of(vocabulary.tokens[number])
-            listed.append({"id": number, "text": text[:TOKEN_CHARS]})
+    for number in vocabulary.stop_token_ids:
+        bitmask[number >> 5] &= ~(1 << (number & 31))
+    listed = [
+        {"id": number, "text": text_of(vocabulary.tokens[number])[:TOKEN_CHARS]}
+        for number in islice(_bits(bitmask), MOST_LISTED)
+    ]
     return {
         "tokens": listed,
-        "count": count,
+        "count": int.from_bytes(bitmask.tobytes(), "little").bit_count(),
         "may_end": matcher.can_stop(),
         "forced": forced[:TOKEN_CHARS],
     }
@@ -120,7 +120,7 @@ def _allowed(matcher: Matcher) -> dict[str, Any]:
 
 def _bits(words: Sequence[int]) -> Iterator[int]:
     for index, word in enumerate(words):
-        left = word & 0xFFFFFFFF
+        left = word
         while left:
             lowest = left & -left
             yield 32 * index + lowest.bit_length() - 1
@@ -173,9 +173,11 @@ def _shown(byte: int) -> str:
 
 
 def _items(place: Matcher) -> tuple[list[str], int]:
-    """Return the parts of the grammar that are open here, and how many are left out."""
-    found = inspect(place)
-    if found.here is None:
+    """Return the parts of the grammar that are open here, and how many are left out; none where too
+    much was built to be inspected.
+    """
+    found = inspected(place)
+    if found is None or found.here is None:
         return [], 0
     row = found.rows[found.here[0]]
     items = (*row.kernel, *row.predicted)

@@ -67,7 +67,9 @@ class ExplainedGrammar(Answer):
     more_spec: int = Field(description="Characters left out.")
     rules: list[GrammarRule]
     more_rules: int
-    drawing: GrammarDrawing
+    drawing: GrammarDrawing | None = Field(
+        description="null: the grammar is too large; then no rules are listed either."
+    )
 
 
 class TracedToken(Answer):

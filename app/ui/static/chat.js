@@ -3,15 +3,51 @@
 import { ApiError, get, send } from "/ui/api.js";
 import { byId, el, fill, options } from "/ui/dom.js";
 import { CHAT_TOOLS } from "/ui/examples.js";
+import { locate, parse, pointerOf } from "/ui/json_text.js";
 import { events } from "/ui/sse.js";
 
 // characters of raw events that are shown: the last ones of a long answer
 const MOST_RAW = 200_000;
 const ROLES = ["system", "user", "assistant", "tool"];
 
-function json(field, name) {
+// fields of the page by parameter of the request
+const FIELDS = { tools: "tools", response_format: "response-format", tool_choice: "chat-choice", max_completion_tokens: "max-tokens", temperature: "temperature", model: "model" };
+
+// Return the value of a field with JSON; undefined: it is empty
+function json(id, title) {
+  const field = byId(id);
   if (!field.value.trim()) return undefined;
-  try { return JSON.parse(field.value); } catch (error) { throw new Error(`${name}: ${error.message}`); }
+  try {
+    return parse(field.value).value;
+  } catch (error) {
+    throw Object.assign(error, { message: `${title}: ${error.message}`, field });
+  }
+}
+
+// Return the field that an error is about, and the range in it
+function placeOf(error, messages) {
+  if (error.field) return { field: error.field, range: error.range };
+  const [, first, ...rest] = pointerOf(error.param ?? "").split("/");
+  if (first === "messages") return { field: messages.children[Number(rest[0])]?.querySelector("textarea") };
+  const field = Object.hasOwn(FIELDS, first) ? byId(FIELDS[first]) : null;
+  if (!field?.matches("textarea")) return { field };
+  try {
+    // messages about schemas name the place in them
+    const inside = /: at (\/.*?): /.exec(error.message)?.[1] ?? "";
+    const schema = first === "response_format" && inside ? "/json_schema/schema" : "";
+    const pointer = rest.map((step) => `/${step}`).join("") + schema + inside;
+    return { field, range: locate(parse(field.value).places, pointer) };
+  } catch { return { field }; }
+}
+
+function problem(error, messages) {
+  const { field, range } = placeOf(error, messages);
+  const go = () => {
+    field.focus();
+    if (range) field.setSelectionRange(...range);
+  };
+  return el("p", { class: "bad-text" }, error.message, " ",
+    field ? el("button", { type: "button", class: "link", onclick: go }, error.param ? `Show ${error.param}` : "Show the place") : error.param ? el("code", {}, error.param) : null);
 }
 
 export function startChat() {
@@ -24,16 +60,31 @@ export function startChat() {
 
   // -- messages
   function addMessage(role, content, kept = null) {
-    const number = messages.children.length + 1;
-    const menu = el("select", { "aria-label": `Role of message ${number}` }, ...ROLES.map((each) => el("option", { value: each, selected: each === role }, each)));
-    const text = el("textarea", { "aria-label": `Message ${number}`, rows: 2 });
+    const menu = el("select", {}, ...ROLES.map((each) => el("option", { value: each, selected: each === role }, each)));
+    const text = el("textarea", { rows: 2 });
     text.value = content;
     const box = el("div", { class: "message" }, el("div", { class: "row" }, menu, kept ? el("span", { class: "muted" }, kept.tool_calls ? `${kept.tool_calls.length} calls` : kept.tool_call_id ?? "") : null, el("span", { class: "grow" }),
-      el("button", { type: "button", class: "quiet", "aria-label": `Remove message ${number}`, onclick: () => box.remove() }, "Remove")), text);
+      el("button", { type: "button", class: "quiet", onclick: () => remove(box) }, "Remove")), text);
     box.read = () => ({ ...kept, role: menu.value, content: text.value });
     text.addEventListener("keydown", (event) => { if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) run(); });
     messages.append(box);
+    number();
     return text;
+  }
+
+  function remove(box) {
+    const next = box.nextElementSibling ?? box.previousElementSibling;
+    box.remove();
+    number();
+    (next?.querySelector("textarea") ?? byId("add-message")).focus();
+  }
+
+  function number() {
+    [...messages.children].forEach((box, at) => {
+      box.querySelector("select").setAttribute("aria-label", `Role of message ${at + 1}`);
+      box.querySelector("textarea").setAttribute("aria-label", `Message ${at + 1}`);
+      box.querySelector("button").setAttribute("aria-label", `Remove message ${at + 1}`);
+    });
   }
 
   function keep() {
@@ -48,7 +99,7 @@ export function startChat() {
   function request() {
     const isStream = byId("stream").checked;
     const temperature = byId("temperature").value;
-    const tools = json(byId("tools"), "Tools");
+    const tools = json("tools", "Tools");
     const body = {
       model: byId("model").value, messages: [...messages.children].map((each) => each.read()),
       max_completion_tokens: Number(byId("max-tokens").value) || 512,
@@ -56,7 +107,7 @@ export function startChat() {
       ...(tools === undefined ? {} : { tools, tool_choice: byId("chat-choice").value }),
       ...(isStream ? { stream: true, stream_options: { include_usage: true } } : {}),
     };
-    const format = json(byId("response-format"), "Response format");
+    const format = json("response-format", "Response format");
     return format === undefined ? body : { ...body, response_format: format };
   }
 
@@ -66,17 +117,19 @@ export function startChat() {
     const mine = new AbortController();
     running = mine;
     raw = "";
-    answer = { content: "", reasoning: "", calls: [], usage: null, finish: null, started: performance.now(), first: null, ended: null, error: null };
+    answer = { content: "", reasoning: "", calls: [], usage: null, finish: null, isWhole: false, started: performance.now(), first: null, ended: null, error: null };
     state("", "waiting");
     try {
       const body = request();
       const got = await send("/v1/chat/completions", body, mine.signal);
       if (body.stream) await stream(got);
       else whole(await got.text());
-      if (answer.error) state("bad", "error"); else state("good", answer.finish ?? "ended");
+      if (answer.error) state("bad", "error");
+      else if (answer.isWhole) state("good", answer.finish ?? "ended");
+      else state("warn", "cut off");
     } catch (error) {
       if (error.name === "AbortError") state("warn", "stopped");
-      else { answer.error = error; state("bad", error instanceof ApiError ? `error ${error.status}` : "error"); }
+      else { answer.error = error; state("bad", error.status ? `error ${error.status}` : "error"); }
     } finally {
       answer.ended = performance.now();
       running = null;
@@ -97,9 +150,9 @@ export function startChat() {
 
   async function stream(got) {
     for await (const data of events(got.body, (text) => { raw += text; paintSoon(); })) {
-      if (data === "[DONE]") break;
+      if (data === "[DONE]") { answer.isWhole = true; break; }
       const event = JSON.parse(data);
-      if (event.error) { answer.error = new Error(event.error.message); break; }
+      if (event.error) { answer.error = new ApiError(event.error.code ?? 500, event.error); break; }
       if (event.usage) answer.usage = event.usage;
       const choice = event.choices?.[0];
       if (choice) take(choice.delta ?? {}, choice.finish_reason);
@@ -109,6 +162,7 @@ export function startChat() {
   function whole(text) {
     raw = text;
     const event = JSON.parse(text);
+    answer.isWhole = true;
     answer.usage = event.usage;
     const { message, finish_reason: finish } = event.choices[0];
     take({ ...message, tool_calls: message.tool_calls?.map((call, index) => ({ ...call, index })) }, finish);
@@ -147,7 +201,7 @@ export function startChat() {
       const made = call.function ?? call.custom;
       return el("section", { class: "part call" }, el("h3", {}, `Call: ${made?.name ?? ""} `, el("span", { class: "muted" }, call.id ?? "")), el("pre", {}, made?.arguments ?? made?.input ?? ""));
     });
-    fill(byId("answer"), answer.error ? el("p", { class: "bad-text" }, answer.error.message) : null,
+    fill(byId("answer"), answer.error ? problem(answer.error, messages) : null,
       part("Reasoning", answer.reasoning, "reasoning"), part("Content", answer.content, "content"), ...calls);
     fill(byId("usage"), ...figures());
     const box = byId("raw");

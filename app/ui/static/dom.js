@@ -44,7 +44,7 @@ export function table(columns, rows, empty) {
 export function options(menu, wanted) {
   const before = menu.value;
   const same = menu.options.length === wanted.length &&
-    wanted.every(([value], at) => menu.options[at].value === value);
+    wanted.every(([value, text], at) => menu.options[at].value === value && menu.options[at].text === text);
   if (same) return;
   fill(menu, ...wanted.map(([value, text]) => el("option", { value }, text)));
   if (wanted.some(([value]) => value === before)) menu.value = before;

@@ -7,6 +7,9 @@ const ROW = 46;
 const RADIUS = 13;
 const PAD = 24;
 const LABEL = 14;
+// width of a letter of a label, and its height
+const LETTER = 6.4;
+const LINE = 12;
 // passes that move nodes next to their neighbours: more change little
 const PASSES = 6;
 
@@ -115,6 +118,18 @@ function path(a, b, span) {
   return { d: `M${a.x},${a.y + side * RADIUS} C${a.x},${top} ${b.x},${top} ${b.x},${b.y + side * (RADIUS + 2)}`, x: (a.x + b.x) / 2, y: (top * 3 + (a.y + b.y) / 2) / 4 - 3 };
 }
 
+// Move labels up or down where they would lie on a state or on another label
+function spread(lines, states) {
+  const taken = states.map(({ x, y }) => ({ x, y, half: RADIUS, tall: RADIUS + 4 }));
+  for (const { edge, way } of lines) {
+    const half = (Math.min(edge.label.length, LABEL) * LETTER) / 2;
+    const isFree = (y) => taken.every((each) => Math.abs(each.x - way.x) > each.half + half || Math.abs(each.y - y) >= (each.tall ?? LINE));
+    const steps = [0, -1, 1, -2, 2, -3, 3, -4, 4].map((step) => way.y + step * LINE);
+    way.y = steps.find(isFree) ?? way.y;
+    taken.push({ x: way.x, y: way.y, half });
+  }
+}
+
 // Return the drawing; onNode gets the node that has the pointer or the focus
 export function draw(drawing, onNode) {
   const { nodes, edges: all } = joined(drawing);
@@ -128,12 +143,13 @@ export function draw(drawing, onNode) {
     edge, way: edge.source === edge.target ? path(place.get(edge.source), place.get(edge.source)) :
       path(place.get(edge.source), place.get(edge.target), (depth.get(edge.target) ?? 0) - (depth.get(edge.source) ?? 0)),
   }));
+  spread(lines, [...place.values()]);
   const ys = [...[...place.values()].map((at) => at.y), ...lines.map(({ way }) => way.y)];
   const [low, high] = [Math.min(0, ...ys) - PAD - 6, Math.max(0, ...ys) + PAD + 6];
   const width = Math.max(1, layers.length - 1) * COLUMN + 2 * (PAD + RADIUS);
   const picture = svg("svg", {
-    viewBox: `0 ${low} ${width} ${high - low}`, width, height: high - low, role: "img",
-    "aria-label": `Automaton with ${nodes.length} states and ${edges.length} edges`,
+    viewBox: `0 ${low} ${width} ${high - low}`, width, height: high - low, role: "group",
+    "aria-label": `Automaton with ${nodes.length} states and ${edges.length} edges; arrow keys move between states`,
   });
   picture.append(svg("defs", {}, svg("marker", { id: "tip", viewBox: "0 0 8 8", refX: 7, refY: 4, markerWidth: 7, markerHeight: 7, orient: "auto-start-reverse" }, svg("path", { d: "M0,0 L8,4 L0,8 z", class: "tip" }))));
   for (const { edge, way } of lines) {
@@ -144,11 +160,33 @@ export function draw(drawing, onNode) {
   nodes.forEach((node, at) => {
     const { x, y: top } = place.get(node.id);
     const tell = () => onNode(node);
-    const group = svg("g", { class: `state${at === 0 ? " start" : ""}`, tabindex: 0, role: "img", "aria-label": `${node.title}: ${node.lines.join("; ")}`, onpointerenter: tell, onfocus: tell },
+    const group = svg("g", { class: `state${at === 0 ? " start" : ""}`, tabindex: at === 0 ? 0 : -1, role: "img", "aria-label": `${node.title}: ${node.lines.join("; ")}`, onpointerenter: tell, onfocus: tell },
       svg("title", {}, node.lines.join("\n")), svg("circle", { cx: x, cy: top, r: RADIUS }));
     if (node.is_final) group.append(svg("circle", { cx: x, cy: top, r: RADIUS - 3, class: "inner" }));
     group.append(svg("text", { x, y: top + 3.5 }, node.title.replace("row ", "")));
     picture.append(group);
   });
+  moveWithKeys(picture);
   return picture;
+}
+
+// One tab stop; arrow keys, Home and End move between the states, in the order of the drawing
+function moveWithKeys(picture) {
+  const all = [...picture.querySelectorAll(".state")].sort((a, b) => {
+    const [p, q] = [a, b].map((each) => each.querySelector("circle"));
+    return p.getAttribute("cx") - q.getAttribute("cx") || p.getAttribute("cy") - q.getAttribute("cy");
+  });
+  picture.addEventListener("keydown", (event) => {
+    const at = all.indexOf(document.activeElement);
+    const last = all.length - 1;
+    const to = {
+      ArrowRight: Math.min(at + 1, last), ArrowDown: Math.min(at + 1, last),
+      ArrowLeft: Math.max(at - 1, 0), ArrowUp: Math.max(at - 1, 0), Home: 0, End: last,
+    }[event.key];
+    if (at < 0 || to === undefined) return;
+    event.preventDefault();
+    all[at].setAttribute("tabindex", "-1");
+    all[to].setAttribute("tabindex", "0");
+    all[to].focus();
+  });
 }

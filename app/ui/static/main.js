@@ -38,29 +38,26 @@ function startKeys(onChange) {
     dialog.showModal();
     client.focus();
   };
-  const close = () => { [client.value, operator.value] = ["", ""]; };
-  byId("keys-button").addEventListener("click", open);
-  byId("keys-form").addEventListener("submit", () => {
-    keys.keep(client.value.trim(), operator.value.trim());
+  const keep = (...values) => {
+    keys.keep(...values);
     byId("notice").hidden = true;
     onChange();
-  });
-  byId("keys-forget").addEventListener("click", () => {
-    keys.keep("", "");
-    dialog.close();
-    onChange();
-  });
-  dialog.addEventListener("close", close);
+  };
+  byId("keys-button").addEventListener("click", open);
+  byId("notice-keys").addEventListener("click", open);
+  byId("keys-form").addEventListener("submit", () => keep(client.value.trim(), operator.value.trim()));
+  byId("keys-cancel").addEventListener("click", () => dialog.close());
+  byId("keys-forget").addEventListener("click", () => { dialog.close(); keep("", ""); });
+  // the fields hold the keys only while they are shown
+  dialog.addEventListener("close", () => { [client.value, operator.value] = ["", ""]; });
   document.addEventListener("key-needed", () => {
-    const notice = byId("notice");
-    notice.textContent = keys.client || keys.operator
-      ? "The gateway does not accept this key. Open Keys to enter another one."
-      : "This gateway needs an API key. Open Keys to enter it.";
-    notice.hidden = false;
+    byId("notice-text").textContent = keys.client ? "The gateway does not accept the API key." : "This gateway needs an API key.";
+    byId("notice").hidden = false;
   });
 }
 
 const views = { status: startStatus(), playground: startPlayground(), chat: startChat() };
+const wanted = () => { const name = location.hash.slice(1); return Object.hasOwn(views, name) ? name : "status"; };
 let current = "status";
 
 const show = tabs(document.querySelector("header [role=tablist]"), (name) => {
@@ -71,6 +68,5 @@ const show = tabs(document.querySelector("header [role=tablist]"), (name) => {
 
 startTheme();
 startKeys(() => views[current].reload());
-const wanted = location.hash.slice(1);
-show(wanted in views ? wanted : "status");
-window.addEventListener("hashchange", () => show(location.hash.slice(1)));
+show(wanted());
+window.addEventListener("hashchange", () => show(wanted()));

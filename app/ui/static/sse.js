@@ -1,11 +1,16 @@
 // Server-sent events of a response's body, as they arrive.
 
+function broken(error) {
+  if (error.name === "AbortError") throw error;
+  throw new Error("The connection broke before the end of the answer.");
+}
+
 export async function* events(body, onText) {
   const reader = body.pipeThrough(new TextDecoderStream()).getReader();
   let rest = "";
   try {
     for (;;) {
-      const { value, done } = await reader.read();
+      const { value, done } = await reader.read().catch(broken);
       if (done) return;
       onText(value);
       rest += value;

@@ -1,6 +1,6 @@
 // The state of the gateway, from /health/ready, /debug/requests, /metrics and /version.
 
-import { get, keys } from "/ui/api.js";
+import { ApiError, get, keys } from "/ui/api.js";
 import { byId, el, fill, short, table } from "/ui/dom.js";
 import { mean, parse, rate, sum } from "/ui/metrics.js";
 
@@ -74,51 +74,85 @@ function recent(list) {
     "No requests yet.");
 }
 
+// HAProxy hides /metrics, which would be those of an arbitrary replica
+const metrics = () => get("/metrics", { text: true }).catch((error) => {
+  if (error.status === 404 || error.status === 403) return null;
+  throw error;
+});
+
+// Replace a part of the page, unless its reader has selected text in it
+function refill(name, ...children) {
+  const box = byId(name);
+  const selection = getSelection();
+  if (selection.isCollapsed || !box.contains(selection.anchorNode)) fill(box, ...children);
+}
+
+const said = (text) => el("p", { class: "muted empty" }, text);
+
 export function startStatus() {
   let isShown = false;
   let isBusy = false;
   let before = null;
   let version = null;
+  let refusedKey = null;
+
+  // null: no key, or one that the gateway refused, which is not sent again
+  async function requestsOf() {
+    if (!keys.operator || keys.operator === refusedKey) return null;
+    try {
+      return await get("/debug/requests", { operator: true });
+    } catch (error) {
+      if (error.status !== 401 && error.status !== 403) throw error;
+      refusedKey = keys.operator;
+      return null;
+    }
+  }
 
   async function refresh() {
     if (isBusy || document.hidden) return;
     isBusy = true;
     try {
       version ??= await get("/version");
-      const [health, text] = await Promise.all([
-        get("/health/ready", { operator: true, any: true }), get("/metrics", { text: true }),
+      const [health, text, requests] = await Promise.all([
+        get("/health/ready", { operator: true, any: true }), metrics(), requestsOf(),
       ]);
-      const requests = keys.operator ? await get("/debug/requests", { operator: true }) : null;
-      paint(health, { at: performance.now(), samples: parse(text) }, requests);
+      if (!health.status) throw new ApiError(503, health.error);
+      paint(health, text === null ? null : { at: performance.now(), samples: parse(text) }, requests);
     } catch (error) {
-      const state = byId("state");
-      state.textContent = "unreachable";
-      state.className = "badge bad";
-      byId("state-detail").textContent = error.message;
+      state("bad", "no answer", before ? `${error.message} The numbers are those of ${before.clock}.` : error.message);
     } finally {
       isBusy = false;
     }
   }
 
+  function state(tone, text, detail) {
+    const badge = byId("state");
+    if (badge.textContent !== text) badge.textContent = text;
+    badge.className = `badge ${tone}`;
+    byId("state-detail").textContent = detail;
+  }
+
   function paint(health, now, requests) {
-    const state = byId("state");
-    if (state.textContent !== health.status) state.textContent = health.status;
-    state.className = `badge ${TONES[health.status] ?? "bad"}`;
     const process = requests ? ` · process ${requests.process}` : "";
-    byId("state-detail").textContent = `version ${version.version} · ${version.formats.join(", ")}${process}`;
-    fill(byId("figures"), ...figures(now, before));
-    fill(byId("grammars"), grammars(now.samples));
-    before = now;
-    const closed = () => el("p", { class: "muted empty" }, "Enter an operator key (Keys) to see this.");
-    fill(byId("workers"), health.workers ? workers(health.workers) : closed());
-    fill(byId("running"), requests ? running(requests.running) : closed());
-    fill(byId("recent"), requests ? recent(requests.recent) : closed());
-    fill(byId("cache"), !("workers" in health) ? closed() : health.cache ? pairs(health.cache) : el("p", { class: "muted empty" }, "No Redis: this gateway shares nothing."));
+    state(TONES[health.status] ?? "bad", health.status, `version ${version.version} · ${version.formats.join(", ")}${process}`);
+    if (now) {
+      refill("figures", ...figures(now, before));
+      refill("grammars", grammars(now.samples));
+      before = { ...now, clock: new Date().toLocaleTimeString() };
+    } else {
+      refill("figures", el("div", { class: "figure" }, el("span", { class: "muted" }, "This address does not show metrics.")));
+      refill("grammars", said("This address does not show metrics."));
+    }
+    const closed = () => said(keys.operator ? "The gateway does not accept the operator key." : "Enter an operator key (Keys) to see this.");
+    refill("workers", health.workers ? workers(health.workers) : closed());
+    refill("running", requests ? running(requests.running) : closed());
+    refill("recent", requests ? recent(requests.recent) : closed());
+    refill("cache", !("workers" in health) ? closed() : health.cache ? pairs(health.cache) : said("No Redis: this gateway shares nothing."));
   }
 
   setInterval(() => { if (isShown && byId("refresh").checked) refresh(); }, EVERY);
   return {
     show(on) { isShown = on; if (on) refresh(); },
-    reload: refresh,
+    reload() { refusedKey = null; refresh(); },
   };
 }

@@ -27,8 +27,8 @@ export function tabs(list, onShow = () => {}) {
     show(all[next], true);
   });
   for (const tab of all) tab.addEventListener("click", () => show(tab));
-  return (name) => {
+  return (name, focus) => {
     const tab = all.find((each) => each.id === `tab-${name}`);
-    if (tab) show(tab);
+    if (tab) show(tab, focus);
   };
 }

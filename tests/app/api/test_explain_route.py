@@ -1,14 +1,18 @@
 """POST /v1/grammars/explain: the grammar of a request, and where it rejects an output."""
 
+import json
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import httpx
 import pytest
 
-from app.protocol.explain_request import MOST_OUTPUT
-from app.service.explain_service import MOST_NODES, MOST_RULES
-from tests.app.examples import TOOLS, json_schema
+from app.access.key_entry import KeyEntry, digest_of
+from app.protocol.explain_request import MOST_NAME, MOST_OUTPUT
+from app.service.grammar_outline import MOST_NODES, MOST_RULES
+from app.service.output_trace import MOST_TOKENS
+from tests.app.examples import TOOLS, body, json_schema
 from tests.app.gateway import Gateway
 
 PATH = "/v1/grammars/explain"
@@ -147,6 +151,20 @@ BAD: dict[str, tuple[Any, int, str, str | None]] = {
         "string_above_max_length",
         "output",
     ),
+    "a long name of a rule": (
+        {"rule": "x" * (MOST_NAME + 1)},
+        400,
+        "string_above_max_length",
+        "rule",
+    ),
+    "a long name of a format": ({"format": "x" * 65}, 400, "string_above_max_length", "format"),
+    "an unknown format": ({"format": "x"}, 400, "invalid_value", "format"),
+    "a place beyond all outputs": (
+        {"at": MOST_OUTPUT + 1},
+        400,
+        "integer_above_max_value",
+        "at",
+    ),
     "a negative place": ({"at": -1}, 400, "integer_below_min_value", "at"),
     "a tool without a name": (
         {"tools": [{"type": "function", "function": {}}]},
@@ -159,8 +177,8 @@ BAD: dict[str, tuple[Any, int, str, str | None]] = {
 
 @pytest.mark.parametrize("name", sorted(BAD))
 def test_an_invalid_body_gets_an_error_that_names_the_field(gateway: Gateway, name: str):
-    body, status, code, param = BAD[name]
-    answer = gateway.post(body, path=PATH)
+    sent, status, code, param = BAD[name]
+    answer = gateway.post(sent, path=PATH)
     error = answer.json()["error"]
     assert (answer.status_code, error["code"], error["param"]) == (status, code, param)
 
@@ -170,3 +188,98 @@ def test_it_needs_a_key_where_the_gateway_has_keys():
         assert ask(gateway).status_code == 401
         key = {"Authorization": "Bearer one"}
         assert gateway.post({}, path=PATH, headers=key).status_code == 200
+
+
+# -- other clients ---------------------------------------------------------------------------------
+#: long enough that exploring does not visit all of it
+LONG = {
+    "type": "object",
+    "properties": {f"name{n:03}": {"enum": [f"value{k}" for k in range(40)]} for n in range(60)},
+    "required": [f"name{n:03}" for n in range(60)],
+    "additionalProperties": False,
+}
+
+
+def bearer(key: str) -> dict[str, str]:
+    return {"Authorization": f"Bearer {key}"}
+
+
+def test_outputs_of_other_clients_do_not_show():
+    """REGRESSION: rows were those of the shared grammar, with all that other answers visited."""
+    wanted = json_schema(LONG)
+    with Gateway(api_keys="one,two", format="plain") as gateway:
+
+        def seen(**fields: Any) -> Any:
+            fields = {"response_format": wanted, **fields}
+            return gateway.post(fields, path=PATH, headers=bearer("one")).json()
+
+        def shown() -> list[Any]:
+            first = seen(output='{"name000": "x')
+            names = [rule["name"] for rule in first["grammar"]["rules"] if rule["states"]]
+            return [first, seen(rule=names[0])]
+
+        before = shown()
+        answer = gateway.post(
+            body(response_format=wanted, max_completion_tokens=5000), headers=bearer("two")
+        )
+        assert answer.status_code == 200
+        output = answer.json()["choices"][0]["message"]["content"]
+        tried = {"response_format": wanted, "output": output[:4000]}
+        assert gateway.post(tried, path=PATH, headers=bearer("two")).status_code == 200
+        assert shown() == before
+
+
+@pytest.mark.parametrize("path", [PATH, "/v1/grammars/check"])
+def test_a_key_learns_nothing_about_a_model_that_it_may_not_use(tmp_path: Path, path: str):
+    (tmp_path / "gateway.toml").write_text(
+        '[[models]]\nname = "open"\nnoise_seed = 1\n[[models]]\nname = "closed"\nnoise_seed = 1\n'
+    )
+    entry = KeyEntry(name="k", sha256=digest_of("one").hex(), models=("open",))
+    (tmp_path / "keys").write_text(entry.as_json() + "\n")
+    with Gateway(config_file=tmp_path / "gateway.toml", keys_file=tmp_path / "keys") as gateway:
+        asked: dict[str, Any] = {"schema": DAYS} if path != PATH else {}
+        answers = {
+            name: gateway.post({**asked, "model": name}, path=path, headers=bearer("one"))
+            for name in ("open", "closed", "absent")
+        }
+    assert answers["open"].status_code == 200
+    closed, absent = answers["closed"], answers["absent"]
+    assert closed.status_code == absent.status_code == 404
+    assert closed.text.replace("closed", "absent") == absent.text
+
+
+# -- bounds ----------------------------------------------------------------------------------------
+def test_a_long_name_does_not_multiply_in_an_answer(gateway: Gateway):
+    """REGRESSION: each pointer repeated the name; the answer to 200 KB had 40 MB."""
+    back = {f"p{n}": {"pattern": "(a+)\\1", "x" * 5000: 1} for n in range(40)}
+    schema = {"type": "object", "properties": {"n" * 100_000: {"properties": back}}}
+    answer = ask(gateway, response_format=json_schema(schema), output="{")
+    assert answer.status_code == 200
+    found = answer.json()
+    assert found["relaxed"][0]["pointer"].startswith(f"{HERE}/properties/nnn")
+    assert found["relaxed"][0]["pointer"].endswith("…")
+    assert len(answer.content) < 1_000_000
+    checked = gateway.post({"schema": schema}, path="/v1/grammars/check")
+    assert (checked.status_code, checked.json()["refused"][0]["keyword"]) == (200, "pattern")
+    assert len(checked.content) < 2_000_000
+    strict = ask(gateway, response_format=json_schema(schema, strict=True))
+    assert strict.json()["error"]["code"] == "invalid_json_schema"
+    assert len(strict.content) < 500_000
+
+
+def test_an_output_is_read_to_a_number_of_tokens(gateway: Gateway):
+    output = json.dumps(["ab" * 3000])
+    trace = explained(gateway, response_format=json_schema({}), output=output)["trace"]
+    assert (len(trace["tokens"]), trace["accepted"]) == (MOST_TOKENS, MOST_TOKENS)
+    assert f"at most {MOST_TOKENS:,} tokens" in trace["problem"]
+    assert (trace["is_complete"], trace["rejected"]) == (False, None)
+
+
+def test_a_grammar_too_large_to_draw_is_still_tried(
+    gateway: Gateway, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr("app.service.grammar_outline.MOST_INSPECTED", 1)
+    fields = {"response_format": json_schema(DAYS), "output": '{"days": 15}'}
+    found = explained(gateway, **fields)
+    assert (found["grammar"]["drawing"], found["grammar"]["rules"]) == (None, [])
+    assert found["trace"]["rejected"]["text"] == "5"

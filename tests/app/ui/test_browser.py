@@ -1,25 +1,17 @@
 """The page in a real Chromium: both themes and widths, keyboard, hostile input, wrong outputs."""
 
 import json
-import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import pytest
 
-from tests.app.gateway import OPERATOR, Gateway
+from tests.app.gateway import Gateway
+from tests.app.ui.chromium import KEY, NEEDS_CHROMIUM, READY, VIEWS, explain
 
-CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or ""
-sync_api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
-expect = sync_api.expect
+expect = pytest.importorskip("playwright.sync_api").expect
+pytestmark = NEEDS_CHROMIUM
 
-pytestmark = [
-    pytest.mark.server,
-    pytest.mark.skipif(not CHROMIUM, reason="no Chromium is installed"),
-]
-
-KEY = "one"
-VIEWS = ("status", "playground", "chat")
 #: contrast of text on its background that WCAG's level AA asks for
 AA = 4.5
 #: visible elements whose text has less contrast; backgrounds are those of the closest ancestor
@@ -49,65 +41,15 @@ CONTRASTS = """
 """
 
 
-@pytest.fixture(scope="module")
-def gateway() -> Iterator[Gateway]:
-    with Gateway(api_keys=KEY, admin_keys=OPERATOR, format="hermes", noise_seed=3) as running:
-        yield running
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    with sync_api.sync_playwright() as driver:
-        running = driver.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
-        yield running
-        running.close()
-
-
-@pytest.fixture
-def opened(browser: Any, gateway: Gateway) -> Iterator[Callable[..., Any]]:
-    """Opens the page with both keys; afterwards there must be no error in the console."""
-    contexts, problems, hosts = [], [], set()
-
-    def open_page(view: str = "status", *, theme: str = "light", width: int = 1280) -> Any:
-        context = browser.new_context(color_scheme=theme, viewport={"width": width, "height": 900})
-        contexts.append(context)
-        page = context.new_page()
-        page.on("console", lambda said: problems.append(said.text))
-        page.on("pageerror", lambda error: problems.append(str(error)))
-        page.on("request", lambda request: hosts.add(request.url.split("/ui")[0][:30]))
-        page.add_init_script(
-            f"sessionStorage.setItem('switchyard.client-key', {json.dumps(KEY)});"
-            f"sessionStorage.setItem('switchyard.operator-key', {json.dumps(OPERATOR)});"
-        )
-        page.goto(f"{gateway.url}/ui#{view}")
-        return page
-
-    yield open_page
-    for context in contexts:
-        context.close()
-    assert problems == []
-    assert all(host.startswith(gateway.url) for host in hosts)
-
-
-def explain(page: Any, schema: Any, output: str = "", kind: str = "schema") -> None:
-    """Enter a constraint and an output, and wait for the answer."""
-    expect(page.locator("#verdict")).not_to_be_empty()
-    page.select_option("#kind", kind)
-    page.fill("#output", output)
-    with page.expect_response("**/v1/grammars/explain") as _:
-        page.fill("#source", schema if isinstance(schema, str) else json.dumps(schema, indent=2))
-
-
-@pytest.mark.parametrize("width", [1280, 400])
+@pytest.mark.parametrize("width", [1280, 400, 320])
 @pytest.mark.parametrize("theme", ["light", "dark"])
 def test_each_view_fits_and_its_text_has_enough_contrast(
     opened: Callable[..., Any], theme: str, width: int
 ):
     page = opened(theme=theme, width=width)
-    ready = {"status": "#workers td", "playground": "#drawing svg", "chat": "#model option"}
     for view in VIEWS:
         page.click(f"#tab-{view}")
-        page.locator(ready[view]).first.wait_for(state="attached")
+        page.locator(READY[view]).first.wait_for(state="attached")
         assert page.evaluate("document.documentElement.scrollWidth") <= width
         found = page.evaluate(CONTRASTS)
         assert found
@@ -233,7 +175,9 @@ def test_a_key_is_asked_for_and_kept_in_the_tab_only(browser: Any, gateway: Gate
     page.on("request", lambda request: asked.append(request.url))
     page.goto(f"{gateway.url}/ui#playground")
     expect(page.locator("#notice")).to_contain_text("needs an API key")
-    page.click("#keys-button")
+    expect(page.locator("#findings")).to_contain_text("Enter the API key")
+    expect(page.locator("#source")).not_to_be_empty()
+    page.get_by_role("button", name="Enter the key").click()
     page.fill("#client-key", KEY)
     page.keyboard.press("Enter")
     expect(page.locator("#verdict")).to_have_text("enforced")

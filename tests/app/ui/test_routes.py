@@ -31,7 +31,10 @@ def test_each_file_needs_no_key_and_has_a_strict_policy(gateway: Gateway, path: 
     policy = answer.headers["content-security-policy"]
     wanted = {"default-src 'none'", "script-src 'self'", "style-src 'self'", "base-uri 'none'"}
     assert wanted | {"frame-ancestors 'none'", "form-action 'none'"} <= set(policy.split("; "))
+    assert {"require-trusted-types-for 'script'", "trusted-types 'none'"} <= set(policy.split("; "))
     assert not re.search(r"https?:|\*|unsafe", policy)
+    assert answer.headers["cross-origin-opener-policy"] == "same-origin"
+    assert "set-cookie" not in answer.headers
     assert answer.headers["x-content-type-options"] == "nosniff"
     assert answer.headers["x-frame-options"] == "DENY"
     assert answer.headers["referrer-policy"] == "no-referrer"

@@ -89,6 +89,32 @@ def _references(size: int) -> bytes:
     return f'{_RESPONSE}, "input": {json.dumps(items)}}}'.encode()
 
 
+_EXPLAIN = "/v1/grammars/explain"
+
+
+def _explanation(schema: Any, output: str) -> Callable[[int], bytes]:
+    answer = {"type": "json_schema", "json_schema": {"name": "a", "schema": schema}}
+    body = json.dumps({"response_format": answer, "output": output}).encode()
+    return lambda size: body
+
+
+def _wide_arrays() -> Any:
+    """Rows with an item for each alternative."""
+    return {
+        "anyOf": [
+            {"type": "array", "items": {"properties": {f"k{n}": {"const": n}}}} for n in range(900)
+        ]
+    }
+
+
+def _members() -> tuple[Any, str]:
+    """An output with a row for each of its bytes."""
+    schema = {"type": "object", "properties": {f"p{n}": {"type": "integer"} for n in range(2000)}}
+    return schema, "{" + ",".join(f'"p{n}":1' for n in range(800)) + "]"
+
+
+_LONG_NAME = {"n" * 100_000: {"properties": {f"p{n}": {"pattern": "(a+)\\1"} for n in range(40)}}}
+
 BODIES: dict[str, Kind] = {
     "null tools": Kind(_filled(f'{_ASKED}, "tools": [', "null,", "]}"), 400, "too_many_values"),
     "null tools within the bound": Kind(
@@ -147,6 +173,13 @@ BODIES: dict[str, Kind] = {
     "a response of references": Kind(_references, 404, None, _PATH),
     "a response that repeats a large tool": Kind(
         _filled(_ENUM, "1234567,", "]}}]}", VALUES - 100), 200, None, _PATH
+    ),
+    "an explanation of wide arrays": Kind(
+        _explanation(_wide_arrays(), "[{"), 200, None, _EXPLAIN
+    ),
+    "an explanation of a long output": Kind(_explanation(*_members()), 200, None, _EXPLAIN),
+    "an explanation with a long name": Kind(
+        _explanation({"properties": _LONG_NAME}, "{"), 200, None, _EXPLAIN
     ),
 }  # fmt: skip
 

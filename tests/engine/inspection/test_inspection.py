@@ -319,3 +319,25 @@ def test_literals(data: bytes, text: str) -> None:
 def test_pictures_show_what_the_engine_builds(picture: Picture) -> None:
     """If the engine builds something else now: ``make pictures``."""
     assert picture.mark() in picture.path.read_text("utf-8")
+
+
+def test_a_copy_of_a_structural_tag_shows_nothing_that_other_matchers_visited() -> None:
+    compiler = engine.Compiler(small_vocabulary())
+    schema = {"type": "object", "properties": {f"n{n}": {"enum": ["a", "b"]} for n in range(200)}}
+    tag = {"type": "structural_tag", "format": {"type": "json_schema", "json_schema": schema}}
+    compiled = compiler.compile_structural_tag(tag)
+    before = engine.inspect(compiler.copy_structural_tag(compiled), explore=30).text()
+    assert engine.Matcher(compiled).accept_bytes(b'{"n123": "b"')
+    assert engine.inspect(compiler.copy_structural_tag(compiled), explore=30).text() == before
+    assert engine.inspect(compiled, explore=30).text() != before
+
+
+def test_a_copy_has_limits_of_its_own_and_is_not_cached() -> None:
+    compiler = engine.Compiler(small_vocabulary())
+    compiled = compiler.compile_structural_tag({"format": {"type": "any_text"}})
+    few = engine.Limits(most_generation_bytes=1)
+    copy = compiler.copy_structural_tag(compiled, limits=few)
+    assert (copy.limits, compiled.limits) == (few, compiler.limits)
+    assert compiler.compile_structural_tag({"format": {"type": "any_text"}}) is compiled
+    with pytest.raises(ValueError, match="not that of a structural tag"):
+        compiler.copy_structural_tag(compiler.compile_regex("a"))

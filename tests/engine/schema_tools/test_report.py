@@ -10,7 +10,7 @@ import pytest
 
 from engine import Compiler, Limits, check_json_schema
 from engine.check import byte_vocabulary, main
-from engine.schema_tools.report import MOST_ANNOTATIONS, Report
+from engine.schema_tools.report import EXPLORED_BYTES, MOST_ANNOTATIONS, Report
 
 AWAY = {"$ref": "https://example.org/schema"}
 ITEMS = {"type": "array", "items": AWAY}
@@ -31,6 +31,18 @@ def test_a_schema_of_which_all_is_enforced():
     assert min(cost.rules, cost.ir_nodes, cost.states, cost.edges, cost.bytes) > 0
     assert cost.compile_ms > 0
     assert cost.first_mask_ms > 0
+
+
+def test_the_states_that_are_counted_are_bounded():
+    """REGRESSION: counting those of 100 KB took seconds, most of them with the interpreter lock."""
+    items = [
+        {"type": "array", "items": {"properties": {f"k{n}": {"const": n}}}} for n in range(900)
+    ]
+    report = check({"anyOf": items})
+    assert report.mistake is None
+    assert report.cost is not None
+    assert report.cost.states > 1000
+    assert report.cost.bytes < 5 * EXPLORED_BYTES
 
 
 def test_all_refused_places_are_found_with_what_would_be_taken_out():

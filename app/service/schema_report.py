@@ -1,0 +1,46 @@
+"""The engine's report on a schema, as JSON values of bounded length.
+
+A pointer repeats all names above its keyword. Without a bound on texts, a body of 200 KB with one
+long name gets an answer of 40 MB.
+
+Not here   the report itself (engine.check_json_schema).
+"""
+
+from typing import Any
+
+from engine import WorkBudget, check_json_schema
+
+from ..constraints.tenant_caches import TenantCaches
+
+#: characters of a pointer, a keyword or a reason in an answer: more than people read
+MOST_TEXT = 1_024
+
+
+def schema_report(
+    schema: Any, caches: TenantCaches, budget: WorkBudget, *, is_measured: bool = True
+) -> dict[str, Any]:
+    """Return the report. ``is_measured``: whether it has the cost of the grammar.
+
+    Raises:
+        engine.Cancelled: the budget was cancelled.
+    """
+    report = check_json_schema(
+        schema,
+        caches.compiler,
+        relaxations=caches.relaxations,
+        budget=budget,
+        is_measured=is_measured,
+    )
+    found: dict[str, Any] = shortened(report.as_dict())
+    return found
+
+
+def shortened(value: Any, most: int = MOST_TEXT) -> Any:
+    """Return a JSON value with its longer texts cut to ``most`` characters; they end with "…"."""
+    if isinstance(value, str):
+        return value if len(value) <= most else value[: most - 1] + "…"
+    if isinstance(value, list):
+        return [shortened(each, most) for each in value]
+    if isinstance(value, dict):
+        return {name: shortened(each, most) for name, each in value.items()}
+    return value
