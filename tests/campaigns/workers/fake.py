@@ -97,8 +97,8 @@ class Reply:
 
 
 class FakeWorker:
-    """One worker, by TLS if it has a context. ``answers`` counts its whole answers, ``attempts`` all
-    requests for one.
+    """One worker, by TLS if ``tls`` is a context. ``answers`` counts its whole answers,
+    ``attempts`` all requests for one.
     """
 
     def __init__(self, vocabulary: Vocabulary, tls: ssl.SSLContext | None = None) -> None:
