@@ -310,13 +310,13 @@ class Compiler:
         """Compile a spec: IR, lowered grammar, first row. ``limits``: those of the result."""
         grammar = Grammar(self.limits, budget)
         grammar.root = grammar.rule("root", build(grammar, spec))
-        return self._finish(grammar, limits or self.limits)
+        return self._finish(grammar, limits)
 
-    def _finish(self, grammar: Grammar, limits: Limits) -> Compiled:
+    def _finish(self, grammar: Grammar, limits: Limits | None = None) -> Compiled:
         compiled = Compiled(
             self.vocabulary,
             grammar,
-            limits=limits,
+            limits=limits or self.limits,
             features=self.features,
             table=self._token_masks,
             automata_table=self._automata,
