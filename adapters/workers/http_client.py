@@ -12,7 +12,9 @@ Not here         the paths and bodies of a server (sglang); deadlines of answers
 import ssl
 from collections.abc import AsyncGenerator, AsyncIterator, Mapping
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
-from types import MappingProxyType
+from dataclasses import dataclass
+from functools import partial
+from types import MappingProxyType, SimpleNamespace
 from typing import Protocol
 
 import aiohttp
@@ -65,6 +67,9 @@ class HttpClient(Protocol):
 class AiohttpClient:
     """See HttpClient; keeps connections open between requests.
 
+    A server may close a kept connection at the moment when a request is sent on it. That says
+    nothing about the server's health, so the request is sent once more.
+
     Args:
         headers: of every request.
         connect_seconds: for a new connection, with name resolution and TLS.
@@ -99,15 +104,25 @@ class AiohttpClient:
         """See HttpClient."""
         own = {} if content is None else {"Content-Type": "application/json"}
         timeout = aiohttp.ClientTimeout(total=None, connect=self._connect_seconds, sock_read=read_s)
+        connection = _Connection()
+        send = partial(
+            self._open().request,
+            method,
+            self._base + path,
+            data=content,
+            headers={**own, **headers},
+            timeout=timeout,
+            allow_redirects=False,
+            trace_request_ctx=connection,
+        )
         try:
-            async with self._open().request(
-                method,
-                self._base + path,
-                data=content,
-                headers={**own, **headers},
-                timeout=timeout,
-                allow_redirects=False,
-            ) as answer:
+            try:
+                answer = await send()
+            except (aiohttp.ClientOSError, aiohttp.ServerDisconnectedError):
+                if not connection.is_reused:
+                    raise
+                answer = await send()
+            async with answer:
                 yield _Answer(answer)
         except (aiohttp.ClientError, TimeoutError) as error:
             raise broken(error) from error
@@ -123,6 +138,7 @@ class AiohttpClient:
                 headers=self._headers,
                 cookie_jar=aiohttp.DummyCookieJar(),
                 auto_decompress=False,
+                trace_configs=[_watching_reuse()],
             )
         return self._session
 
@@ -130,6 +146,24 @@ class AiohttpClient:
         """See HttpClient."""
         if self._session is not None:
             await self._session.close()
+
+
+@dataclass(slots=True)
+class _Connection:
+    """The connection of a request."""
+
+    is_reused: bool = False
+
+
+def _watching_reuse() -> aiohttp.TraceConfig:
+    """Return hooks that note in a request's ``_Connection`` that an earlier request used it."""
+
+    async def note(_: aiohttp.ClientSession, context: SimpleNamespace, __: object) -> None:
+        context.trace_request_ctx.is_reused = True
+
+    config = aiohttp.TraceConfig()
+    config.on_connection_reuseconn.append(note)
+    return config
 
 
 class _Answer:

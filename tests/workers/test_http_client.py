@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
 
 import pytest
 
@@ -173,3 +174,54 @@ def test_the_deadline_of_a_connection_covers_tls_and_nothing_later(connect_s: fl
     else:
         with pytest.raises(TimeoutError):
             run(connect("https"))
+
+
+class Closing:
+    """A server that answers ``good`` requests of a connection, and closes it at the next one."""
+
+    def __init__(self, good: int) -> None:
+        self.good = good
+        self.requests: list[int] = []
+
+    async def __call__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self.requests.append(0)
+        at = len(self.requests) - 1
+        with suppress(asyncio.IncompleteReadError):
+            while self.requests[at] <= self.good:
+                await reader.readuntil(b"\r\n\r\n{}")
+                self.requests[at] += 1
+                if self.requests[at] <= self.good:
+                    writer.write(b"HTTP/1.1 200 OK\r\ncontent-length: 1\r\n\r\na")
+        writer.close()
+
+
+@pytest.mark.parametrize(
+    ("good", "answers", "requests"),
+    [
+        pytest.param(1, [200, 200, 200], [2, 2, 1], id="a kept connection: REGRESSION"),
+        pytest.param(2, [200, 200, 200], [3, 1], id="one that was kept twice"),
+        pytest.param(0, ["connection"] * 3, [1, 1, 1], id="a new one: no second attempt"),
+    ],
+)
+def test_a_request_is_sent_again_if_the_server_closes_a_kept_connection(
+    good: int, answers: list[object], requests: list[int]
+) -> None:
+    closing = Closing(good)
+
+    async def ask() -> list[object]:
+        server = await asyncio.start_server(closing, "127.0.0.1", 0)
+        client = AiohttpClient(f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}", {})
+        found: list[object] = []
+        for _ in range(3):
+            try:
+                async with client.request("POST", "/x", content=b"{}") as response:
+                    found.append(response.status)
+                    assert [piece async for piece in response.pieces()] == [b"a"]
+            except WorkerError as error:
+                found.append(error.reason)
+        await client.aclose()
+        server.close()
+        return found
+
+    assert run(ask()) == answers
+    assert closing.requests == requests
