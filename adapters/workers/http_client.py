@@ -67,8 +67,8 @@ class HttpClient(Protocol):
 class AiohttpClient:
     """See HttpClient; keeps connections open between requests.
 
-    A server may close a kept connection at the moment when a request is sent on it. That says
-    nothing about the server's health, so the request is sent once more.
+    Even a healthy server may close a kept connection at the moment when a request is sent on it.
+    Then the request is sent once more.
 
     Args:
         headers: of every request.
