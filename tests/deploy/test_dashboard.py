@@ -42,11 +42,11 @@ def panels() -> list[str]:
 
 
 class Prometheus:
-    """Scrapes a gateway five times a second, with the rules that ship."""
+    """Scrapes a gateway each second, with the rules that ship."""
 
     def __init__(self, folder: Path, gateway: str) -> None:
         described = yaml.safe_load((DEPLOY / "prometheus" / "prometheus.yml").read_text())
-        described["global"] = {"scrape_interval": "200ms", "evaluation_interval": "200ms"}
+        described["global"] = {"scrape_interval": "1s", "evaluation_interval": "1s"}
         described["scrape_configs"] = [
             {"job_name": "gateway", "static_configs": [{"targets": [gateway]}]}
         ]
@@ -122,8 +122,9 @@ def prometheus(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Prometheus]
 
 @pytest.mark.parametrize("expr", panels())
 def test_every_panel_shows_the_load(prometheus: Prometheus, expr: str) -> None:
+    # a scrape that took too long leaves a gap
+    wait_until(lambda: prometheus.has(expr))
     series = prometheus.values(expr)
-    assert series
     assert not [each for each in series if each["value"][1] == "NaN"]
 
 

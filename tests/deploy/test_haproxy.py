@@ -142,7 +142,7 @@ class Stub:
 
 @pytest.fixture(scope="module")
 def gateway() -> Iterator[Gateway]:
-    with Gateway(api_keys="k") as running:
+    with Gateway(api_keys="k", body_seconds=5) as running:
         yield running
 
 
