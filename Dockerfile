@@ -36,7 +36,7 @@ RUN apt-get update \
 COPY deploy/requirements/gateway.txt ./
 # --only-binary: a dependency without a wheel fails here, not in a compiler that is missing. The 3,000 modules of
 # transformers/models are not compiled: a tokenizer imports two or three of them. Symbols are 21 MB, 12 of them
-# uvloop's; tools that patched numpy's libraries leave them in an order that strip breaks.
+# uvloop's. A stripped numpy does not load: its libraries are no longer aligned to pages.
 RUN python -m venv --without-pip /opt/python \
  && python -m pip --python /opt/python/bin/python install --no-cache-dir --no-compile --only-binary :all: \
       --require-hashes -r gateway.txt \

@@ -43,7 +43,7 @@ _MAKE: Final[dict[str, Callable[[dict[str, Any]], Any]]] = {
 }
 
 _Text = Annotated[str, Field(min_length=1, max_length=256)]
-#: base64url, up to the modulus of an RSA key of 8,192 bits, which takes 0.4 ms to verify with
+#: base64url, up to the modulus of an RSA key of 8,192 bits, which takes 0.3 ms to verify with
 _Number = Annotated[str, Field(min_length=1, max_length=1366, pattern=r"^[A-Za-z0-9_-]+$")]
 
 

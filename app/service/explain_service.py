@@ -140,7 +140,7 @@ class ExplainService:
         plan: ConstraintPlan | None,
         caches: TenantCaches,
         client: str,
-    ) -> "_Copies":
+    ) -> _Copies:
         """Compile the grammar once for the drawing, and once for the output."""
         if plan is None:
             return _Copies()
@@ -157,7 +157,7 @@ class ExplainService:
         self,
         request: ExplainRequest,
         plan: ConstraintPlan | None,
-        copies: "_Copies",
+        copies: _Copies,
         budget: WorkBudget,
     ) -> dict[str, Any]:
         found: dict[str, Any] = {

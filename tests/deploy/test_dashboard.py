@@ -64,7 +64,6 @@ class Prometheus:
             ],
             stderr=subprocess.DEVNULL,
         )
-        wait_until(self._is_ready)
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -87,7 +86,7 @@ class Prometheus:
         values = [each["value"][1] for each in self.values(expr)]
         return bool(values) and "NaN" not in values
 
-    def _is_ready(self) -> bool:
+    def is_ready(self) -> bool:
         try:
             return httpx.get(f"http://127.0.0.1:{self._port}/-/ready").status_code == 200
         except httpx.TransportError:
@@ -122,6 +121,7 @@ def prometheus(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Prometheus]
         with Gateway(**settings) as gateway:
             folder = tmp_path_factory.mktemp("prometheus")
             with Prometheus(folder, gateway.url.removeprefix("http://")) as running:
+                wait_until(running.is_ready)
                 stopping = threading.Event()
                 load = threading.Thread(target=ask_until, args=(gateway, stopping))
                 load.start()
@@ -138,7 +138,11 @@ def test_every_panel_shows_the_load(prometheus: Prometheus, expr: str) -> None:
 
 
 def test_no_alert_fires(prometheus: Prometheus) -> None:
-    rules = [rule for group in prometheus.get("rules")["groups"] for rule in group["rules"]]
-    assert len(rules) >= 5
-    assert {rule["name"] for rule in rules if rule["health"] != "ok"} == set()
-    assert {rule["name"]: rule["state"] for rule in rules if rule["state"] != "inactive"} == {}
+    def rules() -> list[Any]:
+        groups = prometheus.get("rules")["groups"]
+        return [rule for group in groups for rule in group["rules"]]
+
+    wait_until(lambda: "unknown" not in {rule["health"] for rule in rules()})
+    assert len(rules()) >= 5
+    assert {rule["name"] for rule in rules() if rule["health"] != "ok"} == set()
+    assert {rule["name"]: rule["state"] for rule in rules() if rule["state"] != "inactive"} == {}

@@ -1,4 +1,4 @@
-"""What assistive technology gets from the page, and marks of the focus."""
+"""Names, focus, announcements and motion, for keyboards and assistive technology."""
 
 from collections.abc import Callable
 from typing import Any
