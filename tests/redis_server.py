@@ -3,6 +3,7 @@
 It keeps nothing on disk, and only ever kills the process that it started.
 """
 
+import re
 import shutil
 import signal
 import socket
@@ -33,12 +34,16 @@ def find_binary() -> str:
     )
 
 
-def naming_rights(info: dict[str, Any]) -> str:
-    """The right with which redis-py names itself to a server, of which this is INFO; Redis before
-    7.2 has no such command.
+def known_rights(command: str, info: dict[str, Any]) -> str:
+    """Return an ACL command without the right that docs/cache.md omits for an older server, of
+    which this is INFO.
     """
+    text = (Path(__file__).parents[1] / "docs/cache.md").read_text()
+    since, right = re.findall(r"Redis before (\S+) has no `(\S+)`; omit it", text)[0]
     version = [int(part) for part in info["redis_version"].split(".")]
-    return "+client|setinfo" if version >= [7, 2] else ""
+    if version < [int(part) for part in since.split(".")]:
+        return command.replace(f" +{right}", "")
+    return command
 
 
 class RedisServer:

@@ -11,7 +11,7 @@ from redis import Redis
 
 from cache import RedisLog, StoreUnusable, clients, export_namespace, import_namespace
 from tests.cache.stores import new_log, until
-from tests.redis_server import PATIENCE_SECONDS, RedisServer
+from tests.redis_server import PATIENCE_SECONDS, RedisServer, known_rights
 
 from .deployments import (
     Cluster,
@@ -102,11 +102,7 @@ def documented_user(admin: Redis) -> str:
     """Return the command in docs/cache.md that creates a user, for the version of this server."""
     text = (ROOT / "docs/cache.md").read_text()
     (found,) = re.findall(r"(?m)^    (ACL SETUSER .*)$", text)
-    since, right = re.findall(r"Redis before (\S+) has no `(\S+)`; omit it", text)[0]
-    version = [int(part) for part in admin.info("server")["redis_version"].split(".")]
-    if version < [int(part) for part in since.split(".")]:
-        found = found.replace(f" +{right}", "")
-    return str(found)
+    return known_rights(found, admin.info("server"))
 
 
 def test_the_documented_user_may_do_all_that_a_log_does(

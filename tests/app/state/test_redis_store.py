@@ -18,7 +18,7 @@ from app.state.redis_store import MOST_CALLS, REPLY_OVERHEAD, RedisStore
 from cache import open_store
 from tests.cache.deployments import certificates, cluster, lacks_tls, tls_server, watched
 from tests.cache.hostile_server import hostile_server
-from tests.redis_server import RedisServer, naming_rights
+from tests.redis_server import RedisServer, known_rights
 
 ROOT = Path(__file__).parents[3]
 SECRET = b"0123456789abcdef"
@@ -118,8 +118,8 @@ async def test_the_documented_rights_are_enough(make: Make, redis_server: RedisS
     text = (ROOT / "docs/cache.md").read_text()
     (rights,) = re.findall(r"(?m)^    (~switchyard-state:\S+ .*)$", text)
     async with Redis.from_url(redis_server.url) as admin:
-        rights = f"+ping {rights} {naming_rights(await admin.info('server'))}".rstrip()
-        await admin.execute_command(f"ACL SETUSER switchyard on >PASSWORD -@all {rights}")
+        command = f"ACL SETUSER switchyard on >PASSWORD -@all +ping +client|setinfo {rights}"
+        await admin.execute_command(known_rights(command, await admin.info("server")))
         url = redis_server.url.replace("//", "//switchyard:PASSWORD@")
         await round_trip(make(url), make(url))
         assert await admin.acl_log() == []
