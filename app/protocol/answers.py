@@ -4,13 +4,14 @@ Whole answers and streams are made from the same deltas, so that the chunks of a
 the message of the same answer:
 
     content     null if the message has reasoning or calls and no text; "" for an empty message
+    reasoning   null if there is none, in every message and delta: clients read the attribute
     tool calls  numbered in order; each call gets its id here
 
 Not here    transport (server.event_stream), the order of events (service.chat_service).
 """
 
 import uuid
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -29,6 +30,9 @@ from .logprobs import logprobs_object
 from .tools import ToolMode
 
 FinishReason = Literal["stop", "length", "tool_calls"]
+
+#: what a message or a delta without reasoning has
+NO_REASONING: Mapping[str, None] = {"reasoning_content": None, "reasoning": None}
 
 
 def finish_reason(end: ChoiceEnd, choice: ToolMode) -> FinishReason:
@@ -97,9 +101,8 @@ class MessageBuilder:
             "content": text,
             "refusal": None,
             "annotations": [],
+            **(_reasoning("".join(self.reasoning)) if self.reasoning else NO_REASONING),
         }
-        if self.reasoning:
-            message |= _reasoning("".join(self.reasoning))
         if self.calls:
             message["tool_calls"] = [call.as_json() for call in self.calls]
         return message
@@ -182,15 +185,15 @@ class ChoiceStream:
         """Yield the last chunk."""
         if not self._begun:
             yield self._begin("")
-        yield self._chunk({}, reason)
+        yield self._chunk(NO_REASONING, reason)
 
     def _begin(self, content: str | None) -> dict[str, Any]:
         self._begun = True
-        return self._chunk({"role": "assistant", "content": content})
+        return self._chunk({"role": "assistant", "content": content, **NO_REASONING})
 
     def _chunk(
         self,
-        delta: dict[str, Any],
+        delta: Mapping[str, Any],
         reason: FinishReason | None = None,
         logprobs: dict[str, Any] | None = None,
     ) -> dict[str, Any]:
@@ -202,20 +205,17 @@ class ChoiceStream:
 def _delta(delta: Delta) -> dict[str, Any]:
     match delta:
         case ContentDelta(text):
-            return {"content": text}
+            return {"content": text, **NO_REASONING}
         case ReasoningDelta(text):
             return _reasoning(text)
         case ToolArguments(index, text):
-            return {"tool_calls": [{"index": index, "function": {"arguments": text}}]}
+            call: dict[str, Any] = {"index": index, "function": {"arguments": text}}
         case ToolInput(index, text):
-            return {"tool_calls": [{"index": index, "custom": {"input": text}}]}
+            call = {"index": index, "custom": {"input": text}}
         case ToolStart(index, name, written, is_custom):
             number = written or new_call_id()
-            return {
-                "tool_calls": [
-                    {"index": index, "id": number, **_call(name, "", is_custom=is_custom)}
-                ]
-            }
+            call = {"index": index, "id": number, **_call(name, "", is_custom=is_custom)}
+    return {"tool_calls": [call], **NO_REASONING}
 
 
 def _call(name: str, text: str, *, is_custom: bool) -> dict[str, Any]:

@@ -34,8 +34,8 @@ class ChatMessage(Answer):
     content: str | None
     refusal: None
     annotations: list[None] = Field(max_length=0)
-    reasoning_content: str = ABSENT
-    reasoning: str = ABSENT
+    reasoning_content: str | None
+    reasoning: str | None
     tool_calls: list[FunctionToolCall | CustomToolCall] = ABSENT
     function_call: FunctionText = ABSENT
 
@@ -80,10 +80,10 @@ class ToolCallDelta(Answer):
 
 
 class ChatDelta(Answer):
+    reasoning_content: str | None
+    reasoning: str | None
     role: Literal["assistant"] = ABSENT
     content: str | None = ABSENT
-    reasoning_content: str = ABSENT
-    reasoning: str = ABSENT
     tool_calls: list[ToolCallDelta] = ABSENT
     function_call: FunctionDelta = ABSENT
 

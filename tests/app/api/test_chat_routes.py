@@ -240,7 +240,8 @@ def test_the_shape_of_an_answer(gateway: Gateway):
     (choice,) = answer["choices"]
     assert set(choice) == {"index", "message", "logprobs", "finish_reason"}
     message = choice["message"]
-    assert set(message) == {"role", "content", "refusal", "annotations", "tool_calls"}
+    reasoning = {"reasoning_content", "reasoning"}
+    assert set(message) == {"role", "content", "refusal", "annotations", "tool_calls"} | reasoning
     assert set(message["tool_calls"][0]) == {"id", "type", "function"}
 
 

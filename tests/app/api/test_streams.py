@@ -64,13 +64,18 @@ def test_the_order_of_events_is_openais(gateway: Gateway, asked: dict[str, Any])
         check_choice(own)
 
 
+#: REGRESSION: without the keys, ``delta.reasoning_content`` is an AttributeError of OpenAI's client
+NO_REASONING = {"reasoning_content": None, "reasoning": None}
+
+
 def check_choice(own: list[dict[str, Any]]) -> None:
     first, *middle, last = own
     assert first["delta"]["role"] == "assistant"
-    assert set(first["delta"]) == {"role", "content"}
-    assert (last["delta"], last["finish_reason"] is not None) == ({}, True)
+    assert set(first["delta"]) == {"role", "content", *NO_REASONING}
+    assert (last["delta"], last["finish_reason"] is not None) == (NO_REASONING, True)
     assert all(choice["finish_reason"] is None for choice in own[:-1])
     for choice in middle:
+        assert choice["delta"].keys() >= NO_REASONING.keys()
         (key, value), *_ = choice["delta"].items()
         assert key in ("content", "tool_calls", "reasoning_content")
         assert value
@@ -107,7 +112,9 @@ async def test_the_official_async_client_reads_streams(async_client: openai.Asyn
     )
     text = ""
     async for chunk in stream:
-        text += chunk.choices[0].delta.content or ""
+        delta: Any = chunk.choices[0].delta
+        assert (delta.reasoning_content, delta.reasoning) == (None, None)
+        text += delta.content or ""
     plain = await async_client.chat.completions.create(
         model="noise", messages=MESSAGES, seed=1, max_completion_tokens=50
     )

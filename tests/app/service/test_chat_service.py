@@ -107,7 +107,7 @@ async def test_a_stop_string_ends_the_content_and_nothing_else(
     (choice,) = answer["choices"]
     message = choice["message"]
     assert message["content"] == content
-    assert message.get("reasoning_content", "") == reasoning
+    assert message["reasoning_content"] == message["reasoning"] == (reasoning or None)
     made = message.get("tool_calls", [])
     assert [json.loads(call["function"]["arguments"]) for call in made] == [{"on": True}] * calls
     assert choice["finish_reason"] == ("tool_calls" if calls else "stop")
@@ -132,9 +132,10 @@ async def test_an_empty_answer_is_an_empty_string():
     answer = await Service(steps).complete()
     assert answer["choices"][0]["message"]["content"] == ""
     events = await Service(steps).stream()
+    none = {"reasoning_content": None, "reasoning": None}
     assert [event["choices"][0]["delta"] for event in events[:-1]] == [
-        {"role": "assistant", "content": ""},
-        {},
+        {"role": "assistant", "content": "", **none},
+        none,
     ]
 
 
