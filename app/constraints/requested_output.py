@@ -72,7 +72,8 @@ def requested_output(
     budget = _or(request.thinking_token_budget, settings.thinking_token_budget)
     thinks = settings.reasons and request.reasoning_effort != "none" and budget != 0
     none = ResponseConstraint(param="response_format")
-    wanted = response_constraint(request, max_json_values) or none
+    in_prompt = _or(request.include_schema_in_prompt, settings.include_schema_in_prompt)
+    wanted = response_constraint(request, max_json_values, in_prompt=in_prompt) or none
     if wanted.grammar is not None and builtin_tools and mode != "none":
         message = f"Invalid request: '{wanted.param}' and '{BUILTIN_TOOLS_PARAM}' cannot stand "
         message += "together: the constraint describes the whole answer."
@@ -90,7 +91,7 @@ def requested_output(
         response_strict=wanted.strict,
         response_name=wanted.name,
         response_description=wanted.description,
-        schema_in_prompt=_or(request.include_schema_in_prompt, settings.include_schema_in_prompt),
+        schema_in_prompt=in_prompt,
         reasoning="auto" if thinks else "off",
         effort=_EFFORTS.get(request.reasoning_effort or ""),
         thinking_tokens=budget if thinks else None,

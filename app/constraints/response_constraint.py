@@ -36,15 +36,18 @@ class ResponseConstraint:
     grammar: ResponseGrammar | None = None
 
 
-def response_constraint(request: ChatRequest, max_values: int) -> ResponseConstraint | None:
+def response_constraint(
+    request: ChatRequest, max_values: int, *, in_prompt: bool
+) -> ResponseConstraint | None:
     """Return the request's constraint; None: the content is free text.
 
-    ``max_values``: of JSON that a field has as text.
+    ``max_values``: of JSON that a field has as text. ``in_prompt``: the prompt describes the
+    response format; otherwise a message must mention JSON for ``json_object``.
 
     Raises:
         ApiError: 400, two constraints, or one that contradicts the tools; it names both fields.
     """
-    found = list(_Constraints(request, max_values).all())
+    found = list(_Constraints(request, max_values, in_prompt=in_prompt).all())
     if len(found) > 1:
         first, second = found[0].param, found[1].param
         raise _conflict(first, second, "both constrain the answer; a request has one constraint")
@@ -78,8 +81,8 @@ def _conflict(first: str, second: str, why: str) -> ApiError:
 class _Constraints:
     """The constraints of one request."""
 
-    def __init__(self, request: ChatRequest, max_values: int) -> None:
-        self._request, self._max_values = request, max_values
+    def __init__(self, request: ChatRequest, max_values: int, *, in_prompt: bool) -> None:
+        self._request, self._max_values, self._in_prompt = request, max_values, in_prompt
 
     def all(self) -> Iterator[ResponseConstraint]:
         """Yield them in the order of the fields."""
@@ -114,7 +117,8 @@ class _Constraints:
                     description=wanted.description or "",
                 )
             case JsonObjectFormat():
-                _check_mentions_json(self._request.messages)
+                if not self._in_prompt:
+                    _check_mentions_json(self._request.messages)
                 yield ResponseConstraint(param=param, schema=ANY_OBJECT)
             case StructuralTagFormat() as tag:
                 yield _structural_tag(tag, param)
@@ -183,7 +187,7 @@ def _check_mentions_json(messages: Sequence[Message]) -> None:
     if not mentions_json(messages):
         raise bad_request(
             "'messages' must contain the word 'json' in some form, to use 'response_format' "
-            "of type 'json_object'.",
+            "of type 'json_object' without a description in the prompt.",
             "messages",
         )
 

@@ -136,8 +136,12 @@ BAD: dict[str, tuple[Any, int, str | None, str | None]] = {
     ),
     "two limits": (body(max_tokens=3), 400, "invalid_value", "max_tokens"),
     "stream_options without stream": (body(stream_options={}), 400, None, "stream_options"),
-    "json_object without the word": (
-        body(messages=[{"role": "user", "content": "hi"}], response_format={"type": "json_object"}),
+    "json_object that neither the prompt nor a message names": (
+        body(
+            messages=[{"role": "user", "content": "hi"}],
+            response_format={"type": "json_object"},
+            include_schema_in_prompt=False,
+        ),
         400,
         None,
         "messages",

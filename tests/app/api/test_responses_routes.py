@@ -63,8 +63,9 @@ def asked(seed: int = 7, **more: Any) -> dict[str, Any]:
         {"tools": TOOLS, "tool_choice": "required"},
         {"tools": TOOLS, "tool_choice": {"type": "function", "name": "set_light"}},
         {"tools": TOOLS, "text": {"format": {"type": "json_object"}}},
+        {"input": "hi", "text": {"format": {"type": "json_object"}}, "max_output_tokens": 30},
     ],
-    ids=["text", "cut", "required", "named", "json"],
+    ids=["text", "cut", "required", "named", "json", "json without the word"],
 )
 def test_a_stream_adds_up_to_the_same_response(
     client: openai.OpenAI, seed: int, more: dict[str, Any]
@@ -286,7 +287,11 @@ BAD: dict[str, tuple[dict[str, Any], int, str | None, str | None]] = {
         "invalid_json_schema",
     ),
     "no word of JSON": (
-        {"input": "hi", "text": {"format": {"type": "json_object"}}},
+        {
+            "input": "hi",
+            "text": {"format": {"type": "json_object"}},
+            "extra_body": {"include_schema_in_prompt": False},
+        },
         400,
         "input",
         None,

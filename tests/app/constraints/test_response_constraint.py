@@ -124,11 +124,19 @@ def test_answers_fit_the_constraint(thinking: Gateway, name: str) -> None:
     assert added_up(streamed) == [message]
 
 
-def test_an_object_of_any_kind(thinking: Gateway) -> None:
-    """structured_outputs.json_object needs no mention of JSON in the messages."""
-    asked = body(structured_outputs={"json_object": True}, max_completion_tokens=30)
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"structured_outputs": {"json_object": True}},
+        {"response_format": {"type": "json_object"}},
+        {"response_format": {"type": "json_object"}, "include_schema_in_prompt": True},
+    ],
+)
+def test_an_object_of_any_kind(thinking: Gateway, fields: dict[str, Any]) -> None:
+    """REGRESSION: messages need no mention of JSON, since the prompt describes the format."""
+    asked = body(**fields, max_completion_tokens=30)
     answer = thinking.post({**asked, "messages": [{"role": "user", "content": "hi"}]})
-    assert answer.status_code == 200
+    assert answer.status_code == 200, answer.text
 
 
 def test_the_older_structural_tag_is_text_with_tags(thinking: Gateway) -> None:
