@@ -1,14 +1,14 @@
-"""The table in docs/api.md of all fields that OpenAI's client can send, and what the gateway does.
+"""Two tables in docs/api.md: the fields that OpenAI's client can send, and those of other servers.
 
-Run ``python -m tools.openai_fields`` after a change to the fields of ``app.protocol.chat_request``
-or to the version of the client. A test compares the table.
+Run ``python -m tools.openai_fields`` after a change to the fields of ``app.protocol.chat_request``,
+to ``app.protocol.unserved_fields`` or to the version of the client. A test compares the tables.
 """
 
 import json
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import get_type_hints
+from typing import Any, get_type_hints
 
 from openai.types.chat import ChatCompletionStreamOptionsParam
 from openai.types.chat.completion_create_params import (
@@ -16,10 +16,13 @@ from openai.types.chat.completion_create_params import (
     CompletionCreateParamsStreaming,
 )
 
-from app.protocol.chat_request import IGNORED, INSTEAD, UNSUPPORTED, ChatRequest, StreamOptions
+from app.protocol.chat_request import ChatRequest, StreamOptions
+from app.protocol.unserved_fields import IGNORED, INSTEAD, UNSUPPORTED
 
 DOCUMENT = Path(__file__).parent.parent / "docs" / "api.md"
 BEGIN, END = "<!-- begin of the generated table -->", "<!-- end of the generated table -->"
+OTHER_BEGIN = "<!-- begin of the generated table of other servers' fields -->"
+_OTHER_HEAD = ["| accepted | fields |", "|---|---|"]
 _HEAD = ["| field of OpenAI's client | gateway | accepted otherwise |", "|---|---|---|"]
 
 
@@ -42,15 +45,19 @@ def rows(fields: list[str]) -> Iterator[str]:
         elif name in IGNORED:
             yield f"| `{name}` | ignored | |"
         elif name in UNSUPPORTED:
-            off = ", ".join(f"`{json.dumps(value)}`" for value in UNSUPPORTED[name])
+            off = _values((None, *UNSUPPORTED[name]))
             yield f"| `{name}` | refused by name | {'. '.join([off, *_instead(name)])} |"
         else:
             raise UnknownField(
                 f"OpenAI's client has the field {name!r}; serve it in ChatRequest, or add it to "
-                "IGNORED or UNSUPPORTED (app/protocol/chat_request.py)"
+                "IGNORED or UNSUPPORTED (app/protocol/unserved_fields.py)"
             )
         if name == "stream_options":
             yield from _option_rows()
+
+
+def _values(values: tuple[Any, ...]) -> str:
+    return ", ".join(f"`{json.dumps(value)}`" for value in values)
 
 
 def _instead(name: str) -> list[str]:
@@ -65,24 +72,50 @@ def _option_rows() -> Iterator[str]:
         yield f"| `stream_options.{option}` | {treatment} | |"
 
 
+def other_rows() -> Iterator[str]:
+    """Yield rows of the fields that only other clients have, by the values that mean "off"."""
+    known = {*client_fields(), *ChatRequest.model_fields}
+    yield f"| any value, ignored | {_names(set(IGNORED) - known)} |"
+    by_values: dict[str, set[str]] = {}
+    for name in set(UNSUPPORTED) - known:
+        by_values.setdefault(_values(UNSUPPORTED[name]), set()).add(name)
+    for values, names in sorted(by_values.items()):
+        yield f"| {values or 'only `null`'} | {_names(names)} |"
+
+
+def _names(names: set[str]) -> str:
+    return ", ".join(f"`{name}`" for name in sorted(names))
+
+
 def table() -> str:
-    """Return the table with its marks."""
+    """Return the table of OpenAI's fields with its marks."""
     return "\n".join([BEGIN, *_HEAD, *rows(client_fields()), END])
 
 
+def other_table() -> str:
+    """Return the table of other servers' fields with its marks."""
+    return "\n".join([OTHER_BEGIN, *_OTHER_HEAD, *other_rows(), END])
+
+
 def with_table(text: str, new: str) -> str:
-    """Return a document with a new table between its marks."""
-    before, _, rest = text.partition(BEGIN)
+    """Return a document with a new table between its marks, of which the first is the table's."""
+    begin = new.partition("\n")[0]
+    before, _, rest = text.partition(begin)
     _, found, after = rest.partition(END)
     if not found:
-        raise ValueError(f"the document has no marks {BEGIN} and {END}")
+        raise ValueError(f"the document has no marks {begin} and {END}")
     return before + new + after
+
+
+def with_tables(text: str) -> str:
+    """Return the document with both tables."""
+    return with_table(with_table(text, table()), other_table())
 
 
 def main() -> int:
     """Write the table; return the exit status."""
     text = DOCUMENT.read_text(encoding="utf-8")
-    DOCUMENT.write_text(with_table(text, table()), encoding="utf-8")
+    DOCUMENT.write_text(with_tables(text), encoding="utf-8")
     return 0
 
 

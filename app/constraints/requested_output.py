@@ -59,7 +59,8 @@ def requested_output(
     """
     definitions = request.tools or []
     _check_tools(definitions, settings.max_tools)
-    if request.parallel_tool_calls is not None and request.tools is None:
+    # true is the default of vLLM and SGLang, whose clients send it without tools
+    if request.parallel_tool_calls is False and request.tools is None:
         raise bad_request(
             "Invalid value for 'parallel_tool_calls': only allowed when 'tools' are specified.",
             "parallel_tool_calls",
@@ -179,7 +180,7 @@ def _choice(
     if not request.tools:
         if has_builtin and isinstance(choice, str):
             return choice, None, ()
-        if request.tools is not None and choice in ("auto", "none"):
+        if choice == "none" or (request.tools is not None and choice == "auto"):
             return choice, None, ()
         raise bad_request(
             "Invalid value for 'tool_choice': it is only allowed when 'tools' are specified.",

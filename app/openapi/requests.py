@@ -13,7 +13,7 @@ from pydantic import BaseModel
 from ..api.constraint_routes import ModeRequest
 from ..api.grammar_routes import CheckRequest
 from ..api.worker_routes import DrainRequest, UndrainRequest
-from ..protocol import chat_request
+from ..protocol import chat_request, unserved_fields
 from ..protocol.chat_request import ChatRequest
 from ..protocol.completion_request import CompletionRequest
 from ..protocol.explain_request import ExplainRequest
@@ -78,9 +78,11 @@ def _only(values: tuple[Any, ...], description: str) -> Schema:
 
 
 def _exactly(value: Any) -> Schema:
-    """Return the schema of one value; lists have one item at most."""
+    """Return the schema of one value; lists have one item at most, objects none."""
     if value is None:
         return _NULL
+    if isinstance(value, dict):
+        return {"type": "object", "maxProperties": 0}
     if isinstance(value, list):
         items: Schema = _exactly(value[0]) if value else {}
         return {"type": "array", "items": items, "minItems": len(value), "maxItems": len(value)}
@@ -88,8 +90,13 @@ def _exactly(value: Any) -> Schema:
 
 
 def _off(table: Mapping[str, tuple[Any, ...]]) -> Schema:
-    """Return fields that are not served, with the values that mean "off"."""
-    return {name: _only(off, "Not served, except for these values.") for name, off in table.items()}
+    """Return fields that are not served, with null and the values that mean "off"."""
+    return {
+        name: _only(
+            (None, *(each for each in off if each is not None)), "Not served but for these."
+        )
+        for name, off in table.items()
+    }
 
 
 def _ignored(*names: str) -> Schema:
@@ -107,14 +114,22 @@ def _adding(*more: Schema) -> Callable[[Schema], None]:
     return amend
 
 
+def _unserved(schema: Schema) -> None:
+    """Add the fields that every API ignores or refuses, unless it serves them."""
+    fields = _ignored(*unserved_fields.IGNORED)
+    fields |= _off(unserved_fields.UNSUPPORTED) | _off(unserved_fields.ELSEWHERE)
+    schema["properties"] = fields | schema["properties"]
+
+
 def _chat(schema: Schema) -> None:
-    _adding(_ignored(*chat_request.IGNORED), _off(chat_request.UNSUPPORTED))(schema)
+    _unserved(schema)
     _biases(schema)
     _bare_schemas(schema)
 
 
 def _completion(schema: Schema) -> None:
-    _adding(_ignored("user"), {"suffix": _only((None, ""), "Not served.")})(schema)
+    schema["properties"]["suffix"] = _only((None, ""), "Not served.")
+    _unserved(schema)
     _biases(schema)
     _bare_schemas(schema)
     for kind in schema["properties"]["prompt"]["anyOf"][0]["oneOf"]:
@@ -123,12 +138,10 @@ def _completion(schema: Schema) -> None:
 
 
 def _response(schema: Schema) -> None:
-    off = {
-        name: values
-        for name, values in responses_request.UNSUPPORTED.items()
-        if name not in schema["properties"]
-    }
-    _adding(_ignored(*responses_request.IGNORED), _off(off))(schema)
+    _adding(_ignored(*responses_request.IGNORED), _off(responses_request.UNSUPPORTED))(schema)
+    _unserved(schema)
+    for moved in responses_request.MOVED:
+        schema["properties"].pop(moved, None)
     _biases(schema)
     given: Schema = {"input": {"type": ["string", "array"], "minItems": 1}}
     _choose(schema, {"not": _needs({"previous_response_id": _GIVEN})}, _needs(given))
@@ -225,6 +238,7 @@ def _choose(schema: Schema, when: Schema, then: Schema, otherwise: Schema | None
 
 def _tokenize(schema: Schema) -> None:
     """A text or a chat; other fields of a chat need messages."""
+    _unserved(schema)
     fields = schema["properties"]
     fields["add_generation_prompt"] = _only((None, True), "A chat ends where its answer begins.")
     fields["continue_final_message"] = _only((None, False), "Not served.")
@@ -255,6 +269,7 @@ _AMENDMENTS: dict[str, Callable[[Schema], None]] = {
     "CompletionRequest": _completion,
     "ResponseRequest": _response,
     "TokenizeRequest": _tokenize,
+    "DetokenizeRequest": _unserved,
     "WarmupRequest": _warmup,
     "GrammarRequest": _bare_schemas,
     "StreamOptions": _adding(_off({"continuous_usage_stats": (None, False)})),

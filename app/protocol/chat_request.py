@@ -1,12 +1,11 @@
 """The body of POST /v1/chat/completions.
 
-Values are never converted to another type. Parameters of OpenAI's that leave the output as it is
-are in ``IGNORED``. Those that would change it and are not served are in ``UNSUPPORTED``, with the
-values that mean "off". Any other parameter is refused as unknown. Validation of an array ends at
-the first error: a body of 4 MiB could have a million, and an answer names one.
+Values are never converted to another type. Validation of an array ends at the first error: a body
+of 4 MiB could have a million, and an answer names one.
 
-Not here   rules that span several fields (constraints, conversation), the wording of validation
-           errors (api.error_responses).
+Not here   fields that are ignored, or refused by name (unserved_fields), rules that span several
+           fields (constraints, conversation), the wording of validation errors
+           (api.error_responses).
 """
 
 import re
@@ -18,7 +17,8 @@ from pydantic_core import PydanticCustomError
 from .extensions import Choices, GrammarSource, SchemaSource, StructuredOutputs
 from .messages import Message
 from .tools import AnyToolDefinition, FunctionChoice, FunctionDefinition, ResponseFormat, ToolChoice
-from .validation import MOST_NAMES, Exact, Items
+from .unserved_fields import Body, is_off, unsupported_field
+from .validation import Exact, Items
 
 #: OpenAI's bounds on ``stop`` and ``metadata``
 MOST_STOPS, STOP_CHARS = 4, 1000
@@ -43,56 +43,6 @@ MOST_TOKEN_ID = (1 << 31) - 1
 #: seeds are 64-bit integers at OpenAI
 SEED = 1 << 63
 
-#: parameters that are not served, with the values that leave the output as it is
-UNSUPPORTED: dict[str, tuple[Any, ...]] = {
-    "add_generation_prompt": (None, True),
-    "audio": (None,),
-    "continue_final_message": (None, False),
-    "guided_decoding_backend": (None,),
-    "guided_whitespace_pattern": (None,),
-    "include_reasoning": (None, True),
-    "modalities": (None, ["text"]),
-    "moderation": (None,),
-    "return_token_ids": (None, False),
-    "separate_reasoning": (None, True),
-    "stream_reasoning": (None, True),
-    "verbosity": (None, "medium"),
-    "web_search_options": (None,),
-}
-#: what to do instead
-INSTEAD: dict[str, str] = {
-    "add_generation_prompt": "The prompt always ends where the answer begins.",
-    "continue_final_message": "Ask for the continuation in a message of the user.",
-    "guided_decoding_backend": "The operator chooses the workers' grammar backend.",
-    "guided_whitespace_pattern": "The model chooses the white space of its JSON.",
-    "include_reasoning": "Use 'reasoning_effort': 'none', or ignore 'reasoning_content'.",
-    "return_token_ids": "The numbers of tokens are in 'usage'.",
-    "separate_reasoning": "Reasoning is always in 'reasoning_content'.",
-    "stream_reasoning": "Streams always contain the reasoning while it is written.",
-    "stream_options.continuous_usage_stats": "Use 'include_usage' for the last chunk.",
-}
-#: parameters that never change the output
-IGNORED = (
-    "metadata",
-    "prediction",
-    "prompt_cache_key",
-    "prompt_cache_options",
-    "prompt_cache_retention",
-    "safety_identifier",
-    "service_tier",
-    "store",
-    "user",
-)
-
-
-def _unsupported(name: str) -> PydanticCustomError:
-    instead = f" {INSTEAD[name]}" if name in INSTEAD else ""
-    return PydanticCustomError(
-        "unsupported_parameter",
-        "Unsupported parameter: '{name}' is not supported by this server.{instead}",
-        {"name": name, "instead": instead},
-    )
-
 
 class StreamOptions(Exact):
     include_usage: bool | None = None
@@ -103,8 +53,8 @@ class StreamOptions(Exact):
     def _without_extensions(cls, value: Any) -> Any:
         if not isinstance(value, dict) or "continuous_usage_stats" not in value:
             return value
-        if value["continuous_usage_stats"] not in (None, False):
-            raise _unsupported("stream_options.continuous_usage_stats")
+        if not is_off(value["continuous_usage_stats"], (False,)):
+            raise unsupported_field("stream_options.continuous_usage_stats")
         return {name: each for name, each in value.items() if name != "continuous_usage_stats"}
 
 
@@ -169,10 +119,13 @@ LogitBias = Annotated[
 TokenId = Annotated[int, Field(ge=0, le=MOST_TOKEN_ID)]
 
 
-class GenerationFields(Exact):
-    """The fields that requests of every API have; most are extensions of their workers."""
+class GenerationFields(Body):
+    """The fields that requests of every API have; most are extensions of their workers.
 
-    model: str
+    ``model``  the only model may stay unnamed.
+    """
+
+    model: str | None = None
     parallel_tool_calls: bool | None = None
     include_schema_in_prompt: bool | None = None
     temperature: float | None = Field(None, ge=0, le=2)
@@ -190,7 +143,7 @@ class GenerationFields(Exact):
 
 
 class ChatRequest(GenerationFields):
-    """A request: the fields that this server uses, besides the two tables above."""
+    """A request."""
 
     messages: Items[Message] = Field(min_length=1)
     tools: Annotated[list[AnyToolDefinition], Field(fail_fast=True)] | None = None
@@ -219,17 +172,6 @@ class ChatRequest(GenerationFields):
     n: int | None = Field(None, ge=1)
     reasoning_effort: ReasoningEffort | None = None
     stream_options: StreamOptions | None = None
-
-    @model_validator(mode="before")
-    @classmethod
-    def _without_ignored(cls, value: Any) -> Any:
-        """Drop ignored parameters, refuse unsupported ones."""
-        if not isinstance(value, dict) or len(value) > MOST_NAMES:
-            return value
-        for name, off in UNSUPPORTED.items():
-            if name in value and value[name] not in off:
-                raise _unsupported(name)
-        return {k: v for k, v in value.items() if k not in IGNORED and k not in UNSUPPORTED}
 
     @property
     def stops(self) -> tuple[str, ...]:

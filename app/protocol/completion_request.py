@@ -8,7 +8,7 @@ Not here   the prompts' tokens and the constraint (service.completion_service).
 from collections.abc import Sequence
 from typing import Annotated, Any
 
-from pydantic import Discriminator, Field, Tag, model_validator
+from pydantic import Discriminator, Field, Tag
 
 from ..errors import bad_request, unsupported_parameter
 from .chat_request import (
@@ -26,7 +26,7 @@ from .chat_request import (
 )
 from .messages import UserMessage
 from .tools import ResponseFormat
-from .validation import Exact
+from .unserved_fields import Body
 
 #: OpenAI's bound on ``logprobs``
 MOST_LEGACY_LOGPROBS = 5
@@ -69,14 +69,15 @@ PromptField = Annotated[
 ]
 
 
-class CompletionRequest(Exact):
+class CompletionRequest(Body):
     """A request.
 
+    ``model``               the only model may stay unnamed.
     ``add_special_tokens``  put the tokenizer's BOS token before a text; default: true.
     ``response_format``     constrains the text, as in chat completions; not shown to the model.
     """
 
-    model: str
+    model: str | None = None
     prompt: PromptField | None = ""
     add_special_tokens: bool | None = None
     response_format: ResponseFormat | None = None
@@ -103,14 +104,6 @@ class CompletionRequest(Exact):
     n: int | None = Field(None, ge=1)
     stream: bool | None = None
     stream_options: StreamOptions | None = None
-
-    @model_validator(mode="before")
-    @classmethod
-    def _without_ignored(cls, value: Any) -> Any:
-        """Drop the parameter that never changes the output."""
-        if not isinstance(value, dict):
-            return value
-        return {name: each for name, each in value.items() if name != "user"}
 
     @property
     def prompts(self) -> Sequence[str | list[int]]:

@@ -13,7 +13,8 @@ from .chat_request import ChatRequest, TemplateVariables, TokenId
 from .legacy_functions import with_tools
 from .messages import Message
 from .tools import ToolDefinition
-from .validation import Exact, Items
+from .unserved_fields import Body
+from .validation import Items
 
 #: values at which the parameters of a chat are off; the gateway's templates know no others
 _FIXED = {
@@ -23,7 +24,7 @@ _FIXED = {
 }
 
 
-class TokenizeRequest(Exact):
+class TokenizeRequest(Body):
     """A text or a chat. ``add_special_tokens``: default true for a text; a chat's template decides.
     ``return_token_strs``: the text of each token, too.
     """
@@ -74,7 +75,7 @@ class TokenizeRequest(Exact):
         )
 
 
-class DetokenizeRequest(Exact):
+class DetokenizeRequest(Body):
     """Token ids."""
 
     model: str | None = None

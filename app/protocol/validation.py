@@ -9,8 +9,8 @@ from pydantic_core import PydanticCustomError
 #: OpenAI's bound on ``messages``; here also the bound on the parts and the calls of a message, and
 #: on the tools that a choice allows. The steps that follow take time in proportion to them.
 MOST_ITEMS = 2048
-#: names in an object whose names are all known; OpenAI has about 40 parameters
-MOST_NAMES = 100
+#: names in an object whose names are all known; all fields of vLLM and SGLang are about 130
+MOST_NAMES = 256
 
 Item = TypeVar("Item")
 #: an array whose validation ends at the first error
@@ -18,21 +18,29 @@ Items = Annotated[list[Item], Field(max_length=MOST_ITEMS, fail_fast=True)]
 
 
 class Exact(BaseModel):
-    """An object without unknown names, whose values are never converted."""
+    """An object without unknown names, except for null ones, whose values are never converted."""
 
     model_config = ConfigDict(strict=True, frozen=True, extra="forbid")
 
     @model_validator(mode="before")
     @classmethod
-    def _few_names(cls, value: Any) -> Any:
-        """Bound the number of names: each unknown one is an error, half a million take seconds."""
-        if isinstance(value, dict) and len(value) > MOST_NAMES:
+    def _known_names(cls, value: Any) -> Any:
+        """Bound the number of names: each unknown one is an error, half a million take seconds.
+
+        Null stands for an absent field, also for a field that only other servers have.
+        """
+        if not isinstance(value, dict):
+            return value
+        if len(value) > MOST_NAMES:
             raise PydanticCustomError(
                 "too_many_names",
                 "at most {most} names are allowed, got {got}",
                 {"most": MOST_NAMES, "got": len(value)},
             )
-        return value
+        if None not in value.values():
+            return value
+        known = {field.alias or name for name, field in cls.model_fields.items()}
+        return {name: each for name, each in value.items() if each is not None or name in known}
 
 
 class Lenient(BaseModel):

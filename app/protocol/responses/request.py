@@ -1,8 +1,7 @@
 """The body of POST /v1/responses.
 
-As with chat completions, parameters that leave the output as it is are in ``IGNORED``, and those
-that would change it and are not served in ``UNSUPPORTED``, with the values that mean "off".
-``MOVED`` has names of chat completions, and the names of their successors here.
+``IGNORED`` and ``UNSUPPORTED`` have the fields of this API that are not served, beside those of
+every API (unserved_fields). ``MOVED`` has names of chat completions, and their successors here.
 
 Not here   the items of ``input`` (items), the conversion to the common form (common_form).
 """
@@ -137,7 +136,7 @@ class ResponseRequest(GenerationFields):
         if not isinstance(value, dict) or len(value) > MOST_NAMES:
             return value
         for name, new in MOVED.items():
-            if name in value:
+            if value.get(name) is not None:
                 raise PydanticCustomError(
                     "unsupported_parameter",
                     "Unsupported parameter: '{name}'. In the Responses API, this parameter has "

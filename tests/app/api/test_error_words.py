@@ -23,8 +23,6 @@ def asked(**more: Any) -> dict[str, Any]:
 
 #: (path, body, status, code, param, message)
 WORDS: list[tuple[str, Any, int, str | None, str | None, str]] = [
-    (CHAT, without("model"), 400, "missing_required_parameter", "model",
-     "Missing required parameter: 'model'."),
     (CHAT, without("messages"), 400, "missing_required_parameter", "messages",
      "Missing required parameter: 'messages'."),
     (CHAT, body(messages=[]), 400, "empty_array", "messages",
@@ -74,7 +72,7 @@ WORDS: list[tuple[str, Any, int, str | None, str | None, str]] = [
      "matches the pattern '^[a-zA-Z0-9_.-]{1,64}$'."),
     (CHAT, body(tool_choice="auto"), 400, None, "tool_choice",
      "Invalid value for 'tool_choice': it is only allowed when 'tools' are specified."),
-    (CHAT, body(parallel_tool_calls=True), 400, None, "parallel_tool_calls",
+    (CHAT, body(parallel_tool_calls=False), 400, None, "parallel_tool_calls",
      "Invalid value for 'parallel_tool_calls': only allowed when 'tools' are specified."),
     (CHAT, body(functions=[{"name": "f"}], tools=TOOLS), 400, "invalid_value", "tools",
      "Setting 'functions' and 'tools' at the same time is not supported: 'functions' is the "

@@ -171,7 +171,7 @@ BAD: dict[str, tuple[Any, int, str | None, str | None]] = {
         "integer_above_max_value",
         "top_logprobs",
     ),
-    "an unknown parameter": (body(best_of=1), 400, "unknown_parameter", "best_of"),
+    "an unknown parameter": (body(best_of=2), 400, "unknown_parameter", "best_of"),
     "a bias": (body(logit_bias={"1": 1}), 400, "unsupported_parameter", "logit_bias"),
 }
 

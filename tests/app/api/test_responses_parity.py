@@ -120,7 +120,7 @@ def of_chat(answer: dict[str, Any]) -> dict[str, Any]:
     calls = [each["function"] for each in message.get("tool_calls", [])]
     return {
         "text": message["content"] or "",
-        "reasoning": message.get("reasoning_content", ""),
+        "reasoning": message["reasoning_content"] or "",
         "calls": [(each["name"], each["arguments"]) for each in calls],
         "is_cut": choice["finish_reason"] == "length",
         "prompt": used["prompt_tokens"],

@@ -197,10 +197,33 @@ def test_other_routes_take_a_model(
     assert error.get("param") == (None if status == 200 else "model")
 
 
+#: (path, a request without its model)
+ANSWERS: list[tuple[str, dict[str, Any]]] = [
+    ("/v1/chat/completions", {"messages": body()["messages"], "max_completion_tokens": 3}),
+    ("/v1/completions", {"prompt": "Once", "max_tokens": 3}),
+    ("/v1/responses", {"input": "hi", "max_output_tokens": 3}),
+]
+
+
+@pytest.mark.parametrize("model", [{}, {"model": None}], ids=["absent", "null"])
+@pytest.mark.parametrize(("path", "content"), ANSWERS, ids=[path for path, _ in ANSWERS])
+def test_an_answer_of_several_models_needs_a_name(
+    gateway: Gateway, path: str, content: dict[str, Any], model: dict[str, None]
+) -> None:
+    error = gateway.post({**content, **model}, path=path).json()["error"]
+    assert (error["param"], error["code"]) == ("model", "missing_required_parameter")
+    assert error["message"].endswith("GET /v1/models lists them.")
+
+
 def test_the_only_model_may_stay_unnamed() -> None:
+    """REGRESSION: of requests for answers, too."""
     with Gateway(admin_keys=OPERATOR, model_aliases="a") as gateway:
         for method, path, content in ROUTES:
             assert ask(gateway, method, path, content).status_code == 200
+        for path, content in ANSWERS:
+            for model in ({}, {"model": None}):
+                answer = gateway.post({**content, **model}, path=path)
+                assert (answer.status_code, answer.json()["model"]) == (200, "noise")
         assert ask(gateway, "GET", "/v1/cache?model=a").json()["model"] == "noise"
         assert gateway.get("/v1/models").json()["data"][0]["aliases"] == ["a"]
 

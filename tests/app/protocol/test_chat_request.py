@@ -11,7 +11,7 @@ from app.api.body import has_more_values, parse_as, parse_request, read_body
 from app.api.grammar_routes import CheckRequest
 from app.errors import ApiError
 from app.protocol import chat_request, messages, tools
-from app.protocol.chat_request import IGNORED, UNSUPPORTED, ChatRequest
+from app.protocol.chat_request import ChatRequest
 from app.protocol.validation import MOST_ITEMS, MOST_NAMES
 from app.protocol.warmup_request import WarmupRequest
 from tests.app.openapi.described import refused_by_document
@@ -92,7 +92,6 @@ def test_bytes_of_a_lone_surrogate_are_named_too():
 
 #: (what is changed in a good body, param, code)
 MISTAKES: list[tuple[dict[str, Any], str, str]] = [
-    ({"model": ...}, "model", "missing_required_parameter"),
     ({"model": 3}, "model", "invalid_type"),
     ({"messages": ...}, "messages", "missing_required_parameter"),
     ({"messages": []}, "messages", "empty_array"),
@@ -349,19 +348,6 @@ def test_long_values_are_not_repeated_whole():
     assert len(error.message) < 500
 
 
-@pytest.mark.parametrize("name", UNSUPPORTED)
-def test_what_would_change_the_output_is_refused_unless_it_is_off(name: str):
-    for off in UNSUPPORTED[name]:
-        parse_request(json.dumps({**BASE, name: off}).encode())
-    error = refusal({**BASE, name: "something"})
-    assert (error.param, error.code) == (name, "unsupported_parameter")
-
-
-@pytest.mark.parametrize("name", IGNORED)
-def test_what_never_changes_the_output_is_ignored(name: str):
-    assert parse_request(json.dumps({**BASE, name: "x"}).encode()).model == "noise"
-
-
 def test_nulls_mean_not_set():
     optional = [
         "tools",
@@ -552,8 +538,3 @@ def optional_fields() -> list[Any]:
 def test_null_is_an_absent_field(field: FieldInfo):
     assert field.default is None
     TypeAdapter(field.rebuild_annotation()).validate_python(None)
-
-
-@pytest.mark.parametrize("name", [*IGNORED, *UNSUPPORTED])
-def test_null_is_an_absent_field_of_those_that_have_no_effect(name: str):
-    parse_request(json.dumps({**BASE, name: None}).encode())

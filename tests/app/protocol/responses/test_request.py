@@ -91,7 +91,8 @@ def test_an_unsupported_field_is_refused_by_name_unless_it_is_off(name: str):
 
 @pytest.mark.parametrize("name", sorted(MOVED))
 def test_a_field_of_chat_completions_is_refused_with_its_new_name(name: str):
-    error = refusal(**{name: None})
+    parse(**{name: None})
+    error = refusal(**{name: "x"})
     assert (error.param, error.code) == (name, "unsupported_parameter")
     assert f"this parameter has moved to '{MOVED[name]}'" in error.message
 
@@ -128,7 +129,7 @@ def user(content: Any) -> list[Any]:
 
 #: (fields of a bad request, param, code)
 MISTAKES: list[tuple[dict[str, Any], str, str]] = [
-    ({"model": None}, "model", "invalid_type"),
+    ({"model": 3}, "model", "invalid_type"),
     ({"n": 2}, "n", "unknown_parameter"),
     ({"stop": "x"}, "stop", "unknown_parameter"),
     ({"input": 3}, "input", "invalid_type"),

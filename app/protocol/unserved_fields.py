@@ -1,0 +1,221 @@
+"""Fields of requests that the gateway does not serve, the same for every API.
+
+    IGNORED       never change an answer
+    UNSUPPORTED   would change it: refused by name, except for null and the values that mean "off"
+    ELSEWHERE     fields of another API here: unknown, except for the same
+    others        null stands for an absent field; another value is an unknown parameter
+
+Read   openai-python (tools.openai_fields); the requests of chat completions, completions,
+       responses and /tokenize of vLLM (main at 002032ee) and SGLang 0.5.23; server-schema.cpp of
+       llama.cpp (0177c342); the documented fields of OpenRouter, LiteLLM, Mistral, Groq, Together,
+       Fireworks, DashScope, LMDeploy, TensorRT-LLM, Aphrodite and text-generation-webui.
+"""
+
+from collections.abc import Collection, Mapping
+from typing import Any
+
+from pydantic import model_validator
+from pydantic_core import PydanticCustomError
+
+from .validation import MOST_NAMES, Exact
+
+#: fields that never change an answer: marks of the client, hints for caches, queues and routers,
+#: options of media, and parameters of features that are off
+IGNORED: tuple[str, ...] = (
+    # OpenAI
+    *("metadata", "prediction", "prompt_cache_key", "prompt_cache_options"),
+    *("prompt_cache_retention", "safety_identifier", "service_tier", "store", "user"),
+    # vLLM and SGLang
+    *("cache_salt", "custom_labels", "custom_params", "data_parallel_rank"),
+    *("disagg_prefill_dp_rank", "extra_key", "images_config", "max_dynamic_patch"),
+    *("media_io_kwargs", "min_dynamic_patch", "mm_processor_kwargs", "ngram_corpus_id"),
+    *("priority", "request_id", "return_flat_raw_top_logprobs_b64", "return_mm_kwargs"),
+    *("return_token_offsets", "rid", "routed_dp_rank", "routed_experts_prompt_start"),
+    *("routed_experts_start_len", "session_id", "spaces_between_special_tokens"),
+    *("stream_interval", "truncation_side", "use_audio_in_video", "video_config"),
+    # llama.cpp, Ollama
+    *("cache_prompt", "id_slot", "keep_alive", "n_cache_reuse", "n_discard", "n_keep"),
+    *("return_progress", "sse_ping_interval", "timings_per_token", "verbose"),
+    # OpenRouter, LiteLLM, Fireworks
+    *("litellm_call_id", "litellm_metadata", "litellm_session_id", "litellm_trace_id", "models"),
+    *("prompt_cache_isolation_key", "prompt_cache_max_len", "provider", "route", "speculation"),
+    *("tags", "trace", "usage"),
+    # of samplers that must be off
+    *("adaptive_decay", "backend_sampling", "dry_allowed_length", "dry_base"),
+    *("dry_penalty_last_n", "dry_range", "dry_sequence_breakers", "dynatemp_exponent"),
+    *("dynatemp_high", "dynatemp_low", "min_keep", "mirostat_eta", "mirostat_lr"),
+    *("mirostat_target", "mirostat_tau", "repeat_last_n", "repetition_penalty_range"),
+    *("smoothing_curve", "temperature_last", "xtc_threshold"),
+)
+
+
+def _all(*names: str, off: tuple[Any, ...] = ()) -> dict[str, tuple[Any, ...]]:
+    return dict.fromkeys(names, off)
+
+
+#: fields that would change the answer, with the values beside null that leave it as it is
+UNSUPPORTED: dict[str, tuple[Any, ...]] = {
+    **_all("audio", "moderation", "web_search_options"),
+    "modalities": (["text"],),
+    "verbosity": ("medium",),
+    # what the answer would have besides
+    **_all("return_cached_tokens_details", "return_hidden_states", off=(False,)),
+    **_all("return_input_ids_in_sglext", "return_meta_info", "return_prompt_text", off=(False,)),
+    **_all("return_output_ids_in_sglext", "return_prompt_token_ids", off=(False,)),
+    **_all("return_routed_experts", "return_sampling_mask", "return_token_ids", off=(False,)),
+    **_all("return_flat_raw_output_top_logprobs", "return_spec_tokens_details", off=(False,)),
+    **_all("return_tokens", "return_tokens_as_token_ids", "post_sampling_probs", off=(False,)),
+    **_all("enable_response_messages", "perf_metrics_in_response", "raw_output", off=(False,)),
+    **_all(
+        "return_context_logits", "return_generation_logits", "return_perf_metrics", off=(False,)
+    ),
+    **_all("logprob_token_ids", "prompt_logprobs", "sampling_logprobs_mode", "response_fields"),
+    **_all("echo_last", "n_probs", off=(0,)),
+    # the text of the answer
+    **_all("include_stop_str_in_output", "no_stop_trim", off=(False,)),
+    **_all("parse_tool_calls", "skip_special_tokens", off=(True,)),
+    **_all("include_reasoning", "separate_reasoning", "stream_reasoning", off=(True,)),
+    "reasoning_format": ("parsed", "auto", "deepseek"),
+    # the prompt
+    **_all("add_generation_prompt", "add_bos_token", "do_preprocess", off=(True,)),
+    **_all("continue_final_message", "safe_prompt", off=(False,)),
+    **_all("documents", "transforms", "plugins", off=([],)),
+    **_all("chat_template", "input_ids", "previous_input_messages", "previous_response", "task"),
+    **_all("prompt_embeds", "prompt_mode", "prompt_truncate_len", "truncate_prompt_tokens"),
+    "negative_prompt": ("",),
+    "context_length_exceeded_behavior": ("error",),
+    # where it ends
+    **_all("early_stopping", "ban_eos_token", off=(False,)),
+    "stop_regex": ([], ""),
+    **_all("n_predict", "t_max_predict_ms", off=(-1,)),
+    **_all("max_length", "max_new_tokens", "repetition_detection"),
+    # how tokens are drawn
+    "num_beams": (1,),
+    **_all("use_beam_search", "token_healing", "watermarking", off=(False,)),
+    **_all("guidance_scale", "length_penalty", "repeat_penalty", "tfs", "tfs_z", off=(1,)),
+    **_all("encoder_repetition_penalty", "typical", "typical_p", off=(1,)),
+    **_all("dry_multiplier", "dynatemp_range", "epsilon_cutoff", "eta_cutoff", off=(0,)),
+    **_all("mirostat", "mirostat_mode", "n_indent", "no_repeat_ngram_size", off=(0,)),
+    **_all("nsigma", "penalty_alpha", "skew", "smoothing_factor", "top_a", off=(0,)),
+    **_all("top_p_min", "xtc_probability", off=(0,)),
+    "top_n_sigma": (-1, 0),
+    "adaptive_target": (-1,),
+    "dynamic_temperature": (False,),
+    **_all("bad_words", "banned_strings", "banned_tokens", "lora", "logit_processors", off=([],)),
+    "custom_token_bans": ("",),
+    **_all("allowed_token_ids", "custom_logit_processor", "embedding_bias", "lora_path"),
+    **_all("lora_request", "random_seed", "samplers", "sampler_priority", "sampler_seed"),
+    **_all("thinking_budget", "watermark"),
+    # constraints and tools
+    **_all("format", "grammar", "guided_decoding_backend", "guided_whitespace_pattern"),
+    "disable_tool_validation": (False,),
+    # what other servers do besides
+    **_all("enable_search", "deferred", off=(False,)),
+    **_all("exclude_domains", "include_domains", off=([],)),
+    **_all("compound_custom", "guardrails", "safety_model", "search_parameters", "search_settings"),
+    **_all("kv_transfer_params", "ec_transfer_params", "session_params", "vllm_xargs", off=({},)),
+    **_all("bootstrap_host", "bootstrap_port", "bootstrap_room", "disaggregated_params"),
+    **_all("extra_body", "options", off=({},)),
+}
+
+#: fields that only some APIs have, with the values that mean "off": unknown in others
+ELSEWHERE: dict[str, tuple[Any, ...]] = {
+    **_all("n", "best_of", off=(1,)),
+    **_all("echo", "ignore_eos", "logprobs", "return_token_strs", off=(False,)),
+    **_all("add_special_tokens", "include_schema_in_prompt", "stream", off=(False,)),
+    **_all("min_tokens", "top_logprobs", off=(0,)),
+    **_all("stop_token_ids", "tools", "functions", off=([],)),
+    **_all("tool_choice", "function_call", off=("none", "auto")),
+    "parallel_tool_calls": (True, False),
+    "stop": ([], ""),
+    "suffix": ("",),
+    "chat_template_kwargs": ({},),
+    "enable_thinking": (False,),
+    "reasoning_effort": ("none",),
+    "thinking_token_budget": (0, -1),
+}
+
+_NEVER_CUT = "A prompt is never cut."
+_FINAL_TEXT = "The content never contains a stop string or a control token."
+#: what to do instead
+INSTEAD: dict[str, str] = {
+    "add_generation_prompt": "The prompt always ends where the answer begins.",
+    "allowed_token_ids": "Use 'logit_bias', or a constraint such as 'guided_regex'.",
+    "bad_words": "Use 'logit_bias'.",
+    "banned_strings": "Use 'logit_bias'.",
+    "chat_template": "The operator chooses the chat template.",
+    "continue_final_message": "Ask for the continuation in a message of the user.",
+    "context_length_exceeded_behavior": _NEVER_CUT,
+    "documents": "Put the documents into a message.",
+    "extra_body": "Put its fields directly into the body.",
+    "format": "Use 'response_format'.",
+    "grammar": "Use 'guided_grammar'.",
+    "guided_decoding_backend": "The operator chooses the workers' grammar backend.",
+    "guided_whitespace_pattern": "The model chooses the white space of its JSON.",
+    "include_reasoning": "Use 'reasoning_effort': 'none', or ignore 'reasoning_content'.",
+    "include_stop_str_in_output": _FINAL_TEXT,
+    "max_length": "Use 'max_tokens'.",
+    "max_new_tokens": "Use 'max_tokens'.",
+    "n_predict": "Use 'max_tokens'.",
+    "n_probs": "Use 'logprobs' and 'top_logprobs'.",
+    "no_stop_trim": _FINAL_TEXT,
+    "options": "Put its fields directly into the body, by OpenAI's names.",
+    "parse_tool_calls": "Calls are always in 'tool_calls'.",
+    "prompt_truncate_len": _NEVER_CUT,
+    "random_seed": "Use 'seed'.",
+    "repeat_penalty": "Use 'repetition_penalty'.",
+    "return_cached_tokens_details": "The number of cached tokens is in 'usage'.",
+    "return_prompt_token_ids": "POST /tokenize returns the tokens of a prompt.",
+    "return_token_ids": "The numbers of tokens are in 'usage'.",
+    "sampler_seed": "Use 'seed'.",
+    "separate_reasoning": "Reasoning is always in 'reasoning_content'.",
+    "skip_special_tokens": _FINAL_TEXT,
+    "stop_regex": "Use 'stop'.",
+    "stream_options.continuous_usage_stats": "Use 'include_usage' for the last chunk.",
+    "stream_reasoning": "Streams always contain the reasoning while it is written.",
+    "thinking_budget": "Use 'thinking_token_budget'.",
+    "transforms": _NEVER_CUT,
+    "truncate_prompt_tokens": _NEVER_CUT,
+}
+
+
+def unsupported_field(name: str) -> PydanticCustomError:
+    """Return the error of a field that would change the answer."""
+    instead = f" {INSTEAD[name]}" if name in INSTEAD else ""
+    return PydanticCustomError(
+        "unsupported_parameter",
+        "Unsupported parameter: '{name}' is not supported by this server.{instead}",
+        {"name": name, "instead": instead},
+    )
+
+
+def is_off(value: Any, off: Collection[Any]) -> bool:
+    """Whether the value is null or one of ``off``; true and false are no numbers."""
+    if value is None:
+        return True
+    return any(value == each and isinstance(value, bool) == isinstance(each, bool) for each in off)
+
+
+def without_unserved(body: Mapping[str, Any], served: Collection[str]) -> dict[str, Any]:
+    """Return the fields of a body that are served or unknown. Raises PydanticCustomError."""
+    kept: dict[str, Any] = {}
+    for name, value in body.items():
+        if name in served:
+            kept[name] = value
+        elif name in UNSUPPORTED:
+            if not is_off(value, UNSUPPORTED[name]):
+                raise unsupported_field(name)
+        elif name not in IGNORED and not is_off(value, ELSEWHERE.get(name, ())):
+            kept[name] = value
+    return kept
+
+
+class Body(Exact):
+    """A request: the fields that an API serves, beside those of the tables above."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _served(cls, value: Any) -> Any:
+        if not isinstance(value, dict) or len(value) > MOST_NAMES:
+            return value
+        return without_unserved(value, cls.model_fields)
