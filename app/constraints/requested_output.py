@@ -20,6 +20,7 @@ from adapters.formats import (
 
 from ..errors import bad_request
 from ..protocol.chat_request import ChatRequest
+from ..protocol.thinking_fields import UNBOUNDED
 from ..protocol.tools import (
     AllowedToolsChoice,
     CustomToolDefinition,
@@ -31,6 +32,7 @@ from ..protocol.tools import (
     ToolMode,
 )
 from ..settings import MAX_JSON_VALUES, ModelSettings
+from .asked_thinking import asked_thinking
 from .response_constraint import ResponseConstraint, response_constraint
 from .strict_profile import check_strict
 
@@ -70,8 +72,9 @@ def requested_output(
     tools = tuple(_tool(definition) for definition in definitions)
     builtin_tools = _builtin_tools(request)
     mode, name, barred = _choice(request, bool(builtin_tools))
-    budget = _or(request.thinking_token_budget, settings.thinking_token_budget)
-    thinks = settings.reasons and request.reasoning_effort != "none" and budget != 0
+    asked = asked_thinking(request)
+    budget = _or(asked.budget, settings.thinking_token_budget)
+    thinks = settings.reasons and asked.is_on is not False and budget != 0
     none = ResponseConstraint(param="response_format")
     in_prompt = _or(request.include_schema_in_prompt, settings.include_schema_in_prompt)
     wanted = response_constraint(request, max_json_values, in_prompt=in_prompt) or none
@@ -94,8 +97,8 @@ def requested_output(
         response_description=wanted.description,
         schema_in_prompt=in_prompt,
         reasoning="auto" if thinks else "off",
-        effort=_EFFORTS.get(request.reasoning_effort or ""),
-        thinking_tokens=budget if thinks else None,
+        effort=_EFFORTS.get(asked.effort or ""),
+        thinking_tokens=budget if thinks and budget != UNBOUNDED else None,
     )
 
 
@@ -221,7 +224,7 @@ def template_variables(request: ChatRequest, output: OutputSpec) -> dict[str, An
     variables: dict[str, Any] = {}
     if output.reasoning == "off":
         variables = {"enable_thinking": False, "thinking": False}
-    elif request.reasoning_effort is not None:
+    elif asked_thinking(request).is_on:
         variables = {"enable_thinking": True, "thinking": True}
     if output.effort is not None:
         variables["reasoning_effort"] = output.effort

@@ -13,7 +13,9 @@ _GENERATION = {
     "repetition_penalty": "Factor for tokens that were used; 1 changes nothing.",
     "logit_bias": "Added to the logits of tokens, by id.",
     "seed": "One seed gives one answer.",
-    "thinking_token_budget": "Maximum tokens of reasoning; 0 turns it off.",
+    "thinking_token_budget": "Maximum tokens of reasoning; 0 turns it off, -1: no bound.",
+    "enable_thinking": "Turns reasoning on or off.",
+    "thinking": "Turns reasoning on or off, as with Anthropic and DeepSeek.",
     "chat_template_kwargs": "Variables of the chat template.",
     "stream": "Answer with events.",
     "stream_options": "Only with `stream`.",
@@ -44,6 +46,7 @@ _CHAT = _GENERATION | {
     "max_completion_tokens": "Maximum tokens of the answer, with reasoning.",
     "max_tokens": "Deprecated: use `max_completion_tokens`.",
     "reasoning_effort": "How much the model reasons; `none` turns it off.",
+    "reasoning": "The same as an object, as with OpenRouter.",
 }
 _COMPLETION = _GENERATION | {
     "prompt": "A text or token ids, or several of either.",

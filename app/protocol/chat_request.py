@@ -9,23 +9,22 @@ Not here   fields that are ignored, or refused by name (unserved_fields), rules 
 """
 
 import re
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 from pydantic import BeforeValidator, Discriminator, Field, Tag, model_validator
 from pydantic_core import PydanticCustomError
 
 from .extensions import Choices, GrammarSource, SchemaSource, StructuredOutputs
 from .messages import Message
+from .thinking_fields import ReasoningEffort, ReasoningOptions, ThinkingFields
 from .tools import AnyToolDefinition, FunctionChoice, FunctionDefinition, ResponseFormat, ToolChoice
-from .unserved_fields import Body, is_off, unsupported_field
+from .unserved_fields import is_off, unsupported_field
 from .validation import Exact, Items
 
 #: OpenAI's bounds on ``stop`` and ``metadata``
 MOST_STOPS, STOP_CHARS = 4, 1000
 #: entries of ``chat_template_kwargs`` or of a list in it, and characters of a name or a text
 MOST_VARIABLES, VARIABLE_CHARS = 32, 256
-#: bound on ``thinking_token_budget``: more than any model's context
-MOST_THINKING_TOKENS = 10_000_000
 #: OpenAI's bounds on both penalties
 PENALTY = 2
 #: a smaller repetition penalty makes infinities of logits in half precision: no draw is possible
@@ -76,7 +75,6 @@ Stop = Annotated[
 ]
 
 
-ReasoningEffort = Literal["none", "minimal", "low", "medium", "high", "xhigh", "max"]
 _Short = Annotated[str, Field(max_length=VARIABLE_CHARS)]
 #: variables of a chat template: names and short values
 TemplateVariables = Annotated[
@@ -119,7 +117,7 @@ LogitBias = Annotated[
 TokenId = Annotated[int, Field(ge=0, le=MOST_TOKEN_ID)]
 
 
-class GenerationFields(Body):
+class GenerationFields(ThinkingFields):
     """The fields that requests of every API have; most are extensions of their workers.
 
     ``model``  the only model may stay unnamed.
@@ -137,7 +135,6 @@ class GenerationFields(Body):
     repetition_penalty: float | None = Field(None, ge=LEAST_REPETITION, le=MOST_REPETITION)
     logit_bias: LogitBias | None = None
     seed: int | None = Field(None, ge=-SEED, lt=SEED)
-    thinking_token_budget: int | None = Field(None, ge=0, le=MOST_THINKING_TOKENS)
     chat_template_kwargs: TemplateVariables | None = None
     stream: bool | None = None
 
@@ -171,6 +168,7 @@ class ChatRequest(GenerationFields):
     max_tokens: int | None = Field(None, ge=1)
     n: int | None = Field(None, ge=1)
     reasoning_effort: ReasoningEffort | None = None
+    reasoning: ReasoningOptions | None = None
     stream_options: StreamOptions | None = None
 
     @property

@@ -1,7 +1,7 @@
 """The bodies of POST /tokenize and POST /detokenize, as vLLM has them.
 
-/tokenize takes a text (``prompt``), or a chat (``messages``, ``tools``, ``chat_template_kwargs``),
-whose tokens are those of the prompt of a chat completion.
+/tokenize takes a text (``prompt``), or a chat (``messages``, ``tools``, ``chat_template_kwargs``,
+fields of reasoning), whose tokens are those of the prompt of a chat completion.
 """
 
 from typing import Annotated
@@ -12,6 +12,7 @@ from ..errors import bad_request, unsupported_parameter
 from .chat_request import ChatRequest, TemplateVariables, TokenId
 from .legacy_functions import with_tools
 from .messages import Message
+from .thinking_fields import ReasoningEffort, ReasoningOptions, ThinkingFields
 from .tools import ToolDefinition
 from .unserved_fields import Body
 from .validation import Items
@@ -22,9 +23,14 @@ _FIXED = {
     "continue_final_message": (None, False),
     "chat_template": (None,),
 }
+#: parameters of a chat that its prompt depends on
+_SHOWN = (
+    *ThinkingFields.model_fields,
+    *("reasoning_effort", "reasoning", "chat_template_kwargs"),
+)
 
 
-class TokenizeRequest(Body):
+class TokenizeRequest(ThinkingFields):
     """A text or a chat. ``add_special_tokens``: default true for a text; a chat's template decides.
     ``return_token_strs``: the text of each token, too.
     """
@@ -33,6 +39,8 @@ class TokenizeRequest(Body):
     prompt: str | None = None
     messages: Annotated[Items[Message], Field(min_length=1)] | None = None
     tools: Annotated[list[ToolDefinition], Field(fail_fast=True)] | None = None
+    reasoning_effort: ReasoningEffort | None = None
+    reasoning: ReasoningOptions | None = None
     chat_template_kwargs: TemplateVariables | None = None
     chat_template: str | None = None
     add_generation_prompt: bool | None = None
@@ -48,7 +56,7 @@ class TokenizeRequest(Body):
                 "prompt",
                 "missing_required_parameter" if self.prompt is None else "invalid_value",
             )
-        chat_only = [*_FIXED, "tools", "chat_template_kwargs"]
+        chat_only = [*_FIXED, "tools", *_SHOWN]
         for name in chat_only if self.messages is None else ():
             if getattr(self, name) is not None:
                 raise bad_request(
@@ -70,7 +78,7 @@ class TokenizeRequest(Body):
                 model=self.model or "",
                 messages=self.messages,
                 tools=self.tools,
-                chat_template_kwargs=self.chat_template_kwargs,
+                **{name: getattr(self, name) for name in _SHOWN},
             )
         )
 

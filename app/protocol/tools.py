@@ -2,7 +2,7 @@
 
 from typing import Annotated, Any, Literal
 
-from pydantic import BeforeValidator, Discriminator, Field, Tag
+from pydantic import BeforeValidator, Discriminator, Field, Tag, model_validator
 
 from .extensions import StructuralTagFormat
 from .validation import Exact, Items, refuse_type
@@ -73,8 +73,21 @@ AnyToolDefinition = Annotated[
 ]
 
 
+def by_name(value: Any, definition: type[Exact]) -> Any:
+    """Return a tool by its name, if a client sends the whole definition where a name is enough."""
+    if not isinstance(value, dict):
+        return value
+    others = definition.model_fields.keys() - {"type", "name"}
+    return {name: each for name, each in value.items() if name not in others}
+
+
 class FunctionName(Exact):
     name: str
+
+    @model_validator(mode="before")
+    @classmethod
+    def _named(cls, value: Any) -> Any:
+        return by_name(value, FunctionDefinition)
 
 
 class NamedTool(Exact):
@@ -88,6 +101,11 @@ class NamedTool(Exact):
 
 class CustomName(Exact):
     name: str
+
+    @model_validator(mode="before")
+    @classmethod
+    def _named(cls, value: Any) -> Any:
+        return by_name(value, CustomDefinition)
 
 
 class NamedCustomTool(Exact):

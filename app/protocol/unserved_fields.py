@@ -163,6 +163,7 @@ INSTEAD: dict[str, str] = {
     "parse_tool_calls": "Calls are always in 'tool_calls'.",
     "prompt_truncate_len": _NEVER_CUT,
     "random_seed": "Use 'seed'.",
+    "reasoning.exclude": "Ignore 'reasoning_content', or use 'reasoning_effort': 'none'.",
     "repeat_penalty": "Use 'repetition_penalty'.",
     "return_cached_tokens_details": "The number of cached tokens is in 'usage'.",
     "return_prompt_token_ids": "POST /tokenize returns the tokens of a prompt.",

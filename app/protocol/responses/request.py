@@ -11,7 +11,8 @@ from typing import Annotated, Any, Literal
 from pydantic import Discriminator, Field, Tag, field_validator, model_validator
 from pydantic_core import PydanticCustomError
 
-from ..chat_request import MOST_LOGPROBS, GenerationFields, ReasoningEffort
+from ..chat_request import MOST_LOGPROBS, GenerationFields
+from ..thinking_fields import ReasoningEffort
 from ..validation import MOST_NAMES, Exact, Items, refuse_fields, unsupported
 from .items import InputItem
 from .tools import TextFormat, Tool, ToolChoice

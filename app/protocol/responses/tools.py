@@ -108,9 +108,11 @@ class NamedTool(Exact):
     @model_validator(mode="before")
     @classmethod
     def _known_type(cls, value: Any) -> Any:
-        if isinstance(value, dict):
-            refuse_type(value.get("type"), ("function", "custom"), "Tool choices")
-        return value
+        if not isinstance(value, dict):
+            return value
+        kind = value.get("type")
+        refuse_type(kind, ("function", "custom"), "Tool choices")
+        return chat.by_name(value, CustomTool if kind == "custom" else FunctionTool)
 
     def named(self) -> chat.NamedTool | chat.NamedCustomTool:
         """Return the choice in the common form."""

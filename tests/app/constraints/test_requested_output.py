@@ -10,6 +10,7 @@ from app.api.body import parse_request
 from app.constraints.requested_output import requested_output, template_variables
 from app.errors import ApiError
 from app.protocol.chat_request import MOST_VARIABLES, VARIABLE_CHARS
+from app.protocol.legacy_functions import with_tools
 from app.settings import ModelSettings
 
 USER = {"role": "user", "content": "hi"}
@@ -68,6 +69,129 @@ def test_the_effort_reaches_grammar_and_template(
 ):
     found, variables = read(reasoning_effort=effort)
     assert (found.reasoning, found.effort, variables) == (reasoning, asked, told)
+
+
+OFF, ON = {"enable_thinking": False, "thinking": False}, {"enable_thinking": True, "thinking": True}
+LOW = ON | {"reasoning_effort": "low"}
+#: (fields of other servers, reasoning, effort, tokens, variables of the template)
+THINKING: list[tuple[dict[str, Any], str, str | None, int | None, dict[str, Any]]] = [
+    ({"enable_thinking": False}, "off", None, None, OFF),
+    ({"enable_thinking": True}, "auto", None, None, ON),
+    ({"thinking": {"type": "disabled"}}, "off", None, None, OFF),
+    ({"thinking": {"type": "enabled"}}, "auto", None, None, ON),
+    ({"thinking": {"type": "adaptive", "display": "omitted"}}, "auto", None, None, {}),
+    ({"thinking": {"type": "auto"}}, "auto", None, None, {}),
+    (
+        {"thinking": {"type": "enabled", "budget_tokens": 9, "keep": "all"}},
+        *("auto", None, 9, ON | {"thinking_budget": 9}),
+    ),
+    ({"thinking": {"type": "disabled", "budget_tokens": 9}}, "off", None, None, OFF),
+    ({"reasoning": {"enabled": False}}, "off", None, None, OFF),
+    ({"reasoning": {"enabled": True, "exclude": False}}, "auto", None, None, ON),
+    ({"reasoning": {"effort": "none"}}, "off", None, None, OFF),
+    ({"reasoning": {"effort": "low", "summary": "auto"}}, "auto", "low", None, LOW),
+    ({"reasoning": {"effort": "low"}, "reasoning_effort": "low"}, "auto", "low", None, LOW),
+    ({"reasoning": {"max_tokens": 9}}, "auto", None, 9, {"thinking_budget": 9}),
+    ({"reasoning": {}, "thinking": None, "enable_thinking": None}, "auto", None, None, {}),
+    ({"enable_thinking": True, "reasoning_effort": "low"}, "auto", "low", None, LOW),
+    ({"thinking_token_budget": -1}, "auto", None, None, {}),
+]
+
+
+@pytest.mark.parametrize(("fields", "reasoning", "effort", "tokens", "told"), THINKING)
+def test_fields_of_other_servers_turn_reasoning_on_and_off(
+    fields: dict[str, Any],
+    reasoning: str,
+    effort: str | None,
+    tokens: int | None,
+    told: dict[str, Any],
+):
+    found, variables = read(**fields)
+    assert (found.reasoning, found.effort, found.thinking_tokens) == (reasoning, effort, tokens)
+    assert variables == told
+
+
+#: (fields, the one that is refused, the one that it contradicts)
+CONTRADICTIONS: list[tuple[dict[str, Any], str, str]] = [
+    ({"reasoning_effort": "none", "enable_thinking": True}, "enable_thinking", "reasoning_effort"),
+    ({"reasoning_effort": "low", "enable_thinking": False}, "enable_thinking", "reasoning_effort"),
+    (
+        {"reasoning_effort": "low", "reasoning": {"effort": "high"}},
+        *("reasoning.effort", "reasoning_effort"),
+    ),
+    ({"reasoning": {"effort": "low", "enabled": False}}, "reasoning.enabled", "reasoning.effort"),
+    (
+        {"thinking": {"type": "disabled"}, "enable_thinking": True},
+        *("enable_thinking", "thinking.type"),
+    ),
+    (
+        {"thinking": {"type": "disabled"}, "reasoning_effort": "high"},
+        *("thinking.type", "reasoning_effort"),
+    ),
+    (
+        {"thinking_token_budget": 8, "reasoning": {"max_tokens": 9}},
+        *("reasoning.max_tokens", "thinking_token_budget"),
+    ),
+]
+
+
+@pytest.mark.parametrize(("fields", "param", "other"), CONTRADICTIONS)
+def test_fields_that_contradict_are_refused(fields: dict[str, Any], param: str, other: str):
+    with pytest.raises(ApiError) as caught:
+        read(**fields)
+    assert (caught.value.status, caught.value.param) == (400, param)
+    assert caught.value.message == f"Invalid value for '{param}': it contradicts '{other}'."
+
+
+#: (fields, param, code)
+WRONG: list[tuple[dict[str, Any], str, str]] = [
+    ({"thinking": True}, "thinking", "invalid_type"),
+    ({"thinking": {}}, "thinking.type", "missing_required_parameter"),
+    ({"thinking": {"type": "on"}}, "thinking.type", "invalid_value"),
+    ({"thinking": {"type": "auto", "budget_tokens": ""}}, "thinking.budget_tokens", "invalid_type"),
+    ({"enable_thinking": "true"}, "enable_thinking", "invalid_type"),
+    ({"reasoning": "high"}, "reasoning", "invalid_type"),
+    ({"reasoning": {"effort": 3}}, "reasoning.effort", "invalid_value"),
+    ({"reasoning": {"enabled": 1}}, "reasoning.enabled", "invalid_type"),
+    ({"reasoning": {"exclude": True}}, "reasoning.exclude", "unsupported_parameter"),
+    ({"reasoning": {"exclude": "x"}}, "reasoning.exclude", "invalid_type"),
+    ({"thinking_token_budget": -2}, "thinking_token_budget", "integer_below_min_value"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("fields", "param", "code"), WRONG)
+def test_mistakes_in_them_have_their_place(fields: dict[str, Any], param: str, code: str):
+    with pytest.raises(ApiError) as caught:
+        read(**fields)
+    assert (caught.value.param, caught.value.code) == (param, code)
+
+
+FUNCTION = {"name": "f", "description": "d", "parameters": {"type": "object"}, "strict": False}
+CUSTOM = {"name": "c", "description": "d", "format": {"type": "text"}}
+BOTH = [{"type": "function", "function": FUNCTION}, {"type": "custom", "custom": CUSTOM}]
+
+
+@pytest.mark.parametrize("tool", BOTH, ids=["function", "custom"])
+def test_a_choice_may_hold_the_whole_tool(tool: dict[str, Any]):
+    """REGRESSION: it is read by its name; other fields than those of a tool are unknown."""
+    name = tool[tool["type"]]["name"]
+    found, _ = read(tools=BOTH, tool_choice=tool)
+    assert (found.tool_choice, found.tool_name) == ("named", name)
+    allowed = {"type": "allowed_tools", "allowed_tools": {"mode": "auto", "tools": [tool]}}
+    found, _ = read(tools=BOTH, tool_choice=allowed)
+    assert found.barred == tuple({"f", "c"} - {name})
+    kind = tool["type"]
+    with pytest.raises(ApiError) as caught:
+        read(tools=BOTH, tool_choice={"type": kind, kind: {"name": name, "nmae": 1}})
+    assert (caught.value.param, caught.value.code) == (
+        f"tool_choice.{kind}.nmae",
+        "unknown_parameter",
+    )
+
+
+def test_a_function_call_may_hold_the_whole_function():
+    request = {"messages": [USER], "functions": [FUNCTION], "function_call": FUNCTION}
+    assert with_tools(parse_request(json.dumps(request).encode())).tool_choice.name == "f"
 
 
 def test_variables_of_the_request_come_last():

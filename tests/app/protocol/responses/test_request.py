@@ -28,6 +28,7 @@ TOOL: dict[str, Any] = {"type": "function", "name": "set_light", "parameters": L
 #: fields that OpenAI's client does not have
 EXTENSIONS = {
     "chat_template_kwargs",
+    "enable_thinking",
     "frequency_penalty",
     "include_schema_in_prompt",
     "logit_bias",
@@ -35,6 +36,7 @@ EXTENSIONS = {
     "presence_penalty",
     "repetition_penalty",
     "seed",
+    "thinking",
     "thinking_token_budget",
     "top_k",
 }
@@ -121,6 +123,23 @@ def test_tools_of_other_types_are_refused_by_name(kind: str):
     assert f"'{kind}'" in error.message
     error = refusal(tools=[TOOL], tool_choice={"type": kind})
     assert (error.param, error.code) == ("tool_choice.type", "unsupported_value")
+
+
+@pytest.mark.parametrize(
+    "tool", [TOOL, {"type": "custom", "name": "c", "format": {"type": "text"}}], ids=["f", "custom"]
+)
+def test_a_choice_may_hold_the_whole_tool(tool: dict[str, Any]):
+    """REGRESSION: it is read by its name."""
+    named = {"type": tool["type"], "name": tool["name"]}
+    assert parse(tools=[tool], tool_choice=tool) == parse(tools=[tool], tool_choice=named)
+    allowed = {"type": "allowed_tools", "mode": "auto"}
+    assert parse(tools=[tool], tool_choice={**allowed, "tools": [tool]}) == parse(
+        tools=[tool], tool_choice={**allowed, "tools": [named]}
+    )
+    wrong = refusal(tools=[tool], tool_choice={**named, "nmae": 1})
+    assert (wrong.param, wrong.code) == ("tool_choice.nmae", "unknown_parameter")
+    wrong = refusal(tools=[tool], tool_choice={**named, "type": ["function"]})
+    assert wrong.status == 400
 
 
 def user(content: Any) -> list[Any]:

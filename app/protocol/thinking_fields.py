@@ -1,0 +1,55 @@
+"""The fields with which a request turns reasoning on or off, or bounds it.
+
+    reasoning_effort        OpenAI
+    thinking_token_budget   vLLM; -1: no bound
+    enable_thinking         DashScope, SGLang
+    thinking                Anthropic, DeepSeek, GLM, Kimi: {"type": "enabled", "budget_tokens": 9}
+    reasoning               OpenRouter: {"effort": "low", "enabled": true, "max_tokens": 9}
+
+Not here   what they mean together (constraints.asked_thinking).
+"""
+
+from typing import Annotated, Any, Literal
+
+from pydantic import Field, field_validator
+
+from .unserved_fields import Body, unsupported_field
+from .validation import Lenient
+
+ReasoningEffort = Literal["none", "minimal", "low", "medium", "high", "xhigh", "max"]
+#: bound on ``thinking_token_budget``: more than any model's context
+MOST_THINKING_TOKENS = 10_000_000
+#: the budget of a request without bound
+UNBOUNDED = -1
+_Budget = Annotated[int, Field(ge=0, le=MOST_THINKING_TOKENS)]
+
+
+class Thinking(Lenient):
+    """``auto`` and ``adaptive``: as the model likes."""
+
+    type: Literal["enabled", "disabled", "auto", "adaptive"]
+    budget_tokens: _Budget | None = None
+
+
+class ReasoningOptions(Lenient):
+    """``exclude``: not served, since answers always have their reasoning."""
+
+    effort: ReasoningEffort | None = None
+    enabled: bool | None = None
+    max_tokens: _Budget | None = None
+    exclude: bool | None = None
+
+    @field_validator("exclude")
+    @classmethod
+    def _shown(cls, value: Any) -> Any:
+        if value:
+            raise unsupported_field("reasoning.exclude")
+        return value
+
+
+class ThinkingFields(Body):
+    """The fields that every API with chats has."""
+
+    thinking_token_budget: int | None = Field(None, ge=UNBOUNDED, le=MOST_THINKING_TOKENS)
+    enable_thinking: bool | None = None
+    thinking: Thinking | None = None
