@@ -18,6 +18,7 @@ from starlette.requests import ClientDisconnect, Request
 
 from ..errors import ApiError, bad_request, client_left
 from ..protocol.chat_request import ChatRequest
+from ..protocol.ignored_fields import ignored_fields
 from ..protocol.json_text import has_more_values, parse_json
 from ..server.offload import LARGE_BYTES, Offload
 from .content_coding import BodyDecoder
@@ -52,10 +53,12 @@ class BodyReader:
                 f"The request's body did not arrive within {self._timeout_s:g} seconds.",
                 code="request_timeout",
             ) from None
-        parse = partial(parse_as, kind, body, max_values=self._max_values)
-        if len(body) < LARGE_BYTES:
-            return parse(), len(body)
-        return await self._offload.run(len(body), parse), len(body)
+        parse = partial(_parse, kind, body, max_values=self._max_values)
+        is_small = len(body) < LARGE_BYTES
+        asked, ignored = parse() if is_small else await self._offload.run(len(body), parse)
+        if ignored:
+            request.state.record.ignored += ignored
+        return asked, len(body)
 
 
 def announced_size(request: Request) -> int:
@@ -98,6 +101,17 @@ def parse_request(body: bytes) -> ChatRequest:
 
 def parse_as(kind: type[Parsed], body: bytes, *, max_values: int | None = None) -> Parsed:
     """Parse a request of this kind. Raises ApiError 400 that names the field."""
+    return _parse(kind, body, max_values=max_values)[0]
+
+
+def _parse(kind: type[Parsed], body: bytes, *, max_values: int | None) -> tuple[Parsed, list[str]]:
+    """Return the request, and the fields in it that are ignored. Raises ApiError 400."""
+    value = _decoded(body, max_values)
+    return validated(kind, value), ignored_fields(value)
+
+
+def _decoded(body: bytes, max_values: int | None) -> Any:
+    """Return the JSON value of a body. Raises ApiError 400."""
     if max_values is not None and has_more_values(body, max_values):
         raise bad_request(
             f"The request's body has too many JSON values: at most {max_values:,} are allowed, "
@@ -105,7 +119,7 @@ def parse_as(kind: type[Parsed], body: bytes, *, max_values: int | None = None) 
             code="too_many_values",
         )
     try:
-        value = parse_json(body)
+        return parse_json(body)
     except ValueError as error:
         if named := lone_surrogate(body):
             raise named from None
@@ -114,7 +128,6 @@ def parse_as(kind: type[Parsed], body: bytes, *, max_values: int | None = None) 
             f"(HINT: this likely means you aren't using your HTTP library correctly. {error}.)",
             code="invalid_json",
         ) from None
-    return validated(kind, value)
 
 
 def validated(kind: type[Parsed], value: Any) -> Parsed:

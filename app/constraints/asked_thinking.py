@@ -1,7 +1,7 @@
-"""What a request's fields say about reasoning, together.
+"""The reasoning that a request asks for.
 
-Fields of several servers may say it (protocol.thinking_fields). They must agree: a field that
-contradicts an earlier one is refused by name.
+Fields of several servers turn it on or off, or bound it (protocol.thinking_fields). They must
+agree: a field that contradicts an earlier one is refused by name.
 """
 
 from collections.abc import Sequence

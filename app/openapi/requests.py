@@ -14,6 +14,7 @@ from ..api.constraint_routes import ModeRequest
 from ..api.grammar_routes import CheckRequest
 from ..api.worker_routes import DrainRequest, UndrainRequest
 from ..protocol import chat_request, unserved_fields
+from ..protocol import tools as chat_tools
 from ..protocol.chat_request import ChatRequest
 from ..protocol.completion_request import CompletionRequest
 from ..protocol.explain_request import ExplainRequest
@@ -279,6 +280,9 @@ _AMENDMENTS: dict[str, Callable[[Schema], None]] = {
     "TextPart": _text_part,
     "ItemReference": _reference,
     "ReasoningItem": _reasoning,
+    "ToolDefinition": _adding(_ignored(*chat_tools.HINTS), _off(chat_tools.OFF)),
+    "CustomToolDefinition": _adding(_ignored(*chat_tools.HINTS), _off(chat_tools.OFF)),
+    "FunctionDefinition": _adding(_ignored(*chat_tools.HINTS), _off(chat_tools.OFF)),
     "FunctionName": _adding(_ignored("description", "parameters", "strict")),
     "CustomName": _adding(_ignored("description", "format")),
     "ResponseNamedTool": _adding(_ignored("description", "format", "parameters", "strict")),

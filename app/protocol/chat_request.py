@@ -15,11 +15,11 @@ from pydantic import BeforeValidator, Discriminator, Field, Tag, model_validator
 from pydantic_core import PydanticCustomError
 
 from .extensions import Choices, GrammarSource, SchemaSource, StructuredOutputs
-from .messages import Message
+from .messages import Messages
 from .thinking_fields import ReasoningEffort, ReasoningOptions, ThinkingFields
 from .tools import AnyToolDefinition, FunctionChoice, FunctionDefinition, ResponseFormat, ToolChoice
 from .unserved_fields import is_off, unsupported_field
-from .validation import Exact, Items
+from .validation import Exact
 
 #: OpenAI's bounds on ``stop`` and ``metadata``
 MOST_STOPS, STOP_CHARS = 4, 1000
@@ -142,7 +142,7 @@ class GenerationFields(ThinkingFields):
 class ChatRequest(GenerationFields):
     """A request."""
 
-    messages: Items[Message] = Field(min_length=1)
+    messages: Messages
     tools: Annotated[list[AnyToolDefinition], Field(fail_fast=True)] | None = None
     tool_choice: ToolChoice | None = None
     functions: Annotated[list[FunctionDefinition], Field(fail_fast=True)] | None = None

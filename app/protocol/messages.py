@@ -1,6 +1,7 @@
 """Messages of a chat completion as clients send them.
 
-Unknown fields are ignored, since clients send back what a server sent them.
+Unknown fields are ignored, since clients send back what a server sent them; ignored_fields names
+them.
 """
 
 from typing import Annotated, Any, Literal
@@ -8,6 +9,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BeforeValidator, Discriminator, Field, Tag, model_validator
 from pydantic_core import PydanticCustomError
 
+from .unserved_fields import unsupported_field
 from .validation import Items, Lenient, refuse_type
 
 
@@ -118,6 +120,15 @@ class UserMessage(Lenient):
     name: str | None = None
 
 
+def _thoughts(blocks: Any) -> str:
+    """Return the text of blocks of reasoning as OpenRouter and LiteLLM write them."""
+    blocks = (
+        [block for block in blocks if isinstance(block, dict)] if isinstance(blocks, list) else ()
+    )
+    texts = (block.get("text") or block.get("thinking") or block.get("summary") for block in blocks)
+    return "".join(text for text in texts if isinstance(text, str))
+
+
 class AssistantMessage(Lenient):
     role: Literal["assistant"]
     content: Content | None = None
@@ -127,6 +138,15 @@ class AssistantMessage(Lenient):
     tool_calls: Items[AnyPastCall] | None = None
     function_call: CalledFunction | None = None
     name: str | None = None
+
+    @model_validator(mode="before")
+    @classmethod
+    def _with_reasoning(cls, value: Any) -> Any:
+        """Read reasoning that a client sends back as blocks only."""
+        if not isinstance(value, dict) or value.get("reasoning_content") or value.get("reasoning"):
+            return value
+        blocks = value.get("reasoning_details") or value.get("thinking_blocks")
+        return {**value, "reasoning": _thoughts(blocks)} if blocks else value
 
 
 class ToolMessage(Lenient):
@@ -147,3 +167,16 @@ Message = Annotated[
     SystemMessage | UserMessage | AssistantMessage | ToolMessage | FunctionMessage,
     Field(discriminator="role"),
 ]
+
+
+def _not_continued(messages: Any) -> Any:
+    """Refuse a last message that the answer should continue, as with DeepSeek, Kimi, Mistral."""
+    last = messages[-1] if isinstance(messages, list) and messages else None
+    if isinstance(last, dict) and last.get("role") == "assistant":
+        for name in ("prefix", "partial"):
+            if last.get(name) is True:
+                raise unsupported_field(name, f"messages[{len(messages) - 1}].")
+    return messages
+
+
+Messages = Annotated[Items[Message], Field(min_length=1), BeforeValidator(_not_continued)]

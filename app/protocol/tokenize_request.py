@@ -11,11 +11,10 @@ from pydantic import Field
 from ..errors import bad_request, unsupported_parameter
 from .chat_request import ChatRequest, TemplateVariables, TokenId
 from .legacy_functions import with_tools
-from .messages import Message
+from .messages import Messages
 from .thinking_fields import ReasoningEffort, ReasoningOptions, ThinkingFields
 from .tools import ToolDefinition
 from .unserved_fields import Body
-from .validation import Items
 
 #: values at which the parameters of a chat are off; the gateway's templates know no others
 _FIXED = {
@@ -37,7 +36,7 @@ class TokenizeRequest(ThinkingFields):
 
     model: str | None = None
     prompt: str | None = None
-    messages: Annotated[Items[Message], Field(min_length=1)] | None = None
+    messages: Messages | None = None
     tools: Annotated[list[ToolDefinition], Field(fail_fast=True)] | None = None
     reasoning_effort: ReasoningEffort | None = None
     reasoning: ReasoningOptions | None = None

@@ -5,13 +5,22 @@ from typing import Annotated, Any, Literal
 from pydantic import BeforeValidator, Discriminator, Field, Tag, model_validator
 
 from .extensions import StructuralTagFormat
-from .validation import Exact, Items, refuse_type
+from .validation import Exact, Items, refuse_fields, refuse_type
 
 #: OpenAI's own bound on names of tools and schemas; the dot is our addition, for names as in
 #: `math.add`
 NAME = r"^[a-zA-Z0-9_.-]{1,64}$"
+#: fields of tools that are ignored: a hint for caches, and transformers' type of the result
+HINTS = ("cache_control", "return")
+#: fields of tools that are not served, with the values that leave the answer as it is
+OFF: dict[str, tuple[Any, ...]] = {"defer_loading": (None, False)}
 #: how tools may be chosen, as the service sees it
 ToolMode = Literal["auto", "none", "required", "named"]
+
+
+def without_hints(tool: dict[str, Any]) -> dict[str, Any]:
+    """Return a tool without fields that are not served; refuse them unless they are off."""
+    return {k: v for k, v in refuse_fields(tool, OFF).items() if k not in HINTS}
 
 
 class FunctionDefinition(Exact):
@@ -19,6 +28,11 @@ class FunctionDefinition(Exact):
     description: str | None = None
     parameters: dict[str, Any] | None = None
     strict: bool | None = None
+
+    @model_validator(mode="before")
+    @classmethod
+    def _served(cls, value: Any) -> Any:
+        return without_hints(value) if isinstance(value, dict) else value
 
 
 class ToolDefinition(Exact):
@@ -62,9 +76,10 @@ class CustomToolDefinition(Exact):
 
 
 def _known_tool(value: Any) -> Any:
-    if isinstance(value, dict):
-        refuse_type(value.get("type"), ("function", "custom"), "Tools")
-    return value
+    if not isinstance(value, dict):
+        return value
+    refuse_type(value.get("type"), ("function", "custom"), "Tools")
+    return without_hints(value)
 
 
 AnyToolDefinition = Annotated[

@@ -136,6 +136,7 @@ ELSEWHERE: dict[str, tuple[Any, ...]] = {
 }
 
 _NEVER_CUT = "A prompt is never cut."
+_CONTINUE = "Ask for the continuation in a message of the user."
 _FINAL_TEXT = "The content never contains a stop string or a control token."
 #: what to do instead
 INSTEAD: dict[str, str] = {
@@ -144,7 +145,7 @@ INSTEAD: dict[str, str] = {
     "bad_words": "Use 'logit_bias'.",
     "banned_strings": "Use 'logit_bias'.",
     "chat_template": "The operator chooses the chat template.",
-    "continue_final_message": "Ask for the continuation in a message of the user.",
+    "continue_final_message": _CONTINUE,
     "context_length_exceeded_behavior": _NEVER_CUT,
     "documents": "Put the documents into a message.",
     "extra_body": "Put its fields directly into the body.",
@@ -161,6 +162,8 @@ INSTEAD: dict[str, str] = {
     "no_stop_trim": _FINAL_TEXT,
     "options": "Put its fields directly into the body, by OpenAI's names.",
     "parse_tool_calls": "Calls are always in 'tool_calls'.",
+    "partial": _CONTINUE,
+    "prefix": _CONTINUE,
     "prompt_truncate_len": _NEVER_CUT,
     "random_seed": "Use 'seed'.",
     "reasoning.exclude": "Ignore 'reasoning_content', or use 'reasoning_effort': 'none'.",
@@ -180,13 +183,13 @@ INSTEAD: dict[str, str] = {
 }
 
 
-def unsupported_field(name: str) -> PydanticCustomError:
-    """Return the error of a field that would change the answer."""
+def unsupported_field(name: str, place: str = "") -> PydanticCustomError:
+    """Return the error of a field that would change the answer; ``place``: before its name."""
     instead = f" {INSTEAD[name]}" if name in INSTEAD else ""
     return PydanticCustomError(
         "unsupported_parameter",
         "Unsupported parameter: '{name}' is not supported by this server.{instead}",
-        {"name": name, "instead": instead},
+        {"name": place + name, "instead": instead},
     )
 
 

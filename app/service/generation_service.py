@@ -42,6 +42,8 @@ from ..generation.content_logprobs import ContentLogprobs
 from ..generation.content_stops import ContentStops
 from ..generation.multiplexer import Multiplexer
 from ..generation.sampling import SamplingParams, check_ending, sampling_params
+from ..observability.left_out import HEADER as IGNORED_HEADER
+from ..observability.left_out import named
 from ..observability.metrics import ModelMetrics
 from ..observability.request_record import RequestRecord
 from ..pool.worker_pool import Pool
@@ -153,7 +155,7 @@ class GenerationService:
                 await choices.start()
                 self._metrics.first_token(record)
                 body = await self._collect(prepared, choices, writer(prepared), record)
-                return Completion(body, prepared.headers)
+                return Completion(body, _headers(prepared, record))
         except Exception as error:
             raise self._faults.as_api_error(error, record.id) from error
         finally:
@@ -183,7 +185,7 @@ class GenerationService:
             raise self._faults.as_api_error(error, record.id) from error
         written = writer(prepared)
         events = self._events(prepared, choices, written, record)
-        return AnswerStream(events, choices, prepared.headers, written.failed)
+        return AnswerStream(events, choices, _headers(prepared, record), written.failed)
 
     # -- before the first byte --------------------------------------------------------------------
 
@@ -326,6 +328,10 @@ class GenerationService:
                 self._metrics.tokens("completion", item.completion_tokens)
                 if prepared.begins_prompt(number):
                     self._metrics.tokens("prompt", item.prompt_tokens)
+
+
+def _headers(prepared: PreparedRequest, record: RequestRecord) -> dict[str, str]:
+    return prepared.headers | named(IGNORED_HEADER, record.ignored)
 
 
 def _weight(request: ChatRequest, size: int) -> int:

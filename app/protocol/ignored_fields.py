@@ -1,0 +1,84 @@
+"""Fields inside of messages that the gateway ignores, named for the client.
+
+    messages/3/tools field, messages/4/content/0/detail field
+
+Objects of a message may have any fields, since clients send back what a server sent them, and some
+ask for what only another server does. Each name is listed once, at its first place.
+
+Not here   fields of the body itself (unserved_fields), the header (observability.left_out).
+"""
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any, get_args
+from urllib.parse import quote
+
+from .messages import (
+    AssistantMessage,
+    CalledCustomTool,
+    CalledFunction,
+    FunctionMessage,
+    PastToolCall,
+    SystemMessage,
+    ToolMessage,
+    UserMessage,
+)
+
+#: names that are listed, and characters of one
+MOST_NAMES, NAME_CHARS = 32, 64
+#: fields that are not listed: what servers and frameworks add to answers, and hints for caches
+ECHOED = frozenset(
+    (
+        *("additional_kwargs", "annotations", "audio", "cache_control", "citations", "created"),
+        *("created_at", "extra_content", "finish_reason", "id", "images", "index", "logprobs"),
+        *("metadata", "model", "name", "object", "parsed", "parsed_arguments", "refusal"),
+        *("provider_specific_fields", "reasoning_details", "reasoning_opaque", "response_metadata"),
+        *("role", "status", "stop_reason", "thinking_blocks", "thought_signature", "timestamp"),
+        *("token_ids", "type", "usage", "usage_metadata"),
+    )
+)
+_NUMBER = re.compile(r"\d+")
+#: values that mean "off" whatever the field is
+_NOTHING: tuple[Any, ...] = (None, False, "", [], {})
+#: fields that are read, by the role of the message
+_READ = {
+    role: kind.model_fields.keys() | ECHOED
+    for kind in (SystemMessage, UserMessage, AssistantMessage, ToolMessage, FunctionMessage)
+    for role in get_args(kind.model_fields["role"].annotation)
+}
+_CALL = PastToolCall.model_fields.keys() | ECHOED | {"custom"}
+_CALLED = CalledFunction.model_fields.keys() | ECHOED
+_CALLED_CUSTOM = CalledCustomTool.model_fields.keys() | ECHOED
+
+
+def ignored_fields(body: Any) -> list[str]:
+    """Return the ignored fields of a valid body: the first place of each."""
+    messages = body.get("messages") if isinstance(body, dict) else None
+    first: dict[str, str] = {}
+    for at, message in enumerate(messages or ()):
+        for place, name in _ignored(message):
+            kind = _NUMBER.sub("", place)
+            first.setdefault(kind + name, f"messages/{at}/{place}{name} field")
+            if len(first) == MOST_NAMES:
+                return list(first.values())
+    return list(first.values())
+
+
+def _ignored(message: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    """Yield the place inside of a message, with its slash, and the name of each ignored field."""
+    yield from _others(message, "", _READ[message["role"]])
+    content = message.get("content")
+    for number, part in enumerate(content if isinstance(content, list) else ()):
+        yield from _others(part, f"content/{number}/", ECHOED | {part["type"]})
+    for number, call in enumerate(message.get("tool_calls") or ()):
+        place = f"tool_calls/{number}/"
+        yield from _others(call, place, _CALL)
+        for kind, known in (("function", _CALLED), ("custom", _CALLED_CUSTOM)):
+            if isinstance(call.get(kind), dict):
+                yield from _others(call[kind], f"{place}{kind}/", known)
+
+
+def _others(value: Mapping[str, Any], place: str, known: Any) -> Iterator[tuple[str, str]]:
+    for name in sorted(value.keys() - known):
+        if value[name] not in _NOTHING:
+            yield place, quote(name[:NAME_CHARS], safe="")
