@@ -5,6 +5,7 @@ unexpected exceptions.
 """
 
 import asyncio
+import json
 import re
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
@@ -210,9 +211,9 @@ def _worded(problem: ErrorDetails, param: str | None) -> ApiError:
         return bad_request(
             f"Missing required parameter: '{place}'.", place, "missing_required_parameter"
         )
-    if kind in _EXPECTED or kind == "content_type":
+    if kind in _EXPECTED or kind in ("content_type", "unexpected_type"):
         either = f"one of a string or array of {_ITEMS.get(problem['msg'], 'objects')}"
-        expected = _EXPECTED.get(kind, either)
+        expected = problem["msg"] if kind == "unexpected_type" else _EXPECTED.get(kind, either)
         what = f"expected {expected}, but got {_named(value)} instead"
         return bad_request(f"Invalid type for '{param or 'body'}': {what}.", param, "invalid_type")
     return _out_of_bounds(kind, context, value, param) or _other(problem, param)
@@ -249,8 +250,15 @@ def _other(problem: ErrorDetails, param: str | None) -> ApiError:
         return bad_request(f"Invalid value: {_shown(value)}. {what}.", param, "invalid_value")
     if kind == "union_tag_invalid":
         field = str(context["discriminator"]).strip("'")
-        what = f"Supported values are: {_listed(context['expected_tags'])}"
         place = f"{param}.{field}" if param else field
+        given = value.get(field) if isinstance(value, Mapping) else None
+        if given is None:
+            message = f"Missing required parameter: '{place}'."
+            return bad_request(message, place, "missing_required_parameter")
+        if not isinstance(given, str):
+            what = f"expected a string, but got {_named(given)} instead"
+            return bad_request(f"Invalid type for '{place}': {what}.", place, "invalid_type")
+        what = f"Supported values are: {_listed(context['expected_tags'])}"
         return bad_request(
             f"Invalid value: '{_cut(context['tag'])}'. {what}.", place, "invalid_value"
         )
@@ -284,7 +292,7 @@ def _named(value: Any) -> str:
 
 
 def _shown(value: Any) -> str:
-    return _cut(f"'{value}'") if isinstance(value, str) else _cut(str(value))
+    return _cut(f"'{value}'" if isinstance(value, str) else json.dumps(value, ensure_ascii=False))
 
 
 def _cut(text: Any) -> str:

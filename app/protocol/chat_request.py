@@ -19,7 +19,7 @@ from .messages import Messages
 from .thinking_fields import ReasoningEffort, ReasoningOptions, ThinkingFields
 from .tools import AnyToolDefinition, FunctionChoice, FunctionDefinition, ResponseFormat, ToolChoice
 from .unserved_fields import is_off, unsupported_field
-from .validation import Exact
+from .validation import Exact, by_type
 
 #: OpenAI's bounds on ``stop`` and ``metadata``
 MOST_STOPS, STOP_CHARS = 4, 1000
@@ -76,19 +76,26 @@ Stop = Annotated[
 
 
 _Short = Annotated[str, Field(max_length=VARIABLE_CHARS)]
-#: variables of a chat template: names and short values
-TemplateVariables = Annotated[
-    dict[
-        _Short,
-        bool
-        | int
-        | float
-        | _Short
-        | Annotated[list[_Short], Field(max_length=MOST_VARIABLES, fail_fast=True)]
-        | None,
-    ],
-    Field(max_length=MOST_VARIABLES),
+_ShortList = Annotated[list[_Short], Field(max_length=MOST_VARIABLES, fail_fast=True)]
+_Variable = Annotated[
+    Annotated[bool, Tag("_bool")]
+    | Annotated[int, Tag("_int")]
+    | Annotated[float, Tag("_float")]
+    | Annotated[_Short, Tag("_text")]
+    | Annotated[_ShortList, Tag("_list")]
+    | Annotated[None, Tag("_null")],
+    by_type(
+        "a boolean, a number, a string or an array of strings",
+        _bool=bool,
+        _int=int,
+        _float=float,
+        _text=str,
+        _list=list,
+        _null=type(None),
+    ),
 ]
+#: variables of a chat template: names and short values
+TemplateVariables = Annotated[dict[_Short, _Variable], Field(max_length=MOST_VARIABLES)]
 
 
 def _check_biases(value: Any) -> Any:

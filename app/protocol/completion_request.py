@@ -62,8 +62,8 @@ PromptField = Annotated[
     ],
     Discriminator(
         _prompt_kind,
-        custom_error_type="invalid_prompt",
-        custom_error_message="expected a string, an array of strings, an array of token ids, or an "
+        custom_error_type="unexpected_type",
+        custom_error_message="a string, an array of strings, an array of token ids, or an "
         "array of arrays of token ids",
     ),
 ]

@@ -10,16 +10,19 @@ Not here   their meaning and conflicts (constraints.response_constraint).
 
 from typing import Annotated, Any, Literal
 
-from pydantic import Field, model_validator
+from pydantic import Field, Tag, model_validator
 from pydantic_core import PydanticCustomError
 
-from .validation import Exact, Items
+from .validation import Exact, Items, by_type
 
 #: texts of a choice; longer lists are schemas with an enum
 MOST_CHOICES = 10_000
 
 #: a JSON Schema, or one as JSON text
-SchemaSource = dict[str, Any] | Annotated[str, Field(min_length=1)]
+SchemaSource = Annotated[
+    Annotated[dict[str, Any], Tag("_object")] | Annotated[str, Field(min_length=1), Tag("_text")],
+    by_type("an object or a string", _object=dict, _text=str),
+]
 GrammarSource = Annotated[str, Field(min_length=1)]
 Choices = Annotated[list[str], Field(min_length=1, max_length=MOST_CHOICES, fail_fast=True)]
 

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Annotated, Any, TypeVar
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import BaseModel, ConfigDict, Discriminator, Field, model_validator
 from pydantic_core import PydanticCustomError
 
 #: OpenAI's bound on ``messages``; here also the bound on the parts and the calls of a message, and
@@ -47,6 +47,16 @@ class Lenient(BaseModel):
     """An object whose unknown names are ignored, and whose values are never converted."""
 
     model_config = ConfigDict(strict=True, frozen=True, extra="ignore")
+
+
+def by_type(expected: str, **tags: type) -> Discriminator:
+    """Return the discriminator of a union of JSON types; its error names all that are expected."""
+    kinds = {kind: tag for tag, kind in tags.items()}
+    return Discriminator(
+        lambda value: kinds.get(type(value)),
+        custom_error_type="unexpected_type",
+        custom_error_message=expected,
+    )
 
 
 def refuse_type(kind: Any, known: tuple[str, ...], what: str) -> None:

@@ -81,12 +81,12 @@ class ServedModels:
         return model
 
     def find_or_only(self, name: str | None) -> ServedModel:
-        """Return the model with this name or alias; None: the only model.
+        """Return the model with this name or alias; none, or an empty one: the only model.
 
         Raises:
             ApiError: 404; 400 if there are several models and no name.
         """
-        if name is not None:
+        if name:
             return self.find(name)
         if len(self._models) > 1:
             raise bad_request(

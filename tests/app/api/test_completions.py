@@ -194,7 +194,7 @@ BAD: dict[str, tuple[dict[str, Any], str, str | None]] = {
     "a missing prompt": ({"prompt": None}, "prompt", "invalid_value"),
     "an empty one of several": ({"prompt": ["x", ""]}, "prompt[1]", "invalid_value"),
     "no ids of several": ({"prompt": [[1], []]}, "prompt[1]", "invalid_value"),
-    "an object": ({"prompt": {}}, "prompt", "invalid_value"),
+    "an object": ({"prompt": {}}, "prompt", "invalid_type"),
     "mixed": ({"prompt": ["x", 1]}, "prompt[1]", "invalid_type"),
     "mixed ids": ({"prompt": [1, "x"]}, "prompt[1]", "invalid_type"),
     "mixed lists": ({"prompt": [[1], 1]}, "prompt[1]", "invalid_type"),

@@ -205,10 +205,13 @@ ANSWERS: list[tuple[str, dict[str, Any]]] = [
 ]
 
 
-@pytest.mark.parametrize("model", [{}, {"model": None}], ids=["absent", "null"])
+NAMELESS: list[dict[str, Any]] = [{}, {"model": None}, {"model": ""}]
+
+
+@pytest.mark.parametrize("model", NAMELESS, ids=str)
 @pytest.mark.parametrize(("path", "content"), ANSWERS, ids=[path for path, _ in ANSWERS])
 def test_an_answer_of_several_models_needs_a_name(
-    gateway: Gateway, path: str, content: dict[str, Any], model: dict[str, None]
+    gateway: Gateway, path: str, content: dict[str, Any], model: dict[str, Any]
 ) -> None:
     error = gateway.post({**content, **model}, path=path).json()["error"]
     assert (error["param"], error["code"]) == ("model", "missing_required_parameter")
@@ -221,7 +224,7 @@ def test_the_only_model_may_stay_unnamed() -> None:
         for method, path, content in ROUTES:
             assert ask(gateway, method, path, content).status_code == 200
         for path, content in ANSWERS:
-            for model in ({}, {"model": None}):
+            for model in NAMELESS:
                 answer = gateway.post({**content, **model}, path=path)
                 assert (answer.status_code, answer.json()["model"]) == (200, "noise")
         assert ask(gateway, "GET", "/v1/cache?model=a").json()["model"] == "noise"

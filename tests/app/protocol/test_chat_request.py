@@ -98,6 +98,9 @@ MISTAKES: list[tuple[dict[str, Any], str, str]] = [
     ({"messages": "hi"}, "messages", "invalid_type"),
     ({"messages": ["hi"]}, "messages[0]", "invalid_type"),
     ({"messages": [{"content": "hi"}]}, "messages[0].role", "missing_required_parameter"),
+    ({"messages": [{**USER, "role": None}]}, "messages[0].role", "missing_required_parameter"),
+    ({"messages": [{**USER, "role": ["user"]}]}, "messages[0].role", "invalid_type"),
+    ({"messages": [{**USER, "role": 3}]}, "messages[0].role", "invalid_type"),
     ({"messages": [{"role": "robot", "content": ""}]}, "messages[0].role", "invalid_value"),
     ({"messages": [{"role": "user"}]}, "messages[0].content", "missing_required_parameter"),
     ({"messages": [USER, {**USER, "content": 3}]}, "messages[1].content", "invalid_type"),
@@ -314,6 +317,49 @@ def test_a_mistake_is_named_by_its_place(change: dict[str, Any], param: str, cod
     assert (error.param, error.code) == (param, code)
     assert param in error.message or code in ("invalid_value", "unsupported_value")
     assert refused_by_document("ChatRequest", body)
+
+
+#: (fields, the whole message)
+UNIONS: list[tuple[dict[str, Any], str]] = [
+    (
+        {"chat_template_kwargs": {"v": {}}},
+        "Invalid type for 'chat_template_kwargs.v': expected a boolean, a number, a string or an "
+        "array of strings, but got an object instead.",
+    ),
+    (
+        {"chat_template_kwargs": {"v": "x" * 257}},
+        "Invalid 'chat_template_kwargs.v': string too long. Expected a string with maximum length "
+        "256, but got a string with length 257 instead.",
+    ),
+    (
+        {"chat_template_kwargs": {"v": ["a", 1]}},
+        "Invalid type for 'chat_template_kwargs.v[1]': expected a string, but got an integer "
+        "instead.",
+    ),
+    (
+        {"guided_json": []},
+        "Invalid type for 'guided_json': expected an object or a string, but got an array instead.",
+    ),
+    (
+        {"structured_outputs": {"json": 1}},
+        "Invalid type for 'structured_outputs.json': expected an object or a string, but got an "
+        "integer instead.",
+    ),
+    (
+        {"tools": [{"type": "custom", "custom": {"name": "f", "format": {"type": None}}}]},
+        "Missing required parameter: 'tools[0].custom.format.type'.",
+    ),
+    (
+        {"tool_choice": {"type": "allowed_tools", "allowed_tools": {"mode": None, "tools": []}}},
+        "Invalid value: null. Supported values are: 'auto' and 'required'.",
+    ),
+]
+
+
+@pytest.mark.parametrize(("fields", "message"), UNIONS)
+def test_a_value_of_several_types_has_one_mistake(fields: dict[str, Any], message: str):
+    """REGRESSION: the error named the first type of a union alone, or Python's None."""
+    assert refusal({**BASE, **fields}).message == message
 
 
 #: values at the bounds
