@@ -135,6 +135,7 @@ def make_model(
             tokenizer=tokenizer,
             pool=pool,
             system_fingerprint=system_fingerprint,
+            max_json_values=shared.gateway.max_json_values,
         ),
         responses=ResponsesService(
             generation,

@@ -27,12 +27,7 @@ _GENERATION = {
     "max_tokens": "Maximum tokens of the answer.",
     "response_format": "The form of the content, enforced by a grammar.",
 }
-_CHAT = _GENERATION | {
-    "messages": "The conversation.",
-    "tools": "Functions and custom tools that the model may call.",
-    "tool_choice": "Which tools must or may be called.",
-    "functions": "Deprecated: use `tools`.",
-    "function_call": "Deprecated: use `tool_choice`.",
+_CONSTRAINTS = {
     "structured_outputs": "A constraint as vLLM has it. A request has one constraint.",
     "guided_json": "A JSON Schema that the content satisfies.",
     "guided_regex": "A regular expression that the content matches.",
@@ -41,6 +36,13 @@ _CHAT = _GENERATION | {
     "json_schema": "A JSON Schema that the content satisfies.",
     "regex": "A regular expression that the content matches.",
     "ebnf": "A grammar of the content, as EBNF.",
+}
+_CHAT = _GENERATION | _CONSTRAINTS | {
+    "messages": "The conversation.",
+    "tools": "Functions and custom tools that the model may call.",
+    "tool_choice": "Which tools must or may be called.",
+    "functions": "Deprecated: use `tools`.",
+    "function_call": "Deprecated: use `tool_choice`.",
     "logprobs": "Log probabilities of the content's tokens.",
     "top_logprobs": "Also of so many most likely tokens; only with `logprobs`.",
     "max_completion_tokens": "Maximum tokens of the answer, with reasoning.",
@@ -48,7 +50,7 @@ _CHAT = _GENERATION | {
     "reasoning_effort": "How much the model reasons; `none` turns it off.",
     "reasoning": "The same as an object, as with OpenRouter.",
 }
-_COMPLETION = _GENERATION | {
+_COMPLETION = _GENERATION | _CONSTRAINTS | {
     "prompt": "A text or token ids, or several of either.",
     "add_special_tokens": "`false`: no token such as BOS before a text.",
     "echo": "The prompt before the text.",

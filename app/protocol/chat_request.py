@@ -14,7 +14,7 @@ from typing import Annotated, Any
 from pydantic import BeforeValidator, Discriminator, Field, Tag, model_validator
 from pydantic_core import PydanticCustomError
 
-from .extensions import Choices, GrammarSource, SchemaSource, StructuredOutputs
+from .extensions import ConstraintFields
 from .messages import Messages
 from .thinking_fields import ReasoningEffort, ReasoningOptions, ThinkingFields
 from .tools import AnyToolDefinition, FunctionChoice, FunctionDefinition, ResponseFormat, ToolChoice
@@ -146,7 +146,7 @@ class GenerationFields(ThinkingFields):
     stream: bool | None = None
 
 
-class ChatRequest(GenerationFields):
+class ChatRequest(GenerationFields, ConstraintFields):
     """A request."""
 
     messages: Messages
@@ -155,14 +155,6 @@ class ChatRequest(GenerationFields):
     functions: Annotated[list[FunctionDefinition], Field(fail_fast=True)] | None = None
     function_call: FunctionChoice | None = None
     response_format: ResponseFormat | None = None
-    structured_outputs: StructuredOutputs | None = None
-    guided_json: SchemaSource | None = None
-    guided_regex: GrammarSource | None = None
-    guided_choice: Choices | None = None
-    guided_grammar: GrammarSource | None = None
-    json_schema: SchemaSource | None = None
-    regex: GrammarSource | None = None
-    ebnf: GrammarSource | None = None
     logprobs: bool | None = None
     top_logprobs: int | None = Field(None, ge=0, le=MOST_LOGPROBS)
     min_tokens: int | None = Field(None, ge=0)

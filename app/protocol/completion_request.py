@@ -24,9 +24,9 @@ from .chat_request import (
     StreamOptions,
     TokenId,
 )
+from .extensions import ConstraintFields
 from .messages import UserMessage
 from .tools import ResponseFormat
-from .unserved_fields import Body
 
 #: OpenAI's bound on ``logprobs``
 MOST_LEGACY_LOGPROBS = 5
@@ -69,12 +69,13 @@ PromptField = Annotated[
 ]
 
 
-class CompletionRequest(Body):
+class CompletionRequest(ConstraintFields):
     """A request.
 
     ``model``               the only model may stay unnamed.
     ``add_special_tokens``  put the tokenizer's BOS token before a text; default: true.
-    ``response_format``     constrains the text, as in chat completions; not shown to the model.
+    ``response_format``     and the other constraints: as in chat completions, but not shown to the
+                            model.
     """
 
     model: str | None = None

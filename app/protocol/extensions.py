@@ -13,6 +13,7 @@ from typing import Annotated, Any, Literal
 from pydantic import Field, Tag, model_validator
 from pydantic_core import PydanticCustomError
 
+from .unserved_fields import Body
 from .validation import Exact, Items, by_type
 
 #: texts of a choice; longer lists are schemas with an enum
@@ -61,6 +62,19 @@ class StructuredOutputs(Exact):
                     {"name": f"structured_outputs.{name}", "instead": instead},
                 )
         return {name: each for name, each in value.items() if name not in OPTIONS}
+
+
+class ConstraintFields(Body):
+    """The fields of chat completions and of text completions; a request has one of them."""
+
+    structured_outputs: StructuredOutputs | None = None
+    guided_json: SchemaSource | None = None
+    guided_regex: GrammarSource | None = None
+    guided_choice: Choices | None = None
+    guided_grammar: GrammarSource | None = None
+    json_schema: SchemaSource | None = None
+    regex: GrammarSource | None = None
+    ebnf: GrammarSource | None = None
 
 
 class Structure(Exact):

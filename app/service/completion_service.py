@@ -18,6 +18,8 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
+from adapters.formats import OutputSpec
+
 from ..constraints.planner import ConstraintPlanner
 from ..constraints.requested_output import requested_output
 from ..conversation.tokenizer import Prompt, Tokenizer
@@ -26,6 +28,7 @@ from ..generation.choice_decoder import ChoiceDeltas, ChoiceEnd
 from ..generation.sampling import check_ending, check_kept_logprobs, sampling_params
 from ..observability.request_record import RequestRecord
 from ..pool.worker_pool import Pool
+from ..protocol.chat_request import ChatRequest
 from ..protocol.completion_answers import (
     TextChoice,
     TextEnvelope,
@@ -36,7 +39,7 @@ from ..protocol.completion_answers import (
 from ..protocol.completion_request import CompletionRequest
 from ..server.event_stream import DONE, event
 from ..server.offload import Offload
-from ..settings import ModelSettings
+from ..settings import MAX_JSON_VALUES, ModelSettings
 from .generation_service import (
     AnswerStream,
     Completion,
@@ -75,7 +78,11 @@ class PreparedTexts(PreparedRequest):
 
 
 class CompletionService:
-    """The text completions of one model. ``planner``: of plain text (ConstraintPlanner.of_text)."""
+    """The text completions of one model.
+
+    ``planner``: of plain text (ConstraintPlanner.of_text). ``max_json_values``: of JSON that a
+    request's field has as text.
+    """
 
     def __init__(
         self,
@@ -87,6 +94,7 @@ class CompletionService:
         tokenizer: Tokenizer,
         pool: Pool,
         system_fingerprint: str,
+        max_json_values: int = MAX_JSON_VALUES,
     ) -> None:
         self._generation = generation
         self._settings = settings
@@ -96,6 +104,7 @@ class CompletionService:
         self._pool = pool
         self._model = settings.served_model
         self._system_fingerprint = system_fingerprint
+        self._max_json_values = max_json_values
 
     async def complete(
         self,
@@ -133,10 +142,8 @@ class CompletionService:
         per_prompt = sampling.choices
         sampling = replace(sampling, choices=per_prompt * len(request.prompts))
         check_kept_logprobs(sampling, "logprobs", is_stream=bool(request.stream))
-        output = replace(
-            requested_output(chat, self._settings), reasoning="off", thinking_tokens=None
-        )
-        prompts, texts = await self._offload.run(record.size, partial(self._read, request))
+        step = partial(self._read, request, chat)
+        output, prompts, texts = await self._offload.run(record.size, step)
         constraint = await self._planner.plan(output, record.client)
         check_ending(sampling.options, constraint.format_plan.spec["format"], vocabulary)
         echoes = tuple(texts[n // per_prompt] for n in range(sampling.choices))
@@ -144,12 +151,21 @@ class CompletionService:
             output, sampling, constraint, prompts[0], tuple(prompts), per_prompt, echoes
         )
 
-    def _read(self, request: CompletionRequest) -> tuple[list[Prompt], list[str]]:
-        """Return the token ids of each prompt, and the text to echo.
+    def _read(
+        self, request: CompletionRequest, chat: ChatRequest
+    ) -> tuple[OutputSpec, list[Prompt], list[str]]:
+        """Return the output spec, and of each prompt its token ids and the text to echo.
+
+        ``chat``: the request's parameters in the common form.
 
         Raises:
             ApiError: 400; a prompt is empty, too long, or has an unknown id.
         """
+        output = requested_output(chat, self._settings, max_json_values=self._max_json_values)
+        output = replace(output, reasoning="off", thinking_tokens=None)
+        return output, *self._read_prompts(request)
+
+    def _read_prompts(self, request: CompletionRequest) -> tuple[list[Prompt], list[str]]:
         tokenizer, limit = self._tokenizer, self._pool.max_model_len
         special = request.add_special_tokens is not False
         prompts: list[Prompt] = []

@@ -2,6 +2,7 @@
 
 import json
 import math
+import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -13,8 +14,10 @@ from openai.types import Completion, CompletionUsage
 
 from adapters.workers import noise_vocabulary
 from app.protocol.completion_request import MOST_PROMPTS
+from app.settings import MAX_JSON_VALUES
 from tests.app.examples import ALARM, json_schema
 from tests.app.gateway import OPTIONS, Gateway
+from tests.app.messages import events
 
 NOISE = noise_vocabulary.load()
 PATH = "/v1/completions"
@@ -132,6 +135,15 @@ def test_a_stop_string_ends_the_text(gateway: Gateway) -> None:
     assert answer.json()["choices"][0]["finish_reason"] == "stop"
 
 
+def streamed(answer: httpx.Response, choices: int) -> list[str]:
+    """Return the texts that the chunks add up to."""
+    made = [""] * choices
+    for chunk in events(answer.text):
+        for choice in chunk["choices"]:
+            made[choice["index"]] += choice["text"]
+    return made
+
+
 FORMATS: dict[str, dict[str, Any]] = {
     "json_schema": json_schema(ALARM),
     "json_object": {"type": "json_object"},
@@ -149,6 +161,40 @@ def test_a_response_format_constrains_the_text(gateway: Gateway, name: str) -> N
         value = json.loads(choice["text"])
         jsonschema.validate(value, ALARM if name != "json_object" else {"type": "object"})
     assert choice["finish_reason"] == "stop" or name == "json_object"
+
+
+TAG = {"type": "structural_tag", "format": {"type": "const_string", "value": "hey"}}
+#: constraints of other servers, and a pattern of the text
+CONSTRAINTS: list[tuple[dict[str, Any], str]] = [
+    ({"guided_regex": "[a-c]{3}"}, "[a-c]{3}"),
+    ({"regex": "x{2}é"}, "xxé"),
+    ({"guided_choice": ["Oslo", "Rome"]}, "Oslo|Rome"),
+    ({"guided_grammar": 'root ::= "a" | "b"'}, "[ab]"),
+    ({"ebnf": 'root ::= "a" | "b"'}, "[ab]"),
+    ({"guided_json": {"enum": ["a", 3]}}, '"a"|3'),
+    ({"json_schema": '{"enum": ["a", 3]}'}, '"a"|3'),
+    ({"structured_outputs": {"structural_tag": TAG}}, "hey"),
+    ({"response_format": TAG}, "hey"),
+    ({"regex": "[ab]{3}b", "stop": ["b"]}, "a{0,3}"),
+]
+
+
+@pytest.mark.parametrize(("fields", "pattern"), CONSTRAINTS)
+@pytest.mark.parametrize("stream", [False, True])
+def test_constraints_of_other_servers_hold_for_texts(
+    gateway: Gateway, fields: dict[str, Any], pattern: str, stream: bool
+) -> None:
+    answer = post(gateway, **fields, prompt=["a", "b"], max_tokens=200, stream=stream)
+    made = texts(answer) if not stream else streamed(answer, 2)
+    assert len(made) == 2 and all(re.fullmatch(pattern, text) for text in made)
+
+
+def test_a_text_has_one_constraint(gateway: Gateway) -> None:
+    error = post(gateway, regex="a", guided_choice=["a"]).json()["error"]
+    assert (error["param"], error["code"]) == ("regex", "invalid_value")
+    long = json.dumps({"enum": list(range(MAX_JSON_VALUES))})
+    error = post(gateway, json_schema=long).json()["error"]
+    assert (error["param"], error["code"]) == ("json_schema", "too_many_values")
 
 
 def test_marks_of_calls_and_reasoning_are_no_tokens_of_a_text(gateway: Gateway) -> None:
