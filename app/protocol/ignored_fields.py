@@ -79,6 +79,6 @@ def _ignored(message: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
 
 
 def _others(value: Mapping[str, Any], place: str, known: Any) -> Iterator[tuple[str, str]]:
-    for name in sorted(value.keys() - known):
-        if value[name] not in _NOTHING:
+    for name, each in value.items():
+        if name not in known and each not in _NOTHING:
             yield place, quote(name[:NAME_CHARS], safe="")
