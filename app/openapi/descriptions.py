@@ -37,27 +37,35 @@ _CONSTRAINTS = {
     "regex": "A regular expression that the content matches.",
     "ebnf": "A grammar of the content, as EBNF.",
 }
-_CHAT = _GENERATION | _CONSTRAINTS | {
-    "messages": "The conversation.",
-    "tools": "Functions and custom tools that the model may call.",
-    "tool_choice": "Which tools must or may be called.",
-    "functions": "Deprecated: use `tools`.",
-    "function_call": "Deprecated: use `tool_choice`.",
-    "logprobs": "Log probabilities of the content's tokens.",
-    "top_logprobs": "Also of so many most likely tokens; only with `logprobs`.",
-    "max_completion_tokens": "Maximum tokens of the answer, with reasoning.",
-    "max_tokens": "Deprecated: use `max_completion_tokens`.",
-    "reasoning_effort": "How much the model reasons; `none` turns it off.",
-    "reasoning": "The same as an object, as with OpenRouter.",
-}
-_COMPLETION = _GENERATION | _CONSTRAINTS | {
-    "prompt": "A text or token ids, or several of either.",
-    "add_special_tokens": "`false`: no token such as BOS before a text.",
-    "echo": "The prompt before the text.",
-    "best_of": "Must equal `n`.",
-    "logprobs": "Log probabilities of so many most likely tokens.",
-    "max_tokens": "Maximum tokens of the text; default 16.",
-}
+_CHAT = (
+    _GENERATION
+    | _CONSTRAINTS
+    | {
+        "messages": "The conversation.",
+        "tools": "Functions and custom tools that the model may call.",
+        "tool_choice": "Which tools must or may be called.",
+        "functions": "Deprecated: use `tools`.",
+        "function_call": "Deprecated: use `tool_choice`.",
+        "logprobs": "Log probabilities of the content's tokens.",
+        "top_logprobs": "Also of so many most likely tokens; only with `logprobs`.",
+        "max_completion_tokens": "Maximum tokens of the answer, with reasoning.",
+        "max_tokens": "Deprecated: use `max_completion_tokens`.",
+        "reasoning_effort": "How much the model reasons; `none` turns it off.",
+        "reasoning": "The same as an object, as with OpenRouter.",
+    }
+)
+_COMPLETION = (
+    _GENERATION
+    | _CONSTRAINTS
+    | {
+        "prompt": "A text or token ids, or several of either.",
+        "add_special_tokens": "`false`: no token such as BOS before a text.",
+        "echo": "The prompt before the text.",
+        "best_of": "Must equal `n`.",
+        "logprobs": "Log probabilities of so many most likely tokens.",
+        "max_tokens": "Maximum tokens of the text; default 16.",
+    }
+)
 _RESPONSE = _GENERATION | {
     "input": "A text, or items of a conversation.",
     "instructions": "A system message at the beginning.",

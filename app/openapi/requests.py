@@ -1,7 +1,8 @@
 """Schemas of request bodies: pydantic's, completed by what validators check by hand.
 
 Pydantic knows the fields and bounds. It does not see the values that a validator drops or refuses
-before it (``mode="before"``), so ``_amend`` adds these. Rules that span several messages or items,
+before it (``mode="before"``), so ``_amend`` adds those of OpenAI. Fields of other servers that are
+accepted without effect are left out. Rules that span several messages or items,
 and those of schemas and grammars, are beyond JSON Schema: such requests get a 400.
 """
 
@@ -79,11 +80,9 @@ def _only(values: tuple[Any, ...], description: str) -> Schema:
 
 
 def _exactly(value: Any) -> Schema:
-    """Return the schema of one value; lists have one item at most, objects none."""
+    """Return the schema of one value; lists have one item at most."""
     if value is None:
         return _NULL
-    if isinstance(value, dict):
-        return {"type": "object", "maxProperties": 0}
     if isinstance(value, list):
         items: Schema = _exactly(value[0]) if value else {}
         return {"type": "array", "items": items, "minItems": len(value), "maxItems": len(value)}
@@ -98,6 +97,11 @@ def _off(table: Mapping[str, tuple[Any, ...]]) -> Schema:
         )
         for name, off in table.items()
     }
+
+
+def _without(fields: Schema, schema: Schema) -> Schema:
+    """Return the fields that an object does not serve."""
+    return {name: each for name, each in fields.items() if name not in schema["properties"]}
 
 
 def _ignored(*names: str) -> Schema:
@@ -115,22 +119,15 @@ def _adding(*more: Schema) -> Callable[[Schema], None]:
     return amend
 
 
-def _unserved(schema: Schema) -> None:
-    """Add the fields that every API ignores or refuses, unless it serves them."""
-    fields = _ignored(*unserved_fields.IGNORED)
-    fields |= _off(unserved_fields.UNSUPPORTED) | _off(unserved_fields.ELSEWHERE)
-    schema["properties"] = fields | schema["properties"]
-
-
 def _chat(schema: Schema) -> None:
-    _unserved(schema)
+    off = _off(unserved_fields.OPENAI_UNSUPPORTED)
+    _adding(_ignored(*unserved_fields.OPENAI_IGNORED), _without(off, schema))(schema)
     _biases(schema)
     _bare_schemas(schema)
 
 
 def _completion(schema: Schema) -> None:
-    schema["properties"]["suffix"] = _only((None, ""), "Not served.")
-    _unserved(schema)
+    _adding(_ignored("user"), {"suffix": _only((None, ""), "Not served.")})(schema)
     _biases(schema)
     _bare_schemas(schema)
     for kind in schema["properties"]["prompt"]["anyOf"][0]["oneOf"]:
@@ -139,10 +136,8 @@ def _completion(schema: Schema) -> None:
 
 
 def _response(schema: Schema) -> None:
-    _adding(_ignored(*responses_request.IGNORED), _off(responses_request.UNSUPPORTED))(schema)
-    _unserved(schema)
-    for moved in responses_request.MOVED:
-        schema["properties"].pop(moved, None)
+    off = _off(responses_request.UNSUPPORTED)
+    _adding(_ignored(*responses_request.IGNORED), _without(off, schema))(schema)
     _biases(schema)
     given: Schema = {"input": {"type": ["string", "array"], "minItems": 1}}
     _choose(schema, {"not": _needs({"previous_response_id": _GIVEN})}, _needs(given))
@@ -239,7 +234,6 @@ def _choose(schema: Schema, when: Schema, then: Schema, otherwise: Schema | None
 
 def _tokenize(schema: Schema) -> None:
     """A text or a chat; other fields of a chat need messages."""
-    _unserved(schema)
     fields = schema["properties"]
     fields["add_generation_prompt"] = _only((None, True), "A chat ends where its answer begins.")
     fields["continue_final_message"] = _only((None, False), "Not served.")
@@ -270,7 +264,6 @@ _AMENDMENTS: dict[str, Callable[[Schema], None]] = {
     "CompletionRequest": _completion,
     "ResponseRequest": _response,
     "TokenizeRequest": _tokenize,
-    "DetokenizeRequest": _unserved,
     "WarmupRequest": _warmup,
     "GrammarRequest": _bare_schemas,
     "StreamOptions": _adding(_off({"continuous_usage_stats": (None, False)})),

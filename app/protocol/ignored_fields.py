@@ -56,12 +56,21 @@ def ignored_fields(body: Any) -> list[str]:
     messages = body.get("messages") if isinstance(body, dict) else None
     first: dict[str, str] = {}
     for at, message in enumerate(messages or ()):
+        if _is_plain(message):
+            continue
         for place, name in _ignored(message):
             kind = _NUMBER.sub("", place)
             first.setdefault(kind + name, f"messages/{at}/{place}{name} field")
             if len(first) == MOST_NAMES:
                 return list(first.values())
     return list(first.values())
+
+
+def _is_plain(message: Mapping[str, Any]) -> bool:
+    """Whether a message has no parts and calls, and only fields that are read; most are so."""
+    if message.get("tool_calls") or isinstance(message.get("content"), list):
+        return False
+    return message.keys() <= _READ[message["role"]]
 
 
 def _ignored(message: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
@@ -79,6 +88,8 @@ def _ignored(message: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
 
 
 def _others(value: Mapping[str, Any], place: str, known: Any) -> Iterator[tuple[str, str]]:
+    if value.keys() <= known:
+        return
     for name, each in value.items():
         if name not in known and each not in _NOTHING:
             yield place, quote(name[:NAME_CHARS], safe="")

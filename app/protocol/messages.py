@@ -120,6 +120,10 @@ class UserMessage(Lenient):
     name: str | None = None
 
 
+#: fields with reasoning as blocks
+_BLOCKS = frozenset(("reasoning_details", "thinking_blocks"))
+
+
 def _thoughts(blocks: Any) -> str:
     """Return the text of blocks of reasoning as OpenRouter and LiteLLM write them."""
     blocks = (
@@ -143,7 +147,9 @@ class AssistantMessage(Lenient):
     @classmethod
     def _with_reasoning(cls, value: Any) -> Any:
         """Read reasoning that a client sends back as blocks only."""
-        if not isinstance(value, dict) or value.get("reasoning_content") or value.get("reasoning"):
+        if not isinstance(value, dict) or value.keys().isdisjoint(_BLOCKS):
+            return value
+        if value.get("reasoning_content") or value.get("reasoning"):
             return value
         blocks = value.get("reasoning_details") or value.get("thinking_blocks")
         return {**value, "reasoning": _thoughts(blocks)} if blocks else value

@@ -14,12 +14,15 @@ NAME = r"^[a-zA-Z0-9_.-]{1,64}$"
 HINTS = ("cache_control", "return")
 #: fields of tools that are not served, with the values that leave the answer as it is
 OFF: dict[str, tuple[Any, ...]] = {"defer_loading": (None, False)}
+_UNSERVED = frozenset((*HINTS, *OFF))
 #: how tools may be chosen, as the service sees it
 ToolMode = Literal["auto", "none", "required", "named"]
 
 
 def without_hints(tool: dict[str, Any]) -> dict[str, Any]:
     """Return a tool without fields that are not served; refuse them unless they are off."""
+    if tool.keys().isdisjoint(_UNSERVED):
+        return tool
     return {k: v for k, v in refuse_fields(tool, OFF).items() if k not in HINTS}
 
 

@@ -19,12 +19,15 @@ from pydantic_core import PydanticCustomError
 
 from .validation import MOST_NAMES, Exact
 
-#: fields that never change an answer: marks of the client, hints for caches, queues and routers,
-#: options of media, and parameters of features that are off
-IGNORED: tuple[str, ...] = (
-    # OpenAI
+#: OpenAI's fields of chat completions that never change an answer
+OPENAI_IGNORED = (
     *("metadata", "prediction", "prompt_cache_key", "prompt_cache_options"),
     *("prompt_cache_retention", "safety_identifier", "service_tier", "store", "user"),
+)
+#: all such fields: marks of the client, hints for caches, queues and routers, options of media, and
+#: parameters of features that are off
+IGNORED: tuple[str, ...] = (
+    *OPENAI_IGNORED,
     # vLLM and SGLang
     *("cache_salt", "custom_labels", "custom_params", "data_parallel_rank"),
     *("disagg_prefill_dp_rank", "extra_key", "images_config", "max_dynamic_patch"),
@@ -53,11 +56,15 @@ def _all(*names: str, off: tuple[Any, ...] = ()) -> dict[str, tuple[Any, ...]]:
     return dict.fromkeys(names, off)
 
 
-#: fields that would change the answer, with the values beside null that leave it as it is
-UNSUPPORTED: dict[str, tuple[Any, ...]] = {
+#: OpenAI's fields of chat completions that would change the answer, with the values beside null
+#: that leave it as it is
+OPENAI_UNSUPPORTED: dict[str, tuple[Any, ...]] = {
     **_all("audio", "moderation", "web_search_options"),
     "modalities": (["text"],),
     "verbosity": ("medium",),
+}
+#: all such fields
+UNSUPPORTED: dict[str, tuple[Any, ...]] = OPENAI_UNSUPPORTED | {
     # what the answer would have besides
     **_all("return_cached_tokens_details", "return_hidden_states", off=(False,)),
     **_all("return_input_ids_in_sglext", "return_meta_info", "return_prompt_text", off=(False,)),
