@@ -56,6 +56,9 @@ def amend(schemas: dict[str, Schema]) -> None:
         _without_null_defaults(found)
         if name in _AMENDMENTS:
             _AMENDMENTS[name](found)
+        if found.get("additionalProperties") is False:
+            # null stands for an absent field, also of an unknown name
+            found["additionalProperties"] = _NULL
     for name, (description, inherited) in REQUESTS.items():
         schemas[name]["description"] = description
         _describe(schemas[name], FIELDS[inherited] if inherited else {})

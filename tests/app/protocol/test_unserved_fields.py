@@ -116,6 +116,8 @@ def test_other_values_are_not_taken_for_off(name: str, value: Any) -> None:
 @apis
 def test_null_is_an_absent_field_for_any_name(kind: type[Body]) -> None:
     assert parse(kind, brand_new=None, model=None) == parse(kind)
+    assert not refused_by_document(kind.__name__, {**GOOD[kind], "brand_new": None})
+    assert refused_by_document(kind.__name__, {**GOOD[kind], "brand_new": 0})
     error = refusal(kind, brand_new=0)
     assert (error.param, error.code) == ("brand_new", "unknown_parameter")
 
