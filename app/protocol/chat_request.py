@@ -18,8 +18,8 @@ from .extensions import ConstraintFields
 from .messages import Messages
 from .thinking_fields import ReasoningEffort, ReasoningOptions, ThinkingFields
 from .tools import AnyToolDefinition, FunctionChoice, FunctionDefinition, ResponseFormat, ToolChoice
-from .unserved_fields import is_off, unsupported_field
-from .validation import Exact, by_type
+from .unserved_fields import unsupported_field
+from .validation import Exact, by_type, is_off
 
 #: OpenAI's bounds on ``stop`` and ``metadata``
 MOST_STOPS, STOP_CHARS = 4, 1000

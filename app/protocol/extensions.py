@@ -14,7 +14,7 @@ from pydantic import Field, Tag, model_validator
 from pydantic_core import PydanticCustomError
 
 from .unserved_fields import Body
-from .validation import Exact, Items, by_type
+from .validation import Exact, Items, by_type, is_off
 
 #: texts of a choice; longer lists are schemas with an enum
 MOST_CHOICES = 10_000
@@ -55,7 +55,7 @@ class StructuredOutputs(Exact):
         if not isinstance(value, dict):
             return value
         for name, (off, instead) in OPTIONS.items():
-            if name in value and value[name] not in off:
+            if not is_off(value.get(name), off):
                 raise PydanticCustomError(
                     "unsupported_parameter",
                     "Unsupported parameter: '{name}' is not supported by this server. {instead}",

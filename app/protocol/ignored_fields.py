@@ -1,4 +1,4 @@
-"""Fields inside of messages that the gateway ignores, named for the client.
+"""Fields inside of messages, and beside them, that the gateway ignores, named for the client.
 
     messages/3/tools field, messages/4/content/0/detail field
 
@@ -23,6 +23,8 @@ from .messages import (
     ToolMessage,
     UserMessage,
 )
+from .thinking_fields import ReasoningOptions, Thinking
+from .validation import Lenient
 
 #: names that are listed, and characters of one
 MOST_NAMES, NAME_CHARS = 32, 64
@@ -46,24 +48,31 @@ _READ = {
     for kind in (SystemMessage, UserMessage, AssistantMessage, ToolMessage, FunctionMessage)
     for role in get_args(kind.model_fields["role"].annotation)
 }
+#: objects beside the messages that may have any fields
+_OPTIONS: dict[str, type[Lenient]] = {"thinking": Thinking, "reasoning": ReasoningOptions}
 _CALL = PastToolCall.model_fields.keys() | ECHOED | {"custom"}
 _CALLED = CalledFunction.model_fields.keys() | ECHOED
 _CALLED_CUSTOM = CalledCustomTool.model_fields.keys() | ECHOED
 
 
 def ignored_fields(body: Any) -> list[str]:
-    """Return the ignored fields of a valid body: the first place of each."""
+    """Return the ignored fields of a valid body: the first place of each. Only chats have any."""
     messages = body.get("messages") if isinstance(body, dict) else None
+    if not messages:
+        return []
     first: dict[str, str] = {}
-    for at, message in enumerate(messages or ()):
+    for field, kind in _OPTIONS.items():
+        for _, name in _others(body.get(field) or {}, "", kind.model_fields.keys()):
+            first[f"{field}/{name}"] = f"{field}/{name} field"
+    for at, message in enumerate(messages):
         if _is_plain(message):
             continue
         for place, name in _ignored(message):
-            kind = _NUMBER.sub("", place)
-            first.setdefault(kind + name, f"messages/{at}/{place}{name} field")
-            if len(first) == MOST_NAMES:
-                return list(first.values())
-    return list(first.values())
+            unnumbered = _NUMBER.sub("", place)
+            first.setdefault(unnumbered + name, f"messages/{at}/{place}{name} field")
+            if len(first) >= MOST_NAMES:
+                return list(first.values())[:MOST_NAMES]
+    return list(first.values())[:MOST_NAMES]
 
 
 def _is_plain(message: Mapping[str, Any]) -> bool:

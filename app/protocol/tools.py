@@ -95,7 +95,7 @@ def by_name(value: Any, definition: type[Exact]) -> Any:
     """Return a tool by its name, if a client sends the whole definition where a name is enough."""
     if not isinstance(value, dict):
         return value
-    others = definition.model_fields.keys() - {"type", "name"}
+    others = (definition.model_fields.keys() | _UNSERVED) - {"type", "name"}
     return {name: each for name, each in value.items() if name not in others}
 
 

@@ -17,7 +17,7 @@ from typing import Any
 from pydantic import model_validator
 from pydantic_core import PydanticCustomError
 
-from .validation import MOST_NAMES, Exact
+from .validation import MOST_NAMES, Exact, is_off
 
 #: OpenAI's fields of chat completions that never change an answer
 OPENAI_IGNORED = (
@@ -198,13 +198,6 @@ def unsupported_field(name: str, place: str = "") -> PydanticCustomError:
         "Unsupported parameter: '{name}' is not supported by this server.{instead}",
         {"name": place + name, "instead": instead},
     )
-
-
-def is_off(value: Any, off: Collection[Any]) -> bool:
-    """Whether the value is null or one of ``off``; true and false are no numbers."""
-    if value is None:
-        return True
-    return any(value == each and isinstance(value, bool) == isinstance(each, bool) for each in off)
 
 
 def without_unserved(body: Mapping[str, Any], served: Collection[str]) -> dict[str, Any]:

@@ -1,6 +1,6 @@
 """Base types of request objects, which bound the work of validation."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Annotated, Any, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Discriminator, Field, model_validator
@@ -74,9 +74,18 @@ def unsupported(message: str) -> PydanticCustomError:
     return PydanticCustomError("unsupported_here", "{message}", {"message": message})
 
 
+def is_off(value: Any, off: Collection[Any]) -> bool:
+    """Whether the value is null or one of ``off``; true and false are no numbers."""
+    if value is None:
+        return True
+    return any(value == each and isinstance(value, bool) == isinstance(each, bool) for each in off)
+
+
 def refuse_fields(value: dict[str, Any], off: Mapping[str, tuple[Any, ...]]) -> dict[str, Any]:
-    """Return an object without the fields in ``off``, which must have one of the values there."""
+    """Return an object without the fields in ``off``, which must have one of the values there, or
+    null.
+    """
     for name, values in off.items():
-        if name in value and value[name] not in values:
+        if not is_off(value.get(name), values):
             raise PydanticCustomError("unsupported_field", "{name}", {"name": name})
     return {name: each for name, each in value.items() if name not in off}

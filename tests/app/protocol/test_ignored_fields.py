@@ -69,6 +69,13 @@ LISTED: dict[str, tuple[list[dict[str, Any]], list[str]]] = {
 }  # fmt: skip
 
 
+def test_fields_of_reasoning_are_listed_too() -> None:
+    thinking = {"type": "enabled", "keep": "all", "clear_thinking": False}
+    asked = {"messages": [USER], "thinking": thinking, "reasoning": {"summary": "auto"}}
+    ChatRequest.model_validate(asked)
+    assert ignored_fields(asked) == ["thinking/keep field", "reasoning/summary field"]
+
+
 @pytest.mark.parametrize("name", LISTED)
 def test_ignored_fields_are_listed_by_place(name: str) -> None:
     messages, listed = LISTED[name]

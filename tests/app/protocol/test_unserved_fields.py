@@ -152,9 +152,10 @@ HINTED = {"cache_control": {"type": "ephemeral"}, "defer_loading": False, "retur
 def test_hints_in_tools_are_ignored(tool: dict[str, Any], place: str) -> None:
     parse(ChatRequest, tools=[tool])
     assert not refused_by_document("ChatRequest", {**GOOD[ChatRequest], "tools": [tool]})
-    hidden = json.loads(json.dumps(tool).replace("false", "true"))
-    error = refusal(ChatRequest, tools=[hidden])
-    assert (error.param, error.code) == (f"tools[0].{place}", "unsupported_parameter")
+    for value in ("true", "0"):
+        hidden = json.loads(json.dumps(tool).replace("false", value))
+        error = refusal(ChatRequest, tools=[hidden])
+        assert (error.param, error.code) == (f"tools[0].{place}", "unsupported_parameter")
 
 
 #: requests of other servers with every field at its default: a value, and its fields
