@@ -27,7 +27,7 @@ FinishReason = Literal["stop", "length", "abort", "error"]
 #: deadline passed; "unavailable": full, starting or stopping; "status": another HTTP error;
 #: "protocol": a violation of the protocol; "truncated": the stream ended without a finish reason;
 #: "aborted": ended from outside or by the model; "diverged": tokens that the grammar does not
-#: allow; "internal": a fault in this process
+#: allow; "internal": a fault in this process, which says nothing about the worker
 FailureReason = Literal[
     "refused",
     "connection",
@@ -166,18 +166,23 @@ class Health:
     details: dict[str, Any] = field(default_factory=dict)
 
 
+_REASONS: dict[int, FailureReason] = {502: "status", 503: "unavailable", 504: "timeout"}
+
+
 class WorkerError(Exception):
     """A worker refused or failed.
 
     ``status`` is the matching HTTP status (400: the request is wrong; 502, 503: the worker failed;
-    504: it took too long). ``reason`` is "refused" below 500 and "internal" above by default.
+    504: it took too long). ``reason`` is by default "refused" below 500, "internal" for 500,
+    "status" for 502, "unavailable" for 503, "timeout" for 504.
     """
 
     def __init__(self, status: int, message: str, *, reason: FailureReason | None = None) -> None:
         super().__init__(message)
         self.status = status
         self.message = message
-        self.reason: FailureReason = reason or ("refused" if status < 500 else "internal")
+        usual: FailureReason = "refused" if status < 500 else "internal"
+        self.reason: FailureReason = reason or _REASONS.get(status, usual)
 
 
 class PromptTooLong(WorkerError):

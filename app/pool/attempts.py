@@ -11,7 +11,7 @@ from contextlib import aclosing
 from dataclasses import dataclass
 
 from adapters.workers import Chunk, FailureReason, Generation, Worker, WorkerError
-from engine import EngineError, ParseDivergence
+from engine import ParseDivergence
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,22 +48,24 @@ async def attempt(
 
 
 def reason_of(error: Exception) -> FailureReason | None:
-    """Return the reason of a failed attempt; None: not the worker's fault."""
+    """Return why the worker failed; None: the fault is ours, or the request's.
+
+    Only a WorkerError tells of the worker, and output that does not fit its grammar. Any other
+    exception comes from this process while it reads the answer, and would come from every worker.
+    """
     match error:
         case WorkerError():
-            return error.reason
+            return None if error.reason == "internal" else error.reason
         case ParseDivergence():
             return "diverged"
-        case EngineError():
-            return None
-    return "internal"
+    return None
 
 
 def verdict(error: Exception, refusals: Sequence[WorkerError]) -> Exception:
     """Return the error of a request that no worker accepted; ``error``: of the last attempt."""
     if refusals:
         return refusals[0]
-    if isinstance(error, WorkerError) and error.reason != "internal":
+    if isinstance(error, WorkerError):
         message = f"no worker took the request; the last one: {error.message}"
         return WorkerError(503, message, reason=error.reason)
     return error

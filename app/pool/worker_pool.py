@@ -9,7 +9,8 @@ Sampling     a request may use the options that every worker supports, so that t
 Retries      a failure before the first output is retried on the other workers, one after another,
              within the retry budget. A refusal (400) needs a second worker that agrees, beyond the
              budget; a worker that refused what another one accepts has failed. After the first
-             output there is no retry: the client has seen text.
+             output there is no retry: the client has seen text. A fault of this process counts
+             against no worker, and is not repeated on another one.
 Ejection     see recovery. Health: see health_checks.
 Members      may be added and removed at any time (discovery). A removed or draining member gets no
              new generation and finishes its answers; then a removed one is closed.

@@ -12,7 +12,7 @@ from adapters.workers import Chunk, FailureReason, SGLangWorker, WorkerError
 from app.pool import member as breaker
 from app.pool.retry_budget import RetryBudget
 from app.pool.worker_pool import Pool
-from engine import LimitExceeded, ParseDivergence
+from engine import InternalError, LimitExceeded, ParseDivergence
 from tests.app.pool.fakes import (
     BROKEN,
     DONE,
@@ -102,9 +102,6 @@ BEFORE: list[tuple[Step, FailureReason]] = [
     (BROKEN, "protocol"),
     (WorkerError(502, "unauthorized", reason="status"), "status"),
     (WorkerError(502, "cut", reason="truncated"), "truncated"),
-    (WorkerError(500, "bug"), "internal"),
-    (RuntimeError("bug"), "internal"),
-    (RecursionError(), "internal"),
     (ParseDivergence("not a word of its grammar"), "diverged"),
     (Chunk((), "abort"), "aborted"),
     (Chunk((), "error"), "aborted"),
@@ -135,7 +132,6 @@ LATER: list[Step] = [
     BROKEN,
     WorkerError(400, "no"),
     Chunk((), "abort"),
-    RuntimeError("bug"),
     ParseDivergence("x"),
 ]
 
@@ -145,11 +141,38 @@ async def test_a_failure_after_the_first_output_is_an_error_and_counts(step: Ste
     bad, spare = Fake("bad", Chunk((1,)), step), Fake("spare", DONE)
     async with counted(bad, spare, policy=First()) as made:
         for _ in range(breaker.EJECT_AFTER):
-            with pytest.raises((WorkerError, RuntimeError, ParseDivergence)):
+            with pytest.raises((WorkerError, ParseDivergence)):
                 await run(made.pool)
         assert (bad.calls, spare.calls) == (breaker.EJECT_AFTER, 0)
         assert made.ejections == ["bad"]
         assert await run(made.pool) == [DONE]
+
+
+#: exceptions of this process, whichever layer raises them
+OURS: list[Exception] = [
+    WorkerError(500, "a fault of the engine"),
+    RuntimeError("bug"),
+    KeyError("bug"),
+    IndexError("bug"),
+    RecursionError(),
+    MemoryError(),
+    InternalError("bug"),
+    LimitExceeded("parses", 512, 513),
+]
+
+
+@pytest.mark.parametrize("error", OURS, ids=repr)
+@pytest.mark.parametrize("begun", [False, True])
+async def test_a_fault_of_our_own_counts_against_no_worker(error: Exception, begun: bool):
+    """REGRESSION: one that a request caused ejected a worker, and was repeated on all others."""
+    script: list[Step] = [Chunk((1,)), error] if begun else [error]
+    first, spare = Fake("first", *script), Fake("spare", DONE)
+    async with counted(first, spare, policy=First()) as made:
+        for _ in range(2 * breaker.EJECT_AFTER):
+            with pytest.raises(type(error)):
+                await run(made.pool)
+        assert (first.calls, spare.calls) == (2 * breaker.EJECT_AFTER, 0)
+        assert (made.failures, made.ejections, made.pool.status) == ([], [], "ok")
 
 
 async def test_a_reader_is_made_for_every_attempt_and_its_failure_is_the_workers():
