@@ -138,9 +138,7 @@ class AiohttpClient:
     def _open(self) -> aiohttp.ClientSession:
         """Return the session, made on first use: it belongs to the running loop."""
         if self._session is None:
-            connector = _Connector(
-                limit=0, keepalive_timeout=KEEPALIVE_S, ssl=self._tls or True
-            )
+            connector = _Connector(limit=0, keepalive_timeout=KEEPALIVE_S, ssl=self._tls or True)
             self._session = aiohttp.ClientSession(
                 connector=connector,
                 headers=self._headers,
@@ -161,7 +159,7 @@ class _Connector(aiohttp.TCPConnector):
 
     def __init__(self, **options: Any) -> None:
         super().__init__(**options)
-        self._factory = partial(_BoundedHead, loop=self._loop)
+        self._factory = partial(_BoundedHead, loop=self._loop)  # type: ignore[assignment]
 
 
 class _BoundedHead(ResponseHandler):

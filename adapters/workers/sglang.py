@@ -153,7 +153,7 @@ class SGLangWorker:
         )
         is_short = len(generation.prompt) <= PIECE
         body = encode() if is_short else await asyncio.to_thread(encode)
-        reader = StreamReader(generation, self._tokens)
+        reader = StreamReader(generation, self._tokens, self._stop_token_ids)
         most = most_bytes(generation)
         events, idle = self._events(body, most, _headers(generation)), 0
         self._running.add(rid)

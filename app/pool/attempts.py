@@ -6,7 +6,7 @@ Not here    a second attempt (worker_pool), the consequences for the worker (rec
 """
 
 import asyncio
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass
 
@@ -22,10 +22,20 @@ class Deadlines:
     token: float | None = None
 
 
+#: what a worker did that sent tokens beyond the end of its answer
+OVERRUN = WorkerError(502, "tokens beyond the limit or a stop token", reason="overrun")
+
+
 async def attempt(
-    worker: Worker, generation: Generation, deadlines: Deadlines
+    worker: Worker,
+    generation: Generation,
+    deadlines: Deadlines,
+    on_overrun: Callable[[], None] = lambda: None,
 ) -> AsyncGenerator[Chunk, None]:
-    """Yield the worker's chunks, each within its deadline, the last with a finish reason."""
+    """Yield the worker's chunks, each within its deadline, the last with a finish reason.
+
+    ``on_overrun`` is called before the last chunk of a worker that went on beyond it.
+    """
     seconds, what = deadlines.first_token, "first token"
     async with aclosing(worker.generate(generation)) as chunks:
         while True:
@@ -41,6 +51,8 @@ async def attempt(
             if chunk.finish_reason in ("abort", "error"):
                 message = f"the worker ended the answer early ({chunk.finish_reason})"
                 raise WorkerError(502, message, reason="aborted")
+            if chunk.overran:
+                on_overrun()
             yield chunk
             if chunk.finish_reason is not None:
                 return

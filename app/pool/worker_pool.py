@@ -37,7 +37,7 @@ from adapters.workers import (
 )
 
 from ..observability.request_record import Attempt
-from .attempts import Deadlines, attempt, reason_of, verdict
+from .attempts import OVERRUN, Deadlines, attempt, reason_of, verdict
 from .discovery import Discovery
 from .health_checks import HealthChecks
 from .member import Member
@@ -234,14 +234,19 @@ class Pool:
             begun = False
             answers = member.answers
             try:
-                chunks = attempt(member.worker, asked, self._deadlines)
+                overran: list[bool] = []
+                on_overrun = partial(overran.append, True)
+                chunks = attempt(member.worker, asked, self._deadlines, on_overrun)
                 async with aclosing(read(chunks)) as items:
                     async for item in items:
                         if not begun:
                             begun = True
                             self._recovery.contradict(refusals)
                         yield item
-                self._recovery.answered(member)
+                if overran:
+                    self._recovery.failed(member, "overrun", OVERRUN, answers)
+                else:
+                    self._recovery.answered(member)
                 noted.error = None
                 return
             except Exception as raised:

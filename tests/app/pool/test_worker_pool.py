@@ -122,6 +122,16 @@ async def test_every_failure_before_the_first_output_is_counted_and_tried_elsewh
         assert (made.ejections, made.pool.status) == (["bad"], "degraded")
 
 
+async def test_a_worker_that_goes_on_beyond_the_end_has_failed_and_its_answer_counts():
+    done = Chunk((1,), "length", overran=True)
+    async with counted(Fake("bad", done), Fake("good", DONE), policy=First()) as made:
+        for _ in range(breaker.EJECT_AFTER):
+            assert await run(made.pool) == [done]
+        assert made.failures == [("bad", "overrun")] * breaker.EJECT_AFTER
+        assert made.ejections == ["bad"]
+        assert await run(made.pool) == [DONE]
+
+
 async def test_a_stream_without_a_finish_reason_is_no_answer():
     async with counted(Fake("bad"), Fake("good", DONE)) as made:
         assert await run(made.pool) == [DONE]
