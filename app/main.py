@@ -18,6 +18,7 @@ from .api.admin_routes import admin_router
 from .api.answering import Answering
 from .api.auth import AdminKeys
 from .api.body import BodyReader
+from .api.browser_guard import BrowserGuard
 from .api.chat_routes import chat_router, completions_router
 from .api.constraint_routes import constraint_router, warn_unenforced
 from .api.debug_routes import debug_router
@@ -87,6 +88,8 @@ def create_app(
     )
     # for the server around the app, which counts refused connections and ends running requests
     app.state.metrics, app.state.drain = metrics, Drain()
+    if not chosen.gateway.keys_required:
+        app.add_middleware(BrowserGuard, settings=chosen.gateway)
     app.add_middleware(
         RequestMiddleware, metrics=metrics, logger=log, drain=app.state.drain, requests=requests
     )

@@ -11,6 +11,8 @@ Invariants       I1 the chunks' token ids, put together, are the whole output, t
                  I6 yielded tokens are final: tokens that may belong to a stop string wait until
                     that is decided, so ``trim`` lies within the last chunk's tokens.
                  I7 with ``logprobs``, a chunk has one TokenLogprob for each of its token ids.
+                 I8 no token follows a stop token or the limit; what a worker sends beyond is cut,
+                    and the last chunk says so (``overran``).
 Not here         text (the engine's parser makes it from ids), retries, balancing and deadlines (the
                  app's).
 """
@@ -27,7 +29,8 @@ FinishReason = Literal["stop", "length", "abort", "error"]
 #: deadline passed; "unavailable": full, starting or stopping; "status": another HTTP error;
 #: "protocol": a violation of the protocol; "truncated": the stream ended without a finish reason;
 #: "aborted": ended from outside or by the model; "diverged": tokens that the grammar does not
-#: allow; "internal": a fault in this process
+#: allow; "overrun": tokens beyond the limit or a stop token; "internal": a fault in this process,
+#: which says nothing about the worker
 FailureReason = Literal[
     "refused",
     "connection",
@@ -38,6 +41,7 @@ FailureReason = Literal[
     "truncated",
     "aborted",
     "diverged",
+    "overrun",
     "internal",
 ]
 
@@ -144,7 +148,8 @@ class Chunk:
     ``trim`` counts the bytes at the end of *all* text so far that must not be shown: the stop
     string and the rest of its last token. Only the last chunk sets ``trim`` and ``stop_text``.
     ``cached_tokens`` counts the prompt's tokens that the worker had cached. ``logprobs``: one for
-    each token id if they were asked for, else empty.
+    each token id if they were asked for, else empty. ``overran``: the worker went on beyond the end
+    of the answer, which is complete; the worker has failed.
     """
 
     token_ids: tuple[int, ...]
@@ -155,6 +160,7 @@ class Chunk:
     trim: int = 0
     cached_tokens: int = 0
     logprobs: tuple[TokenLogprob, ...] = ()
+    overran: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,18 +172,23 @@ class Health:
     details: dict[str, Any] = field(default_factory=dict)
 
 
+_REASONS: dict[int, FailureReason] = {502: "status", 503: "unavailable", 504: "timeout"}
+
+
 class WorkerError(Exception):
     """A worker refused or failed.
 
     ``status`` is the matching HTTP status (400: the request is wrong; 502, 503: the worker failed;
-    504: it took too long). ``reason`` is "refused" below 500 and "internal" above by default.
+    504: it took too long). ``reason`` is by default "refused" below 500, "internal" for 500,
+    "status" for 502, "unavailable" for 503, "timeout" for 504.
     """
 
     def __init__(self, status: int, message: str, *, reason: FailureReason | None = None) -> None:
         super().__init__(message)
         self.status = status
         self.message = message
-        self.reason: FailureReason = reason or ("refused" if status < 500 else "internal")
+        usual: FailureReason = "refused" if status < 500 else "internal"
+        self.reason: FailureReason = reason or _REASONS.get(status, usual)
 
 
 class PromptTooLong(WorkerError):

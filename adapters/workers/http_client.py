@@ -3,6 +3,8 @@
 aiohttp parses answers in C, and hands out all bytes that have arrived as one piece. With httpx,
 which does neither, a gateway served a quarter of the streams.
 
+Bounds           a head, with the informational answers (1xx) before it, has at most HEAD_BYTES.
+                 aiohttp bounds single fields only, and skips 1xx without an end or a pause.
 Errors           every failure is a WorkerError whose reason says what kind it was.
 Proxies          those in the environment (HTTP_PROXY) are not used.
 Not here         the paths and bodies of a server (sglang); deadlines of answers, which also bound a
@@ -15,9 +17,11 @@ from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass
 from functools import partial
 from types import MappingProxyType, SimpleNamespace
-from typing import Protocol
+from typing import Any, Protocol
 
 import aiohttp
+from aiohttp.client_proto import ResponseHandler
+from aiohttp.http_exceptions import HttpProcessingError
 
 from .base import FailureReason, WorkerError
 
@@ -25,6 +29,10 @@ from .base import FailureReason, WorkerError
 CONNECT_S = 2.0
 #: seconds that an idle connection is kept; servers close theirs after 5
 KEEPALIVE_S = 2.0
+#: bytes of an answer's head, and of all that comes before it
+HEAD_BYTES = 65_536
+#: bytes that aiohttp parses at once until the head is complete
+HEAD_PIECE = 4_096
 NO_HEADERS: Mapping[str, str] = MappingProxyType({})
 
 
@@ -130,9 +138,7 @@ class AiohttpClient:
     def _open(self) -> aiohttp.ClientSession:
         """Return the session, made on first use: it belongs to the running loop."""
         if self._session is None:
-            connector = aiohttp.TCPConnector(
-                limit=0, keepalive_timeout=KEEPALIVE_S, ssl=self._tls or True
-            )
+            connector = _Connector(limit=0, keepalive_timeout=KEEPALIVE_S, ssl=self._tls or True)
             self._session = aiohttp.ClientSession(
                 connector=connector,
                 headers=self._headers,
@@ -146,6 +152,46 @@ class AiohttpClient:
         """See HttpClient."""
         if self._session is not None:
             await self._session.close()
+
+
+class _Connector(aiohttp.TCPConnector):
+    """Makes connections whose heads are bounded."""
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(**options)
+        self._factory = partial(_BoundedHead, loop=self._loop)  # type: ignore[assignment]
+
+
+class _BoundedHead(ResponseHandler):
+    """A connection that breaks when the head of an answer exceeds HEAD_BYTES."""
+
+    def set_response_params(self, **options: Any) -> None:
+        """Begin an answer. Called by aiohttp for each request."""
+        self._head_left = HEAD_BYTES
+        super().set_response_params(**options)
+
+    def feed_data(self, data: Any, size: int = 0) -> None:
+        """Take the head of an answer. Called by aiohttp."""
+        if data[0].code >= 200:
+            self._head_left = -1
+        super().feed_data(data, size)
+
+    def data_received(self, data: bytes) -> None:
+        """Take bytes, in small pieces until the head is complete."""
+        at = 0
+        while getattr(self, "_head_left", -1) >= 0 and at < len(data):
+            piece = data[at : at + HEAD_PIECE]
+            at += len(piece)
+            self._head_left -= len(piece)
+            if self._head_left < 0:
+                error = HttpProcessingError(message=f"a head of more than {HEAD_BYTES:,} bytes")
+                if self.transport is not None:
+                    self.transport.close()
+                self.set_exception(error)
+                return
+            super().data_received(piece)
+        if at < len(data) or not data:
+            super().data_received(data[at:])
 
 
 @dataclass(slots=True)

@@ -153,13 +153,19 @@ class SGLangWorker:
         )
         is_short = len(generation.prompt) <= PIECE
         body = encode() if is_short else await asyncio.to_thread(encode)
-        reader = StreamReader(generation, self._tokens)
-        events = self._events(body, most_bytes(generation), _headers(generation))
+        reader = StreamReader(generation, self._tokens, self._stop_token_ids)
+        most = most_bytes(generation)
+        events, idle = self._events(body, most, _headers(generation)), 0
         self._running.add(rid)
         try:
             async with aclosing(events) as received:
-                async for payloads in received:
+                async for payloads, size in received:
+                    idle += size
+                    if idle > most:
+                        message = f"SGLang: more than {most:,} bytes without a token"
+                        raise WorkerError(502, message, reason="protocol")
                     for chunk in reader.read_all(payloads):
+                        idle = 0
                         yield chunk
                         if chunk.finish_reason is not None:
                             return
@@ -173,8 +179,9 @@ class SGLangWorker:
 
     async def _events(
         self, body: bytes, most: int, headers: Mapping[str, str]
-    ) -> AsyncGenerator[list[bytes], None]:
-        """Yield the payloads of the stream up to [DONE], as they are received together.
+    ) -> AsyncGenerator[tuple[list[bytes], int], None]:
+        """Yield the payloads of the stream up to [DONE], as they are received together, and the
+        bytes that arrived.
 
         Raises:
             WorkerError: a failure, or an event of more than ``most`` bytes.
@@ -191,7 +198,7 @@ class SGLangWorker:
                     is_over = DONE in payloads
                     if is_over:
                         del payloads[payloads.index(DONE) :]
-                    yield payloads
+                    yield payloads, len(data)
                     if is_over:
                         return
         except EventTooLong as error:

@@ -13,7 +13,7 @@ Not here         HTTP (sglang), the lines of the stream (sse), checks of values 
 """
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from hashlib import blake2b
 from secrets import token_hex
 from typing import Any, NamedTuple, TypeVar
@@ -153,13 +153,22 @@ class _Event(NamedTuple):
     total: int
     cached: int
     logprobs: Sequence[TokenLogprob]
+    overran: bool = False
 
 
 class StreamReader:
-    """Converts the payloads of one stream to chunks. ``finished``: the server has ended it."""
+    """Converts the payloads of one stream to chunks. ``finished``: the server has ended it.
+    ``stops``: ids that end the answer.
+    """
 
-    def __init__(self, generation: Generation, tokens: Sequence[bytes]) -> None:
+    def __init__(
+        self, generation: Generation, tokens: Sequence[bytes], stops: Collection[int] = ()
+    ) -> None:
         self._tokens = tokens
+        self._stops = frozenset(stops)
+        self._left = generation.max_tokens
+        #: how the answer must end; None: tokens may follow
+        self._must_end: FinishReason | None = None
         self._has_stops = bool(generation.stop)
         self._gate = StopGate(generation.stop)
         self._top = generation.sampling.logprobs
@@ -190,7 +199,7 @@ class StreamReader:
             last = event
             if event.finish is not None:
                 break
-        chunk = None if last is None else self._chunk(last._replace(ids=ids))
+        chunk = None if last is None else self._chunk(self._cut(last._replace(ids=ids)))
         if chunk is not None:
             yield chunk
             if chunk.finish_reason is not None:
@@ -222,6 +231,22 @@ class StreamReader:
             message = f"not an event of SGLang: {payload[:200]!r}"
             raise WorkerError(502, message, reason="protocol") from error
 
+    def _cut(self, event: "_Event") -> "_Event":
+        """Return the event without tokens beyond the end of the answer."""
+        kept = [] if self._must_end else event.ids[: self._left]
+        end = next((n for n, number in enumerate(kept, 1) if number in self._stops), None)
+        kept = kept[:end]
+        self._left -= len(kept)
+        if end is not None:
+            self._must_end = "stop"
+        elif not self._left:
+            self._must_end = self._must_end or "length"
+        extra = len(event.ids) - len(kept)
+        if not extra:
+            return event
+        total = event.total - extra
+        return event._replace(ids=kept, finish=self._must_end, total=total, overran=True)
+
     def _finish(self, reason: dict[str, Any] | None) -> FinishReason | None:
         if reason is None:
             return None
@@ -252,7 +277,7 @@ class StreamReader:
 
     def _chunk(self, event: "_Event") -> Chunk | None:
         """Return the ids that may be shown now; none follows a stop string."""
-        ids, finish, prompt, total, cached, _ = event
+        ids, finish, prompt, total, cached, _, overran = event
         if not self._has_stops:
             if not ids and finish is None:
                 return None
@@ -263,6 +288,7 @@ class StreamReader:
                 total,
                 cached_tokens=cached,
                 logprobs=self._taken(len(ids)),
+                overran=overran,
             )
         shown: list[int] = []
         for n, number in enumerate(ids, 1):
@@ -276,7 +302,9 @@ class StreamReader:
             return None
         stop_text, trim = self._gate.hit or (None, 0)
         logprobs = self._taken(len(shown))
-        return Chunk(tuple(shown), finish, prompt, total, stop_text, trim, cached, logprobs)
+        return Chunk(
+            tuple(shown), finish, prompt, total, stop_text, trim, cached, logprobs, overran
+        )
 
     def _taken(self, count: int) -> tuple[TokenLogprob, ...]:
         """Take the log probabilities of the next tokens."""

@@ -27,19 +27,24 @@ class EventDecoder:
         self._maximum = max_event_bytes
 
     def push(self, data: bytes) -> list[bytes]:
-        *lines, rest = data.split(b"\n")
-        found = []
-        for line in lines:
-            self._keep(line)
-            whole = b"".join(self._parts)
-            self._parts, self._size = [], 0
-            if whole.startswith(b"data:"):
-                found.append(whole[5:].strip(b" \r"))
+        first, *lines = data.split(b"\n")
+        self._keep(first)
+        if not lines:
+            return []
+        whole, rest = b"".join(self._parts), lines.pop()
+        self._parts, self._size = [], 0
+        if len(data) > self._maximum:
+            self._check(max(map(len, lines), default=0))
         self._keep(rest)
-        return found
+        # comments may be many
+        found = [line for line in (whole, *lines) if line.startswith(b"data:")]
+        return [line[5:].strip(b" \r") for line in found]
 
     def _keep(self, part: bytes) -> None:
         self._size += len(part)
-        if self._size > self._maximum:
-            raise EventTooLong(f"at most {self._maximum:,} bytes allowed, got {self._size:,}")
+        self._check(self._size)
         self._parts.append(part)
+
+    def _check(self, size: int) -> None:
+        if size > self._maximum:
+            raise EventTooLong(f"at most {self._maximum:,} bytes allowed, got {size:,}")

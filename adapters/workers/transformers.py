@@ -199,7 +199,8 @@ class _Run:
         except EngineError as error:
             self._put(worker_error(error))
         except Exception as error:  # last resort: the reader of the queue must not wait forever
-            self._put(WorkerError(500, f"the model failed: {type(error).__name__}: {error}"))
+            message = f"the model failed: {type(error).__name__}: {error}"
+            self._put(WorkerError(502, message, reason="aborted"))
 
     def _step(self) -> None:
         shown: tuple[int, ...] = ()

@@ -23,6 +23,10 @@ MINUTE_MS: Final = 60_000
 #: clients after which the memory limiter drops full buckets
 SWEEP_AT: Final = 1_024
 
+#: tokens that a bucket may owe: more than running answers can write. Without a bound, a value that
+#: does not come from here could lock a client out for ever
+MOST_DEBT: Final = 1_000_000_000
+
 Kind = Literal["requests", "tokens"]
 
 
@@ -87,7 +91,8 @@ class MemoryLimiter:
 
     async def settle(self, client: Client, tokens: int) -> None:
         requests, left = self._levels(client)
-        self._keep(client, requests, min(left - tokens, client.tokens_per_minute or 0))
+        left = max(-MOST_DEBT, min(left - tokens, client.tokens_per_minute or 0))
+        self._keep(client, requests, left)
 
     async def aclose(self) -> None:
         """Do nothing: no resource is open."""

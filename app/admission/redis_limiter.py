@@ -6,6 +6,8 @@ Representation   "switchyard:limit:<client id>" is a hash: levels of requests (r
 Invariants       I1 only the clock of Redis counts, so the gateways' clocks may differ or jump. If
                     the clock of Redis goes back, buckets do not refill until the next call and
                     then go on from the new time.
+             I3 a value that no gateway wrote affects its client alone: one of another type is
+                replaced, a number out of range is that of a full bucket.
                  I2 Redis delays a request by SECONDS at most. After a failure no request asks it
                     until a probe in the background succeeds; meanwhile ``on_failure`` decides:
                     "open" counts in this process, "closed" refuses.
@@ -22,7 +24,7 @@ from ..access.client import Client
 from ..errors import unavailable
 from ..observability.logs import Logger
 from ..server.event_stream import cancel
-from .rate_limits import Kind, Levels, MemoryLimiter, needed
+from .rate_limits import MOST_DEBT, Kind, Levels, MemoryLimiter, needed
 
 #: seconds of one call; a Redis in the same network answers within a millisecond
 SECONDS: Final = 0.1
@@ -30,22 +32,36 @@ SECONDS: Final = 0.1
 PROBE_SECONDS: Final = 1.0
 
 #: ARGV: limits of requests and tokens per minute (0: none), tokens to take, tokens that must be
-#: there, and 1 to count a request, 0 to settle one
+#: there, 1 to count a request, 0 to settle one, and MOST_DEBT
 SCRIPT: Final = """
 local clock = redis.call('TIME')
 local now = clock[1] * 1000 + math.floor(clock[2] / 1000)
 local rpm, tpm = tonumber(ARGV[1]), tonumber(ARGV[2])
 local take, need, counts = tonumber(ARGV[3]), tonumber(ARGV[4]), ARGV[5] == '1'
-local held = redis.call('HMGET', KEYS[1], 'r', 't', 'at')
-local passed = math.max(0, now - (tonumber(held[3]) or now))
-local requests = math.min(rpm, (tonumber(held[1]) or rpm) + rpm * passed / 60000)
-local tokens = math.min(tpm, (tonumber(held[2]) or tpm) + tpm * passed / 60000)
+local held = redis.pcall('HMGET', KEYS[1], 'r', 't', 'at')
+if held.err then
+  if not string.find(held.err, 'WRONGTYPE', 1, true) then return held end
+  local gone = redis.pcall('DEL', KEYS[1])
+  -- without the right to delete: this client alone is counted elsewhere
+  if type(gone) == 'table' then return held end
+  held = {}
+end
+local function number(given, least)
+  local found = tonumber(given or '')
+  -- not a number is not even equal to itself
+  if found == nil or found ~= found or found < least or found > 1e15 then return nil end
+  return found
+end
+local debt = tonumber(ARGV[6])
+local passed = math.max(0, now - (number(held[3], 0) or now))
+local requests = math.min(rpm, (number(held[1], 0) or rpm) + rpm * passed / 60000)
+local tokens = math.min(tpm, (number(held[2], -debt) or tpm) + tpm * passed / 60000)
 local refused = ''
 if counts and tpm > 0 and tokens < need then refused = 'tokens' end
 if counts and rpm > 0 and requests < 1 then refused = 'requests' end
 if refused == '' then
   if counts then requests = requests - 1 end
-  tokens = math.min(tpm, tokens - take)
+  tokens = math.max(-debt, math.min(tpm, tokens - take))
 end
 local full = 0
 if rpm > 0 then full = math.max(full, (rpm - requests) * 60000 / rpm) end
@@ -119,7 +135,7 @@ class RedisLimiter:
         if self._is_open:
             return None
         limits = (client.requests_per_minute or 0, client.tokens_per_minute or 0)
-        arguments = [*limits, take, need, int(counts)]
+        arguments = [*limits, take, need, int(counts), MOST_DEBT]
         try:
             async with asyncio.timeout(SECONDS):
                 reply = await self._run([f"{NAMESPACE}:limit:{client.id}"], arguments)
@@ -137,7 +153,8 @@ class RedisLimiter:
 
     def _fail(self, error: Exception) -> None:
         self._failures += 1
-        if self._is_open:
+        # one client's value says nothing about Redis
+        if self._is_open or "WRONGTYPE" in str(error):
             return
         self._probing = asyncio.create_task(self._probe())
         if self._logger is not None:

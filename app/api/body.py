@@ -9,6 +9,7 @@ Invariants   I1 no more than the limit is kept in memory, whatever Content-Lengt
 """
 
 import asyncio
+import re
 from collections.abc import AsyncIterator
 from functools import partial
 from typing import Any, TypeVar
@@ -24,6 +25,8 @@ from ..server.offload import LARGE_BYTES, Offload
 from .content_coding import BodyDecoder
 from .error_responses import from_validation
 from .surrogates import lone_surrogate
+
+_JSON_TYPE = re.compile(r"application/([a-z0-9!#$&^_.+-]+\+)?json")
 
 Parsed = TypeVar("Parsed", bound=BaseModel)
 
@@ -41,6 +44,7 @@ class BodyReader:
 
     async def read(self, kind: type[Parsed], request: Request) -> tuple[Parsed, int]:
         """Return the request and the bytes of its body. Raises ApiError for an invalid one."""
+        check_type(request)
         if announced_size(request) > self._max_bytes:
             raise too_large(self._max_bytes)
         coding = ",".join(request.headers.getlist("content-encoding"))
@@ -59,6 +63,24 @@ class BodyReader:
         if ignored:
             request.state.record.ignored += ignored
         return asked, len(body)
+
+
+def check_type(request: Request) -> None:
+    """Raise ApiError 415 unless the body is said to be JSON.
+
+    Browsers let pages of any site send other types without asking first. A program may leave the
+    type out; a browser, which says in these headers whose page it is, may not.
+    """
+    given = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+    from_page = "origin" in request.headers or "sec-fetch-site" in request.headers
+    if (not given and not from_page) or _JSON_TYPE.fullmatch(given):
+        return
+    raise ApiError(
+        415,
+        "Unsupported Content-Type: send the JSON body with the header 'Content-Type: "
+        f"application/json', got {given[:100]!r}.",
+        code="unsupported_content_type",
+    )
 
 
 def announced_size(request: Request) -> int:

@@ -94,8 +94,8 @@ class Multiplexer:
             async with asyncio.timeout(self._timeout), aclosing(choice):
                 async for item in choice:
                     if is_silent:
-                        is_silent = False
                         self._begin()
+                        is_silent = False
                     if isinstance(item, ChoiceEnd):
                         ended = item
                     else:

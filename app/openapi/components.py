@@ -38,7 +38,10 @@ _ERRORS: dict[int, tuple[str, tuple[str, ...]]] = {
         ("last_worker", "several_processes"),
     ),
     413: ("The body is too large.", ("request_too_large", "worker_refused")),
-    415: ("The content encoding is not supported.", ("unsupported_content_encoding",)),
+    415: (
+        "The content type is not JSON, or the content encoding is not supported.",
+        ("unsupported_content_type", "unsupported_content_encoding"),
+    ),
     429: (
         "A limit of the key is reached, or other work of the same kind is not done yet.",
         ("rate_limit_exceeded", "warmup_running"),

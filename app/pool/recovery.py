@@ -82,9 +82,7 @@ class Recovery:
         """Log, count and judge a failure. A refusal's message may repeat what a client wrote."""
         self._observer.on_failure(member.name, reason)
         facts: dict[str, Any] = {"name": member.name, "kind": reason}
-        if reason == "internal":
-            facts["exc_info"] = error
-        elif isinstance(error, WorkerError) and reason != "refused":
+        if isinstance(error, WorkerError) and reason != "refused":
             facts["reason"] = error.message
         self._observer.warn("attempt failed", **facts)
         is_ripe = member.fail(reason, answers)

@@ -9,7 +9,8 @@ Sampling     a request may use the options that every worker supports, so that t
 Retries      a failure before the first output is retried on the other workers, one after another,
              within the retry budget. A refusal (400) needs a second worker that agrees, beyond the
              budget; a worker that refused what another one accepts has failed. After the first
-             output there is no retry: the client has seen text.
+             output there is no retry: the client has seen text. A fault of this process counts
+             against no worker, and is not repeated on another one.
 Ejection     see recovery. Health: see health_checks.
 Members      may be added and removed at any time (discovery). A removed or draining member gets no
              new generation and finishes its answers; then a removed one is closed.
@@ -36,7 +37,7 @@ from adapters.workers import (
 )
 
 from ..observability.request_record import Attempt
-from .attempts import Deadlines, attempt, reason_of, verdict
+from .attempts import OVERRUN, Deadlines, attempt, reason_of, verdict
 from .discovery import Discovery
 from .health_checks import HealthChecks
 from .member import Member
@@ -233,14 +234,19 @@ class Pool:
             begun = False
             answers = member.answers
             try:
-                chunks = attempt(member.worker, asked, self._deadlines)
+                overran: list[bool] = []
+                on_overrun = partial(overran.append, True)
+                chunks = attempt(member.worker, asked, self._deadlines, on_overrun)
                 async with aclosing(read(chunks)) as items:
                     async for item in items:
                         if not begun:
                             begun = True
                             self._recovery.contradict(refusals)
                         yield item
-                self._recovery.answered(member)
+                if overran:
+                    self._recovery.failed(member, "overrun", OVERRUN, answers)
+                else:
+                    self._recovery.answered(member)
                 noted.error = None
                 return
             except Exception as raised:

@@ -14,6 +14,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from ..settings import GatewaySettings, SettingError
 from .connection import Connection, ConnectionLimits
 from .drain import Drain
+from .proxies import TrustedProxies
 from .tls import make_tls
 
 #: seconds after the grace period in which cancelled requests send their errors; then uvicorn closes
@@ -144,6 +145,9 @@ def make_server(
         log_level="error",
         access_log=False,
         server_header=False,
+        proxy_headers=bool(settings.trusted_proxies),
+        # never from the variable FORWARDED_ALLOW_IPS, or uvicorn's default, which is 127.0.0.1
+        forwarded_allow_ips=TrustedProxies(settings.trusted_proxies).listed,
         timeout_keep_alive=KEEP_ALIVE_S,
         timeout_graceful_shutdown=longest_shutdown_s(settings),
     )

@@ -28,7 +28,7 @@ class Faults:
                     "messages",
                     "context_length_exceeded",
                 )
-            case WorkerError():
+            case WorkerError() if error.reason != "internal":
                 return self._worker(error)
             case LimitExceeded():
                 # limits of compiles were converted before; this one has a client's grammar as cause

@@ -9,7 +9,7 @@ for a model is then an error.
 """
 
 from .error import PREFIX, SettingError
-from .gateway import MAX_JSON_VALUES, GatewaySettings
+from .gateway import MAX_JSON_VALUES, GatewaySettings, is_loopback
 from .model import ConstraintMode, ModelSettings, StrictProfile, UnenforcedStrict
 from .reading import Settings, read_settings
 
@@ -23,5 +23,6 @@ __all__ = [
     "Settings",
     "StrictProfile",
     "UnenforcedStrict",
+    "is_loopback",
     "read_settings",
 ]

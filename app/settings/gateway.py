@@ -9,7 +9,7 @@ Not here         settings of a model (model); using the values (composition).
 """
 
 import re
-from ipaddress import ip_address
+from ipaddress import IPv4Network, IPv6Network, ip_address, ip_network
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
@@ -26,6 +26,8 @@ MAX_JSON_VALUES = 100_000
 ENDPOINT = re.compile(
     r"https?://(?:[A-Za-z0-9._-]+|\[[0-9A-Fa-f:]+\])(?::[0-9]{1,5})?(?:/[A-Za-z0-9._/-]*)?"
 )
+#: a host name or an address, without a port
+HOST_NAME = re.compile(r"[a-z0-9._-]+|[0-9a-f:]+")
 #: an origin as browsers send it: in lower case, without a path
 ORIGIN = re.compile(r"https?://(?:[a-z0-9._-]+|\[[0-9a-f:]+\])(?::[0-9]{1,5})?")
 
@@ -152,6 +154,18 @@ class GatewaySettings(BaseSettings):
         default=(),
         description="origins whose web pages may call the gateway from a browser, separated by "
         "commas, such as `https://chat.example.org`; `*` allows all; if unset, none",
+    )
+    allowed_hosts: Annotated[tuple[str, ...], NoDecode] = Field(
+        default=(),
+        description="names that requests may have as `Host` while no keys are required, separated "
+        "by commas, such as `gateway.example.org`; `*` allows all; if unset, loopback names and "
+        "HOST on a loopback address, all on others",
+    )
+    trusted_proxies: Annotated[tuple[IPv4Network | IPv6Network, ...], NoDecode] = Field(
+        default=(),
+        description="addresses and networks of proxies whose `X-Forwarded-For` and "
+        "`X-Forwarded-Proto` are believed, separated by commas, such as `10.0.0.5,172.16.0.0/12`; "
+        "if unset, none",
     )
     tls_certificate: Path | None = Field(
         default=None,
@@ -299,7 +313,7 @@ class GatewaySettings(BaseSettings):
         "dropped",
     )
 
-    @field_validator("api_keys", "admin_keys", "cors_origins", mode="before")
+    @field_validator("api_keys", "admin_keys", "cors_origins", "allowed_hosts", mode="before")
     @classmethod
     def _split(cls, value: Any) -> Any:
         """Split at commas and drop empty parts."""
@@ -316,6 +330,27 @@ class GatewaySettings(BaseSettings):
                     f"must be origins such as https://chat.example.org, or *; got {origin!r}"
                 )
         return value
+
+    @field_validator("allowed_hosts")
+    @classmethod
+    def _known_hosts(cls, value: tuple[str, ...]) -> tuple[str, ...]:
+        names = tuple(name.lower().strip("[]") for name in value)
+        for name in names:
+            if name != "*" and not HOST_NAME.fullmatch(name):
+                raise ValueError(
+                    f"must be names without a port, such as gateway.example.org, or *; got {name!r}"
+                )
+        return names
+
+    @field_validator("trusted_proxies", mode="before")
+    @classmethod
+    def _known_networks(cls, value: Any) -> Any:
+        parts = value.split(",") if isinstance(value, str) else value
+        named = (part.strip() if isinstance(part, str) else part for part in parts)
+        try:
+            return tuple(ip_network(part, strict=False) for part in named if part)
+        except ValueError as error:
+            raise ValueError(f"must be addresses or networks: {error}") from None
 
     @field_validator("otlp_endpoint")
     @classmethod

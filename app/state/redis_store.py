@@ -67,7 +67,7 @@ class RedisStore:
         async def run(pipe: Any) -> list[Any]:
             for name in names:
                 pipe.strlen(_key(name))
-            return list(await pipe.execute())
+            return [_value(reply) for reply in await pipe.execute(raise_on_error=False)]
 
         found = await self._call(run)
         return [size if isinstance(size, int) else 0 for size in found]
@@ -88,10 +88,8 @@ class RedisStore:
             # a server that rejects writes still answers reads
             replies = await pipe.execute(raise_on_error=False)
             found = replies[: len(keys)] if is_cluster else replies[:1]
-            for value in found:
-                if isinstance(value, Exception):
-                    raise value
-            return list(found if is_cluster else found[0])
+            values = [_value(reply) for reply in found]
+            return values if is_cluster else list(values[0])
 
         found = await self._call(run)
         return [self._opened(key, value) for key, value in zip(keys, found, strict=True)]
@@ -122,6 +120,15 @@ class RedisStore:
             reason = type(error).__name__
             self._logger.warning("stored responses: redis failed", reason=reason)
             raise StateUnavailable(reason) from None
+
+
+def _value(reply: Any) -> Any:
+    """Return a reply; None for a value of another type, which counts as missing. Raises errors."""
+    if not isinstance(reply, Exception):
+        return reply
+    if "WRONGTYPE" in str(reply):
+        return None
+    raise reply
 
 
 def _key(name: str) -> bytes:

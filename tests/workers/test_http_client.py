@@ -225,3 +225,53 @@ def test_a_request_is_sent_again_if_the_server_closes_a_kept_connection(
 
     assert run(ask()) == answers
     assert closing.requests == requests
+
+
+def endless(begin: bytes, again: bytes) -> tuple[Answer, list[int]]:
+    """Return a server that never stops sending, and the bytes that it sent until it was cut."""
+    sent = [0]
+
+    async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.readuntil(b"\r\n\r\n")
+        writer.write(begin)
+        with suppress(ConnectionError):
+            while True:
+                writer.write(again)
+                sent[0] += len(again)
+                await writer.drain()
+                await asyncio.sleep(0)
+
+    return answer, sent
+
+
+HEADS = {
+    "informational answers": (b"", b"HTTP/1.1 102 Processing\r\n\r\n" * 400),
+    "early hints": (b"", b"HTTP/1.1 103 x\r\nlink: </y>\r\n\r\n" * 400),
+    "headers": (b"HTTP/1.1 200 OK\r\n", b"a: b\r\n" * 2000),
+    "one header": (b"HTTP/1.1 200 OK\r\na: ", b"b" * 10_000),
+    "white space": (b"", b"\r\n" * 5000),
+    "blanks": (b"", b" " * 10_000),
+}
+
+
+@pytest.mark.parametrize("name", HEADS)
+def test_a_head_without_an_end_is_cut(name: str) -> None:
+    """REGRESSION: endless informational answers kept the event loop busy, also without a client."""
+    answer, sent = endless(*HEADS[name])
+
+    async def ask() -> None:
+        with pytest.raises(WorkerError) as caught:
+            await asked(answer)
+        assert caught.value.reason in ("protocol", "connection")
+        before = sent[0]
+        await asyncio.sleep(0.05)
+        assert sent[0] == before, "the connection is closed"
+
+    run(ask())
+
+
+def test_some_informational_answers_come_before_an_answer_of_any_size() -> None:
+    hint = b"HTTP/1.1 103 x\r\nlink: </y>\r\n\r\n"
+    body = b"%x\r\n%s\r\n0\r\n\r\n" % (1 << 20, b"x" * (1 << 20))
+    status, pieces = run(asked(saying(hint * 100 + STREAM + body)))
+    assert (status, sum(map(len, pieces))) == (200, 1 << 20)

@@ -181,10 +181,8 @@ class Reader:
             return
         if self._kind is Kind.CONTENT:
             self._content(self._skipped(text))
-        elif self._kind is Kind.VALUE:
-            self._emit(ContentDelta(text, is_value=True))
-        elif self._kind is Kind.CONSTRAINED:
-            self._emit(ContentDelta(text))
+        elif self._kind in (Kind.VALUE, Kind.CONSTRAINED):
+            self._unchanged(text, is_value=self._kind is Kind.VALUE)
         elif self._kind is Kind.REASONING:
             self._reasoning(self._skipped(text))
         elif self._kind is Kind.ID:
@@ -195,6 +193,10 @@ class Reader:
             self._argue(self._arguments.text(self._region, text))
         elif self._kind is Kind.ARGUMENTS:
             self._argue(text)
+
+    def _unchanged(self, text: str, *, is_value: bool) -> None:
+        """Emit content of which nothing is held back or dropped."""
+        self._emit(ContentDelta(text, is_value=is_value))
 
     def _skipped(self, text: str) -> str:
         """Return ``text`` without line feeds that are dropped at the start of a stretch."""

@@ -3,8 +3,9 @@
 Representation   for text and for JSON values each, a queue of runs: (begin in the answer's bytes,
                  length). The runs are the content in order, without bytes that are not content:
                  marks, dropped line feeds, white space between calls.
-Invariants       I1 the runs of a kind have as many bytes as its ContentDeltas so far. A character
-                 that the answer's end cuts becomes U+FFFD; its run then reaches past the end.
+Invariants       I1 the runs of a kind have as many bytes as its ContentDeltas so far: the methods
+                 that emit content, and no others, record its runs. A character that the answer's
+                 end cuts becomes U+FFFD; its run then reaches past the end.
 Cost             a tuple for each piece of content; readers without a trace pay nothing.
 Not here         stop strings, which end the text: the rest of its runs stays in the queue.
 """
@@ -12,7 +13,7 @@ Not here         stop strings, which end the text: the rest of its runs stays in
 from collections import deque
 from collections.abc import Mapping
 
-from ..parts import Kind, Role
+from ..parts import Role
 from .deltas import ContentDelta
 from .reader import Reader, TagWhitespace
 
@@ -56,9 +57,12 @@ class TracedReader(Reader):
     def _route(self, text: str) -> None:
         self._next += len(text.encode())
         super()._route(text)
-        if self._kind is Kind.VALUE and text:
-            size = len(text.encode())
-            self._value_runs.append((self._next - size, size))
+
+    def _unchanged(self, text: str, *, is_value: bool) -> None:
+        queue = self._value_runs if is_value else self._text_runs
+        size = len(text.encode())
+        queue.append((self._next - size, size))
+        super()._unchanged(text, is_value=is_value)
 
     def _content(self, text: str) -> None:
         if not self._gap:

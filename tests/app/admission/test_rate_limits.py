@@ -9,6 +9,7 @@ import pytest
 from app.access.client import Client
 from app.admission import redis_limiter as module
 from app.admission.rate_limits import (
+    MOST_DEBT,
     Levels,
     Limiter,
     MemoryLimiter,
@@ -269,6 +270,77 @@ async def test_a_bucket_that_another_client_overwrote_is_a_failure_or_full(
     assert await charges(limiter, client("c", 5), 1) == [None]
     await redis.aclose()
     await limiter.aclose()
+
+
+#: values of a bucket that no gateway wrote: fields, or a value of another type
+ODD: list[tuple[str, dict[str, bytes] | None]] = [
+    *((kind, None) for kind in ("string", "list", "set", "zset", "stream")),
+    *(
+        (f"{field} = {value!r}", {"r": b"5", "t": b"50", "at": b"1", field: value})
+        for field in ("r", "t", "at")
+        for value in (b"", b"x", b"nan", b"-nan", b"inf", b"-inf", b"1e999", b"-1e18", b"1e18")
+    ),
+    *((f"no {field}", {"r": b"5", "t": b"50", "at": b"1"}) for field in ("r", "t", "at")),
+    ("only other fields", {"x": b"1"}),
+]
+
+
+@pytest.mark.parametrize(("name", "fields"), ODD, ids=[name for name, _ in ODD])
+async def test_an_odd_value_affects_no_other_client_and_locks_none_out(
+    redis_server: RedisServer,
+    monkeypatch: pytest.MonkeyPatch,
+    name: str,
+    fields: dict[str, bytes] | None,
+) -> None:
+    """REGRESSION: one value in Redis stopped the counts of all clients, or refused one for ever."""
+    monkeypatch.setattr(module, "SECONDS", PATIENCE)
+    redis, key = connect_async(RedisAddress.of(redis_server.url)), "switchyard:limit:c"
+    if fields is not None:
+        fields = {kind: value for kind, value in fields.items() if name != f"no {kind}"}
+        await redis.hset(key, mapping=fields)
+    elif name == "string":
+        await redis.set(key, b"1")
+    elif name == "list":
+        await redis.rpush(key, b"1")
+    elif name == "set":
+        await redis.sadd(key, b"1")
+    elif name == "zset":
+        await redis.zadd(key, {b"1": 1})
+    else:
+        await redis.xadd(key, {b"r": b"1"})
+    limiter, who = redis_limiter(redis_server, "closed"), client("c", 5, 50)
+    found = await limiter.charge(who, 10)
+    assert found.refused is None
+    assert 3.9 < found.requests <= 4.1 and 39 < found.tokens <= 41
+    await limiter.settle(who, 5)
+    again = await limiter.charge(who, 5)
+    assert 2.9 < again.requests < 3.5 and 29 < again.tokens < 35
+    assert limiter.stats() == {"failures": 0, "circuit_open": 0}
+    assert 0 < await redis.pttl(key) <= 61_000
+    await redis.aclose()
+    await limiter.aclose()
+
+
+async def test_without_the_right_to_delete_one_client_is_counted_elsewhere(
+    redis_server: RedisServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "SECONDS", PATIENCE)
+    monkeypatch.setattr(module, "SCRIPT", module.SCRIPT.replace("'DEL'", "'DENIED'"))
+    redis = connect_async(RedisAddress.of(redis_server.url))
+    await redis.set("switchyard:limit:c", b"1")
+    limiter = redis_limiter(redis_server)
+    assert await charges(limiter, client("c", 2), 1, 1, 1) == [None, None, "requests"]
+    assert await charges(limiter, client("other", 2), 1, 1, 1) == [None, None, "requests"]
+    assert limiter.stats() == {"failures": 3, "circuit_open": 0}
+    await redis.aclose()
+    await limiter.aclose()
+
+
+async def test_a_debt_is_bounded(limiter: Limiter) -> None:
+    who = client("c", None, 100)
+    for _ in range(3):
+        await limiter.settle(who, 10**18)
+    assert (await limiter.charge(who, 0)).tokens == -MOST_DEBT
 
 
 async def test_memory_forgets_full_buckets_but_no_debt() -> None:

@@ -38,13 +38,15 @@ BEFORE = [
         "not HTTP",
         "closes at once",
     ),
+    *("informational answers without end", "headers without end", "white space without end"),
+    *("stream comments without end", "stream events without tokens"),
     *("refuses connections", "never answers", "half a head", "stream hangs", "stream resets"),
     *("stream garbage event", "stream id out of range", "stream ends", "stream closes"),
 ]
 MIDWAY = [
     f"mid-answer {what}"
     for what in ("closes", "resets", "hangs", "ends", "garbage event", "id out of range")
-] + ["mid-answer lost tokens", "mid-answer error event"]
+] + ["mid-answer comments without end", "mid-answer lost tokens", "mid-answer error event"]
 
 
 @dataclass

@@ -12,7 +12,7 @@ from adapters.workers import Chunk, FailureReason, SGLangWorker, WorkerError
 from app.pool import member as breaker
 from app.pool.retry_budget import RetryBudget
 from app.pool.worker_pool import Pool
-from engine import LimitExceeded, ParseDivergence
+from engine import InternalError, LimitExceeded, ParseDivergence
 from tests.app.pool.fakes import (
     BROKEN,
     DONE,
@@ -102,9 +102,6 @@ BEFORE: list[tuple[Step, FailureReason]] = [
     (BROKEN, "protocol"),
     (WorkerError(502, "unauthorized", reason="status"), "status"),
     (WorkerError(502, "cut", reason="truncated"), "truncated"),
-    (WorkerError(500, "bug"), "internal"),
-    (RuntimeError("bug"), "internal"),
-    (RecursionError(), "internal"),
     (ParseDivergence("not a word of its grammar"), "diverged"),
     (Chunk((), "abort"), "aborted"),
     (Chunk((), "error"), "aborted"),
@@ -125,6 +122,16 @@ async def test_every_failure_before_the_first_output_is_counted_and_tried_elsewh
         assert (made.ejections, made.pool.status) == (["bad"], "degraded")
 
 
+async def test_a_worker_that_goes_on_beyond_the_end_has_failed_and_its_answer_counts():
+    done = Chunk((1,), "length", overran=True)
+    async with counted(Fake("bad", done), Fake("good", DONE), policy=First()) as made:
+        for _ in range(breaker.EJECT_AFTER):
+            assert await run(made.pool) == [done]
+        assert made.failures == [("bad", "overrun")] * breaker.EJECT_AFTER
+        assert made.ejections == ["bad"]
+        assert await run(made.pool) == [DONE]
+
+
 async def test_a_stream_without_a_finish_reason_is_no_answer():
     async with counted(Fake("bad"), Fake("good", DONE)) as made:
         assert await run(made.pool) == [DONE]
@@ -135,7 +142,6 @@ LATER: list[Step] = [
     BROKEN,
     WorkerError(400, "no"),
     Chunk((), "abort"),
-    RuntimeError("bug"),
     ParseDivergence("x"),
 ]
 
@@ -145,11 +151,38 @@ async def test_a_failure_after_the_first_output_is_an_error_and_counts(step: Ste
     bad, spare = Fake("bad", Chunk((1,)), step), Fake("spare", DONE)
     async with counted(bad, spare, policy=First()) as made:
         for _ in range(breaker.EJECT_AFTER):
-            with pytest.raises((WorkerError, RuntimeError, ParseDivergence)):
+            with pytest.raises((WorkerError, ParseDivergence)):
                 await run(made.pool)
         assert (bad.calls, spare.calls) == (breaker.EJECT_AFTER, 0)
         assert made.ejections == ["bad"]
         assert await run(made.pool) == [DONE]
+
+
+#: exceptions of this process, whichever layer raises them
+OURS: list[Exception] = [
+    WorkerError(500, "a fault of the engine"),
+    RuntimeError("bug"),
+    KeyError("bug"),
+    IndexError("bug"),
+    RecursionError(),
+    MemoryError(),
+    InternalError("bug"),
+    LimitExceeded("parses", 512, 513),
+]
+
+
+@pytest.mark.parametrize("error", OURS, ids=repr)
+@pytest.mark.parametrize("begun", [False, True])
+async def test_a_fault_of_our_own_counts_against_no_worker(error: Exception, begun: bool):
+    """REGRESSION: one that a request caused ejected a worker, and was repeated on all others."""
+    script: list[Step] = [Chunk((1,)), error] if begun else [error]
+    first, spare = Fake("first", *script), Fake("spare", DONE)
+    async with counted(first, spare, policy=First()) as made:
+        for _ in range(2 * breaker.EJECT_AFTER):
+            with pytest.raises(type(error)):
+                await run(made.pool)
+        assert (first.calls, spare.calls) == (2 * breaker.EJECT_AFTER, 0)
+        assert (made.failures, made.ejections, made.pool.status) == ([], [], "ok")
 
 
 async def test_a_reader_is_made_for_every_attempt_and_its_failure_is_the_workers():

@@ -142,11 +142,11 @@ async def test_an_empty_answer_is_an_empty_string():
 #: (what the worker does first, status, code)
 FIRST: list[tuple[Step, int, str]] = [
     (error(400), 400, "worker_refused"),
-    (error(500), 500, "worker_error"),
-    (error(502), 502, "worker_error"),
+    (error(500), 500, "internal_error"),
+    (error(502), 503, "overloaded"),
     (error(503, "unavailable"), 503, "overloaded"),
     (error(502, "protocol"), 503, "overloaded"),
-    (error(504), 504, "timeout"),
+    (error(504), 503, "overloaded"),
     (Chunk((), "abort"), 503, "overloaded"),
     (Chunk((), "error"), 503, "overloaded"),
     (RuntimeError("bug"), 500, "internal_error"),

@@ -36,6 +36,21 @@ async def ping(reply: Reply) -> None:
         await asyncio.sleep(0.02)
 
 
+def flood(data: bytes) -> Act:
+    """The bytes again and again, as fast as the gateway reads them."""
+
+    async def act(reply: Reply) -> None:
+        while True:
+            await reply.raw(data)
+            await asyncio.sleep(0)
+
+    return act
+
+
+def flood_in_stream(data: bytes) -> Act:
+    return flood(b"%x\r\n%s\r\n" % (len(data), data))
+
+
 def status(code: int, body: bytes = b'{"error": {"message": "no"}}', head: str = "") -> Act:
     return lambda reply: reply.whole(code, body, head)
 
@@ -70,6 +85,12 @@ IN_STREAM: dict[str, Act] = {
     "resets": reset,
     "hangs": hang,
     "pings for ever": ping,
+    "comments without end": flood_in_stream(b": x\n" * 10_000),
+    "empty lines without end": flood_in_stream(b"\n" * 60_000),
+    "events without tokens": flood_in_stream(
+        b'data: {"output_ids":[],"meta_info":{"finish_reason":null,"completion_tokens":0,'
+        b'"prompt_tokens":3}}\n\n' * 500
+    ),
     "ends": pieces(),
     "ends with [DONE]": pieces(b"data: [DONE]\n\n"),
     "garbage event": pieces(b"data: {{{\n\n"),
@@ -97,6 +118,9 @@ WHOLE: dict[str, Act] = {
     "closes at once": nothing,
     "never answers": hang,
     "not HTTP": lambda reply: reply.raw(b"\x00\xffgarbage\r\n\r\n"),
+    "informational answers without end": flood(b"HTTP/1.1 102 Processing\r\n\r\n" * 400),
+    "headers without end": flood(b"HTTP/1.1 200 OK\r\n" + b"a: b\r\n" * 2000),
+    "white space without end": flood(b"\r\n" * 5000),
     "half a head": lambda reply: reply.raw(b"HTTP/1.1 200 OK\r\ncontent-"),
     "a web page": status(200, b"<html>welcome</html>"),
     "200 with an error": status(200, b'{"error": {"message": "no"}}'),
