@@ -55,7 +55,8 @@ class BodyReader:
         parse = partial(parse_as, kind, body, max_values=self._max_values)
         if len(body) < LARGE_BYTES:
             return parse(), len(body)
-        return await self._offload.run(len(body), parse), len(body)
+        client: str = request.state.record.client
+        return await self._offload.run(client, len(body), parse), len(body)
 
 
 def announced_size(request: Request) -> int:

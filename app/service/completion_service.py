@@ -136,7 +136,8 @@ class CompletionService:
         output = replace(
             requested_output(chat, self._settings), reasoning="off", thinking_tokens=None
         )
-        prompts, texts = await self._offload.run(record.size, partial(self._read, request))
+        step = partial(self._read, request)
+        prompts, texts = await self._offload.run(record.client, record.size, step)
         constraint = await self._planner.plan(output, record.client)
         check_ending(sampling.options, constraint.format_plan.spec["format"], vocabulary)
         echoes = tuple(texts[n // per_prompt] for n in range(sampling.choices))
