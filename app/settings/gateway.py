@@ -295,8 +295,8 @@ class GatewaySettings(BaseSettings):
     responses_memory_bytes: int = Field(
         default=64 * MEBIBYTE,
         ge=1024,
-        description="memory of stored responses without Redis; the least recently used ones are "
-        "dropped",
+        description="memory of stored responses without Redis; when it is full, the client with "
+        "the most bytes loses its least recently used ones",
     )
 
     @field_validator("api_keys", "admin_keys", "cors_origins", mode="before")

@@ -101,7 +101,7 @@ class ResponseStore:
             values = await self._run(client, size, step)
             if sum(map(len, values.values())) > self._max_bytes:
                 return False
-            await self._store.set(values)
+            await self._store.set(client, values)
         except (ApiError, StateUnavailable):
             return False
         return True
