@@ -190,7 +190,10 @@ class GatewaySettings(BaseSettings):
         description="maximum size of the request line and headers; larger ones get 431",
     )
     max_connections: int = Field(
-        default=2048, ge=1, description="maximum open client connections; further ones get 503"
+        default=2048,
+        ge=1,
+        description="maximum open client connections; for a further one, the longest idle or slow "
+        "one of the address with the most is closed; if all are busy, it gets 503",
     )
     header_seconds: float = Field(
         default=10.0, gt=0, description="seconds within which a request's headers must arrive"
