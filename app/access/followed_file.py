@@ -10,7 +10,7 @@ import asyncio
 import os
 from collections.abc import Callable
 from pathlib import Path
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 Content = TypeVar("Content")
 
@@ -85,3 +85,9 @@ class FollowedFile(Generic[Content]):
         if self._mistake is not None:
             raise KeysUnreadable(str(self._mistake))
         return None
+
+
+def emptied(table: dict[Any, Any]) -> None:
+    """Empty a table that is no longer used: freed as a whole, a large one would hold the GIL."""
+    while table:
+        table.popitem()

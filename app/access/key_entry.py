@@ -22,6 +22,10 @@ from .client import Client, Priority
 NAME: Final = r"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$"
 #: of the limits, so that sums stay exact in Redis' floating-point numbers
 MOST: Final = 1_000_000_000
+#: bytes of an entry, one of thousands of models included
+MOST_BYTES: Final = 64 << 10
+#: characters of a place in messages: an unknown field may have any name
+_SHOWN: Final = 100
 #: hex digits of a digest that identify a client: 128 bits
 _ID_DIGITS: Final = 32
 
@@ -70,11 +74,13 @@ class EntryRefused(ValueError):
 
 def parse_entry(text: str | bytes) -> KeyEntry:
     """Parse an entry. Raises EntryRefused."""
+    if len(text) > MOST_BYTES:
+        raise EntryRefused(f"larger than {MOST_BYTES:,} bytes, got {len(text):,}")
     try:
         return KeyEntry.model_validate_json(text)
     except ValidationError as error:
         problem = error.errors(include_url=False, include_input=False, include_context=False)[0]
-        place = ".".join(map(str, problem["loc"]))
+        place = ascii(".".join(map(str, problem["loc"])))[1:-1][:_SHOWN]
         raise EntryRefused(f"{place}: {problem['msg']}" if place else problem["msg"]) from None
 
 

@@ -63,16 +63,14 @@ class KeyFile:
         with self._changing() as text:
             if any(entry.name == other.name for _, other in self._parse(text)):
                 raise KeysUnreadable(f"{self._path}: the name {entry.name!r} is in use")
-            lines = text.splitlines()
-            self._write([*lines, entry.as_json()])
+            self._write([*_lines(text), entry.as_json()])
 
     def remove(self, name: str) -> bool:
         """Remove an entry; return whether there was one. Raises KeysUnreadable."""
         with self._changing() as text:
             found = {number for number, entry in self._parse(text) if entry.name == name}
             if found:
-                lines = text.splitlines()
-                self._write([line for n, line in enumerate(lines, 1) if n not in found])
+                self._write([line for n, line in enumerate(_lines(text), 1) if n not in found])
         return bool(found)
 
     def _entries(self, text: str) -> list[KeyEntry]:
@@ -82,7 +80,7 @@ class KeyFile:
         """Yield the entries with their lines. Raises KeysUnreadable."""
         names: dict[str, int] = {}
         digests: dict[bytes, int] = {}
-        for number, line in enumerate(text.splitlines(), 1):
+        for number, line in enumerate(_lines(text), 1):
             if not line.strip() or line.lstrip().startswith("#"):
                 continue
             where = f"{self._path}, line {number}"
@@ -137,6 +135,16 @@ class KeyFile:
             part.replace(path)
         finally:
             part.unlink(missing_ok=True)
+
+
+def _lines(text: str) -> Iterator[str]:
+    """Yield the lines; one call of C code for all of a large file would hold the GIL."""
+    at = 0
+    while at < len(text):
+        end = text.find("\n", at)
+        end = len(text) if end < 0 else end
+        yield text[at:end].removesuffix("\r")
+        at = end + 1
 
 
 def _private(path: str, flags: int) -> int:

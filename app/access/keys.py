@@ -8,7 +8,7 @@ Invariants       I1 requests never wait for a source: a look-up reads the table 
                  I2 a source that cannot be read keeps its previous keys, and the reason is logged
                     once. Until a source was read for the first time, unknown keys get 503.
                  I3 a change takes effect within POLL_SECONDS, plus the time to read the source.
-Threads          the event loop only.
+Threads          the event loop; a thread makes each table, which then replaces the old one at once.
 """
 
 import asyncio
@@ -20,7 +20,7 @@ from ..errors import ApiError, unavailable
 from ..observability.logs import Logger
 from ..server.event_stream import cancel
 from .client import Client
-from .followed_file import KeysUnreadable
+from .followed_file import KeysUnreadable, emptied
 from .key_entry import KeyEntry, client_id, digest_of
 
 Loaded = TypeVar("Loaded")
@@ -85,6 +85,8 @@ class Keys:
         self._entries: dict[str, list[KeyEntry]] = {}
         self._failures: dict[str, str] = {}
         self._table: dict[bytes, tuple[Client, KeyEntry | None]] = dict(self._given)
+        #: whether a source has changed since the table was made
+        self._is_stale = False
         self._refreshing: asyncio.Task[None] | None = None
 
     @property
@@ -127,6 +129,7 @@ class Keys:
         """
         for source in self._sources:
             await self._load(source)
+            await self._rebuild()
             if source.name not in self._entries and not source.may_be_down:
                 raise KeysUnreadable(self._failures[source.name], source.setting)
         if self._tokens is not None:
@@ -153,13 +156,14 @@ class Keys:
             if self._tokens is not None:
                 looks.append(self._load_tokens(self._tokens))
             await asyncio.gather(*looks)
+            await self._rebuild()
 
     async def _load(self, source: KeySource) -> None:
         entries = await self._read(source.name, source.load)
         if entries is None:
             return
         self._entries[source.name] = entries
-        self._rebuild()
+        self._is_stale = True
         self._log_read(source.name, len(entries))
 
     async def _load_tokens(self, tokens: Tokens) -> None:
@@ -188,13 +192,20 @@ class Keys:
         if self._logger is not None:
             self._logger.error("keys not read; earlier ones stay valid", reason=reason)
 
-    def _rebuild(self) -> None:
+    async def _rebuild(self) -> None:
+        """Make a new table, if a source has changed."""
+        if self._is_stale:
+            self._is_stale = False
+            self._table, old = await asyncio.to_thread(self._made_table), self._table
+            await asyncio.to_thread(emptied, old)
+
+    def _made_table(self) -> dict[bytes, tuple[Client, KeyEntry | None]]:
         table: dict[bytes, tuple[Client, KeyEntry | None]] = dict(self._given)
         for source in self._sources:
             for entry in self._entries.get(source.name, ()):
                 if entry.digest not in self._reserved:
                     table.setdefault(entry.digest, (entry.client(), entry))
-        self._table = table
+        return table
 
 
 def bearer(authorization: str | None) -> str:

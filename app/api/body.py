@@ -59,7 +59,8 @@ class BodyReader:
             ) from None
         parse = partial(_parse, kind, body, max_values=self._max_values)
         is_small = len(body) < LARGE_BYTES
-        asked, ignored = parse() if is_small else await self._offload.run(len(body), parse)
+        client: str = request.state.record.client
+        asked, ignored = parse() if is_small else await self._offload.run(client, len(body), parse)
         if ignored:
             request.state.record.ignored += ignored
         return asked, len(body)

@@ -39,8 +39,9 @@ def tokenize_router(models: ServedModels, bodies: BodyReader) -> APIRouter:
     async def tokenize(request: Request) -> Response:
         asked, size = await bodies.read(TokenizeRequest, request)
         service = _found(models, asked.model, request).tokenizing
+        made = service.tokenize(asked, size, request.state.client.id)
         try:
-            answer = await run_until_disconnect(service.tokenize(asked, size), request.receive)
+            answer = await run_until_disconnect(made, request.receive)
         except Disconnected:
             raise client_left() from None
         return Response(answer, media_type="application/json")
@@ -49,8 +50,9 @@ def tokenize_router(models: ServedModels, bodies: BodyReader) -> APIRouter:
     async def detokenize(request: Request) -> JSONResponse:
         asked, size = await bodies.read(DetokenizeRequest, request)
         service = _found(models, asked.model, request).tokenizing
+        made = service.detokenize(asked, size, request.state.client.id)
         try:
-            answer = await run_until_disconnect(service.detokenize(asked, size), request.receive)
+            answer = await run_until_disconnect(made, request.receive)
         except Disconnected:
             raise client_left() from None
         return JSONResponse(answer)

@@ -36,7 +36,7 @@ def make_keys(
     if gateway.keys_redis:
 
         def warn(reason: str) -> None:
-            logger.error("a key does not count", reason=reason)
+            logger.error("keys that do not count", reason=reason)
 
         sources.append(make_redis_keys(gateway, warn))
     keys = Keys(given, sources, tokens=tokens, reserved=admins, logger=logger)
@@ -68,7 +68,7 @@ def make_tokens(gateway: GatewaySettings) -> "TokenVerifier | None":
     return TokenVerifier(gateway.jwks_file, rules)
 
 
-def make_redis_keys(gateway: GatewaySettings, on_bad_entry: Callable[[str], None]) -> RedisKeys:
+def make_redis_keys(gateway: GatewaySettings, on_bad_entries: Callable[[str], None]) -> RedisKeys:
     """Return the keys in Redis. Raises SettingError if no Redis may be used."""
     if gateway.access_redis is None:
         raise SettingError(
@@ -76,7 +76,7 @@ def make_redis_keys(gateway: GatewaySettings, on_bad_entry: Callable[[str], None
             f"{PREFIX}CACHE_KEY or {PREFIX}CACHE_TRUST=network"
         )
     address = RedisAddress.of(gateway.access_redis.get_secret_value())
-    return RedisKeys(address, Seal(gateway.secret), on_bad_entry=on_bad_entry)
+    return RedisKeys(address, Seal(gateway.secret), on_bad_entries=on_bad_entries)
 
 
 def make_admission(

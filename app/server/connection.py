@@ -1,6 +1,7 @@
 """One client's HTTP connection with limits, which uvicorn's protocol lacks.
 
-    connections      more than the limit: 503
+    connections      beyond the limit, one that waits for its client gives way
+                     (waiting_connections); if none waits, the new one gets 503
     header bytes     of one request, its first line included; more: 431
     headers          must arrive within a time, else 408; no answer if no byte came
     body             must arrive within a time, which the app checks and answers with 408; here the
@@ -24,6 +25,7 @@ import h11
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from ..errors import ApiError, bad_request, unavailable
+from .waiting_connections import WaitingConnections
 
 #: seconds that a refused client has to stop sending
 LINGER_S = 1.0
@@ -43,13 +45,23 @@ class ConnectionLimits:
 
 
 class Connection(H11Protocol):
-    """See the file's header. ``on_refused`` is called with the error code of each refusal."""
+    """See the file's header.
+
+    ``on_refused`` is called with the error code of each refusal. ``waiting``: the connections of
+    the server that wait for their clients.
+    """
 
     def __init__(
-        self, *, limits: ConnectionLimits, on_refused: Callable[[str], None], **uvicorns: Any
+        self,
+        *,
+        limits: ConnectionLimits,
+        on_refused: Callable[[str], None],
+        waiting: "WaitingConnections[Connection]",
+        **uvicorns: Any,
     ) -> None:
         super().__init__(**uvicorns)
         self._limits = limits
+        self._waiting = waiting
         self._on_refused = on_refused
         self._refused = False
         #: the awaited part, its request, and the timer of its deadline
@@ -59,12 +71,13 @@ class Connection(H11Protocol):
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
-        most = self._limits.connections
-        if len(self.connections) > most:
-            message = f"Too many open connections: at most {most:,} are allowed."
-            self._refuse(unavailable(message, "too_many_connections"))
-        else:
-            self._await("headers", self._limits.header_s)
+        if len(self.connections) > self._limits.connections:
+            other = self._waiting.first()
+            if other is None:
+                self._refuse(self._too_many())
+                return
+            other.give_way()
+        self._set_deadline()
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._await_nothing()
@@ -85,6 +98,22 @@ class Connection(H11Protocol):
     def on_response_complete(self) -> None:
         super().on_response_complete()
         self._set_deadline()
+
+    def give_way(self) -> None:
+        """End a connection that waits, at once, because another client has connected."""
+        is_between_requests = self.conn.their_state is h11.IDLE and not self.conn.trailing_data[0]
+        if not is_between_requests and not self.transport.is_closing():
+            self._refuse(self._too_many())
+            return
+        self._on_refused(self._too_many().code or "")
+        self._refused = True
+        self._await_nothing()
+        self.connections.discard(self)
+        if self.transport.get_write_buffer_size():
+            # closing would wait until the client reads
+            self.transport.abort()
+        else:
+            self.transport.close()
 
     def timeout_keep_alive_handler(self) -> None:
         super().timeout_keep_alive_handler()
@@ -110,36 +139,40 @@ class Connection(H11Protocol):
 
     # -- deadlines ---------------------------------------------------------------------------------
     def _set_deadline(self) -> None:
-        state = self.conn.their_state
+        """Start a timer unless one runs for the same part of the same request."""
         if self._refused:
             return
-        if self.transport.is_closing():
-            self._await("close", WRITE_S)
-        elif state is h11.SEND_BODY:
-            if self.cycle.response_complete:
-                self._await("rest", LINGER_S)
-            else:
-                self._await("body", self._limits.body_s + LINGER_S)
-        elif state is h11.IDLE and (
-            # uvicorn's timer covers a request behind an answer, not one behind a body's late rest
-            self.timeout_keep_alive_task is None or self.conn.trailing_data[0]
-        ):
-            self._await("headers", self._limits.header_s)
-        else:
+        part, seconds = self._awaited_part()
+        if not part:
             self._await_nothing()
+        elif (part, self.cycle) != self._awaited:
+            self._await_nothing()
+            self._awaited = (part, self.cycle)
+            self._waiting.add(self._address, self)
+            if seconds is not None:
+                self._timer = self.loop.call_later(seconds, self._on_deadline)
 
-    def _await(self, what: str, seconds: float) -> None:
-        """Start a timer unless one runs for the same part of the same request."""
-        awaited = (what, self.cycle)
-        if awaited != self._awaited:
-            self._await_nothing()
-            self._awaited = awaited
-            self._timer = self.loop.call_later(seconds, self._on_deadline)
+    def _awaited_part(self) -> tuple[str, float | None]:
+        """Return what the client must do, "" for nothing, and the seconds that it has for it."""
+        state = self.conn.their_state
+        if self.transport.is_closing():
+            return "read the rest", WRITE_S
+        if state is h11.SEND_BODY:
+            if self.cycle.response_complete:
+                return "send the rest", LINGER_S
+            return "send a body", self._limits.body_s + LINGER_S
+        if state is not h11.IDLE:
+            return "", None
+        # uvicorn's timer covers a request behind an answer, not one behind a body's late rest
+        if self.timeout_keep_alive_task is None or self.conn.trailing_data[0]:
+            return "send headers", self._limits.header_s
+        return "send a request", None
 
     def _await_nothing(self) -> None:
         if self._timer is not None:
             self._timer.cancel()
         self._timer = self._awaited = None
+        self._waiting.discard(self._address, self)
 
     def _on_deadline(self) -> None:
         if self.transport.is_closing():
@@ -153,6 +186,15 @@ class Connection(H11Protocol):
             self._set_deadline()
 
     # -- refusals ----------------------------------------------------------------------------------
+    @property
+    def _address(self) -> str:
+        return "" if self.client is None else self.client[0]
+
+    def _too_many(self) -> ApiError:
+        most = self._limits.connections
+        message = f"Too many open connections: at most {most:,} are allowed."
+        return unavailable(message, "too_many_connections")
+
     def _refuse(self, error: ApiError) -> None:
         self._refused = True
         self._on_refused(error.code or "")

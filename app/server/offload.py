@@ -1,67 +1,71 @@
 """Threads for the slow steps of requests, so that the event loop stays free.
 
-Tiny requests need no thread: they take less time than switching to one. Small requests use
-asyncio's threads, large ones share one thread of their own, so that small requests never wait
-behind large ones.
+Tiny requests need no thread: they take less time than switching to one. Small requests share a few
+threads, large ones have one thread of their own, so that small requests never wait behind large
+ones. Clients share both fairly (fair_threads): a client that floods waits for itself.
 
-Bounds     one large request at once, MOST_WAITING in all; more are refused with 503.
+Bounds     one large request at once; MOST_SMALL and MOST_LARGE requests that wait. Beyond them, the
+           newest one of the client with the most waiting requests gets 503.
 Threads    the event loop only.
 Not here   how long a step holds the GIL: a step that is one call of C code stops every thread. The
            bounds on bodies (api.body, protocol) keep such calls short.
 """
 
-import asyncio
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
-from typing import TypeVar
+from functools import partial
+from typing import Final, TypeVar
 
-from ..errors import unavailable
+from ..errors import ApiError, unavailable
+from .fair_threads import FairThreads
 
 Result = TypeVar("Result")
 
 #: body size from which a request is large, in bytes: parsing 64 KiB takes a few milliseconds at
 #: most, switching threads about 0.1 ms
-LARGE_BYTES = 64 << 10
+LARGE_BYTES: Final = 64 << 10
 #: body size from which a request is not tiny. Switching threads takes 0.03 ms, and more while the
 #: event loop is busy; hostile 4 KiB (a long word, control tokens, tools) took 4 to 14 ms on a
 #: machine with eight times as much to do as it can
-SMALL_BYTES = 2 << 10
-#: large requests that wait or run; each holds a body, and the last one waits for seconds
-MOST_WAITING = 64
+SMALL_BYTES: Final = 2 << 10
+#: threads of small requests
+SMALL_THREADS: Final = 4
+#: small requests that wait; each holds a body of less than LARGE_BYTES
+MOST_SMALL: Final = 1024
+#: large requests that wait; each holds a body, and the last one waits for seconds
+MOST_LARGE: Final = 64
 
 
 class Offload:
     """The threads of one app."""
 
     def __init__(self) -> None:
+        self._small = _threads(SMALL_THREADS, "small", MOST_SMALL)
         # two threads would hand the GIL to each other and starve the event loop
-        self._threads = ThreadPoolExecutor(1, "large-requests")
-        self._waiting = 0
+        self._large = _threads(1, "large", MOST_LARGE)
 
-    async def run(self, size: int, step: Callable[[], Result]) -> Result:
+    async def run(self, client: str, size: int, step: Callable[[], Result]) -> Result:
         """Return the step's result; ``size``: bytes of the request's body.
 
         Raises:
-            ApiError: 503, too many large requests wait.
+            ApiError: 503, too many requests wait, most of them this client's.
         """
         if size < SMALL_BYTES:
             return step()
-        if size < LARGE_BYTES:
-            return await asyncio.to_thread(step)
-        if self._waiting >= MOST_WAITING:
-            raise unavailable(
-                f"Too many large requests at the moment: at most {MOST_WAITING} may wait.",
-                "overloaded",
-            )
-        running = self._threads.submit(step)
-        self._waiting += 1
-        loop = asyncio.get_running_loop()
-        running.add_done_callback(lambda _: loop.call_soon_threadsafe(self._done))
-        return await asyncio.wrap_future(running)
-
-    def _done(self) -> None:
-        self._waiting -= 1
+        threads = self._small if size < LARGE_BYTES else self._large
+        return await threads.run(client, step)
 
     def close(self) -> None:
         """Wait for running steps, drop waiting ones."""
-        self._threads.shutdown(cancel_futures=True)
+        for threads in (self._small, self._large):
+            threads.close()
+
+
+def _threads(number: int, kind: str, waiting: int) -> FairThreads:
+    refusal = partial(_refusal, kind, waiting)
+    return FairThreads(number, f"{kind}-requests", waiting=waiting, refusal=refusal)
+
+
+def _refusal(kind: str, waiting: int) -> ApiError:
+    return unavailable(
+        f"Too many {kind} requests at the moment: at most {waiting:,} may wait.", "overloaded"
+    )

@@ -16,6 +16,7 @@ from .connection import Connection, ConnectionLimits
 from .drain import Drain
 from .proxies import TrustedProxies
 from .tls import make_tls
+from .waiting_connections import WaitingConnections
 
 #: seconds after the grace period in which cancelled requests send their errors; then uvicorn closes
 #: the connections of clients that do not read
@@ -135,7 +136,12 @@ def make_server(
         loop="uvloop",
         host=settings.host,
         port=settings.port,
-        http=partial(Connection, limits=limits, on_refused=app.state.metrics.connection_refused),  # type: ignore[arg-type]
+        http=partial(  # type: ignore[arg-type]
+            Connection,
+            limits=limits,
+            on_refused=app.state.metrics.connection_refused,
+            waiting=WaitingConnections(),
+        ),
         ws="none",
         ssl_context_factory=None if tls is None else lambda config, default: tls,
         # the parser refuses one byte more than this; see Connection

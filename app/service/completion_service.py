@@ -143,7 +143,7 @@ class CompletionService:
         sampling = replace(sampling, choices=per_prompt * len(request.prompts))
         check_kept_logprobs(sampling, "logprobs", is_stream=bool(request.stream))
         step = partial(self._read, request, chat)
-        output, prompts, texts = await self._offload.run(record.size, step)
+        output, prompts, texts = await self._offload.run(record.client, record.size, step)
         constraint = await self._planner.plan(output, record.client)
         check_ending(sampling.options, constraint.format_plan.spec["format"], vocabulary)
         echoes = tuple(texts[n // per_prompt] for n in range(sampling.choices))

@@ -93,7 +93,7 @@ class ExplainService:
         refused: ApiError | None = None
         try:
             step = partial(requested_output, request.chat(), self._settings)
-            output = await self._offload.run(size, step)
+            output = await self._offload.run(client, size, step)
             plan = await self._planner.explaining(wire).plan(output, client)
         except ApiError as error:
             if error.status != 400:

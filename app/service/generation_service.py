@@ -209,16 +209,18 @@ class GenerationService:
             request, self._settings, vocabulary, self._pool.supported_sampling
         )
         weight = _weight(request, record.size)
-        output, prompt = await self._offload.run(weight, partial(self._read, request))
+        output, prompt = await self._offload.run(
+            record.client, weight, partial(self._read, request)
+        )
         self._check_room(prompt)
         constraint = await self._planner.plan(output, record.client, is_tiny=weight < SMALL_BYTES)
         check_ending(sampling.options, constraint.format_plan.spec["format"], vocabulary)
         return PreparedRequest(output, sampling, constraint, prompt)
 
-    async def prompt(self, request: ChatRequest, size: int) -> Prompt:
+    async def prompt(self, request: ChatRequest, size: int, client: str) -> Prompt:
         """Return the prompt alone. Raises ApiError."""
         step = partial(self._read, request)
-        return (await self._offload.run(_weight(request, size), step))[1]
+        return (await self._offload.run(client, _weight(request, size), step))[1]
 
     def _check_room(self, prompt: Prompt) -> None:
         """Raise PromptTooLong before compiling."""

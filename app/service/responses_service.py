@@ -116,7 +116,7 @@ class ResponsesService:
         number = new_response_id()
         step = partial(_read, request, number, chain, added)
         # like the parsing of a body: small requests take less time than a change of threads
-        read = step() if size < LARGE_BYTES else await self._offload.run(size, step)
+        read = step() if size < LARGE_BYTES else await self._offload.run(client, size, step)
         conversation, inputs = read
 
         async def save(response: dict[str, Any]) -> bool:

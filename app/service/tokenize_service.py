@@ -39,16 +39,16 @@ class TokenizeService:
         self._pool = pool
         self._offload = offload
 
-    async def tokenize(self, request: TokenizeRequest, size: int) -> bytes:
+    async def tokenize(self, request: TokenizeRequest, size: int, client: str) -> bytes:
         """Return the answer as JSON; ``size``: bytes of the request's body. Raises ApiError."""
         request.check()
         if request.messages is None:
             special = request.add_special_tokens is not False
             step = partial(self._tokenizer.encode, request.prompt or "", add_special_tokens=special)
-            prompt: Prompt = await self._offload.run(size, step)
+            prompt: Prompt = await self._offload.run(client, size, step)
         else:
-            prompt = await self._generation.prompt(request.as_chat(), size)
-        return await self._offload.run(size, partial(self._answer, request, prompt))
+            prompt = await self._generation.prompt(request.as_chat(), size, client)
+        return await self._offload.run(client, size, partial(self._answer, request, prompt))
 
     def _answer(self, request: TokenizeRequest, prompt: Prompt) -> bytes:
         ids = prompt
@@ -69,7 +69,9 @@ class TokenizeService:
             f'"token_strs":{"null" if texts is None else _array(texts)}}}'
         ).encode()
 
-    async def detokenize(self, request: DetokenizeRequest, size: int) -> dict[str, Any]:
+    async def detokenize(
+        self, request: DetokenizeRequest, size: int, client: str
+    ) -> dict[str, Any]:
         """Return the answer; ``size``: bytes of the request's body. Raises ApiError."""
         most = self._tokenizer.vocabulary.size
         for at, number in enumerate(request.tokens):
@@ -80,7 +82,7 @@ class TokenizeService:
                     "invalid_value",
                 )
         step = partial(self._tokenizer.decode, request.tokens)
-        return {"prompt": await self._offload.run(size, step)}
+        return {"prompt": await self._offload.run(client, size, step)}
 
 
 def _array(values: Sequence[int] | Sequence[str]) -> str:

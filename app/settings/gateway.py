@@ -204,7 +204,10 @@ class GatewaySettings(BaseSettings):
         description="maximum size of the request line and headers; larger ones get 431",
     )
     max_connections: int = Field(
-        default=2048, ge=1, description="maximum open client connections; further ones get 503"
+        default=2048,
+        ge=1,
+        description="maximum open client connections; for a further one, the longest idle or slow "
+        "one of the address with the most is closed; if all are busy, it gets 503",
     )
     header_seconds: float = Field(
         default=10.0, gt=0, description="seconds within which a request's headers must arrive"
@@ -309,8 +312,8 @@ class GatewaySettings(BaseSettings):
     responses_memory_bytes: int = Field(
         default=64 * MEBIBYTE,
         ge=1024,
-        description="memory of stored responses without Redis; the least recently used ones are "
-        "dropped",
+        description="memory of stored responses without Redis; when it is full, the client with "
+        "the most bytes loses its least recently used ones",
     )
 
     @field_validator("api_keys", "admin_keys", "cors_origins", "allowed_hosts", mode="before")

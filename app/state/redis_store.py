@@ -50,7 +50,7 @@ class RedisStore:
             self._address, reply_bytes=max_bytes + REPLY_OVERHEAD, retries=1
         )
 
-    async def set(self, values: Mapping[str, bytes]) -> None:
+    async def set(self, owner: str, values: Mapping[str, bytes]) -> None:
         """Store values. After a failure some may be there: a reader needs all of them."""
         sealed = {_key(name): value for name, value in values.items()}
 

@@ -98,10 +98,10 @@ class ResponseStore:
         """
         step = partial(_encoded, client, response, inputs, before)
         try:
-            values = await self._run(size, step)
+            values = await self._run(client, size, step)
             if sum(map(len, values.values())) > self._max_bytes:
                 return False
-            await self._store.set(values)
+            await self._store.set(client, values)
         except (ApiError, StateUnavailable):
             return False
         return True
@@ -116,7 +116,7 @@ class ResponseStore:
             raise _unavailable() from None
         if found is None or turn is None:
             raise response_not_found(number)
-        response = await self._run(len(found) + len(turn), partial(_response, found, turn))
+        response = await self._run(client, len(found) + len(turn), partial(_response, found, turn))
         if response is None:
             raise response_not_found(number)
         return response
@@ -181,15 +181,15 @@ class ResponseStore:
     async def _turns(self, client: str, numbers: Sequence[str], size: int) -> list[Turn | None]:
         """Return turns, which have ``size`` bytes together."""
         values = await self._store.get([_name(client, number, "turn") for number in numbers])
-        return await self._run(size, partial(_decoded_turns, values))
+        return await self._run(client, size, partial(_decoded_turns, values))
 
     async def aclose(self) -> None:
         """Close the store."""
         await self._store.aclose()
 
-    async def _run(self, size: int, step: Callable[[], Result]) -> Result:
+    async def _run(self, client: str, size: int, step: Callable[[], Result]) -> Result:
         """Return the result of a step, which runs in a thread if its data is large."""
-        return step() if size < LARGE_BYTES else await self._offload.run(size, step)
+        return step() if size < LARGE_BYTES else await self._offload.run(client, size, step)
 
 
 def _decoded_turns(values: Sequence[bytes | None]) -> list[Turn | None]:

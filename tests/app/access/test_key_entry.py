@@ -1,10 +1,19 @@
 """Entries of keys: which are accepted, and what errors say."""
 
+import json
 from datetime import UTC, datetime
 
 import pytest
 
-from app.access.key_entry import MOST, EntryRefused, digest_of, new_key, parse_entry, parse_time
+from app.access.key_entry import (
+    MOST,
+    MOST_BYTES,
+    EntryRefused,
+    digest_of,
+    new_key,
+    parse_entry,
+    parse_time,
+)
 from tests.app.access.entries import entry
 
 
@@ -50,6 +59,17 @@ def test_an_error_names_the_field_and_quotes_no_value(text: str, place: str) -> 
         parse_entry(text)
     assert str(caught.value).startswith(place)
     assert "sk-secret" not in str(caught.value)
+
+
+def test_a_large_entry_is_refused_unread_and_messages_are_short() -> None:
+    made = entry("k", models=["m"])
+    parse_entry(made + " " * (MOST_BYTES - len(made)))
+    with pytest.raises(EntryRefused, match=f"larger than {MOST_BYTES:,} bytes, got 65,537"):
+        parse_entry(made + " " * (MOST_BYTES - len(made) + 1))
+    with pytest.raises(EntryRefused) as caught:
+        parse_entry(json.dumps({"\x1b\n" * 5000: 1}))
+    assert str(caught.value).isprintable()
+    assert len(str(caught.value)) < 200
 
 
 def test_keys_are_long_and_differ() -> None:

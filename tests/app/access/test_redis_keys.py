@@ -2,14 +2,16 @@
 
 import asyncio
 import re
+import threading
 from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
 from redis import Redis
 
+from app.access import redis_keys
 from app.access.followed_file import KeysUnreadable
-from app.access.key_entry import parse_entry
+from app.access.key_entry import KeyEntry, parse_entry
 from app.access.redis_keys import RedisKeys
 from app.admission import redis_limiter
 from app.admission.redis_limiter import RedisLimiter
@@ -53,7 +55,7 @@ async def test_a_thousand_entries_are_read_in_batches(keys: RedisKeys) -> None:
 async def test_only_entries_with_the_cache_key_count(redis_server: RedisServer) -> None:
     """An entry that another client of Redis wrote, or moved to another name, is not a key."""
     address, reasons = RedisAddress.of(redis_server.url), list[str]()
-    ours = RedisKeys(address, Seal(SECRET), on_bad_entry=reasons.append)
+    ours = RedisKeys(address, Seal(SECRET), on_bad_entries=reasons.append)
     forged = RedisKeys(address, Seal(b"x" * 16))
     await ours.add(parse_entry(entry("a")))
     await forged.add(parse_entry(entry("b")))
@@ -62,12 +64,73 @@ async def test_only_entries_with_the_cache_key_count(redis_server: RedisServer) 
         "switchyard:{keys}", "moved", await client.hget("switchyard:{keys}", "name-of-a")
     )
     assert [each.name for each in await ours.load() or []] == ["name-of-a"]
-    assert sorted(reasons) == [
-        "Redis, moved: not sealed with this cache key",
-        "Redis, name-of-b: not sealed with this cache key",
+    (reason,) = reasons
+    assert reason.startswith("Redis: 2 entries do not count, ")
+    assert sorted(reason.partition(", ")[2].split("; ")) == [
+        "moved: not sealed with this cache key",
+        "name-of-b: not sealed with this cache key",
     ]
     for each in (ours, forged, client):
         await each.aclose()
+
+
+async def test_ten_thousand_bad_entries_are_one_short_line(redis_server: RedisServer) -> None:
+    """REGRESSION: each was a line of the log; 90,000 of them took 18 MB, and the loop stood."""
+    messages: list[str] = []
+    address = RedisAddress.of(redis_server.url)
+    keys = RedisKeys(address, Seal(SECRET), on_bad_entries=messages.append)
+    made = parse_entry(entry("a"))
+    await keys.add(made)
+    with Redis.from_url(redis_server.url) as client:
+        garbage = {b"\x1b[2J\n%d" % number + b"x" * 500: b"y" * 9 for number in range(10_000)}
+        client.hset("switchyard:{keys}", mapping=garbage)
+        client.incr("switchyard:{keys}:version")
+    assert await keys.load() == [made]
+    (message,) = messages
+    assert message.startswith("Redis: 10,000 entries do not count, ")
+    assert len(message) < 600
+    assert message.isascii()
+    assert message.isprintable()
+    await keys.aclose()
+
+
+async def test_only_changed_entries_are_parsed_and_not_in_the_loop(
+    keys: RedisKeys, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """REGRESSION: each change parsed all entries in the event loop."""
+    parsed: list[tuple[str, bool]] = []
+
+    def parse(text: bytes) -> KeyEntry:
+        found = parse_entry(text)
+        parsed.append((found.name, threading.current_thread() is threading.main_thread()))
+        return found
+
+    monkeypatch.setattr(redis_keys, "parse_entry", parse)
+    made = {name: parse_entry(entry(name)) for name in "abc"}
+    for each in made.values():
+        await keys.add(each)
+    assert len(await keys.load() or []) == 3
+    assert sorted(parsed) == [(each.name, False) for each in made.values()]
+    parsed.clear()
+    await keys.remove(made["a"].name)
+    await keys.add(parse_entry(entry("d")))
+    assert len(await keys.load() or []) == 3
+    assert parsed == [("name-of-d", False)]
+    await keys.remove("name-of-d")
+    changed = parse_entry(entry("d", max_running=2))
+    await keys.add(changed)
+    assert changed in (await keys.load() or [])
+
+
+@pytest.mark.parametrize(("bound", "message"), [("MOST_KEYS", "2 keys"), ("MOST_BYTES", "2 bytes")])
+async def test_what_is_read_is_bounded(
+    keys: RedisKeys, monkeypatch: pytest.MonkeyPatch, bound: str, message: str
+) -> None:
+    monkeypatch.setattr(redis_keys, bound, 2)
+    for name in "abc":
+        await keys.add(parse_entry(entry(name)))
+    with pytest.raises(KeysUnreadable, match=f"more than {message}"):
+        await keys.load()
 
 
 async def test_a_redis_that_is_gone_is_an_error_without_its_address(

@@ -181,13 +181,23 @@ def test_a_client_that_sends_all_before_it_reads_sees_the_answer(strict: Gateway
     assert answer.status_code == (400 if size <= 2048 else 413)
 
 
-def test_connections_are_bounded(strict: Gateway):
+ENDLESS = {"type": "array", "items": {"const": 1}, "minItems": 100_000}
+
+
+@contextmanager
+def running_answer(gateway: Gateway) -> Iterator[socket.socket]:
+    """A connection whose answer has begun and goes on."""
+    asked = body(response_format=json_schema(ENDLESS), stream=True, max_completion_tokens=32_768)
+    with gateway.raw_request(asked) as made:
+        assert made.recv(1) == b"H"
+        yield made
+
+
+def test_running_answers_are_bounded_by_connections(strict: Gateway):
     most = LIMITS["max_connections"]
     with ExitStack() as stack:
         for _ in range(most):
-            made = stack.enter_context(connection(strict))
-            made.sendall(get(200).replace(b"connection: close\r\n", b""))
-            assert read_answer(made).startswith(b"HTTP/1.1 200")
+            stack.enter_context(running_answer(strict))
         answer = exchange(strict, get(200))
         assert error_of(answer) == (503, "too_many_connections")
         assert b"retry-after: " in answer.lower()
@@ -196,12 +206,49 @@ def test_connections_are_bounded(strict: Gateway):
     assert refused >= 1
 
 
+KEPT = get(200).replace(b"connection: close\r\n", b"")
+#: what a client sends before it waits for ever, and what it gets when it gives way
+WAITING: dict[str, tuple[bytes, bytes]] = {
+    "nothing": (b"", b""),
+    "a request, and keeps the connection": (KEPT, b""),
+    "a part of its headers": (KEPT[:50], b"HTTP/1.1 503"),
+    "a part of its second headers": (KEPT + KEPT[:50], b"HTTP/1.1 503"),
+    "a part of its body": (CHAT + b"content-length: 100\r\n\r\n{", b"HTTP/1.1 503"),
+    "a request and a part of its body": (
+        KEPT + CHAT + b"content-length: 100\r\n\r\n{", b"HTTP/1.1 503",
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("sent", "told"), WAITING.values(), ids=WAITING.keys())
+def test_a_connection_that_waits_gives_way_to_a_new_one(sent: bytes, told: bytes):
+    """REGRESSION: with enough idle connections, all other clients got 503 for 75 seconds."""
+    most = 4
+    with Gateway(max_connections=most) as gateway, ExitStack() as stack:
+        made = [stack.enter_context(connection(gateway)) for _ in range(most)]
+        for each in made:
+            each.sendall(sent)
+            if sent.startswith(KEPT):
+                assert read_answer(each).startswith(b"HTTP/1.1 200")
+        # all of them wait, and this one is served in place of the first
+        gateway.eventually(lambda: exchange(gateway, get(200)).startswith(b"HTTP/1.1 200"))
+        ends = [read_all(made[0])]
+        assert ends[0][:12] == told
+        code = "too_many_connections"
+        refused = gateway.metric("switchyard_connections_refused_total", code=code)
+        # each request of this test is a new connection
+        assert 1 <= refused <= most
+        # the last one still waits
+        made[-1].setblocking(False)
+        with pytest.raises(BlockingIOError):
+            made[-1].recv(1)
+
+
 def test_a_client_that_does_not_read_is_cut_off(monkeypatch: pytest.MonkeyPatch):
     """REGRESSION: it held its connection and the worker for ever."""
     monkeypatch.setattr("app.server.connection.WRITE_S", 0.2)
-    endless = {"type": "array", "items": {"const": 1}, "minItems": 100_000}
     asked = json.dumps(
-        body(response_format=json_schema(endless), stream=True, max_completion_tokens=32_768, n=8)
+        body(response_format=json_schema(ENDLESS), stream=True, max_completion_tokens=32_768, n=8)
     ).encode()
     with Gateway() as gateway, socket.socket() as made:
         made.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)

@@ -2,26 +2,30 @@
 
 import asyncio
 import threading
+from typing import Any
 
 import pytest
 
 from app.errors import ApiError
-from app.server.offload import LARGE_BYTES, MOST_WAITING, SMALL_BYTES, Offload
+from app.server.offload import LARGE_BYTES, MOST_LARGE, MOST_SMALL, SMALL_BYTES, Offload
 
 
-@pytest.mark.parametrize(("size", "own"), [(LARGE_BYTES - 1, False), (LARGE_BYTES, True)])
-async def test_large_requests_have_threads_of_their_own(size: int, own: bool):
+def thread() -> str:
+    return threading.current_thread().name
+
+
+@pytest.mark.parametrize(
+    ("size", "name"),
+    [
+        (SMALL_BYTES - 1, "MainThread"),
+        (SMALL_BYTES, "small-requests"),
+        (LARGE_BYTES - 1, "small-requests"),
+        (LARGE_BYTES, "large-requests"),
+    ],
+)
+async def test_each_size_of_request_has_its_threads(size: int, name: str):
     offload = Offload()
-    name = await offload.run(size, lambda: threading.current_thread().name)
-    assert name.startswith("large-requests") is own
-    offload.close()
-
-
-@pytest.mark.parametrize(("size", "own"), [(SMALL_BYTES - 1, True), (SMALL_BYTES, False)])
-async def test_tiny_requests_need_no_thread(size: int, own: bool):
-    offload = Offload()
-    thread = await offload.run(size, threading.current_thread)
-    assert (thread is threading.current_thread()) is own
+    assert (await offload.run("a", size, thread)).startswith(name)
     offload.close()
 
 
@@ -29,36 +33,36 @@ async def test_what_a_step_raises_is_raised():
     offload = Offload()
     for size in (0, SMALL_BYTES, LARGE_BYTES):
         with pytest.raises(ValueError, match="not a number"):
-            await offload.run(size, lambda: int("not a number"))
+            await offload.run("a", size, lambda: int("not a number"))
     offload.close()
 
 
-async def test_one_more_than_may_wait_is_refused_and_small_ones_are_not():
+@pytest.mark.parametrize(
+    ("size", "free_to_one", "most"), [(LARGE_BYTES, 1, MOST_LARGE), (SMALL_BYTES, 3, MOST_SMALL)]
+)
+async def test_a_client_that_floods_is_refused_and_others_are_not(
+    size: int, free_to_one: int, most: int
+):
+    """REGRESSION: when one client had filled the queue of large requests, all others got 503."""
     offload, done = Offload(), threading.Event()
-    waiting = [
-        asyncio.create_task(offload.run(LARGE_BYTES, done.wait)) for _ in range(MOST_WAITING)
-    ]
+
+    def begin(client: str) -> "asyncio.Task[Any]":
+        return asyncio.create_task(offload.run(client, size, done.wait))
+
+    mine = [begin("a") for _ in range(free_to_one + most)]
     await asyncio.sleep(0)
     with pytest.raises(ApiError) as caught:
-        await offload.run(LARGE_BYTES, done.wait)
+        await begin("a")
     assert (caught.value.status, caught.value.code) == (503, "overloaded")
     assert "Retry-After" in caught.value.headers
-    assert await offload.run(0, lambda: 1) == 1
-    done.set()
-    assert await asyncio.gather(*waiting) == [True] * MOST_WAITING
-    assert await offload.run(LARGE_BYTES, lambda: 1) == 1
-    offload.close()
-
-
-async def test_a_client_that_leaves_frees_its_place():
-    offload, done = Offload(), threading.Event()
-    waiting = [
-        asyncio.create_task(offload.run(LARGE_BYTES, done.wait)) for _ in range(MOST_WAITING)
-    ]
+    # small requests have a thread that one client cannot take
+    others = [begin(client) for client in ("b", "c")]
     await asyncio.sleep(0)
-    for task in waiting:
-        task.cancel()
-    await asyncio.wait(waiting)
+    assert await offload.run("b", 0, lambda: 1) == 1
     done.set()
-    assert await offload.run(LARGE_BYTES, lambda: 1) == 1
+    assert await asyncio.gather(*others) == [True, True]
+    answers = await asyncio.gather(*mine, return_exceptions=True)
+    refused = [each for each in answers if isinstance(each, ApiError)]
+    assert len(refused) == (2 if free_to_one == 1 else 1)
+    assert answers.count(True) == len(mine) - len(refused)
     offload.close()

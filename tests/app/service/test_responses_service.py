@@ -36,9 +36,9 @@ class FaultyStore(MemoryStore):
         super().__init__(max_bytes=64 << 20, ttl_s=100)
         self.fails = False
 
-    async def set(self, values: Mapping[str, bytes]) -> None:
+    async def set(self, owner: str, values: Mapping[str, bytes]) -> None:
         self._check()
-        await super().set(values)
+        await super().set(owner, values)
 
     async def get(self, names: Sequence[str]) -> list[bytes | None]:
         self._check()
@@ -238,7 +238,7 @@ async def test_while_the_store_fails_reading_is_a_503():
 async def test_a_damaged_value_counts_as_missing(value: bytes):
     made = Responses(script(f"Well{END}"))
     number = (await made.create())["id"]
-    await made.bytes.set(dict.fromkeys(list(made.bytes._held), value))
+    await made.bytes.set("me", dict.fromkeys(list(made.bytes._held), value))
     for use, status in (
         (made.stored.retrieve(number, "me"), 404),
         (made.create(previous_response_id=number), 400),
@@ -252,7 +252,7 @@ async def test_damaged_items_count_as_missing():
     made = Responses(script(f"Well{END}"))
     number = (await made.create())["id"]
     turn = {"before": [], "input": [{"type": "robot"}], "output": []}
-    await made.bytes.set(dict.fromkeys(list(made.bytes._held), to_json(turn)))
+    await made.bytes.set("me", dict.fromkeys(list(made.bytes._held), to_json(turn)))
     with pytest.raises(ApiError) as raised:
         await made.create(previous_response_id=number)
     assert (raised.value.status, raised.value.code) == (400, "previous_response_not_found")
@@ -307,7 +307,7 @@ async def test_a_chain_that_leads_to_itself_is_missing():
     ids = await chain(made, 2)
     for name in list(made.bytes._held):
         if name.endswith("chain"):
-            await made.bytes.set({name: to_json({"before": ids, "size": 1})})
+            await made.bytes.set("me", {name: to_json({"before": ids, "size": 1})})
     with pytest.raises(ApiError) as raised:
         await made.create(previous_response_id=ids[-1])
     assert raised.value.status == 400

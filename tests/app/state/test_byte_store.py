@@ -27,29 +27,29 @@ async def kept(store: MemoryStore, names: str) -> str:
 async def test_the_least_recently_used_value_is_evicted():
     store = MemoryStore(max_bytes=ROOM, ttl_s=10)
     for name in "abc":
-        await store.set({name: VALUE})
+        await store.set("me", {name: VALUE})
     await store.get("a")
-    await store.set({"d": VALUE})
+    await store.set("me", {"d": VALUE})
     assert await kept(store, "abcd") == "acd"
-    await store.set({"d": VALUE, "e": VALUE})
+    await store.set("me", {"d": VALUE, "e": VALUE})
     assert await kept(store, "acde") == "cde"
     assert await store.sizes("cx") == [len(VALUE), 0]
 
 
 async def test_a_value_beyond_the_memory_is_refused_and_evicts_nothing():
     store = MemoryStore(max_bytes=ROOM, ttl_s=10)
-    await store.set({"a": VALUE})
-    await store.set({"b": b"x" * (ROOM - ENTRY_BYTES - 1)})
+    await store.set("me", {"a": VALUE})
+    await store.set("me", {"b": b"x" * (ROOM - ENTRY_BYTES - 1)})
     assert await kept(store, "ab") == "b"
     with pytest.raises(StateUnavailable):
-        await store.set({"c": b"x" * (ROOM - ENTRY_BYTES)})
+        await store.set("me", {"c": b"x" * (ROOM - ENTRY_BYTES)})
     assert await kept(store, "bc") == "b"
 
 
 async def test_a_value_lives_for_its_time_after_the_last_use():
     clock = Clock()
     store = MemoryStore(max_bytes=ROOM, ttl_s=10, now=clock)
-    await store.set({"a": VALUE, "b": VALUE})
+    await store.set("me", {"a": VALUE, "b": VALUE})
     clock.seconds = 9
     assert await kept(store, "a") == "a"
     clock.seconds = 11
@@ -61,10 +61,48 @@ async def test_a_value_lives_for_its_time_after_the_last_use():
 async def test_a_replaced_or_deleted_value_frees_its_bytes():
     store = MemoryStore(max_bytes=ROOM, ttl_s=10)
     for _ in range(5):
-        await store.set({"a": VALUE})
-    await store.set({"b": VALUE, "c": VALUE})
+        await store.set("me", {"a": VALUE})
+    await store.set("me", {"b": VALUE, "c": VALUE})
     await store.delete(["b", "unknown"])
-    await store.set({"d": VALUE})
+    await store.set("me", {"d": VALUE})
     assert await kept(store, "abcd") == "acd"
     await store.aclose()
     assert await kept(store, "acd") == ""
+
+
+async def test_one_owner_evicts_no_values_of_others():
+    """REGRESSION: 24 large responses of one client evicted the conversations of all others."""
+    store = MemoryStore(max_bytes=ROOM, ttl_s=10)
+    await store.set("me", {"a": VALUE})
+    for name in "bcdef":
+        await store.set("flood", {name: VALUE})
+    assert await kept(store, "abcdef") == "aef"
+
+
+@pytest.mark.parametrize(
+    ("stored", "left"),
+    [
+        # the owner with the most bytes makes room, its least recently used value first
+        ("a1 a2 b1 b2", "a2 b1 b2"),
+        ("a1 a2 b1 b2 c1", "a2 b2 c1"),
+        ("a1 b1 c1 d1", "b1 c1 d1"),
+        # what was replaced counts once
+        ("a1 a1 a1 b1 b2", "a1 b1 b2"),
+    ],
+)
+async def test_the_owner_with_the_most_bytes_makes_room(stored: str, left: str):
+    store = MemoryStore(max_bytes=ROOM + 3, ttl_s=10)
+    for name in stored.split():
+        await store.set(name[0], {name: VALUE})
+    found = {name: (await store.get([name]))[0] for name in sorted(set(stored.split()))}
+    assert [name for name, value in found.items() if value is not None] == left.split()
+
+
+async def test_a_value_larger_than_the_rest_is_not_evicted_by_itself():
+    store = MemoryStore(max_bytes=ROOM, ttl_s=10)
+    await store.set("me", {"a": VALUE})
+    await store.set("flood", {"b": VALUE, "c": b"x" * (ROOM // 2)})
+    assert await kept(store, "bc") == "bc"
+    assert store._bytes.total() == store._size <= ROOM
+    await store.delete("bc")
+    assert (store._owned, store._bytes, store._size) == ({}, {}, 0)

@@ -44,7 +44,7 @@ async def make() -> AsyncIterator[Make]:
 async def round_trip(store: RedisStore, other: RedisStore) -> None:
     """A replica reads and deletes the values of another one."""
     values = {f"name/{number}": b"%d" % number for number in range(50)}
-    await store.set(values)
+    await store.set("me", values)
     assert await other.get([*values, "unknown"]) == [*values.values(), None]
     assert await other.sizes(["unknown"]) == [0]
     assert all(await other.sizes(list(values)))
@@ -100,7 +100,7 @@ def test_an_option_that_clients_lack_is_refused_at_the_start(option: str):
 
 
 async def test_a_use_extends_the_time_to_live(make: Make, redis_server: RedisServer):
-    await make(redis_server.url, ttl_s=10).set({"a": b"1"})
+    await make(redis_server.url, ttl_s=10).set("me", {"a": b"1"})
     client = Redis.from_url(redis_server.url)
     (key,) = await client.keys("switchyard-state:*")
     assert 0 < await client.ttl(key) <= 10
@@ -113,13 +113,13 @@ async def test_a_use_extends_the_time_to_live(make: Make, redis_server: RedisSer
 async def test_a_value_of_another_key_is_missing(
     make: Make, redis_server: RedisServer, secret: bytes | None
 ):
-    await make(redis_server.url).set({"a": b"1"})
+    await make(redis_server.url).set("me", {"a": b"1"})
     assert await make(redis_server.url, secret=secret).get(["a"]) == [None]
 
 
 async def test_a_value_that_was_moved_or_changed_is_missing(make: Make, redis_server: RedisServer):
     store = make(redis_server.url)
-    await store.set({"a": b"1", "b": b"2"})
+    await store.set("me", {"a": b"1", "b": b"2"})
     client = Redis.from_url(redis_server.url)
     await client.rename("switchyard-state:a", "switchyard-state:b")
     await client.setrange("switchyard-state:c", 0, "3")
@@ -140,7 +140,7 @@ async def test_the_documented_rights_are_enough(make: Make, redis_server: RedisS
 
 async def test_entries_of_the_cache_do_not_include_state(make: Make, redis_server: RedisServer):
     """An export of the cache contains no conversation."""
-    await make(redis_server.url).set({"a": b"1"})
+    await make(redis_server.url).set("me", {"a": b"1"})
     log = open_store(redis_url=redis_server.url, key=SECRET, ttl_s=100)
     assert log is not None
     assert log.namespace().survey(10).is_whole
@@ -150,21 +150,26 @@ async def test_entries_of_the_cache_do_not_include_state(make: Make, redis_serve
 
 async def test_after_a_restart_calls_work_again(make: Make, redis_server: RedisServer):
     store = make(redis_server.url)
-    await store.set({"a": b"1"})
+    await store.set("me", {"a": b"1"})
     redis_server.kill()
-    for call in (store.set({"b": b"2"}), store.get(["a"]), store.sizes(["a"]), store.delete(["a"])):
+    for call in (
+        store.set("me", {"b": b"2"}),
+        store.get(["a"]),
+        store.sizes(["a"]),
+        store.delete(["a"]),
+    ):
         with pytest.raises(StateUnavailable):
             await call
     redis_server.start()
     assert await store.get(["a"]) == [None]
-    await store.set({"a": b"3"})
+    await store.set("me", {"a": b"3"})
     assert await store.get(["a"]) == [b"3"]
 
 
 async def test_a_restart_that_no_call_notices_fails_none(make: Make, redis_server: RedisServer):
     """Connections that the old server closed are replaced before their next use."""
     store = make(redis_server.url)
-    await asyncio.gather(*(store.set({f"{number}": b"1"}) for number in range(MOST_CALLS)))
+    await asyncio.gather(*(store.set("me", {f"{number}": b"1"}) for number in range(MOST_CALLS)))
     redis_server.kill()
     redis_server.start()
     found = await asyncio.gather(*(store.get([f"{number}"]) for number in range(MOST_CALLS)))
@@ -177,7 +182,7 @@ async def test_a_silent_server_ends_all_calls_in_time_and_mixes_no_replies(
     """More calls than connections wait for a paused server, then each reads its own value."""
     store = make(redis_server.url)
     values = {f"{number}": b"%d" % number for number in range(2 * MOST_CALLS)}
-    await store.set(values)
+    await store.set("me", values)
     redis_server.pause()
     calls = [store.get([name]) for name in values]
     failed = await asyncio.gather(*calls, return_exceptions=True)
@@ -192,11 +197,11 @@ async def test_a_server_that_is_full_is_still_read(make: Make):
     server.start()
     try:
         store = make(server.url)
-        await store.set({"a": b"1"})
+        await store.set("me", {"a": b"1"})
         client = Redis.from_url(server.url)
         await client.config_set("maxmemory", "1")
         with pytest.raises(StateUnavailable):
-            await store.set({"b": b"2"})
+            await store.set("me", {"b": b"2"})
         assert await store.get(["a"]) == [b"1"]
         await client.aclose()
     finally:

@@ -25,7 +25,7 @@ async def test_a_hundred_megabytes_of_items_stay_within_the_memory():
         response = {"id": ids[-1], "output": [{"type": "message", "content": "x" * ITEM}]}
         before = Chain((ids[-2],), (), ITEM) if number % 10 == 9 else Chain()
         assert await store.save("me", response, [], before, size=ITEM)
-        held = sum(len(name) + len(value) for name, (value, _) in memory._held.items())
+        held = sum(len(name) + len(each.value) for name, each in memory._held.items())
         assert held <= ROOM
     assert (await store.response("me", ids[-1]))["output"][0]["content"] == "x" * ITEM
     assert (await store.chain("me", ids[-1])).ids == (ids[-2], ids[-1])

@@ -1,0 +1,123 @@
+"""Threads that clients share: whose step runs next, and whose is refused."""
+
+import asyncio
+import threading
+from collections.abc import AsyncIterator, Callable
+
+import pytest
+
+from app.errors import ApiError
+from app.server.fair_threads import FairThreads
+from tests.app.gateway import PATIENCE
+
+
+class Steps:
+    """Steps that run until a test lets them go; ``begun`` has their names in order."""
+
+    def __init__(self, threads: int, waiting: int = 100) -> None:
+        self.threads = FairThreads(
+            threads, "test", waiting=waiting, refusal=lambda: ApiError(503, "too many")
+        )
+        self.begun: list[str] = []
+        self._let_go: dict[str, threading.Event] = {}
+
+    def start(self, name: str) -> "asyncio.Task[str]":
+        """Begin a step; the client is the first letter of its name."""
+        event = self._let_go.setdefault(name, threading.Event())
+
+        def step() -> str:
+            self.begun.append(name)
+            event.wait(PATIENCE)
+            return name
+
+        return asyncio.create_task(self.threads.run(name[0], step))
+
+    def end(self, *names: str) -> None:
+        for name in names or self._let_go:
+            self._let_go[name].set()
+
+    async def until(self, holds: Callable[[], bool]) -> None:
+        async with asyncio.timeout(PATIENCE):
+            while not holds():
+                await asyncio.sleep(0.001)
+
+
+@pytest.fixture
+async def one() -> AsyncIterator[Steps]:
+    """One thread, of which four steps may wait."""
+    made = Steps(1, waiting=4)
+    yield made
+    made.end()
+    await asyncio.to_thread(made.threads.close)
+
+
+async def test_the_threads_take_a_step_of_one_client_after_the_other(one: Steps) -> None:
+    """REGRESSION: 70 large requests of one client came before those of all others."""
+    order = ["a0", "a1", "b0", "c0", "a2"]
+    tasks = [one.start(name) for name in ("a0", "a1", "a2", "b0", "c0")]
+    for number, name in enumerate(order):
+        await one.until(lambda number=number: len(one.begun) > number)  # type: ignore[misc]
+        one.end(name)
+    assert set(await asyncio.gather(*tasks)) == set(order)
+    assert one.begun == order
+
+
+async def test_one_client_leaves_a_thread_to_the_others() -> None:
+    steps = Steps(3)
+    tasks = [steps.start(f"a{number}") for number in range(5)]
+    await steps.until(lambda: sorted(steps.begun) == ["a0", "a1"])
+    tasks.append(steps.start("b0"))
+    await steps.until(lambda: steps.begun[2:] == ["b0"])
+    steps.end()
+    await asyncio.gather(*tasks)
+    await asyncio.to_thread(steps.threads.close)
+
+
+@pytest.mark.parametrize(
+    ("waiting", "newcomer", "refused"),
+    [
+        ("a1 a2 a3 a4", "a5", "a5"),
+        # REGRESSION: the newcomer was refused
+        ("a1 a2 a3 a4", "b0", "a4"),
+        ("a1 a2 a3 b0", "b1", "a3"),
+        ("a1 a2 b0 b1", "b2", "b2"),
+        ("a1 b0 c0 d0", "e0", "e0"),
+    ],
+)
+async def test_who_has_the_most_waiting_steps_is_refused(
+    one: Steps, waiting: str, newcomer: str, refused: str
+) -> None:
+    tasks = {name: one.start(name) for name in ["a0", *waiting.split(), newcomer]}
+    with pytest.raises(ApiError, match="too many"):
+        await tasks.pop(refused)
+    one.end()
+    assert await asyncio.gather(*tasks.values()) == list(tasks)
+
+
+async def test_a_step_that_was_cancelled_while_it_waited_never_runs(one: Steps) -> None:
+    tasks = {name: one.start(name) for name in ("a0", "a1", "a2")}
+    await one.until(lambda: one.begun == ["a0"])
+    tasks.pop("a1").cancel()
+    tasks.pop("a0").cancel()
+    # the thread is taken until its step ends
+    await asyncio.sleep(0)
+    assert one.begun == ["a0"]
+    one.end()
+    assert await asyncio.gather(*tasks.values()) == ["a2"]
+    assert one.begun == ["a0", "a2"]
+
+
+async def test_steps_cancelled_at_any_time_leave_all_threads_free() -> None:
+    steps = Steps(2)
+    steps.end()
+    for pauses in range(6):
+        tasks = [asyncio.create_task(steps.threads.run("a", lambda: None)) for _ in range(5)]
+        for _ in range(pauses):
+            await asyncio.sleep(0)
+        for task in tasks:
+            task.cancel()
+        await asyncio.wait(tasks)
+    async with asyncio.timeout(PATIENCE):
+        barrier = threading.Barrier(2, timeout=PATIENCE)
+        await asyncio.gather(*(steps.threads.run(name, barrier.wait) for name in "ab"))
+    steps.threads.close()
