@@ -7,7 +7,8 @@ names the message.
 
 from .control import ControlText, DeepArguments, UnwritableText, encoded
 from .detection import Evidence, detect
-from .fitting import INSTRUCTING, fitted
+from .fitting import INSTRUCTING, fitted, too_deep
+from .named_template import NamedTemplate
 from .profile import Messages, Render, TemplateError, TemplateProfile, Tools, Variables, profile_of
 from .template import ChatTemplate, template_text
 from .thinking import marks_of, thought_apart, thought_at_end
@@ -19,6 +20,7 @@ __all__ = [
     "DeepArguments",
     "Evidence",
     "Messages",
+    "NamedTemplate",
     "Render",
     "TemplateError",
     "TemplateProfile",
@@ -33,4 +35,5 @@ __all__ = [
     "template_text",
     "thought_apart",
     "thought_at_end",
+    "too_deep",
 ]

@@ -25,7 +25,8 @@ from hashlib import sha256
 from itertools import groupby
 from typing import Any
 
-from ..errors import bad_request
+from ..errors import ApiError, bad_request
+from .control import DeepArguments
 from .profile import AsText, Messages, TemplateProfile
 
 _ALPHABET = string.ascii_letters + string.digits
@@ -100,7 +101,10 @@ def _fitted_message(
 
 def _in_words(at: int, message: Message, profile: TemplateProfile, as_text: AsText) -> Message:
     is_result = message["role"] == "tool"
-    text = as_text(message)
+    try:
+        text = as_text(message)
+    except DeepArguments:
+        raise too_deep(at) from None
     if text is None:
         field, what = ("role", "results") if is_result else ("tool_calls", "calls")
         raise _unshown(at, field, f"shows no tool {what}")
@@ -126,7 +130,14 @@ def _parsed(arguments: str) -> dict[str, Any] | str:
     return value if isinstance(value, dict) else arguments
 
 
-def _unshown(at: int, field: str, what: str) -> Exception:
+def too_deep(at: int) -> ApiError:
+    """Return the error for a call whose arguments cannot be searched for control tokens."""
+    place = f"messages[{at}].tool_calls"
+    message = f"Invalid value for '{place}': the arguments of a call are nested too deeply."
+    return bad_request(message, place, "invalid_value")
+
+
+def _unshown(at: int, field: str, what: str) -> ApiError:
     place = f"messages[{at}].{field}"
     message = f"Invalid value for '{place}': this model's chat template {what}."
     return bad_request(message, place, "unsupported_by_template")
