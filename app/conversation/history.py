@@ -59,15 +59,6 @@ def _check_parts(at: int, message: Message) -> None:
 
 
 def _check_assistant(at: int, message: AssistantMessage) -> None:
-    thought = message.reasoning_content or message.reasoning
-    if message.content is None and not (
-        message.tool_calls or thought or message.refusal is not None
-    ):
-        raise bad_request(
-            f"Invalid value for 'messages[{at}].content': expected a string, got null.",
-            f"messages[{at}].content",
-            "invalid_value",
-        )
     seen: set[str] = set()
     for number, call in enumerate(message.tool_calls or ()):
         if call.id in seen:

@@ -50,6 +50,8 @@ CONVERSATIONS: dict[str, list[dict[str, Any]]] = {
     "two answers": [USER, said("assistant", "wordone"), said("assistant", "wordtwo"), USER],
     "a greeting first": [said("assistant", "wordgreeting"), USER],
     "an answer without text": [USER, said("assistant", "", reasoning="thought"), USER],
+    "an answer whose thought the client dropped": [USER, said("assistant", None), USER],
+    "such an answer at the end": [USER, said("assistant", None)],
     "a call": [USER, ONE, result("a", "wordresult")],
     "a result in parts": [USER, ONE, result("a", part("wordresult"))],
     "a call and on": [USER, ONE, result("a", "wordresult"), said("assistant", "wordend"), USER],

@@ -48,6 +48,11 @@ GOOD = {
         result("a"),
         result("b"),
     ],
+    "an answer whose thought the client dropped": [
+        USER,
+        {"role": "assistant", "content": None},
+        USER,
+    ],
     "a refusal": [USER, {"role": "assistant", "refusal": "no"}, USER],
 }
 
@@ -65,7 +70,6 @@ BAD = {
     "one of two results": ([USER, caller("a", "b"), result("a"), USER], "messages[1].tool_calls"),
     "a call at the end": ([USER, caller("a")], "messages[1].tool_calls"),
     "two calls of one id": ([USER, caller("a", "a")], "messages[1].tool_calls[1].id"),
-    "an empty assistant": ([USER, {"role": "assistant"}], "messages[1].content"),
 }
 
 
