@@ -11,6 +11,7 @@ from .fitting import INSTRUCTING, fitted, too_deep
 from .named_template import NamedTemplate
 from .profile import Messages, Render, TemplateError, TemplateProfile, Tools, Variables, profile_of
 from .template import ChatTemplate, template_text
+from .template_prompt import TemplatePrompt
 from .thinking import marks_of, thought_apart, thought_at_end
 
 __all__ = [
@@ -24,6 +25,7 @@ __all__ = [
     "Render",
     "TemplateError",
     "TemplateProfile",
+    "TemplatePrompt",
     "Tools",
     "UnwritableText",
     "Variables",

@@ -6,7 +6,8 @@
     null content                         empty text; if the template refuses that, an answer without
                                          text is dropped
     ids of calls                         the kind that the template accepts
-    arguments                            an object or JSON text, as the template requires
+    arguments                            an object or JSON text, as the template requires; of cut
+                                         arguments, what is there
     parallel calls, text beside a call   several messages, if the template shows only one of them
     calls and results                    text in the format's syntax, if the template shows none;
                                          results keep their role if the template shows that
@@ -18,7 +19,6 @@ Invariants       I1 the result contains the text of every message, in the client
 Not here         rules on the order of messages (history), the template (template).
 """
 
-import json
 import string
 from collections.abc import Iterable, Mapping, Sequence
 from hashlib import sha256
@@ -27,6 +27,7 @@ from typing import Any
 
 from ..errors import ApiError, bad_request
 from .control import DeepArguments
+from .cut_json import parsed_object
 from .profile import AsText, Messages, TemplateProfile
 
 _ALPHABET = string.ascii_letters + string.digits
@@ -117,17 +118,11 @@ def _fitted_call(call: Mapping[str, Any], profile: TemplateProfile) -> Message:
     function = call["function"]
     arguments: Any = function["arguments"]
     if profile.arguments == "object":
-        arguments = _parsed(arguments)
+        shown = parsed_object(arguments)
+        # a template that lists arguments by name cannot show other text
+        as_member = arguments if profile.text_arguments else {"arguments": arguments}
+        arguments = as_member if shown is None else shown
     return {**call, "function": {**function, "arguments": arguments}}
-
-
-def _parsed(arguments: str) -> dict[str, Any] | str:
-    """Return a call's arguments as an object; invalid text (of a truncated call) stays text."""
-    try:
-        value = json.loads(arguments or "{}")
-    except (ValueError, RecursionError):
-        return arguments
-    return value if isinstance(value, dict) else arguments
 
 
 def too_deep(at: int) -> ApiError:

@@ -44,6 +44,10 @@ class NamedTemplate:
             return self._broken(messages, tools, variables)
         return self._with_assembled(self._named(messages, tools, variables))
 
+    def spelled(self, text: str) -> str:
+        """Return a text of the template with spellings instead of names."""
+        return self._control.spelled(self._with_assembled(text))
+
     def _rewrite(self, probes: Sequence[_Probe]) -> bool:
         """Name the constants. Returns whether the template still writes the same prompts."""
         try:
@@ -90,7 +94,7 @@ class NamedTemplate:
         try:
             said = [control.broken_message(each) for each in messages]
         except (DeepArguments, RecursionError):
-            raise TemplateError("arguments are nested too deeply") from None
+            raise TemplateError from None
         return control.adopted(self._template(said, tools, control.broken(variables)))
 
     def _shown(
@@ -99,7 +103,7 @@ class NamedTemplate:
         prompt = _rendered(self._named, messages, tools, variables)
         if prompt is None or not spelled:
             return prompt
-        return self._control.spelled(self._with_assembled(prompt))
+        return self.spelled(prompt)
 
 
 def _inside(function: Mapping[str, Any], control: ControlText) -> dict[str, Any]:

@@ -55,6 +55,8 @@ class ChatTemplate:
         return self._rendered(messages, {**values, **known})
 
     def _rendered(self, messages: Messages, variables: Variables) -> str:
+        import jinja2
+
         try:
             text: str = self._tokenizer.apply_chat_template(
                 list(messages),
@@ -63,8 +65,9 @@ class ChatTemplate:
                 **{**self._fixed, **variables},
             )
         except Exception as error:
-            # a template is a program and may raise anything
-            raise TemplateError(str(error)) from error
+            # a template is a program and may raise anything; raise_exception raises this class
+            is_own = type(error) is jinja2.TemplateError
+            raise TemplateError(str(error) if is_own else "") from error
         return text
 
 

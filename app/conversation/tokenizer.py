@@ -28,22 +28,19 @@ from adapters.formats import (
 )
 from engine import Vocabulary
 
-from ..errors import ApiError, bad_request
+from ..errors import bad_request
 from . import (
-    INSTRUCTING,
     ChatTemplate,
     ControlText,
     DeepArguments,
     Evidence,
     Messages,
     NamedTemplate,
-    TemplateError,
     TemplateProfile,
+    TemplatePrompt,
     UnwritableText,
-    Variables,
     detect,
     encoded,
-    fitted,
     marks_of,
     profile_of,
     template_text,
@@ -211,7 +208,16 @@ class HuggingFaceTokenizer:
         if self._named is None or self.profile is None or output.builtin_tools:
             text = self._plain(messages, tools, output)
         else:
-            text = self._templated(self._named, self.profile, messages, tools, output, variables)
+            instructions = self._instructions(() if self.profile.tools else tools, output)
+            prompt = TemplatePrompt(
+                self._named,
+                self.profile,
+                self._as_text,
+                tools=tools,
+                instructions=instructions,
+                variables=variables or {},
+            )
+            text = prompt.text(messages)
         return Rendered(self._encoded(text), thought_at_end(text, self._named_marks))
 
     def encode(self, text: str, *, add_special_tokens: bool) -> list[int]:
@@ -280,71 +286,6 @@ class HuggingFaceTokenizer:
             response_description=broken(output.response_description),
         )
 
-    # -- prompts that the template writes, with names of control tokens ----------------------------
-    def _templated(
-        self,
-        template: NamedTemplate,
-        profile: TemplateProfile,
-        messages: Messages,
-        tools: Sequence[Tool],
-        output: OutputSpec,
-        variables: Variables | None,
-    ) -> str:
-        variables = variables or {}
-        instructions = self._instructions(() if profile.tools else tools, output)
-        said = fitted(messages, profile, instructions=instructions, as_text=self._as_text)
-        shown: list[dict[str, Any]] | None = None
-        if profile.tools and tools:
-            shown = [as_function(tool) for tool in tools]
-        elif profile.no_tools == "empty":
-            shown = []
-        try:
-            text = template(said, shown, variables)
-        except TemplateError as error:
-            field = "messages" if self._takes(template, shown, variables) else "tools"
-            reason = self._control.spelled(str(error))
-            raise _refused(f"refuses these {field}: {reason}", field) from None
-        at = 0
-        for number, message in enumerate(said):
-            # some templates show a system message only if the last message is a user's
-            if message["role"] in INSTRUCTING:
-                words = message["content"].strip()
-                # mostly they keep their order
-                found = text.find(words, at)
-                found = text.find(words) if found < 0 else found
-                at = max(found, 0)
-                if found < 0 and not self._shows(template, said, number, shown, variables):
-                    raise _refused("drops the system message in this conversation")
-        return text
-
-    @staticmethod
-    def _takes(template: NamedTemplate, tools: Sequence[Any] | None, variables: Variables) -> bool:
-        """Whether the template shows these tools beside a question, if there are any."""
-        try:
-            template([{"role": "user", "content": "worduser"}], tools, variables)
-        except TemplateError:
-            return not tools
-        return True
-
-    def _shows(
-        self,
-        template: NamedTemplate,
-        messages: Messages,
-        number: int,
-        tools: Sequence[Any] | None,
-        variables: Variables,
-    ) -> bool:
-        """Whether the template shows a changed text of a message: then it has removed switches such
-        as ``/no_think``, but shows the rest.
-        """
-        probe = "wordsystem"
-        changed = [*messages]
-        changed[number] = {**messages[number], "content": probe}
-        try:
-            return probe in template(changed, tools, variables)
-        except TemplateError:
-            return False
-
 
 def _encoder(tokenizer: Any, backend: Any) -> Callable[[str, bool], list[int]]:
     """Return the function that encodes a text, in which the texts of special tokens become these
@@ -358,10 +299,6 @@ def _encoder(tokenizer: Any, backend: Any) -> Callable[[str, bool], list[int]]:
     backend.no_truncation()
     backend.no_padding()
     return partial(encoded, backend)
-
-
-def _refused(what: str, field: str = "messages") -> ApiError:
-    return bad_request(f"The model's chat template {what}.", field, "refused_by_template")
 
 
 def _pretrained(source: str) -> Any:
@@ -413,13 +350,3 @@ def render_plain(
         raise bad_request(
             error.message, error.location.param or "messages", "invalid_value"
         ) from None
-
-
-def as_function(tool: Tool) -> dict[str, Any]:
-    """Return a tool in OpenAI's form, which chat templates expect."""
-    function = {
-        "name": tool.name,
-        "description": tool.description,
-        "parameters": dict(tool.parameters) or {"type": "object", "properties": {}},
-    }
-    return {"type": "function", "function": function}
