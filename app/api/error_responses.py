@@ -145,20 +145,29 @@ def _allowed(request: Request) -> list[str]:
 def from_validation(error: ValidationError, body: object) -> ApiError:
     """Return the first validation error in OpenAI's words, with its place in the body."""
     problem = error.errors(include_url=False)[0]
-    param = param_of(problem["loc"], body, missing=problem["type"] == "missing")
+    lacking = problem["input"] if problem["type"] == "missing" else None
+    param = param_of(problem["loc"], body, lacking=lacking)
     return _worded(problem, param or None)
 
 
-def param_of(loc: Sequence[int | str], body: object, *, missing: bool = False) -> str:
+def param_of(loc: Sequence[int | str], body: object, *, lacking: object = None) -> str:
     """Return ``tools[0].function.name`` for ``("tools", 0, "function", "name")``.
 
     The place is followed through the body itself, so that names which only pydantic knows (the tags
-    of unions) drop out. ``missing`` says that the last part is not in the body.
+    of unions) drop out. ``lacking``: the object that lacks the last part; None: it is in the body.
     """
-    return _followed(loc, body, missing)[1].removeprefix(".")
+    found, place = _followed(loc, body, lacking)
+    if not found and isinstance(lacking, Mapping):
+        # a validator has changed the object
+        _, place = _followed(loc, body, _ANY)
+    return place.removeprefix(".")
 
 
-def _followed(loc: Sequence[int | str], here: object, missing: bool) -> tuple[bool, str]:
+#: any object may lack the last part
+_ANY = object()
+
+
+def _followed(loc: Sequence[int | str], here: object, lacking: object) -> tuple[bool, str]:
     """Whether the last part was found, and the place. A tag that is a key as well (``json_schema``)
     counts as a tag if the last part is found that way only.
     """
@@ -171,15 +180,15 @@ def _followed(loc: Sequence[int | str], here: object, missing: bool) -> tuple[bo
     elif (
         isinstance(part, str)
         and isinstance(here, Mapping)
-        and (part in here or (missing and not rest))
+        and (part in here or (not rest and (lacking is _ANY or here == lacking)))
     ):
         step, below = f".{part}", here.get(part)
     else:
-        return _followed(rest, here, missing)
+        return _followed(rest, here, lacking)
     if not rest:
         return True, step
-    found, place = _followed(rest, below, missing)
-    if not found and (other := _followed(rest, here, missing))[0]:
+    found, place = _followed(rest, below, lacking)
+    if not found and (other := _followed(rest, here, lacking))[0]:
         return other
     return found, step + place
 

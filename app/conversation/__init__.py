@@ -7,9 +7,11 @@ names the message.
 
 from .control import ControlText, DeepArguments, UnwritableText, encoded
 from .detection import Evidence, detect
-from .fitting import INSTRUCTING, fitted
+from .fitting import INSTRUCTING, fitted, too_deep
+from .named_template import NamedTemplate
 from .profile import Messages, Render, TemplateError, TemplateProfile, Tools, Variables, profile_of
 from .template import ChatTemplate, template_text
+from .template_prompt import TemplatePrompt
 from .thinking import marks_of, thought_apart, thought_at_end
 
 __all__ = [
@@ -19,9 +21,11 @@ __all__ = [
     "DeepArguments",
     "Evidence",
     "Messages",
+    "NamedTemplate",
     "Render",
     "TemplateError",
     "TemplateProfile",
+    "TemplatePrompt",
     "Tools",
     "UnwritableText",
     "Variables",
@@ -33,4 +37,5 @@ __all__ = [
     "template_text",
     "thought_apart",
     "thought_at_end",
+    "too_deep",
 ]

@@ -1,26 +1,34 @@
-"""Control tokens in client text: the spelling of one stays text.
+"""Control tokens: templates and formats write them, clients cannot.
 
 A chat template writes control tokens as text, and the tokenizer turns every such text into a token,
 no matter who wrote it: a tool's result that contains ``<|im_end|>`` would end its message. So
-before the template runs, a mark breaks each spelling of a control token in client text. It also
-breaks parts of spellings that the template may complete: templates that write calls in tags put
-names from clients between ``<`` and ``>``. All spellings that are still whole in the prompt are the
-template's. A second tokenizer has random names for the control tokens. It encodes the prompt after
-the template's spellings are replaced by these names, and the marks are removed.
+control tokens have names, and the constants of a template contain the names instead of the
+spellings (named_template). In a rendered prompt a name is a control token, and a spelling is text
+of a client, also if the template made it of several pieces of client text by deleting what stood
+between them.
 
-Representation   ``_mark`` and the names are random digits, drawn at startup: templates do not
-                 change them, and clients cannot know them.
-Invariants       I1 a prompt without broken control tokens gets the ids of the original tokenizer.
-                 I2 any other prompt has exactly the control tokens that the template wrote.
-Cost             a scan of every string of the request. The second tokenizer shares the model of the
-                 first one, its vocabulary and merges.
+The formats write prompts, too. They delete nothing, so it is enough that a mark breaks each
+spelling of a control token in client text (``broken``), and parts of spellings that the format may
+complete: some formats put names from clients between ``<`` and ``>``. Spellings that are still
+whole afterwards are the format's, and get their names (``adopted``).
+
+A second tokenizer has the names as the texts of its control tokens. It encodes prompts in which
+clients spell control tokens.
+
+Representation   names and ``_mark`` are random digits, drawn at startup: templates do not change
+                 them, and clients cannot know them.
+Invariants       I1 a prompt without control tokens in client text gets the ids of the original
+                 tokenizer. I2 any other prompt has exactly the control tokens that the template or
+                 the format wrote.
+Cost             a scan of the prompt. The second tokenizer shares the model of the first one, its
+                 vocabulary and merges.
 Threads          safe.
 """
 
 import json
 import re
 import secrets
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping
 from itertools import pairwise
 from typing import Any, NamedTuple
 
@@ -39,32 +47,84 @@ class DeepArguments(ValueError):
 
 
 class _Renamed(NamedTuple):
-    """A tokenizer with other names for control tokens. ``ids``: from its ids of added tokens to
-    those of the model. ``control``: the model's ids that ordinary text must never become.
+    """A tokenizer with names for control tokens. ``ids``: from its ids of added tokens to those of
+    the model. ``control``: the model's ids that ordinary text must never become.
     """
 
     backend: Backend
-    names: Mapping[str, str]
     ids: Mapping[int, int]
     control: frozenset[int]
 
 
 class ControlText:
-    """Breaks control tokens in client text, and encodes prompts that contain broken ones.
+    """The names of control tokens, and the encoding of prompts that contain them.
 
     ``texts``: of the control tokens; those of one character are ignored. ``backend``: the
-    tokenizer; None: prompts with broken tokens are refused.
+    tokenizer; None: prompts in which clients spell control tokens are refused.
     """
 
     def __init__(self, backend: Backend | None, texts: Collection[str]) -> None:
         self._texts = sorted(text for text in texts if len(text) > 1 and text.strip())
-        self._mark = _random_digits()
+        self._mark = random_digits()
+        secret = random_digits()
+        self._names = {text: f"{secret}{number:06d}" for number, text in enumerate(self._texts)}
+        self._spellings = {name: text for text, name in self._names.items()}
+        self._name = re.compile(rf"{secret}\d{{6}}")
         spelled = _pattern(set(self._texts))
         self._whole = re.compile(spelled) if spelled else None
         self._begins = _begins(self._texts)
         self._parts = _Parts(self._texts)
-        self._renamed = None if backend is None else _renamed(backend, self._texts)
+        self._renamed = None if backend is None else _renamed(backend, self._names)
 
+    # -- names -------------------------------------------------------------------------------------
+    def named(self, text: str) -> str:
+        """Return a text of a template or a format with names instead of spellings."""
+        if self._whole is None:
+            return text
+        return self._whole.sub(lambda match: self._names[match[0]], text)
+
+    def adopted(self, text: str) -> str:
+        """Return a text that a format wrote from broken text: its own control tokens as names, and
+        the client's text as it was.
+        """
+        return self.named(text).replace(self._mark, "")
+
+    def spelled(self, text: str) -> str:
+        """Return a text with spellings instead of names."""
+        return self._name.sub(lambda match: self._spellings.get(match[0], match[0]), text)
+
+    def spellings_in(self, text: str) -> set[str]:
+        """Return the control tokens that a text spells out."""
+        return set() if self._whole is None else set(self._whole.findall(text))
+
+    def encode(self, prompt: str, plainly: Callable[[str], list[int]]) -> list[int]:
+        """Return the ids of a prompt with names. ``plainly``: encodes with the original tokenizer.
+
+        Raises:
+            UnwritableText: a control token in client text cannot be written as text.
+        """
+        text = self.spelled(prompt)
+        if not self._is_forged(prompt, text):
+            return plainly(text)
+        renamed = self._renamed
+        if renamed is None:
+            raise UnwritableText
+        ids = encoded(renamed.backend, prompt)
+        if not renamed.control.isdisjoint(ids):
+            raise UnwritableText
+        return [renamed.ids.get(number, number) for number in ids]
+
+    def _is_forged(self, prompt: str, text: str) -> bool:
+        """Whether the spelled prompt has other control tokens than those with names."""
+        if self._whole is None:
+            return False
+        names = self._name.findall(prompt)
+        # mostly there are no others, and this search is the faster one
+        if sum(1 for begin in self._begins for _ in begin.finditer(text)) == len(names):
+            return False
+        return self._whole.findall(text) != [self._spellings.get(name) for name in names]
+
+    # -- client text -------------------------------------------------------------------------------
     def broken(self, value: Any) -> Any:
         """Return a JSON value with a mark in every control token of its strings and keys."""
         if not self._begins:
@@ -88,7 +148,7 @@ class ControlText:
     def broken_message(self, message: Mapping[str, Any]) -> dict[str, Any]:
         """Return a message with its control tokens broken.
 
-        Escapes in a call's arguments could hide a token in the text, but not from a template that
+        Escapes in a call's arguments could hide a token in the text, but not from a format that
         parses it, so arguments are parsed here too.
 
         Raises:
@@ -101,9 +161,11 @@ class ControlText:
         return copy
 
     def _broken_call(self, call: Mapping[str, Any]) -> dict[str, Any]:
+        arguments = call["function"]["arguments"]
+        is_text = isinstance(arguments, str)
         function = {
             "name": self.broken(call["function"]["name"]),
-            "arguments": self._broken_json(call["function"]["arguments"]),
+            "arguments": self._broken_json(arguments) if is_text else self.broken(arguments),
         }
         return {**call, "id": self.broken(call["id"]), "function": function}
 
@@ -111,7 +173,7 @@ class ControlText:
         try:
             value = json.loads(text)
         except (ValueError, RecursionError):
-            # templates cannot parse it either
+            # formats cannot parse it either
             return str(self.broken(text))
         try:
             broken = self.broken(value)
@@ -119,31 +181,6 @@ class ControlText:
         except RecursionError:
             raise DeepArguments from None
         return str(self.broken(text)) if is_same else json.dumps(broken, ensure_ascii=False)
-
-    def whole(self, text: str) -> str:
-        """Return the text as the client wrote it."""
-        return text.replace(self._mark, "")
-
-    def is_in(self, prompt: str) -> bool:
-        """Whether a prompt would have other control tokens without its marks."""
-        if self._whole is None or self._mark not in prompt:
-            return False
-        return self._whole.findall(prompt) != self._whole.findall(self.whole(prompt))
-
-    def encode(self, prompt: str) -> list[int]:
-        """Return the ids of a prompt that contains broken tokens.
-
-        Raises:
-            UnwritableText: one of them cannot be written as text.
-        """
-        renamed = self._renamed
-        if renamed is None or self._whole is None:
-            raise UnwritableText
-        named = self._whole.sub(lambda match: renamed.names[match[0]], prompt)
-        ids = encoded(renamed.backend, self.whole(named))
-        if not renamed.control.isdisjoint(ids):
-            raise UnwritableText
-        return [renamed.ids.get(number, number) for number in ids]
 
 
 def encoded(backend: Backend, text: str, add: bool = False) -> list[int]:
@@ -158,10 +195,8 @@ def encoded(backend: Backend, text: str, add: bool = False) -> list[int]:
     return ids
 
 
-def _renamed(backend: Backend, texts: Sequence[str]) -> _Renamed | None:
+def _renamed(backend: Backend, names: Mapping[str, str]) -> _Renamed | None:
     """Return the second tokenizer; None: the names would change ids of ordinary tokens."""
-    secret = _random_digits()
-    names = {text: f"{secret}{number:06d}" for number, text in enumerate(texts)}
     # without the post-processor: it refers to tokens by name, and only adds the tokens of
     # add_special_tokens
     made = Backend(backend.model)
@@ -173,8 +208,8 @@ def _renamed(backend: Backend, texts: Sequence[str]) -> _Renamed | None:
     number_of = {names.get(token.content, token.content): number for number, token in added}
     decoder = made.get_added_tokens_decoder()
     ids = {number: number_of[token.content] for number, token in decoder.items()}
-    control = {n for text in texts if (n := backend.token_to_id(text)) is not None}
-    return _Renamed(made, names, ids, frozenset(control - ids.keys()))
+    control = {n for text in names if (n := backend.token_to_id(text)) is not None}
+    return _Renamed(made, ids, frozenset(control - ids.keys()))
 
 
 def _with_content(token: AddedToken, content: str | None) -> AddedToken:
@@ -231,7 +266,8 @@ def _cores(text: str) -> Iterator[str]:
                     yield text[start:end]
 
 
-def _random_digits() -> str:
+def random_digits() -> str:
+    """Return digits that no client can guess."""
     return "".join(str(secrets.randbelow(10)) for _ in range(_DIGITS))
 
 

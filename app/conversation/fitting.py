@@ -6,7 +6,8 @@
     null content                         empty text; if the template refuses that, an answer without
                                          text is dropped
     ids of calls                         the kind that the template accepts
-    arguments                            an object or JSON text, as the template requires
+    arguments                            an object or JSON text, as the template requires; of cut
+                                         arguments, what is there
     parallel calls, text beside a call   several messages, if the template shows only one of them
     calls and results                    text in the format's syntax, if the template shows none;
                                          results keep their role if the template shows that
@@ -18,14 +19,15 @@ Invariants       I1 the result contains the text of every message, in the client
 Not here         rules on the order of messages (history), the template (template).
 """
 
-import json
 import string
 from collections.abc import Iterable, Mapping, Sequence
 from hashlib import sha256
 from itertools import groupby
 from typing import Any
 
-from ..errors import bad_request
+from ..errors import ApiError, bad_request
+from .control import DeepArguments
+from .cut_json import parsed_object
 from .profile import AsText, Messages, TemplateProfile
 
 _ALPHABET = string.ascii_letters + string.digits
@@ -100,7 +102,10 @@ def _fitted_message(
 
 def _in_words(at: int, message: Message, profile: TemplateProfile, as_text: AsText) -> Message:
     is_result = message["role"] == "tool"
-    text = as_text(message)
+    try:
+        text = as_text(message)
+    except DeepArguments:
+        raise too_deep(at) from None
     if text is None:
         field, what = ("role", "results") if is_result else ("tool_calls", "calls")
         raise _unshown(at, field, f"shows no tool {what}")
@@ -113,20 +118,21 @@ def _fitted_call(call: Mapping[str, Any], profile: TemplateProfile) -> Message:
     function = call["function"]
     arguments: Any = function["arguments"]
     if profile.arguments == "object":
-        arguments = _parsed(arguments)
+        shown = parsed_object(arguments)
+        # a template that lists arguments by name cannot show other text
+        as_member = arguments if profile.text_arguments else {"arguments": arguments}
+        arguments = as_member if shown is None else shown
     return {**call, "function": {**function, "arguments": arguments}}
 
 
-def _parsed(arguments: str) -> dict[str, Any] | str:
-    """Return a call's arguments as an object; invalid text (of a truncated call) stays text."""
-    try:
-        value = json.loads(arguments or "{}")
-    except (ValueError, RecursionError):
-        return arguments
-    return value if isinstance(value, dict) else arguments
+def too_deep(at: int) -> ApiError:
+    """Return the error for a call whose arguments cannot be searched for control tokens."""
+    place = f"messages[{at}].tool_calls"
+    message = f"Invalid value for '{place}': the arguments of a call are nested too deeply."
+    return bad_request(message, place, "invalid_value")
 
 
-def _unshown(at: int, field: str, what: str) -> Exception:
+def _unshown(at: int, field: str, what: str) -> ApiError:
     place = f"messages[{at}].{field}"
     message = f"Invalid value for '{place}': this model's chat template {what}."
     return bad_request(message, place, "unsupported_by_template")

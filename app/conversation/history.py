@@ -1,7 +1,7 @@
 """The messages of a request: their order, and the plain form from which prompts are made.
 
     tool message    answers a call of the last assistant message before it
-    tool_calls      each is answered before the conversation goes on
+    tool_calls      each is answered before the conversation goes on; the answers' order is free
 
 Representation   plain dicts with role and content (text or None) and, if present, name,
                  tool_call_id, reasoning_content, and tool_calls in OpenAI's form.
@@ -59,15 +59,6 @@ def _check_parts(at: int, message: Message) -> None:
 
 
 def _check_assistant(at: int, message: AssistantMessage) -> None:
-    thought = message.reasoning_content or message.reasoning
-    if message.content is None and not (
-        message.tool_calls or thought or message.refusal is not None
-    ):
-        raise bad_request(
-            f"Invalid value for 'messages[{at}].content': expected a string, got null.",
-            f"messages[{at}].content",
-            "invalid_value",
-        )
     seen: set[str] = set()
     for number, call in enumerate(message.tool_calls or ()):
         if call.id in seen:
@@ -126,8 +117,22 @@ def mentions_json(messages: Sequence[Message]) -> bool:
 
 
 def plain_messages(request: ChatRequest) -> list[dict[str, Any]]:
-    """Return the conversation as dicts."""
-    return [_plain(message) for message in request.messages]
+    """Return the conversation as dicts, the results of each answer in the order of its calls.
+
+    Most templates write results without ids: the model assigns them to calls by their order.
+    """
+    messages = [_plain(message) for message in request.messages]
+    at = 0
+    while at < len(messages):
+        calls = messages[at].get("tool_calls") or ()
+        places = {call["id"]: number for number, call in enumerate(calls)}
+        at = begin = at + 1
+        while at < len(messages) and messages[at].get("tool_call_id") in places:
+            at += 1
+        messages[begin:at] = sorted(
+            messages[begin:at], key=lambda result: places[result["tool_call_id"]]
+        )
+    return messages
 
 
 def _plain(message: Message) -> dict[str, Any]:

@@ -43,7 +43,7 @@ TOOL = {
 
 
 class TemplateError(ValueError):
-    """A template refuses a conversation, with this message."""
+    """A template refuses a conversation with this sentence of its own; "": it failed."""
 
 
 class Render(Protocol):
@@ -70,7 +70,8 @@ class TemplateProfile:
     ``results``             results of tools, also behind calls that are written as text.
     ``call_syntax``         whether calls appear in the syntax of the format. "other" also if the
                             template shows tools but no calls, because the syntax is unknown then.
-    ``arguments``           whether a call's arguments are an object or JSON text.
+    ``arguments``           whether a call's arguments are an object or JSON text;
+                            ``text_arguments``: also text that is no JSON object.
     ``ids``                 accepted ids of calls: any, or nine letters and digits.
     ``parallel_calls``      two calls in one message.
     ``text_beside_calls``   content of a message that also has calls: "beside" them, "before" them
@@ -90,6 +91,7 @@ class TemplateProfile:
     results: bool = True
     call_syntax: Literal["format", "other"] = "format"
     arguments: Literal["object", "text"] = "object"
+    text_arguments: bool = True
     ids: Literal["any", "nine"] = "any"
     parallel_calls: bool = True
     text_beside_calls: Literal["beside", "before", "no"] = "beside"
@@ -198,6 +200,7 @@ class _Probe:
         else:
             beside = "before" if shows([user, _said("assistant"), *rest], *CALLED) else "no"
         return {
+            "text_arguments": shows(loop_of(ids[:1], "cut"), *CALLED),
             "parallel_calls": shows(loop_of(ids, kind), *CALLED, "wordargument1", "wordresult1"),
             "text_beside_calls": beside,
             "reasoning": reasoning,
@@ -225,12 +228,17 @@ def _said(role: str, text: str | None = None) -> Mapping[str, Any]:
 def loop_of(
     ids: Sequence[str], kind: str, content: str = "", thought: tuple[str, str] | None = None
 ) -> Messages:
-    """Return a question, calls with these ids and their results; ``thought``: a key and a text."""
+    """Return a question, calls with these ids and their results.
+
+    ``kind``: of the arguments: "object", JSON "text", or "cut" text. ``thought``: a key and a text.
+    """
     calls, results = [], []
     for number, name in enumerate(ids):
         arguments: Any = {"city": f"wordargument{number}"}
-        if kind == "text":
+        if kind != "object":
             arguments = json.dumps(arguments)
+        if kind == "cut":
+            arguments = arguments.replace('"}', " ")
         function = {"name": "wordtool", "arguments": arguments}
         calls.append({"id": name, "type": "function", "function": function})
         result = {"role": "tool", "tool_call_id": name, "name": "wordtool"}

@@ -3,12 +3,14 @@
 Not here    the profile of a template (profile), the messages that it gets (fitting).
 """
 
+import copy
 import inspect
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
+from .constants import with_constants
 from .inputs import inputs_of
 from .profile import Messages, TemplateError, Variables
 
@@ -21,7 +23,27 @@ class ChatTemplate:
     def __init__(self, tokenizer: Any, source: str) -> None:
         self._tokenizer = tokenizer
         self._reads = _variables_of(source) - {"messages", *tokenizer.special_tokens_map}
+        #: variables that replace the tokenizer's own
+        self._fixed: dict[str, str] = {}
         self._inputs = inputs_of(self._rendered, source)
+
+    def rewritten(self, change: Callable[[str], str]) -> "ChatTemplate":
+        """Return a template with these changes of its constants and of the tokenizer's variables.
+
+        Raises:
+            ValueError: the source is no template.
+        """
+        made = copy.copy(self)
+        made._tokenizer = copy.copy(self._tokenizer)
+        sources = self._tokenizer.chat_template
+        made._tokenizer.chat_template = (
+            {name: with_constants(each, change) for name, each in sources.items()}
+            if isinstance(sources, dict)
+            else with_constants(sources, change)
+        )
+        special = self._tokenizer.special_tokens_map
+        made._fixed = {n: change(text) for n, text in special.items() if isinstance(text, str)}
+        return made
 
     def __call__(
         self, messages: Messages, tools: Sequence[Any] | None, variables: Variables
@@ -33,13 +55,19 @@ class ChatTemplate:
         return self._rendered(messages, {**values, **known})
 
     def _rendered(self, messages: Messages, variables: Variables) -> str:
+        import jinja2
+
         try:
             text: str = self._tokenizer.apply_chat_template(
-                list(messages), add_generation_prompt=True, tokenize=False, **variables
+                list(messages),
+                add_generation_prompt=True,
+                tokenize=False,
+                **{**self._fixed, **variables},
             )
         except Exception as error:
-            # a template is a program and may raise anything
-            raise TemplateError(str(error)) from error
+            # a template is a program and may raise anything; raise_exception raises this class
+            is_own = type(error) is jinja2.TemplateError
+            raise TemplateError(str(error) if is_own else "") from error
         return text
 
 

@@ -28,26 +28,25 @@ from adapters.formats import (
 )
 from engine import Vocabulary
 
-from ..errors import ApiError, bad_request
+from ..errors import bad_request
 from . import (
-    INSTRUCTING,
     ChatTemplate,
     ControlText,
     DeepArguments,
     Evidence,
     Messages,
-    TemplateError,
+    NamedTemplate,
     TemplateProfile,
+    TemplatePrompt,
     UnwritableText,
-    Variables,
     detect,
     encoded,
-    fitted,
     marks_of,
     profile_of,
     template_text,
     thought_apart,
     thought_at_end,
+    too_deep,
 )
 
 #: the default family of the built-in vocabulary, which has the tokens of every family
@@ -187,6 +186,14 @@ class HuggingFaceTokenizer:
         control = {*self.special_texts, *(text for text in added if text in written)}
         backend = getattr(tokenizer, "backend_tokenizer", None)
         self._control = ControlText(backend, control)
+        self._named: NamedTemplate | None = None
+        if self._template is not None and self.profile is not None:
+            self._named = NamedTemplate(self._template, self._control, self.profile)
+        self._named_marks = self._marks and replace(
+            self._marks,
+            begin=self._control.named(self._marks.begin),
+            end=self._control.named(self._marks.end),
+        )
         self._encode = _encoder(tokenizer, backend)
 
     def render(
@@ -196,29 +203,22 @@ class HuggingFaceTokenizer:
         output: OutputSpec,
         variables: Mapping[str, Any] | None = None,
     ) -> Rendered:
-        broken = self._control.broken
-        messages = [self._broken(at, message) for at, message in enumerate(messages)]
-        tools = [
-            replace(
-                tool,
-                name=broken(tool.name),
-                description=broken(tool.description),
-                parameters=broken(tool.parameters),
-            )
-            for tool in tools
-        ]
-        output = replace(
-            output,
-            response_schema=broken(output.response_schema),
-            response_description=broken(output.response_description),
-        )
+        messages = [thought_apart(message, self._marks) for message in messages]
         # templates cannot show calls of builtin tools in a history, so the format writes the prompt
-        if self._template is None or self.profile is None or output.builtin_tools:
-            text = render_plain(self.wire, messages, tools, output)
+        if self._named is None or self.profile is None or output.builtin_tools:
+            text = self._plain(messages, tools, output)
         else:
-            variables = broken(variables or {})
-            text = self._templated(self._template, self.profile, messages, tools, output, variables)
-        return Rendered(self._encoded(text), thought_at_end(text, self._marks))
+            instructions = self._instructions(() if self.profile.tools else tools, output)
+            prompt = TemplatePrompt(
+                self._named,
+                self.profile,
+                self._as_text,
+                tools=tools,
+                instructions=instructions,
+                variables=variables or {},
+            )
+            text = prompt.text(messages)
+        return Rendered(self._encoded(text), thought_at_end(text, self._named_marks))
 
     def encode(self, text: str, *, add_special_tokens: bool) -> list[int]:
         """See Tokenizer."""
@@ -231,94 +231,60 @@ class HuggingFaceTokenizer:
         )
         return text
 
-    def _broken(self, at: int, message: Mapping[str, Any]) -> dict[str, Any]:
-        try:
-            return self._control.broken_message(thought_apart(message, self._marks))
-        except DeepArguments:
-            place = f"messages[{at}].tool_calls"
-            raise bad_request(
-                f"Invalid value for '{place}': the arguments of a call are nested too deeply.",
-                place,
-                "invalid_value",
-            ) from None
-
     def _encoded(self, text: str) -> list[int]:
         # escapes in a call's arguments may spell half a surrogate pair, which no tokenizer takes
         text = text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
-        if self._control.is_in(text):
+        try:
+            return self._control.encode(text, lambda each: self._encode(each, False))
+        except UnwritableText:
+            raise bad_request(
+                "The text of a control token occurs in the messages or tools, and this model's "
+                "tokenizer cannot write it as text.",
+                "messages",
+                "invalid_value",
+            ) from None
+
+    # -- prompts that the format writes, with names of control tokens ------------------------------
+    def _plain(self, messages: Messages, tools: Sequence[Tool], output: OutputSpec) -> str:
+        broken = []
+        for at, message in enumerate(messages):
             try:
-                return self._control.encode(text)
-            except UnwritableText:
-                raise bad_request(
-                    "The text of a control token occurs in the messages or tools, and this model's "
-                    "tokenizer cannot write it as text.",
-                    "messages",
-                    "invalid_value",
-                ) from None
-        return self._encode(self._control.whole(text), False)
+                broken.append(self._control.broken_message(message))
+            except DeepArguments:
+                raise too_deep(at) from None
+        text = render_plain(
+            self.wire, broken, self._broken_tools(tools), self._broken_output(output)
+        )
+        return self._control.adopted(text)
 
-    def _templated(
-        self,
-        template: ChatTemplate,
-        profile: TemplateProfile,
-        messages: Messages,
-        tools: Sequence[Tool],
-        output: OutputSpec,
-        variables: Mapping[str, Any],
-    ) -> str:
-        instructions = self.wire.instructions(() if profile.tools else tools, output)
-        said = fitted(messages, profile, instructions=instructions, as_text=self.wire.as_text)
-        shown: list[dict[str, Any]] | None = None
-        if profile.tools and tools:
-            shown = [as_function(tool) for tool in tools]
-        elif profile.no_tools == "empty":
-            shown = []
-        try:
-            text = template(said, shown, variables)
-        except TemplateError as error:
-            field = "messages" if self._takes(template, shown, variables) else "tools"
-            reason = self._control.whole(str(error))
-            raise _refused(f"refuses these {field}: {reason}", field) from None
-        at = 0
-        for number, message in enumerate(said):
-            # some templates show a system message only if the last message is a user's
-            if message["role"] in INSTRUCTING:
-                words = message["content"].strip()
-                # mostly they keep their order
-                found = text.find(words, at)
-                found = text.find(words) if found < 0 else found
-                at = max(found, 0)
-                if found < 0 and not self._shows(template, said, number, shown, variables):
-                    raise _refused("drops the system message in this conversation")
-        return text
+    def _instructions(self, tools: Sequence[Tool], output: OutputSpec) -> str:
+        text = self.wire.instructions(self._broken_tools(tools), self._broken_output(output))
+        return self._control.adopted(text)
 
-    @staticmethod
-    def _takes(template: ChatTemplate, tools: Sequence[Any] | None, variables: Variables) -> bool:
-        """Whether the template shows these tools beside a question, if there are any."""
-        try:
-            template([{"role": "user", "content": "worduser"}], tools, variables)
-        except TemplateError:
-            return not tools
-        return True
+    def _as_text(self, message: Mapping[str, Any]) -> str | None:
+        text = self.wire.as_text(self._control.broken_message(message))
+        return None if text is None else self._control.adopted(text)
 
-    def _shows(
-        self,
-        template: ChatTemplate,
-        messages: Messages,
-        number: int,
-        tools: Sequence[Any] | None,
-        variables: Variables,
-    ) -> bool:
-        """Whether the template shows a changed text of a message: then it has removed switches such
-        as ``/no_think``, but shows the rest.
-        """
-        probe = "wordsystem"
-        changed = [*messages]
-        changed[number] = {**messages[number], "content": probe}
-        try:
-            return probe in template(changed, tools, variables)
-        except TemplateError:
-            return False
+    def _broken_tools(self, tools: Sequence[Tool]) -> list[Tool]:
+        broken = self._control.broken
+        return [
+            replace(
+                tool,
+                name=broken(tool.name),
+                description=broken(tool.description),
+                parameters=broken(tool.parameters),
+            )
+            for tool in tools
+        ]
+
+    def _broken_output(self, output: OutputSpec) -> OutputSpec:
+        broken = self._control.broken
+        return replace(
+            output,
+            response_name=broken(output.response_name),
+            response_schema=broken(output.response_schema),
+            response_description=broken(output.response_description),
+        )
 
 
 def _encoder(tokenizer: Any, backend: Any) -> Callable[[str, bool], list[int]]:
@@ -333,10 +299,6 @@ def _encoder(tokenizer: Any, backend: Any) -> Callable[[str, bool], list[int]]:
     backend.no_truncation()
     backend.no_padding()
     return partial(encoded, backend)
-
-
-def _refused(what: str, field: str = "messages") -> ApiError:
-    return bad_request(f"The model's chat template {what}.", field, "refused_by_template")
 
 
 def _pretrained(source: str) -> Any:
@@ -388,13 +350,3 @@ def render_plain(
         raise bad_request(
             error.message, error.location.param or "messages", "invalid_value"
         ) from None
-
-
-def as_function(tool: Tool) -> dict[str, Any]:
-    """Return a tool in OpenAI's form, which chat templates expect."""
-    function = {
-        "name": tool.name,
-        "description": tool.description,
-        "parameters": dict(tool.parameters) or {"type": "object", "properties": {}},
-    }
-    return {"type": "function", "function": function}

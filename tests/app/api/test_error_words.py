@@ -164,3 +164,52 @@ def test_a_wrong_key_has_openais_words(gateway: Gateway, given: str | None, word
     assert (error["type"], error["param"]) == ("invalid_request_error", None)
     assert error["message"].startswith(words)
     assert answer.headers["www-authenticate"] == "Bearer"
+
+
+ONE = {"authorization": "Bearer one"}
+FUNCTION = {"name": "f", "arguments": "{}"}
+CUSTOM = {"name": "f", "input": ""}
+#: a past call of a chat completion: what it lacks, or what is wrong
+PAST_CALLS = [
+    ({"type": "function", "function": FUNCTION}, "id"),
+    ({"function": FUNCTION}, "id"),
+    ({"id": None, "function": FUNCTION}, "id"),
+    ({"id": 7, "type": "function", "function": FUNCTION}, "id"),
+    ({"type": "custom", "custom": CUSTOM}, "id"),
+    ({"id": "a", "type": "other", "function": FUNCTION}, "type"),
+    ({"id": "a", "type": 5, "function": FUNCTION}, "type"),
+    ({"id": "a", "type": "function"}, "function"),
+    ({"id": "a", "type": "custom", "function": FUNCTION}, "custom"),
+    ({"id": "a", "function": {"name": "f"}}, "function.arguments"),
+    ({"id": "a", "function": {"arguments": "{}"}}, "function.name"),
+    ({"id": "a", "function": {"name": "f", "arguments": {}}}, "function.arguments"),
+    ({"id": "a", "type": "custom", "custom": {"name": "f"}}, "custom.input"),
+]
+
+
+@pytest.mark.parametrize(("call", "place"), PAST_CALLS)
+def test_an_error_in_a_past_call_names_its_place(gateway: Gateway, call: Any, place: str):
+    """REGRESSION: a call without an id lacked ``function.id``."""
+    result = {"role": "tool", "tool_call_id": "a", "content": ""}
+    messages = [*MESSAGES, {"role": "assistant", "tool_calls": [call]}, result]
+    answer = httpx.post(f"{gateway.url}{CHAT}", json=body(messages=messages), headers=ONE)
+    assert answer.status_code == 400
+    at = len(MESSAGES)
+    assert answer.json()["error"]["param"] == f"messages[{at}].tool_calls[0].{place}"
+
+
+@pytest.mark.parametrize(
+    ("item", "place"),
+    [
+        ({"type": "function_call", **FUNCTION}, "call_id"),
+        ({"type": "function_call", "call_id": 5, **FUNCTION}, "call_id"),
+        ({"type": "function_call", "call_id": "c", "name": "f"}, "arguments"),
+        ({"type": "custom_tool_call", **CUSTOM}, "call_id"),
+        ({"type": "function_call_output", "call_id": "c"}, "output"),
+        ({"type": "other", **FUNCTION}, "type"),
+    ],
+)
+def test_an_error_in_a_past_item_names_its_place(gateway: Gateway, item: Any, place: str):
+    answer = httpx.post(f"{gateway.url}/v1/responses", json=asked(input=[item]), headers=ONE)
+    assert answer.status_code == 400
+    assert answer.json()["error"]["param"] == f"input[0].{place}"

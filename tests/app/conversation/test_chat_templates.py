@@ -3,6 +3,7 @@
 import json
 from collections.abc import Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -11,8 +12,10 @@ from adapters.formats import OutputSpec, ThinkingMarks, Tool, get_format
 from app.api.body import parse_request
 from app.conversation import Messages, TemplateError, fitted, profile_of, thought_apart
 from app.conversation.history import check_order, plain_messages
+from app.conversation.tokenizer import HuggingFaceTokenizer
 from app.errors import ApiError
 from tests.app.conversation.chat_templates import FETCH, TEMPLATES, tokenizer_of
+from tests.app.small_tokenizer import folder
 
 TOOL = Tool("wordtool", {"type": "object", "properties": {"city": {"type": "string"}}}, "described")
 WITH_TOOL = OutputSpec((TOOL,))
@@ -50,6 +53,8 @@ CONVERSATIONS: dict[str, list[dict[str, Any]]] = {
     "two answers": [USER, said("assistant", "wordone"), said("assistant", "wordtwo"), USER],
     "a greeting first": [said("assistant", "wordgreeting"), USER],
     "an answer without text": [USER, said("assistant", "", reasoning="thought"), USER],
+    "an answer whose thought the client dropped": [USER, said("assistant", None), USER],
+    "such an answer at the end": [USER, said("assistant", None)],
     "a call": [USER, ONE, result("a", "wordresult")],
     "a result in parts": [USER, ONE, result("a", part("wordresult"))],
     "a call and on": [USER, ONE, result("a", "wordresult"), said("assistant", "wordend"), USER],
@@ -158,7 +163,7 @@ def test_results_keep_their_role_if_calls_are_written_as_text(name: str, shown: 
 def test_tools_that_a_template_cannot_show_are_refused_by_name() -> None:
     nested = {"type": "object", "properties": {"a": {"type": "object", "properties": {}}}}
     tool = Tool("wordtool", nested)
-    with pytest.raises(ApiError, match="refuses these tools") as caught:
+    with pytest.raises(ApiError, match="template cannot show tools") as caught:
         prompt_of("CohereForAI-c4ai-command-r-plus-tool_use", [USER], OutputSpec((tool,)))
     assert (caught.value.status, caught.value.param) == (400, "tools")
 
@@ -301,7 +306,8 @@ def test_ids_stay_apart_and_results_find_their_calls() -> None:
         ('{"a": 1}', {"a": 1}),
         ("", {}),
         (r'{"a": "\ud83d\ude00"}', {"a": "😀"}),
-        ('{"a": "cut', '{"a": "cut'),
+        ('{"a": "cut', {"a": "cut"}),
+        ("no object", "no object"),
     ],
 )
 def test_arguments_are_an_object_where_a_prompt_can_hold_it(arguments: str, shown: Any) -> None:
@@ -309,6 +315,69 @@ def test_arguments_are_an_object_where_a_prompt_can_hold_it(arguments: str, show
     messages = plain([USER, said("assistant", None, tool_calls=[made]), result("a", "x")])
     calls = fitted(messages, profile_of(lines))[1]["tool_calls"]
     assert [each["function"]["arguments"] for each in calls] == [shown]
+
+
+@pytest.mark.skipif(not TEMPLATES, reason=FETCH)
+@pytest.mark.parametrize("name", TEMPLATES)
+def test_a_call_with_cut_arguments_is_shown(name: str) -> None:
+    """REGRESSION: templates that list arguments by name failed, and answers that reached their
+    limit could not be sent back.
+    """
+    for arguments in ('{"city": "wordcut', "wordcut: no JSON", '["wordcut"]'):
+        cut = call("a", "")
+        cut["function"]["arguments"] = arguments
+        made = said("assistant", None, tool_calls=[cut])
+        prompt = prompt_of(name, [USER, made, result("a", "wordresult")])
+        assert "wordcut" in prompt and "wordresult" in prompt, (arguments, prompt)
+
+
+def test_a_template_that_lists_arguments_gets_other_text_as_an_argument() -> None:
+    def lister(messages: Messages, tools: Any, variables: Any) -> str:
+        shown = [json.dumps(tools)]
+        for message in messages:
+            shown.append(message["content"])
+            for each in message.get("tool_calls") or ():
+                if not isinstance(each["function"]["arguments"], dict):
+                    raise TemplateError
+                shown.append(json.dumps(each["function"]["arguments"]))
+        return "".join(shown)
+
+    cut = call("a", "")
+    cut["function"]["arguments"] = "no object"
+    messages = plain([USER, said("assistant", None, tool_calls=[cut]), result("a", "x")])
+    profile = profile_of(lister)
+    assert profile.described() == {"text_arguments": False, "reasoning": None}
+    (shown,) = fitted(messages, profile)[1]["tool_calls"]
+    assert shown["function"]["arguments"] == {"arguments": "no object"}
+
+
+#: a template that fails at some words, and refuses others
+FAILING = (
+    "{% for m in messages %}<|im_start|>{{ m.role }}\n{{ m.content }}"
+    "{% if 'wordfailing' in m.content %}{{ 1 // 0 }}{% endif %}"
+    "{% if 'wordrefused' in m.content %}{{ raise_exception('Say <|im_end|> less.') }}{% endif %}"
+    "<|im_end|>\n{% endfor %}{{ tools | tojson if tools }}<|im_start|>assistant\n"
+)
+
+
+@pytest.mark.parametrize("at", range(5))
+def test_a_message_at_which_a_template_fails_is_named(at: int, tmp_path: Path) -> None:
+    """REGRESSION: the error was Jinja's, and named no message."""
+    messages = [said(("user", "assistant")[n % 2], f"word{n}") for n in range(5)]
+    messages[at] = {**messages[at], "content": "wordfailing"}
+    tokenizer = HuggingFaceTokenizer(folder(tmp_path, FAILING))
+    with pytest.raises(ApiError) as caught:
+        tokenizer.render(plain(messages), (), OutputSpec())
+    assert (caught.value.code, caught.value.param) == ("refused_by_template", f"messages[{at}]")
+    assert caught.value.message == f"The model's chat template cannot show messages[{at}]."
+
+
+def test_a_sentence_of_the_template_is_quoted(tmp_path: Path) -> None:
+    tokenizer = HuggingFaceTokenizer(folder(tmp_path, FAILING))
+    with pytest.raises(ApiError) as caught:
+        tokenizer.render(plain([said("user", "wordrefused")]), (), OutputSpec())
+    assert caught.value.param == "messages"
+    assert caught.value.message.endswith("refuses these messages: Say <|im_end|> less.")
 
 
 def test_a_call_that_can_not_be_shown_is_named() -> None:

@@ -85,9 +85,17 @@ def test_other_text_has_the_ids_that_the_tokenizer_gives_it(name: str) -> None:
     control, tokenizer, texts = control_of(name)
     ids = prompt_of(tokenizer_of(name), "wordtext")
     text = tokenizer.decode(ids) if isinstance(ids, list) else f"{texts[0]} wordtext {texts[-1]}"
-    mark = control.broken(texts[0])[1 : 1 - len(texts[0])]
-    assert control.encode(text.replace("wordtext", f"word{mark}text")) == tokenizer.encode(
-        text, add_special_tokens=False
+    expected = tokenizer.encode(text, add_special_tokens=False)
+
+    def plainly(text: str) -> list[int]:
+        return tokenizer.encode(text, add_special_tokens=False)
+
+    assert control.encode(control.named(text), plainly) == expected
+    forged = control.encode(f"{control.named(text)} {texts[0]}", plainly)
+    assert forged[: len(expected)] == expected
+    assert tokenizer.decode(forged) == f"{text} {texts[0]}"
+    assert sum(i in tokenizer.added_tokens_decoder for i in forged) == sum(
+        i in tokenizer.added_tokens_decoder for i in expected
     )
 
 
@@ -162,8 +170,9 @@ def test_deep_arguments_hide_no_control_token(depth: int) -> None:
 
 @pytest.mark.skipif(not TEMPLATES, reason=FETCH)
 def test_arguments_too_deep_to_be_searched_are_refused_with_their_place() -> None:
+    """The format writes the calls of this model as text."""
     with pytest.raises(ApiError) as refused:
-        tokenizer_of("Qwen-Qwen3-0.6B").render(with_arguments(700), (), OutputSpec())
+        tokenizer_of("LFM2-8B-A1B").render(with_arguments(700), (), OutputSpec())
     assert (refused.value.status, refused.value.param) == (400, "messages[2].tool_calls")
 
 
@@ -175,7 +184,7 @@ def test_a_part_of_a_token_that_others_may_complete_is_broken(text: str) -> None
     control = ControlText(None, ["<|a|>", "</b>", "<b>"])
     broken = control.broken(text)
     assert broken != text
-    assert control.whole(broken) == text
+    assert control.adopted(broken) == text
 
 
 @pytest.mark.parametrize("text", ["ab", "a b", "<", "text <", "> text", "<|a| text", "x |a|", ""])
@@ -186,7 +195,7 @@ def test_what_no_template_completes_stays_as_it_is(text: str) -> None:
 def test_overlapping_tokens_are_all_broken() -> None:
     control = ControlText(None, ["<|a|>", "|a|", "|><"])
     broken = control.broken("<|a|><|a|>")
-    assert control.whole(broken) == "<|a|><|a|>"
+    assert control.adopted(broken) == "<|a|><|a|>"
     assert not any(text in broken for text in ("<|a|>", "|a|", "|><"))
 
 
@@ -205,11 +214,15 @@ def pieces(added: list[str]) -> Tokenizer:
     return made
 
 
+def plainly(text: str) -> list[int]:
+    raise AssertionError("a client's control token needs the other tokenizer")
+
+
 def test_no_space_slips_into_text_that_was_broken() -> None:
     made = pieces(["<|a|>", "</s>"])
     control = ControlText(made, ["<|a|>", "</s>"])
-    prompt = f"xy <|a|>{control.broken('z<|a|></s>')}</s>"
-    ids = control.encode(prompt)
+    prompt = control.adopted(f"xy <|a|>{control.broken('z<|a|></s>')}</s>")
+    ids = control.encode(prompt, plainly)
     assert [made.id_to_token(i) for i in ids] == [
         *"▁xy▁", "<|a|>", *"z<|a|></s>", "</s>"
     ]  # fmt: skip
@@ -220,23 +233,31 @@ def test_a_model_that_knows_a_token_by_its_text_can_not_write_it() -> None:
     made.pre_tokenizer = pre_tokenizers.WhitespaceSplit()
     made.add_special_tokens([AddedToken("<|a|>", special=True)])
     control = ControlText(made, ["<|a|>"])
-    assert control.encode(f"x <|a|> {control.broken('<|a|>')}y") == [1, 0, 1]
+    assert control.encode(f"x {control.named('<|a|>')} <|a|>y", plainly) == [1, 0, 1]
     with pytest.raises(UnwritableText):
-        control.encode(f"x {control.broken('<|a|>')} x")
+        control.encode("x <|a|> x", plainly)
 
 
-def test_a_part_that_nothing_completed_needs_no_other_tokenizer() -> None:
+def test_a_prompt_without_control_tokens_of_clients_needs_no_other_tokenizer() -> None:
     control = ControlText(None, ["<|a|>", "</b>"])
-    prompt = f"<|a|>{control.broken('/b')} {control.broken('text </b')}<|a|>"
-    assert control.whole(prompt) != prompt
-    assert not control.is_in(prompt)
-    assert control.is_in(f"<{control.broken('/b')}>")
+    prompt = control.named("<|a|>/b text </b<|a|>")
+    assert "<|a|>" not in prompt
+    assert control.encode(prompt, lambda text: [len(text)]) == [len("<|a|>/b text </b<|a|>")]
 
 
-def test_without_a_tokenizer_of_our_own_control_text_is_refused() -> None:
-    control = ControlText(None, ["<|a|>"])
+@pytest.mark.parametrize("text", ["<|a|>", "</b>", "<</b>", "|a|<|a|>"])
+def test_without_a_tokenizer_of_our_own_control_text_is_refused(text: str) -> None:
+    control = ControlText(None, ["<|a|>", "</b>", "|a|"])
     with pytest.raises(UnwritableText):
-        control.encode(control.broken("<|a|>"))
+        control.encode(f"{control.named('<|a|>')} {text}", plainly)
+
+
+def test_a_token_that_a_name_and_client_text_form_together_is_none() -> None:
+    """The original tokenizer would find ``|><`` between them."""
+    made = pieces(["<|a|>", "|><"])
+    control = ControlText(made, ["<|a|>", "|><"])
+    ids = control.encode(f"|>{control.named('<|a|>')}", plainly)
+    assert [made.id_to_token(i) for i in ids] == [*"▁|>", "<|a|>"]
 
 
 def test_other_threads_run_while_a_prompt_is_encoded():

@@ -48,6 +48,11 @@ GOOD = {
         result("a"),
         result("b"),
     ],
+    "an answer whose thought the client dropped": [
+        USER,
+        {"role": "assistant", "content": None},
+        USER,
+    ],
     "a refusal": [USER, {"role": "assistant", "refusal": "no"}, USER],
 }
 
@@ -65,7 +70,6 @@ BAD = {
     "one of two results": ([USER, caller("a", "b"), result("a"), USER], "messages[1].tool_calls"),
     "a call at the end": ([USER, caller("a")], "messages[1].tool_calls"),
     "two calls of one id": ([USER, caller("a", "a")], "messages[1].tool_calls[1].id"),
-    "an empty assistant": ([USER, {"role": "assistant"}], "messages[1].content"),
 }
 
 
@@ -108,6 +112,17 @@ def test_the_plain_form_has_text_only():
         },
         {"role": "tool", "content": "42", "tool_call_id": "x"},
     ]
+
+
+@pytest.mark.parametrize("sent", [("a", "b", "c"), ("c", "a", "b"), ("b", "a", "c")])
+def test_results_stand_in_the_order_of_their_calls(sent: tuple[str, ...]):
+    """REGRESSION: templates without ids gave the model the results of parallel calls swapped."""
+    results = [{**result(each), "content": f"of {each}"} for each in sent]
+    later = [caller("b", "a"), *map(result, "ab"), USER, {"role": "assistant", "content": "x"}]
+    made = plain_messages(request(USER, caller("a", "b", "c"), *results, *later))
+    ids = [each.get("tool_call_id") for each in made]
+    assert ids == [None, None, "a", "b", "c", None, "b", "a", None, None]
+    assert [each["content"] for each in made[2:5]] == ["of a", "of b", "of c"]
 
 
 def test_a_refusal_stands_behind_content():

@@ -1,0 +1,155 @@
+"""The prompt that a chat template writes, checked: it shows all instructions, or there is an error.
+
+A template that refuses a conversation says why (``raise_exception``); the error quotes it. A
+template that fails says nothing that helps a client, so the error names the message that it cannot
+show.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from adapters.formats import Tool
+
+from ..errors import ApiError, bad_request
+from .fitting import INSTRUCTING, Message, fitted
+from .named_template import NamedTemplate
+from .profile import AsText, Messages, TemplateError, TemplateProfile, Variables
+
+
+class TemplatePrompt:
+    """The prompts of one request. ``instructions``: further text of the system message."""
+
+    def __init__(
+        self,
+        template: NamedTemplate,
+        profile: TemplateProfile,
+        as_text: AsText,
+        *,
+        tools: Sequence[Tool],
+        instructions: str,
+        variables: Variables,
+    ) -> None:
+        self._template = template
+        self._profile = profile
+        self._as_text = as_text
+        self._instructions = instructions
+        self._variables = variables
+        self._tools: list[dict[str, Any]] | None = None
+        if profile.tools and tools:
+            self._tools = [as_function(tool) for tool in tools]
+        elif profile.no_tools == "empty":
+            self._tools = []
+
+    def text(self, messages: Messages) -> str:
+        """Return the prompt, with names of control tokens.
+
+        Raises:
+            ApiError: 400 that names what the template cannot show.
+        """
+        said = self._fitted(messages)
+        try:
+            text = self._rendered(said)
+        except TemplateError as error:
+            raise self._refusal(messages, str(error)) from None
+        self._check_instructions(said, text)
+        return text
+
+    def _fitted(self, messages: Messages) -> list[Message]:
+        return fitted(
+            messages, self._profile, instructions=self._instructions, as_text=self._as_text
+        )
+
+    def _rendered(self, said: Messages) -> str:
+        return self._template(said, self._tools, self._variables)
+
+    def _check_instructions(self, said: Messages, text: str) -> None:
+        """Some templates show a system message only if the last message is a user's."""
+        at = 0
+        for number, message in enumerate(said):
+            if message["role"] in INSTRUCTING:
+                words = message["content"].strip()
+                # mostly they keep their order
+                found = text.find(words, at)
+                found = text.find(words) if found < 0 else found
+                at = max(found, 0)
+                if found < 0 and not self._shows(said, number):
+                    raise _refused("drops the system message in this conversation", "messages")
+
+    def _shows(self, said: Messages, number: int) -> bool:
+        """Whether the template shows a changed text of a message: then it has removed switches such
+        as ``/no_think``, but shows the rest.
+        """
+        probe = "wordsystem"
+        changed = [*said]
+        changed[number] = {**said[number], "content": probe}
+        try:
+            return probe in self._rendered(changed)
+        except TemplateError:
+            return False
+
+    # -- refusals ----------------------------------------------------------------------------------
+    def _refusal(self, messages: Messages, reason: str) -> ApiError:
+        """Return the error of a prompt that was not written. ``reason``: the template's, or ""."""
+        field = "messages" if self._takes_tools() else "tools"
+        if reason:
+            reason = self._template.spelled(reason).removesuffix(".")
+            return _refused(f"refuses these {field}: {reason}", field)
+        at = self._culprit(messages) if field == "messages" else None
+        place = field if at is None else f"messages[{at}]"
+        return _refused(f"cannot show {place}", place)
+
+    def _takes_tools(self) -> bool:
+        """Whether the template shows these tools beside a question, if there are any."""
+        try:
+            self._rendered([{"role": "user", "content": "worduser"}])
+        except TemplateError:
+            return not self._tools
+        return True
+
+    def _culprit(self, messages: Messages) -> int | None:
+        """Return a message without whose texts the template works; None: it never does.
+
+        Halves the interval: 11 prompts for 2,048 messages.
+        """
+        harmless = [_harmless(message) for message in messages]
+        if not self._works(harmless):
+            return None
+        fails, works = 0, len(messages)
+        while works - fails > 1:
+            middle = (fails + works) // 2
+            if self._works([*harmless[:middle], *messages[middle:]]):
+                works = middle
+            else:
+                fails = middle
+        return works - 1
+
+    def _works(self, messages: Messages) -> bool:
+        try:
+            self._rendered(self._fitted(messages))
+        except (TemplateError, ApiError):
+            return False
+        return True
+
+
+def _harmless(message: Mapping[str, Any]) -> Message:
+    """Return a message of the same form with other texts."""
+    texts = ("content", "reasoning_content", "name")
+    made = {name: "x" if value and name in texts else value for name, value in message.items()}
+    if calls := message.get("tool_calls"):
+        function = {"name": "x", "arguments": "{}"}
+        made["tool_calls"] = [{**call, "function": function} for call in calls]
+    return made
+
+
+def _refused(what: str, place: str) -> ApiError:
+    return bad_request(f"The model's chat template {what}.", place, "refused_by_template")
+
+
+def as_function(tool: Tool) -> dict[str, Any]:
+    """Return a tool in OpenAI's form, which chat templates expect."""
+    function = {
+        "name": tool.name,
+        "description": tool.description,
+        "parameters": dict(tool.parameters) or {"type": "object", "properties": {}},
+    }
+    return {"type": "function", "function": function}
