@@ -34,6 +34,7 @@ from .constraints.mode import HEADER as MODE_HEADER
 from .constraints.relaxation import HEADER as RELAXED_HEADER
 from .conversation.tokenizer import Tokenizer, load_tokenizer
 from .observability.event_loop import observed
+from .observability.left_out import HEADER as IGNORED_HEADER
 from .observability.logs import Logger, make_logger
 from .observability.metrics import Metrics
 from .observability.request_record import RequestLog
@@ -96,7 +97,13 @@ def create_app(
             allow_origins=chosen.gateway.cors_origins,
             allow_methods=["GET", "POST"],
             allow_headers=["*"],
-            expose_headers=["x-request-id", BACKEND_HEADER, RELAXED_HEADER, MODE_HEADER],
+            expose_headers=[
+                "x-request-id",
+                BACKEND_HEADER,
+                RELAXED_HEADER,
+                IGNORED_HEADER,
+                MODE_HEADER,
+            ],
         )
     install_error_handlers(app)
     return app

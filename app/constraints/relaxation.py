@@ -15,9 +15,9 @@ from urllib.parse import quote
 from adapters.formats import FormatPlan, Location, Origin
 from engine import LimitExceeded, Relaxation, Relaxed, SpecError
 
+from ..observability.left_out import named
+
 HEADER = "x-switchyard-relaxed"
-#: characters of the header; common servers and proxies accept 4 to 8 KB of headers in all
-MOST_HEADER_CHARS = 1024
 #: relaxed keywords that one log line names
 MOST_LOGGED = 20
 #: what a URI's fragment may contain (RFC 3986), except the comma, which separates entries
@@ -83,12 +83,4 @@ def relaxed_plan(
 
 def relaxed_header(keywords: Sequence[RelaxedKeyword]) -> dict[str, str]:
     """Return the response header that names the keywords; no header for no keyword."""
-    shown: list[str] = []
-    room = MOST_HEADER_CHARS - len(f", +{len(keywords)} more")
-    for keyword in keywords:
-        room -= len(keyword.fragment) + len(", ")
-        if room < 0:
-            break
-        shown.append(keyword.fragment)
-    left = len(keywords) - len(shown)
-    return {HEADER: ", ".join([*shown, *([f"+{left} more"] if left else [])])} if keywords else {}
+    return named(HEADER, [keyword.fragment for keyword in keywords])

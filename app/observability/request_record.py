@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
 #: finished requests that are kept; each has about 1 KB
 MOST_RECENT = 200
+#: parts left out that a log line names
+MOST_IGNORED = 20
 
 #: "reading" the body; "queued" for admission; "preparing": template, tokenizer, compile;
 #: "waiting" for the first token; "answering"
@@ -55,6 +57,7 @@ class RequestRecord:
     ``client`` tells clients apart, ``key`` is the name of its API key or token. ``size``: bytes of
     the body and of what the request continues. ``attempts``: at workers, in order; with several
     choices those of each. ``backend``: the grammar engine that enforced the answer.
+    ``ignored``: parts that were left out, each with its place and kind (left_out).
     ``prompt_tokens`` are those of all prompts. ``error``: the code of the error that ended the
     request, also after status 200. ``trace``: None without traces.
     """
@@ -79,6 +82,7 @@ class RequestRecord:
     reasoning_tokens: int = 0
     attempts: list[Attempt] = field(default_factory=list)
     backend: str | None = None
+    ignored: list[str] = field(default_factory=list)
     finish: list[str] = field(default_factory=list)
     error: str | None = None
     trace: TraceContext | None = None
@@ -124,6 +128,7 @@ class RequestRecord:
             "completion_tokens": self.completion_tokens or None,
             "reasoning_tokens": self.reasoning_tokens or None,
             "backend": self.backend,
+            "ignored": self.ignored[:MOST_IGNORED] or None,
             "workers": [attempt.worker for attempt in self.attempts] or None,
             "finish_reasons": self.finish or None,
             "error": self.error,

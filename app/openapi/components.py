@@ -77,6 +77,10 @@ _HEADERS: dict[str, tuple[dict[str, Any], str]] = {
         _TEXT,
         "Keywords of schemas that the answer need not satisfy, as JSON pointers.",
     ),
+    "x-switchyard-ignored": (
+        _TEXT,
+        "Parts of the request that were left out: the place and the kind of each.",
+    ),
     "Retry-After": (_WHOLE, "Seconds after which the request may be repeated."),
     "retry-after-ms": (_WHOLE, "The same in milliseconds."),
     "WWW-Authenticate": (_TEXT, "`Bearer`."),

@@ -36,6 +36,7 @@ _GENERATION_HEADERS = (
     "x-switchyard-backend",
     "x-switchyard-constraints",
     "x-switchyard-relaxed",
+    "x-switchyard-ignored",
 )
 
 

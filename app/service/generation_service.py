@@ -34,7 +34,8 @@ from ..constraints.requested_output import (
     requested_output,
     template_variables,
 )
-from ..conversation.history import check_order, plain_messages
+from ..conversation.history import check_messages, left_out, plain_messages
+from ..conversation.pairing import paired
 from ..conversation.tokenizer import Prompt, Tokenizer
 from ..errors import ApiError
 from ..generation.choice_decoder import ChoiceEnd, ChoiceItem, decode_choice
@@ -42,6 +43,8 @@ from ..generation.content_logprobs import ContentLogprobs
 from ..generation.content_stops import ContentStops
 from ..generation.multiplexer import Multiplexer
 from ..generation.sampling import SamplingParams, check_ending, sampling_params
+from ..observability.left_out import HEADER as IGNORED_HEADER
+from ..observability.left_out import named
 from ..observability.metrics import ModelMetrics
 from ..observability.request_record import RequestRecord
 from ..pool.worker_pool import Pool
@@ -153,7 +156,7 @@ class GenerationService:
                 await choices.start()
                 self._metrics.first_token(record)
                 body = await self._collect(prepared, choices, writer(prepared), record)
-                return Completion(body, prepared.headers)
+                return Completion(body, _headers(prepared, record))
         except Exception as error:
             raise self._faults.as_api_error(error, record.id) from error
         finally:
@@ -183,7 +186,7 @@ class GenerationService:
             raise self._faults.as_api_error(error, record.id) from error
         written = writer(prepared)
         events = self._events(prepared, choices, written, record)
-        return AnswerStream(events, choices, prepared.headers, written.failed)
+        return AnswerStream(events, choices, _headers(prepared, record), written.failed)
 
     # -- before the first byte --------------------------------------------------------------------
 
@@ -192,6 +195,7 @@ class GenerationService:
         prepared = await prepare
         record.prepare_s = time.perf_counter() - record.preparing_at
         record.phase, record.backend = "waiting", prepared.constraint.backend
+        self._metrics.left_out(record)
         return prepared
 
     def _multiplex(self, prepared: PreparedRequest, record: RequestRecord) -> Multiplexer:
@@ -207,6 +211,7 @@ class GenerationService:
             request, self._settings, vocabulary, self._pool.supported_sampling
         )
         weight = _weight(request, record.size)
+        record.ignored += left_out(request.messages)
         output, prompt = await self._offload.run(weight, partial(self._read, request))
         self._check_room(prompt)
         constraint = await self._planner.plan(output, record.client, is_tiny=weight < SMALL_BYTES)
@@ -230,14 +235,18 @@ class GenerationService:
         Raises:
             ApiError: 400.
         """
-        check_order(request.messages)
+        check_messages(request.messages)
         output = requested_output(request, self._settings, max_json_values=self._max_json_values)
-        rendered = self._tokenizer.render(
-            plain_messages(request),
-            output.prompt_tools,
-            output,
-            template_variables(request, output),
-        )
+        history = paired(plain_messages(request))
+        try:
+            rendered = self._tokenizer.render(
+                history.messages,
+                output.prompt_tools,
+                output,
+                template_variables(request, output),
+            )
+        except ApiError as error:
+            raise history.renamed(error) from error
         profile = self._tokenizer.profile
         one_call = profile is not None and profile.calls and not profile.parallel_calls
         return output_after_prompt(output, rendered.thought, one_call=one_call), rendered.prompt
@@ -326,6 +335,10 @@ class GenerationService:
                 self._metrics.tokens("completion", item.completion_tokens)
                 if prepared.begins_prompt(number):
                     self._metrics.tokens("prompt", item.prompt_tokens)
+
+
+def _headers(prepared: PreparedRequest, record: RequestRecord) -> dict[str, str]:
+    return prepared.headers | named(IGNORED_HEADER, record.ignored)
 
 
 def _weight(request: ChatRequest, size: int) -> int:
