@@ -18,7 +18,7 @@ from ..errors import ApiError
 from ..generation.choice_decoder import ChoiceDeltas, ChoiceEnd
 from ..protocol.responses.output_items import Event, Named, OutputItems
 from ..protocol.responses.response_object import Status, failure, usage
-from ..server.event_stream import named_event
+from ..server.event_stream import named_event, one_line
 from .writers import Batch
 
 #: stores a response, and returns whether it did
@@ -97,7 +97,7 @@ class ResponseEventWriter:
     def begin(self) -> bytes:
         """Return the events before the output."""
         # both have the same response, which may be as large as the request
-        begun = to_json(self._builder.begun)
+        begun = one_line(to_json(self._builder.begun))
         kinds = (b"response.created", b"response.in_progress")
         self._number = len(kinds)
         return b"".join(
