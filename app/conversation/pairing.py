@@ -26,6 +26,7 @@ from typing import Any
 
 from ..errors import ApiError, bad_request
 from ..protocol.validation import MOST_ITEMS
+from .fitting import INSTRUCTING
 
 #: the result of a call that was interrupted
 NO_RESULT = "[There is no result: the call was interrupted.]"
@@ -48,10 +49,17 @@ class History:
         self.messages.append(message)
         self.places.append(place)
 
-    def insert(self, at: int, message: Plain) -> None:
-        """Insert a message that the request does not have."""
-        self.messages.insert(at, message)
-        self.places.insert(at, self.places[at] if at < len(self.places) else 0)
+    def instruct(self, text: str) -> None:
+        """Add a text to the instructions at the beginning."""
+        leading = 0
+        while leading < len(self.messages) and self.messages[leading]["role"] in INSTRUCTING:
+            leading += 1
+        if leading:
+            last = self.messages[leading - 1]
+            last["content"] = "\n\n".join(filter(None, (last["content"], text)))
+        else:
+            self.messages.insert(0, {"role": "system", "content": text})
+            self.places.insert(0, 0)
 
     def renamed(self, error: ApiError) -> ApiError:
         """Return an error about these messages with the numbers of the request."""

@@ -9,7 +9,7 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
-from .inputs import inputs_of
+from .inputs import inputs_of, undeclared
 from .profile import Messages, TemplateError, Variables
 
 _NAME = re.compile(r"[A-Za-z_]\w*")
@@ -22,6 +22,8 @@ class ChatTemplate:
         self._tokenizer = tokenizer
         self._reads = _variables_of(source) - {"messages", *tokenizer.special_tokens_map}
         self._inputs = inputs_of(self._rendered, source)
+        #: the variables that the template reads and does not set
+        self.variables = frozenset(undeclared(source))
 
     def __call__(
         self, messages: Messages, tools: Sequence[Any] | None, variables: Variables

@@ -44,6 +44,7 @@ _CHAT = _GENERATION | {
     "max_completion_tokens": "Maximum tokens of the answer, with reasoning.",
     "max_tokens": "Deprecated: use `max_completion_tokens`.",
     "reasoning_effort": "How much the model reasons; `none` turns it off.",
+    "verbosity": "How long the answer is.",
 }
 _COMPLETION = _GENERATION | {
     "prompt": "A text or token ids, or several of either.",

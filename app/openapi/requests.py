@@ -255,6 +255,5 @@ _AMENDMENTS: dict[str, Callable[[Schema], None]] = {
     "ItemReference": _reference,
     "FunctionTool": _adding(_off(OFF)),
     "CustomTool": _adding(_off(OFF)),
-    "TextConfig": _adding(_off({"verbosity": (None, "medium")})),
     "Reasoning": _adding(_off({"context": (None, "auto"), "mode": (None, "standard")})),
 }

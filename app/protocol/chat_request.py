@@ -56,7 +56,6 @@ UNSUPPORTED: dict[str, tuple[Any, ...]] = {
     "return_token_ids": (None, False),
     "separate_reasoning": (None, True),
     "stream_reasoning": (None, True),
-    "verbosity": (None, "medium"),
     "web_search_options": (None,),
 }
 #: what to do instead
@@ -126,6 +125,8 @@ Stop = Annotated[
 ]
 
 
+#: how long answers are; "medium" is the model's own way
+Verbosity = Literal["low", "medium", "high"]
 ReasoningEffort = Literal["none", "minimal", "low", "medium", "high", "xhigh", "max"]
 _Short = Annotated[str, Field(max_length=VARIABLE_CHARS)]
 #: variables of a chat template: names and short values
@@ -218,6 +219,7 @@ class ChatRequest(GenerationFields):
     max_tokens: int | None = Field(None, ge=1)
     n: int | None = Field(None, ge=1)
     reasoning_effort: ReasoningEffort | None = None
+    verbosity: Verbosity | None = None
     stream_options: StreamOptions | None = None
 
     @model_validator(mode="before")

@@ -57,7 +57,7 @@ _LINE_ENDS = (
 
 def one_line(data: bytes) -> bytes:
     """Return JSON in UTF-8 without raw line ends; they occur in strings only, where JSON has
-    escapes. ASCII is checked first: that takes 0.05 us, and two searches take 0.7 us.
+    escapes. ASCII is checked first: that takes 0.08 us, and two searches 0.7 us.
     """
     if not data.isascii() and (b"\xe2\x80" in data or b"\xc2\x85" in data):
         for raw, escaped in _LINE_ENDS:

@@ -30,6 +30,7 @@ from ..constraints.constraint_plan import ConstraintPlan
 from ..constraints.planner import ConstraintPlanner
 from ..constraints.relaxation import relaxed_header
 from ..constraints.requested_output import (
+    VERBOSITY,
     output_after_prompt,
     requested_output,
     template_variables,
@@ -238,6 +239,9 @@ class GenerationService:
         check_messages(request.messages)
         output = requested_output(request, self._settings, max_json_values=self._max_json_values)
         history = paired(plain_messages(request))
+        told = VERBOSITY.get(request.verbosity or "")
+        if told and not self._tokenizer.reads("verbosity"):
+            history.instruct(told)
         try:
             rendered = self._tokenizer.render(
                 history.messages,

@@ -24,6 +24,7 @@ _NAMES = (
     (re.compile(r"response_format\.json_schema\b"), "text.format"),
     (re.compile(r"response_format\b"), "text.format"),
     (re.compile(r"reasoning_effort\b"), "reasoning.effort"),
+    (re.compile(r"(?<!text\.)\bverbosity\b"), "text.verbosity"),
     (re.compile(r"max_(completion_)?tokens\b"), "max_output_tokens"),
     (re.compile(r"(?<!top_)\blogprobs\b"), "include"),
 )
@@ -66,6 +67,7 @@ def common_form(
             "logprobs": request.wants_logprobs or None,
             "top_logprobs": request.top_logprobs if request.wants_logprobs else None,
             "reasoning_effort": request.reasoning.effort if request.reasoning else None,
+            "verbosity": request.text.verbosity if request.text else None,
         }
     )
 

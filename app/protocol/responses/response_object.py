@@ -16,6 +16,7 @@ def response_object(request: ResponseRequest, number: str, created: int) -> dict
     """Return the object of a response that begins. ``number``: its id."""
     wanted, effort = request.text, request.reasoning.effort if request.reasoning else None
     shown = shown_format(wanted.format) if wanted and wanted.format else None
+    verbosity = (wanted.verbosity if wanted else None) or "medium"
     choice = request.tool_choice or "auto"
     return {
         "id": number,
@@ -42,7 +43,7 @@ def response_object(request: ResponseRequest, number: str, created: int) -> dict
         "service_tier": "default",
         "store": request.store is not False,
         "temperature": 1.0 if request.temperature is None else request.temperature,
-        "text": {"format": shown or {"type": "text"}, "verbosity": "medium"},
+        "text": {"format": shown or {"type": "text"}, "verbosity": verbosity},
         "tool_choice": choice if isinstance(choice, str) else choice.model_dump(exclude_none=True),
         "tools": [tool.shown() for tool in request.tools or () if not isinstance(tool, HostedTool)],
         "top_logprobs": request.top_logprobs or 0,
