@@ -21,6 +21,7 @@ from starlette.routing import Match
 from starlette.types import Receive, Scope, Send
 
 from ..errors import ApiError, bad_request, unsupported_parameter
+from ..protocol.responses.ids import is_response_id
 
 #: characters of a client's value that an error repeats
 _SHOWN_CHARS = 100
@@ -117,7 +118,7 @@ def install_error_handlers(app: FastAPI) -> None:
 def _from_http(request: Request, error: HTTPException) -> ApiError:
     place = f"{request.method} {request.url.path[:_SHOWN_CHARS]}"
     headers = dict(error.headers or {})
-    if error.status_code == 404:
+    if error.status_code == 404 or (error.status_code == 405 and _names_nothing(request)):
         message = (
             f"Invalid URL ({place}). This server is Switchyard, a gateway for text generation. Its "
             f"endpoints are: {', '.join(ENDPOINTS)}."
@@ -128,6 +129,14 @@ def _from_http(request: Request, error: HTTPException) -> ApiError:
         headers["Allow"] = ", ".join(_allowed(request))
         return ApiError(405, message, code="method_not_supported", headers=headers)
     return ApiError(error.status_code, str(error.detail), headers=headers)
+
+
+def _names_nothing(request: Request) -> bool:
+    """Whether a path is known only because an id may stand there, and this is none: clients ask for
+    endpoints such as /v1/responses/compact, and fall back if the answer is 404.
+    """
+    given = request.scope.get("path_params", {}).get("response_id")
+    return given is not None and not is_response_id(given)
 
 
 def _allowed(request: Request) -> list[str]:

@@ -219,13 +219,22 @@ def _check_known(
         )
 
 
+#: what the prompt says for a verbosity; "medium" is the model's own way
+VERBOSITY: Mapping[str, str] = {
+    "low": "Verbosity: low. Keep your answers short and to the point.",
+    "high": "Verbosity: high. Make your answers thorough and detailed.",
+}
+
+
 def template_variables(request: ChatRequest, output: OutputSpec) -> dict[str, Any]:
     """Return the chat template's variables; the request's ``chat_template_kwargs`` come last."""
     variables: dict[str, Any] = {}
+    if request.verbosity in VERBOSITY:
+        variables["verbosity"] = request.verbosity
     if output.reasoning == "off":
-        variables = {"enable_thinking": False, "thinking": False}
+        variables |= {"enable_thinking": False, "thinking": False}
     elif asked_thinking(request).is_on:
-        variables = {"enable_thinking": True, "thinking": True}
+        variables |= {"enable_thinking": True, "thinking": True}
     if output.effort is not None:
         variables["reasoning_effort"] = output.effort
     if output.thinking_tokens is not None:

@@ -1,10 +1,8 @@
-"""The messages of a request: their order, and the plain form from which prompts are made.
-
-    tool message    answers a call of the last assistant message before it
-    tool_calls      each is answered before the conversation goes on; the answers' order is free
+"""The messages of a request, and the plain form from which prompts are made.
 
 Representation   plain dicts with role and content (text or None) and, if present, name,
                  tool_call_id, reasoning_content, and tool_calls in OpenAI's form.
+Not here         which result answers which call (pairing).
 """
 
 import json
@@ -13,7 +11,7 @@ from typing import Any
 
 from adapters.formats import INPUT_ARGUMENT
 
-from ..errors import ApiError, bad_request
+from ..errors import bad_request
 from ..protocol.chat_request import ChatRequest
 from ..protocol.messages import (
     AssistantMessage,
@@ -25,25 +23,10 @@ from ..protocol.messages import (
 )
 
 
-def check_order(messages: Sequence[Message]) -> None:
-    """Raise ApiError 400 for a tool message without a call, or a call without a tool message."""
-    waiting: dict[str, None] = {}
-    caller = 0
+def check_messages(messages: Sequence[Message]) -> None:
+    """Raise ApiError 400 for a message whose fields do not fit each other."""
     for at, message in enumerate(messages):
         _check_parts(at, message)
-        if isinstance(message, ToolMessage):
-            if message.tool_call_id not in waiting:
-                raise _orphan(at, message, caller > 0 or bool(waiting))
-            del waiting[message.tool_call_id]
-            continue
-        if waiting:
-            raise _unanswered(caller, waiting)
-        if isinstance(message, AssistantMessage):
-            _check_assistant(at, message)
-            waiting = {call.id: None for call in message.tool_calls or ()}
-            caller = at
-    if waiting:
-        raise _unanswered(caller, waiting)
 
 
 def _check_parts(at: int, message: Message) -> None:
@@ -58,42 +41,18 @@ def _check_parts(at: int, message: Message) -> None:
             )
 
 
-def _check_assistant(at: int, message: AssistantMessage) -> None:
-    seen: set[str] = set()
-    for number, call in enumerate(message.tool_calls or ()):
-        if call.id in seen:
-            place = f"messages[{at}].tool_calls[{number}].id"
-            raise bad_request(f"Duplicate value for '{place}'.", place, "invalid_value")
-        seen.add(call.id)
+def left_out(messages: Sequence[Message]) -> list[str]:
+    """Return the parts of results that prompts do not show: places and types."""
+    return [
+        f"messages/{at}/content/{number} {part.left_out}"
+        for at, message in enumerate(messages)
+        if isinstance(message, ToolMessage) and isinstance(message.content, list)
+        for number, part in enumerate(message.content)
+        if part.left_out
+    ]
 
 
-def _orphan(at: int, message: ToolMessage, called_before: bool) -> ApiError:
-    if called_before:
-        return bad_request(
-            f"Invalid parameter: 'tool_call_id' of messages[{at}] answers no open call of the last "
-            "assistant message.",
-            f"messages[{at}].tool_call_id",
-            "invalid_value",
-        )
-    return bad_request(
-        "Invalid parameter: messages with role 'tool' must be a response to a preceeding message "
-        "with 'tool_calls'.",
-        f"messages[{at}].role",
-        "invalid_value",
-    )
-
-
-def _unanswered(caller: int, waiting: dict[str, None]) -> ApiError:
-    ids = ", ".join(list(waiting)[:10])
-    return bad_request(
-        "An assistant message with 'tool_calls' must be followed by tool messages responding to "
-        f"each 'tool_call_id'. The following tool_call_ids did not have response messages: {ids}",
-        f"messages[{caller}].tool_calls",
-        "invalid_value",
-    )
-
-
-def text_of(content: str | list[ContentPart] | None) -> str | None:
+def text_of(content: str | Sequence[ContentPart] | None) -> str | None:
     """Return content as one text without thoughts; parts are concatenated, as templates do it."""
     if content is None or isinstance(content, str):
         return content
@@ -138,7 +97,7 @@ def plain_messages(request: ChatRequest) -> list[dict[str, Any]]:
 def _plain(message: Message) -> dict[str, Any]:
     plain: dict[str, Any] = {"role": message.role, "content": text_of(message.content)}
     if isinstance(message, ToolMessage):
-        plain["tool_call_id"] = message.tool_call_id
+        plain |= {"content": plain["content"] or "", "tool_call_id": message.tool_call_id}
     elif isinstance(message, AssistantMessage):
         if message.refusal is not None:
             plain["content"] = (plain["content"] or "") + message.refusal
@@ -146,7 +105,7 @@ def _plain(message: Message) -> dict[str, Any]:
             plain["tool_calls"] = [_plain_call(call) for call in message.tool_calls]
         if thought := _thought_of(message):
             plain["reasoning_content"] = thought
-    if not isinstance(message, ToolMessage) and message.name:
+    if message.name:
         plain["name"] = message.name
     return plain
 

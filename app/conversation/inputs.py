@@ -65,7 +65,7 @@ def inputs_of(render: Render, source: str) -> TemplateInputs:
 def _choices(source: str) -> Iterator[TemplateInputs]:
     """Yield possible inputs, those with fewer requirements first."""
     yield _USUAL
-    names = _undeclared(source)
+    names = undeclared(source)
     dates = tuple(name for name in names if "date" in name or "time" in name)
     takers = [name for name in names if "tool" in name or "function" in name]
     forms = [(_TOOLS, False), *product((n for n in takers if n != _TOOLS), (False, True))]
@@ -80,7 +80,7 @@ def _shows(render: Render, inputs: TemplateInputs) -> bool:
         return False
 
 
-def _undeclared(source: str) -> Sequence[str]:
+def undeclared(source: str) -> Sequence[str]:
     """Return the variables that a template reads and does not set, in their order."""
     from jinja2 import Environment, TemplateSyntaxError, meta
 

@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from .constants import with_constants
-from .inputs import inputs_of
+from .inputs import inputs_of, undeclared
 from .profile import Messages, TemplateError, Variables
 
 _NAME = re.compile(r"[A-Za-z_]\w*")
@@ -26,6 +26,8 @@ class ChatTemplate:
         #: variables that replace the tokenizer's own
         self._fixed: dict[str, str] = {}
         self._inputs = inputs_of(self._rendered, source)
+        #: the variables that the template reads and does not set
+        self.variables = frozenset(undeclared(source))
 
     def rewritten(self, change: Callable[[str], str]) -> "ChatTemplate":
         """Return a template with these changes of its constants and of the tokenizer's variables.

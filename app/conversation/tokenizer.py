@@ -89,6 +89,10 @@ class Tokenizer(Protocol):
         """
         ...
 
+    def reads(self, variable: str) -> bool:
+        """Whether the chat template reads a variable."""
+        ...
+
     def encode(self, text: str, *, add_special_tokens: bool) -> list[int]:
         """Return the ids of a text; the text of a control token becomes that token.
 
@@ -147,6 +151,10 @@ class BuiltinTokenizer:
         variables: Mapping[str, Any] | None = None,
     ) -> Rendered:
         return Rendered(render_plain(self.wire, messages, tools, output))
+
+    def reads(self, variable: str) -> bool:
+        """See Tokenizer; there is no chat template."""
+        return False
 
     def encode(self, text: str, *, add_special_tokens: bool) -> list[int]:
         """See Tokenizer; no tokens are added."""
@@ -219,6 +227,10 @@ class HuggingFaceTokenizer:
             )
             text = prompt.text(messages)
         return Rendered(self._encoded(text), thought_at_end(text, self._named_marks))
+
+    def reads(self, variable: str) -> bool:
+        """See Tokenizer."""
+        return self._template is not None and variable in self._template.variables
 
     def encode(self, text: str, *, add_special_tokens: bool) -> list[int]:
         """See Tokenizer."""

@@ -154,6 +154,9 @@ class Metrics:
         self._relaxed = self._counter(
             "relaxed_keywords", "Keywords removed from schemas that are not strict", ["keyword"]
         )
+        self.ignored = self._counter(
+            "ignored_parts", "Parts of requests that were left out, by kind", ["kind"]
+        )
         self.parse_divergence = self._counter(
             "parse_divergence", "Answers that do not fit their own grammar"
         )
@@ -327,6 +330,11 @@ class ModelMetrics:
             self._token.observe(seconds)
         self.tokens("cached", record.cached_tokens)
         self.tokens("reasoning", record.reasoning_tokens)
+
+    def left_out(self, record: RequestRecord) -> None:
+        """Count the parts of a request that are left out."""
+        for part in record.ignored:
+            self._metrics.ignored.labels(part.rpartition(" ")[2]).inc()
 
     def finished(self, reason: str) -> None:
         """Count a choice by its finish reason."""

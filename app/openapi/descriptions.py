@@ -52,6 +52,7 @@ _CHAT = (
         "max_tokens": "Deprecated: use `max_completion_tokens`.",
         "reasoning_effort": "How much the model reasons; `none` turns it off.",
         "reasoning": "The same as an object, as with OpenRouter.",
+        "verbosity": "How long the answer is.",
     }
 )
 _COMPLETION = (

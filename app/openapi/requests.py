@@ -204,16 +204,6 @@ def _reference(schema: Schema) -> None:
     del schema["properties"]["type"]["default"]
 
 
-def _reasoning(schema: Schema) -> None:
-    """Reasoning that only another server can read is refused."""
-    some = {"type": "array", "minItems": 1}
-    _choose(
-        schema,
-        _needs({"encrypted_content": {"type": "string", "minLength": 1}}),
-        {"anyOf": [_needs({"content": some}), _needs({"summary": some})]},
-    )
-
-
 def _structural_tag(schema: Schema) -> None:
     parts = ("structures", "triggers")
     _choose(
@@ -275,7 +265,6 @@ _AMENDMENTS: dict[str, Callable[[Schema], None]] = {
     "ContentPart": _content_part,
     "TextPart": _text_part,
     "ItemReference": _reference,
-    "ReasoningItem": _reasoning,
     "ToolDefinition": _adding(_ignored(*chat_tools.HINTS), _off(chat_tools.OFF)),
     "CustomToolDefinition": _adding(_ignored(*chat_tools.HINTS), _off(chat_tools.OFF)),
     "FunctionDefinition": _adding(_ignored(*chat_tools.HINTS), _off(chat_tools.OFF)),
@@ -284,6 +273,5 @@ _AMENDMENTS: dict[str, Callable[[Schema], None]] = {
     "ResponseNamedTool": _adding(_ignored("description", "format", "parameters", "strict")),
     "FunctionTool": _adding(_off(OFF)),
     "CustomTool": _adding(_off(OFF)),
-    "TextConfig": _adding(_off({"verbosity": (None, "medium")})),
     "Reasoning": _adding(_off({"context": (None, "auto"), "mode": (None, "standard")})),
 }

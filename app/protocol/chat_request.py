@@ -9,7 +9,7 @@ Not here   fields that are ignored, or refused by name (unserved_fields), rules 
 """
 
 import re
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Discriminator, Field, Tag, model_validator
 from pydantic_core import PydanticCustomError
@@ -75,6 +75,8 @@ Stop = Annotated[
 ]
 
 
+#: how long answers are; "medium" is the model's own way
+Verbosity = Literal["low", "medium", "high"]
 _Short = Annotated[str, Field(max_length=VARIABLE_CHARS)]
 _ShortList = Annotated[list[_Short], Field(max_length=MOST_VARIABLES, fail_fast=True)]
 _Variable = Annotated[
@@ -168,6 +170,7 @@ class ChatRequest(GenerationFields, ConstraintFields):
     n: int | None = Field(None, ge=1)
     reasoning_effort: ReasoningEffort | None = None
     reasoning: ReasoningOptions | None = None
+    verbosity: Verbosity | None = None
     stream_options: StreamOptions | None = None
 
     @property

@@ -2,7 +2,7 @@
 
     functions, function_call                 tools, tool_choice; one call an answer
     assistant message with function_call     one with a tool call
-    message of role "function"               the tool message that answers it
+    message of role "function"               the tool message of the last call of its function
 
 Not here   everything else: a converted request is like any other.
 """
@@ -82,63 +82,41 @@ def _is_legacy_message(message: Message) -> bool:
 
 
 def _messages(messages: Sequence[Message]) -> list[Message]:
-    """Return the messages with tool calls; each call of a function is answered by the next message.
+    """Return the messages with tool calls; a result answers the last call of its function.
 
     Raises:
         ApiError: 400.
     """
     made: list[Message] = []
+    #: the id of the last call of each function
+    called: dict[str, str] = {}
     for at, message in enumerate(messages):
-        before = messages[at - 1] if at else None
         if isinstance(message, FunctionMessage):
-            made.append(_answer(at, message, before))
+            made.append(
+                ToolMessage(
+                    role="tool",
+                    content=message.content,
+                    tool_call_id=called.get(message.name, ""),
+                    name=message.name,
+                )
+            )
         elif isinstance(message, AssistantMessage) and message.function_call is not None:
-            after = messages[at + 1] if at + 1 < len(messages) else None
-            made.append(_call(at, message, message.function_call, after))
+            called[message.function_call.name] = f"call_{at}"
+            made.append(_call(at, message, message.function_call))
         else:
             made.append(message)
     return made
 
 
-def _call(
-    at: int, message: AssistantMessage, function: CalledFunction, after: Message | None
-) -> AssistantMessage:
-    place = f"messages[{at}].function_call"
+def _call(at: int, message: AssistantMessage, function: CalledFunction) -> AssistantMessage:
     if message.tool_calls:
         raise bad_request(
             "An assistant message has either 'function_call' or 'tool_calls'.",
-            place,
-            "invalid_value",
-        )
-    if not isinstance(after, FunctionMessage):
-        raise bad_request(
-            "An assistant message with 'function_call' must be followed by a message of role "
-            "'function'.",
-            place,
+            f"messages[{at}].function_call",
             "invalid_value",
         )
     call = PastToolCall(id=f"call_{at}", function=function)
     return message.model_copy(update={"tool_calls": [call], "function_call": None})
-
-
-def _answer(at: int, message: FunctionMessage, before: Message | None) -> ToolMessage:
-    call = before.function_call if isinstance(before, AssistantMessage) else None
-    if call is None:
-        raise bad_request(
-            "Invalid parameter: messages with role 'function' must be a response to a preceding "
-            "message with 'function_call'.",
-            f"messages[{at}].role",
-            "invalid_value",
-        )
-    if call.name != message.name:
-        raise bad_request(
-            f"Invalid value: '{message.name[:100]}'. The preceding message calls the function "
-            f"'{call.name[:100]}'.",
-            f"messages[{at}].name",
-            "invalid_value",
-        )
-    content = "" if message.content is None else message.content
-    return ToolMessage(role="tool", content=content, tool_call_id=f"call_{at - 1}")
 
 
 def legacy_error(error: ApiError) -> ApiError:

@@ -31,6 +31,21 @@ Thoughts = Annotated[
 ]
 
 
+def _only_text(value: Any) -> Any:
+    """Keep only the field that the type names: clients send other fields of an answer back."""
+    if not isinstance(value, dict):
+        return value
+    kind, known = value.get("type"), ("text", "refusal", "thinking")
+    refuse_type(kind, known, "Content parts")
+    if kind not in known:
+        return value
+    if kind not in value:
+        raise PydanticCustomError(
+            "missing_text", "a part of type '{kind}' needs it", {"kind": kind}
+        )
+    return {"type": kind, kind: value[kind]}
+
+
 class ContentPart(Lenient):
     """A part of a message; this server reads text only."""
 
@@ -42,22 +57,40 @@ class ContentPart(Lenient):
     @model_validator(mode="before")
     @classmethod
     def _text_only(cls, value: Any) -> Any:
-        """Keep only the field that the type names: clients send other fields of an answer back."""
-        if not isinstance(value, dict):
-            return value
-        kind, known = value.get("type"), ("text", "refusal", "thinking")
-        refuse_type(kind, known, "Content parts")
-        if kind not in known:
-            return value
-        if kind not in value:
-            raise PydanticCustomError(
-                "missing_text", "a part of type '{kind}' needs it", {"kind": kind}
-            )
-        return {"type": kind, kind: value[kind]}
+        return _only_text(value)
 
 
 Content = Annotated[
     Annotated[str, Tag("text")] | Annotated[Items[ContentPart], Tag("parts")],
+    Discriminator(_content_kind, custom_error_type="content_type", custom_error_message="content"),
+]
+#: types of parts that this server does not read
+MEDIA = ("file", "image_url", "input_audio", "input_file", "input_image", "video_url")
+
+
+class ResultPart(ContentPart):
+    """A part of a tool's result. Tools return images, too, and a conversation must go on after one:
+    the text says that it is missing. ``left_out``: its type.
+    """
+
+    left_out: str = ""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _text_only(cls, value: Any) -> Any:
+        kind = value.get("type") if isinstance(value, dict) else None
+        if kind in MEDIA:
+            return {"type": "text", "text": missing_media(kind), "left_out": kind}
+        return _only_text(value)
+
+
+def missing_media(kind: str) -> str:
+    """Return the text in place of a part that this server does not read."""
+    return f"[{kind}: not shown, this model reads text only]"
+
+
+ResultContent = Annotated[
+    Annotated[str, Tag("text")] | Annotated[Items[ResultPart], Tag("parts")],
     Discriminator(_content_kind, custom_error_type="content_type", custom_error_message="content"),
 ]
 
@@ -156,9 +189,12 @@ class AssistantMessage(Lenient):
 
 
 class ToolMessage(Lenient):
+    """The result of a call; some clients have null for an empty one, and the tool's name."""
+
     role: Literal["tool"]
-    content: Content
+    content: ResultContent | None
     tool_call_id: str
+    name: str | None = None
 
 
 class FunctionMessage(Lenient):
@@ -166,7 +202,7 @@ class FunctionMessage(Lenient):
 
     role: Literal["function"]
     name: str
-    content: Content | None
+    content: ResultContent | None
 
 
 Message = Annotated[

@@ -61,7 +61,6 @@ def _all(*names: str, off: tuple[Any, ...] = ()) -> dict[str, tuple[Any, ...]]:
 OPENAI_UNSUPPORTED: dict[str, tuple[Any, ...]] = {
     **_all("audio", "moderation", "web_search_options"),
     "modalities": (["text"],),
-    "verbosity": ("medium",),
 }
 #: all such fields
 UNSUPPORTED: dict[str, tuple[Any, ...]] = OPENAI_UNSUPPORTED | {
@@ -140,6 +139,7 @@ ELSEWHERE: dict[str, tuple[Any, ...]] = {
     "enable_thinking": (False,),
     "reasoning_effort": ("none",),
     "thinking_token_budget": (0, -1),
+    "verbosity": ("medium",),
 }
 
 _NEVER_CUT = "A prompt is never cut."

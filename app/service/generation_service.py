@@ -30,11 +30,13 @@ from ..constraints.constraint_plan import ConstraintPlan
 from ..constraints.planner import ConstraintPlanner
 from ..constraints.relaxation import relaxed_header
 from ..constraints.requested_output import (
+    VERBOSITY,
     output_after_prompt,
     requested_output,
     template_variables,
 )
-from ..conversation.history import check_order, plain_messages
+from ..conversation.history import check_messages, left_out, plain_messages
+from ..conversation.pairing import paired
 from ..conversation.tokenizer import Prompt, Tokenizer
 from ..errors import ApiError
 from ..generation.choice_decoder import ChoiceEnd, ChoiceItem, decode_choice
@@ -194,6 +196,7 @@ class GenerationService:
         prepared = await prepare
         record.prepare_s = time.perf_counter() - record.preparing_at
         record.phase, record.backend = "waiting", prepared.constraint.backend
+        self._metrics.left_out(record)
         return prepared
 
     def _multiplex(self, prepared: PreparedRequest, record: RequestRecord) -> Multiplexer:
@@ -209,6 +212,7 @@ class GenerationService:
             request, self._settings, vocabulary, self._pool.supported_sampling
         )
         weight = _weight(request, record.size)
+        record.ignored += left_out(request.messages)
         output, prompt = await self._offload.run(
             record.client, weight, partial(self._read, request)
         )
@@ -234,14 +238,21 @@ class GenerationService:
         Raises:
             ApiError: 400.
         """
-        check_order(request.messages)
+        check_messages(request.messages)
         output = requested_output(request, self._settings, max_json_values=self._max_json_values)
-        rendered = self._tokenizer.render(
-            plain_messages(request),
-            output.prompt_tools,
-            output,
-            template_variables(request, output),
-        )
+        history = paired(plain_messages(request))
+        told = VERBOSITY.get(request.verbosity or "")
+        if told and not self._tokenizer.reads("verbosity"):
+            history.instruct(told)
+        try:
+            rendered = self._tokenizer.render(
+                history.messages,
+                output.prompt_tools,
+                output,
+                template_variables(request, output),
+            )
+        except ApiError as error:
+            raise history.renamed(error) from error
         profile = self._tokenizer.profile
         one_call = profile is not None and profile.calls and not profile.parallel_calls
         return output_after_prompt(output, rendered.thought, one_call=one_call), rendered.prompt

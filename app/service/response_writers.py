@@ -16,9 +16,9 @@ from pydantic_core import to_json
 
 from ..errors import ApiError
 from ..generation.choice_decoder import ChoiceDeltas, ChoiceEnd
-from ..protocol.responses.output_items import Event, OutputItems
+from ..protocol.responses.output_items import Event, Named, OutputItems
 from ..protocol.responses.response_object import Status, failure, usage
-from ..server.event_stream import named_event
+from ..server.event_stream import named_event, one_line
 from .writers import Batch
 
 #: stores a response, and returns whether it did
@@ -27,13 +27,15 @@ Save = Callable[[dict[str, Any]], Awaitable[bool]]
 
 class ResponseBuilder:
     """A response that grows. ``begun``: its object without output. ``save``: stores it; None: it is
-    not to be stored.
+    not to be stored. ``named``: see OutputItems.
     """
 
-    def __init__(self, begun: dict[str, Any], save: Save | None) -> None:
+    def __init__(
+        self, begun: dict[str, Any], save: Save | None, named: Named = lambda name: {"name": name}
+    ) -> None:
         self.begun = begun
         self._save = save
-        self._items = OutputItems(begun["id"])
+        self._items = OutputItems(begun["id"], named)
         self._end: ChoiceEnd | None = None
 
     def add(self, batch: Batch) -> list[Event]:
@@ -95,7 +97,7 @@ class ResponseEventWriter:
     def begin(self) -> bytes:
         """Return the events before the output."""
         # both have the same response, which may be as large as the request
-        begun = to_json(self._builder.begun)
+        begun = one_line(to_json(self._builder.begun))
         kinds = (b"response.created", b"response.in_progress")
         self._number = len(kinds)
         return b"".join(

@@ -20,10 +20,18 @@ from ..observability.request_record import RequestRecord
 from ..protocol.chat_request import ChatRequest
 from ..protocol.responses.common_form import common_form, renamed, renamed_places
 from ..protocol.responses.conversation import Conversation
-from ..protocol.responses.ids import item_id, new_response_id, response_of
-from ..protocol.responses.items import ITEMS, ContentItem, ItemReference, MessageItem, listed
+from ..protocol.responses.ids import item_id, new_response_id, pointer, response_of
+from ..protocol.responses.items import (
+    ITEMS,
+    ContentItem,
+    ItemReference,
+    LeftOutItem,
+    MessageItem,
+    listed,
+)
 from ..protocol.responses.request import ResponseRequest
 from ..protocol.responses.response_object import response_object
+from ..protocol.responses.tool_names import ToolNames
 from ..server.offload import LARGE_BYTES, Offload
 from ..state.response_store import (
     MOST_CHAIN_ITEMS,
@@ -45,11 +53,16 @@ class BegunResponse:
 
     chat: ChatRequest
     places: list[str]
+    tools: list[str]
     builder: ResponseBuilder
 
     def rename(self, error: ApiError) -> ApiError:
         """Return an error of the generation with this API's names."""
-        return renamed(error, self.places)
+        return renamed(error, self.places, self.tools)
+
+    def headers(self, headers: Mapping[str, str]) -> dict[str, str]:
+        """Return the headers of an answer with this API's names."""
+        return {name: renamed_places(value, self.tools) for name, value in headers.items()}
 
 
 class ResponsesService:
@@ -83,7 +96,7 @@ class ResponsesService:
             )
         except ApiError as error:
             raise begun.rename(error) from error
-        return Completion(answer.body, _headers(answer.headers))
+        return Completion(answer.body, begun.headers(answer.headers))
 
     async def stream(
         self,
@@ -100,7 +113,7 @@ class ResponsesService:
             )
         except ApiError as error:
             raise begun.rename(error) from error
-        stream.headers = _headers(stream.headers)
+        stream.headers = begun.headers(stream.headers)
         return stream
 
     # -- the beginning -----------------------------------------------------------------------------
@@ -109,12 +122,12 @@ class ResponsesService:
         client, chain = record.client, Chain()
         if request.previous_response_id is not None:
             chain = await self._store.chain(client, request.previous_response_id)
-        added = await self._input(request, client)
+        added = await self._input(request, record)
         record.size += chain.size
         size = record.size
         _check_length(len(chain.items), len(added))
-        number = new_response_id()
-        step = partial(_read, request, number, chain, added)
+        number, names = new_response_id(), ToolNames(request.tools or ())
+        step = partial(_read, request, number, chain, added, names)
         # like the parsing of a body: small requests take less time than a change of threads
         read = step() if size < LARGE_BYTES else await self._offload.run(client, size, step)
         conversation, inputs = read
@@ -126,14 +139,20 @@ class ResponsesService:
             return is_stored
 
         begun = response_object(request, number, int(time.time()))
+        common = common_form(request, conversation, names)
+        record.ignored += [*names.ignored, *conversation.ignored]
         return BegunResponse(
-            common_form(request, conversation),
+            common,
             conversation.places,
-            ResponseBuilder(begun, None if request.store is False else save),
+            names.places,
+            ResponseBuilder(begun, None if request.store is False else save, names.named),
         )
 
-    async def _input(self, request: ResponseRequest, client: str) -> list[tuple[str, ContentItem]]:
-        """Return the request's own items with their places; references are followed.
+    async def _input(
+        self, request: ResponseRequest, record: RequestRecord
+    ) -> list[tuple[str, ContentItem]]:
+        """Return the request's own items with their places; references are followed, and items
+        that prompts cannot show are left out.
 
         Raises:
             ApiError: 404, no stored response of the client has a referenced item.
@@ -142,7 +161,7 @@ class ResponsesService:
             return [("input", MessageItem(role="user", content=request.input))]
         items = request.input or []
         references = [item.id for item in items if isinstance(item, ItemReference)]
-        found = await self._referenced(references, client) if references else {}
+        found = await self._referenced(references, record.client) if references else {}
         added: list[tuple[str, ContentItem]] = []
         for number, item in enumerate(items):
             place = f"input[{number}]"
@@ -152,6 +171,8 @@ class ResponsesService:
                         404, f"Item with id '{item.id[:100]}' not found.", param=f"{place}.id"
                     )
                 added.append((place, found[item.id]))
+            elif isinstance(item, LeftOutItem):
+                record.ignored.append(f"{pointer(place)} {item.type}")
             else:
                 added.append((place, item))
         return added
@@ -165,11 +186,6 @@ class ResponsesService:
             return {item.id: item for item in ITEMS.validate_python(items)}
         except ValidationError:
             return {}
-
-
-def _headers(headers: Mapping[str, str]) -> dict[str, str]:
-    """Return the headers of an answer with this API's names."""
-    return {name: renamed_places(value) for name, value in headers.items()}
 
 
 def _check_length(earlier: int, added: int) -> None:
@@ -187,15 +203,19 @@ def _check_length(earlier: int, added: int) -> None:
 
 
 def _read(
-    request: ResponseRequest, number: str, chain: Chain, added: list[tuple[str, ContentItem]]
+    request: ResponseRequest,
+    number: str,
+    chain: Chain,
+    added: list[tuple[str, ContentItem]],
+    names: ToolNames,
 ) -> tuple[Conversation, list[dict[str, Any]]]:
     """Return the messages (instructions, earlier responses, the request's own items), and the own
     items as they are listed. ``number``: the response's id.
 
     Raises:
-        ApiError: 400, the items do not follow each other, or stored ones are damaged.
+        ApiError: 400, stored items are damaged.
     """
-    conversation = Conversation()
+    conversation = Conversation(names.flat)
     if request.instructions:
         conversation.instruct(request.instructions)
     try:

@@ -61,6 +61,7 @@ class FunctionCallOutput(Answer):
     status: ItemStatus
     call_id: str
     name: str
+    namespace: str = ABSENT
     arguments: str
 
 
@@ -72,6 +73,7 @@ class CustomCallOutput(Answer):
     status: ItemStatus = ABSENT
     call_id: str
     name: str
+    namespace: str = ABSENT
     input: str
 
 
@@ -95,7 +97,9 @@ class ListedResult(Answer):
     id: str
     type: Literal["function_call_output", "custom_tool_call_output"]
     status: ItemStatus
-    call_id: str
+    call_id: str = ABSENT
+    name: str = ABSENT
+    namespace: str = ABSENT
     output: str
 
 
@@ -160,6 +164,7 @@ class ResponseObject(Answer):
     background: bool
     completed_at: int | None
     error: ResponseError | None
+    frequency_penalty: float
     incomplete_details: IncompleteDetails | None
     instructions: str | None
     max_output_tokens: int | None
@@ -167,6 +172,7 @@ class ResponseObject(Answer):
     metadata: dict[str, str]
     model: str
     output: list[OutputItem]
+    presence_penalty: float
     parallel_tool_calls: bool
     previous_response_id: str | None
     prompt_cache_key: str | None

@@ -1,14 +1,15 @@
 """The items of a conversation as messages.
 
 Consecutive items of the assistant are one message: its reasoning, its text and its calls. A message
-directly after another one begins a new turn, since one answer never has two in a row. Each call is
-answered by a ``function_call_output`` before the conversation goes on.
+directly after another one begins a new turn, since one answer never has two in a row. An output
+ends the turn that has its call; one of an earlier call does not.
+
+Not here   which output answers which call (app.conversation.pairing).
 """
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
-from ...errors import ApiError, bad_request
 from ..messages import (
     AssistantMessage,
     CalledCustomTool,
@@ -20,6 +21,7 @@ from ..messages import (
     ToolMessage,
     UserMessage,
 )
+from .ids import pointer
 from .items import (
     ContentItem,
     CustomCallItem,
@@ -28,6 +30,7 @@ from .items import (
     FunctionCallOutputItem,
     MessageItem,
     ReasoningItem,
+    left_out,
     text_of,
     thought_of,
 )
@@ -40,21 +43,23 @@ SaidItem = MessageItem | ReasoningItem | FunctionCallItem | CustomCallItem
 class Conversation:
     """Messages, each with the field of the request that it comes from.
 
-    Items are added in order, then ``close`` ends the last turn.
+    Items are added in order, then ``close`` ends the last turn. ``flat``: the name that a tool has
+    in prompts, from its namespace and its name (tool_names). ``ignored``: what messages do not
+    show, places and kinds.
     """
 
+    flat: Callable[[str | None, str], str] = lambda _, name: name
     messages: list[Message] = field(default_factory=list)
     places: list[str] = field(default_factory=list)
+    ignored: list[str] = field(default_factory=list)
     _turn: "_Turn | None" = None
-    #: ids of calls without an output so far
-    _waiting: dict[str, None] = field(default_factory=dict)
 
     def instruct(self, text: str) -> None:
         """Add the instructions of the request."""
         self._append(SystemMessage(role="system", content=text), "instructions")
 
     def add(self, items: Iterable[tuple[str, ContentItem]]) -> None:
-        """Add items, each with its place. Raises ApiError 400."""
+        """Add items, each with its place."""
         for place, item in items:
             match item:
                 case FunctionCallOutputItem() | CustomCallOutputItem():
@@ -62,43 +67,43 @@ class Conversation:
                 case MessageItem(role="user" | "system" | "developer"):
                     self.close()
                     self._append(_told(item), place)
+                case ReasoningItem(is_unreadable=True):
+                    self._ignore(place, "encrypted_content")
                 case _:
                     self._say(item, place)
 
     def close(self) -> None:
-        """End the turn of the assistant. Raises ApiError 400 if a call has no output."""
-        self._end_turn()
-        if self._waiting:
-            call_id = next(iter(self._waiting))
-            raise bad_request(f"No tool output found for function call {call_id[:100]}.", "input")
+        """End the turn of the assistant."""
+        turn, self._turn = self._turn, None
+        if turn is not None and not turn.is_empty:
+            self._append(turn.message(), turn.place)
 
     def _append(self, message: Message, place: str) -> None:
         self.messages.append(message)
         self.places.append(place)
+
+    def _ignore(self, place: str, kind: str) -> None:
+        self.ignored.append(f"{pointer(place)} {kind}")
 
     def _say(self, item: SaidItem, place: str) -> None:
         turn = self._turn
         if turn is None or (isinstance(item, MessageItem) and turn.ends_in_text):
             self.close()
             turn = self._turn = _Turn(place)
-        turn.add(item, place)
+        turn.add(item, self.flat)
 
     def _answer(self, item: FunctionCallOutputItem | CustomCallOutputItem, place: str) -> None:
-        self._end_turn()
-        if item.call_id not in self._waiting:
-            raise bad_request(
-                f"No tool call found for function call output with call_id {item.call_id[:100]}.",
-                "input",
-            )
-        del self._waiting[item.call_id]
-        text = text_of(item.output)
-        self._append(ToolMessage(role="tool", content=text, tool_call_id=item.call_id), place)
-
-    def _end_turn(self) -> None:
-        turn, self._turn = self._turn, None
-        if turn is not None and not turn.is_empty:
-            self._append(turn.message(), turn.place)
-            self._waiting = dict.fromkeys(turn.calls)
+        if self._turn is not None and any(each.id == item.call_id for each in self._turn.calls):
+            self.close()
+        for kind in left_out(item.output):
+            self._ignore(f"{place}.output", kind)
+        result = ToolMessage(
+            role="tool",
+            content=text_of(item.output),
+            tool_call_id=item.call_id or "",
+            name=None if item.name is None else self.flat(item.namespace, item.name),
+        )
+        self._append(result, place)
 
 
 def _told(item: MessageItem) -> Message:
@@ -115,7 +120,7 @@ class _Turn:
     place: str
     content: list[str] = field(default_factory=list)
     reasoning: list[str] = field(default_factory=list)
-    calls: dict[str, PastToolCall | PastCustomCall] = field(default_factory=dict)
+    calls: list[PastToolCall | PastCustomCall] = field(default_factory=list)
     ends_in_text: bool = False
 
     @property
@@ -123,8 +128,8 @@ class _Turn:
         """Whether the turn is reasoning without text."""
         return not (self.content or self.calls or any(self.reasoning))
 
-    def add(self, item: SaidItem, place: str) -> None:
-        """Add an item. Raises ApiError 400 for a second call with one id."""
+    def add(self, item: SaidItem, flat: Callable[[str | None, str], str]) -> None:
+        """Add an item."""
         self.ends_in_text = isinstance(item, MessageItem)
         match item:
             case MessageItem():
@@ -132,9 +137,7 @@ class _Turn:
             case ReasoningItem():
                 self.reasoning.append(thought_of(item))
             case FunctionCallItem() | CustomCallItem():
-                if item.call_id in self.calls:
-                    raise _duplicate(f"{place}.call_id")
-                self.calls[item.call_id] = _call(item)
+                self.calls.append(_call(item, flat(item.namespace, item.name)))
 
     def message(self) -> AssistantMessage:
         """Return the turn as one message."""
@@ -142,17 +145,13 @@ class _Turn:
             role="assistant",
             content="".join(self.content) if self.content else None,
             reasoning_content="".join(self.reasoning) or None,
-            tool_calls=list(self.calls.values()) or None,
+            tool_calls=self.calls or None,
         )
 
 
-def _call(item: FunctionCallItem | CustomCallItem) -> PastToolCall | PastCustomCall:
+def _call(item: FunctionCallItem | CustomCallItem, name: str) -> PastToolCall | PastCustomCall:
     if isinstance(item, CustomCallItem):
-        custom = CalledCustomTool(name=item.name, input=item.input)
+        custom = CalledCustomTool(name=name, input=item.input)
         return PastCustomCall(id=item.call_id, type="custom", custom=custom)
-    function = CalledFunction(name=item.name, arguments=item.arguments)
+    function = CalledFunction(name=name, arguments=item.arguments)
     return PastToolCall(id=item.call_id, function=function)
-
-
-def _duplicate(place: str) -> ApiError:
-    return bad_request(f"Duplicate value for '{place}'.", place, "invalid_value")

@@ -1,4 +1,4 @@
-"""Ids of responses and of their items.
+"""Ids of responses and of their items, and places in requests.
 
     resp_<32 hex digits>
     msg_<the same digits>o0     output item 0, a message; "i" and a number: an input item
@@ -42,3 +42,8 @@ def response_of(item: str) -> str | None:
     """Return the id of the response that holds an item; None: no id of ours."""
     found = _ITEM.fullmatch(item)
     return f"resp_{found[1]}" if found else None
+
+
+def pointer(place: str) -> str:
+    """Return ``tools/4/tools/1`` for ``tools[4].tools[1]``."""
+    return place.replace("[", "/").replace("]", "").replace(".", "/")

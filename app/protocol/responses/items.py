@@ -5,6 +5,7 @@
     function_call         a call of an assistant
     function_call_output  the result of a call
     item_reference        an item of a stored response, by its id
+    LEFT_OUT              items of tools that only another server can run
 
 Unknown fields are ignored, since clients send back what a server sent them. A client may leave out
 the type of messages and references.
@@ -12,11 +13,13 @@ the type of messages and references.
 Not here   the order of items (conversation).
 """
 
+from collections.abc import Sequence
 from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Discriminator, Field, Tag, TypeAdapter, model_validator
 from pydantic_core import PydanticCustomError
 
+from ..messages import MEDIA, missing_media
 from ..validation import Items, Lenient, refuse_type
 
 #: characters of an item's id; own ids have about 45
@@ -31,10 +34,31 @@ KINDS = (
     "custom_tool_call_output",
     "item_reference",
 )
+#: types of items that conversations with other servers have; prompts do not show them
+LEFT_OUT = (
+    *("additional_tools", "apply_patch_call", "apply_patch_call_output", "code_interpreter_call"),
+    *("compaction", "computer_call", "computer_call_output", "file_search_call"),
+    *("image_generation_call", "local_shell_call", "local_shell_call_output"),
+    *("mcp_approval_request", "mcp_approval_response", "mcp_call", "mcp_list_tools", "program"),
+    *("program_output", "shell_call", "shell_call_output", "tool_search_call"),
+    *("tool_search_output", "web_search_call"),
+)
 #: fields with the text of each type of content part
 _TEXTS = {"input_text": "text", "output_text": "text", "refusal": "refusal"}
 
 ItemId = Annotated[str, Field(min_length=1, max_length=ID_CHARS)]
+
+
+def _only_text(value: Any) -> Any:
+    if not isinstance(value, dict):
+        return value
+    kind = value.get("type")
+    refuse_type(kind, tuple(_TEXTS), "Content parts")
+    if isinstance(kind, str) and _TEXTS[kind] not in value:
+        raise PydanticCustomError(
+            "missing_text", "a part of type '{kind}' needs it", {"kind": _TEXTS[kind]}
+        )
+    return value
 
 
 class TextPart(Lenient):
@@ -47,20 +71,27 @@ class TextPart(Lenient):
     @model_validator(mode="before")
     @classmethod
     def _text_only(cls, value: Any) -> Any:
-        if not isinstance(value, dict):
-            return value
-        kind = value.get("type")
-        refuse_type(kind, tuple(_TEXTS), "Content parts")
-        if isinstance(kind, str) and _TEXTS[kind] not in value:
-            raise PydanticCustomError(
-                "missing_text", "a part of type '{kind}' needs it", {"kind": _TEXTS[kind]}
-            )
-        return value
+        return _only_text(value)
 
     @property
     def shown(self) -> str:
         """The text, of whichever type."""
         return self.refusal if self.type == "refusal" else self.text
+
+
+class ResultPart(TextPart):
+    """A part of a result; of an image, the text says that it is missing. ``left_out``: its type."""
+
+    left_out: str = ""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _text_only(cls, value: Any) -> Any:
+        kind = value.get("type") if isinstance(value, dict) else None
+        if kind in MEDIA:
+            return {"type": "input_text", "text": missing_media(kind), "left_out": kind}
+        value = _only_text(value)
+        return {**value, "left_out": ""} if isinstance(value, dict) else value
 
 
 def _content_kind(value: Any) -> str | None:
@@ -71,6 +102,12 @@ def _content_kind(value: Any) -> str | None:
 
 Content = Annotated[
     Annotated[str, Tag("text")] | Annotated[Items[TextPart], Tag("parts")],
+    Discriminator(_content_kind, custom_error_type="content_type", custom_error_message="content"),
+]
+
+
+OutputContent = Annotated[
+    Annotated[str, Tag("text")] | Annotated[Items[ResultPart], Tag("parts")],
     Discriminator(_content_kind, custom_error_type="content_type", custom_error_message="content"),
 ]
 
@@ -97,19 +134,12 @@ class ReasoningItem(Lenient):
     id: ItemId | None = None
     summary: Items[SummaryPart] = Field(default_factory=list)
     content: Items[ReasoningPart] | None = None
+    encrypted_content: Any = None
 
-    @model_validator(mode="before")
-    @classmethod
-    def _readable(cls, value: Any) -> Any:
-        """Refuse reasoning that only the server that encrypted it can read."""
-        if (
-            isinstance(value, dict)
-            and value.get("encrypted_content")
-            and not (value.get("content") or value.get("summary"))
-        ):
-            name = "encrypted_content"
-            raise PydanticCustomError("unsupported_field", "{name}", {"name": name})
-        return value
+    @property
+    def is_unreadable(self) -> bool:
+        """Whether only the server that encrypted the reasoning can read it."""
+        return bool(self.encrypted_content) and not (self.content or self.summary)
 
 
 class FunctionCallItem(Lenient):
@@ -117,14 +147,19 @@ class FunctionCallItem(Lenient):
     id: ItemId | None = None
     call_id: str = Field(min_length=1)
     name: str
+    namespace: str | None = None
     arguments: str
 
 
 class FunctionCallOutputItem(Lenient):
+    """The result of a call; without its id, a text that an agent adds under a tool's name."""
+
     type: Literal["function_call_output"]
     id: ItemId | None = None
-    call_id: str
-    output: Content
+    call_id: str | None = None
+    name: str | None = None
+    namespace: str | None = None
+    output: OutputContent | None
 
 
 class CustomCallItem(Lenient):
@@ -132,14 +167,21 @@ class CustomCallItem(Lenient):
     id: ItemId | None = None
     call_id: str = Field(min_length=1)
     name: str
+    namespace: str | None = None
     input: str
 
 
 class CustomCallOutputItem(Lenient):
     type: Literal["custom_tool_call_output"]
     id: ItemId | None = None
-    call_id: str
-    output: Content
+    call_id: str | None = None
+    name: str | None = None
+    namespace: str | None = None
+    output: OutputContent | None
+
+
+class LeftOutItem(Lenient):
+    type: Literal[LEFT_OUT]  # type: ignore[valid-type]
 
 
 class ItemReference(Lenient):
@@ -149,7 +191,7 @@ class ItemReference(Lenient):
 
 def _known(value: Any) -> Any:
     if isinstance(value, dict):
-        refuse_type(value.get("type"), KINDS, "Input items")
+        refuse_type(value.get("type"), (*KINDS, *LEFT_OUT), "Input items")
     return value
 
 
@@ -158,6 +200,8 @@ def _kind(value: Any) -> str:
     kind = value.get("type") if isinstance(value, dict) else "message"
     if kind is None:
         return "item_reference" if set(value) <= {"id", "type"} and value else "message"
+    if kind in LEFT_OUT:
+        return "left out"
     return kind if kind in KINDS else "message"
 
 
@@ -177,7 +221,8 @@ InputItem = Annotated[
     | Annotated[FunctionCallOutputItem, Tag("function_call_output")]
     | Annotated[CustomCallItem, Tag("custom_tool_call")]
     | Annotated[CustomCallOutputItem, Tag("custom_tool_call_output")]
-    | Annotated[ItemReference, Tag("item_reference")],
+    | Annotated[ItemReference, Tag("item_reference")]
+    | Annotated[LeftOutItem, Tag("left out")],
     Discriminator(_kind),
     BeforeValidator(_known),
 ]
@@ -185,9 +230,18 @@ InputItem = Annotated[
 ITEMS: TypeAdapter[list[Any]] = TypeAdapter(list[InputItem])
 
 
-def text_of(content: str | list[TextPart]) -> str:
+def text_of(content: str | Sequence[TextPart] | None) -> str:
     """Return content as one text."""
-    return content if isinstance(content, str) else "".join(part.shown for part in content)
+    if content is None or isinstance(content, str):
+        return content or ""
+    return "".join(part.shown for part in content)
+
+
+def left_out(content: str | Sequence[ResultPart] | None) -> list[str]:
+    """Return the types of the parts that are not shown."""
+    if content is None or isinstance(content, str):
+        return []
+    return [part.left_out for part in content if part.left_out]
 
 
 def thought_of(item: ReasoningItem) -> str:
@@ -214,13 +268,18 @@ def listed(item: ContentItem, number: str) -> dict[str, Any]:
             written = item.model_dump(include={"summary", "content"})
             return {**base, **written, "status": "completed"}
         case FunctionCallItem():
-            call = {"call_id": item.call_id, "name": item.name, "arguments": item.arguments}
+            call = _given(item, "call_id", "name", "namespace", "arguments")
             return {**base, **call, "status": "completed"}
         case CustomCallItem():
-            return {**base, "call_id": item.call_id, "name": item.name, "input": item.input}
+            return {**base, **_given(item, "call_id", "name", "namespace", "input")}
         case FunctionCallOutputItem() | CustomCallOutputItem():
-            output = item.output if isinstance(item.output, str) else text_of(item.output)
-            return {**base, "call_id": item.call_id, "output": output, "status": "completed"}
+            call = _given(item, "call_id", "name", "namespace")
+            return {**base, **call, "output": text_of(item.output), "status": "completed"}
+
+
+def _given(item: ContentItem, *names: str) -> dict[str, Any]:
+    """Return the fields of an item that are not null."""
+    return {name: value for name in names if (value := getattr(item, name)) is not None}
 
 
 def _listed_part(part: TextPart, *, is_answer: bool) -> dict[str, Any]:

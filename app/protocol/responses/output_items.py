@@ -13,7 +13,7 @@ Invariants   I1 the events of an item are output_item.added, those of its text, 
 Not here     the events of the response itself, and sequence numbers (writers).
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Literal, assert_never
 
 from adapters.formats import (
@@ -40,10 +40,15 @@ _CALLS = {
 }
 
 
+#: returns the fields of a call that name its tool, by the name that the model writes
+Named = Callable[[str], Mapping[str, str]]
+
+
 class OutputItems:
     """The items of one response. ``items``: the closed ones."""
 
-    def __init__(self, response_id: str) -> None:
+    def __init__(self, response_id: str, named: Named = lambda name: {"name": name}) -> None:
+        self._named = named
         self.items: list[dict[str, Any]] = []
         self._response_id = response_id
         self._open: _OpenItem | None = None
@@ -65,7 +70,7 @@ class OutputItems:
                     yield from self._text("reasoning", text)
                 case ToolStart(index, name, written, is_custom):
                     self._call = index
-                    call = {"call_id": written or new_call_id(), "name": name}
+                    call = {"call_id": written or new_call_id(), **self._named(name)}
                     kind = "custom_tool_call" if is_custom else "function_call"
                     yield from self._begin(kind, **call)
                 case ToolArguments(index, text) | ToolInput(index, text):

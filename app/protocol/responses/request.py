@@ -11,7 +11,7 @@ from typing import Annotated, Any, Literal
 from pydantic import Discriminator, Field, Tag, field_validator, model_validator
 from pydantic_core import PydanticCustomError
 
-from ..chat_request import MOST_LOGPROBS, GenerationFields
+from ..chat_request import MOST_LOGPROBS, GenerationFields, Verbosity
 from ..thinking_fields import ReasoningEffort
 from ..validation import MOST_NAMES, Exact, Items, refuse_fields, unsupported
 from .items import InputItem
@@ -79,12 +79,7 @@ class Reasoning(Exact):
 
 class TextConfig(Exact):
     format: TextFormat | None = None
-
-    @model_validator(mode="before")
-    @classmethod
-    def _supported(cls, value: Any) -> Any:
-        off = {"verbosity": (None, "medium")}
-        return refuse_fields(value, off) if isinstance(value, dict) else value
+    verbosity: Verbosity | None = None
 
 
 def _input_kind(value: Any) -> str | None:

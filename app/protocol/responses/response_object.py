@@ -5,7 +5,7 @@ from typing import Any, Literal
 from ...errors import ApiError
 from ...generation.choice_decoder import ChoiceEnd
 from .request import ResponseRequest
-from .tools import shown_format
+from .tools import HostedTool, shown_format
 
 Status = Literal["in_progress", "completed", "incomplete", "failed"]
 #: OpenAI's codes of failed responses, by the status that the same failure has before a stream
@@ -16,6 +16,7 @@ def response_object(request: ResponseRequest, number: str, created: int) -> dict
     """Return the object of a response that begins. ``number``: its id."""
     wanted, effort = request.text, request.reasoning.effort if request.reasoning else None
     shown = shown_format(wanted.format) if wanted and wanted.format else None
+    verbosity = (wanted.verbosity if wanted else None) or "medium"
     choice = request.tool_choice or "auto"
     return {
         "id": number,
@@ -32,7 +33,9 @@ def response_object(request: ResponseRequest, number: str, created: int) -> dict
         "metadata": request.metadata or {},
         "model": request.model,
         "output": [],
+        "frequency_penalty": request.frequency_penalty or 0.0,
         "parallel_tool_calls": request.parallel_tool_calls is not False,
+        "presence_penalty": request.presence_penalty or 0.0,
         "previous_response_id": request.previous_response_id,
         "prompt_cache_key": request.prompt_cache_key,
         "reasoning": {"effort": effort, "summary": None},
@@ -40,9 +43,9 @@ def response_object(request: ResponseRequest, number: str, created: int) -> dict
         "service_tier": "default",
         "store": request.store is not False,
         "temperature": 1.0 if request.temperature is None else request.temperature,
-        "text": {"format": shown or {"type": "text"}, "verbosity": "medium"},
-        "tool_choice": choice if isinstance(choice, str) else choice.model_dump(),
-        "tools": [tool.shown() for tool in request.tools or ()],
+        "text": {"format": shown or {"type": "text"}, "verbosity": verbosity},
+        "tool_choice": choice if isinstance(choice, str) else choice.model_dump(exclude_none=True),
+        "tools": [tool.shown() for tool in request.tools or () if not isinstance(tool, HostedTool)],
         "top_logprobs": request.top_logprobs or 0,
         "top_p": 1.0 if request.top_p is None else request.top_p,
         "truncation": "disabled",

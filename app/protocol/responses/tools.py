@@ -5,44 +5,62 @@ from typing import Annotated, Any, Literal
 from pydantic import BeforeValidator, Discriminator, Field, Tag, model_validator
 
 from .. import tools as chat
-from ..validation import Exact, Items, refuse_fields, refuse_type
+from ..validation import Exact, Items, Lenient, refuse_fields, refuse_type
 
 #: fields of tools that are not served, with the values that leave the output as it is
 OFF: dict[str, tuple[Any, ...]] = {
     "allowed_callers": (None, ["direct"]),
     "async": (None, False),
-    "defer_loading": (None, False),
     "output_schema": (None,),
 }
+#: types of tools that only OpenAI's server can run, or whose items are not served yet
+HOSTED = (
+    *("code_interpreter", "computer", "computer_use", "computer_use_preview", "file_search"),
+    *("image_generation", "local_shell", "mcp", "tool_search", "web_search"),
+    *("web_search_2025_08_26", "web_search_preview", "web_search_preview_2025_03_11"),
+)
 
 
-def _served(value: Any) -> Any:
+def _served(value: Any, *kinds: str) -> Any:
     if not isinstance(value, dict):
         return value
-    refuse_type(value.get("type"), ("function", "custom"), "Tools")
-    return refuse_fields(value, OFF)
+    refuse_type(value.get("type"), ("function", "custom", *kinds, *HOSTED), "Tools")
+    return value if value.get("type") in HOSTED else refuse_fields(value, OFF)
+
+
+def _described(description: str | None, about: str) -> str | None:
+    return "\n\n".join(filter(None, (description, about))) or None
 
 
 class FunctionTool(Exact):
+    """``defer_loading``: without effect, the model knows all tools from the beginning."""
+
     type: Literal["function"]
     name: str = Field(pattern=chat.NAME)
     description: str | None = None
     parameters: dict[str, Any] | None = None
     strict: bool | None = None
+    defer_loading: bool | None = None
 
     def shown(self) -> dict[str, Any]:
         """Return the tool as responses repeat it; its schema is not copied, which takes long."""
-        return {name: getattr(self, name) for name in type(self).model_fields}
+        tool = {name: getattr(self, name) for name in type(self).model_fields}
+        return _without_nulls(tool, "defer_loading")
 
-    def definition(self) -> chat.ToolDefinition:
-        """Return the tool in the common form."""
+    def definition(self, name: str, about: str = "") -> chat.ToolDefinition:
+        """Return the tool in the common form; ``about``: more of its description."""
         function = chat.FunctionDefinition.model_construct(
-            name=self.name,
-            description=self.description,
+            name=name,
+            description=_described(self.description, about),
             parameters=self.parameters,
             strict=self.strict,
         )
         return chat.ToolDefinition.model_construct(type="function", function=function)
+
+
+def _without_nulls(value: dict[str, Any], *names: str) -> dict[str, Any]:
+    """Return an object without those of these fields that are null: OpenAI's types forbid it."""
+    return {name: each for name, each in value.items() if each is not None or name not in names}
 
 
 class GrammarInput(Exact):
@@ -57,53 +75,96 @@ class GrammarInput(Exact):
 
 
 class CustomTool(Exact):
-    """A tool whose input is one text."""
+    """A tool whose input is one text. ``defer_loading``: as in FunctionTool."""
 
     type: Literal["custom"]
     name: str = Field(pattern=chat.NAME)
     description: str | None = None
     format: Annotated[chat.TextInput | GrammarInput, Field(discriminator="type")] | None = None
+    defer_loading: bool | None = None
 
     def shown(self) -> dict[str, Any]:
         """Return the tool as responses repeat it."""
         wanted = self.format or chat.TextInput(type="text")
-        return {
+        tool = {
             "type": self.type,
             "name": self.name,
             "description": self.description,
             "format": wanted.model_dump(),
+            "defer_loading": self.defer_loading,
         }
+        return _without_nulls(tool, "description", "defer_loading")
 
-    def definition(self) -> chat.CustomToolDefinition:
-        """Return the tool in the common form."""
+    def definition(self, name: str, about: str = "") -> chat.CustomToolDefinition:
+        """Return the tool in the common form; ``about``: more of its description."""
         wanted = self.format.common() if isinstance(self.format, GrammarInput) else self.format
-        custom = chat.CustomDefinition(name=self.name, description=self.description, format=wanted)
-        return chat.CustomToolDefinition(type="custom", custom=custom)
+        description = _described(self.description, about)
+        custom = chat.CustomDefinition.model_construct(
+            name=name, description=description, format=wanted
+        )
+        return chat.CustomToolDefinition.model_construct(type="custom", custom=custom)
+
+
+class HostedTool(Lenient):
+    """A tool that is left out."""
+
+    type: Literal[HOSTED]  # type: ignore[valid-type]
 
 
 #: tags of tools by their type; see _CHOICES
-_TOOLS = {"function": "a function", "custom": "a text"}
+_TOOLS = {"function": "a function", "custom": "a text", "namespace": "a namespace"}
+_TOOLS |= dict.fromkeys(HOSTED, "a hosted tool")
 
 
 def _tool_kind(value: Any) -> str:
     """Return the tag; other values than objects count as functions, and are refused there."""
-    is_custom = isinstance(value, dict) and value.get("type") == "custom"
-    return _TOOLS["custom" if is_custom else "function"]
+    kind = value.get("type") if isinstance(value, dict) else None
+    return _TOOLS.get(kind, "a function") if isinstance(kind, str) else "a function"
+
+
+_Function = Annotated[FunctionTool, Tag(_TOOLS["function"])]
+_Custom = Annotated[CustomTool, Tag(_TOOLS["custom"])]
+_Hosted = Annotated[HostedTool, Tag("a hosted tool")]
+NamespacedTool = Annotated[
+    Annotated[_Function | _Custom | _Hosted, Discriminator(_tool_kind)],
+    BeforeValidator(_served),
+]
+
+
+class NamespaceTool(Exact):
+    """Tools with a common prefix of their names (tool_names)."""
+
+    type: Literal["namespace"]
+    name: str = Field(pattern=chat.NAME)
+    description: str | None = None
+    tools: Items[NamespacedTool]
+
+    @property
+    def about(self) -> str:
+        """The description, for the description of the first tool."""
+        text = self.description
+        return f"About all tools whose names begin with {self.name}__: {text}" if text else ""
+
+    def shown(self) -> dict[str, Any]:
+        """Return the namespace as responses repeat it."""
+        served = [each.shown() for each in self.tools if not isinstance(each, HostedTool)]
+        about = self.description or ""
+        return {"type": self.type, "name": self.name, "description": about, "tools": served}
 
 
 Tool = Annotated[
     Annotated[
-        Annotated[FunctionTool, Tag(_TOOLS["function"])]
-        | Annotated[CustomTool, Tag(_TOOLS["custom"])],
+        _Function | _Custom | _Hosted | Annotated[NamespaceTool, Tag(_TOOLS["namespace"])],
         Discriminator(_tool_kind),
     ],
-    BeforeValidator(_served),
+    BeforeValidator(lambda value: _served(value, "namespace")),
 ]
 
 
 class NamedTool(Exact):
     type: Literal["function", "custom"]
     name: str
+    namespace: str | None = None
 
     @model_validator(mode="before")
     @classmethod
@@ -114,17 +175,36 @@ class NamedTool(Exact):
         refuse_type(kind, ("function", "custom"), "Tool choices")
         return chat.by_name(value, CustomTool if kind == "custom" else FunctionTool)
 
-    def named(self) -> chat.NamedTool | chat.NamedCustomTool:
-        """Return the choice in the common form."""
+    def named(self, flat: str) -> chat.NamedTool | chat.NamedCustomTool:
+        """Return the choice in the common form; ``flat``: the tool's name in prompts."""
         if self.type == "custom":
-            return chat.NamedCustomTool(type="custom", custom=chat.CustomName(name=self.name))
-        return chat.NamedTool(type="function", function=chat.FunctionName(name=self.name))
+            return chat.NamedCustomTool(type="custom", custom=chat.CustomName(name=flat))
+        return chat.NamedTool(type="function", function=chat.FunctionName(name=flat))
+
+
+class AllowedNamespace(Exact):
+    """All tools of a namespace."""
+
+    type: Literal["namespace"]
+    name: str
+
+
+def _allowed_kind(value: Any) -> str:
+    kind = value.get("type") if isinstance(value, dict) else getattr(value, "type", None)
+    return _ALLOWED.get(kind, "a tool") if isinstance(kind, str) else "a tool"
+
+
+_ALLOWED = {"namespace": "a namespace", **dict.fromkeys(HOSTED, "a hosted tool")}
+AllowedTool = Annotated[
+    Annotated[NamedTool, Tag("a tool")] | Annotated[AllowedNamespace, Tag("a namespace")] | _Hosted,
+    Discriminator(_allowed_kind),
+]
 
 
 class AllowedTools(Exact):
     type: Literal["allowed_tools"]
     mode: Literal["auto", "required"]
-    tools: Items[NamedTool] = Field(min_length=1)
+    tools: Items[AllowedTool] = Field(min_length=1)
 
 
 #: tags of choices by their type; the place of an error leaves tags out that are no key of the body
@@ -158,18 +238,6 @@ ToolChoice = Annotated[
 ]
 
 
-def common_choice(choice: ToolChoice) -> chat.ToolChoice:
-    """Return a choice in the common form."""
-    if isinstance(choice, NamedTool):
-        return choice.named()
-    if isinstance(choice, AllowedTools):
-        allowed = chat.AllowedTools.model_construct(
-            mode=choice.mode, tools=[tool.named() for tool in choice.tools]
-        )
-        return chat.AllowedToolsChoice.model_construct(type="allowed_tools", allowed_tools=allowed)
-    return choice
-
-
 class JsonSchemaFormat(Exact):
     type: Literal["json_schema"]
     name: str = Field(pattern=chat.NAME)
@@ -193,7 +261,8 @@ TextFormat = Annotated[
 def shown_format(wanted: TextFormat) -> dict[str, Any]:
     """Return a format as responses repeat it; its schema is not copied."""
     fields = type(wanted).model_fields
-    return {field.alias or name: getattr(wanted, name) for name, field in fields.items()}
+    shown = {field.alias or name: getattr(wanted, name) for name, field in fields.items()}
+    return _without_nulls(shown, "description", "strict")
 
 
 def common_format(wanted: TextFormat) -> chat.ResponseFormat:

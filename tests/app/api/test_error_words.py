@@ -87,10 +87,6 @@ WORDS: list[tuple[str, Any, int, str | None, str | None, str]] = [
      "The 'top_logprobs' parameter is only allowed when 'logprobs' is enabled."),
     (CHAT, body(stream_options={"include_usage": True}), 400, None, "stream_options",
      "The 'stream_options' parameter is only allowed when 'stream' is enabled."),
-    (CHAT, body(messages=[*MESSAGES, {"role": "tool", "tool_call_id": "x", "content": ""}]), 400,
-     "invalid_value", "messages[1].role",
-     "Invalid parameter: messages with role 'tool' must be a response to a preceeding message "
-     "with 'tool_calls'."),
     (CHAT, body(max_completion_tokens=99_999), 400, "invalid_value", "max_completion_tokens",
      "max_completion_tokens is too large: 99999. This model supports at most 32768 completion "
      "tokens, whereas you provided 99999."),
@@ -115,11 +111,6 @@ WORDS: list[tuple[str, Any, int, str | None, str | None, str]] = [
      "'max_output_tokens'. Try again with the new parameter."),
     (RESPONSES, asked(background=True), 400, "unsupported_parameter", "background",
      "Unsupported parameter: 'background' is not supported by this server."),
-    (RESPONSES, asked(input=[{"type": "function_call_output", "call_id": "c", "output": ""}]), 400,
-     None, "input", "No tool call found for function call output with call_id c."),
-    (RESPONSES, asked(input=[{"type": "function_call", "call_id": "c", "name": "f",
-                              "arguments": "{}"}]), 400,
-     None, "input", "No tool output found for function call c."),
     ("/v1/embeddings", {}, 404, "unknown_url", None, "Invalid URL (POST /v1/embeddings)"),
     ("/v1/models", {}, 405, "method_not_supported", None, "Not allowed to POST on /v1/models"),
     (f"{RESPONSES}/{LOST}/cancel", None, 404, None, None, f"Response with id '{LOST}' not found."),

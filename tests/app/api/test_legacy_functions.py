@@ -89,8 +89,24 @@ HISTORIES: dict[str, list[Any]] = {
     "one call": [*MESSAGES, CALL, RESULT],
     "two calls in turn": [*MESSAGES, CALL, RESULT, CALL, RESULT, *MESSAGES],
     "null as a result": [*MESSAGES, CALL, {**RESULT, "content": None}],
+    "REGRESSION: a call without a result": [*MESSAGES, CALL, *MESSAGES],
+    "REGRESSION: a call at the end": [*MESSAGES, CALL],
     "text beside the call": [*MESSAGES, {**CALL, "content": "Now."}, RESULT],
 }
+
+
+#: REGRESSION: these were refused
+SCATTERED: dict[str, list[Any]] = {
+    "a result without a call": [*MESSAGES, RESULT],
+    "a result of another function": [*MESSAGES, CALL, {**RESULT, "name": "f"}],
+    "a message before the result": [CALL, *MESSAGES, RESULT],
+}
+
+
+@pytest.mark.parametrize("messages", SCATTERED.values(), ids=SCATTERED.keys())
+def test_calls_and_results_may_stand_apart(gateway: Gateway, messages: list[Any]) -> None:
+    answer = gateway.post(body(messages=messages, max_completion_tokens=1))
+    assert answer.status_code == 200, answer.text
 
 
 @pytest.mark.parametrize("name", HISTORIES)
@@ -140,16 +156,6 @@ BAD: dict[str, tuple[dict[str, Any], str]] = {
         "functions[0].parameters",
     ),
     "too many": ({"functions": [{"name": f"f{n}"} for n in range(1025)]}, "functions"),
-    "a result without a call": ({"messages": [*MESSAGES, RESULT]}, "messages[1].role"),
-    "a result of another function": (
-        {"messages": [*MESSAGES, CALL, {**RESULT, "name": "f"}]},
-        "messages[2].name",
-    ),
-    "a call without a result": (
-        {"messages": [*MESSAGES, CALL, *MESSAGES]},
-        "messages[1].function_call",
-    ),
-    "a call at the end": ({"messages": [*MESSAGES, CALL]}, "messages[1].function_call"),
     "both kinds of calls": (
         {
             "messages": [

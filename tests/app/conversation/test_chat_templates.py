@@ -11,7 +11,7 @@ import pytest
 from adapters.formats import OutputSpec, ThinkingMarks, Tool, get_format
 from app.api.body import parse_request
 from app.conversation import Messages, TemplateError, fitted, profile_of, thought_apart
-from app.conversation.history import check_order, plain_messages
+from app.conversation.history import check_messages, plain_messages
 from app.conversation.tokenizer import HuggingFaceTokenizer
 from app.errors import ApiError
 from tests.app.conversation.chat_templates import FETCH, TEMPLATES, tokenizer_of
@@ -101,7 +101,7 @@ def words(messages: Sequence[Any]) -> list[str]:
 def plain(messages: Sequence[Any]) -> Messages:
     body = json.dumps({"model": "m", "messages": messages}).encode()
     request = parse_request(body)
-    check_order(request.messages)
+    check_messages(request.messages)
     return plain_messages(request)
 
 

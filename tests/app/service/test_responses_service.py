@@ -355,6 +355,123 @@ async def test_a_prompt_that_is_too_long_names_the_input():
     assert "messages" not in raised.value.message
 
 
+SPACE: dict[str, Any] = {
+    "type": "namespace",
+    "name": "home",
+    "description": "The house.",
+    "tools": [{"type": "function", "name": "set_light", "parameters": LIGHT}],
+}
+HOSTED_TOOL = {"type": "web_search", "external_web_access": True}
+FLAT_CALL = CALL.replace("set_light", "home__set_light")
+
+
+async def test_a_call_in_a_namespace_comes_back_with_it():
+    """REGRESSION: tools of these types were refused. A replayed call has the prompt's name."""
+    made = Responses(script(f"{FLAT_CALL}{END}"))
+    asked: dict[str, Any] = {"tools": [HOSTED_TOOL, SPACE], "reasoning": {"effort": "none"}}
+    response = await made.create(**asked)
+    (call,) = response["output"]
+    assert (call["name"], call["namespace"]) == ("set_light", "home")
+    assert [tool["type"] for tool in response["tools"]] == ["namespace"]
+    events = await made.stream(**asked)
+    items = [event["item"] for event in events if "item" in event]
+    assert {(each["name"], each["namespace"]) for each in items} == {("set_light", "home")}
+    (done,) = [e for e in events if e["type"] == "response.function_call_arguments.done"]
+    assert done["name"] == "set_light"
+    output = {"type": "function_call_output", "call_id": call["call_id"], "output": "ok"}
+    await made.create(**asked, input=[{"role": "user", "content": "on"}, call, output])
+    prompt = made.service.worker.asked[-1].prompt
+    assert prompt.count('"name": "home__set_light"') == 2  # type: ignore[union-attr, arg-type]
+    after = await made.create(**asked, input=[output], previous_response_id=response["id"])
+    assert after["status"] == "completed"
+
+
+async def test_what_is_left_out_is_in_the_header_the_record_and_the_metric():
+    made = Responses(script(f"Well{END}"))
+    image = {"type": "input_image", "image_url": "x"}
+    items = [
+        {"type": "web_search_call", "id": "ws_1", "status": "completed"},
+        {"type": "function_call", "call_id": "c", "name": "set_light", "arguments": "{}"},
+        {"type": "function_call_output", "call_id": "c", "output": [image]},
+        {"role": "user", "content": "And?"},
+    ]
+    record = RequestRecord("req_1", "me")
+    asked = request(tools=[HOSTED_TOOL, SPACE], input=items)
+    answer = await made.responses.complete(asked, record)
+    named = "input/0 web_search_call, tools/0 web_search, input/2/output input_image"
+    assert answer.headers["x-switchyard-ignored"] == named
+    assert record.facts()["ignored"] == named.split(", ")
+    assert made.service.count("ignored_parts_total", kind="web_search") == 1
+    listed = await made.stored.input_items(
+        answer.body["id"], "me", limit=9, after=None, newest_first=False
+    )
+    assert [each["type"] for each in listed["data"]] == [
+        "function_call", "function_call_output", "message",
+    ]  # fmt: skip
+    plain = await made.responses.complete(request(), RequestRecord("req_1", "me"))
+    assert "x-switchyard-ignored" not in plain.headers
+
+
+#: (tool choice beside a hosted tool and a namespace, names that may be called; None: refused)
+CHOICES: dict[str, tuple[Any, str | None]] = {
+    "by both names": ({"type": "function", "name": "set_light", "namespace": "home"}, "named"),
+    "by its own name": ({"type": "function", "name": "set_light"}, "named"),
+    "by its name in prompts": ({"type": "function", "name": "home__set_light"}, "named"),
+    "a hosted tool": ({"type": "allowed_tools", "mode": "required", "tools": [HOSTED_TOOL]}, None),
+    "of a namespace": (
+        {
+            "type": "allowed_tools",
+            "mode": "required",
+            "tools": [{"type": "web_search"}, {"type": "namespace", "name": "home"}],
+        },
+        "required",
+    ),
+    "no tool is left": (
+        {"type": "allowed_tools", "mode": "auto", "tools": [{"type": "web_search"}]},
+        "none",
+    ),
+}
+
+
+@pytest.mark.parametrize(("choice", "mode"), CHOICES.values(), ids=CHOICES.keys())
+async def test_a_choice_is_enforced_or_refused(choice: Any, mode: str | None):
+    """A choice is a constraint, so a tool that is left out never satisfies it."""
+    text = f"Well{END}" if mode == "none" else f"{FLAT_CALL}{END}"
+    made = Responses(script(text), reasoning="off")
+    if mode is None:
+        with pytest.raises(ApiError) as raised:
+            await made.create(tools=[HOSTED_TOOL, SPACE], tool_choice=choice)
+        assert raised.value.param == "tool_choice"
+    else:
+        output = (await made.create(tools=[HOSTED_TOOL, SPACE], tool_choice=choice))["output"]
+        assert [each["type"] for each in output] == [
+            "message" if mode == "none" else "function_call"
+        ]
+
+
+async def test_required_with_hosted_tools_alone_is_refused():
+    made = Responses(script(f"Well{END}"))
+    with pytest.raises(ApiError) as raised:
+        await made.create(tools=[HOSTED_TOOL], tool_choice="required")
+    assert raised.value.param == "tool_choice"
+    assert (await made.create(tools=[HOSTED_TOOL], tool_choice="auto"))["status"] == "completed"
+
+
+async def test_errors_and_headers_name_tools_of_namespaces_by_their_place():
+    made = Responses(script(f"Well{END}"))
+    schema = {**LIGHT, "properties": {"on": {"type": "string", "pattern": r"(a*)b\1"}}}
+    space = {**SPACE, "tools": [{"type": "function", "name": "f", "parameters": schema}]}
+    answer = await made.responses.complete(
+        request(tools=[HOSTED_TOOL, space]), RequestRecord("req_1", "me")
+    )
+    place = "tools/1/tools/0/parameters#/properties/on/pattern"
+    assert answer.headers["x-switchyard-relaxed"] == place
+    space["tools"][0]["strict"] = True  # type: ignore[index]
+    with pytest.raises(ApiError) as raised:
+        await made.create(tools=[HOSTED_TOOL, space])
+    assert raised.value.param == "tools[1].tools[0].parameters"
+
+
 async def test_the_relaxed_header_is_there():
     """A keyword that cannot be enforced is relaxed and named, as with chat completions."""
     made = Responses(script(f"Well{END}"))

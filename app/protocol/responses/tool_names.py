@@ -1,0 +1,134 @@
+"""The tools of a request as one list: tools of namespaces get names that say their namespace.
+
+    namespace mcp__weather, tool get   mcp__weather__get
+    longer than MOST_NAME, or taken    cut, with eight hexadecimal digits of a digest of both names
+
+Responses, and the calls that clients send back, have the namespace and the tool's own name.
+
+Invariants   I1 names depend on the tools of the request only, and those outside namespaces are
+                kept. I2 no two tools have one name, except for two outside namespaces, which later
+                steps refuse.
+"""
+
+from collections.abc import Mapping, Sequence
+from hashlib import sha256
+
+from ...errors import bad_request
+from .. import tools as chat
+from .ids import pointer
+from .tools import CustomTool, FunctionTool, HostedTool, NamespaceTool, Tool
+
+#: characters of a name, as OpenAI bounds the names of functions
+MOST_NAME = 64
+_DIGITS = 8
+
+
+class ToolNames:
+    """The tools of one request.
+
+    ``definitions``  in the common form, ``places``: the field of the request that each comes from.
+    ``ignored``      tools that are left out, and fields without effect: places and kinds.
+
+    Raises:
+        ApiError: 400, two tools of one namespace have one name.
+    """
+
+    def __init__(self, tools: Sequence[Tool]) -> None:
+        self.definitions: list[chat.AnyToolDefinition] = []
+        self.places: list[str] = []
+        self.ignored: list[str] = []
+        #: namespace (None: outside) and name, by the name in prompts
+        self._tools: dict[str, tuple[str | None, str]] = {
+            each.name: (None, each.name)
+            for each in tools
+            if isinstance(each, FunctionTool | CustomTool)
+        }
+        self._flat: dict[tuple[str, str], str] = {}
+        for number, each in enumerate(tools):
+            self._read(each, f"tools[{number}]")
+        self._alone = self._without_namespace()
+        self._kinds = {(each.type, each.name) for each in self.definitions}
+
+    def flat(self, namespace: str | None, name: str) -> str:
+        """Return the name of a tool in prompts; of an unknown one, too.
+
+        Without a namespace, a name that only one namespace has means that tool.
+        """
+        if namespace is None:
+            return name if name in self._tools else self._alone.get(name, name)
+        return self._flat.get((namespace, name)) or _cut(f"{namespace}__{name}", namespace, name)
+
+    def of_namespace(self, namespace: str) -> list[chat.AnyNamedTool]:
+        """Return a namespace's tools as a choice has them."""
+        return [
+            chat.NamedCustomTool(type="custom", custom=chat.CustomName(name=each.name))
+            if isinstance(each, chat.CustomToolDefinition)
+            else chat.NamedTool(type="function", function=chat.FunctionName(name=each.name))
+            for each in self.definitions
+            if self._tools[each.name][0] == namespace
+        ]
+
+    def is_known(self, kind: str, flat: str) -> bool:
+        """Whether a tool of this type has the name in prompts."""
+        return (kind, flat) in self._kinds
+
+    def ignore(self, place: str, kind: str) -> None:
+        """Note a part that is left out."""
+        self.ignored.append(f"{pointer(place)} {kind}")
+
+    def named(self, flat: str) -> Mapping[str, str]:
+        """Return the fields of a call that name its tool."""
+        namespace, name = self._tools.get(flat, (None, flat))
+        return {"name": name} if namespace is None else {"name": name, "namespace": namespace}
+
+    def _read(self, tool: Tool, place: str) -> None:
+        if isinstance(tool, HostedTool):
+            self.ignore(place, tool.type)
+        elif isinstance(tool, NamespaceTool):
+            about = tool.about
+            for number, each in enumerate(tool.tools):
+                below = f"{place}.tools[{number}]"
+                if isinstance(each, HostedTool):
+                    self.ignore(below, each.type)
+                    continue
+                self._add(each, below, self._flattened(tool.name, each.name, below), about)
+                about = ""
+        else:
+            self._add(tool, place, tool.name, "")
+
+    def _add(self, tool: FunctionTool | CustomTool, place: str, name: str, about: str) -> None:
+        if tool.defer_loading:
+            self.ignore(place, "defer_loading")
+        self.definitions.append(tool.definition(name, about))
+        self.places.append(place)
+
+    def _flattened(self, namespace: str, name: str, place: str) -> str:
+        if (namespace, name) in self._flat:
+            raise bad_request(
+                f"Duplicate tool name '{name}' in the namespace '{namespace}'.",
+                f"{place}.name",
+                "duplicate_tool_name",
+            )
+        flat, tries = _cut(f"{namespace}__{name}", namespace, name), 0
+        while flat in self._tools:
+            flat, tries = _marked(f"{namespace}__{name}", f"{tries}", namespace, name), tries + 1
+        self._tools[flat] = (namespace, name)
+        self._flat[namespace, name] = flat
+        return flat
+
+    def _without_namespace(self) -> dict[str, str]:
+        """Return the names in prompts by the names that exactly one namespace has."""
+        owners: dict[str, list[str]] = {}
+        for (_, name), flat in self._flat.items():
+            owners.setdefault(name, []).append(flat)
+        return {name: found[0] for name, found in owners.items() if len(found) == 1}
+
+
+def _cut(flat: str, *parts: str) -> str:
+    return flat if len(flat) <= MOST_NAME else _marked(flat, *parts)
+
+
+def _marked(flat: str, *parts: str) -> str:
+    """Return the name with a digest of its parts at the end, within the bound."""
+    digest = sha256("\0".join(parts).encode("utf-8", "surrogatepass")).hexdigest()[:_DIGITS]
+    return f"{flat[: MOST_NAME - _DIGITS - 1]}_{digest}"
