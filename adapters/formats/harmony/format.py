@@ -13,7 +13,7 @@ The grammar contains every header that these models are known to write: a call's
 or precedes the channel, the channel of a call is commentary or analysis, and TYPE is one of
 `` <|constrain|>json``, ``<|constrain|>json``, `` json`` or nothing. The TYPE of a call may also be
 ``code``, which these models write for builtin tools and sometimes for functions, whose arguments
-are JSON all the same; that of Python is only that. The model stops at <|call|>, so there is one
+are still JSON; that of Python is only that. The model stops at <|call|>, so there is one
 call per turn, whatever the value of parallel_tool_calls. An answer that must be a call ends only
 with the call.
 
