@@ -59,7 +59,7 @@ def detect(template: ChatTemplate | None, source: str, special_texts: Collection
 
 def _loops() -> Iterator[tuple[Sequence[Mapping[str, Any]], list[PastCall]]]:
     """Yield conversations with calls in all forms that templates accept, and their calls."""
-    for count, kind, ids in product((2, 1), ("object", "text"), CALL_IDS.values()):
+    for count, kind, ids in product((2, 1), ("object", "text"), dict.fromkeys(CALL_IDS.values())):
         loop = loop_of(ids[:count], kind)
         calls = [
             PastCall(call, TOOL_NAME, f'{{"city": "wordargument{number}"}}')

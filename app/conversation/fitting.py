@@ -56,6 +56,8 @@ def fitted(
     shown = [_fitted_message(at, each, profile, as_text) for at, each in enumerate(named)]
     if profile.ids == "nine":
         _rename_calls(shown)
+    elif profile.ids != "any":
+        _number_calls(shown, by_answer=profile.ids == "numbered_by_answer")
     spread: list[Message] = []
     for at, message in enumerate(shown):
         spread += _apart(at, message, shown, profile)
@@ -156,6 +158,21 @@ def _rename_calls(messages: Iterable[Message]) -> None:
             call["id"] = renamed(call["id"])
         if message["role"] == "tool":
             message["tool_call_id"] = renamed(message["tool_call_id"])
+
+
+def _number_calls(messages: Iterable[Message], *, by_answer: bool) -> None:
+    """Give calls and their results ids with the numbers of the calls, as Kimi K2 writes them."""
+    names: dict[str, str] = {}
+    number = 0
+    for message in messages:
+        calls = message.get("tool_calls") or ()
+        number = 0 if by_answer and calls else number
+        for call in calls:
+            names[call["id"]] = f"functions.{call['function']['name']}:{number}"
+            call["id"] = names[call["id"]]
+            number += 1
+        if message["role"] == "tool":
+            message["tool_call_id"] = names.get(message["tool_call_id"], message["tool_call_id"])
 
 
 def _short_id(text: str, taken: set[str]) -> str:

@@ -24,14 +24,18 @@ AsText = Callable[[Mapping[str, Any]], str | None]
 
 #: keys from which templates read the reasoning of a past answer
 REASONING_KEYS = ("reasoning_content", "reasoning", "thinking")
-#: ids of calls: of this server, and as Mistral's templates require them
-CALL_IDS = {
+TOOL_NAME = "wordtool"
+Ids = Literal["any", "nine", "numbered", "numbered_by_answer"]
+_NUMBERED = (f"functions.{TOOL_NAME}:0", f"functions.{TOOL_NAME}:1")
+#: ids of calls: of this server, as Mistral's templates require them, and as Kimi K2 writes them
+CALL_IDS: dict[Ids, tuple[str, str]] = {
     "any": ("call_0123456789abcdef01234567", "call_123456789abcdef012345678"),
     "nine": ("a1b2c3d4e", "b1c2d3e4f"),
+    "numbered": _NUMBERED,
+    "numbered_by_answer": _NUMBERED,
 }
 _ARGUMENTS = ("object", "text")
 CALLED = ("wordargument0", "wordresult0")
-TOOL_NAME = "wordtool"
 TOOL = {
     "type": "function",
     "function": {
@@ -72,7 +76,8 @@ class TemplateProfile:
                             template shows tools but no calls, because the syntax is unknown then.
     ``arguments``           whether a call's arguments are an object or JSON text;
                             ``text_arguments``: also text that is no JSON object.
-    ``ids``                 accepted ids of calls: any, or nine letters and digits.
+    ``ids``                 ids of calls: any, nine letters and digits, or the tool's name and the
+                            number of the call in its conversation, or in its answer.
     ``parallel_calls``      two calls in one message.
     ``text_beside_calls``   content of a message that also has calls: "beside" them, "before" them
                             in a separate message, or not at all.
@@ -92,7 +97,7 @@ class TemplateProfile:
     call_syntax: Literal["format", "other"] = "format"
     arguments: Literal["object", "text"] = "object"
     text_arguments: bool = True
-    ids: Literal["any", "nine"] = "any"
+    ids: Ids = "any"
     parallel_calls: bool = True
     text_beside_calls: Literal["beside", "before", "no"] = "beside"
     reasoning: str | None = "reasoning_content"
@@ -122,6 +127,7 @@ class _Probe:
             if not self._shows([user]):
                 self._no_tools = None
         calls = self._of_calls()
+        calls |= self._numbering(calls)
         system = self._shows_system(calls)
         late = [user, _said("assistant"), _said("system")]
         tools = self._shows([user], "wordtool", tools=[TOOL])
@@ -172,6 +178,24 @@ class _Probe:
             "text_beside_calls": "no",
             "reasoning": None,
         }
+
+    def _numbering(self, calls: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Return the numbered kind of ids, if the format writes such ids and the template prints
+        those of calls or results.
+        """
+        if calls.get("ids") != "any":
+            return {}
+        kind, (first, second) = calls["arguments"], CALL_IDS["numbered"]
+        answer = loop_of([first], "text")[1]
+        given = loop_of(CALL_IDS["any"][:1], kind)
+        printed = CALL_IDS["any"][0] in self._render(given, [TOOL], {})
+        if not printed or first not in (self._as_text(answer) or ""):
+            return {}
+        # some print the ids of results, and number the calls of each answer themselves
+        loops = [*loop_of([first], kind), *loop_of([second], kind)]
+        prompt = self._render(loops, [TOOL], {})
+        by_answer = prompt.count(second) < 2
+        return {"ids": "numbered_by_answer" if by_answer else "numbered"}
 
     def _shows_results(self) -> bool:
         """Whether results are shown behind an answer without calls, now and in later turns."""

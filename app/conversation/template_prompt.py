@@ -1,8 +1,8 @@
 """The prompt that a chat template writes, checked: it shows all instructions, or there is an error.
 
-A template that refuses a conversation says why (``raise_exception``); the error quotes it. A
-template that fails says nothing that helps a client, so the error names the message that it cannot
-show.
+A template that refuses a conversation gives a reason (``raise_exception``), which the error quotes.
+If a template fails, its exception does not help a client, so the error names the message that the
+template cannot show.
 """
 
 from collections.abc import Mapping, Sequence

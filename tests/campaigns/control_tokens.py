@@ -127,7 +127,6 @@ class Conversation:
             "custom_instructions",
             "documents",
             "system_message",
-            "builtin_tools",
             "date_string",
         )
         variables: dict[str, Any] = {name: text() for name in names if draws.random() < 0.1}

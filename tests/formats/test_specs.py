@@ -125,9 +125,13 @@ def test_reasoning_comes_first_and_is_optional(output: OutputSpec, answer: str) 
 
 _TYPE = "optional(or(sequence(optional(const_string) token const_string) const_string))"
 _CHANNEL = "token or(const_string const_string)"
+_CALL_TYPE = (
+    "optional(or(sequence(optional(const_string) token or(const_string const_string)) "
+    "const_string const_string))"
+)
 _CALL = (
     f"sequence(or(sequence({_CHANNEL} const_string) sequence(const_string {_CHANNEL})) "
-    f"{_TYPE} tag(value))"
+    f"{_CALL_TYPE} tag(value))"
 )
 _THOUGHT = _PREAMBLE = "sequence(token const_string tag(any_text))"
 _AGAIN = "token const_string"
@@ -145,10 +149,10 @@ def _final(content: str) -> str:
         (quiet(FREE), _final("any_text")),
         (quiet(VALUE_NONE), _final("value")),
         (FREE, f"sequence({_BEFORE} {_final('any_text')[9:-1]})"),
-        (NAMED, f"sequence({_BEFORE_CALL} {_CALL[9:-1]})"),
+        (NAMED, f"sequence({_BEFORE} {_CALL[9:-1]})"),
         (AUTO, f"sequence({_BEFORE_CALL} or({_CALL} {_CALL} {_CALL} {_final('any_text')}))"),
         (ONE, f"sequence({_BEFORE_CALL} or({_CALL} {_CALL} {_CALL} {_final('any_text')}))"),
-        (REQUIRED, f"sequence({_BEFORE_CALL} or({_CALL} {_CALL} {_CALL}))"),
+        (REQUIRED, f"sequence({_BEFORE} or({_CALL} {_CALL} {_CALL}))"),
         (
             VALUE_OR_CALL,
             f"sequence({_BEFORE} or({_CALL} {_CALL} {_CALL} {_final('value')}))",

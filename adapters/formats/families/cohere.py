@@ -50,7 +50,7 @@ def _command(name: str, text: str) -> TagFamily:
         begin='{"tool_call_id": "{id}", "tool_name": "{name}", "parameters": ',
         end="}",
         separator=",\n    ",
-        ids=CallIds(pattern="[0-9]{1,4}", whole="", numbers="conversation"),
+        ids=CallIds(pattern="0|[1-9][0-9]{0,3}", whole="", numbers="conversation"),
         thinking=ThinkingMarks(
             begin="<|START_THINKING|>",
             end="<|END_THINKING|>",

@@ -24,7 +24,7 @@ KIMI_K2 = TagFamily(
     begin="<|tool_call_begin|>functions.{name}:{id}<|tool_call_argument_begin|>",
     end="<|tool_call_end|>",
     separator="",
-    ids=CallIds(pattern="[0-9]{1,4}", whole="functions.{name}:{id}", numbers="conversation"),
+    ids=CallIds(pattern="0|[1-9][0-9]{0,3}", whole="functions.{name}:{id}", numbers="conversation"),
     spell=word_name,
     stop_texts=("<|im_end|>",),
     marks=("<|tool_calls_section_begin|>",),

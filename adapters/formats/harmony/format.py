@@ -3,18 +3,19 @@
     (thought or preamble, <|start|>assistant)*  then one call or the final message
 
     thought    <|channel|>analysis<|message|> text <|end|>
-    preamble   <|channel|>commentary<|message|> text <|end|>  content; only with tools,
-               and not where content must be a JSON value
+    preamble   <|channel|>commentary<|message|> text <|end|>  content; only with tools, and not
+               where content must be a JSON value or the answer a call
     call       <|channel|>commentary to=functions.NAME TYPE<|message|> JSON <|call|>
     builtin    <|channel|>analysis to=RECIPIENT TYPE<|message|> JSON or source code <|call|>
     final      <|channel|>final TYPE<|message|> text or JSON <|return|>
 
 The grammar contains every header that these models are known to write: a call's recipient follows
 or precedes the channel, the channel of a call is commentary or analysis, and TYPE is one of
-`` <|constrain|>json``, ``<|constrain|>json``, `` json`` or nothing. The TYPE of a builtin tool may
-also be ``code``, and that of Python only that. The model stops at <|call|>, so there is one call
-per turn, whatever the value of parallel_tool_calls. An answer that must be a call ends only with
-the call.
+`` <|constrain|>json``, ``<|constrain|>json``, `` json`` or nothing. The TYPE of a call may also be
+``code``, which these models write for builtin tools and sometimes for functions, whose arguments
+are still JSON; that of Python is only that. The model stops at <|call|>, so there is one
+call per turn, whatever the value of parallel_tool_calls. An answer that must be a call ends only
+with the call.
 
 An output that bounds the tokens of reasoning allows one thought, at the beginning: the bound
 applies to one message.
@@ -130,9 +131,11 @@ def _rest(
     """Return the answer, with any number of ``thoughts`` wherever a message may begin."""
     if not calls:
         return [*_before(thoughts), final]
+    if must_call(output):
+        return [*_before(thoughts), either(*calls)]
     # clients parse all content as the requested value, also beside calls
     before = [*thoughts, preamble] if output.response_schema is None else thoughts
-    return [*_before(before), either(*calls) if must_call(output) else either(*calls, final)]
+    return [*_before(before), either(*calls, final)]
 
 
 def _before(messages: list[Part]) -> list[Part]:
@@ -160,7 +163,7 @@ def _calls(output: OutputSpec, special_texts: Sequence[str]) -> list[Part]:
     calls = [
         _call(
             f"functions.{tool.spelled}",
-            _type(_JSON),
+            _type(_JSON, _CODE),
             tag(token(_MESSAGE), tool.arguments(), token(_CALL), tool.role(), tool.origin),
         )
         for tool in offered_tools(output, word_name, special_texts, builtin)

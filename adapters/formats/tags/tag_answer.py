@@ -86,12 +86,13 @@ class TagAnswer:
         if not self.tools:
             return content
         calls = self._only_calls(lead_required=True)
+        if must_call(self.output):
+            return calls
         if not marks.is_beside_calls:
-            return calls if must_call(self.output) else either(calls, content)
+            return either(calls, content)
         # clients parse all content as the requested value, also beside calls
         beside = tag(marks.begin, text if value is None else const(""), marks.end)
-        with_calls = sequence(optional(beside), calls)
-        return with_calls if must_call(self.output) else either(with_calls, content)
+        return either(sequence(optional(beside), calls), content)
 
     def _one_call_only(self) -> bool:
         return not self.family.is_parallel or one_call_only(self.output)

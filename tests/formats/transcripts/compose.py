@@ -113,7 +113,7 @@ class Wire:
     ``gaps``              white space between calls in text that is no content.
     ``mark``              a text after which a call must follow.
     ``text``              the texts around content. ``beside``: around content before calls; None:
-                          there is none. ``is_beside_required``: also before required calls.
+                          there is none.
     ``is_open``           whether text may follow calls.
     ``is_parallel``       whether an answer may contain several calls.
     ``call_is_text``      whether calls contain no special token, so that they are text if there are
@@ -140,7 +140,6 @@ class Wire:
     gaps: tuple[str, ...] = ()
     text: tuple[str, str] = ("", "")
     beside: tuple[str, str] | None = ("", "")
-    is_beside_required: bool = False
     is_open: bool = False
     is_parallel: bool = True
     call_is_text: bool = False
@@ -212,8 +211,6 @@ def _accepted(wire: Wire, choice: str) -> Iterator[Accepted]:
         yield from _calls(wire, choice)
     if choice in ("auto", "auto, one", "barred") and wire.beside is not None:
         yield from _text_and_calls(wire, choice)
-    if wire.is_beside_required and choice in MUST_CALL and "value" not in choice:
-        yield wire.before(TEXT) + wire.calls(wire.f), Means(TEXT, (F,))
 
 
 def _leads(wire: Wire, choice: str) -> tuple[str, ...]:
@@ -355,7 +352,7 @@ def _no_calls(wire: Wire, choice: str) -> Iterator[Rejected]:
     if wire.lead:
         yield wire.lead, "a mark before calls without a call"
         yield wire.calls(wire.f, lead=wire.lead * 2), "a mark before calls twice"
-    if wire.beside is not None and (not wire.is_beside_required or "value" in choice):
+    if wire.beside is not None:
         yield wire.before(TEXT) + wire.calls(wire.f), "text before a required call"
 
 

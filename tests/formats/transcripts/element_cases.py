@@ -179,7 +179,6 @@ ELEMENTS = (
         mark="<|open|>tools<|sep|>",
         text=("<|open|>response<|sep|>", "<|close|>response<|sep|>"),
         beside=("<|open|>response<|sep|>", "<|close|>response<|sep|>"),
-        is_beside_required=True,
         tail="<|close|>message<|sep|>",
         ids=('index="1"', ('index=""', 'index="0"', 'index="x"', 'index="12345"', "index=1", "")),
         thinking=Thinking(

@@ -10,7 +10,6 @@ HARMONY = Wire(
     mark="<|channel|>commentary to=functions.f",
     text=("<|channel|>final<|message|>", "<|return|>"),
     beside=("<|channel|>commentary<|message|>", "<|end|><|start|>assistant"),
-    is_beside_required=True,
     is_parallel=False,
     is_tokens=True,
     thinking=Thinking(

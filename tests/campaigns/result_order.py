@@ -1,0 +1,139 @@
+"""Results of parallel calls in any order: each stands beside its call in the prompt.
+
+    python -m tests.campaigns.result_order [--conversations 1000] [--seed 0]
+
+Conversations of several turns with one to five calls an answer, some with equal names and
+arguments, and results in a random order. Each is rendered with every chat template, and by every
+format that writes prompts itself: the results must follow in the order of their calls, or, where a
+template writes their ids, beside these. A conversation that lacks a result must be refused. Needs
+`make data`. Exits with 1 on a finding.
+"""
+
+import argparse
+import json
+import re
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from random import Random
+from typing import Any
+
+from adapters.formats import FORMATS, OutputSpec, Tool
+from app.api.body import parse_request
+from app.conversation.history import check_order, plain_messages
+from app.errors import ApiError
+from tests.app.conversation.chat_templates import FETCH, TEMPLATES, tokenizer_of
+
+TOOLS = tuple(Tool(name, {"type": "object", "properties": {}}) for name in ("weather", "time"))
+Messages = list[dict[str, Any]]
+
+
+def conversation(draws: Random) -> tuple[Messages, bool]:
+    """Return messages, and whether a result is missing. The results number the calls."""
+    messages: Messages = [{"role": "user", "content": "Question?"}]
+    number, is_whole = 0, True
+    for _ in range(draws.randint(1, 3)):
+        calls, results = [], []
+        is_equal = draws.random() < 0.2
+        for at in range(draws.randint(1, 5)):
+            label = f"argument{number - at if is_equal else number}end"
+            function = {
+                "name": "weather" if is_equal else draws.choice(TOOLS).name,
+                "arguments": json.dumps({"city": label}),
+            }
+            # later turns use the ids of earlier ones again
+            calls.append({"id": f"call_{at}", "type": "function", "function": function})
+            text = f"result{number}end"
+            results.append({"role": "tool", "tool_call_id": f"call_{at}", "content": text})
+            number += 1
+        draws.shuffle(results)
+        if draws.random() < 0.05:
+            results.pop()
+            is_whole = False
+        messages += [{"role": "assistant", "content": None, "tool_calls": calls}, *results]
+        if draws.random() < 0.5:
+            messages += [
+                {"role": "assistant", "content": "An answer."},
+                {"role": "user", "content": "And now?"},
+            ]
+    return messages, is_whole
+
+
+def plain(messages: Messages) -> Messages:
+    """Return the messages as prompts get them, checked as those of a request."""
+    request = parse_request(json.dumps({"model": "m", "messages": messages}).encode())
+    check_order(request.messages)
+    return plain_messages(request)
+
+
+def writers() -> Iterator[tuple[str, Callable[[Messages], str]]]:
+    """Yield chat templates and formats, as functions that write a prompt."""
+    output = OutputSpec(TOOLS)
+
+    def templated(name: str, messages: Messages) -> str:
+        tokenizer = tokenizer_of(name)
+        ids = tokenizer.render(messages, TOOLS, output).prompt
+        assert isinstance(ids, list)
+        return tokenizer.decode(ids)
+
+    for name in TEMPLATES:
+        yield name, partial(templated, name)
+    for name, wire in FORMATS.items():
+        yield f"format {name}", partial(wire.render, tools=TOOLS, output=output)
+
+
+def complaint(prompt: str, messages: Messages) -> str:
+    """Return what is wrong with the order of results in a prompt; "": nothing."""
+    shown = re.findall(r"result(\d+)end", prompt)
+    wanted = [str(n) for n in range(sum(each["role"] == "tool" for each in messages))]
+    if shown == wanted:
+        return ""
+    return f"results {' '.join(shown)} instead of {' '.join(wanted)}"
+
+
+def run(count: int, seed: int, only: Sequence[str] | None = None) -> tuple[int, list[str]]:
+    """Return the number of prompts, and the findings. ``only``: names of writers."""
+    chosen = [(name, write) for name, write in writers() if only is None or name in only]
+    prompts, findings = 0, []
+    for number in range(count):
+        messages, is_whole = conversation(Random(f"{seed} {number}"))
+        try:
+            given = plain(messages)
+        except ApiError as error:
+            if is_whole:
+                findings.append(f"{number}: refused: {error.message}")
+            continue
+        if not is_whole:
+            findings.append(f"{number}: a result is missing")
+        for name, write in chosen:
+            prompts += 1
+            try:
+                problem = complaint(write(given), given)
+            except ApiError as error:
+                problem = error.message
+            if problem:
+                findings.append(f"{number}: {name}: {problem}")
+    return prompts, findings
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Return the exit status."""
+    parser = argparse.ArgumentParser(
+        prog="python -m tests.campaigns.result_order", description=__doc__
+    )
+    parser.add_argument("--conversations", type=int, default=1000)
+    parser.add_argument("--seed", type=int, default=0)
+    given = parser.parse_args(arguments)
+    if not TEMPLATES:
+        print(FETCH, file=sys.stderr)
+        return 1
+    prompts, findings = run(given.conversations, given.seed)
+    print("| conversations | prompts | findings |\n|---:|---:|---:|")
+    print(f"| {given.conversations} | {prompts} | {len(findings)} |")
+    for found in findings[:20]:
+        print(found, file=sys.stderr)
+    return 1 if findings else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
