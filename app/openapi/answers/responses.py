@@ -50,7 +50,7 @@ class ReasoningOutput(Answer):
     type: Literal["reasoning"]
     status: ItemStatus
     summary: list[SummaryText]
-    content: list[ReasoningText] | None
+    content: list[ReasoningText] = ABSENT
 
 
 class FunctionCallOutput(Answer):

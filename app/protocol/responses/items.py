@@ -265,13 +265,14 @@ def listed(item: ContentItem, number: str) -> dict[str, Any]:
             ]
             return {**base, "role": item.role, "status": "completed", "content": parts}
         case ReasoningItem():
-            written = item.model_dump(include={"summary", "content"})
+            written = item.model_dump(include={"summary", "content"}, exclude_none=True)
             return {**base, **written, "status": "completed"}
         case FunctionCallItem():
             call = _given(item, "call_id", "name", "namespace", "arguments")
             return {**base, **call, "status": "completed"}
         case CustomCallItem():
-            return {**base, **_given(item, "call_id", "name", "namespace", "input")}
+            call = _given(item, "call_id", "name", "namespace", "input")
+            return {**base, **call, "status": "completed"}
         case FunctionCallOutputItem() | CustomCallOutputItem():
             call = _given(item, "call_id", "name", "namespace")
             return {**base, **call, "output": text_of(item.output), "status": "completed"}

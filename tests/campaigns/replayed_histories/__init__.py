@@ -1,0 +1,1 @@
+"""The campaign of histories as agents send them back."""

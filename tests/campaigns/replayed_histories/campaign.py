@@ -1,0 +1,111 @@
+"""Send changed histories to gateways of several formats, and render them with chat templates."""
+
+import random
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import httpx
+
+from adapters.formats import OutputSpec
+from app.api.body import validated
+from app.conversation.history import check_messages, plain_messages
+from app.conversation.pairing import paired
+from app.errors import ApiError
+from app.protocol.chat_request import ChatRequest
+from app.protocol.responses.common_form import common_form
+from app.protocol.responses.conversation import Conversation
+from app.protocol.responses.items import LeftOutItem
+from app.protocol.responses.request import ResponseRequest
+from app.protocol.responses.tool_names import ToolNames
+from tests.app.conversation.chat_templates import tokenizer_of
+from tests.app.gateway import OPTIONS, Gateway
+from tests.campaigns.replayed_histories.histories import (
+    CHAT,
+    RESPONSES,
+    bounded,
+    changed,
+    generated,
+    kinds,
+    recorded,
+)
+
+#: of the gateways that all histories are sent to
+FORMATS = ("hermes", "harmony", "llama3_json", "qwen_coder")
+
+
+@dataclass(slots=True)
+class Findings:
+    """``sent``: requests by kind, ``refused``: those without an answer; ``texts``: examples."""
+
+    sent: Counter[str] = field(default_factory=Counter)
+    refused: Counter[str] = field(default_factory=Counter)
+    errors: Counter[str] = field(default_factory=Counter)
+    texts: dict[tuple[str, str], str] = field(default_factory=dict)
+
+    def add(self, where: str, kind: str, status: int, text: str) -> None:
+        """Count one answer."""
+        self.sent[kind] += 1
+        if status != 200:
+            (self.errors if status >= 500 else self.refused)[kind] += 1
+            self.texts.setdefault((kind, where), text[:300])
+
+
+def cases(number: int, seed: int, folder: Path | None) -> Iterator[tuple[str, str, dict[str, Any]]]:
+    """Yield kind of change, path and body; half of them from the recorded requests, if any."""
+    rng = random.Random(seed)
+    records = list(recorded(folder)) if folder else []
+    for count in range(number):
+        if records and count % 2:
+            path, body = records[count // 2 % len(records)]
+        else:
+            path = (CHAT, RESPONSES)[count // 2 % 2]
+            body = generated(path, rng)
+        known = kinds(path)
+        kind = known[count // 4 % len(known)]
+        yield kind, path, bounded(path, changed(path, body, kind, rng))
+
+
+def through_gateways(
+    some: Sequence[tuple[str, str, dict[str, Any]]], formats: Sequence[str], found: Findings
+) -> None:
+    """Send all to a gateway of each format."""
+    for name in formats:
+        with Gateway(format=name) as gateway, httpx.Client(**OPTIONS) as client:
+            for kind, path, body in some:
+                answer = client.post(gateway.url + path, json=body)
+                found.add(name, kind, answer.status_code, answer.text)
+
+
+def through_templates(
+    some: Sequence[tuple[str, str, dict[str, Any]]], templates: Sequence[str], found: Findings
+) -> None:
+    """Render all with each chat template."""
+    for kind, path, body in some:
+        try:
+            request = _common(path, body)
+            check_messages(request.messages)
+        except ApiError as error:
+            found.add("any template", kind, error.status, error.message)
+            continue
+        for name in templates:
+            try:
+                messages = paired(plain_messages(request)).messages
+                tokenizer_of(name).render(messages, (), OutputSpec())
+                found.add(name, kind, 200, "")
+            except ApiError as error:
+                found.add(name, kind, error.status, error.message)
+
+
+def _common(path: str, body: dict[str, Any]) -> ChatRequest:
+    if path == CHAT:
+        return validated(ChatRequest, body)
+    request = validated(ResponseRequest, body)
+    names = ToolNames(request.tools or ())
+    conversation = Conversation(names.flat)
+    items = request.input if isinstance(request.input, list) else []
+    conversation.add(("input", item) for item in items if not isinstance(item, LeftOutItem))
+    conversation.close()
+    return common_form(request, conversation, names)

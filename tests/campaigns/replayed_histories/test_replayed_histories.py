@@ -1,0 +1,48 @@
+"""Histories as agents send them back: a quick part of the campaign, and that it finds refusals."""
+
+import random
+
+import pytest
+
+from tests.campaigns.replayed_histories.campaign import Findings, cases, through_gateways
+from tests.campaigns.replayed_histories.histories import (
+    CHANGES,
+    CHAT,
+    RESPONSES,
+    bounded,
+    changed,
+    generated,
+    kinds,
+)
+
+
+@pytest.mark.parametrize("name", ["hermes", "harmony"])
+def test_no_history_is_refused(name: str):
+    """REGRESSION: most were, and with them each later turn of an agent."""
+    some = [case for case in cases(160, 1, None) if case[0] != "null content"]
+    found = Findings()
+    through_gateways(some, [name], found)
+    assert set(found.sent) == {*kinds(RESPONSES)} - {"null content"}
+    assert found.texts == {}
+
+
+def test_a_refusal_is_found_and_named():
+    body = bounded(CHAT, {"messages": [{"role": "nobody", "content": ""}]})
+    found = Findings()
+    through_gateways([("none", CHAT, body)], ["hermes"], found)
+    assert (found.refused["none"], found.errors.total()) == (1, 0)
+    assert "nobody" in found.texts["none", "hermes"]
+
+
+@pytest.mark.parametrize("path", [CHAT, RESPONSES])
+def test_each_change_changes_histories_and_one_seed_gives_one_history(path: str):
+    for kind in kinds(path):
+        made = []
+        for seed in range(30):
+            rng = random.Random(seed)
+            body = generated(path, rng)
+            made.append((changed(path, body, kind, rng), body))
+        assert any(new != old for new, old in made), kind
+    once, again = (list(cases(20, 7, None)) for _ in range(2))
+    assert once == again
+    assert set(kinds(CHAT)) == set(CHANGES)
