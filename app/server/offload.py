@@ -1,11 +1,12 @@
 """Threads for the slow steps of requests, so that the event loop stays free.
 
 Tiny requests need no thread: they take less time than switching to one. Small requests share a few
-threads, large ones have one thread of their own, so that small requests never wait behind large
-ones. Clients share both fairly (fair_threads): a client that floods waits for itself.
+threads; large ones, and huge ones, have one thread each. So no request waits behind a step of one
+that is much larger. Clients share the threads fairly (fair_threads): a client that floods waits for
+itself.
 
-Bounds     one large request at once; MOST_SMALL and MOST_LARGE requests that wait. Beyond them, the
-           newest one of the client with the most waiting requests gets 503.
+Bounds     one large and one huge request at once; MOST_SMALL and MOST_LARGE (of either) requests
+           that wait. Beyond them, the newest one of the client with the most gets 503.
 Threads    the event loop only.
 Not here   how long a step holds the GIL: a step that is one call of C code stops every thread. The
            bounds on bodies (api.body, protocol) keep such calls short.
@@ -23,6 +24,8 @@ Result = TypeVar("Result")
 #: body size from which a request is large, in bytes: parsing 64 KiB takes a few milliseconds at
 #: most, switching threads about 0.1 ms
 LARGE_BYTES: Final = 64 << 10
+#: body size from which a request is huge: a step of 4 MiB takes up to a second
+HUGE_BYTES: Final = 512 << 10
 #: body size from which a request is not tiny. Switching threads takes 0.03 ms, and more while the
 #: event loop is busy; hostile 4 KiB (a long word, control tokens, tools) took 4 to 14 ms on a
 #: machine with eight times as much to do as it can
@@ -31,7 +34,7 @@ SMALL_BYTES: Final = 2 << 10
 SMALL_THREADS: Final = 4
 #: small requests that wait; each holds a body of less than LARGE_BYTES
 MOST_SMALL: Final = 1024
-#: large requests that wait; each holds a body, and the last one waits for seconds
+#: large requests that wait, and huge ones; each holds a body, and the last one waits for seconds
 MOST_LARGE: Final = 64
 
 
@@ -40,8 +43,9 @@ class Offload:
 
     def __init__(self) -> None:
         self._small = _threads(SMALL_THREADS, "small", MOST_SMALL)
-        # two threads would hand the GIL to each other and starve the event loop
+        # more threads would hand the GIL to each other and starve the event loop
         self._large = _threads(1, "large", MOST_LARGE)
+        self._huge = _threads(1, "huge", MOST_LARGE)
 
     async def run(self, client: str, size: int, step: Callable[[], Result]) -> Result:
         """Return the step's result; ``size``: bytes of the request's body.
@@ -51,12 +55,15 @@ class Offload:
         """
         if size < SMALL_BYTES:
             return step()
-        threads = self._small if size < LARGE_BYTES else self._large
+        if size < LARGE_BYTES:
+            threads = self._small
+        else:
+            threads = self._large if size < HUGE_BYTES else self._huge
         return await threads.run(client, step)
 
     def close(self) -> None:
         """Wait for running steps, drop waiting ones."""
-        for threads in (self._small, self._large):
+        for threads in (self._small, self._large, self._huge):
             threads.close()
 
 

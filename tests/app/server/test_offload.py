@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from app.errors import ApiError
-from app.server.offload import LARGE_BYTES, MOST_LARGE, MOST_SMALL, SMALL_BYTES, Offload
+from app.server.offload import HUGE_BYTES, LARGE_BYTES, MOST_LARGE, MOST_SMALL, SMALL_BYTES, Offload
 
 
 def thread() -> str:
@@ -21,6 +21,8 @@ def thread() -> str:
         (SMALL_BYTES, "small-requests"),
         (LARGE_BYTES - 1, "small-requests"),
         (LARGE_BYTES, "large-requests"),
+        (HUGE_BYTES - 1, "large-requests"),
+        (HUGE_BYTES, "huge-requests"),
     ],
 )
 async def test_each_size_of_request_has_its_threads(size: int, name: str):
@@ -38,7 +40,8 @@ async def test_what_a_step_raises_is_raised():
 
 
 @pytest.mark.parametrize(
-    ("size", "free_to_one", "most"), [(LARGE_BYTES, 1, MOST_LARGE), (SMALL_BYTES, 3, MOST_SMALL)]
+    ("size", "free_to_one", "most"),
+    [(HUGE_BYTES, 1, MOST_LARGE), (LARGE_BYTES, 1, MOST_LARGE), (SMALL_BYTES, 3, MOST_SMALL)],
 )
 async def test_a_client_that_floods_is_refused_and_others_are_not(
     size: int, free_to_one: int, most: int

@@ -1,0 +1,1 @@
+"""One key at its worst beside another key's plain chats."""
