@@ -41,7 +41,7 @@ def chat_router(models: ServedModels, answering: Answering, bodies: BodyReader) 
     async def create(request: Request) -> Response:
         ticket = await answering.begin(request)
         chat, size = await bodies.read(ChatRequest, request)
-        model = models.find_or_only(chat.model)
+        model = models.usable(chat.model, request.state.client)
         return await answering.answer(
             request,
             ticket,
@@ -64,7 +64,7 @@ def completions_router(models: ServedModels, answering: Answering, bodies: BodyR
     async def create(request: Request) -> Response:
         ticket = await answering.begin(request)
         asked, size = await bodies.read(CompletionRequest, request)
-        model = models.find_or_only(asked.model)
+        model = models.usable(asked.model, request.state.client)
         # before the wait for a turn, since it bounds the number of choices
         asked.check()
         return await answering.answer(

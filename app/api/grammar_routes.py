@@ -9,12 +9,12 @@ from fastapi.responses import JSONResponse
 from pydantic import Field
 
 from ..access.client import Client
-from ..errors import client_left, model_not_found
+from ..errors import client_left
 from ..openapi.operation import operation
 from ..protocol.explain_request import ExplainRequest
 from ..protocol.validation import Exact
 from ..server.event_stream import Disconnected, run_until_disconnect
-from ..service.served_models import ServedModel, ServedModels
+from ..service.served_models import ServedModels
 from .body import BodyReader
 
 _CHECK = operation(
@@ -60,17 +60,11 @@ def grammars_router(models: ServedModels, bodies: BodyReader) -> APIRouter:
     """Return the routes."""
     router = APIRouter()
 
-    def _model(name: str | None, client: Client) -> ServedModel:
-        model = models.find_or_only(name)
-        if not client.may_use(model.name):
-            raise model_not_found(name or model.name)
-        return model
-
     @router.post("/v1/grammars/check", **_CHECK)
     async def check(request: Request) -> JSONResponse:
         asked, _ = await bodies.read(CheckRequest, request)
         client: Client = request.state.client
-        checked = _model(asked.model, client).checks.check(
+        checked = models.usable(asked.model, client).checks.check(
             asked.schema_, strict=bool(asked.strict), client=client.id
         )
         try:
@@ -82,7 +76,7 @@ def grammars_router(models: ServedModels, bodies: BodyReader) -> APIRouter:
     async def explain(request: Request) -> JSONResponse:
         asked, size = await bodies.read(ExplainRequest, request)
         client: Client = request.state.client
-        explained = _model(asked.model, client).explanations
+        explained = models.usable(asked.model, client).explanations
         made = explained.explain(asked, size, client=client.id)
         try:
             return JSONResponse(await run_until_disconnect(made, request.receive))

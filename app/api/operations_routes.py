@@ -17,7 +17,6 @@ from fastapi.responses import JSONResponse
 from prometheus_client import CONTENT_TYPE_LATEST
 
 from ..access.client import Client
-from ..errors import model_not_found
 from ..observability.metrics import Metrics
 from ..openapi.operation import operation, schema
 from ..service.served_models import ServedModel, ServedModels
@@ -100,10 +99,7 @@ def models_router(models: ServedModels, created: int) -> APIRouter:
     @router.get("/v1/models/{name:path}", **_MODEL)
     async def one_model(name: str, request: Request) -> dict[str, Any]:
         client: Client = request.state.client
-        model = models.find(name)
-        if not client.may_use(model.name):
-            raise model_not_found(name)
-        return card(model)
+        return card(models.usable(name, client))
 
     return router
 

@@ -91,7 +91,7 @@ def responses_router(
     async def create(request: Request) -> Response:
         ticket = await answering.begin(request)
         asked, size = await bodies.read(ResponseRequest, request)
-        model = models.find_or_only(asked.model)
+        model = models.usable(asked.model, request.state.client)
         return await answering.answer(
             request,
             ticket,

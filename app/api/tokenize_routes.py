@@ -4,7 +4,7 @@ from fastapi import APIRouter, Request, Response
 from fastapi.responses import JSONResponse
 
 from ..access.client import Client
-from ..errors import client_left, model_not_found
+from ..errors import client_left
 from ..openapi.operation import operation
 from ..protocol.tokenize_request import DetokenizeRequest, TokenizeRequest
 from ..server.event_stream import Disconnected, run_until_disconnect
@@ -62,8 +62,5 @@ def tokenize_router(models: ServedModels, bodies: BodyReader) -> APIRouter:
 
 def _found(models: ServedModels, name: str | None, request: Request) -> ServedModel:
     """Return the model that a request names, if its key may use it. Raises ApiError."""
-    model = models.find_or_only(name)
     client: Client = request.state.client
-    if not client.may_use(model.name):
-        raise model_not_found(model.name)
-    return model
+    return models.usable(name, client)

@@ -9,6 +9,7 @@ from typing import Any
 
 from adapters.workers import Worker
 
+from ..access.client import Client
 from ..constraints.mode import ModeSwitch
 from ..conversation.tokenizer import Tokenizer
 from ..errors import bad_request, model_not_found
@@ -96,6 +97,18 @@ class ServedModels:
                 "missing_required_parameter",
             )
         return self._models[0]
+
+    def usable(self, name: str | None, client: Client) -> ServedModel:
+        """Return the model with this name or alias, or the only one, if the client may use it.
+
+        Raises:
+            ApiError: 404 that quotes the name as asked, so that an alias tells no other name; 400
+                if there are several models and no name.
+        """
+        model = self.find_or_only(name)
+        if not client.may_use(model.name):
+            raise model_not_found(name or "")
+        return model
 
     @property
     def status(self) -> Status:
