@@ -177,9 +177,9 @@ walks: $(VENV)/.dev build ## test WALKS (10000) random walks through random sche
 	$(PY) -m tests.conformance.walks --walks $(WALKS) $(ARGS)
 
 # Each runs as tests.campaigns.NAME and exits with 1 on a finding, which does not stop the others.
-CAMPAIGNS := schemas workers loop_lag memory openapi chains
+CAMPAIGNS := schemas front_ends workers loop_lag memory openapi chains
 
-campaign: $(VENV)/.dev build ## run all campaigns: random schemas, hostile workers, loop lag, memory, the OpenAPI document, stored conversations; takes an hour
+campaign: $(VENV)/.dev build ## run all campaigns: random schemas, all front ends, hostile workers, loop lag, memory, the OpenAPI document, stored conversations; takes an hour
 	@failed=; \
 	for name in $(CAMPAIGNS); do \
 	    if [ -e tests/campaigns/$$name ] || [ -e tests/campaigns/$$name.py ]; then \
