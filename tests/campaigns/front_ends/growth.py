@@ -57,7 +57,7 @@ LARK: Sequence[Text | Nested] = (
     Text("ranges in one set", "start: <[", "0-128255", "]>", ","),
     Text("single ids in one set", "start: <[", "#", "]>", ","),
     Text("negated token sets", "start: ", "<[^#]> "),
-    Text("named tokens", "start: ", "<|eot_id|> "),
+    Text("named tokens", "start: ", "<|start_header_id|> "),
     Text("alternatives of tokens", "start: ", "<[#-128000]>", "", " | "),
     Text("any token", "start: ", "<[*]> "),
     Text("alternatives of texts", "start: ", '"a#"', "", " | "),
@@ -214,7 +214,7 @@ def _texts(size: int, head: str = "a") -> list[str]:
 
 TEXT = {"type": "any_text"}
 EMPTY_OBJECT = {"type": "json_schema", "json_schema": {"type": "object"}}
-TOKEN = {"type": "token", "token": "<|eot_id|>"}
+TOKEN = {"type": "token", "token": "<|start_header_id|>"}
 
 
 def _grammar(text: str, **own: Any) -> Any:
@@ -260,8 +260,8 @@ STRUCTURAL_TAG: Sequence[Value] = (
     Value("dispatch rules", lambda n: {"type": "dispatch", "rules": [[f"<f{k}", _const("a")] for k in range(n)]}),
     Value("dispatch rules with text", lambda n: {"type": "dispatch", "rules": [[f"<f{k}>", _tag("", TEXT, "x")] for k in range(n)]}),
     Value("dispatch excludes", lambda n: {"type": "dispatch", "rules": [["<f", _const("a")]], "excludes": _texts(n)}),
-    Value("token dispatch excludes", lambda n: {"type": "token_dispatch", "rules": [["<|eot_id|>", _const("a")]], "exclude_tokens": [128010] * n}),
-    Value("token triggered tags", lambda n: {"type": "token_triggered_tags", "trigger_tokens": ["<|eot_id|>"],
+    Value("token dispatch excludes", lambda n: {"type": "token_dispatch", "rules": [["<|start_header_id|>", _const("a")]], "exclude_tokens": [128010] * n}),
+    Value("token triggered tags", lambda n: {"type": "token_triggered_tags", "trigger_tokens": ["<|start_header_id|>"],
           "tags": [{**_tag("", _const(f"a{k}")), "begin": TOKEN} for k in range(n)]}),
     Value("tags with a separator", lambda n: {"type": "tags_with_separator", "separator": ",", "tags": [_tag(f"<f{k}>", _const("a")) for k in range(n)]}),
     Value("tags that begin alike", lambda n: {"type": "tags_with_separator", "separator": "", "tags": [_tag(f"a{k}", _const("a"), "") for k in range(n)]}),

@@ -46,11 +46,11 @@ LARK: dict[str, Sequence[str]] = {
     ),
     "alts": ("«seq»", "«seq» | «seq»", "«alts»\n | «seq»", "«terms» | «seq»"),
     "seq": ("«item»", "«item» «item»", "«item» «item» «item»", "«seq» «item»"),
-    "item": ("\"a\"", "«term»", "a«times_»", "b", "p::«value»", "(«alts»)«times_»", "[«alts»]", "<|eot_id|>",
+    "item": ("\"a\"", "«term»", "a«times_»", "b", "p::«value»", "(«alts»)«times_»", "[«alts»]", "<|start_header_id|>",
              "<[«ids»]>", "<[^«ids»]>", "%json «schema»", "%lark { start: «seq» }", "%regex {\"substring_words\": \"to be or not to be\"}",
              "T«times_»", "<[*]>"),
     "terms": ("«term»", "«term» «term»", "«term» | «term»", "«term» & «term»", "~«term» & «term»", "(«terms»)«times_»", "«terms» «term»"),
-    "term": ("\"ab\"", "/«pattern»/", "\"Aé\"i", "\"a\"..\"z\"", "T", "U", "~(«terms»)", "/«pattern»/i", "\"<|eot_id|>\""),
+    "term": ("\"ab\"", "/«pattern»/", "\"Aé\"i", "\"a\"..\"z\"", "T", "U", "~(«terms»)", "/«pattern»/i", "\"<|start_header_id|>\""),
     "times_": ("", "*", "+", "?", "{«n»}", "{«n»,}", "{1,«n»}", "~«n»", "~1..«n»"),
     "ids": ("7", "0-100", "1,5-7", "0-128255", "128000-128255", "5,5,5"),
     "attributes": ("", "[lazy]", "[suffix=\"end\"]", "[stop=/«pattern»/]", "[suffix=/«pattern»/]", "[max_tokens=«n»]", "[capture, lazy]",
@@ -71,7 +71,7 @@ EBNF: dict[str, Sequence[str]] = {
     "alts": ("«seq»", "«seq» | «seq»", "«seq» | «alts»"),
     "seq": ("«item»", "«item» «item»", "«item» «seq»"),
     "item": ("\"a\"", "«element»«times»", "(«alts»)«times»", "a", "b«times»", "«call»"),
-    "element": ("\"ab\"", "[a-z]", "[^\\n]", "[«part»«part*»]", "\"<|eot_id|>\"", "\"é\""),
+    "element": ("\"ab\"", "[a-z]", "[^\\n]", "[«part»«part*»]", "\"<|start_header_id|>\"", "\"é\""),
     "call": ("Token(«id»)", "ExcludeToken(«id», «id»)", "«dispatch»", "Regex(\"«safe»\")", "Substring(\"to \", \"be \", \"or \")",
              "TokenTagDispatch((128009, a), loop_after_dispatch=false)", "Regex(\"«safe»\", json_string=true)"),
     "dispatch": ("TagDispatch((\"<f>\", a), loop_after_dispatch=true)", "TagDispatch((\"<f>\", a), (\"<g\", b), excludes=(\"x\", \"«id»\"))"),
@@ -84,7 +84,7 @@ EBNF["times"] = ("", "*", "+", "?", "{«n»}", "{«n»,}", "{1,«n»}")
 GBNF: dict[str, Sequence[str]] = {
     **EBNF,
     "grammar": ("root ::= «alts»\na ::= «alts»\nb ::= «alts»\n",),
-    "call": ("<[«id»]>", "!<[«id»]>", "<|eot_id|>", "!<|eot_id|>", "."),
+    "call": ("<[«id»]>", "!<[«id»]>", "<|start_header_id|>", "!<|start_header_id|>", "."),
 }  # fmt: skip
 
 LANGUAGES: dict[str, Language] = {"lark": LARK, "ebnf": EBNF, "gbnf": GBNF, "regex": {**PATTERN, "grammar": ("«pattern»«pattern»", "«pattern»")}}  # fmt: skip
@@ -120,7 +120,12 @@ def format_of(rng: Random, depth: int = 3) -> Any:
 
     def tag(begin: str) -> Any:
         end = rng.choice(
-            ["</t>", ["</t>", "END"], ["a", "aa", "b"], {"type": "token", "token": "<|eot_id|>"}]
+            [
+                "</t>",
+                ["</t>", "END"],
+                ["a", "aa", "b"],
+                {"type": "token", "token": "<|start_header_id|>"},
+            ]
         )
         return {"type": "tag", "begin": begin, "content": inner(), "end": end}
 
@@ -133,10 +138,10 @@ def format_of(rng: Random, depth: int = 3) -> Any:
         lambda: {"type": "repeat", "content": inner(), "min": low, "max": rng.choice([-1, low, low + 3, low + 300])},
         lambda: tag("<t>"),
         lambda: {"type": "triggered_tags", "triggers": ["<f"], "tags": [tag("<f1>"), tag("<f2>")], "excludes": excludes, **flags},
-        lambda: {"type": "token_triggered_tags", "trigger_tokens": ["<|eot_id|>"],
-                 "tags": [{**tag(""), "begin": {"type": "token", "token": "<|eot_id|>"}}], **flags},
+        lambda: {"type": "token_triggered_tags", "trigger_tokens": ["<|start_header_id|>"],
+                 "tags": [{**tag(""), "begin": {"type": "token", "token": "<|start_header_id|>"}}], **flags},
         lambda: {"type": "dispatch", "rules": [["<f>", inner()], ["<g", inner()]], "loop": rng.random() < 0.5, "excludes": excludes},
-        lambda: {"type": "token_dispatch", "rules": [["<|eot_id|>", inner()]], "loop": rng.random() < 0.5},
+        lambda: {"type": "token_dispatch", "rules": [["<|start_header_id|>", inner()]], "loop": rng.random() < 0.5},
         lambda: {"type": "tags_with_separator", "tags": [tag("<a>"), tag("<b>")], "separator": rng.choice(["", ",", "\n"]), **flags},
     )  # fmt: skip
     return rng.choice(ways)()
@@ -145,7 +150,7 @@ def format_of(rng: Random, depth: int = 3) -> Any:
 def _leaf(rng: Random) -> Any:
     own = {"version": 1, "syntax": "lark", "inside_json": rng.random() < 0.5}
     ways: Sequence[Callable[[], Any]] = (
-        lambda: {"type": "const_string", "value": rng.choice(["a", "ab", "é", "<|eot_id|>", ""])},
+        lambda: {"type": "const_string", "value": rng.choice(["a", "ab", "é", "<|start_header_id|>", ""])},
         lambda: {"type": "regex", "pattern": text_of(rng, "regex")},
         lambda: {"type": "grammar", "grammar": text_of(rng, "ebnf")},
         lambda: {"type": "grammar", "grammar": text_of(rng, "lark"), "switchyard": own},
@@ -153,8 +158,8 @@ def _leaf(rng: Random) -> Any:
         lambda: {"type": "json_schema", "json_schema": schema_of(rng), "excludes": rng.choice([[], ["ab"], ["a", "b", "\\"]])},
         lambda: {"type": "any_text", "excludes": rng.choice([[], ["x", "xy"], ["<"]]), "max_chars": rng.choice([None, 3, 2000])},
         lambda: {"type": "any_text", "max_tokens": rng.choice([0, 1, 40, 100_000])},
-        lambda: {"type": "token", "token": rng.choice(["<|eot_id|>", 7])},
-        lambda: {"type": "exclude_token", "exclude_tokens": rng.choice([[], [7], [7, 8, "<|eot_id|>"]])},
+        lambda: {"type": "token", "token": rng.choice(["<|start_header_id|>", 7])},
+        lambda: {"type": "exclude_token", "exclude_tokens": rng.choice([[], [7], [7, 8, "<|start_header_id|>"]])},
         lambda: {"type": "any_tokens", "exclude_tokens": [7], "max_tokens": rng.choice([None, 0, 3, 500])},
     )  # fmt: skip
     return rng.choice(ways)()

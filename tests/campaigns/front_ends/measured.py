@@ -15,6 +15,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from app.constraints.compile_scheduler import run_compile
 from engine import Limits, WorkBudget
 
 #: seconds between two wakes
@@ -54,7 +55,7 @@ def run_measured(work: Work, limits: Limits, cancel_after: float | None = None) 
 
     def run() -> None:
         try:
-            cost.made = work(budget)
+            cost.made = run_compile(work, budget)
         except BaseException as error:
             cost.error = error
         cost.cpu = time.thread_time()

@@ -25,7 +25,9 @@ def subjects() -> Subjects:
 def small(case: Case) -> Case:
     """Name a token that the small vocabulary has."""
     return Case(
-        case.name, case.front_end, json.loads(json.dumps(case.value).replace("eot_id", "end"))
+        case.name,
+        case.front_end,
+        json.loads(json.dumps(case.value).replace("start_header_id", "start")),
     )
 
 
