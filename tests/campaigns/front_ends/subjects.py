@@ -5,6 +5,7 @@ returns work that takes a budget.
 """
 
 import io
+import time
 from collections.abc import Callable, Coroutine
 from dataclasses import dataclass
 from random import Random
@@ -32,6 +33,7 @@ from engine import (
     Compiler,
     InternalError,
     LimitExceeded,
+    Limits,
     Matcher,
     Namespaces,
     Relaxations,
@@ -48,8 +50,8 @@ SYNTAXES = ("lark", "ebnf", "gbnf")
 FRONT_ENDS = (
     *SYNTAXES, "regex", "choice", "structural_tag", "json_schema", "request", "check", "explain",
 )  # fmt: skip
-#: tokens that are drawn and accepted after the first mask
-TOKENS = 4
+#: masks that are computed, and tokens that are accepted
+MASKS = 5
 MESSAGES = [{"role": "user", "content": "Answer in JSON."}]
 
 Result = TypeVar("Result")
@@ -65,13 +67,19 @@ class Case:
 
 
 class InlineScheduler:
-    """A compile scheduler that runs all work of one request in this thread, with one budget."""
+    """A compile scheduler that runs all work of one request in this thread, each with a budget of
+    its own; all are cancelled with the first one.
+    """
 
-    def __init__(self, budget: WorkBudget) -> None:
-        self._budget = budget
+    def __init__(self, budget: WorkBudget, limits: Limits) -> None:
+        self._first, self._limits = budget, limits
 
     async def run(self, client: str, work: Callable[[WorkBudget], Result]) -> Result:
-        return work(self._budget)
+        budget = self._first
+        if budget.spent:
+            budget = WorkBudget(self._limits)
+            budget.on_pause = self._first.check
+        return work(budget)
 
 
 class InlinePlanner(ConstraintPlanner):
@@ -149,7 +157,7 @@ class Subjects:
             return None
 
         def work(budget: WorkBudget) -> object:
-            service = CheckService(self._namespaces, "openai", InlineScheduler(budget))
+            service = CheckService(self._namespaces, "openai", InlineScheduler(budget, self.limits))
             return run_now(service.check(value, strict=True))
 
         return work
@@ -181,7 +189,7 @@ class Subjects:
             service = ExplainService(
                 settings=self._settings, tokenizer=self.tokenizer,
                 planner=self._planner(self.tokenizer.wire, budget), namespaces=self._namespaces,
-                scheduler=InlineScheduler(budget), offload=_Inline(),
+                scheduler=InlineScheduler(budget, self.limits), offload=_Inline(),
             )  # fmt: skip
             return run_now(service.explain(request, 1))
 
@@ -190,7 +198,7 @@ class Subjects:
     def _planner(self, wire: Format, budget: WorkBudget) -> ConstraintPlanner:
         return InlinePlanner(
             self.caches.compiler, wire, self.tokenizer.special_texts, Metrics(),
-            make_logger("error", io.StringIO()), scheduler=InlineScheduler(budget),
+            make_logger("error", io.StringIO()), scheduler=InlineScheduler(budget, self.limits),
             relaxations=self.caches.relaxations,
         )  # fmt: skip
 
@@ -219,22 +227,26 @@ def _validated(kind: type[Any], fields: Any) -> Any:
 
 
 def walk(compiled: Compiled, name: str) -> Work:
-    """Return work that computes the first masks and accepts tokens out of them."""
+    """Return work that computes the first masks and accepts tokens out of them. Its result is the
+    CPU time of the slowest mask: the worker computes one after the other.
+    """
     rng, words = Random(name), compiled.vocabulary.words
     stops = set(compiled.vocabulary.stop_token_ids)
 
-    def work(_: WorkBudget) -> object:
-        matcher = Matcher(compiled)
+    def work(_: WorkBudget) -> float:
+        matcher, slowest = Matcher(compiled), 0.0
         bitmask = bytearray(4 * words)
         row = memoryview(bitmask).cast("i", (1, words))
-        for _ in range(TOKENS):
+        for _ in range(MASKS):
+            begin = time.thread_time()
             matcher.fill_bitmask(row)
+            slowest = max(slowest, time.thread_time() - begin)
             token = _drawn(rng, bitmask)
             assert token is not None, "an empty mask"
             if token in stops:
-                return None
+                break
             assert matcher.accept_token(token), f"a token of the mask is rejected: {token}"
-        return matcher.fill_bitmask(row)
+        return slowest
 
     return work
 

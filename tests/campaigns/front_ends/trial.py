@@ -91,6 +91,8 @@ class Trial:
             best.cpu = min(best.cpu, again.cpu)
             if again.pause < best.pause:
                 best.pause, best.paused_at = again.pause, again.paused_at
+        if isinstance(cost.made, float):
+            best.cpu = cost.made
         self._note(what, cost)
         self._check(what, best)
         made = cost.made
