@@ -26,7 +26,7 @@ from .frontends.structural_tag.tag_styles import Region as StyleRegion
 from .inspection import Inspection, inspect
 from .limits import Limits
 from .masks.row_masks import Bitmask, apply_bitmask, apply_bitmask_at
-from .native.resources import WorkBudget
+from .native.resources import WorkBudget, trim
 from .runtime.compiled import Compiled
 from .runtime.matcher import (
     Matcher,
@@ -81,5 +81,6 @@ __all__ = [
     "namespace_of",
     "relax",
     "split_namespace",
+    "trim",
     "with_namespace",
 ]

@@ -167,7 +167,9 @@ class Compiler:
             kind += f" {indent!r} {separators!r}"
         return self._find_or_compile(kind, schema, compiled, budget)
 
-    def copy_json_schema(self, schema: Any, *, limits: Limits) -> Compiled:
+    def copy_json_schema(
+        self, schema: Any, *, limits: Limits, budget: WorkBudget | None = None
+    ) -> Compiled:
         """Compile a JSON Schema with the default options, for an inspection, without the cache.
 
         Args:
@@ -177,7 +179,8 @@ class Compiler:
         def build(grammar: Grammar, spec: Any) -> Node:
             return build_json_schema(grammar, spec, pointer="")
 
-        return self._build(self.parse(schema), build, WorkBudget(self.limits), limits)
+        budget = WorkBudget(self.limits) if budget is None else budget
+        return self._build(self.parse(schema), build, budget, limits)
 
     def compile_regex(self, pattern: str, *, budget: WorkBudget | None = None) -> Compiled:
         """Compile a pattern (ECMA-262), which must match the whole text."""

@@ -103,15 +103,16 @@ class ExplainService:
         # each step has a budget of its own
         reports = await self._scheduler.run(client, partial(_reports, request, caches))
         copies = await self._copies(request, plan, caches, client)
-        explain = partial(self._explain, request, plan, copies)
-        made = await self._scheduler.run(client, explain)
+        drawn = await self._scheduler.run(client, partial(_drawn, request, plan, copies))
+        traced = await self._scheduler.run(client, partial(self._traced, request, copies))
         return {
             "object": "grammar.explanation",
             "format": wire.name,
             "formats": self._formats,
             "error": None if refused is None else _described(refused),
             **reports,
-            **made,
+            **drawn,
+            "trace": traced,
         }
 
     # -- formats -----------------------------------------------------------------------------------
@@ -153,35 +154,34 @@ class ExplainService:
         return _Copies(drawn, await self._scheduler.run(client, partial(copy, limits)))
 
     # -- in a compile thread -----------------------------------------------------------------------
-    def _explain(
-        self,
-        request: ExplainRequest,
-        plan: ConstraintPlan | None,
-        copies: _Copies,
-        budget: WorkBudget,
-    ) -> dict[str, Any]:
-        found: dict[str, Any] = {
-            "relaxed": [],
-            "more_relaxed": 0,
-            "grammar": None,
-            "trace": None,
+    def _traced(
+        self, request: ExplainRequest, copies: _Copies, budget: WorkBudget
+    ) -> dict[str, Any] | None:
+        if request.output is None or copies.traced is None:
+            return None
+        ids = self._tokenizer.encode(request.output, add_special_tokens=False)
+        return trace(copies.traced, ids, budget, request.at)
+
+
+def _drawn(
+    request: ExplainRequest, plan: ConstraintPlan | None, copies: _Copies, budget: WorkBudget
+) -> dict[str, Any]:
+    """Return what is relaxed, and the grammar."""
+    if plan is None:
+        return {"relaxed": [], "more_relaxed": 0, "grammar": None}
+    relaxed = [
+        {
+            "pointer": f"/{each.location.path}{each.relaxed.pointer}",
+            "keyword": each.relaxed.keyword,
+            "reason": each.relaxed.reason,
         }
-        if plan is None:
-            return found
-        relaxed = [
-            {
-                "pointer": f"/{each.location.path}{each.relaxed.pointer}",
-                "keyword": each.relaxed.keyword,
-                "reason": each.relaxed.reason,
-            }
-            for each in plan.relaxed[:MOST_KEYWORDS]
-        ]
-        found |= {"relaxed": shortened(relaxed), "more_relaxed": len(plan.relaxed) - len(relaxed)}
-        found["grammar"] = _grammar(plan, copies.drawn, request.rule)
-        if request.output is not None and copies.traced is not None:
-            ids = self._tokenizer.encode(request.output, add_special_tokens=False)
-            found["trace"] = trace(copies.traced, ids, budget, request.at)
-        return found
+        for each in plan.relaxed[:MOST_KEYWORDS]
+    ]
+    return {
+        "relaxed": shortened(relaxed),
+        "more_relaxed": len(plan.relaxed) - len(relaxed),
+        "grammar": _grammar(plan, copies.drawn, request.rule, budget),
+    }
 
 
 def _copy(
@@ -238,11 +238,13 @@ def _described(error: ApiError) -> dict[str, Any]:
     return {**found, "pointer": shortened(path + location.pointer)}
 
 
-def _grammar(plan: ConstraintPlan, copy: Compiled | None, rule: str | None) -> dict[str, Any]:
+def _grammar(
+    plan: ConstraintPlan, copy: Compiled | None, rule: str | None, budget: WorkBudget
+) -> dict[str, Any]:
     spec = plan.spec or ""
     return {
         "backend": plan.backend,
         "spec": spec[:MOST_SPEC],
         "more_spec": max(0, len(spec) - MOST_SPEC),
-        **outline(copy, rule),
+        **outline(copy, rule, budget),
     }

@@ -9,7 +9,7 @@ Threads     any one.
 from contextlib import suppress
 from typing import Any
 
-from engine import Compiled, Inspection, LimitExceeded, Matcher, inspect
+from engine import Compiled, Inspection, LimitExceeded, Matcher, WorkBudget, inspect
 
 from ..errors import bad_request
 from .schema_report import shortened
@@ -25,25 +25,29 @@ EXPLORED, EXPLORED_BYTES = 300, 2 << 20
 MOST_INSPECTED = 6 << 20
 
 
-def inspected(subject: Compiled | Matcher, explore: int = 0) -> Inspection | None:
-    """Return an inspection; None: too much was built. The limits of the grammar end exploring."""
+def inspected(
+    subject: Compiled | Matcher, budget: WorkBudget, explore: int = 0
+) -> Inspection | None:
+    """Return an inspection; None: too much was built, or no steps are left. The limits of the
+    grammar end exploring.
+    """
     compiled = subject.compiled if isinstance(subject, Matcher) else subject
     for most in sorted({explore, 0}, reverse=True):
         if compiled.stats()["bytes"] > MOST_INSPECTED:
             break
         with suppress(LimitExceeded):
-            return inspect(subject, explore=most)
+            return inspect(subject, explore=most, budget=budget)
     return None
 
 
-def outline(compiled: Compiled | None, rule: str | None) -> dict[str, Any]:
+def outline(compiled: Compiled | None, rule: str | None, budget: WorkBudget) -> dict[str, Any]:
     """Return the rules and the drawing of ``rule``; None: of the rows. Without a grammar, which is
     one too large to be drawn, there are none.
 
     Raises:
         ApiError: 400, there is no such rule.
     """
-    found = None if compiled is None else inspected(compiled, EXPLORED)
+    found = None if compiled is None else inspected(compiled, budget, EXPLORED)
     if found is None:
         return {"rules": [], "more_rules": 0, "drawing": None}
     names = {shortened(each.name): each.name for each in found.rules}

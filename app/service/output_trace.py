@@ -62,7 +62,7 @@ def trace(
         "tokens": [{"id": number, "text": text_of(texts[number])} for number in shown],
         "accepted": read.accepted,
         "is_complete": problem is None and not is_wrong and read.end.can_stop(),
-        "rejected": _rejection(read.end, shown[read.accepted]) if is_wrong else None,
+        "rejected": _rejection(read.end, shown[read.accepted], budget) if is_wrong else None,
         "problem": problem,
         "at": read.at,
         "next": _allowed(read.place),
@@ -127,7 +127,7 @@ def _bits(words: Sequence[int]) -> Iterator[int]:
             left ^= lowest
 
 
-def _rejection(matcher: Matcher, token: int) -> dict[str, Any]:
+def _rejection(matcher: Matcher, token: int, budget: WorkBudget) -> dict[str, Any]:
     """Return where in a token the grammar rejects it, and what it expects there."""
     vocabulary, place = matcher.compiled.vocabulary, matcher.fork()
     data = vocabulary.tokens[token]
@@ -137,7 +137,7 @@ def _rejection(matcher: Matcher, token: int) -> dict[str, Any]:
             at += 1
     if at == len(data):
         at, place = 0, matcher.fork()
-    items, more = _items(place)
+    items, more = _items(place, budget)
     return {
         "text": text_of(data)[:TOKEN_CHARS],
         "byte": at,
@@ -172,11 +172,11 @@ def _shown(byte: int) -> str:
     )
 
 
-def _items(place: Matcher) -> tuple[list[str], int]:
+def _items(place: Matcher, budget: WorkBudget) -> tuple[list[str], int]:
     """Return the parts of the grammar that are open here, and how many are left out; none where too
     much was built to be inspected.
     """
-    found = inspected(place)
+    found = inspected(place, budget)
     if found is None or found.here is None:
         return [], 0
     row = found.rows[found.here[0]]

@@ -916,7 +916,7 @@ cdef class FragmentCache:
     cdef IrFragment make(self, Grammar grammar, tuple key, FragmentBuilder fragment_builder):
         cdef IrFragment found = None
         fragment_builder.budget = grammar.budget
-        mine, is_made = self.calls.begin(key), False
+        mine, is_made = self.calls.begin(key, grammar.budget.check), False
         try:
             found = self.recall(key)
             if found is None:

@@ -8,6 +8,7 @@ It shows the current state: automata and rows are built when they are visited, a
 some first. It is for people who debug grammars; nothing here runs while tokens are decoded.
 """
 
+from ..native.resources import WorkBudget
 from ..runtime.compiled import Compiled
 from ..runtime.matcher import Matcher
 from .drawing import (
@@ -53,7 +54,11 @@ __all__ = [
 
 
 def inspect(
-    subject: Compiled | Matcher, *, explore: int = 0, escapes: bool = False
+    subject: Compiled | Matcher,
+    *,
+    explore: int = 0,
+    escapes: bool = False,
+    budget: WorkBudget | None = None,
 ) -> "Inspection":
     """Return what the engine has built for a grammar so far.
 
@@ -62,11 +67,13 @@ def inspect(
         explore: maximum number of positions (rows with registers) to visit first, byte by byte
             from the start and breadth first.
         escapes: whether exploring follows all spellings of characters in JSON strings.
+        budget: pays for the work; None: no budget.
 
     Raises:
-        LimitExceeded: exploring would exceed a limit.
+        LimitExceeded: exploring would exceed a limit; ``compile_steps``.
+        Cancelled: the budget was cancelled.
     """
-    return Inspection(subject, take(subject, explore, escapes))
+    return Inspection(subject, take(subject, explore, escapes, budget))
 
 
 class Inspection:

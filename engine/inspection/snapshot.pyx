@@ -1,12 +1,13 @@
 """A snapshot of one generation: its arrays are copied under the arena's mutex and read later.
 
-Cost     the memory and time of a copy of the arrays; every cached mask is rendered once.
+Cost     the memory and time of a copy of the arrays; every cached mask is rendered once. Each object
+         that is made counts a step of the budget, and an explored position LOOK_STEPS.
 Threads  the copy runs without the GIL. Token masks, which other grammars share, do not change, except
          for suffix tries, which are read under the table's mutex.
 Not here texts and drawings (wording, drawing).
 """
 
-from libc.stdint cimport uint32_t
+from libc.stdint cimport int64_t, uint32_t
 
 from ..automata.determinize cimport (
     FINAL_STATE, LOOP_STATE, TRIGGER_STATE, UNBUILT_STATE, ByteEdgeC, SymbolEdgeC,
@@ -24,6 +25,7 @@ from ..masks.row_masks cimport MaskC, RowMasks
 from ..masks.token_mask cimport TokenMaskC, TokenMaskPtr
 from ..native.hashing cimport U64MapC
 from ..native.pool cimport vector
+from ..native.resources cimport WorkBudget, spend
 from ..native.word_table cimport WordTableC
 from ..runtime.compiled cimport Compiled, Generation, Prefill
 from ..runtime.matcher cimport Matcher
@@ -31,6 +33,10 @@ from ..vocabulary.vocabulary cimport TrieNode, Vocabulary
 
 from . import values
 
+
+cdef enum:
+    # of an explored position: up to 257 steps of the parser
+    LOOK_STEPS = 100
 
 cdef tuple CLASSES = ("", "below minimum", "plenty")
 cdef dict ROLES = {ROLE_TAG: "tag", ROLE_BEGIN: "begin", ROLE_END: "end", ROLE_TEXT: "text"}
@@ -41,6 +47,7 @@ cdef class _Copy:
 
     cdef LoweredGrammar ir
     cdef Vocabulary vocabulary
+    cdef WorkBudget budget                # None: no budget
     cdef list names
     cdef uint32_t root
     # automata
@@ -167,9 +174,15 @@ cdef class _Copy:
     cdef dict read_states(self):
         return {k: self.read_state(k) for k in range(1, <uint32_t>self.states.size())}
 
+    cdef int pay(self, int64_t steps) except -1:
+        if self.budget is not None:
+            spend(self.budget, steps)
+        return 0
+
     cdef object read_state(self, uint32_t number):
         cdef StateC s = self.states[number]
         cdef uint32_t k
+        self.pay(1 + s.n_bytes + s.n_refs + s.n_tokens + s.n_empty)
         edges = []
         if s.flags & UNBUILT_STATE:
             return values.State(number, s.rule, False, False, False, False, 0, ())
@@ -214,6 +227,7 @@ cdef class _Copy:
         return found
 
     cdef tuple transition(self, dict found, uint32_t source, uint32_t target, bint ends_token):
+        self.pay(1)
         key = (self.configurations[source].row, self.configurations[target].row, bool(ends_token))
         if key not in found:
             found[key] = (set(), set(), set())
@@ -226,6 +240,7 @@ cdef class _Copy:
         cdef uint32_t k, value, off = self.register_sets.off[self.configurations[configuration].registers]
         cdef RowC row = self.rows[self.configurations[configuration].row]
         cdef RuleC* rule
+        self.pay(row.n_kernel)
         out = []
         for k in range(row.item_off, row.item_off + row.n_kernel):
             if self.configurations[configuration].registers == 0 or self.items[k].slot == NO_SLOT:
@@ -271,6 +286,7 @@ cdef class _Copy:
     cdef object read_row(self, number, uint32_t row, tuple registers):
         cdef RowC r = self.rows[row]
         cdef uint32_t k
+        self.pay(1 + r.n_items)
         kernel = tuple([
             self.read_item(number, &self.items[r.item_off + k]) for k in range(r.n_kernel)])
         predicted = tuple([
@@ -391,16 +407,18 @@ cdef tuple merged(list numbers):
     return tuple(out)
 
 
-def take(subject not None, uint32_t explore, bint escapes):
+def take(subject not None, uint32_t explore, bint escapes, WorkBudget budget=None):
     """Return a snapshot of a compiled grammar's current generation, or of a matcher's generation.
 
     Args:
         subject: ``Compiled`` or ``Matcher``.
         explore: positions to visit first, byte by byte from the start (see Prefill).
         escapes: whether exploring follows all spellings of characters.
+        budget: pays for exploring and for the snapshot; None: no budget.
 
     Raises:
-        LimitExceeded: exploring would exceed a limit.
+        LimitExceeded: exploring would exceed a limit; ``compile_steps``.
+        Cancelled: the budget was cancelled.
     """
     cdef Matcher matcher = subject if isinstance(subject, Matcher) else None
     cdef Compiled compiled = subject if matcher is None else matcher.compiled
@@ -408,11 +426,16 @@ def take(subject not None, uint32_t explore, bint escapes):
     cdef Prefill prefill = Prefill(generation.arena, generation.masks, escapes=escapes)
     cdef Arena arena = generation.arena
     cdef _Copy copy = _Copy()
+    copy.budget = budget
     copy.ir, copy.vocabulary, copy.names = compiled.ir, compiled.vocabulary, compiled.grammar.rule_names
+    while explore and not prefill.is_over:
+        with nogil:
+            arena.guard.lock()
+            prefill.look(explore)
+            arena.guard.unlock()
+        copy.pay(LOOK_STEPS)
     with nogil:
         arena.guard.lock()
-        if explore:
-            prefill.explore(explore)
         copy.copy(arena.automata, arena, generation.masks)
         arena.guard.unlock()
     compiled.raise_limit(prefill.error, arena.error_got)

@@ -9,6 +9,7 @@ Invariants   I1 the count depends on the spec alone, so replicas refuse the same
              I2 once exceeded or cancelled, every later ``spend`` raises.
 Cost         ``spend`` takes an addition and a comparison. Every ``INTERVAL`` steps the thread
              offers the GIL to others, which takes 50 ns if none waits, and checks for cancellation.
+Turns        ``on_pause`` lets a scheduler stop the thread at a pause, so that other compiles run.
 Threads      one thread compiles; any thread may call ``cancel``.
 Not here     limits on the size of results (limits), the pool of memory (pool).
 """
@@ -23,6 +24,7 @@ cdef enum:
 
 
 cdef class WorkBudget:
+    cdef public object on_pause     # called at each pause, with the GIL; it may wait, and must not raise
     cdef readonly int64_t limit     # ``limits.compile_steps``
     cdef int64_t left               # steps until the next ``pause``
     cdef int64_t charged            # all steps up to that pause

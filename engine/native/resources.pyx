@@ -50,8 +50,21 @@ cdef class WorkBudget:
         """End the compile within ``INTERVAL`` steps. Any thread may call this at any time."""
         self.cancelled = True
 
+    def check(self):
+        """Let other compiles run, as at a pause, while this one waits for something.
+
+        Raises:
+            Cancelled: ``cancel`` was called.
+        """
+        if self.on_pause is not None and not self.cancelled:
+            self.on_pause()
+        if self.cancelled:
+            raise Cancelled("the compile was cancelled")
+
     cdef int pause(self) except -1:
         cdef int64_t count = spent(self)
+        if self.on_pause is not None and not self.cancelled:
+            self.on_pause()
         if self.cancelled:
             raise Cancelled("the compile was cancelled")
         if count > self.limit:

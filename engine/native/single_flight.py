@@ -3,16 +3,21 @@
 Representation   a dict from keys to calls in progress, each with a lock that its leader holds.
 Invariants       if a leader fails, one of the waiting threads becomes the next leader.
 Cost             under a microsecond without contention.
-Threads          any. A waiting thread stops waiting after ``MOST_WAIT_SECONDS``, for instance in a
-                 fork whose leader is gone, and does the work itself.
+Threads          any. A waiting thread calls ``check`` every ``CHECK_SECONDS``, which may raise: its
+                 leader may wait for the turn that this thread has. It stops waiting after
+                 ``MOST_WAIT_SECONDS``, for instance in a fork whose leader is gone, and does the
+                 work itself.
 Not here         results: after waiting, look into the cache first.
 """
 
 import threading
-from collections.abc import Hashable
+import time
+from collections.abc import Callable, Hashable
 
 #: seconds that a thread waits for another one of this process; nearly all compiles take less
 MOST_WAIT_SECONDS = 10.0
+#: seconds between two checks of a waiting thread: longer than nearly all compiles
+CHECK_SECONDS = 0.01
 
 
 class PendingCall:
@@ -33,9 +38,12 @@ class SingleFlight:
         self._under_way: dict[Hashable, PendingCall] = {}
         self._guard = threading.Lock()
 
-    def begin(self, key: Hashable) -> PendingCall | None:
+    def begin(self, key: Hashable, check: Callable[[], None] | None = None) -> PendingCall | None:
         """Become the leader for a key, and return a call for ``end``. None: another thread was the
         leader, and has finished or takes too long.
+
+        Raises:
+            all errors of ``check``.
         """
         while True:
             with self._guard:
@@ -43,7 +51,7 @@ class SingleFlight:
                 if others is None:
                     mine = self._under_way[key] = PendingCall()
                     return mine
-            if not others.lock.acquire(timeout=MOST_WAIT_SECONDS):
+            if not _acquired(others.lock, check):
                 self._forget(key, others)
                 return None
             others.lock.release()
@@ -61,3 +69,15 @@ class SingleFlight:
         with self._guard:
             if self._under_way.get(key) is call:
                 del self._under_way[key]
+
+
+def _acquired(lock: threading.Lock, check: Callable[[], None] | None) -> bool:
+    """Return whether the lock could be acquired in time."""
+    if check is None:
+        return lock.acquire(timeout=MOST_WAIT_SECONDS)
+    end = time.monotonic() + MOST_WAIT_SECONDS
+    while not lock.acquire(timeout=CHECK_SECONDS):
+        check()
+        if time.monotonic() > end:
+            return False
+    return True

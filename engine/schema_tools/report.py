@@ -76,7 +76,8 @@ class Cost:
     """The cost of the enforceable part.
 
     States, edges and bytes count the automata built so far: they are built lazily, and ``EXPLORED``
-    positions were visited, fewer of a grammar that grows beyond ``EXPLORED_BYTES``. Each time is a
+    positions were visited, fewer of a grammar that grows beyond ``EXPLORED_BYTES``, and none of one
+    that takes more steps than its compile left. Each time is a
     single measurement and depends on the compiler's caches.
     """
 
@@ -187,8 +188,8 @@ def check_json_schema(
                 compiler.compile_json_schema(relaxation.schema, budget=budget)
         except (SpecError, LimitExceeded) as found:
             error = found
-    enforced = _enforced(relaxation.schema) if error is None else {}
-    annotations = [] if isinstance(error, LimitExceeded) else _annotations(schema)
+    enforced = _enforced(relaxation.schema, budget) if error is None else {}
+    annotations = [] if isinstance(error, LimitExceeded) else _annotations(schema, budget)
     return Report(
         enforced,
         _refused(relaxation),
@@ -199,14 +200,14 @@ def check_json_schema(
     )
 
 
-def _enforced(schema: Any) -> dict[str, int]:
+def _enforced(schema: Any, budget: WorkBudget) -> dict[str, int]:
     """Count the uses of each constraining keyword, the most frequent first."""
-    found = keywords_of(schema, is_known_format)
+    found = keywords_of(schema, is_known_format, budget)
     return dict(Counter(each.keyword for each in found if not each.no_effect).most_common())
 
 
-def _annotations(schema: Any) -> list[Keyword]:
-    return [each for each in keywords_of(schema, is_known_format) if each.no_effect]
+def _annotations(schema: Any, budget: WorkBudget) -> list[Keyword]:
+    return [each for each in keywords_of(schema, is_known_format, budget) if each.no_effect]
 
 
 def _mistake(error: SpecError | LimitExceeded) -> Mistake:
@@ -229,7 +230,10 @@ def _refused(relaxation: Relaxation) -> tuple[Refused, ...]:
 
 
 def measure(schema: Any, compiler: Compiler, budget: WorkBudget | None = None) -> Cost:
-    """Compile the schema, compute the first mask, and return the cost."""
+    """Compile the schema, compute the first mask, and return the cost. The steps that are left then
+    pay for exploring; without enough of them nothing is explored.
+    """
+    budget = WorkBudget(compiler.limits) if budget is None else budget
     words = compiler.vocabulary.words
     bitmask = memoryview(bytearray(4 * words)).cast("i", (1, words))
     start = time.perf_counter()
@@ -237,30 +241,44 @@ def measure(schema: Any, compiler: Compiler, budget: WorkBudget | None = None) -
     made = time.perf_counter()
     Matcher(compiled).fill_bitmask(bitmask)
     masked = time.perf_counter()
-    explored, found = _explored(schema, compiler)
-    states = found.states.values()
+    explored, states, edges = _explored(schema, compiler, budget)
     return Cost(
         rules=len(compiled.grammar.rules),
         ir_nodes=len(compiled.grammar.nodes),
-        states=len(states),
-        edges=sum(len(state.edges) for state in states),
-        bytes=explored.held_bytes(),
+        states=states,
+        edges=edges,
+        bytes=(explored or compiled).held_bytes(),
         compile_ms=round((made - start) * 1000, 3),
         first_mask_ms=round((masked - made) * 1000, 3),
     )
 
 
-def _explored(schema: Any, compiler: Compiler) -> tuple[Compiled, Inspection]:
-    """Return a copy of a schema's grammar of which positions were visited, and its inspection."""
+def _explored(
+    schema: Any, compiler: Compiler, budget: WorkBudget
+) -> tuple[Compiled | None, int, int]:
+    """Return a copy of a schema's grammar of which positions were visited, and its states and
+    edges.
+    """
     most = min(EXPLORED_BYTES, compiler.limits.most_generation_bytes)
     limits = replace(compiler.limits, most_generation_bytes=most)
-    copy = compiler.copy_json_schema(schema, limits=limits)
+    copy = None
     try:
-        return copy, inspect(copy, explore=EXPLORED)
+        copy = compiler.copy_json_schema(schema, limits=limits, budget=budget)
+        states = _inspected(copy, budget).states.values()
+    except LimitExceeded as error:
+        if error.limit != "compile_steps":
+            raise
+        return copy, 0, 0
+    return copy, len(states), sum(len(state.edges) for state in states)
+
+
+def _inspected(copy: Compiled, budget: WorkBudget) -> Inspection:
+    try:
+        return inspect(copy, explore=EXPLORED, budget=budget)
     except LimitExceeded as error:
         if error.limit != "most_generation_bytes":
             raise
-        return copy, inspect(copy)
+        return inspect(copy, budget=budget)
 
 
 @lru_cache(maxsize=256)
@@ -278,9 +296,17 @@ def is_known_format(name: str) -> bool:
 
 
 # -- keyword use -----------------------------------------------------------------------------------
-def keywords_of(schema: Any, is_known_format: Callable[[str], bool]) -> Iterator[Keyword]:
-    """Yield the keywords of all used schemas, except the standard's annotations."""
+def keywords_of(
+    schema: Any, is_known_format: Callable[[str], bool], budget: WorkBudget | None = None
+) -> Iterator[Keyword]:
+    """Yield the keywords of all used schemas, except the standard's annotations.
+
+    Raises:
+        Cancelled: the budget was cancelled. It counts no steps: a compile has counted the schemas.
+    """
     for node, place in _used(schema):
+        if budget is not None:
+            budget.check()
         for keyword in node:
             reason = _no_effect(node, keyword, is_known_format)
             if reason or keyword in CONSTRAINTS:

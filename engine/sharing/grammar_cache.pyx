@@ -367,7 +367,7 @@ cdef class GrammarCache:
         is_whole = spent(budget) == 0 and budget.limit == self._whole
         # before waiting for others, which a request without a step left must not do
         spend(budget, 1)
-        mine = self._calls.begin(key)
+        mine = self._calls.begin(key, budget.check)
         try:
             found = self.kept(key)
             if found is None:

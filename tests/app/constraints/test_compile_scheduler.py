@@ -1,9 +1,11 @@
 """Compiles take turns between clients, end with their requests, and are done once."""
 
 import asyncio
+import gc
 import json
 import threading
 import time
+import weakref
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -15,10 +17,11 @@ from app.constraints import compile_scheduler as compiling
 from app.constraints.compile_scheduler import CompileScheduler
 from app.errors import ApiError
 from app.observability.request_record import RequestRecord
-from engine import Cancelled, Compiled, Compiler, Limits, WorkBudget
+from engine import Cancelled, Compiled, Compiler, LimitExceeded, Limits, WorkBudget
 from tests.app.examples import LIGHT, body, json_schema, tool
 from tests.app.gateway import PATIENCE, Gateway
 from tests.app.service.scripted import Service, request
+from tests.vocabularies import small_vocabulary
 
 
 class Work:
@@ -57,11 +60,15 @@ def unbounded() -> Limits:
 async def test_clients_take_turns(unbounded: Limits) -> None:
     work = Work(CompileScheduler(unbounded, threads=1))
     tasks = [work.start(name[0], name) for name in ("a0", "a1", "a2", "b0", "c0", "b1")]
-    order = ["a0", "a1", "b0", "c0", "a2", "b1"]
-    for number, name in enumerate(order):
-        await work.has_begun(*order[: number + 1])
+    # a suspended compile goes on before its client's next one begins
+    await work.has_begun("a0", "b0", "c0")
+    for name, next_one in (("a0", "a1"), ("b0", "b1"), ("a1", "a2")):
         work.let_go[name].set()
-    assert set(await asyncio.gather(*tasks)) == set(order)
+        await work.until(lambda: next_one in work.begun)  # noqa: B023
+    for event in work.let_go.values():
+        event.set()
+    assert await asyncio.gather(*tasks) == ["a0", "a1", "a2", "b0", "c0", "b1"]
+    assert work.begun == ["a0", "b0", "c0", "a1", "b1", "a2"]
     await work.until(lambda: work.scheduler.stats()["running"] == 0)
     await work.scheduler.aclose()
 
@@ -120,9 +127,87 @@ async def test_cancelling_ends_what_runs_and_what_waits(unbounded: Limits) -> No
     assert await next_one == "a2"
     await work.until(lambda: work.scheduler.stats()["running"] == 0)
     assert work.scheduler.stats() == {
-        "started": 2, "cancelled": 1, "rejected": 0, "running": 0, "waiting": 0,
+        "started": 2, "cancelled": 1, "rejected": 0, "suspended": 0, "running": 0, "waiting": 0,
     }  # fmt: skip
     await work.scheduler.aclose()
+
+
+#: a schema that takes many times the steps of a compile
+HOSTILE = {
+    "properties": {f"p{n}": {"type": "integer", "multipleOf": 19_900 + n} for n in range(2_000)}
+}
+
+
+def compile_with(compiler: Compiler, schema: Any) -> Callable[[WorkBudget], Compiled]:
+    return lambda budget: compiler.compile_json_schema(schema, budget=budget)
+
+
+async def test_a_small_schema_does_not_wait_for_the_compiles_of_others(unbounded: Limits) -> None:
+    """REGRESSION: two keys with one costly schema each made a third one wait for two minutes."""
+    scheduler = CompileScheduler(unbounded)
+    compiler = Compiler(small_vocabulary(), limits=unbounded)
+    hostile = [
+        asyncio.create_task(
+            scheduler.run(client, compile_with(compiler, HOSTILE | {"title": client}))
+        )
+        for client in ("a", "b")
+    ]
+    async with asyncio.timeout(PATIENCE):
+        while scheduler.stats()["started"] < 2:
+            await asyncio.sleep(0.001)
+        for number in range(5):
+            small = compile_with(compiler, {"const": number})
+            assert await scheduler.run(f"c{number}", small)
+            assert not any(task.done() for task in hostile)
+        assert scheduler.stats()["suspended"] > 0
+    for task in hostile:
+        task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await asyncio.gather(*hostile)
+    await scheduler.aclose()
+    assert compiler.stats()["compiles"] == 5
+
+
+async def test_compiles_of_one_schema_wait_for_each_other_without_a_slot(unbounded: Limits) -> None:
+    """The one that compiles is suspended while the others, which wait for it, have the slots."""
+    scheduler = CompileScheduler(unbounded, threads=1)
+    limits = Limits(compile_steps=40_000)
+    compiler = Compiler(small_vocabulary(), limits=limits)
+    schema = {"enum": [f"{n:04d}" for n in range(3_000)]}
+    tasks = [scheduler.run(client, compile_with(compiler, schema)) for client in "abcd"]
+    async with asyncio.timeout(PATIENCE):
+        made = await asyncio.gather(*tasks)
+    assert len(set(map(id, made))) == compiler.stats()["compiles"] == 1
+    await scheduler.aclose()
+
+
+async def test_the_compiles_that_have_begun_are_bounded(
+    unbounded: Limits, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each holds a thread and its memory."""
+    monkeypatch.setattr(compiling, "MOST_STARTED", 3)
+    work = Work(CompileScheduler(unbounded, threads=1))
+    tasks = [work.start(client, client) for client in "abcd"]
+    await work.has_begun("a", "b", "c")
+    await work.until(lambda: work.scheduler.stats()["suspended"] > 6)
+    assert work.begun == ["a", "b", "c"]
+    work.let_go["b"].set()
+    await work.has_begun("a", "b", "c", "d")
+    for task in tasks:
+        task.cancel()
+    await work.until(lambda: work.scheduler.stats()["running"] == 0)
+    assert work.scheduler.stats()["waiting"] == 0
+    await work.scheduler.aclose()
+
+
+async def test_closing_ends_what_is_suspended(unbounded: Limits) -> None:
+    work = Work(CompileScheduler(unbounded, threads=1))
+    tasks = [work.start(client, client) for client in "ab"]
+    await work.has_begun("a", "b")
+    await work.scheduler.aclose()
+    assert all(
+        isinstance(each, Cancelled) for each in await asyncio.gather(*tasks, return_exceptions=True)
+    )
 
 
 async def test_closing_ends_what_runs(unbounded: Limits) -> None:
@@ -214,3 +299,39 @@ async def test_a_schema_that_takes_too_long_is_refused_by_the_bounds_name() -> N
     error = caught.value
     assert (error.status, error.code) == (400, "invalid_json_schema")
     assert "compile_steps: at most 1,000,000 allowed" in error.message
+
+
+class Large:
+    """Something that a compile makes."""
+
+
+@pytest.mark.parametrize("is_cancelled", [False, True])
+async def test_an_error_does_not_keep_what_its_compile_made(is_cancelled: bool) -> None:
+    """REGRESSION: the error held the frames, and these the half-made grammar."""
+    scheduler = CompileScheduler(Limits(compile_steps=100_000 if not is_cancelled else 1 << 60))
+    made: list[weakref.ref[Large]] = []
+
+    def work(budget: WorkBudget) -> None:
+        large = Large()
+        made.append(weakref.ref(large))
+        try:
+            while True:
+                budget.spend(1_000)
+        except LimitExceeded:
+            raise ApiError(400, "refused") from None
+
+    task = asyncio.create_task(scheduler.run("a", work))
+    if is_cancelled:
+        while not made:
+            await asyncio.sleep(0.001)
+        task.cancel()
+    gc.disable()
+    try:
+        with pytest.raises(asyncio.CancelledError if is_cancelled else ApiError):
+            await task
+        while scheduler.stats()["running"]:
+            await asyncio.sleep(0.001)
+        assert made[0]() is None
+    finally:
+        gc.enable()
+    await scheduler.aclose()

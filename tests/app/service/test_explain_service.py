@@ -17,7 +17,16 @@ from app.server.offload import Offload
 from app.service import grammar_outline
 from app.service.explain_service import ExplainService
 from app.settings import read_settings
-from engine import Compiled, Compiler, Inspection, Limits, Namespaces, Relaxations, namespace_of
+from engine import (
+    Compiled,
+    Compiler,
+    Inspection,
+    Limits,
+    Namespaces,
+    Relaxations,
+    WorkBudget,
+    namespace_of,
+)
 from tests.app.examples import json_schema
 
 TOKENIZER = BuiltinTokenizer()
@@ -95,8 +104,8 @@ async def test_what_is_inspected_is_bounded(
     seen: list[int] = []
     take = grammar_outline.inspect
 
-    def inspect(subject: Any, *, explore: int = 0) -> Inspection:
-        found = take(subject, explore=explore)
+    def inspect(subject: Any, *, explore: int = 0, budget: WorkBudget) -> Inspection:
+        found = take(subject, explore=explore, budget=budget)
         compiled = subject if isinstance(subject, Compiled) else subject.compiled
         seen.append(compiled.stats()["bytes"])
         return found

@@ -75,7 +75,7 @@ class Worker:
             outcome = Outcome(result="died")
             outcome.find("died", f"{self._phase}: exit code {self._process.exitcode}")
             return outcome
-        if isinstance(told, Outcome):
+        if not isinstance(told, str):
             return told
         self._enter(told)
         return None

@@ -341,3 +341,16 @@ def test_a_copy_has_limits_of_its_own_and_is_not_cached() -> None:
     assert compiler.compile_structural_tag({"format": {"type": "any_text"}}) is compiled
     with pytest.raises(ValueError, match="not that of a structural tag"):
         compiler.copy_structural_tag(compiler.compile_regex("a"))
+
+
+def test_the_budget_of_a_request_pays_for_an_inspection() -> None:
+    """REGRESSION: an inspection went on for a second after its client had left."""
+    compiled = compiled_grammar(COUNTING)
+    few = engine.WorkBudget(engine.Limits(compile_steps=500))
+    with pytest.raises(engine.LimitExceeded, match="compile_steps"):
+        engine.inspect(compiled, explore=2000, budget=few)
+    cancelled = engine.WorkBudget()
+    cancelled.cancel()
+    with pytest.raises(engine.Cancelled):
+        engine.inspect(compiled, explore=2000, budget=cancelled)
+    assert engine.inspect(compiled, budget=engine.WorkBudget()).rows

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from engine import Compiler, Limits, check_json_schema
+from engine import Compiler, Limits, WorkBudget, check_json_schema
 from engine.check import byte_vocabulary, main
 from engine.schema_tools.report import EXPLORED_BYTES, MOST_ANNOTATIONS, Report
 
@@ -43,6 +43,21 @@ def test_the_states_that_are_counted_are_bounded():
     assert report.cost is not None
     assert report.cost.states > 1000
     assert report.cost.bytes < 5 * EXPLORED_BYTES
+
+
+def test_a_schema_whose_automata_take_too_many_steps_is_enforced_all_the_same():
+    """Its compile stays within the budget; only exploring does not."""
+    schema = {"enum": [f"{n:04d}" for n in range(500)]}
+    one = WorkBudget()
+    COMPILER.compile_json_schema(schema, budget=one)
+    # one for the relaxation, one for the compile, and not enough for the copy
+    limits = Limits(compile_steps=2 * one.spent + one.spent // 2)
+    compiler = Compiler(COMPILER.vocabulary, limits=limits)
+    report = check_json_schema(schema, compiler)
+    assert report.is_enforced
+    assert report.cost is not None
+    assert (report.cost.states, report.cost.edges) == (0, 0)
+    assert report.cost.bytes > 0
 
 
 def test_all_refused_places_are_found_with_what_would_be_taken_out():
