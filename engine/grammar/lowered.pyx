@@ -2,7 +2,8 @@
 
 from libc.stdint cimport int64_t, uint32_t, uint64_t, uint8_t
 from libc.string cimport memcmp
-from libcpp.algorithm cimport binary_search
+from libcpp.algorithm cimport lower_bound
+from libcpp.utility cimport pair
 
 from ..native.hashing cimport MISSING, map_bytes, map_get, map_put
 from ..native.pool cimport held_bytes, vector
@@ -11,7 +12,7 @@ from ..vocabulary.vocabulary cimport TokenSet, Vocabulary
 from .ir cimport (
     ALT, BOUNDED, BYTES, CAPTURE, CHARS, DISPATCH, EMPTY, FAIL, GRAPH, JSON_CHARS, MAY_BE_EMPTY,
     NO_SET, OBJECT, REF, REPEAT, ROLE_DIFFERS, ROLE_NONE, SEQ, TEXT, TEXTS, TEXT_EXCEPT, TOKENS,
-    TOKENS_EXCEPT, Grammar, first_member,
+    TOKENS_EXCEPT, Grammar, first_member, push_ranges,
 )
 
 from ..errors import SpecError
@@ -132,8 +133,10 @@ cdef class LoweredGrammar:
     cdef int load_dispatch(self, uint32_t number) except -1:
         cdef NodeC* node = &self.nodes[number]
         cdef uint32_t* words = self.pool + node.off
-        cdef uint32_t at = node.off + 4, rule, _k
+        cdef uint32_t at = node.off + 4, rule, letter, _k
         cdef TokenSet ids
+        cdef vector[pair[uint32_t, uint32_t]] specials
+        cdef vector[uint32_t] bounds
         cdef DispatchC made
         made.first, made.n_arms, made.n_excludes = <uint32_t>self.arms.size(), node.b, 0
         made.open_end, made.specials = <uint8_t>words[0], NO_RULE
@@ -149,7 +152,10 @@ cdef class LoweredGrammar:
             ids = (<Grammar>self.grammar).sets[node.a]
             # ascending: checking the last one is enough
             self.check_tokens(&ids.ids.back(), 1, 0)
-            made.specials = self.add_tokens(ids.ids.data(), <uint32_t>ids.ids.size(), False)
+            for letter in ids.ids:
+                specials.push_back(pair[uint32_t, uint32_t](letter, letter))
+            push_ranges(&specials, &bounds)
+            made.specials = self.intern_tokens(&bounds)
         rule = self.made_rule(number, DISPATCH_RULE)
         self.rule_of_node[number] = rule
         self.rules[rule].minimum, self.rules[rule].maximum = words[1], words[2]
@@ -214,28 +220,30 @@ cdef class LoweredGrammar:
 
     cdef bint has_token(self, uint32_t number, uint32_t token) noexcept nogil:
         cdef TokenSetC* tokens = &self.token_sets[number]
-        cdef bint found = binary_search(tokens.ids, tokens.ids + tokens.n, token)
+        cdef const uint32_t* at = lower_bound(tokens.bounds, tokens.bounds + tokens.n, token)
+        # the first bound that is not below the token is its own, or the end of its range
+        cdef bint found = at != tokens.bounds + tokens.n and (at[0] == token or (at - tokens.bounds) & 1)
         if tokens.others:
             return not found and self.vocabulary.offsets[token] != self.vocabulary.offsets[token + 1]
         return found
 
-    cdef uint32_t add_tokens(self, const uint32_t* ids, uint32_t n, bint others) noexcept nogil:
-        """Add a token set with ids that the caller keeps alive."""
+    cdef uint32_t add_tokens(self, const uint32_t* bounds, uint32_t n, bint others) noexcept nogil:
+        """Add a token set with bounds that the caller keeps alive."""
         cdef TokenSetC made
-        made.ids, made.n, made.others = ids, n, others
+        made.bounds, made.n, made.others = bounds, n, others
         self.token_sets.push_back(made)
         return <uint32_t>self.token_sets.size() - 1
 
-    cdef uint32_t intern_tokens(self, vector[uint32_t]* ids) noexcept nogil:
-        """Return the number of a token set; equal sets have one number. Takes ``ids`` over."""
+    cdef uint32_t intern_tokens(self, vector[uint32_t]* bounds) noexcept nogil:
+        """Return the number of a token set; equal sets have one number. Takes ``bounds`` over."""
         cdef uint32_t k
         for k in range(<uint32_t>self.token_sets.size()):
-            if not self.token_sets[k].others and self.token_sets[k].n == ids.size() and memcmp(
-                    self.token_sets[k].ids, ids.data(), 4 * ids.size()) == 0:
+            if not self.token_sets[k].others and self.token_sets[k].n == bounds.size() and memcmp(
+                    self.token_sets[k].bounds, bounds.data(), 4 * bounds.size()) == 0:
                 return k
-        # moving a vector does not move its ids
+        # moving a vector does not move its contents
         self.made_sets.resize(self.made_sets.size() + 1)
-        self.made_sets.back().swap(ids[0])
+        self.made_sets.back().swap(bounds[0])
         return self.add_tokens(
             self.made_sets.back().data(), <uint32_t>self.made_sets.back().size(), False)
 

@@ -22,15 +22,15 @@ Not here   expressions and attributes (lark_parser, lark_expressions).
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable
-from functools import cache
 from typing import TYPE_CHECKING, NamedTuple
 
 from ...errors import LimitExceeded
-from ...grammar.ir import Grammar, Node
+from ...grammar.ir import SEQ, Grammar, Node
 from ..regex.char_automaton import Bound, CharAutomaton
 from ..regex.char_nfa import from_tree
-from ..regex.regex_syntax import Alt, Cat, Tree, accepted
+from ..regex.regex_syntax import Tree, accepted
 from ..structural_tag.tag_vocabulary import TagVocabulary
 from .lark_expressions import (
     Alternatives,
@@ -38,6 +38,7 @@ from .lark_expressions import (
     Literal,
     ParameterExpression,
     Scope,
+    Terminal,
     is_terminal,
 )
 from .lark_parser import BuildSchema, Expressions
@@ -76,9 +77,13 @@ C_COMMENT: /\/\*[^*]*\*+([^\/*][^*]*\*+)*\//
 SQL_COMMENT: /--[^\n]*/
 """
 
+_MARKS = re.compile(r"[?!]+")
 _REFUSED_STATEMENTS = ("declare", "override", "extend", "regex", "lark")
 #: levels of parentheses that one grammar within another counts for
 _NESTED_DEPTH = 4
+#: steps for the reader of a nested grammar, and for a definition
+_NESTED_STEPS = 32
+_DEFINITION_STEPS = 8
 
 
 def parse_lark(
@@ -86,7 +91,7 @@ def parse_lark(
     pointer: str, *, inside_json: bool = False, readable: bool = False,
 ) -> Node:  # fmt: skip
     """The language of ``start``. Raises as ``build_grammar``."""
-    source = Source(text, grammar.limits, pointer)
+    source = Source(text, grammar.limits, grammar.budget, pointer)
     reader = _Reader(grammar, source, vocabulary, build_schema, inside_json=inside_json)
     reader.read()
     return reader.builder.finish(readable=readable)
@@ -102,7 +107,7 @@ class _Reader:
         self.g, self.s, self._vocabulary, self._build_schema = (
             grammar, source, vocabulary, build_schema,
         )  # fmt: skip
-        self.builder = LarkBuilder(grammar, source, vocabulary, inside_json=inside_json)
+        self.builder = LarkBuilder(grammar, source, vocabulary, depth, inside_json=inside_json)
         self.expressions = self._expressions_of(source, depth=depth)
         self._blanks, self._name = self.expressions.blanks, self.expressions.name
         self._library: dict[str, Alternatives] = {}
@@ -141,6 +146,7 @@ class _Reader:
         at = self.s.at - 1
         depth += _NESTED_DEPTH
         self.s.check_depth(depth)
+        self.s.budget.spend(_NESTED_STEPS)
         reader = _Reader(
             self.g,
             self.s,
@@ -152,12 +158,13 @@ class _Reader:
         reader.read(is_nested=True)
         if not self.s.take("}"):
             raise self.s.error("a { is never closed", at)
-        return cache(reader.builder.finish)
+        return reader.builder.finish
 
     # -- statements -------------------------------------------------------------------------------
     def _statement(self) -> None:
         at = self.s.at
         self.s.at += 1
+        self.s.budget.spend(_DEFINITION_STEPS)
         word = self._name("the name of a statement")
         self._blanks()
         if word == "ignore":
@@ -173,8 +180,8 @@ class _Reader:
 
     def _definition(self) -> None:
         at = self.s.at
-        while self.s.take("?") or self.s.take("!"):
-            pass
+        self.s.budget.spend(_DEFINITION_STEPS)
+        self.s.scan(_MARKS)
         name = self._name("the name of a rule or a terminal")
         has_parameter = self.s.take("::")
         if has_parameter:
@@ -250,6 +257,7 @@ class _Reader:
                 self._blanks(lines=True)
             self.s.want(")")
         for name, new in names:
+            self.s.budget.spend(_DEFINITION_STEPS)
             self._import_one(name, new, at)
 
     def _imported(self) -> tuple[str, str]:
@@ -274,7 +282,7 @@ class _Reader:
         if not self._lines:
             self._lines = dict(line.split(": ", 1) for line in COMMON.strip().splitlines())
         if name in self._lines and name not in self._library:
-            source = Source(self._lines[name], self.s.limits, self.s.pointer)
+            source = Source(self._lines[name], self.s.limits, self.s.budget, self.s.pointer)
             self._library[name] = self._expressions_of(source, library=self._common).alternatives()
         return self._library.get(name)
 
@@ -295,16 +303,20 @@ class LarkBuilder:
     """
 
     def __init__(
-        self, grammar: Grammar, source: Source, vocabulary: TagVocabulary, *, inside_json: bool
-    ) -> None:
+        self, grammar: Grammar, source: Source, vocabulary: TagVocabulary, depth: int = 0,
+        *, inside_json: bool,
+    ) -> None:  # fmt: skip
         self.g, self.s, self.vocabulary = grammar, source, vocabulary
         self.inside_json = inside_json
+        # levels of the part under construction, and the most below any part so far
+        self._depth, self._deepest = depth, depth
         self.definitions: dict[str, Definition] = {}
         self.ignored: list[Alternatives] = []
         self.rules = Rules(grammar, source)
         self._gap: Node | None = None
-        self._trees: dict[str, Tree] = {}
-        self._open: list[str] = []  # terminals whose trees are under construction
+        self._trees: dict[str, tuple[Tree, int]] = {}  # with their levels
+        self._open: set[str] = set()  # terminals whose trees are under construction
+        self._built: dict[int, Node] = {}  # of rules with a parameter, by the identity of the part
         self._wanted: dict[str, tuple[Definition, int]] = {}
 
     def define(self, definition: Definition) -> None:
@@ -316,7 +328,10 @@ class LarkBuilder:
     def finish(self, *, readable: bool = False) -> Node:
         """Define all rules and return the node of ``start``."""
         if self.ignored:
-            one = self.g.alt(*[choice.node(self, Scope(False)) for choice in self.ignored])
+            ways: list[Node] = []
+            for choice in self.ignored:
+                ways.append(choice.node(self, Scope(False)))
+            one = self.g.alt(*ways)
             self._gap = self.g.ref(self.g.rule("%ignore", self.g.repeat(one, 0, None)))
         for name, definition in self.definitions.items():
             if not definition.has_parameter:
@@ -328,6 +343,7 @@ class LarkBuilder:
         return start if self._gap is None else self.g.seq(start, self._gap)
 
     def _define(self, name: str, definition: Definition, scope: Scope) -> None:
+        self.g.budget.spend(_DEFINITION_STEPS)
         if definition.attributes is None:
             alternatives = definition.body.all_nodes(self, scope)
         else:
@@ -341,6 +357,19 @@ class LarkBuilder:
         if scope.in_rule and self._gap is not None:
             return self.g.seq(self._gap, node)
         return node
+
+    def terminal(self, part: Terminal, scope: Scope) -> Node:
+        """Return a terminal as a leaf. Rules of one definition with a parameter share its node."""
+        if scope.value is None:
+            return self.leaf(part.content(self), scope)
+        node = self._built.get(id(part))
+        if node is None:
+            node = part.content(self)
+            if self.g.kind(node) == SEQ:
+                # a sequence would be copied into each of them
+                node = self.g.ref(self.g.rule("terminal", node))
+            self._built[id(part)] = node
+        return self.leaf(node, scope)
 
     def ref(self, name: str, at: int, parameter: ParameterExpression | None, scope: Scope) -> Node:
         if not scope.in_rule and not is_terminal(name):
@@ -373,17 +402,31 @@ class LarkBuilder:
         if name in self._open:
             raise self.s.refuse("a terminal that holds itself in a regular expression", at)
         if name not in self._trees:
-            self._open.append(name)
-            self._trees[name] = self.definitions[name].body.tree(self)
-            self._open.pop()
-        return self._trees[name]
+            outer, self._deepest = self._deepest, self._depth
+            self._open.add(name)
+            tree = self.definitions[name].body.tree(self)
+            self._open.remove(name)
+            self._trees[name] = tree, self._deepest - self._depth
+            self._deepest = max(outer, self._deepest)
+        tree, levels = self._trees[name]
+        self.enter(levels)
+        self.leave(levels)
+        return tree
 
-    def checked(self, tree: Tree) -> Tree:
+    def enter(self, levels: int = 1) -> None:
+        """Count levels of parts within parts; each use of a name has those of its tree."""
+        self._depth += levels
+        self._deepest = max(self._deepest, self._depth)
+        self.s.check_depth(self._depth)
+
+    def leave(self, levels: int = 1) -> None:
+        self._depth -= levels
+
+    def check_parts(self, parts: int) -> None:
         """Check the number of parts of a tree: each use of a name expands it."""
         limit = self.g.limits.pattern_chars
-        if isinstance(tree, Cat | Alt) and len(tree.parts) > limit:
-            raise LimitExceeded("pattern_chars", limit, len(tree.parts), self.s.pointer)
-        return tree
+        if parts > limit:
+            raise LimitExceeded("pattern_chars", limit, parts, self.s.pointer)
 
     def check_states(self, states: int) -> None:
         limit = self.g.limits.pattern_states

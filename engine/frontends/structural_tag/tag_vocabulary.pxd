@@ -66,6 +66,7 @@ cdef class TagVocabulary:
     cdef readonly Spelling spelling
     cdef list free                        # (text, id) of special tokens that are no stop tokens, by id
     cdef object tokens                    # the bytes of every token, by id
+    cdef object with_text                 # ids of tokens that are not empty, ascending
     cdef dict kept                        # cache of ``patterns_of``
     cpdef TextPatterns patterns_of(
         self, tuple excludes, tuple ends, tuple triggers, object arm_tokens, str pointer, str end_pointer

@@ -6,6 +6,8 @@ from ...grammar.ir cimport Grammar, push_pattern
 from ...native.pool cimport vector
 from ...vocabulary.vocabulary cimport TokenSet
 
+from array import array
+from bisect import bisect_left
 from itertools import chain
 from operator import itemgetter
 
@@ -234,6 +236,7 @@ cdef class TagVocabulary:
         free = [(t, i) for t, i in special_tokens.items() if i not in self.stops]
         self.free = sorted(free, key=itemgetter(1))
         self.tokens = tokens
+        self.with_text = array("I", [number for number, text in enumerate(tokens) if text])
         self.kept = {}
 
     @classmethod
@@ -246,10 +249,18 @@ cdef class TagVocabulary:
 
     def other_tokens(self, grammar, excludes):
         """Add one token with a text that is neither a stop token nor excluded."""
-        banned = self.stops.union(excludes)
-        for number, text in enumerate(self.tokens):
-            if text and number not in banned:
+        return self.tokens_outside(grammar, [(number, number) for number in excludes])
+
+    def tokens_outside(self, grammar, ranges):
+        """Add one token with a text that is no stop token and in none of these ranges of ids."""
+        banned = sorted([*ranges, *[(number, number) for number in self.stops]])
+        first = 0
+        for low, high in [*banned, (self.size, self.size)]:
+            grammar.budget.spend(1)
+            # whether a token with a text lies between the last range and this one
+            if bisect_left(self.with_text, first) < bisect_left(self.with_text, low):
                 return grammar.tokens_except(banned)
+            first = max(first, high + 1)
         return grammar.fail()
 
     cpdef TextPatterns patterns_of(
