@@ -39,6 +39,7 @@ from libc.stdint cimport uint32_t, uint8_t
 
 from ..native.hashing cimport U64MapC
 from ..native.pool cimport vector
+from ..native.resources cimport WorkBudget
 from ..vocabulary.vocabulary cimport Vocabulary
 from .ir cimport NO_MAXIMUM, Grammar, NodeC
 
@@ -67,6 +68,7 @@ cdef struct RuleC:
     uint32_t unit             # a token's share of the register, above the characters; 0: not counted
     uint32_t label            # index into labels
     uint32_t dispatch         # of a DISPATCH_RULE: index into dispatches
+    uint32_t edges            # estimate for its automaton; of a rule built state by state, its words
     uint8_t kind, role, nullable, productive
     uint8_t counted           # it has a register: COUNTED_RULE, BOUNDED_RULE, free text with bounds
     uint8_t iterates          # the count is of iterations or characters, not of tokens alone
@@ -138,7 +140,7 @@ cdef class LoweredGrammar:
     cdef int check_tokens(self, const uint32_t* ids, uint32_t n, uint32_t first) except -1
     cdef uint32_t arm_rule(self, uint32_t child) except? NO_RULE
     cdef uint32_t made_rule(self, uint32_t node, uint8_t kind) except? NO_RULE
-    cdef uint32_t largest(self) noexcept nogil
+    cdef void weigh_rules(self) noexcept nogil
     cdef size_t bytes_held(self) noexcept nogil
     cdef uint32_t widest(self, uint32_t i) noexcept nogil
     cdef uint32_t width(self, uint32_t i) noexcept nogil
@@ -147,7 +149,8 @@ cdef class LoweredGrammar:
     cdef bint has_token(self, uint32_t number, uint32_t token) noexcept nogil
     cdef uint32_t add_tokens(self, const uint32_t* bounds, uint32_t n, bint others) noexcept nogil
     cdef uint32_t intern_tokens(self, vector[uint32_t]* bounds) noexcept nogil
-    cdef void solve(self) noexcept nogil
+    cdef int solve(self, WorkBudget budget) except -1
+    cdef bint solve_in_order(self, vector[uint32_t]* order) noexcept nogil
     cdef bint solve_once(self, uint32_t i) noexcept nogil
     cdef bint node_productive(self, uint32_t i) noexcept nogil
     cdef bint node_nullable(self, uint32_t i) noexcept nogil

@@ -7,7 +7,7 @@ from libcpp.utility cimport pair
 
 from ..native.hashing cimport MISSING, map_bytes, map_get, map_put
 from ..native.pool cimport held_bytes, vector
-from ..native.resources cimport spend
+from ..native.resources cimport WorkBudget, spend
 from ..vocabulary.vocabulary cimport TokenSet, Vocabulary
 from .ir cimport (
     ALT, BOUNDED, BYTES, CAPTURE, CHARS, DISPATCH, EMPTY, FAIL, GRAPH, JSON_CHARS, MAY_BE_EMPTY,
@@ -29,9 +29,10 @@ cdef enum:
     UNROLLED_COPIES = 16
     UNROLLED_NARROW_EDGES = 16384
 
-# nodes that are loaded in about a microsecond
+# nodes that are loaded, and nodes whose facts are computed again, in about a microsecond
 cdef enum:
     NODES_PER_STEP = 8
+    SOLVED_PER_STEP = 64
 
 
 cdef class LoweredGrammar:
@@ -66,10 +67,9 @@ cdef class LoweredGrammar:
                 self.rule_of_node[i] = self.made_rule(i, BOUNDED_RULE)
             self.weights[i] = self.weight(i)
             self.widths[i] = self.width(i)
-        with nogil:
-            self.largest_rule = self.largest()
-            self.solve()
-            vector[uint32_t]().swap(self.weights)
+        self.weigh_rules()
+        self.solve(g.budget)
+        vector[uint32_t]().swap(self.weights)
         return 0
 
     def is_nullable(self, uint32_t node):
@@ -85,15 +85,21 @@ cdef class LoweredGrammar:
                 self.rule_of_node[node] = r
                 self.rules[r].kind = OBJECT_RULE
 
-    cdef uint32_t largest(self) noexcept nogil:
-        cdef uint32_t found = 0
-        cdef RuleC rule
-        for rule in self.rules:
+    cdef void weigh_rules(self) noexcept nogil:
+        """Estimate the edges of each rule's automaton, and find the largest."""
+        cdef RuleC* rule
+        cdef uint32_t k
+        self.largest_rule = 0
+        for k in range(<uint32_t>self.rules.size()):
+            rule = &self.rules[k]
             if rule.kind == COUNTED_RULE or rule.kind == BOUNDED_RULE:
-                found = max(found, self.weights[self.nodes[rule.node].a])
+                rule.edges = self.weights[self.nodes[rule.node].a]
             elif rule.kind == PLAIN_RULE:
-                found = max(found, self.weights[rule.node])
-        return found
+                rule.edges = self.weights[rule.node]
+            else:
+                rule.edges = self.nodes[rule.node].n
+                continue
+            self.largest_rule = max(self.largest_rule, rule.edges)
 
     cdef size_t bytes_held(self) noexcept nogil:
         """Return the bytes held, without the grammar."""
@@ -317,34 +323,44 @@ cdef class LoweredGrammar:
         return <uint32_t>min(total, <unsigned long long>1 << 30)
 
     # -- facts -------------------------------------------------------------------------------------
-    cdef void solve(self) noexcept nogil:
+    cdef int solve(self, WorkBudget budget) except -1:
         """Compute least fixpoints. Nodes are visited after their parts, including those of
         referenced rules, so only cycles of rules need more than one pass.
         """
         cdef uint32_t i
         cdef bint changed = False
-        cdef vector[uint8_t] seen
         cdef vector[uint32_t] order
+        with nogil:
+            changed = self.solve_in_order(&order)
+        while changed:
+            spend(budget, 1 + <int64_t>order.size() // SOLVED_PER_STEP)
+            changed = False
+            with nogil:
+                for i in order:
+                    changed |= self.solve_once(i)
+        for i in range(<uint32_t>self.rules.size()):
+            self.rules[i].productive = self.productive[self.rules[i].node]
+            self.rules[i].nullable = self.nullable[self.rules[i].node]
+            if self.rules[i].kind == COUNTED_RULE and self.nullable[self.nodes[self.rules[i].node].a]:
+                self.rules[i].minimum = 0
+
+    cdef bint solve_in_order(self, vector[uint32_t]* order) noexcept nogil:
+        """Visit all nodes after their parts, and list them. Return whether rules form a cycle."""
+        cdef uint32_t i
+        cdef bint circle = False
+        cdef vector[uint8_t] seen
         self.nullable.assign(self.n_nodes, 0)
         self.productive.assign(self.n_nodes, 0)
         seen.assign(self.n_nodes, 0)
         for i in range(self.n_nodes):
             # children have smaller numbers (I1)
             if refers(self, i):
-                changed |= settle(self, i, seen.data(), &order)
+                circle |= settle(self, i, seen.data(), order)
             elif seen[i] == 0:
                 seen[i] = 2
                 order.push_back(i)
                 self.solve_once(i)
-        while changed:
-            changed = False
-            for i in order:
-                changed |= self.solve_once(i)
-        for i in range(<uint32_t>self.rules.size()):
-            self.rules[i].productive = self.productive[self.rules[i].node]
-            self.rules[i].nullable = self.nullable[self.rules[i].node]
-            if self.rules[i].kind == COUNTED_RULE and self.nullable[self.nodes[self.rules[i].node].a]:
-                self.rules[i].minimum = 0
+        return circle
 
     cdef bint solve_once(self, uint32_t i) noexcept nogil:
         """Update the facts of one node; return whether one changed."""
@@ -645,7 +661,7 @@ cdef RuleC _rule(uint32_t node, uint8_t kind) noexcept:
     rule.maximum = NO_MAXIMUM
     rule.most_tokens = NO_MAXIMUM
     rule.unit = 0
-    rule.label = rule.dispatch = 0
+    rule.label = rule.dispatch = rule.edges = 0
     rule.kind = kind
     rule.role = ROLE_NONE
     rule.nullable = rule.productive = rule.counted = rule.iterates = rule.differs = 0

@@ -27,7 +27,7 @@ from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, NamedTuple
 
 from ...errors import LimitExceeded
-from ...grammar.ir import SEQ, Grammar, Node
+from ...grammar.ir import ALT, GRAPH, REPEAT, SEQ, Grammar, Node
 from ..regex.char_automaton import Bound, CharAutomaton
 from ..regex.char_nfa import from_tree
 from ..regex.regex_syntax import Tree, accepted
@@ -77,6 +77,7 @@ C_COMMENT: /\/\*[^*]*\*+([^\/*][^*]*\*+)*\//
 SQL_COMMENT: /--[^\n]*/
 """
 
+_COMPOUND = (SEQ, ALT, REPEAT, GRAPH)
 _MARKS = re.compile(r"[?!]+")
 _REFUSED_STATEMENTS = ("declare", "override", "extend", "regex", "lark")
 #: levels of parentheses that one grammar within another counts for
@@ -365,8 +366,8 @@ class LarkBuilder:
         node = self._built.get(id(part))
         if node is None:
             node = part.content(self)
-            if self.g.kind(node) == SEQ:
-                # a sequence would be copied into each of them
+            if self.g.kind(node) in _COMPOUND:
+                # it would be written out in each of them
                 node = self.g.ref(self.g.rule("terminal", node))
             self._built[id(part)] = node
         return self.leaf(node, scope)

@@ -65,11 +65,13 @@ _REGEX = re.compile(r"/((?:[^/\\\n\[]++|\\.|\[(?:[^\]\\\n]++|\\.)*+\])++)/")
 _TOKEN = re.compile(r"<[^<>\s\[\]][^<>\s]*+>")
 _ANY_TOKEN = re.compile(r" *\* *(?=\]>)")
 _TOKENS = re.compile(r" *([0-9]{1,9}) *+(?:- *([0-9]{1,9}) *+)?(?=[,\]])")
-#: characters of JSON that are decoded in about a microsecond
+_JSON = json.JSONDecoder()
+#: steps for a JSON value, and characters of it that are decoded in about a microsecond
+JSON_STEPS = 8
 JSON_CHARS_PER_STEP = 32
 #: steps for a group, and for a part of a sequence
 GROUP_STEPS = 6
-PART_STEPS = 3
+PART_STEPS = 4
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _CHUNKS: dict[str, Callable[[str, Source], list[str]]] = {"words": words_of, "chars": chars_of}
 
@@ -117,10 +119,10 @@ class Expressions:
         self.blanks(lines=True)
         start = self.s.at
         try:
-            value, self.s.at = json.JSONDecoder().raw_decode(self.s.text, self.s.at)
+            value, self.s.at = _JSON.raw_decode(self.s.text, self.s.at)
         except (ValueError, RecursionError):
             raise self.s.error("JSON is missing", at) from None
-        self.s.budget.spend(1 + (self.s.at - start) // JSON_CHARS_PER_STEP)
+        self.s.budget.spend(JSON_STEPS + (self.s.at - start) // JSON_CHARS_PER_STEP)
         return value
 
     # -- expressions ------------------------------------------------------------------------------
@@ -144,6 +146,7 @@ class Expressions:
         return False
 
     def _alternative(self, depth: int) -> Alternative:
+        self.s.budget.spend(PART_STEPS)
         start, lines = self.s.at, depth > 0
         operands = [self._concatenation(depth)]
         while self.s.take("&"):
@@ -324,6 +327,7 @@ class Expressions:
     # -- tokens -----------------------------------------------------------------------------------
     def _token(self) -> Part:
         at = self.s.at
+        self.s.budget.spend(PART_STEPS)
         if self.s.take("<["):
             return self._token_set(at)
         named = self.s.scan(_TOKEN)
@@ -406,7 +410,8 @@ class Expressions:
 # -- parameters ------------------------------------------------------------------------------------
 BITS = 64
 _ALL_BITS = 2**BITS - 1
-#: tests of a condition that are evaluated in about a microsecond
+#: steps to read a test of a condition; tests that are evaluated in about a microsecond
+TEST_STEPS = 5
 TESTS_PER_STEP = 4
 _PARAMETER_WORD = re.compile(r"[a-z_]+")
 _PARAMETER_NUMBER = re.compile(r"0x[0-9a-fA-F]+|[0-9]+")
@@ -477,7 +482,7 @@ class ParameterReader:
 
     def condition(self, depth: int = 0) -> Condition:
         self.s.check_depth(depth + 1)
-        self.s.budget.spend(1)
+        self.s.budget.spend(TEST_STEPS)
         self._tests += 1
         at = self.s.at
         word = self._word()
