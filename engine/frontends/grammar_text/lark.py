@@ -24,6 +24,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable
+from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
 from ...errors import LimitExceeded
@@ -108,6 +109,10 @@ class _Reader:
         self.g, self.s, self._vocabulary, self._build_schema = (
             grammar, source, vocabulary, build_schema,
         )  # fmt: skip
+        # without a reference to the reader: a cycle would keep the whole grammar after a refusal
+        self._nested = partial(
+            _read_nested, grammar, source, vocabulary, build_schema, inside_json=inside_json
+        )
         self.builder = LarkBuilder(grammar, source, vocabulary, depth, inside_json=inside_json)
         self.expressions = self._expressions_of(source, depth=depth)
         self._blanks, self._name = self.expressions.blanks, self.expressions.name
@@ -141,25 +146,6 @@ class _Reader:
             if self.s.peek() not in ("", "\n", ends):
                 raise self.s.error(f"{self.s.peek()!r} is no element")
             self._blanks(lines=True)
-
-    def _nested(self, depth: int) -> Callable[[], Node]:
-        """Read a nested grammar, which has its own names, up to its }."""
-        at = self.s.at - 1
-        depth += _NESTED_DEPTH
-        self.s.check_depth(depth)
-        self.s.budget.spend(_NESTED_STEPS)
-        reader = _Reader(
-            self.g,
-            self.s,
-            self._vocabulary,
-            self._build_schema,
-            depth,
-            inside_json=self.builder.inside_json,
-        )
-        reader.read(is_nested=True)
-        if not self.s.take("}"):
-            raise self.s.error("a { is never closed", at)
-        return reader.builder.finish
 
     # -- statements -------------------------------------------------------------------------------
     def _statement(self) -> None:
@@ -286,6 +272,22 @@ class _Reader:
             source = Source(self._lines[name], self.s.limits, self.s.budget, self.s.pointer)
             self._library[name] = self._expressions_of(source, library=self._common).alternatives()
         return self._library.get(name)
+
+
+def _read_nested(
+    grammar: Grammar, source: Source, vocabulary: TagVocabulary, build_schema: BuildSchema | None,
+    depth: int, *, inside_json: bool,
+) -> Callable[[], Node]:  # fmt: skip
+    """Read a nested grammar, which has its own names, up to its }."""
+    at = source.at - 1
+    depth += _NESTED_DEPTH
+    source.check_depth(depth)
+    source.budget.spend(_NESTED_STEPS)
+    reader = _Reader(grammar, source, vocabulary, build_schema, depth, inside_json=inside_json)
+    reader.read(is_nested=True)
+    if not source.take("}"):
+        raise source.error("a { is never closed", at)
+    return reader.builder.finish
 
 
 # -- definitions -----------------------------------------------------------------------------------

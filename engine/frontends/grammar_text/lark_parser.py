@@ -103,7 +103,7 @@ class Expressions:
         self.g, self.s, self.vocabulary = grammar, source, vocabulary
         self._library = library
         self._build_schema, self._nested, self._depth = build_schema, nested, depth
-        self._parameters = ParameterReader(source, lambda: self.blanks())
+        self._parameters = ParameterReader(source)
 
     # -- words ------------------------------------------------------------------------------------
     def blanks(self, *, lines: bool = False) -> None:
@@ -430,8 +430,8 @@ _COMPARED: dict[str, Callable[[int, int], bool]] = {
 class ParameterReader:
     """Reads expressions and conditions at the position of the source; blanks may separate words."""
 
-    def __init__(self, source: Source, blanks: Callable[[], None]) -> None:
-        self.s, self._blanks = source, blanks
+    def __init__(self, source: Source) -> None:
+        self.s = source
         self._tests = 0  # of the current condition
 
     # -- expressions ------------------------------------------------------------------------------
@@ -529,6 +529,9 @@ class ParameterReader:
         return lambda p: compare(_cut(p, low, high), number)
 
     # -- words ------------------------------------------------------------------------------------
+    def _blanks(self) -> None:
+        self.s.skip(_BLANK)
+
     def _want(self, sign: str) -> None:
         self._blanks()
         self.s.want(sign)

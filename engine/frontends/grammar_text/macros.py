@@ -175,23 +175,15 @@ class Macros:
         self, grammar: Grammar, source: Source, vocabulary: TagVocabulary, rules: Rules
     ) -> None:
         self.g, self.s, self.vocabulary, self.rules = grammar, source, vocabulary, rules
-        self._emit: dict[str, Callable[[Call, Bounds], Node]] = {
-            "Token": self._tokens,
-            "ExcludeToken": self._tokens,
-            "TagDispatch": self._tag_dispatch,
-            "TokenTagDispatch": self._token_dispatch,
-            "Regex": self._regex,
-            "Substring": self._substring,
-        }
 
     def node(self, words: Words, name: str, at: int, bounds: Bounds) -> Node:
         """Read the arguments of a macro and add its node."""
         if name == "JSONSchema":
             raise self.s.refuse(name, at, "write it as a structural tag")
-        if name not in self._emit:
+        if name not in _EMIT:
             raise self.s.error(f"there is no macro {name!r}", at)
         call = Call(words, name, at)
-        node = self._emit[name](call, bounds)
+        node = _EMIT[name](self, call, bounds)
         call.finish()
         return node
 
@@ -282,6 +274,15 @@ class Macros:
         return substring_node(self.g, *suffix_automaton(chunks, self.s.budget))
 
 
+# not in the object: bound methods would form a cycle that keeps the grammar after a refusal
+_EMIT: dict[str, Callable[[Macros, Call, Bounds], Node]] = {
+    "Token": Macros._tokens,
+    "ExcludeToken": Macros._tokens,
+    "TagDispatch": Macros._tag_dispatch,
+    "TokenTagDispatch": Macros._token_dispatch,
+    "Regex": Macros._regex,
+    "Substring": Macros._substring,
+}
 #: texts that JSON strings may contain without escapes
 RAW_TEXT = CharAutomaton([[(JSON_UNESCAPED, 0)]], [0])
 

@@ -101,12 +101,13 @@ def emit_search(grammar: Grammar, tree: Tree, pointer: str) -> Node:
     except LimitExceeded as error:
         if error.limit != "pattern_states":
             raise
-        refusal = error
+        # without the traceback, which would form a cycle with this frame
+        refusal = error.with_traceback(None)
     for each in (plain, factored(plain, grammar.budget)):
         if _positions(each) <= SEARCH_POSITIONS:
             return emit(grammar, each, True)
     if refusal is not None:
-        raise refusal
+        raise LimitExceeded(refusal.limit, refusal.maximum, refusal.got, refusal.pointer)
     return found.to_node(grammar)
 
 
