@@ -13,7 +13,7 @@ from ..grammar.lowered cimport (
 from ..grammar.rule_digest cimport DigestC, RuleDigests, is_none
 from ..native.hashing cimport MISSING, map_bytes, map_clear, map_get, map_put, mix
 from ..native.pool cimport held_bytes, vector
-from ..native.resources cimport WorkBudget, spend, spend_nogil
+from ..native.resources cimport WorkBudget, spend_nogil
 from ..vocabulary.vocabulary cimport Vocabulary
 from .determinize cimport (
     FINAL_STATE, LOOP_STATE, REF_EDGE, TOKEN_EDGE, UNBUILT_STATE, BuildWorkC, ByteEdgeC, ByteNfaC,
@@ -37,7 +37,7 @@ cdef inline uint64_t key_hash(uint64_t high, uint64_t low) noexcept nogil:
 cdef bint is_exceeded(WorkBudget budget) noexcept with gil:
     """Return whether a budget is exceeded or cancelled; other threads may take the GIL here."""
     try:
-        spend(budget, 0)
+        budget.pause()
     except (Cancelled, LimitExceeded):
         return True
     return False
@@ -220,7 +220,9 @@ cdef class Automata:
 
     cdef bint pay(self, uint64_t steps) noexcept nogil:
         """Spend steps of the compile's budget, if there is one. False: see WORK_EXCEEDED."""
-        if self.budget is not None and spend_nogil(self.budget, steps) and is_exceeded(self.budget):
+        if self.budget is None or not (spend_nogil(self.budget, steps) or self.budget.cancelled):
+            return True
+        if is_exceeded(self.budget):
             self.error = WORK_EXCEEDED
             return False
         return True

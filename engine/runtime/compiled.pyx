@@ -120,7 +120,8 @@ cdef class Compiled:
         self.tag_text = self.extend = None
         self.held = OBJECT_BYTES
         self.generation = new_generation(self, grammar.budget)
-        grammar.budget.spend(0)
+        # raises what ended the construction of an automaton
+        (<WorkBudget>grammar.budget).pause()
         self.raise_limit(self.generation.arena.take_error(), self.generation.arena.error_got)
 
     cdef Generation current(self):

@@ -83,9 +83,10 @@ _MARKS = re.compile(r"[?!]+")
 _REFUSED_STATEMENTS = ("declare", "override", "extend", "regex", "lark")
 #: levels of parentheses that one grammar within another counts for
 _NESTED_DEPTH = 4
-#: steps for the reader of a nested grammar, and for a definition
+#: steps for the reader of a nested grammar, for a definition, and for an attribute
 _NESTED_STEPS = 32
 _DEFINITION_STEPS = 8
+_ATTRIBUTE_STEPS = 4
 
 
 def parse_lark(
@@ -199,6 +200,7 @@ class _Reader:
 
     def _attribute(self, found: Attributes) -> Attributes:
         at = self.s.at
+        self.s.budget.spend(_ATTRIBUTE_STEPS)
         name = self._name("the name of an attribute")
         self._blanks()
         has_value = self.s.take("=")

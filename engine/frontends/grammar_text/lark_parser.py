@@ -70,8 +70,10 @@ _JSON = json.JSONDecoder()
 JSON_STEPS = 8
 JSON_CHARS_PER_STEP = 32
 #: steps for a group, and for a part of a sequence
-GROUP_STEPS = 6
-PART_STEPS = 4
+GROUP_STEPS = 8
+PART_STEPS = 5
+#: steps for a pattern, besides those of its characters
+PATTERN_STEPS = 12
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _CHUNKS: dict[str, Callable[[str, Source], list[str]]] = {"words": words_of, "chars": chars_of}
 
@@ -165,6 +167,7 @@ class Expressions:
 
     def _concatenation(self, depth: int) -> Concatenation:
         parts: list[Part] = []
+        self.s.budget.spend(1)
         self.blanks(lines=depth > 0)
         while self.s.peek() and self.s.peek() not in "|&)]}\n" and not self._is_over():
             parts.append(self._repeated(depth))
@@ -298,6 +301,7 @@ class Expressions:
 
     def _pattern(self) -> Part:
         at, limit = self.s.at, self.s.limits.pattern_chars
+        self.s.budget.spend(PATTERN_STEPS)
         # no further than the longest pattern
         found = _REGEX.match(self.s.text, at, at + limit + 2)
         if not found:
@@ -411,7 +415,7 @@ class Expressions:
 BITS = 64
 _ALL_BITS = 2**BITS - 1
 #: steps to read a test of a condition; tests that are evaluated in about a microsecond
-TEST_STEPS = 5
+TEST_STEPS = 16
 TESTS_PER_STEP = 4
 _PARAMETER_WORD = re.compile(r"[a-z_]+")
 _PARAMETER_NUMBER = re.compile(r"0x[0-9a-fA-F]+|[0-9]+")

@@ -4,6 +4,7 @@ from libc.stdint cimport uint32_t, uint64_t
 
 from ...grammar.ir cimport Grammar, push_pattern
 from ...native.pool cimport vector
+from ...native.resources cimport WorkBudget, spend
 from ...vocabulary.vocabulary cimport TokenSet
 
 from array import array
@@ -103,11 +104,13 @@ cdef class Spelling:
         cdef uint32_t token = 0
         return self.find(text, &start, &token) == 0
 
-    cdef list pieces(self, str text):
+    cdef list pieces(self, str text, WorkBudget budget=None):
         cdef Py_ssize_t start = 0, before = 0, end
         cdef uint32_t token = 0
         cdef list made = []
         while True:
+            if budget is not None:
+                spend(budget, 1)
             end = self.find(text, &start, &token)
             if start > before:
                 made.append(new_piece(text[before:start], None))
@@ -121,7 +124,7 @@ cdef class Spelling:
             return grammar.tokens([mark])
         if self.is_plain(mark):
             return add_literal(grammar, mark, 0)
-        return add_pieces(grammar, self.pieces(mark))
+        return add_pieces(grammar, self.pieces(mark, grammar.budget))
 
     def patterns(self, mark, str pointer):
         """Return all patterns of a mark that is not empty."""
@@ -164,6 +167,7 @@ cdef uint32_t add_pieces(Grammar grammar, list pieces) except? 0xFFFFFFFF:
     cdef uint32_t ways[2]
     cdef Piece piece
     for piece in pieces:
+        spend(grammar.budget, 1)
         ways[0] = add_literal(grammar, piece.text, 0)
         if piece.token is not None:
             ways[1] = grammar.tokens([piece.token])
