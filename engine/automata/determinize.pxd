@@ -128,7 +128,7 @@ cdef struct LazyDfaC:
 cdef struct BuildWorkC:
     # work on automata: members of subsets, pairs of edges and parts, visited edges
     uint64_t done
-    const bint* cancelled     # NULL: nobody can cancel it
+    const bint* cancelled     # NULL: it cannot be cancelled
 
 cdef inline bint is_cancelled(const BuildWorkC* work) noexcept nogil:
     return work.cancelled != NULL and work.cancelled[0]

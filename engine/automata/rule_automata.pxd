@@ -111,7 +111,7 @@ cdef class Automata:
     cdef uint32_t edge_limit
     cdef AutomatonCache table                 # None: grammars share nothing
     cdef RuleDigests digests                  # None without a table
-    cdef WorkBudget budget                    # of the compile that pays for rules; None: nobody pays
+    cdef WorkBudget budget                    # of the compile that pays for rules; None: they are free
     cdef uint32_t error, error_got
     cdef vector[StateC] states
     cdef vector[ByteEdgeC] byte_edges

@@ -353,9 +353,7 @@ class Expressions:
         self.s.want("]>")
         if ranges and not negated:
             return OpaqueTerminal(lambda: self.g.token_ranges(ranges), "a token", at)
-        return OpaqueTerminal(
-            lambda: self.vocabulary.tokens_outside(self.g, ranges), "a token", at
-        )
+        return OpaqueTerminal(lambda: self.vocabulary.tokens_outside(self.g, ranges), "a token", at)
 
     def _token_range(self, at: int) -> tuple[int, int]:
         found = self.s.scan(_TOKENS)

@@ -48,7 +48,18 @@ def test_an_empty_automaton_has_no_states() -> None:
 
 
 #: expressions over a and b, some of which accept nothing or the empty text
-EXPRESSIONS = ("[]", "", "a", "a*b", "(ab|ba)*", "[ab]*b", "(a|bb)+", "[ab]{2,3}", "[^]*", "(aa)*b?")
+EXPRESSIONS = (
+    "[]",
+    "",
+    "a",
+    "a*b",
+    "(ab|ba)*",
+    "[ab]*b",
+    "(a|bb)+",
+    "[ab]{2,3}",
+    "[^]*",
+    "(aa)*b?",
+)
 
 
 @pytest.mark.parametrize("pattern", EXPRESSIONS)
