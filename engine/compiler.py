@@ -312,7 +312,11 @@ class Compiler:
     ) -> Compiled:
         """Compile a spec: IR, lowered grammar, first row. ``limits``: those of the result."""
         grammar = Grammar(self.limits, budget)
-        grammar.root = grammar.rule("root", build(grammar, spec))
+        try:
+            grammar.root = grammar.rule("root", build(grammar, spec))
+        finally:
+            # the front ends' data refer to the grammar: a cycle would keep both after a refusal
+            grammar.shared.clear()
         return self._finish(grammar, limits)
 
     def _finish(self, grammar: Grammar, limits: Limits | None = None) -> Compiled:

@@ -26,6 +26,9 @@ class Limits:
     compile_steps: int = 1_000_000
     #: IR nodes of one grammar; a 50,000-value enum takes about 150,000
     ir_nodes: int = 2_000_000
+    #: operands of all nodes of one grammar, four bytes each: characters of texts, parts of
+    #: sequences, bounds of ranges; a spec of 8 MB has about 8 million characters
+    ir_operands: int = 16 << 20
     #: characters of one regular expression
     pattern_chars: int = 20_000
     #: states of one code-point automaton made by intersection or complement

@@ -554,7 +554,8 @@ class Recogniser:
         if kind == ir.TEXT_EXCEPT:
             return text_except_machine(node[2])
         if kind in (ir.TOKENS, ir.TOKENS_EXCEPT):
-            return tokens_machine(node[1], others=kind == ir.TOKENS_EXCEPT)
+            ids = {t for low, high in node[1] for t in range(low, high + 1)}
+            return tokens_machine(ids, others=kind == ir.TOKENS_EXCEPT)
         if kind == ir.TEXTS:
             return TextsMachine(node[1], node[2])
         if kind == ir.OBJECT:

@@ -195,7 +195,7 @@ def bytes_machine(data: bytes) -> Letters:
     return Letters(0, len(data), scan)
 
 
-def tokens_machine(ids: Sequence[int], *, others: bool = False) -> Letters:
+def tokens_machine(ids: Container[int], *, others: bool = False) -> Letters:
     def scan(at: str, letter: int) -> str | None:
         if at or letter < TOKEN:
             return None

@@ -125,11 +125,19 @@ cdef struct LazyDfaC:
     WordTableC sets
     vector[uint32_t] states   # by subset: its state in rule_automata, 0: none yet
 
-cdef bint determinise(ByteNfaC* nfa, vector[DfaStateC]* out, uint32_t limit) noexcept nogil
+cdef struct BuildWorkC:
+    # work on automata: members of subsets, pairs of edges and parts, visited edges
+    uint64_t done
+    const bint* cancelled     # NULL: it cannot be cancelled
+
+cdef inline bint is_cancelled(const BuildWorkC* work) noexcept nogil:
+    return work.cancelled != NULL and work.cancelled[0]
+
+cdef bint determinise(ByteNfaC* nfa, vector[DfaStateC]* out, uint32_t limit, BuildWorkC* work) noexcept nogil
 cdef void copy_nfa(ByteNfaC* nfa, vector[DfaStateC]* out) noexcept nogil
-cdef bint merge_edges(vector[DfaStateC]* dfa, uint32_t limit) noexcept nogil
+cdef bint merge_edges(vector[DfaStateC]* dfa, uint32_t limit, BuildWorkC* work) noexcept nogil
 cdef void trim(vector[DfaStateC]* dfa) noexcept nogil
-cdef void minimise(vector[DfaStateC]* dfa) noexcept nogil
+cdef void minimise(vector[DfaStateC]* dfa, BuildWorkC* work) noexcept nogil
 cdef size_t lazy_dfa_bytes(const LazyDfaC* lazy) noexcept nogil
 cdef void lazy_dfa_start(LazyDfaC* lazy, ClosureC* scratch) noexcept nogil
 cdef void lazy_dfa_state(LazyDfaC* lazy, ClosureC* scratch, uint32_t number, DfaStateC* out) noexcept nogil

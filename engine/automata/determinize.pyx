@@ -520,6 +520,9 @@ cdef uint32_t MEMBERS_FREE = 1 << 18
 # More symbols that leave a state are looked up in a table.
 cdef uint32_t FEW = 16
 
+# Comparisons of an edge with a part of the bytes that take as long as a member of a subset.
+cdef uint32_t PAIRS_PER_MEMBER = 16
+
 # Refinement is quadratic at worst; larger automata are not minimised.
 cdef uint32_t MINIMISED_STATES = 4096
 
@@ -612,9 +615,9 @@ cdef void unique(Set* members) noexcept nogil:
     members.resize(n)
 
 
-cdef bint determinise(ByteNfaC* nfa, vector[DfaStateC]* out, uint32_t limit) noexcept nogil:
-    """Run the subset construction. False: more than ``limit`` states are needed, or subsets are too
-    large; then ``out`` is empty.
+cdef bint determinise(ByteNfaC* nfa, vector[DfaStateC]* out, uint32_t limit, BuildWorkC* done) noexcept nogil:
+    """Run the subset construction. False: more than ``limit`` states are needed, subsets are too large,
+    or the work is cancelled; then ``out`` is empty.
     """
     cdef EdgeIndexC index
     cdef ClosureC scratch
@@ -634,12 +637,13 @@ cdef bint determinise(ByteNfaC* nfa, vector[DfaStateC]* out, uint32_t limit) noe
     number_of(&sets, &members)
     while at < table_size(&sets):
         read_members(&sets, at, &members)
-        if table_size(&sets) > limit or sets.words.size() > most:
+        if table_size(&sets) > limit or sets.words.size() > most or is_cancelled(done):
             out.clear()
             return False
         out.resize(out.size() + 1)
         out.back().flags = 0
         expand(nfa, &index, &work, &members, &sets, &out.back())
+        done.done += members.size() + work.byte_edges.size() * work.breakpoints.size() // PAIRS_PER_MEMBER
         at += 1
     return True
 
@@ -857,7 +861,7 @@ cdef void collect_targets(DfaStateC* dfa_state, vector[uint32_t]* out) noexcept 
         out.push_back(dfa_state.empty[k])
 
 
-cdef bint merge_edges(vector[DfaStateC]* dfa, uint32_t limit) noexcept nogil:
+cdef bint merge_edges(vector[DfaStateC]* dfa, uint32_t limit, BuildWorkC* done) noexcept nogil:
     """Determinise an automaton over bytes; keep the states reachable from the start.
 
     False, without changes: a subset would mix counting and other states, more than ``limit`` states
@@ -877,8 +881,9 @@ cdef bint merge_edges(vector[DfaStateC]* dfa, uint32_t limit) noexcept nogil:
     number_of(&sets, &members)
     while at < table_size(&sets):
         read_members(&sets, at, &members)
-        if table_size(&sets) > limit or sets.words.size() > most:
+        if table_size(&sets) > limit or sets.words.size() > most or is_cancelled(done):
             return False
+        done.done += members.size()
         at += 1
         out.resize(at)
         flags = 0
@@ -972,7 +977,7 @@ cdef void rename_edges(DfaStateC* dfa_state, vector[uint32_t]* names, DfaStateC*
             out.empty.push_back(names[0][dfa_state.empty[k]])
 
 
-cdef void minimise(vector[DfaStateC]* dfa) noexcept nogil:
+cdef void minimise(vector[DfaStateC]* dfa, BuildWorkC* work) noexcept nogil:
     """Merge states that accept the same texts; number them by their first members."""
     cdef uint32_t n = <uint32_t>dfa.size(), fresh
     cdef uint64_t looks = 0
@@ -982,6 +987,7 @@ cdef void minimise(vector[DfaStateC]* dfa) noexcept nogil:
         return
     list_letters(dfa, &graph)
     fresh = refine(&graph, &blocks, block_by_flags(dfa, &blocks), UINT64_MAX, &looks)
+    work.done += looks
     if fresh < n:
         rename(dfa, &blocks, fresh)
 

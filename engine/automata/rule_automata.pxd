@@ -48,12 +48,14 @@ from ..grammar.rule_digest cimport RuleDigests
 from ..native.hashing cimport U64MapC
 from ..native.pool cimport vector
 from ..vocabulary.vocabulary cimport Vocabulary
-from .determinize cimport ByteEdgeC, ByteNfaC, ClosureC, DfaStateC, LazyDfaC, SymbolEdgeC
+from ..native.resources cimport WorkBudget
+from .determinize cimport BuildWorkC, ByteEdgeC, ByteNfaC, ClosureC, DfaStateC, LazyDfaC, SymbolEdgeC
 from .json_objects cimport NameTrieC, ObjectC
 
 cdef struct AutomatonC:
     uint64_t high, low        # the rule's digest
     bint counts               # it has LOOP states: it is a BOUNDED_RULE's
+    uint64_t work             # of its construction
     vector[DfaStateC] dfa
 
 ctypedef shared_ptr[AutomatonC] AutomatonPtr
@@ -78,6 +80,7 @@ cdef enum:
     ROWS_EXCEEDED = 3
     BYTES_EXCEEDED = 4
     MASK_ITEMS_EXCEEDED = 5
+    WORK_EXCEEDED = 6       # the budget of the compile is spent, or the compile is cancelled
 
 cdef struct StateC:
     uint32_t byte_off, n_bytes
@@ -108,6 +111,7 @@ cdef class Automata:
     cdef uint32_t edge_limit
     cdef AutomatonCache table                 # None: grammars share nothing
     cdef RuleDigests digests                  # None without a table
+    cdef WorkBudget budget                    # of the compile that pays for rules; None: they are free
     cdef uint32_t error, error_got
     cdef vector[StateC] states
     cdef vector[ByteEdgeC] byte_edges
@@ -128,6 +132,7 @@ cdef class Automata:
         self, LoweredGrammar ir, Vocabulary vocabulary, uint32_t edge_limit, AutomatonCache table, RuleDigests digests
     ) noexcept
     cdef size_t lazy_bytes(self, uint8_t kind, uint32_t number) noexcept nogil
+    cdef bint pay(self, uint64_t steps) noexcept nogil
     cdef uint32_t start(self, uint32_t rule) noexcept nogil
     cdef void visit(self, uint32_t state) noexcept nogil
     cdef void grow(self, uint32_t state) noexcept nogil
@@ -143,6 +148,8 @@ cdef class Automata:
     cdef bint build(self, uint32_t rule) noexcept nogil
     cdef bint build_of_nodes(self, uint32_t rule) noexcept nogil
     cdef bint emit_rule(self, uint32_t rule, ByteNfaC* nfa) noexcept nogil
+    cdef bint build_whole(self, uint32_t rule, ByteNfaC* nfa, vector[DfaStateC]* dfa, BuildWorkC* work) noexcept nogil
+    cdef bint finish_rule(self, uint32_t rule, const vector[DfaStateC]* dfa, uint64_t work) noexcept nogil
     cdef void build_lazily(self, uint32_t rule, ByteNfaC* nfa) noexcept nogil
     cdef uint32_t remaining(self, uint32_t state) noexcept nogil
     cdef void measure(self, uint32_t rule) noexcept nogil

@@ -13,10 +13,11 @@ from ..grammar.lowered cimport (
 from ..grammar.rule_digest cimport DigestC, RuleDigests, is_none
 from ..native.hashing cimport MISSING, map_bytes, map_clear, map_get, map_put, mix
 from ..native.pool cimport held_bytes, vector
+from ..native.resources cimport WorkBudget, spend_nogil
 from ..vocabulary.vocabulary cimport Vocabulary
 from .determinize cimport (
-    FINAL_STATE, LOOP_STATE, REF_EDGE, TOKEN_EDGE, UNBUILT_STATE, ByteEdgeC, ByteNfaC, DfaStateC,
-    SymbolEdgeC, copy_nfa, determinise, lazy_dfa_bytes, lazy_dfa_start, lazy_dfa_state,
+    FINAL_STATE, LOOP_STATE, REF_EDGE, TOKEN_EDGE, UNBUILT_STATE, BuildWorkC, ByteEdgeC, ByteNfaC,
+    DfaStateC, SymbolEdgeC, copy_nfa, determinise, is_cancelled, lazy_dfa_bytes, lazy_dfa_start, lazy_dfa_state,
     merge_edges, minimise, nfa_emit, nfa_emit_counted, nfa_start, nfa_state, trim,
 )
 from .json_objects cimport (
@@ -25,10 +26,21 @@ from .json_objects cimport (
 )
 from .tag_dispatch cimport build_dispatch
 
+from ..errors import Cancelled, LimitExceeded
+
 
 cdef inline uint64_t key_hash(uint64_t high, uint64_t low) noexcept nogil:
     """Return 64 bits for the index; callers compare the whole digest."""
     return mix(high ^ mix(low)) | 1
+
+
+cdef bint is_exceeded(WorkBudget budget) noexcept with gil:
+    """Return whether a budget is exceeded or cancelled; other threads may take the GIL here."""
+    try:
+        budget.pause()
+    except (Cancelled, LimitExceeded):
+        return True
+    return False
 
 
 cdef class AutomatonCache:
@@ -121,6 +133,10 @@ cdef uint32_t NARROW_CHARS = 16
 # A rule may take this many times its estimated edges.
 cdef uint32_t SLACK = 4
 
+# Estimated edges that are built in about a microsecond, and units of a BuildWorkC.
+cdef uint32_t EDGES_PER_STEP = 8
+cdef uint32_t WORK_PER_STEP = 24
+
 
 cdef class Automata:
     """The rule automata of one generation of one grammar."""
@@ -202,9 +218,20 @@ cdef class Automata:
         cdef StateC* s = &self.states[state]
         return s.flags == FINAL_STATE and s.like == 0 and s.n_bytes + s.n_refs + s.n_tokens + s.n_empty == 0
 
+    cdef bint pay(self, uint64_t steps) noexcept nogil:
+        """Spend steps of the compile's budget, if there is one. False: see WORK_EXCEEDED."""
+        if self.budget is None or not (spend_nogil(self.budget, steps) or self.budget.cancelled):
+            return True
+        if is_exceeded(self.budget):
+            self.error = WORK_EXCEEDED
+            return False
+        return True
+
     cdef bint build(self, uint32_t rule) noexcept nogil:
         cdef uint32_t node = self.ir.rules[rule].node
         cdef uint8_t kind = self.ir.rules[rule].kind
+        if not self.pay(1 + self.ir.rules[rule].edges // EDGES_PER_STEP):
+            return False
         if kind == DISPATCH_RULE:
             build_dispatch(self, self.ir, rule)
             if self.ir.rules[rule].iterates:
@@ -237,7 +264,8 @@ cdef class Automata:
     cdef bint build_of_nodes(self, uint32_t rule) noexcept nogil:
         """Build a rule from its nodes, or take it from the cache."""
         cdef ByteNfaC nfa
-        cdef vector[DfaStateC] dfa, loop
+        cdef vector[DfaStateC] dfa
+        cdef BuildWorkC work
         cdef uint32_t node = self.ir.rules[rule].node
         cdef uint8_t kind = self.ir.rules[rule].kind
         cdef AutomatonPtr known
@@ -250,42 +278,58 @@ cdef class Automata:
         if shared:
             known = self.table.find(digest.high, digest.low)
             if known.get() != NULL and known.get().counts == (kind == BOUNDED_RULE):
-                self.append(rule, &known.get().dfa)
-                self.measure(rule)
-                return True
-        if not self.emit_rule(rule, &nfa):
+                return self.finish_rule(rule, &known.get().dfa, known.get().work)
+        if not self.emit_rule(rule, &nfa) or not self.pay(0):
             return False
         if kind == PLAIN_RULE and self.is_lazy(node, &nfa):
             self.build_lazily(rule, &nfa)
             return True
         shared = shared and not has_edges(&nfa, TOKEN_EDGE) and not has_edges(&nfa, REF_EDGE)
-        if determinise(&nfa, &dfa, GROWTH * <uint32_t>nfa.edges.size() + GROWTH_FREE):
-            trim(&dfa)
-            minimise(&dfa)
+        work.done = 0
+        work.cancelled = NULL
+        if self.budget is not None:
+            work.cancelled = &self.budget.cancelled
+        if not self.build_whole(rule, &nfa, &dfa, &work) or is_cancelled(&work):
+            # a cancelled automaton must not be shared
+            self.pay(0)
+            return False
+        if shared:
+            known = make_shared[AutomatonC]()
+            known.get().high, known.get().low, known.get().work = digest.high, digest.low, work.done
+            known.get().dfa.swap(dfa)
+            self.table.add(known)
+            return self.finish_rule(rule, &known.get().dfa, work.done)
+        return self.finish_rule(rule, &dfa, work.done)
+
+    cdef bint build_whole(
+        self, uint32_t rule, ByteNfaC* nfa, vector[DfaStateC]* dfa, BuildWorkC* work
+    ) noexcept nogil:
+        """Make all states of a rule. False: they are too many."""
+        cdef uint8_t kind = self.ir.rules[rule].kind
+        cdef vector[DfaStateC] loop
+        if determinise(nfa, dfa, GROWTH * <uint32_t>nfa.edges.size() + GROWTH_FREE, work):
+            trim(dfa)
+            minimise(dfa, work)
         elif kind == BOUNDED_RULE:
             # never happens: characters differ within a few bytes
             self.error, self.error_got = RULE_EDGES_EXCEEDED, self.edge_limit + 1
             return False
         else:
-            copy_nfa(&nfa, &dfa)
-            trim(&dfa)
-        if shared:
-            known = make_shared[AutomatonC]()
-            known.get().high, known.get().low = digest.high, digest.low
-            known.get().dfa.swap(dfa)
-            self.table.add(known)
-            self.append(rule, &known.get().dfa)
-            self.measure(rule)
-            return True
+            copy_nfa(nfa, dfa)
+            trim(dfa)
         if kind == COUNTED_RULE:
-            loop = dfa
+            loop = dfa[0]
             self.make_counted(&loop)
             self.span[rule] = self.iteration_span(rule, &loop)
-            if not count_early(&dfa):
+            if not count_early(dfa, work):
                 dfa.swap(loop)
-        self.append(rule, &dfa)
-        self.measure(rule)
         return True
+
+    cdef bint finish_rule(self, uint32_t rule, const vector[DfaStateC]* dfa, uint64_t work) noexcept nogil:
+        """Copy a finished automaton, which costs as much from the cache as a new one."""
+        self.append(rule, dfa)
+        self.measure(rule)
+        return self.pay(work // WORK_PER_STEP)
 
     cdef bint emit_rule(self, uint32_t rule, ByteNfaC* nfa) noexcept nogil:
         """Add the edges of a rule's nodes. False: they are too many."""
@@ -530,7 +574,7 @@ cdef void close_loop(
             edges[0][k].target = 0
 
 
-cdef bint count_early(vector[DfaStateC]* dfa) noexcept nogil:
+cdef bint count_early(vector[DfaStateC]* dfa, BuildWorkC* work) noexcept nogil:
     """Turn the automaton of a body into a loop that counts an iteration as soon as it could end.
 
     Each state becomes three: not yet counted, just counted, and counted before. False, without
@@ -559,10 +603,10 @@ cdef bint count_early(vector[DfaStateC]* dfa) noexcept nogil:
             copy_edges(dfa, s, k == 0, d)
             if k and dfa[0][s].flags & FINAL_STATE:
                 copy_edges(dfa, 0, True, d)
-    if not merge_edges(&out, GROWTH * n + GROWTH_FREE):
+    if not merge_edges(&out, GROWTH * n + GROWTH_FREE, work):
         return False
     trim(&out)
-    minimise(&out)
+    minimise(&out, work)
     dfa.swap(out)
     return True
 

@@ -17,9 +17,10 @@ kind:
     (ALT, (node, ...))
     (REPEAT, node, minimum, maximum)  counted repetition; a maximum of -1 is no upper bound
     (REF, rule)                       a rule by its index
-    (TOKENS, (id, ...))               one of these tokens, by id; never matches bytes
-    (TOKENS_EXCEPT, (id, ...))        one of the other tokens with a text; the ids include all stop
-                                      tokens
+    (TOKENS, ranges)                  one of these tokens, from sorted disjoint (low, high) ranges
+                                      of ids; never matches bytes
+    (TOKENS_EXCEPT, ranges)           one of the other tokens with a text; the ranges include all
+                                      stop tokens
     (GRAPH, n, ((from, node, to), ...), finals)
                                       a small automaton whose edges are nodes: states 0..n-1,
                                       start 0; an edge with node EMPTY is an empty move
@@ -108,6 +109,7 @@ Not here     the meaning of schemas (front ends), operands in the pool (lowered)
 """
 
 from libc.stdint cimport int64_t, uint32_t, uint64_t, uint8_t
+from libcpp.utility cimport pair
 
 from ..native.pool cimport vector
 from ..native.resources cimport WorkBudget
@@ -189,7 +191,7 @@ cdef class Grammar:
     cdef vector[uint32_t] table
     cdef vector[uint32_t] marks           # by node: the last union it was met in
     cdef uint32_t mark
-    cdef size_t most
+    cdef size_t most, most_operands
     cdef uint32_t empty_node, fail_node
 
     # operands are at the end of the pool, from ``off`` on, and are removed if the node is known
@@ -198,6 +200,7 @@ cdef class Grammar:
     ) except? NO_NODE
     cdef bint same(self, const NodeC* one, const NodeC* other) noexcept nogil
     cdef int grow(self) except -1
+    cdef bint _are_within(self, const NodeC* node, ids) except -1
     cdef uint32_t kind_of(self, uint32_t node) noexcept nogil
     cdef uint32_t add_bytes(self, const unsigned char* data, size_t n) except? NO_NODE
     cdef uint32_t add_text(self, str text) except? NO_NODE
@@ -231,6 +234,11 @@ cdef class Grammar:
     cdef int set_rule(self, uint32_t rule, uint32_t node) except -1
     cdef int seal(self) except -1
     cdef size_t bytes_held(self)
+
+# Append ranges of numbers, sorted and merged; sorts ``ranges``.
+cdef void push_ranges(
+    vector[pair[uint32_t, uint32_t]]* ranges, vector[uint32_t]* out
+) noexcept nogil
 
 # Append a pattern's number of letters and its letters.
 cdef int push_pattern(vector[uint32_t]* out, pattern) except -1

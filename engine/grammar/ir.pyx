@@ -2,6 +2,8 @@
 
 from libc.stdint cimport int64_t, uint32_t, uint64_t, uint8_t
 from libc.string cimport memcmp
+from libcpp.algorithm cimport sort
+from libcpp.utility cimport pair
 
 from ..native.hashing cimport hash_words
 from ..native.pool cimport held_bytes, vector
@@ -36,6 +38,9 @@ cdef size_t FIRST_NODES = 128
 # operands that are copied and hashed in about a microsecond
 cdef uint32_t WORDS_PER_STEP = 256
 
+# parts of a list that are read in about a microsecond
+cdef Py_ssize_t PARTS_PER_STEP = 32
+
 # Limit on the characters of a grammar's rule names; those of a large schema take some hundred
 # thousand. A name is a schema's JSON pointer and may be as long as the whole spec, so later names
 # are empty.
@@ -48,18 +53,6 @@ cdef dict ROLES = {"tag": ROLE_TAG, "begin": ROLE_BEGIN, "end": ROLE_END,
 cdef dict ROLE_NAMES = {number: name for name, number in ROLES.items()}
 
 
-cdef bint is_ascending(ids):
-    """Return whether this is a strictly ascending tuple of token ids, which needs no sorting."""
-    cdef long last = -1, one
-    if type(ids) is not tuple:
-        return False
-    for number in <tuple>ids:
-        one = number
-        if one <= last:
-            return False
-        last = one
-    return True
-
 cdef class Grammar:
     """Hash-consed nodes, rules, and the root rule. Front ends build it; all other rooms read it."""
 
@@ -67,7 +60,7 @@ cdef class Grammar:
         """Create a grammar; without a ``budget`` it gets its own."""
         self.limits = limits or Limits()
         self.budget = WorkBudget(self.limits) if budget is None else budget
-        self.most = self.limits.ir_nodes
+        self.most, self.most_operands = self.limits.ir_nodes, self.limits.ir_operands
         self.root = -1
         self.names, self.labels, self.sets = [], [""], []
         self.shared, self.label_ids, self.literal_rules = {}, {"": 0}, {}
@@ -99,6 +92,8 @@ cdef class Grammar:
             # c final states follow the edges
             made.n = words - c
             made.b = off + made.n
+        # hashing costs as much for a known node as for a new one
+        spend(self.budget, words // WORDS_PER_STEP)
         at = h & mask
         while self.table[at]:
             if self.hashes[self.table[at] - 1] == h and self.same(&self.node_list[self.table[at] - 1], &made):
@@ -107,7 +102,9 @@ cdef class Grammar:
             at = (at + 1) & mask
         if self.node_list.size() >= self.most:
             raise LimitExceeded("ir_nodes", self.most, self.node_list.size() + 1)
-        spend(self.budget, 1 + words // WORDS_PER_STEP)
+        if self.pool.size() > self.most_operands:
+            raise LimitExceeded("ir_operands", self.most_operands, self.pool.size())
+        spend(self.budget, 1)
         self.node_list.push_back(made)
         self.hashes.push_back(h)
         self.table[at] = <uint32_t>self.node_list.size()
@@ -435,18 +432,27 @@ cdef class Grammar:
         return self.add_object(names, nodes.data(), required.data(), extra, space, NULL, flags)
 
     def tokens(self, ids):
-        cdef uint32_t off = self._push_ids(ids)
+        """Add one of these tokens."""
+        return self.token_ranges([(number, number) for number in ids])
+
+    def token_ranges(self, ranges):
+        """Add one of the tokens in these ranges (low, high) of ids, in any order."""
+        cdef uint32_t off = self._push_ranges(ranges)
         return self.fail_node if self.pool.size() == off else self.intern(TOKENS, 0, 0, 0, off)
 
-    def tokens_except(self, ids):
-        """Add one token that is none of these; the caller guarantees that there is one."""
-        return self.intern(TOKENS_EXCEPT, 0, 0, 0, self._push_ids(ids))
+    def tokens_except(self, ranges):
+        """Add one token in none of these ranges of ids; the caller guarantees that there is one."""
+        return self.intern(TOKENS_EXCEPT, 0, 0, 0, self._push_ranges(ranges))
 
-    def _push_ids(self, ids):
-        """Append ids to the pool; return their offset."""
+    def _push_ranges(self, ranges):
+        """Append ranges of ids to the pool, sorted and merged; return their offset."""
         cdef uint32_t off = <uint32_t>self.pool.size()
-        for number in ids if is_ascending(ids) else sorted(set(ids)):
-            self.pool.push_back(number)
+        cdef vector[pair[uint32_t, uint32_t]] found
+        cdef pair[uint32_t, uint32_t] each
+        for each.first, each.second in ranges:
+            spend(self.budget, 1)
+            found.push_back(each)
+        push_ranges(&found, &self.pool)
         return off
 
     # -- composition -------------------------------------------------------------------------------
@@ -461,6 +467,17 @@ cdef class Grammar:
         for part in parts:
             all_parts.push_back(part)
         return self.add_alt(all_parts.data(), all_parts.size())
+
+    def choice(self, ways):
+        """Add alternatives, each given as a list of the parts of a sequence."""
+        cdef vector[uint32_t] nodes, parts
+        for way in ways:
+            spend(self.budget, 1 + len(way) // PARTS_PER_STEP)
+            parts.clear()
+            for part in way:
+                parts.push_back(part)
+            nodes.push_back(self.add_seq(parts.data(), parts.size()))
+        return self.add_alt(nodes.data(), nodes.size())
 
     def repeat(self, uint32_t node, minimum, maximum):
         """Add ``node`` from ``minimum`` to ``maximum`` times; ``None`` is no upper bound.
@@ -540,14 +557,28 @@ cdef class Grammar:
 
     def tokens_within(self, ids):
         """Return the TOKENS nodes whose ids are all among these."""
-        cdef uint32_t k, j
+        cdef uint32_t k
         cdef NodeC node
         found = []
         for k in range(<uint32_t>self.node_list.size()):
             node = self.node_list[k]
-            if node.kind == TOKENS and all([self.pool[node.off + j] in ids for j in range(node.n)]):
+            if node.kind == TOKENS and self._are_within(&node, ids):
                 found.append(k)
         return found
+
+    cdef bint _are_within(self, const NodeC* node, ids) except -1:
+        """Return whether all tokens of a TOKENS node are among these."""
+        cdef uint32_t k, number
+        cdef uint64_t count = 0
+        for k in range(0, node.n, 2):
+            count += self.pool[node.off + k + 1] - self.pool[node.off + k] + 1
+        if count > <uint64_t>len(ids):
+            return False
+        for k in range(0, node.n, 2):
+            for number in range(self.pool[node.off + k], self.pool[node.off + k + 1] + 1):
+                if number not in ids:
+                    return False
+        return True
 
     @property
     def nodes(self):
@@ -624,6 +655,20 @@ cdef class Grammar:
         return size
 
 
+cdef void push_ranges(
+    vector[pair[uint32_t, uint32_t]]* ranges, vector[uint32_t]* out
+) noexcept nogil:
+    cdef pair[uint32_t, uint32_t] each
+    cdef size_t first = out.size()
+    sort(ranges.begin(), ranges.end())
+    for each in ranges[0]:
+        if out.size() > first and each.first <= out.back() + <uint64_t>1:
+            out[0][out.size() - 1] = max(out.back(), each.second)
+        else:
+            out.push_back(each.first)
+            out.push_back(each.second)
+
+
 cdef int push_pattern(vector[uint32_t]* out, pattern) except -1:
     cdef Py_ssize_t k
     cdef const unsigned char* data
@@ -688,9 +733,9 @@ cdef tuple as_tuple(Grammar grammar, uint32_t number):
         return kind, bytes(words)
     if kind == TEXT:
         return kind, "".join(map(chr, words))
-    if kind == CHARS or kind == JSON_CHARS:
+    if kind in (CHARS, JSON_CHARS, TOKENS, TOKENS_EXCEPT):
         return kind, tuple(zip(words[::2], words[1::2]))
-    if kind in (SEQ, ALT, TOKENS, TOKENS_EXCEPT):
+    if kind == SEQ or kind == ALT:
         return kind, tuple(words)
     if kind == REPEAT or kind == BOUNDED:
         return kind, node.a, node.b, -1 if node.c == NO_MAXIMUM else node.c

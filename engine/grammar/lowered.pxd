@@ -11,7 +11,7 @@ Representation   nodes and pool belong to the sealed grammar. The operands of no
                                           final states at pool[b .. b + c - 1]
                      REPEAT, BOUNDED      a = node, b = min, c = max (NO_MAXIMUM: none)
                      REF                  a = rule
-                     TOKENS, TOKENS_EXCEPT  ids; a = token set, once loaded
+                     TOKENS, TOKENS_EXCEPT  low, high pairs of ids; a = token set, once loaded
                      CAPTURE              a = node, b = label, c = role
                      DISPATCH             a = specials (NO_SET: none), b = number of arms; open_end,
                                           min, max chars, max tokens; arms: node, returns, letters;
@@ -39,6 +39,7 @@ from libc.stdint cimport uint32_t, uint8_t
 
 from ..native.hashing cimport U64MapC
 from ..native.pool cimport vector
+from ..native.resources cimport WorkBudget
 from ..vocabulary.vocabulary cimport Vocabulary
 from .ir cimport NO_MAXIMUM, Grammar, NodeC
 
@@ -67,6 +68,7 @@ cdef struct RuleC:
     uint32_t unit             # a token's share of the register, above the characters; 0: not counted
     uint32_t label            # index into labels
     uint32_t dispatch         # of a DISPATCH_RULE: index into dispatches
+    uint32_t edges            # estimate for its automaton; of a rule built state by state, its words
     uint8_t kind, role, nullable, productive
     uint8_t counted           # it has a register: COUNTED_RULE, BOUNDED_RULE, free text with bounds
     uint8_t iterates          # the count is of iterations or characters, not of tokens alone
@@ -84,8 +86,8 @@ cdef struct DispatchC:
     uint8_t open_end
 
 cdef struct TokenSetC:
-    const uint32_t* ids       # ascending
-    uint32_t n
+    const uint32_t* bounds    # low, high of each range of ids, ascending and disjoint
+    uint32_t n                # words in bounds
     uint8_t others            # the set is the complement, among tokens with a text
 
 # Return whether a node matches any word; endless recursion does not. Passes over the nodes below count as
@@ -122,7 +124,7 @@ cdef class LoweredGrammar:
     cdef vector[DispatchC] dispatches
     cdef vector[ArmC] arms
     cdef vector[TokenSetC] token_sets
-    cdef vector[vector[uint32_t]] made_sets       # ids of sets that automata added
+    cdef vector[vector[uint32_t]] made_sets       # bounds of sets that are in no node
     cdef vector[uint32_t] rule_of_node    # by node: its rule of its own, NO_RULE: none
     cdef U64MapC arm_rules                # node + 1 -> the rule of arms with that node
     cdef vector[uint8_t] productive
@@ -138,16 +140,17 @@ cdef class LoweredGrammar:
     cdef int check_tokens(self, const uint32_t* ids, uint32_t n, uint32_t first) except -1
     cdef uint32_t arm_rule(self, uint32_t child) except? NO_RULE
     cdef uint32_t made_rule(self, uint32_t node, uint8_t kind) except? NO_RULE
-    cdef uint32_t largest(self) noexcept nogil
+    cdef void weigh_rules(self) noexcept nogil
     cdef size_t bytes_held(self) noexcept nogil
     cdef uint32_t widest(self, uint32_t i) noexcept nogil
     cdef uint32_t width(self, uint32_t i) noexcept nogil
     cdef bint is_counted(self, uint32_t node) noexcept nogil
     cdef uint32_t weight(self, uint32_t node) noexcept nogil
     cdef bint has_token(self, uint32_t number, uint32_t token) noexcept nogil
-    cdef uint32_t add_tokens(self, const uint32_t* ids, uint32_t n, bint others) noexcept nogil
-    cdef uint32_t intern_tokens(self, vector[uint32_t]* ids) noexcept nogil
-    cdef void solve(self) noexcept nogil
+    cdef uint32_t add_tokens(self, const uint32_t* bounds, uint32_t n, bint others) noexcept nogil
+    cdef uint32_t intern_tokens(self, vector[uint32_t]* bounds) noexcept nogil
+    cdef int solve(self, WorkBudget budget) except -1
+    cdef bint solve_in_order(self, vector[uint32_t]* order) noexcept nogil
     cdef bint solve_once(self, uint32_t i) noexcept nogil
     cdef bint node_productive(self, uint32_t i) noexcept nogil
     cdef bint node_nullable(self, uint32_t i) noexcept nogil

@@ -2,16 +2,17 @@
 
 from libc.stdint cimport int64_t, uint32_t, uint64_t, uint8_t
 from libc.string cimport memcmp
-from libcpp.algorithm cimport binary_search
+from libcpp.algorithm cimport lower_bound
+from libcpp.utility cimport pair
 
 from ..native.hashing cimport MISSING, map_bytes, map_get, map_put
 from ..native.pool cimport held_bytes, vector
-from ..native.resources cimport spend
+from ..native.resources cimport WorkBudget, spend
 from ..vocabulary.vocabulary cimport TokenSet, Vocabulary
 from .ir cimport (
     ALT, BOUNDED, BYTES, CAPTURE, CHARS, DISPATCH, EMPTY, FAIL, GRAPH, JSON_CHARS, MAY_BE_EMPTY,
     NO_SET, OBJECT, REF, REPEAT, ROLE_DIFFERS, ROLE_NONE, SEQ, TEXT, TEXTS, TEXT_EXCEPT, TOKENS,
-    TOKENS_EXCEPT, Grammar, first_member,
+    TOKENS_EXCEPT, Grammar, first_member, push_ranges,
 )
 
 from ..errors import SpecError
@@ -28,9 +29,10 @@ cdef enum:
     UNROLLED_COPIES = 16
     UNROLLED_NARROW_EDGES = 16384
 
-# nodes that are loaded in about a microsecond
+# nodes that are loaded, and nodes whose facts are computed again, in about a microsecond
 cdef enum:
     NODES_PER_STEP = 8
+    SOLVED_PER_STEP = 64
 
 
 cdef class LoweredGrammar:
@@ -65,10 +67,9 @@ cdef class LoweredGrammar:
                 self.rule_of_node[i] = self.made_rule(i, BOUNDED_RULE)
             self.weights[i] = self.weight(i)
             self.widths[i] = self.width(i)
-        with nogil:
-            self.largest_rule = self.largest()
-            self.solve()
-            vector[uint32_t]().swap(self.weights)
+        self.weigh_rules()
+        self.solve(g.budget)
+        vector[uint32_t]().swap(self.weights)
         return 0
 
     def is_nullable(self, uint32_t node):
@@ -84,15 +85,21 @@ cdef class LoweredGrammar:
                 self.rule_of_node[node] = r
                 self.rules[r].kind = OBJECT_RULE
 
-    cdef uint32_t largest(self) noexcept nogil:
-        cdef uint32_t found = 0
-        cdef RuleC rule
-        for rule in self.rules:
+    cdef void weigh_rules(self) noexcept nogil:
+        """Estimate the edges of each rule's automaton, and find the largest."""
+        cdef RuleC* rule
+        cdef uint32_t k
+        self.largest_rule = 0
+        for k in range(<uint32_t>self.rules.size()):
+            rule = &self.rules[k]
             if rule.kind == COUNTED_RULE or rule.kind == BOUNDED_RULE:
-                found = max(found, self.weights[self.nodes[rule.node].a])
+                rule.edges = self.weights[self.nodes[rule.node].a]
             elif rule.kind == PLAIN_RULE:
-                found = max(found, self.weights[rule.node])
-        return found
+                rule.edges = self.weights[rule.node]
+            else:
+                rule.edges = self.nodes[rule.node].n
+                continue
+            self.largest_rule = max(self.largest_rule, rule.edges)
 
     cdef size_t bytes_held(self) noexcept nogil:
         """Return the bytes held, without the grammar."""
@@ -132,8 +139,10 @@ cdef class LoweredGrammar:
     cdef int load_dispatch(self, uint32_t number) except -1:
         cdef NodeC* node = &self.nodes[number]
         cdef uint32_t* words = self.pool + node.off
-        cdef uint32_t at = node.off + 4, rule, _k
+        cdef uint32_t at = node.off + 4, rule, letter, _k
         cdef TokenSet ids
+        cdef vector[pair[uint32_t, uint32_t]] specials
+        cdef vector[uint32_t] bounds
         cdef DispatchC made
         made.first, made.n_arms, made.n_excludes = <uint32_t>self.arms.size(), node.b, 0
         made.open_end, made.specials = <uint8_t>words[0], NO_RULE
@@ -149,7 +158,10 @@ cdef class LoweredGrammar:
             ids = (<Grammar>self.grammar).sets[node.a]
             # ascending: checking the last one is enough
             self.check_tokens(&ids.ids.back(), 1, 0)
-            made.specials = self.add_tokens(ids.ids.data(), <uint32_t>ids.ids.size(), False)
+            for letter in ids.ids:
+                specials.push_back(pair[uint32_t, uint32_t](letter, letter))
+            push_ranges(&specials, &bounds)
+            made.specials = self.intern_tokens(&bounds)
         rule = self.made_rule(number, DISPATCH_RULE)
         self.rule_of_node[number] = rule
         self.rules[rule].minimum, self.rules[rule].maximum = words[1], words[2]
@@ -214,28 +226,30 @@ cdef class LoweredGrammar:
 
     cdef bint has_token(self, uint32_t number, uint32_t token) noexcept nogil:
         cdef TokenSetC* tokens = &self.token_sets[number]
-        cdef bint found = binary_search(tokens.ids, tokens.ids + tokens.n, token)
+        cdef const uint32_t* at = lower_bound(tokens.bounds, tokens.bounds + tokens.n, token)
+        # the first bound that is not below the token is its own, or the end of its range
+        cdef bint found = at != tokens.bounds + tokens.n and (at[0] == token or (at - tokens.bounds) & 1)
         if tokens.others:
             return not found and self.vocabulary.offsets[token] != self.vocabulary.offsets[token + 1]
         return found
 
-    cdef uint32_t add_tokens(self, const uint32_t* ids, uint32_t n, bint others) noexcept nogil:
-        """Add a token set with ids that the caller keeps alive."""
+    cdef uint32_t add_tokens(self, const uint32_t* bounds, uint32_t n, bint others) noexcept nogil:
+        """Add a token set with bounds that the caller keeps alive."""
         cdef TokenSetC made
-        made.ids, made.n, made.others = ids, n, others
+        made.bounds, made.n, made.others = bounds, n, others
         self.token_sets.push_back(made)
         return <uint32_t>self.token_sets.size() - 1
 
-    cdef uint32_t intern_tokens(self, vector[uint32_t]* ids) noexcept nogil:
-        """Return the number of a token set; equal sets have one number. Takes ``ids`` over."""
+    cdef uint32_t intern_tokens(self, vector[uint32_t]* bounds) noexcept nogil:
+        """Return the number of a token set; equal sets have one number. Takes ``bounds`` over."""
         cdef uint32_t k
         for k in range(<uint32_t>self.token_sets.size()):
-            if not self.token_sets[k].others and self.token_sets[k].n == ids.size() and memcmp(
-                    self.token_sets[k].ids, ids.data(), 4 * ids.size()) == 0:
+            if not self.token_sets[k].others and self.token_sets[k].n == bounds.size() and memcmp(
+                    self.token_sets[k].bounds, bounds.data(), 4 * bounds.size()) == 0:
                 return k
-        # moving a vector does not move its ids
+        # moving a vector does not move its contents
         self.made_sets.resize(self.made_sets.size() + 1)
-        self.made_sets.back().swap(ids[0])
+        self.made_sets.back().swap(bounds[0])
         return self.add_tokens(
             self.made_sets.back().data(), <uint32_t>self.made_sets.back().size(), False)
 
@@ -309,34 +323,44 @@ cdef class LoweredGrammar:
         return <uint32_t>min(total, <unsigned long long>1 << 30)
 
     # -- facts -------------------------------------------------------------------------------------
-    cdef void solve(self) noexcept nogil:
+    cdef int solve(self, WorkBudget budget) except -1:
         """Compute least fixpoints. Nodes are visited after their parts, including those of
         referenced rules, so only cycles of rules need more than one pass.
         """
         cdef uint32_t i
         cdef bint changed = False
-        cdef vector[uint8_t] seen
         cdef vector[uint32_t] order
+        with nogil:
+            changed = self.solve_in_order(&order)
+        while changed:
+            spend(budget, 1 + <int64_t>order.size() // SOLVED_PER_STEP)
+            changed = False
+            with nogil:
+                for i in order:
+                    changed |= self.solve_once(i)
+        for i in range(<uint32_t>self.rules.size()):
+            self.rules[i].productive = self.productive[self.rules[i].node]
+            self.rules[i].nullable = self.nullable[self.rules[i].node]
+            if self.rules[i].kind == COUNTED_RULE and self.nullable[self.nodes[self.rules[i].node].a]:
+                self.rules[i].minimum = 0
+
+    cdef bint solve_in_order(self, vector[uint32_t]* order) noexcept nogil:
+        """Visit all nodes after their parts, and list them. Return whether rules form a cycle."""
+        cdef uint32_t i
+        cdef bint circle = False
+        cdef vector[uint8_t] seen
         self.nullable.assign(self.n_nodes, 0)
         self.productive.assign(self.n_nodes, 0)
         seen.assign(self.n_nodes, 0)
         for i in range(self.n_nodes):
             # children have smaller numbers (I1)
             if refers(self, i):
-                changed |= settle(self, i, seen.data(), &order)
+                circle |= settle(self, i, seen.data(), order)
             elif seen[i] == 0:
                 seen[i] = 2
                 order.push_back(i)
                 self.solve_once(i)
-        while changed:
-            changed = False
-            for i in order:
-                changed |= self.solve_once(i)
-        for i in range(<uint32_t>self.rules.size()):
-            self.rules[i].productive = self.productive[self.rules[i].node]
-            self.rules[i].nullable = self.nullable[self.rules[i].node]
-            if self.rules[i].kind == COUNTED_RULE and self.nullable[self.nodes[self.rules[i].node].a]:
-                self.rules[i].minimum = 0
+        return circle
 
     cdef bint solve_once(self, uint32_t i) noexcept nogil:
         """Update the facts of one node; return whether one changed."""
@@ -637,7 +661,7 @@ cdef RuleC _rule(uint32_t node, uint8_t kind) noexcept:
     rule.maximum = NO_MAXIMUM
     rule.most_tokens = NO_MAXIMUM
     rule.unit = 0
-    rule.label = rule.dispatch = 0
+    rule.label = rule.dispatch = rule.edges = 0
     rule.kind = kind
     rule.role = ROLE_NONE
     rule.nullable = rule.productive = rule.counted = rule.iterates = rule.differs = 0

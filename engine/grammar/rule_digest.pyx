@@ -309,7 +309,7 @@ cdef class RuleDigests:
     cdef void write_tokens(self, uint32_t number) noexcept nogil:
         cdef TokenSetC* tokens = &self.ir.token_sets[number]
         self.write(tokens.n)
-        self.write_all(tokens.ids, tokens.n)
+        self.write_all(tokens.bounds, tokens.n)
 
     cdef void begin(self, uint32_t kind) noexcept nogil:
         self.text.clear()

@@ -194,7 +194,7 @@ cdef class _Copy:
         for k in range(s.token_off, s.token_off + s.n_tokens):
             edges.append(values.Edge(
                 "other tokens" if self.token_sets[self.token_edges[k].symbol].others else "tokens",
-                0, 0, ids_of(&self.token_sets[self.token_edges[k].symbol]), self.token_edges[k].target))
+                0, 0, ranges_of(&self.token_sets[self.token_edges[k].symbol]), self.token_edges[k].target))
         for k in range(s.empty_off, s.empty_off + s.n_empty):
             edges.append(values.Edge("empty", 0, 0, (), self.empty_edges[k]))
         return values.State(
@@ -378,8 +378,8 @@ cdef uint32_t count_suffixes(TokenMaskC* token_mask) noexcept nogil:
     return total
 
 
-cdef tuple ids_of(const TokenSetC* allowed):
-    return tuple([allowed.ids[k] for k in range(allowed.n)])
+cdef tuple ranges_of(const TokenSetC* allowed):
+    return tuple([(allowed.bounds[k], allowed.bounds[k + 1]) for k in range(0, allowed.n, 2)])
 
 
 cdef tuple listed(vector[uint32_t]* words):

@@ -18,7 +18,7 @@ class Edge(NamedTuple):
     kind: Literal["bytes", "rule", "tokens", "other tokens", "empty"]
     low: int  #: of "bytes": the range's first byte; of "rule": the rule's number
     high: int  #: of "bytes": the range's last byte
-    tokens: tuple[int, ...]  #: of "other tokens": the excluded ones
+    tokens: tuple[tuple[int, int], ...]  #: ranges of ids; of "other tokens": the excluded ones
     target: int
 
 

@@ -12,6 +12,7 @@ ellipsis marks an incomplete path.
 
 from collections import deque
 from collections.abc import Iterable, Sequence
+from itertools import chain, islice
 
 from .values import Edge, Item, Rule, State
 
@@ -67,14 +68,20 @@ class Wording:
         if edge.kind == "rule":
             return f"<{self._rules[edge.low].name}>"
         if edge.kind == "other tokens":
-            return f"any token but {self.tokens(edge.tokens)}" if edge.tokens else "any token"
-        return self.tokens(edge.tokens) if edge.kind == "tokens" else "nothing"
+            return f"any token but {self.ranges(edge.tokens)}" if edge.tokens else "any token"
+        return self.ranges(edge.tokens) if edge.kind == "tokens" else "nothing"
 
     def tokens(self, ids: Sequence[int]) -> str:
         """Return the text of a set of special tokens."""
-        named = [_readable(self._tokens[token]) for token in ids[:TOKENS]]
-        if len(ids) > TOKENS:
-            named.append(f"{len(ids) - TOKENS} more tokens")
+        return self.ranges([(number, number) for number in ids])
+
+    def ranges(self, ranges: Sequence[tuple[int, int]]) -> str:
+        """Return the text of a set of tokens, given as ranges of ids."""
+        ids = chain.from_iterable(range(low, high + 1) for low, high in ranges)
+        named = [_readable(self._tokens[token]) for token in islice(ids, TOKENS)]
+        count = sum(high - low + 1 for low, high in ranges)
+        if count > TOKENS:
+            named.append(f"{count - TOKENS} more tokens")
         return " | ".join(named)
 
     def _before(self, state: State) -> list[Piece]:

@@ -194,6 +194,9 @@ cdef class RowMasks:
     ) noexcept nogil
     # walks over rows
     cdef void add_tokens(self, uint32_t configuration, uint32_t state) noexcept nogil
+    cdef void list_tokens(
+        self, TokenSetC* tokens, vector[uint32_t]* ids, vector[uint32_t]* words
+    ) noexcept nogil
     cdef void add_others(self, TokenSetC* tokens) noexcept nogil
     cdef void add_words(self, vector[uint32_t]* words) noexcept nogil
     cdef void add_item_by_item(self, uint32_t configuration, uint32_t node, vector[uint32_t]* ids) noexcept nogil

@@ -11,7 +11,9 @@ from ..earley.rows cimport DEAD, NO_SLOT, Arena, ItemC, RowC
 from ..grammar.ir cimport NO_MAXIMUM
 from ..grammar.lowered cimport BOUNDED_RULE, CHARACTER_BYTES, COUNTED_RULE, DISPATCH_RULE, TokenSetC
 from ..grammar.rule_digest cimport DigestC, RuleDigests, is_none
-from ..native.bitset cimport clear_bit, has_bit, has_many_bits, list_bits, or_words, set_bits
+from ..native.bitset cimport (
+    clear_bit, clear_range, has_bit, has_many_bits, list_bits, or_words, set_bits, set_range,
+)
 from ..native.hashing cimport MISSING, U64MapC, map_bytes, map_get, map_put
 from ..native.pool cimport held_bytes, vector
 from ..native.resources cimport nanoseconds
@@ -204,6 +206,9 @@ cdef extern from *:
 # Larger subtrees of the token trie are processed item by item. For smaller ones a walk over rows
 # costs less than looking up token masks.
 cdef uint32_t LARGE = 64
+
+# Token edges with fewer ids in a range list them; others set bits.
+cdef uint32_t SHORT_RANGE = 64
 
 # Item by item, a state is reached once for each reading of the text. In ambiguous texts these
 # double with each part. At this depth a walk over rows takes over, because a row holds all
@@ -1009,24 +1014,41 @@ cdef class RowMasks:
         cdef StateC* s = &self.arena.automata.states[state]
         cdef TokenSetC* tokens
         cdef uint32_t e, t
-        cdef vector[uint32_t] ids
+        cdef vector[uint32_t] ids, words
         for e in range(s.token_off, s.token_off + s.n_tokens):
             tokens = &self.arena.automata.ir.token_sets[self.arena.automata.token_edges[e].symbol]
             if tokens.others:
                 self.add_others(tokens)
             else:
-                ids.insert(ids.end(), tokens.ids, tokens.ids + tokens.n)
+                self.list_tokens(tokens, &ids, &words)
+        if words.size():
+            for t in self.vocabulary.stops:
+                if has_bit(words.data(), t):
+                    clear_bit(words.data(), t)
+                    ids.push_back(t)
+            self.add_words(&words)
         for t in ids:
             if self.vocabulary.kind[t] != STOP or self.arena.accepts(self.arena.step_token(configuration, t)):
                 self.scratch.ids.push_back(t)
+
+    cdef void list_tokens(self, TokenSetC* tokens, vector[uint32_t]* ids, vector[uint32_t]* words) noexcept nogil:
+        """Append the ids of short ranges, and set the bits of long ones."""
+        cdef uint32_t k, t
+        for k in range(0, tokens.n, 2):
+            if tokens.bounds[k + 1] - tokens.bounds[k] < SHORT_RANGE:
+                for t in range(tokens.bounds[k], tokens.bounds[k + 1] + 1):
+                    ids.push_back(t)
+            else:
+                words.resize(self.vocabulary.words, 0)
+                set_range(words.data(), tokens.bounds[k], tokens.bounds[k + 1])
 
     cdef void add_others(self, TokenSetC* tokens) noexcept nogil:
         """Add all tokens except some to ``scratch``; the exceptions include all stop tokens."""
         cdef vector[uint32_t] words
         cdef uint32_t k
         words.assign(self.vocabulary.texts.begin(), self.vocabulary.texts.end())
-        for k in range(tokens.n):
-            clear_bit(words.data(), tokens.ids[k])
+        for k in range(0, tokens.n, 2):
+            clear_range(words.data(), tokens.bounds[k], tokens.bounds[k + 1])
         self.add_words(&words)
 
     cdef void add_words(self, vector[uint32_t]* words) noexcept nogil:

@@ -17,6 +17,24 @@ cdef inline void clear_bit(uint32_t* words, uint32_t number) noexcept nogil:
     words[number >> 5] &= ~((<uint32_t>1) << (number & 31))
 
 
+cdef inline uint32_t bits_in(uint32_t word, uint32_t low, uint32_t high) noexcept nogil:
+    """Return the bits of a word that belong to the numbers low..high, some of which are in it."""
+    return (<uint32_t>-1 << (low & 31 if word == low >> 5 else 0)) & (
+        <uint32_t>-1 >> (31 - (high & 31) if word == high >> 5 else 0))
+
+
+cdef inline void set_range(uint32_t* words, uint32_t low, uint32_t high) noexcept nogil:
+    cdef uint32_t k
+    for k in range(low >> 5, (high >> 5) + 1):
+        words[k] |= bits_in(k, low, high)
+
+
+cdef inline void clear_range(uint32_t* words, uint32_t low, uint32_t high) noexcept nogil:
+    cdef uint32_t k
+    for k in range(low >> 5, (high >> 5) + 1):
+        words[k] &= ~bits_in(k, low, high)
+
+
 cdef inline void or_words(uint32_t* out, const uint32_t* words, uint32_t n) noexcept nogil:
     cdef uint32_t k
     for k in range(n):

@@ -11,6 +11,7 @@ from ..earley.rows cimport DEAD, Arena, ItemC, RowC
 from ..grammar.ir cimport Grammar
 from ..grammar.rule_digest cimport RuleDigests
 from ..native.hashing cimport MISSING, map_get
+from ..native.resources cimport WorkBudget
 from .unique_items cimport new_repeat_candidates
 
 from sys import getsizeof
@@ -21,9 +22,6 @@ from ..grammar.stop_tokens import check_stops
 # Configurations that `prepare` explores for each mask it may build. Those within names of keys are
 # cheap and lie between the expensive ones.
 cdef uint32_t STATES_PER_MASK = 32
-
-# Edges of a rule whose automaton is built in about a microsecond.
-cdef int EDGES_PER_STEP = 8
 
 # Bytes of the Python objects of one grammar, measured: eleven of the engine's, and the compiler's
 # entries.
@@ -73,7 +71,8 @@ cdef class Generation:
         return held
 
 
-cdef Generation new_generation(Compiled compiled):
+cdef Generation new_generation(Compiled compiled, WorkBudget budget):
+    """Return a new generation with its first row; ``budget`` pays for the automata of that row."""
     cdef Generation made = Generation.__new__(Generation)
     cdef Automata automata = Automata.__new__(Automata)
     cdef RuleDigests digests = None
@@ -82,10 +81,12 @@ cdef Generation new_generation(Compiled compiled):
         digests = RuleDigests.__new__(RuleDigests)
         digests.ir, digests.count_registers = compiled.ir, features.count_registers
     automata.open(compiled.ir, compiled.vocabulary, limits.rule_edges, compiled.automata_table, digests)
+    automata.budget = budget
     made.arena = Arena.__new__(Arena)
     made.arena.open(
         automata, features.tail_references, limits.row_items, limits.rows, limits.most_generation_bytes,
         limits.mask_items)
+    automata.budget = None
     made.masks = RowMasks.__new__(RowMasks)
     made.masks.open(
         made.arena, compiled.vocabulary, compiled.table, digests, features.mask_memo,
@@ -114,13 +115,13 @@ cdef class Compiled:
         if self.ir.largest_rule > limits.rule_edges:
             # before anything is allocated for it
             raise LimitExceeded("rule_edges", limits.rule_edges, self.ir.largest_rule)
-        # automata are built without the GIL and cannot be interrupted
-        grammar.budget.spend(self.ir.largest_rule // EDGES_PER_STEP)
         self.table = table
         self.automata_table = automata_table
         self.tag_text = self.extend = None
         self.held = OBJECT_BYTES
-        self.generation = new_generation(self)
+        self.generation = new_generation(self, grammar.budget)
+        # raises what ended the construction of an automaton
+        (<WorkBudget>grammar.budget).pause()
         self.raise_limit(self.generation.arena.take_error(), self.generation.arena.error_got)
 
     cdef Generation current(self):
@@ -130,7 +131,7 @@ cdef class Compiled:
         with nogil:
             spent = generation.is_spent(rows, most_bytes)
         if spent:
-            self.generation = generation = new_generation(self)
+            self.generation = generation = new_generation(self, None)
         return generation
 
     cdef int raise_limit(self, uint32_t error, uint32_t got) except -1:

@@ -43,7 +43,7 @@ import os
 import threading
 from collections import OrderedDict
 
-from ..errors import LimitExceeded, SpecError
+from ..errors import Cancelled, LimitExceeded, SpecError
 from ..native import resources as memory
 from ..native.single_flight import SingleFlight
 
@@ -393,20 +393,30 @@ cdef class GrammarCache:
         return found
 
     cdef Compiled build_anew(self, bytes key, spec, build, WorkBudget budget, bint is_whole):
-        cdef Compiled made
+        cdef Compiled made = None
         try:
             made = build(spec, budget)
-        except (SpecError, LimitExceeded) as error:
-            with self._guard:
-                self._refused += 1
-                if is_whole or not (isinstance(error, LimitExceeded) and error.limit == "compile_steps"):
-                    self._refusals.add(key, error)
-            raise
+        except (SpecError, LimitExceeded, Cancelled) as error:
+            # a copy, because the traceback keeps everything that was built
+            failure = again(error)
+        if made is None:
+            memory.keep_ready()
+            if not isinstance(failure, Cancelled):
+                self.refuse(key, failure, is_whole)
+            raise failure
         with self._guard:
             self._compiles += 1
             self.keep(key, made)
         memory.keep_ready()
         return made
+
+    cdef int refuse(self, bytes key, error, bint is_whole) except -1:
+        """Count a refusal, and cache it if it depends on the spec alone."""
+        with self._guard:
+            self._refused += 1
+            if is_whole or not (isinstance(error, LimitExceeded) and error.limit == "compile_steps"):
+                self._refusals.add(key, error)
+        return 0
 
     # -- under the guard ----------------------------------------------------------------------------
     cdef int keep(self, bytes key, Compiled made) except -1:

@@ -20,23 +20,25 @@ it either, but assumes it when it computes masks ahead of time.
 import re
 from typing import NamedTuple
 
+from ...errors import LimitExceeded
 from ...grammar.ir import ANY_CHAR, Grammar, Node
 from ..regex.char_classes import complement, normalise
 from ..structural_tag.tag_vocabulary import TagVocabulary
 from .macros import Bounds, Macros
-from .source import Rules, Source
+from .source import Rules, Source, blanks_of
 
 LETTERS = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_")
 DIGITS = frozenset("0123456789")
 
 
-#: literals, classes and comments, which may contain ``::=``, and the ``::=`` of a rule (group 1)
-SIGNS = re.compile(r'"(?:\\.|[^"\\\n])*"|\[(?:\\.|[^\]\\])*\]|#[^\n]*|(::=)')
 #: blanks and comments, with and without line ends
-SPACE, BLANKS = re.compile(r"(?:[ \t\r\n]|#[^\n]*)*"), re.compile(r"(?:[ \t]|#[^\n]*)*")
+SPACE, BLANKS = blanks_of(r" \t\r\n", "#"), blanks_of(r" \t", "#")
+#: plain characters of literals
+PLAIN, GBNF_PLAIN = re.compile(r'[^"\\\n]+'), re.compile(r'[^"\\]+')
 
-#: between a rule's name and its ::=
-ATTRIBUTES = re.compile(r'\[((?:[^\]"\n]|"[^"\n]*")*)\](?=[ \t]*::=)')
+#: between a rule's name and its ::=. Whether a rule begins is asked at each name, so attributes
+#: are short
+ATTRIBUTES = re.compile(r'\[((?:[^\]"\n]{1,250}+|"[^"\n]{0,250}+"){0,50}+)\](?=[ \t]*+::=)')
 ATTRIBUTE = re.compile(r"[ \t]*(max_tokens|max_chars)[ \t]*=[ \t]*([0-9]+)[ \t]*")
 
 
@@ -52,8 +54,8 @@ class Notation(NamedTuple):
 def _notation(
     first: frozenset[str], inner: frozenset[str], escapes: dict[str, str], is_gbnf: bool
 ) -> Notation:
-    name = f"[{re.escape(''.join(sorted(first)))}][{re.escape(''.join(sorted(inner)))}]*"
-    head = rf"{name}[ \t]*::=" if is_gbnf else rf"{name}(?:{ATTRIBUTES.pattern}|[ \t]*::=)"
+    name = f"[{re.escape(''.join(sorted(first)))}][{re.escape(''.join(sorted(inner)))}]*+"
+    head = rf"{name}[ \t]*+::=" if is_gbnf else rf"{name}(?:{ATTRIBUTES.pattern}|[ \t]*+::=)"
     return Notation(first, inner, escapes, is_gbnf, re.compile(name), re.compile(head))
 
 
@@ -74,6 +76,11 @@ EBNF = _notation(
 #: additional escapes in a class
 IN_GBNF_CLASS = {"-": "-", "]": "]", "[": "[", "^": "^"}
 IN_CLASS = {**IN_GBNF_CLASS, **{sign: sign for sign in "$.*+(){}|/"}}
+#: steps for a group, a part of a sequence, a member of a class, and to look for a rule
+GROUP_STEPS = 4
+PART_STEPS = 3
+MEMBER_STEPS = 2
+HEAD_STEPS = 2
 #: attributes of rules in xgrammar
 KNOWN_ATTRIBUTES = (
     "max_tokens", "max_chars", "capture", "stop_capture", "lazy", "temperature", "suffix", "stop",
@@ -90,7 +97,7 @@ def parse_ebnf(
     readable: bool = False,
 ) -> Node:
     """Add a grammar and return the node of ``root``. Raises as ``build_grammar``."""
-    source = Source(text, grammar.limits, pointer)
+    source = Source(text, grammar.limits, grammar.budget, pointer)
     return _Parser(grammar, source, notation, vocabulary).parse(readable=readable)
 
 
@@ -105,7 +112,6 @@ class _Parser:
         self.macros = Macros(grammar, source, vocabulary, self.rules)
 
     def parse(self, *, readable: bool) -> Node:
-        self.rules.check_count(self._count_heads())
         self.space()
         while self.s.peek():
             at = self.s.at
@@ -125,28 +131,19 @@ class _Parser:
             self.space()
         return self.rules.finish("root", readable=readable)
 
-    def _count_heads(self) -> int:
-        """Count the rules approximately, without parsing them."""
-        found = self.s.text.count("::=")
-        if found > self.s.limits.grammar_rules:
-            found = sum(1 for sign in SIGNS.finditer(self.s.text) if sign[1])
-        return found
-
     # -- words ------------------------------------------------------------------------------------
     def space(self, *, lines: bool = True) -> None:
-        found = (SPACE if lines else BLANKS).match(self.s.text, self.s.at)
-        if found is not None:
-            self.s.at = found.end()
+        self.s.skip(SPACE if lines else BLANKS)
 
     def name(self) -> str:
-        found = self.notation.name.match(self.s.text, self.s.at)
+        found = self.s.scan(self.notation.name)
         if found is None:
             raise self.s.error("the name of a rule is missing")
-        self.s.at = found.end()
         return found[0]
 
     def _starts_rule(self) -> bool:
         """Whether a rule begins here."""
+        self.s.budget.spend(HEAD_STEPS)
         return self.notation.head.match(self.s.text, self.s.at) is not None
 
     # -- rules ------------------------------------------------------------------------------------
@@ -196,6 +193,7 @@ class _Parser:
     # -- structure --------------------------------------------------------------------------------
     def _alternatives(self, depth: int) -> list[list[Node]]:
         self.s.check_depth(depth + 1)
+        self.s.budget.spend(GROUP_STEPS)
         made = [self._sequence(depth)]
         while self.s.take("|"):
             self.space()
@@ -220,6 +218,7 @@ class _Parser:
         return parts
 
     def _repeated(self, depth: int, lines: bool) -> Node:
+        self.s.budget.spend(PART_STEPS)
         node = self._element(depth)
         self.space(lines=lines)
         sign = self.s.peek()
@@ -280,7 +279,7 @@ class _Parser:
         self.space()
         if not self.notation.is_gbnf and self.s.take(")"):
             return self.g.empty()
-        node = self.g.alt(*[self.g.seq(*parts) for parts in self._alternatives(depth + 1)])
+        node = self.g.choice(self._alternatives(depth + 1))
         if not self.s.take(")"):
             raise self.s.error("a ( is never closed", at)
         return node
@@ -289,9 +288,14 @@ class _Parser:
     def literal(self) -> str:
         start = self.s.at
         self.s.at += 1
+        plain = GBNF_PLAIN if self.notation.is_gbnf else PLAIN
         made: list[str] = []
         while not self.s.take('"'):
-            made.append(self._character(self.notation.escapes, start, "a literal"))
+            found = self.s.scan(plain)
+            if found is None:
+                made.append(self._character(self.notation.escapes, start, "a literal"))
+            else:
+                made.append(found[0])
         return "".join(made)
 
     def _class(self) -> tuple[tuple[int, int], ...]:
@@ -301,7 +305,11 @@ class _Parser:
         more = IN_GBNF_CLASS if self.notation.is_gbnf else IN_CLASS
         escapes = {**self.notation.escapes, **more}
         ranges: list[tuple[int, int]] = []
+        limit = self.s.limits.pattern_chars
         while not self.s.take("]"):
+            self.s.budget.spend(MEMBER_STEPS)
+            if len(ranges) == limit:
+                raise LimitExceeded("pattern_chars", limit, limit + 1, self.s.pointer)
             low = high = ord(self._character(escapes, start, "a class"))
             at = self.s.at
             if self.s.peek() == "-" and self.s.peek(2) != "-]":

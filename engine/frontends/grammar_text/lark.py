@@ -22,15 +22,16 @@ Not here   expressions and attributes (lark_parser, lark_expressions).
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable
-from functools import cache
+from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
 from ...errors import LimitExceeded
-from ...grammar.ir import Grammar, Node
+from ...grammar.ir import ALT, GRAPH, REPEAT, SEQ, Grammar, Node
 from ..regex.char_automaton import Bound, CharAutomaton
 from ..regex.char_nfa import from_tree
-from ..regex.regex_syntax import Alt, Cat, Tree, accepted
+from ..regex.regex_syntax import Tree, accepted
 from ..structural_tag.tag_vocabulary import TagVocabulary
 from .lark_expressions import (
     Alternatives,
@@ -38,6 +39,7 @@ from .lark_expressions import (
     Literal,
     ParameterExpression,
     Scope,
+    Terminal,
     is_terminal,
 )
 from .lark_parser import BuildSchema, Expressions
@@ -76,9 +78,15 @@ C_COMMENT: /\/\*[^*]*\*+([^\/*][^*]*\*+)*\//
 SQL_COMMENT: /--[^\n]*/
 """
 
+_COMPOUND = (SEQ, ALT, REPEAT, GRAPH)
+_MARKS = re.compile(r"[?!]+")
 _REFUSED_STATEMENTS = ("declare", "override", "extend", "regex", "lark")
 #: levels of parentheses that one grammar within another counts for
 _NESTED_DEPTH = 4
+#: steps for the reader of a nested grammar, for a definition, and for an attribute
+_NESTED_STEPS = 32
+_DEFINITION_STEPS = 8
+_ATTRIBUTE_STEPS = 4
 
 
 def parse_lark(
@@ -86,7 +94,7 @@ def parse_lark(
     pointer: str, *, inside_json: bool = False, readable: bool = False,
 ) -> Node:  # fmt: skip
     """The language of ``start``. Raises as ``build_grammar``."""
-    source = Source(text, grammar.limits, pointer)
+    source = Source(text, grammar.limits, grammar.budget, pointer)
     reader = _Reader(grammar, source, vocabulary, build_schema, inside_json=inside_json)
     reader.read()
     return reader.builder.finish(readable=readable)
@@ -102,7 +110,11 @@ class _Reader:
         self.g, self.s, self._vocabulary, self._build_schema = (
             grammar, source, vocabulary, build_schema,
         )  # fmt: skip
-        self.builder = LarkBuilder(grammar, source, vocabulary, inside_json=inside_json)
+        # without a reference to the reader: a cycle would keep the whole grammar after a refusal
+        self._nested = partial(
+            _read_nested, grammar, source, vocabulary, build_schema, inside_json=inside_json
+        )
+        self.builder = LarkBuilder(grammar, source, vocabulary, depth, inside_json=inside_json)
         self.expressions = self._expressions_of(source, depth=depth)
         self._blanks, self._name = self.expressions.blanks, self.expressions.name
         self._library: dict[str, Alternatives] = {}
@@ -136,28 +148,11 @@ class _Reader:
                 raise self.s.error(f"{self.s.peek()!r} is no element")
             self._blanks(lines=True)
 
-    def _nested(self, depth: int) -> Callable[[], Node]:
-        """Read a nested grammar, which has its own names, up to its }."""
-        at = self.s.at - 1
-        depth += _NESTED_DEPTH
-        self.s.check_depth(depth)
-        reader = _Reader(
-            self.g,
-            self.s,
-            self._vocabulary,
-            self._build_schema,
-            depth,
-            inside_json=self.builder.inside_json,
-        )
-        reader.read(is_nested=True)
-        if not self.s.take("}"):
-            raise self.s.error("a { is never closed", at)
-        return cache(reader.builder.finish)
-
     # -- statements -------------------------------------------------------------------------------
     def _statement(self) -> None:
         at = self.s.at
         self.s.at += 1
+        self.s.budget.spend(_DEFINITION_STEPS)
         word = self._name("the name of a statement")
         self._blanks()
         if word == "ignore":
@@ -173,8 +168,8 @@ class _Reader:
 
     def _definition(self) -> None:
         at = self.s.at
-        while self.s.take("?") or self.s.take("!"):
-            pass
+        self.s.budget.spend(_DEFINITION_STEPS)
+        self.s.scan(_MARKS)
         name = self._name("the name of a rule or a terminal")
         has_parameter = self.s.take("::")
         if has_parameter:
@@ -205,6 +200,7 @@ class _Reader:
 
     def _attribute(self, found: Attributes) -> Attributes:
         at = self.s.at
+        self.s.budget.spend(_ATTRIBUTE_STEPS)
         name = self._name("the name of an attribute")
         self._blanks()
         has_value = self.s.take("=")
@@ -250,6 +246,7 @@ class _Reader:
                 self._blanks(lines=True)
             self.s.want(")")
         for name, new in names:
+            self.s.budget.spend(_DEFINITION_STEPS)
             self._import_one(name, new, at)
 
     def _imported(self) -> tuple[str, str]:
@@ -274,9 +271,25 @@ class _Reader:
         if not self._lines:
             self._lines = dict(line.split(": ", 1) for line in COMMON.strip().splitlines())
         if name in self._lines and name not in self._library:
-            source = Source(self._lines[name], self.s.limits, self.s.pointer)
+            source = Source(self._lines[name], self.s.limits, self.s.budget, self.s.pointer)
             self._library[name] = self._expressions_of(source, library=self._common).alternatives()
         return self._library.get(name)
+
+
+def _read_nested(
+    grammar: Grammar, source: Source, vocabulary: TagVocabulary, build_schema: BuildSchema | None,
+    depth: int, *, inside_json: bool,
+) -> Callable[[], Node]:  # fmt: skip
+    """Read a nested grammar, which has its own names, up to its }."""
+    at = source.at - 1
+    depth += _NESTED_DEPTH
+    source.check_depth(depth)
+    source.budget.spend(_NESTED_STEPS)
+    reader = _Reader(grammar, source, vocabulary, build_schema, depth, inside_json=inside_json)
+    reader.read(is_nested=True)
+    if not source.take("}"):
+        raise source.error("a { is never closed", at)
+    return reader.builder.finish
 
 
 # -- definitions -----------------------------------------------------------------------------------
@@ -295,16 +308,20 @@ class LarkBuilder:
     """
 
     def __init__(
-        self, grammar: Grammar, source: Source, vocabulary: TagVocabulary, *, inside_json: bool
-    ) -> None:
+        self, grammar: Grammar, source: Source, vocabulary: TagVocabulary, depth: int = 0,
+        *, inside_json: bool,
+    ) -> None:  # fmt: skip
         self.g, self.s, self.vocabulary = grammar, source, vocabulary
         self.inside_json = inside_json
+        # levels of the part under construction, and the most below any part so far
+        self._depth, self._deepest = depth, depth
         self.definitions: dict[str, Definition] = {}
         self.ignored: list[Alternatives] = []
         self.rules = Rules(grammar, source)
         self._gap: Node | None = None
-        self._trees: dict[str, Tree] = {}
-        self._open: list[str] = []  # terminals whose trees are under construction
+        self._trees: dict[str, tuple[Tree, int]] = {}  # with their levels
+        self._open: set[str] = set()  # terminals whose trees are under construction
+        self._built: dict[int, Node] = {}  # of rules with a parameter, by the identity of the part
         self._wanted: dict[str, tuple[Definition, int]] = {}
 
     def define(self, definition: Definition) -> None:
@@ -316,7 +333,10 @@ class LarkBuilder:
     def finish(self, *, readable: bool = False) -> Node:
         """Define all rules and return the node of ``start``."""
         if self.ignored:
-            one = self.g.alt(*[choice.node(self, Scope(False)) for choice in self.ignored])
+            ways: list[Node] = []
+            for choice in self.ignored:
+                ways.append(choice.node(self, Scope(False)))
+            one = self.g.alt(*ways)
             self._gap = self.g.ref(self.g.rule("%ignore", self.g.repeat(one, 0, None)))
         for name, definition in self.definitions.items():
             if not definition.has_parameter:
@@ -328,6 +348,7 @@ class LarkBuilder:
         return start if self._gap is None else self.g.seq(start, self._gap)
 
     def _define(self, name: str, definition: Definition, scope: Scope) -> None:
+        self.g.budget.spend(_DEFINITION_STEPS)
         if definition.attributes is None:
             alternatives = definition.body.all_nodes(self, scope)
         else:
@@ -341,6 +362,19 @@ class LarkBuilder:
         if scope.in_rule and self._gap is not None:
             return self.g.seq(self._gap, node)
         return node
+
+    def terminal(self, part: Terminal, scope: Scope) -> Node:
+        """Return a terminal as a leaf. Rules of one definition with a parameter share its node."""
+        if scope.value is None:
+            return self.leaf(part.content(self), scope)
+        node = self._built.get(id(part))
+        if node is None:
+            node = part.content(self)
+            if self.g.kind(node) in _COMPOUND:
+                # it would be written out in each of them
+                node = self.g.ref(self.g.rule("terminal", node))
+            self._built[id(part)] = node
+        return self.leaf(node, scope)
 
     def ref(self, name: str, at: int, parameter: ParameterExpression | None, scope: Scope) -> Node:
         if not scope.in_rule and not is_terminal(name):
@@ -373,17 +407,31 @@ class LarkBuilder:
         if name in self._open:
             raise self.s.refuse("a terminal that holds itself in a regular expression", at)
         if name not in self._trees:
-            self._open.append(name)
-            self._trees[name] = self.definitions[name].body.tree(self)
-            self._open.pop()
-        return self._trees[name]
+            outer, self._deepest = self._deepest, self._depth
+            self._open.add(name)
+            tree = self.definitions[name].body.tree(self)
+            self._open.remove(name)
+            self._trees[name] = tree, self._deepest - self._depth
+            self._deepest = max(outer, self._deepest)
+        tree, levels = self._trees[name]
+        self.enter(levels)
+        self.leave(levels)
+        return tree
 
-    def checked(self, tree: Tree) -> Tree:
+    def enter(self, levels: int = 1) -> None:
+        """Count levels of parts within parts; each use of a name has those of its tree."""
+        self._depth += levels
+        self._deepest = max(self._deepest, self._depth)
+        self.s.check_depth(self._depth)
+
+    def leave(self, levels: int = 1) -> None:
+        self._depth -= levels
+
+    def check_parts(self, parts: int) -> None:
         """Check the number of parts of a tree: each use of a name expands it."""
         limit = self.g.limits.pattern_chars
-        if isinstance(tree, Cat | Alt) and len(tree.parts) > limit:
-            raise LimitExceeded("pattern_chars", limit, len(tree.parts), self.s.pointer)
-        return tree
+        if parts > limit:
+            raise LimitExceeded("pattern_chars", limit, parts, self.s.pointer)
 
     def check_states(self, states: int) -> None:
         limit = self.g.limits.pattern_states

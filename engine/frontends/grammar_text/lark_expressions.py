@@ -22,9 +22,20 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from ...grammar.ir import Node
-from ..regex.char_automaton import before, intersection, shortest
+from ..regex.char_automaton import CharAutomaton, before, intersection, shortest
 from ..regex.char_classes import complement
-from ..regex.regex_syntax import Cat, Chars, Repeat, Tree, accepted, alt, cat, emit, repeat
+from ..regex.regex_syntax import (
+    Alt,
+    Cat,
+    Chars,
+    Repeat,
+    Tree,
+    accepted,
+    alt,
+    cat,
+    emit,
+    repeat,
+)
 from .macros import substring_node
 
 if TYPE_CHECKING:
@@ -35,6 +46,10 @@ ParameterExpression = Callable[[int | None], int]
 #: whether an alternative is available
 Condition = Callable[[int], bool]
 
+#: steps for a part of a sequence or an alternative, besides those of its node
+PART_STEPS = 2
+#: characters of a literal that become a tree in about a microsecond
+CHARS_PER_STEP = 4
 #: characters that free text may exclude
 MOST_LEFT_OUT = 64
 
@@ -58,13 +73,23 @@ class Part(Protocol):
         """Return the tree; raise UnsupportedSchema if the part is not regular."""
 
 
+class Terminal(Part, Protocol):
+    """A part whose node does not depend on the rule that contains it."""
+
+    def content(self, builder: LarkBuilder, /) -> Node:
+        """Return the node without ignored text."""
+
+
 class Regular(NamedTuple):
     """A regular terminal: a pattern, a range, a literal in any letter case."""
 
     expression: Tree
 
     def node(self, builder: LarkBuilder, scope: Scope) -> Node:
-        return builder.leaf(emit(builder.g, self.expression, builder.inside_json), scope)
+        return builder.terminal(self, scope)
+
+    def content(self, builder: LarkBuilder) -> Node:
+        return emit(builder.g, self.expression, builder.inside_json)
 
     def tree(self, builder: LarkBuilder) -> Tree:
         return self.expression
@@ -76,11 +101,16 @@ class Literal(NamedTuple):
     text: str
 
     def node(self, builder: LarkBuilder, scope: Scope) -> Node:
+        return builder.terminal(self, scope)
+
+    def content(self, builder: LarkBuilder) -> Node:
         if builder.inside_json:
-            return builder.leaf(emit(builder.g, self.tree(builder), True), scope)
-        return builder.leaf(builder.vocabulary.spelling.add_mark(builder.g, self.text), scope)
+            return builder.g.text(self.text)
+        return builder.vocabulary.spelling.add_mark(builder.g, self.text)
 
     def tree(self, builder: LarkBuilder) -> Tree:
+        builder.check_parts(len(self.text))
+        builder.g.budget.spend(len(self.text) // CHARS_PER_STEP)
         return cat([Chars(((ord(c), ord(c)),)) for c in self.text])
 
 
@@ -96,7 +126,10 @@ class OpaqueTerminal(NamedTuple):
             raise builder.s.error("a terminal can't contain a grammar", self.at)
         if self.what != "%lark" and builder.inside_json:
             raise builder.s.refuse(f"{self.what} inside a JSON string", self.at)
-        return builder.leaf(self.make(), scope)
+        return builder.terminal(self, scope)
+
+    def content(self, _: LarkBuilder) -> Node:
+        return self.make()
 
     def tree(self, builder: LarkBuilder) -> Tree:
         raise builder.s.refuse(f"{self.what} in a regular expression", self.at)
@@ -109,9 +142,12 @@ class Substring(NamedTuple):
     edges: list[tuple[int, str, int]]
 
     def node(self, builder: LarkBuilder, scope: Scope) -> Node:
+        return builder.terminal(self, scope)
+
+    def content(self, builder: LarkBuilder) -> Node:
         if builder.inside_json:
-            return builder.leaf(emit(builder.g, self.tree(builder), True), scope)
-        return builder.leaf(substring_node(builder.g, self.states, self.edges), scope)
+            return emit(builder.g, self.tree(builder), True)
+        return substring_node(builder.g, self.states, self.edges)
 
     def tree(self, builder: LarkBuilder) -> Tree:
         builder.check_states(sum(len(chunk) for _, chunk, _ in self.edges))
@@ -145,14 +181,20 @@ class Concatenation(NamedTuple):
     parts: list[Part]
 
     def nodes(self, builder: LarkBuilder, scope: Scope) -> list[Node]:
-        builder.g.budget.spend(len(self.parts))
-        return [part.node(builder, scope) for part in self.parts]
-
-    def node(self, builder: LarkBuilder, scope: Scope) -> Node:
-        return builder.g.seq(*self.nodes(builder, scope))
+        found: list[Node] = []
+        for part in self.parts:
+            builder.g.budget.spend(PART_STEPS)
+            found.append(part.node(builder, scope))
+        return found
 
     def tree(self, builder: LarkBuilder) -> Tree:
-        return builder.checked(cat([part.tree(builder) for part in self.parts]))
+        found: list[Tree] = []
+        size = 0
+        for part in self.parts:
+            found.append(part.tree(builder))
+            size += _size(found[-1])
+            builder.check_parts(size)
+        return cat(found, builder.g.budget)
 
 
 class Alternative(NamedTuple):
@@ -177,33 +219,41 @@ class Alternative(NamedTuple):
         return [emit(builder.g, self.tree(builder), builder.inside_json)]
 
     def tree(self, builder: LarkBuilder) -> Tree:
-        trees = [operand.tree(builder) for operand in self.operands]
-        if len(trees) == 1:
-            return trees[0]
-        return accepted(
-            intersection([builder.automaton(tree) for tree in trees], [], builder.bound())
-        )
+        if len(self.operands) == 1:
+            return self.operands[0].tree(builder)
+        found: list[CharAutomaton] = []
+        for operand in self.operands:
+            found.append(builder.automaton(operand.tree(builder)))
+        return accepted(intersection(found, [], builder.bound()))
 
 
 class Alternatives(NamedTuple):
     alternatives: list[Alternative]
 
     def node(self, builder: LarkBuilder, scope: Scope) -> Node:
-        return builder.g.alt(*[builder.g.seq(*nodes) for nodes in self.all_nodes(builder, scope)])
+        return builder.g.choice(self.all_nodes(builder, scope))
 
     def all_nodes(self, builder: LarkBuilder, scope: Scope) -> list[list[Node]]:
         """Return the alternatives whose conditions hold, each as a list of parts."""
-        builder.g.budget.spend(len(self.alternatives))
-        return [
-            alternative.nodes(builder, scope)
-            for alternative in self.alternatives
-            if alternative.holds(builder, scope)
-        ]
+        found: list[list[Node]] = []
+        builder.enter()
+        for alternative in self.alternatives:
+            builder.g.budget.spend(PART_STEPS)
+            if alternative.holds(builder, scope):
+                found.append(alternative.nodes(builder, scope))
+        builder.leave()
+        return found
 
     def tree(self, builder: LarkBuilder) -> Tree:
-        return builder.checked(
-            alt([alternative.tree(builder) for alternative in self.alternatives])
-        )
+        found: list[Tree] = []
+        size = 0
+        builder.enter()
+        for alternative in self.alternatives:
+            found.append(alternative.tree(builder))
+            size += len(found[-1].parts) if isinstance(found[-1], Alt) else 1
+            builder.check_parts(size)
+        builder.leave()
+        return alt(found, builder.g.budget)
 
 
 class Repeated(NamedTuple):
@@ -212,10 +262,19 @@ class Repeated(NamedTuple):
     high: int | None
 
     def node(self, builder: LarkBuilder, scope: Scope) -> Node:
-        return builder.g.repeat(self.body.node(builder, scope), self.low, self.high)
+        # a group counts itself
+        levels = isinstance(self.body, Repeated)
+        builder.enter(levels)
+        node = self.body.node(builder, scope)
+        builder.leave(levels)
+        return builder.g.repeat(node, self.low, self.high)
 
     def tree(self, builder: LarkBuilder) -> Tree:
-        return repeat(self.body.tree(builder), self.low, self.high)
+        levels = isinstance(self.body, Repeated)
+        builder.enter(levels)
+        body = self.body.tree(builder)
+        builder.leave(levels)
+        return repeat(body, self.low, self.high)
 
 
 class Complement(NamedTuple):
@@ -224,12 +283,21 @@ class Complement(NamedTuple):
     body: Part
 
     def node(self, builder: LarkBuilder, scope: Scope) -> Node:
-        return builder.leaf(emit(builder.g, self.tree(builder), builder.inside_json), scope)
+        return builder.terminal(self, scope)
+
+    def content(self, builder: LarkBuilder) -> Node:
+        return emit(builder.g, self.tree(builder), builder.inside_json)
 
     def tree(self, builder: LarkBuilder) -> Tree:
-        return accepted(
-            intersection([], [builder.automaton(self.body.tree(builder))], builder.bound())
-        )
+        builder.enter()
+        body = self.body.tree(builder)
+        builder.leave()
+        return accepted(intersection([], [builder.automaton(body)], builder.bound()))
+
+
+def _size(tree: Tree) -> int:
+    """Return the number of parts that a tree adds to a sequence."""
+    return len(tree.parts) if isinstance(tree, Cat) else 1
 
 
 # -- attributes ----------------------------------------------------------------------------------

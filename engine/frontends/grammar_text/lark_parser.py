@@ -22,7 +22,6 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable
-from functools import cache
 from typing import Any, Protocol, TypeVar
 
 from ...errors import LimitExceeded, SpecError, UnsupportedSchema
@@ -49,21 +48,34 @@ from .lark_expressions import (
     Substring,
     is_terminal,
 )
-from .macros import suffix_automaton, words_of
-from .source import NEWLINE, Source
+from .macros import chars_of, check_chunks, suffix_automaton, words_of
+from .source import NEWLINE, Source, blanks_of
 
 T = TypeVar("T")
 
 ESCAPES = {"n": "\n", "r": "\r", "t": "\t", "f": "\f", "v": "\v", "b": "\b", "0": "\0", "a": "\a",
            "\\": "\\", '"': '"', "'": "'", "/": "/"}  # fmt: skip
-_BLANK = re.compile(r"(?:[ \t\r\f]|//[^\n]*|#[^\n]*)*")
+_BLANK, _BLANK_LINES = blanks_of(r" \t\r\f", "//|#"), blanks_of(r" \t\r\f\n", "//|#")
 #: a name may contain hyphens, except that of an arrow
-_NAME = re.compile(r"[A-Za-z_](?:[A-Za-z0-9_]|-(?!>))*")
-_COUNT = re.compile(r"~[ \t\r\f]*[0-9]")
-_REGEX = re.compile(r"/((?:\\.|\[(?:\\.|[^\]\\\n])*\]|[^/\\\n\[])+)/([a-z]*)")
-_TOKEN = re.compile(r"<[^<>\s\[\]][^<>\s]*>")
-_TOKEN_SET = re.compile(r"<\[(\^?)([0-9,\- *]*)\]>")
-_CHUNKS: dict[str, Callable[[str], list[str]]] = {"words": words_of, "chars": list}
+_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_-]*(?!(?<=-)>)")
+_COUNT = re.compile(r"~[ \t\r\f]*+[0-9]")
+_PLAIN = re.compile(r'[^"\\\n]+')
+_FLAGS = re.compile("[a-z]*")
+_REGEX = re.compile(r"/((?:[^/\\\n\[]++|\\.|\[(?:[^\]\\\n]++|\\.)*+\])++)/")
+_TOKEN = re.compile(r"<[^<>\s\[\]][^<>\s]*+>")
+_ANY_TOKEN = re.compile(r" *\* *(?=\]>)")
+_TOKENS = re.compile(r" *([0-9]{1,9}) *+(?:- *([0-9]{1,9}) *+)?(?=[,\]])")
+_JSON = json.JSONDecoder()
+#: steps for a JSON value, and characters of it that are decoded in about a microsecond
+JSON_STEPS = 8
+JSON_CHARS_PER_STEP = 32
+#: steps for a group, and for a part of a sequence
+GROUP_STEPS = 8
+PART_STEPS = 5
+#: steps for a pattern, besides those of its characters
+PATTERN_STEPS = 12
+_SURROGATE = re.compile("[\ud800-\udfff]")
+_CHUNKS: dict[str, Callable[[str, Source], list[str]]] = {"words": words_of, "chars": chars_of}
 
 
 class BuildSchema(Protocol):
@@ -93,35 +105,33 @@ class Expressions:
         self.g, self.s, self.vocabulary = grammar, source, vocabulary
         self._library = library
         self._build_schema, self._nested, self._depth = build_schema, nested, depth
-        self._parameters = ParameterReader(source, lambda: self.blanks())
+        self._parameters = ParameterReader(source)
 
     # -- words ------------------------------------------------------------------------------------
     def blanks(self, *, lines: bool = False) -> None:
-        while True:
-            found = _BLANK.match(self.s.text, self.s.at)
-            self.s.at = found.end() if found else self.s.at
-            if not lines or not self.s.take("\n"):
-                return
+        self.s.skip(_BLANK_LINES if lines else _BLANK)
 
     def name(self, what: str) -> str:
-        found = _NAME.match(self.s.text, self.s.at)
+        found = self.s.scan(_NAME)
         if not found:
             raise self.s.error(f"{what} is missing")
-        self.s.at = found.end()
         return found.group()
 
     def json_value(self, at: int) -> Any:
         self.blanks(lines=True)
+        start = self.s.at
         try:
-            value, self.s.at = json.JSONDecoder().raw_decode(self.s.text, self.s.at)
+            value, self.s.at = _JSON.raw_decode(self.s.text, self.s.at)
         except (ValueError, RecursionError):
             raise self.s.error("JSON is missing", at) from None
+        self.s.budget.spend(JSON_STEPS + (self.s.at - start) // JSON_CHARS_PER_STEP)
         return value
 
     # -- expressions ------------------------------------------------------------------------------
     def alternatives(self, depth: int = 0) -> Alternatives:
         """Read alternatives up to a ), ], } or the end of the statement."""
         self.s.check_depth(self._depth + depth + 1)
+        self.s.budget.spend(GROUP_STEPS)
         alternatives = [self._alternative(depth)]
         while self._take_bar(depth):
             alternatives.append(self._alternative(depth))
@@ -138,6 +148,7 @@ class Expressions:
         return False
 
     def _alternative(self, depth: int) -> Alternative:
+        self.s.budget.spend(PART_STEPS)
         start, lines = self.s.at, depth > 0
         operands = [self._concatenation(depth)]
         while self.s.take("&"):
@@ -150,12 +161,13 @@ class Expressions:
         if not self.s.take("%if"):
             return Alternative(operands, start)
         self.blanks()
-        condition = self._parameters.condition()
+        condition = self._parameters.whole_condition()
         self.blanks(lines=lines)
         return Alternative(operands, at, condition)
 
     def _concatenation(self, depth: int) -> Concatenation:
         parts: list[Part] = []
+        self.s.budget.spend(1)
         self.blanks(lines=depth > 0)
         while self.s.peek() and self.s.peek() not in "|&)]}\n" and not self._is_over():
             parts.append(self._repeated(depth))
@@ -168,14 +180,14 @@ class Expressions:
         return self.s.peek(2) == "->" or self.s.peek(3) == "%if"
 
     def _repeated(self, depth: int) -> Part:
+        self.s.budget.spend(PART_STEPS)
         part = self._element(depth)
         while True:
-            blank = _BLANK.match(self.s.text, self.s.at)
-            at = blank.end() if blank else self.s.at
-            sign = self.s.text[at : at + 1]
-            if not sign or (sign not in "?*+{" and not _COUNT.match(self.s.text, at)):
+            self.blanks()
+            sign = self.s.peek()
+            if not sign or (sign not in "?*+{" and not _COUNT.match(self.s.text, self.s.at)):
                 return part
-            self.s.at = at
+            self.s.budget.spend(PART_STEPS)
             part = Repeated(part, *self._bounds())
 
     def _bounds(self) -> tuple[int, int | None]:
@@ -248,11 +260,13 @@ class Expressions:
         self.s.want('"')
         made: list[str] = []
         while not self.s.take('"'):
-            c = self.s.peek()
-            if not c or c == "\n":
+            plain = self.s.scan(_PLAIN)
+            if plain is not None:
+                made.append(plain[0])
+            elif self.s.take("\\"):
+                made.append(self.s.escape(ESCAPES))
+            else:
                 raise self.s.error("a literal is never closed", start)
-            self.s.at += 1
-            made.append(self.s.escape(ESCAPES) if c == "\\" else c)
         return "".join(made)
 
     def _literal(self) -> Part:
@@ -263,27 +277,39 @@ class Expressions:
             if len(text) != 1 or len(last) != 1 or last < text:
                 raise self.s.error("a range needs two characters in order", at)
             return Regular(Chars(normalise(((ord(text), ord(last)),))))
-        if "i" in self._flags("i"):
-            return Regular(cat([Chars(any_case(((ord(c), ord(c)),))) for c in text]))
-        return Literal(text)
+        return Regular(self._in_any_case(text)) if self._flags("i") else Literal(text)
+
+    def _in_any_case(self, text: str) -> Tree:
+        """Return the tree of a literal in any letter case, which is a pattern."""
+        limit = self.s.limits.pattern_chars
+        if len(text) > limit:
+            raise LimitExceeded("pattern_chars", limit, len(text), self.s.pointer)
+        self.s.budget.spend(len(text))
+        found = {c: Chars(any_case(((ord(c), ord(c)),))) for c in set(text)}
+        return cat([found[c] for c in text])
 
     def _flags(self, known: str) -> str:
-        found = re.compile("[a-z]*").match(self.s.text, self.s.at)
-        flags = found.group() if found else ""
-        for flag in flags:
-            if flag not in known:
-                raise self.s.refuse(f"the flag {flag}")
-        self.s.at += len(flags)
-        return flags
+        """Read flags, each of which is returned once."""
+        at = self.s.at
+        found = self.s.scan(_FLAGS)
+        flags = found[0] if found else ""
+        unknown = flags.lstrip(known)[:1]
+        if unknown:
+            self.s.at = at
+            raise self.s.refuse(f"the flag {unknown}")
+        return "".join(flag for flag in known if flag in flags)
 
     def _pattern(self) -> Part:
-        at = self.s.at
-        found = _REGEX.match(self.s.text, at)
+        at, limit = self.s.at, self.s.limits.pattern_chars
+        self.s.budget.spend(PATTERN_STEPS)
+        # no further than the longest pattern
+        found = _REGEX.match(self.s.text, at, at + limit + 2)
         if not found:
+            if "\n" not in self.s.text[at : at + limit + 2] and len(self.s.text) > at + limit + 2:
+                raise LimitExceeded("pattern_chars", limit, limit + 1, self.s.pointer)
             raise self.s.error("a pattern is empty or never closed", at)
-        self.s.at = found.end(1) + 1
+        self.s.at = found.end()
         flags = self._flags("imsu").replace("u", "")
-        self.g.budget.spend(len(found[1]))
         try:
             return Regular(self._whole(found[1], flags))
         except SpecError as error:
@@ -293,8 +319,9 @@ class Expressions:
         """Return the tree of a pattern, without look-around, which would leave the terminal."""
         limits, pointer = self.s.limits, self.s.pointer
         tree = parse(
-            pattern, pointer=pointer, limits=limits, looks=False, flags=flags, line_ends=NEWLINE
-        )
+            pattern, pointer=pointer, limits=limits, budget=self.g.budget, looks=False, flags=flags,
+            line_ends=NEWLINE,
+        )  # fmt: skip
         plain = whole(tree, search=False)
         if plain is not None:
             return plain
@@ -304,33 +331,39 @@ class Expressions:
     # -- tokens -----------------------------------------------------------------------------------
     def _token(self) -> Part:
         at = self.s.at
-        found = _TOKEN_SET.match(self.s.text, at)
-        if found:
-            self.s.at = found.end()
-            return self._token_set(found.group(1) == "^", found.group(2).strip(), at)
-        named = _TOKEN.match(self.s.text, at)
+        self.s.budget.spend(PART_STEPS)
+        if self.s.take("<["):
+            return self._token_set(at)
+        named = self.s.scan(_TOKEN)
         if not named:
             raise self.s.error("a special token is never closed", at)
-        self.s.at = named.end()
         token = self.vocabulary.special_tokens.get(named.group())
         if token is None:
             raise self.s.error(f"there is no special token {named.group()!r}", at)
         return OpaqueTerminal(lambda: self.g.tokens([token]), "a token", at)
 
-    def _token_set(self, negated: bool, text: str, at: int) -> Part:
-        ids: list[int] = []
-        for part in [] if text == "*" and not negated else text.split(","):
-            ends = [end.strip() for end in part.split("-")]
-            if not 1 <= len(ends) <= 2 or not all(e.isdigit() and len(e) < 10 for e in ends):
-                raise self.s.error("a set of tokens is made of numbers and ranges", at)
-            low, high = int(ends[0]), int(ends[-1])
-            if high < low:
-                raise self.s.error("a range of tokens is out of order", at)
-            self.s.check_token(high, self.vocabulary.size, at)
-            ids.extend(range(low, high + 1))
-        if ids and not negated:
-            return OpaqueTerminal(lambda: self.g.tokens(ids), "a token", at)
-        return OpaqueTerminal(lambda: self.vocabulary.other_tokens(self.g, ids), "a token", at)
+    def _token_set(self, at: int) -> Part:
+        """Read ranges of ids, which stay ranges: one may have all ids of the vocabulary."""
+        negated = self.s.take("^")
+        ranges: list[tuple[int, int]] = []
+        if negated or self.s.scan(_ANY_TOKEN) is None:
+            ranges.append(self._token_range(at))
+            while self.s.take(","):
+                ranges.append(self._token_range(at))
+        self.s.want("]>")
+        if ranges and not negated:
+            return OpaqueTerminal(lambda: self.g.token_ranges(ranges), "a token", at)
+        return OpaqueTerminal(lambda: self.vocabulary.tokens_outside(self.g, ranges), "a token", at)
+
+    def _token_range(self, at: int) -> tuple[int, int]:
+        found = self.s.scan(_TOKENS)
+        if found is None:
+            raise self.s.error("a set of tokens is made of numbers and ranges", at)
+        low, high = int(found[1]), int(found[2] or found[1])
+        if high < low:
+            raise self.s.error("a range of tokens is out of order", at)
+        self.s.check_token(high, self.vocabulary.size, at)
+        return low, high
 
     # -- other languages --------------------------------------------------------------------------
     def _inline(self, depth: int, at: int) -> Part:
@@ -355,7 +388,7 @@ class Expressions:
                     raise UnsupportedSchema(error.pointer, error.keyword, message) from None
                 raise SpecError(message, error.pointer) from None
 
-        return OpaqueTerminal(cache(make), "%json", at)
+        return OpaqueTerminal(make, "%json", at)
 
     def _substring(self, at: int) -> Part:
         value = self.json_value(at)
@@ -369,19 +402,19 @@ class Expressions:
         if not isinstance(texts, list) or not all(isinstance(each, str) for each in texts):
             needed = "a list of strings" if unit == "chunks" else "a string"
             raise self.s.error(f"{kind} needs {needed}", at)
-        if any("\ud800" <= c <= "\udfff" for text in texts for c in text):
+        chunks = texts if unit == "chunks" else _CHUNKS[unit](given, self.s)
+        if any(map(_SURROGATE.search, chunks)):
             raise self.s.error("half of a surrogate pair", at)
-        chunks = texts if unit == "chunks" else _CHUNKS[unit](given)
-        limit = self.s.limits.pattern_states
-        if 2 * len(chunks) > limit:
-            raise LimitExceeded("pattern_states", limit, 2 * len(chunks), self.s.pointer)
-        self.g.budget.spend(len(chunks))
-        return Substring(*suffix_automaton(chunks))
+        check_chunks(len(chunks), self.s)
+        return Substring(*suffix_automaton(chunks, self.s.budget))
 
 
 # -- parameters ------------------------------------------------------------------------------------
 BITS = 64
 _ALL_BITS = 2**BITS - 1
+#: steps to read a test of a condition; tests that are evaluated in about a microsecond
+TEST_STEPS = 16
+TESTS_PER_STEP = 4
 _PARAMETER_WORD = re.compile(r"[a-z_]+")
 _PARAMETER_NUMBER = re.compile(r"0x[0-9a-fA-F]+|[0-9]+")
 
@@ -399,8 +432,9 @@ _COMPARED: dict[str, Callable[[int, int], bool]] = {
 class ParameterReader:
     """Reads expressions and conditions at the position of the source; blanks may separate words."""
 
-    def __init__(self, source: Source, blanks: Callable[[], None]) -> None:
-        self.s, self._blanks = source, blanks
+    def __init__(self, source: Source) -> None:
+        self.s = source
+        self._tests = 0  # of the current condition
 
     # -- expressions ------------------------------------------------------------------------------
     def expression(self) -> ParameterExpression:
@@ -436,8 +470,22 @@ class ParameterReader:
         return lambda p: p if p & mask == 0 else p - one
 
     # -- conditions -------------------------------------------------------------------------------
+    def whole_condition(self) -> Condition:
+        """Read a condition, whose every evaluation spends steps by the number of its tests."""
+        self._tests = 0
+        holds = self.condition()
+        steps, budget = 1 + self._tests // TESTS_PER_STEP, self.s.budget
+
+        def paid(value: int) -> bool:
+            budget.spend(steps)
+            return holds(value)
+
+        return paid
+
     def condition(self, depth: int = 0) -> Condition:
         self.s.check_depth(depth + 1)
+        self.s.budget.spend(TEST_STEPS)
+        self._tests += 1
         at = self.s.at
         word = self._word()
         if word == "true":
@@ -483,6 +531,9 @@ class ParameterReader:
         return lambda p: compare(_cut(p, low, high), number)
 
     # -- words ------------------------------------------------------------------------------------
+    def _blanks(self) -> None:
+        self.s.skip(_BLANK)
+
     def _want(self, sign: str) -> None:
         self._blanks()
         self.s.want(sign)
@@ -496,18 +547,16 @@ class ParameterReader:
         return found
 
     def _word(self) -> str:
-        found = _PARAMETER_WORD.match(self.s.text, self.s.at)
+        found = self.s.scan(_PARAMETER_WORD)
         if found is None:
             raise self.s.error("an expression of a parameter is missing")
-        self.s.at = found.end()
         return found[0]
 
     def _number(self, most: int) -> int:
         at = self.s.at
-        found = _PARAMETER_NUMBER.match(self.s.text, at)
+        found = self.s.scan(_PARAMETER_NUMBER)
         if found is None:
             raise self.s.error("a number is missing")
-        self.s.at = found.end()
         if len(found[0]) > 20 or int(found[0], 0 if "x" in found[0] else 10) > most:
             raise self.s.error(f"a number must not be above {most}", at)
         return int(found[0], 0 if "x" in found[0] else 10)

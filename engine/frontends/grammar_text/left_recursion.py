@@ -10,8 +10,10 @@ Cost    linear in the nodes of the rules, times the passes until no further rule
 from collections.abc import Iterable, Iterator
 
 from ...grammar import ir
-from ...grammar.ir import Grammar, Node, children
+from ...grammar.ir import Grammar, Node, NodeTuple, children
 
+#: operands of a node that become a tuple in about a microsecond
+_OPERANDS_PER_STEP = 32
 _CHILDREN = (ir.ALT, ir.REPEAT, ir.BOUNDED, ir.CAPTURE, ir.GRAPH)
 
 
@@ -52,12 +54,18 @@ class _Beginnings:
                 if node >= 0 and rule not in self._empty and self._may_be_empty(node):
                     self._empty.add(rule)
 
+    def _node(self, number: Node) -> NodeTuple:
+        """Return a node as a tuple, which takes time by its operands."""
+        node = self._nodes[number]
+        operands = len(node[1]) if node[0] in (ir.SEQ, ir.ALT) else 0
+        self._budget.spend(2 + operands // _OPERANDS_PER_STEP)
+        return node
+
     def of(self, rule: int) -> Iterator[int]:
         """Yield the rules, some of them more than once."""
         todo = [self._rules[rule]]
         while todo:
-            self._budget.spend(1)
-            node = self._nodes[todo.pop()]
+            node = self._node(todo.pop())
             if node[0] == ir.REF:
                 yield node[1]
             elif node[0] == ir.SEQ:
@@ -71,8 +79,7 @@ class _Beginnings:
 
     def _may_be_empty(self, node: Node) -> bool:
         """Whether the text of a node may be empty; true of some nodes whose text may not."""
-        self._budget.spend(1)
-        kind, *fields = self._nodes[node]
+        kind, *fields = self._node(node)
         if kind == ir.REF:
             return fields[0] in self._empty
         if kind == ir.SEQ:

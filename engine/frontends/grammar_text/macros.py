@@ -23,12 +23,13 @@ Source   xgrammar 0.2.8, grammar_parser.cc. A. Blumer et al., The smallest autom
 Refused  by name: triggers that are not special tokens, flags that cannot be enforced.
 """
 
+import re
 from collections.abc import Callable
-from itertools import groupby
 from typing import Any, NamedTuple, Protocol
 
-from ...errors import SpecError
+from ...errors import LimitExceeded, SpecError
 from ...grammar.ir import Grammar, Node
+from ...native.resources import WorkBudget
 from ..regex.char_automaton import Bound, CharAutomaton, intersection
 from ..regex.char_classes import JSON_UNESCAPED
 from ..regex.char_nfa import from_tree
@@ -37,8 +38,13 @@ from ..regex.regex_syntax import END, START, cat, parse
 from ..structural_tag.structural_tag import build_free_text
 from ..structural_tag.tag_formats import Mark
 from ..structural_tag.tag_vocabulary import TagVocabulary
-from .source import NEWLINE, Rules, Source
+from .source import CHARS_PER_STEP, NEWLINE, Rules, Source
 
+#: runs of white space, of letters and digits, and of other characters
+_WORDS = re.compile(r"\s+|\w+|[^\w\s]+")
+#: steps for a chunk of a substring, and for an argument of a macro
+CHUNK_STEPS = 6
+ARGUMENT_STEPS = 3
 #: arguments of each macro, for error messages
 USAGE = {
     "Token": "one token id or more",
@@ -116,6 +122,7 @@ class Call:
 
     def _value(self, depth: int) -> Value:
         self.s.check_depth(depth)
+        self.s.budget.spend(ARGUMENT_STEPS)
         c, at = self.s.peek(), self.s.at
         if c == '"':
             return self._words.literal()
@@ -168,23 +175,15 @@ class Macros:
         self, grammar: Grammar, source: Source, vocabulary: TagVocabulary, rules: Rules
     ) -> None:
         self.g, self.s, self.vocabulary, self.rules = grammar, source, vocabulary, rules
-        self._emit: dict[str, Callable[[Call, Bounds], Node]] = {
-            "Token": self._tokens,
-            "ExcludeToken": self._tokens,
-            "TagDispatch": self._tag_dispatch,
-            "TokenTagDispatch": self._token_dispatch,
-            "Regex": self._regex,
-            "Substring": self._substring,
-        }
 
     def node(self, words: Words, name: str, at: int, bounds: Bounds) -> Node:
         """Read the arguments of a macro and add its node."""
         if name == "JSONSchema":
             raise self.s.refuse(name, at, "write it as a structural tag")
-        if name not in self._emit:
+        if name not in _EMIT:
             raise self.s.error(f"there is no macro {name!r}", at)
         call = Call(words, name, at)
-        node = self._emit[name](call, bounds)
+        node = _EMIT[name](self, call, bounds)
         call.finish()
         return node
 
@@ -202,7 +201,10 @@ class Macros:
         return token
 
     def _tokens(self, call: Call, _: Bounds) -> Node:
-        ids = [self._token_id(call, value) for value in call.values]
+        ids: list[int] = []
+        for value in call.values:
+            self.s.budget.spend(1)
+            ids.append(self._token_id(call, value))
         if not ids:
             raise call.misuse()
         if call.name == "Token":
@@ -224,6 +226,7 @@ class Macros:
     def _dispatch(self, call: Call, mark: Callable[[Value], Mark], bounds: Bounds) -> Node:
         arms: list[tuple[Mark, Node]] = []
         for pair in call.values:
+            self.s.budget.spend(ARGUMENT_STEPS)
             if type(pair) is not tuple or len(pair) != 2 or not isinstance(pair[1], RuleName):
                 raise call.misuse()
             arms.append((mark(pair[0]), self.rules.ref(pair[1].text, pair[1].at)))
@@ -247,7 +250,6 @@ class Macros:
         if not set(flags) <= set("isu"):
             raise self.s.refuse(f"the flags {flags!r}", call.at)
         inside_json = call.take("json_string", bool, False)
-        self.g.budget.spend(len(pattern))
         try:
             return self._pattern(pattern, flags.replace("u", ""), inside_json)
         except SpecError as error:
@@ -256,8 +258,9 @@ class Macros:
     def _pattern(self, pattern: str, flags: str, inside_json: bool) -> Node:
         pointer, limits = self.s.pointer, self.s.limits
         tree = parse(
-            pattern, pointer=pointer, limits=limits, looks=False, flags=flags, line_ends=NEWLINE
-        )
+            pattern, pointer=pointer, limits=limits, budget=self.g.budget, looks=False, flags=flags,
+            line_ends=NEWLINE,
+        )  # fmt: skip
         if not inside_json:
             return emit_whole(self.g, tree, pointer)
         # the text as it is written, without escapes
@@ -267,28 +270,52 @@ class Macros:
         return found.to_node(self.g, inside_json=False)
 
     def _substring(self, call: Call, _: Bounds) -> Node:
-        return substring_node(self.g, *suffix_automaton(list(call.texts(call.values))))
+        chunks = list(call.texts(call.values))
+        return substring_node(self.g, *suffix_automaton(chunks, self.s.budget))
 
 
+# not in the object: bound methods would form a cycle that keeps the grammar after a refusal
+_EMIT: dict[str, Callable[[Macros, Call, Bounds], Node]] = {
+    "Token": Macros._tokens,
+    "ExcludeToken": Macros._tokens,
+    "TagDispatch": Macros._tag_dispatch,
+    "TokenTagDispatch": Macros._token_dispatch,
+    "Regex": Macros._regex,
+    "Substring": Macros._substring,
+}
 #: texts that JSON strings may contain without escapes
 RAW_TEXT = CharAutomaton([[(JSON_UNESCAPED, 0)]], [0])
 
 
 # -- substrings ------------------------------------------------------------------------------------
-def words_of(text: str) -> list[str]:
-    return ["".join(chunk) for _, chunk in groupby(text, _kind)]
+def words_of(text: str, source: Source) -> list[str]:
+    found: list[str] = []
+    for word in _WORDS.finditer(text):
+        source.budget.spend(1 + (word.end() - word.start()) // CHARS_PER_STEP)
+        found.append(word[0])
+        check_chunks(len(found), source)
+    return found
 
 
-def _kind(c: str) -> str:
-    return "space" if c.isspace() else "word" if c.isalnum() or c == "_" else "other"
+def chars_of(text: str, source: Source) -> list[str]:
+    check_chunks(len(text), source)
+    return list(text)
 
 
-def suffix_automaton(chunks: list[str]) -> tuple[int, list[Edge]]:
+def check_chunks(count: int, source: Source) -> None:
+    """Raise LimitExceeded if the automaton of so many chunks may have too many states."""
+    limit = source.limits.pattern_states
+    if 2 * count > limit:
+        raise LimitExceeded("pattern_states", limit, 2 * count, source.pointer)
+
+
+def suffix_automaton(chunks: list[str], budget: WorkBudget) -> tuple[int, list[Edge]]:
     """Return the number of states and the edges."""
     longest, link = [0], [-1]
     targets: list[dict[str, int]] = [{}]
     last = 0
     for chunk in filter(None, chunks):
+        budget.spend(CHUNK_STEPS)
         new, at = len(targets), last
         targets.append({})
         longest.append(longest[last] + 1)
@@ -309,12 +336,20 @@ def suffix_automaton(chunks: list[str]) -> tuple[int, list[Edge]]:
                 link[known] = known = copy
             link[new] = known
         last = new
-    edges = [(state, chunk, to) for state, out in enumerate(targets) for chunk, to in out.items()]
+    edges: list[Edge] = []
+    for state, out in enumerate(targets):
+        budget.spend(1)
+        edges.extend((state, chunk, to) for chunk, to in out.items())
     return len(targets), edges
 
 
 def substring_node(grammar: Grammar, states: int, edges: list[Edge]) -> Node:
     """Add a suffix automaton as a GRAPH."""
-    nodes = {chunk: grammar.bytes(chunk.encode()) for chunk in {edge[1] for edge in edges}}
-    moves = [(source, nodes[chunk], to) for source, chunk, to in edges]
+    nodes: dict[str, Node] = {}
+    moves: list[tuple[int, Node, int]] = []
+    for source, chunk, to in edges:
+        grammar.budget.spend(1)
+        if chunk not in nodes:
+            nodes[chunk] = grammar.bytes(chunk.encode())
+        moves.append((source, nodes[chunk], to))
     return grammar.graph(states, moves, range(states))

@@ -2,11 +2,19 @@
 
 Errors quote the line and column. Rules of the IR are declared at the first use of a name and
 defined once. Literals of all notations share their escapes.
+
+Cost    every word is read by ``Source.scan``, which spends steps of the request's budget by the
+        characters that it takes. One match takes at most a few milliseconds for a text of
+        ``Limits.spec_bytes``: patterns repeat without backtracking (``*+``), and a group at most
+        ``PIECES`` times.
 """
+
+import re
 
 from ...errors import LimitExceeded, SpecError, UnsupportedSchema
 from ...grammar.ir import Grammar, Node
 from ...limits import Limits
+from ...native.resources import WorkBudget
 from .left_recursion import left_recursive
 
 #: hexadecimal digits after the letter of an escape
@@ -16,13 +24,24 @@ HEX = frozenset("0123456789abcdefABCDEF")
 MOST = 2**31 - 1
 #: excluded from the dot of regular expressions, as in Python and Rust
 NEWLINE = ((0x0A, 0x0A),)
+#: characters that are matched in about a microsecond
+CHARS_PER_STEP = 64
+#: repetitions of a group in one match: more keep the GIL for too long
+PIECES = 256
+
+_DIGITS = re.compile("[0-9]+")
+
+
+def blanks_of(characters: str, comments: str) -> re.Pattern[str]:
+    """Return the pattern of blanks and comments, which ends after ``PIECES`` of them."""
+    return re.compile(f"(?:[{characters}]++|(?:{comments})[^\\n]*+){{1,{PIECES}}}+")
 
 
 class Source:
     """A text and the position ``at`` of its next character."""
 
-    def __init__(self, text: str, limits: Limits, pointer: str) -> None:
-        self.text, self.limits, self.pointer = text, limits, pointer
+    def __init__(self, text: str, limits: Limits, budget: WorkBudget, pointer: str) -> None:
+        self.text, self.limits, self.budget, self.pointer = text, limits, budget, pointer
         self.at = 0
         try:
             text.encode()
@@ -61,6 +80,19 @@ class Source:
     def peek(self, n: int = 1) -> str:
         return self.text[self.at : self.at + n]
 
+    def scan(self, pattern: re.Pattern[str]) -> re.Match[str] | None:
+        """Take a match of a pattern at the position; return None if there is none."""
+        found = pattern.match(self.text, self.at)
+        if found is not None:
+            self.budget.spend(1 + (found.end() - self.at) // CHARS_PER_STEP)
+            self.at = found.end()
+        return found
+
+    def skip(self, blanks: re.Pattern[str]) -> None:
+        """Take any number of matches of a pattern of ``blanks_of``."""
+        while self.scan(blanks) is not None:
+            pass
+
     def take(self, text: str) -> bool:
         if self.text.startswith(text, self.at):
             self.at += len(text)
@@ -74,11 +106,10 @@ class Source:
     def count(self) -> int:
         """Read a whole number."""
         start = self.at
-        while self.peek().isascii() and self.peek().isdigit():
-            self.at += 1
-        if start == self.at:
+        found = self.scan(_DIGITS)
+        if found is None:
             raise self.error("a number is missing")
-        return self.checked_count(self.text[start : self.at], start)
+        return self.checked_count(found[0], start)
 
     def checked_count(self, number: str, at: int | None = None) -> int:
         digits = number.lstrip("0")
@@ -91,6 +122,7 @@ class Source:
         start = self.at - 1
         letter = self.peek()
         self.at += 1
+        self.budget.spend(1)
         if letter in short:
             return short[letter]
         if letter not in HEX_ESCAPES:
@@ -144,11 +176,17 @@ class Rules:
         left recursion, but the event parser descends from rule to rule.
         """
         g, own = self.grammar, self.ref(name, at)
-        first = [g.seq(*parts) for parts in ways if parts[:1] != [own]]
-        more = [g.seq(*parts[1:]) for parts in ways if parts[:1] == [own]]
-        node = g.alt(*first)
+        first: list[list[Node]] = []
+        more: list[list[Node]] = []
+        for parts in ways:
+            g.budget.spend(1)
+            if parts[:1] == [own]:
+                more.append(parts[1:])
+            else:
+                first.append(parts)
+        node = g.choice(first)
         if more:
-            node = g.seq(node, g.repeat(g.alt(*more), 0, None))
+            node = g.seq(node, g.repeat(g.choice(more), 0, None))
         self.define(name, node, at)
 
     def check_new(self, name: str, at: int) -> None:
@@ -163,6 +201,7 @@ class Rules:
             UnsupportedSchema: ``readable``, and a rule is left-recursive (left_recursion).
         """
         for name, at in self._first_use.items():
+            self.source.budget.spend(1)
             if name not in self._defined:
                 raise self.source.error(f"there is no rule {name!r}", at)
         if root not in self._defined:

@@ -79,7 +79,7 @@ cdef class Evaluator(SchemaContext):
     cdef str keyword
     cdef Py_ssize_t depth       # of the current part of a value
     # None while empty
-    cdef dict _trees            # by pattern
+    cdef dict _trees            # by pattern: its tree, and the steps spent on it
     cdef dict _automata         # by pattern: its automaton, and the steps spent on it
     cdef set _paid              # patterns whose steps are charged, here or in the current fragment
     cdef dict _classes          # by class of keys: whether it is empty (objects)

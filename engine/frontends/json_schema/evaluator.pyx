@@ -637,11 +637,17 @@ cdef class Evaluator(SchemaContext):
 
     cdef Tree tree(self, str pattern, ConstraintText constraint_text):
         """Return the parsed pattern. Raises as ``regex_syntax.parse``."""
+        cdef int64_t begun = spent(self.budget)
         if self._trees is None:
             self._trees = {}
-        if pattern not in self._trees:
-            self._trees[pattern] = parse(pattern, pointer=constraint_text.pointer(), limits=self.limits)
-        return self._trees[pattern]
+        found = self._trees.get(pattern)
+        if found is None:
+            tree = parse(
+                pattern, pointer=constraint_text.pointer(), limits=self.limits, budget=self.budget)
+            found = self._trees[pattern] = tree, spent(self.budget) - begun
+        else:
+            spend(self.budget, found[1])
+        return found[0]
 
     cdef automaton(self, str pattern, ConstraintText constraint_text):
         cdef int64_t begun = spent(self.budget)

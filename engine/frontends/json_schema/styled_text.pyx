@@ -95,7 +95,7 @@ cdef class KeyText(RawText):
     cdef uint32_t accepted(
         self, automaton, minimum, maximum, bound, bint is_patterned=False
     ) except? NO_NODE:
-        tree = parse(IDENTIFIER, pointer="", limits=self.grammar.limits)
+        tree = parse(IDENTIFIER, pointer="", limits=self.grammar.limits, budget=self.grammar.budget)
         barred = [] if self.barred is None else [words([self.barred])]
         found = intersection([automaton, from_tree(tree, bound, search=False)], barred, bound)
         return RawText.accepted(self, found, minimum, maximum, bound)

@@ -20,6 +20,7 @@ from libc.stdint cimport uint32_t, uint64_t, uint8_t
 from libcpp.utility cimport pair
 
 from ...automata.determinize cimport LetterEdgesC
+from ...grammar.ir cimport Grammar
 from ...native.pool cimport vector
 from ...native.resources cimport WorkBudget
 
@@ -77,7 +78,9 @@ cdef class CharAutomaton:
     cdef LetterEdgesC sorted    # cache of ``letters``
 
     # the ranges of each state in the order of their characters
-    cdef const LetterEdgesC* letters(self) noexcept
+    cdef const LetterEdgesC* letters(self) noexcept nogil
+    # raises LimitExceeded: ``rule_edges``
+    cdef int check_edges(self, Grammar grammar, bint inside_json) except -1
     cpdef CharAutomaton minimal(self, Bound bound=*)
 
 

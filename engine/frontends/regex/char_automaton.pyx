@@ -11,7 +11,6 @@ from ...native.word_table cimport WordTableC, table_number, table_size
 
 from ...errors import LimitExceeded
 from ...grammar.ir import ANY_CHAR
-from .char_classes import intersect
 
 #: units of work (members of subsets, ranges) that count as one state
 cdef uint64_t WORK_PER_STATE = 64
@@ -84,6 +83,7 @@ cdef class CharAutomaton:
         cdef CharMoveC move
         if state_count(&self.states) == 0:
             return grammar.fail()
+        self.check_edges(g, inside_json)
         for s in range(state_count(&self.states)):
             spend(g.budget, 1 + (self.states.first[s + 1] - self.states.first[s]) // 8)
             if self.states.final[s]:
@@ -95,6 +95,21 @@ cdef class CharAutomaton:
                 edges.push_back(move.target)
         return g.add_graph(
             state_count(&self.states), edges.data(), edges.size() // 3, finals.data(), finals.size())
+
+    cdef int check_edges(self, Grammar grammar, bint inside_json) except -1:
+        """Refuse an automaton whose edges a rule cannot hold, before it becomes nodes.
+
+        Raises:
+            LimitExceeded: ``rule_edges``, estimated as ``LoweredGrammar.weight`` does.
+        """
+        cdef uint64_t edges = 0
+        cdef CharMoveC move
+        for move in self.states.moves:
+            edges += 20 + 24 * <uint64_t>move.n if inside_json else (
+                1 if move.n == 1 and self.states.pool[move.off + 1] < 128 else 8 * <uint64_t>move.n)
+        if edges > <uint64_t>grammar.limits.rule_edges:
+            raise LimitExceeded("rule_edges", grammar.limits.rule_edges, edges)
+        return 0
 
     def accepts(self, str text):
         cdef uint32_t state = 0
@@ -111,14 +126,16 @@ cdef class CharAutomaton:
         cdef CharAutomaton made = CharAutomaton.__new__(CharAutomaton)
         cdef bint is_done
         cdef uint64_t looks = 0
-        cdef const LetterEdgesC* letters = self.letters()
+        if letter_count(&self.states) > MINIMISATION_WORK:
+            # the first round of the refinement would already exceed it
+            return self
         with nogil:
-            is_done = minimise(&self.states, letters, &made.states, &looks)
+            is_done = minimise(&self.states, self.letters(), &made.states, &looks)
         if bound is not None:
             spend(bound.budget, looks // WORK_PER_STEP)
         return made if is_done else self
 
-    cdef const LetterEdgesC* letters(self) noexcept:
+    cdef const LetterEdgesC* letters(self) noexcept nogil:
         if self.sorted.off.size() == 0:
             list_letters(&self.states, &self.sorted)
         return &self.sorted
@@ -294,6 +311,15 @@ cdef bint edge_before(const LetterEdgeC& a, const LetterEdgeC& b) noexcept nogil
     return a.low < b.low
 
 
+cdef uint64_t letter_count(StatesC* states) noexcept nogil:
+    """Return the ranges of all moves."""
+    cdef uint64_t count = 0
+    cdef CharMoveC move
+    for move in states.moves:
+        count += move.n
+    return count
+
+
 cdef void list_letters(StatesC* states, LetterEdgesC* out) noexcept nogil:
     """List the ranges of all states in the order of their characters."""
     cdef LetterEdgeC made
@@ -394,41 +420,109 @@ def is_empty(accepting, rejecting, Bound bound):
 
 
 def shortest(CharAutomaton automaton):
-    finals = automaton.finals
-    return trimmed([[] if s in finals else out for s, out in enumerate(automaton.edges)], finals)
+    cdef CharAutomaton made = CharAutomaton.__new__(CharAutomaton)
+    cdef StatesC* states = &automaton.states
+    cdef uint32_t s
+    made.states.pool, made.states.final = states.pool, states.final
+    for s in range(state_count(states)):
+        made.states.first.push_back(<uint32_t>made.states.moves.size())
+        if not states.final[s]:
+            made.states.moves.insert(
+                made.states.moves.end(), states.moves.begin() + states.first[s],
+                states.moves.begin() + states.first[s + 1])
+    finish(&made.states)
+    trim(&made.states)
+    return made
 
 
 def before(CharAutomaton automaton, CharAutomaton ends, Bound bound):
-    cdef dict sources = {}      # pairs of states from which a character leads to a pair
-    cdef list left = automaton.edges, right = ends.edges, todo = [(s, 0) for s in range(len(left))]
-    if not right:
-        return CharAutomaton([], ())
-    known = set(todo)
-    for pair in todo:
-        for ranges, target in left[pair[0]]:
-            for others, other in right[pair[1]]:
-                bound.count_work(len(ranges) + len(others))
-                if intersect(ranges, others):
-                    sources.setdefault((target, other), []).append(pair)
-                    if (target, other) not in known:
-                        bound.check_states(len(known))
-                        known.add((target, other))
-                        todo.append((target, other))
-    last, ends_last = automaton.finals, ends.finals
-    found = {pair for pair in known if pair[0] in last and pair[1] in ends_last}
-    todo = list(found)
-    for pair in todo:
-        for source in sources.get(pair, ()):
-            if source not in found:
-                found.add(source)
-                todo.append(source)
-    return trimmed(left, [s for s in range(len(left)) if (s, 0) in found])
-
-
-cdef CharAutomaton trimmed(list edges, finals):
-    cdef CharAutomaton made = CharAutomaton(edges, finals)
+    cdef CharAutomaton made = CharAutomaton.__new__(CharAutomaton)
+    cdef Quotient quotient = Quotient(automaton, ends, bound)
+    made.states = automaton.states
+    quotient.mark(&made.states.final)
     trim(&made.states)
     return made
+
+
+cdef class Quotient:
+    """Pairs of a state of ``left`` and a state of ``right`` that texts reach together, from each state of
+    ``left`` and the start of ``right`` on.
+    """
+    cdef CharAutomaton left, right
+    cdef Bound bound
+    cdef WordTableC pairs
+    # moves between pairs, by their numbers
+    cdef vector[uint32_t] sources, targets
+
+    def __cinit__(self, CharAutomaton left, CharAutomaton right, Bound bound):
+        cdef uint32_t[2] key = [0, 0]
+        cdef uint32_t at = 0
+        self.left, self.right, self.bound = left, right, bound
+        if state_count(&right.states) == 0:
+            return
+        bound.count_work(letter_count(&left.states) + letter_count(&right.states))
+        for at in range(state_count(&left.states)):
+            key[0] = at
+            table_number(&self.pairs, key, 2)
+        at = 0
+        while at < table_size(&self.pairs):
+            self.expand(at)
+            at += 1
+
+    cdef int expand(self, uint32_t number) except -1:
+        """Add the moves of a pair."""
+        cdef uint32_t s = self.pairs.words[2 * number], t = self.pairs.words[2 * number + 1], target
+        cdef const LetterEdgesC* left = self.left.letters()
+        cdef const LetterEdgesC* right = self.right.letters()
+        cdef const LetterEdgeC* a = left.edges.data() + left.off[s]
+        cdef const LetterEdgeC* a_end = left.edges.data() + left.off[s + 1]
+        cdef const LetterEdgeC* b = right.edges.data() + right.off[t]
+        cdef const LetterEdgeC* b_end = right.edges.data() + right.off[t + 1]
+        cdef uint32_t[2] key
+        self.bound.count_work(1 + (a_end - a) + (b_end - b))
+        while a < a_end and b < b_end:
+            if max(a.low, b.low) <= min(a.high, b.high):
+                key[0], key[1] = a.target, b.target
+                target = table_number(&self.pairs, key, 2)
+                self.bound.check_limit(table_size(&self.pairs))
+                if self.targets.size() == 0 or self.sources.back() != number or self.targets.back() != target:
+                    self.sources.push_back(number)
+                    self.targets.push_back(target)
+            if a.high < b.high:
+                a += 1
+            else:
+                b += 1
+        return 0
+
+    cdef void mark(self, vector[uint8_t]* final) noexcept nogil:
+        """Make the states of ``left`` final from which a text of ``right`` leads to a final state."""
+        cdef uint32_t n = table_size(&self.pairs), k
+        cdef vector[uint32_t] off, order, todo
+        cdef vector[uint8_t] found
+        found.assign(n, 0)
+        off.assign(n + 2, 0)
+        for k in self.targets:
+            off[k + 2] += 1
+        for k in range(n):
+            off[k + 1] += off[k]
+        order.resize(self.targets.size())
+        for k in range(<uint32_t>self.targets.size()):
+            order[off[self.targets[k] + 1]] = self.sources[k]
+            off[self.targets[k] + 1] += 1
+        for k in range(n):
+            if self.left.states.final[self.pairs.words[2 * k]] and (
+                    self.right.states.final[self.pairs.words[2 * k + 1]]):
+                found[k] = 1
+                todo.push_back(k)
+        while todo.size():
+            n = todo.back()
+            todo.pop_back()
+            for k in range(off[n], off[n + 1]):
+                if not found[order[k]]:
+                    found[order[k]] = 1
+                    todo.push_back(order[k])
+        for k in range(<uint32_t>final.size()):
+            final[0][k] = k < found.size() and found[k]
 
 
 cdef struct PartC:
@@ -473,6 +567,7 @@ cdef class Product:
     cdef int add(self, CharAutomaton automaton) except -1:
         cdef PartC part
         cdef uint32_t s
+        self.bound.count_work(letter_count(&automaton.states))
         self.kept.append(automaton)
         part.letters, part.final = automaton.letters(), automaton.states.final.data()
         for s in range(state_count(&automaton.states)):

@@ -13,6 +13,8 @@ Source   Unicode 14.0, in two tables next to this file, each loaded on first use
                                    (every second one)
 """
 
+from ...native.resources cimport WorkBudget, spend
+
 import json
 from bisect import bisect_left
 from functools import cache, lru_cache
@@ -26,10 +28,12 @@ cdef enum:
     LAST = 0x10FFFF
     FIRST_SURROGATE = 0xD800
     LAST_SURROGATE = 0xDFFF
-    # Cached complements, and ranges of each. A range takes about 250 bytes with its key, so all take at most
-    # 16 MB; the largest category of Unicode has 650 ranges
+    # Cached complements, cached sets in any case, and ranges of each. A range takes about 250 bytes with its key,
+    # so each kind takes at most 16 MB; the largest category of Unicode has 650 ranges
     KEPT_RANGES = 1000
-    KEPT_COMPLEMENTS = 64
+    KEPT_SETS = 64
+    # ranges that a union gathers before it merges them
+    MERGED = 4096
 
 
 # -- sets ------------------------------------------------------------------------------------------
@@ -56,7 +60,26 @@ cpdef tuple normalise(ranges):
 
 
 def union(*sets):
-    return normalise([pair for ranges in sets for pair in ranges])
+    return union_of(list(sets), None)
+
+
+cdef tuple union_of(list sets, WorkBudget budget):
+    cdef list pairs = []
+    cdef set seen = set()
+    cdef tuple ranges
+    cdef Py_ssize_t most = MERGED
+    for ranges in sets:
+        # named sets are cached, so repeated ones are identical
+        if id(ranges) in seen:
+            continue
+        seen.add(id(ranges))
+        if budget is not None:
+            spend(budget, 1 + len(ranges) // RANGES_PER_STEP)
+        pairs.extend(ranges)
+        if len(pairs) > most:
+            pairs = list(normalise(pairs))
+            most = max(<Py_ssize_t>MERGED, 2 * len(pairs))
+    return normalise(pairs)
 
 
 cpdef tuple intersect(tuple a, tuple b):
@@ -79,7 +102,7 @@ def complement(ranges):
     return cached_complement(ranges) if len(ranges) <= KEPT_RANGES else compute_complement(ranges)
 
 
-@lru_cache(maxsize=KEPT_COMPLEMENTS)
+@lru_cache(maxsize=KEPT_SETS)
 def cached_complement(ranges):
     return compute_complement(ranges)
 
@@ -141,6 +164,8 @@ CLASSES = {
 }
 CONTROLS = {"t": 0x09, "n": 0x0A, "v": 0x0B, "f": 0x0C, "r": 0x0D, "0": 0x00}
 
+#: sets of properties by name, each read once
+cdef dict KNOWN = {}
 LONG_NAMES = {
     "Letter": "L", "Cased_Letter": "LC", "Uppercase_Letter": "Lu", "Lowercase_Letter": "Ll",
     "Titlecase_Letter": "Lt", "Modifier_Letter": "Lm", "Other_Letter": "Lo", "Mark": "M",
@@ -199,7 +224,16 @@ def binary(str name):
 
 
 def property_ranges(str name):
-    """Return the ranges of ``\\p{name}``, or None for an unknown property."""
+    # known names are few, so their sets stay; reading one takes up to a millisecond
+    found = KNOWN.get(name)
+    if found is None:
+        found = read_property(name)
+        if found is not None:
+            KNOWN[name] = found
+    return found
+
+
+cdef read_property(str name):
     kind, _, value = name.partition("=")
     if kind in ("Script", "sc") and value:
         return listed(f"Script {value}")
@@ -242,6 +276,14 @@ def alike():
 
 
 def any_case(tuple ranges):
-    """Add all characters that fold to the same ones."""
+    return cached_any_case(ranges) if len(ranges) <= KEPT_RANGES else compute_any_case(ranges)
+
+
+@lru_cache(maxsize=KEPT_SETS)
+def cached_any_case(ranges):
+    return compute_any_case(ranges)
+
+
+cdef tuple compute_any_case(tuple ranges):
     characters, others = alike()
     return with_partners(ranges, characters, others)

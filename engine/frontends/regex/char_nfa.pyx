@@ -20,6 +20,7 @@ from libcpp.utility cimport pair
 
 from ...native.hashing cimport MISSING, U64MapC, map_get, map_put
 from ...native.pool cimport vector
+from ...native.resources cimport spend
 from ...native.word_table cimport WordTableC, table_number, table_size
 from .char_automaton cimport (
     NO_STATE, Bound, CharAutomaton, CharMoveC, CharStateC, StatesC, add_range, append_state, finish,
@@ -28,6 +29,10 @@ from .char_automaton cimport (
 from .regex_syntax cimport Alt, Anchor, Automaton, Cat, Chars, Look, Repeat, Tree
 
 from .regex_syntax import ANYTHING, Alt, Cat, Look, Repeat, cat
+
+#: bounds of ranges that are looked up in about a microsecond
+cdef enum:
+    BOUNDS_PER_STEP = 128
 
 cdef enum:
     # signs of empty moves; FREE, AT_START and AT_END also make masks of those that hold
@@ -61,12 +66,13 @@ cdef class Thompson:
     cdef Bound bound
     cdef list looks     # Look trees, by number
     cdef dict numbers   # of looks, by the identity of the object
-    # offsets of sets in the pool, by the address and by the ranges of a set
+    # offsets of sets in the pool: by the address of a tuple, and by the number of a set in ``sets``
     cdef U64MapC placed
-    cdef dict sets
+    cdef WordTableC sets
+    cdef vector[uint32_t] offsets
 
     def __cinit__(self, Bound bound):
-        self.bound, self.sets, self.looks, self.numbers = bound, {}, [], {}
+        self.bound, self.looks, self.numbers = bound, [], {}
         self.placed.used = 0
 
     cdef uint32_t state(self) except? NO_STATE:
@@ -83,8 +89,12 @@ cdef class Thompson:
         cdef uint64_t address = <uint64_t><size_t><void*>ranges
         # copies of a repetition share the tuple of ranges
         cdef uint32_t off = map_get(&self.placed, address)
+        cdef vector[uint32_t] bounds
         if off == MISSING:
-            off = self.set_of(ranges)
+            for low, high in ranges:
+                bounds.push_back(low)
+                bounds.push_back(high)
+            off = self.set_of(bounds.data(), bounds.size())
             map_put(&self.placed, address, off)
         self.move_by(s, off, len(ranges), t)
         return 0
@@ -95,15 +105,14 @@ cdef class Thompson:
         made.source, made.off, made.n, made.target = s, off, <uint32_t>n, t
         self.nfa.moves.push_back(made)
 
-    cdef uint32_t set_of(self, tuple ranges) except? NO_STATE:
-        """Return the offset of ranges in the pool, and add them if necessary."""
-        off = self.sets.get(ranges)
-        if off is None:
-            off = self.sets[ranges] = self.nfa.pool.size()
-            for low, high in ranges:
-                self.nfa.pool.push_back(low)
-                self.nfa.pool.push_back(high)
-        return off
+    cdef uint32_t set_of(self, const uint32_t* bounds, size_t n) except? NO_STATE:
+        """Return the offset of n bounds of ranges in the pool, and add them if necessary."""
+        cdef uint32_t number = table_number(&self.sets, bounds, n)
+        spend(self.bound.budget, n // BOUNDS_PER_STEP)
+        if number == self.offsets.size():
+            self.offsets.push_back(<uint32_t>self.nfa.pool.size())
+            self.nfa.pool.insert(self.nfa.pool.end(), bounds, bounds + n)
+        return self.offsets[number]
 
     cdef uint32_t add(self, Tree tree, uint32_t s) except? NO_STATE:
         """Add a fragment that begins at state s, and return its last state."""
@@ -148,17 +157,21 @@ cdef class Thompson:
         self.empty(s, FREE, t)
         return t
 
-    cdef int add_states(self, states, uint32_t s, uint32_t t) except -1:
+    cdef int add_states(self, CharAutomaton automaton, uint32_t s, uint32_t t) except -1:
         """Add the states of an automaton between s and t."""
-        cdef uint32_t first = self.nfa.size, k
-        for _ in range(states.size):
+        cdef StatesC* states = &automaton.states
+        cdef CharMoveC move
+        cdef uint32_t first = self.nfa.size, k, j
+        for _ in range(state_count(states)):
             self.state()
         self.empty(s, FREE, first)
-        for k, out in enumerate(states.edges):
-            for ranges, target in out:
-                self.move_by(first + k, self.set_of(ranges), len(ranges), first + <uint32_t>target)
-        for k in states.finals:
-            self.empty(first + k, FREE, t)
+        for k in range(state_count(states)):
+            for j in range(states.first[k], states.first[k + 1]):
+                move = states.moves[j]
+                self.move_by(
+                    first + k, self.set_of(&states.pool[move.off], 2 * move.n), move.n, first + move.target)
+            if states.final[k]:
+                self.empty(first + k, FREE, t)
         return 0
 
     cdef uint32_t number(self, tree):
@@ -478,7 +491,7 @@ cdef class LookaroundConstruction:
     cdef int step(self, vector[uint32_t]* members, vector[uint32_t]* context, CharStateC* char_state) except -1:
         """Add the moves of a subset."""
         cdef vector[NfaMoveC] moves
-        cdef vector[uint32_t] sources, off, to, found, next_context
+        cdef vector[uint32_t] sources, off, to, last, found, next_context
         cdef vector[vector[uint32_t]] groups, pieces
         cdef uint32_t c, number
         cdef size_t k, j
@@ -486,9 +499,12 @@ cdef class LookaroundConstruction:
         off.assign(self.nfa.size, 0)
         self.gather(&sources, &off, &moves)
         sweep(self.nfa, &moves, self.bound, &groups, &pieces)
+        to.assign(moves.size(), NO_STATE)
         for k in range(groups.size()):
-            to.assign(moves.size(), NO_STATE)
-            for c in groups[k]:
+            for c in last:
+                to[c] = NO_STATE
+            last = groups[k]
+            for c in last:
                 to[c] = moves[c].target
             next_context.assign(1, INSIDE)
             for j in range(self.bases.size()):
@@ -751,6 +767,7 @@ cdef class SubsetConstruction:
     # first move of each
     cdef vector[pair[uint32_t, uint32_t]] moves
     cdef vector[uint32_t] sets, starts
+    cdef size_t walked      # states met by the last ``close``
 
     def __cinit__(self, Thompson made, uint32_t final):
         cdef NfaMoveC move
@@ -818,6 +835,7 @@ cdef class SubsetConstruction:
             for j in range(move.n):
                 add_range(char_state, out.pool[move.off + 2 * j], out.pool[move.off + 2 * j + 1], move.target)
         out.moves.resize(begun)
+        spend(self.bound.budget, char_state.parts.size() // BOUNDS_PER_STEP)
         append_state(char_state, out)
         return 0
 
@@ -886,6 +904,7 @@ cdef class SubsetConstruction:
             return self.closed[number]
         self.close(states, FREE)
         self.bound.count_work(states.size())
+        spend(self.bound.budget, self.walked // BOUNDS_PER_STEP)
         if self.holds_any():
             states.assign(1, self.anything[0])
             self.close(states, FREE)
@@ -915,6 +934,7 @@ cdef class SubsetConstruction:
                 if nfa.stamp[move.target] != nfa.now and (move.sign == FREE or move.sign & signs):
                     nfa.stamp[move.target] = nfa.now
                     states.push_back(move.target)
+        self.walked = states.size()
         for at in range(states.size()):
             if self.kept[states[0][at]]:
                 states[0][n] = states[0][at]

@@ -36,6 +36,8 @@ from .regex_syntax import (
     repeat,
 )
 
+#: code points: larger sets overlap
+CHARACTERS = 0x110000
 #: largest DFA of a searched pattern; larger ones are emitted directly if possible
 SEARCH_STATES = 2_000
 #: largest number of positions of a searched pattern that is emitted directly. A match may begin
@@ -60,8 +62,9 @@ def build_regex(
         SpecError, UnsupportedSchema, LimitExceeded: as ``regex_syntax.parse``, and
         ``pattern_states``.
     """
-    grammar.budget.spend(len(pattern))
-    tree = parse(pattern, pointer=pointer, limits=grammar.limits, looks=looks)
+    tree = parse(
+        pattern, pointer=pointer, limits=grammar.limits, budget=grammar.budget, looks=looks
+    )
     return emit_whole(grammar, tree, pointer, inside_json)
 
 
@@ -77,8 +80,7 @@ def emit_whole(grammar: Grammar, tree: Tree, pointer: str, inside_json: bool = F
 
 def build_search(grammar: Grammar, pattern: str, *, pointer: str = "") -> Node:
     """Add the inside of a JSON string whose decoded value contains a match."""
-    grammar.budget.spend(len(pattern))
-    tree = parse(pattern, pointer=pointer, limits=grammar.limits)
+    tree = parse(pattern, pointer=pointer, limits=grammar.limits, budget=grammar.budget)
     return emit_search(grammar, tree, pointer)
 
 
@@ -99,12 +101,13 @@ def emit_search(grammar: Grammar, tree: Tree, pointer: str) -> Node:
     except LimitExceeded as error:
         if error.limit != "pattern_states":
             raise
-        refusal = error
-    for each in (plain, factored(plain)):
+        # without the traceback, which would form a cycle with this frame
+        refusal = error.with_traceback(None)
+    for each in (plain, factored(plain, grammar.budget)):
         if _positions(each) <= SEARCH_POSITIONS:
             return emit(grammar, each, True)
     if refusal is not None:
-        raise refusal
+        raise LimitExceeded(refusal.limit, refusal.maximum, refusal.got, refusal.pointer)
     return found.to_node(grammar)
 
 
@@ -220,7 +223,14 @@ def _begin_apart(tree: Alt) -> bool:
     firsts = [
         part.parts[0] if isinstance(part, Cat) and part.parts else part for part in tree.parts
     ]
-    ranges = sorted(pair for first in firsts if isinstance(first, Chars) for pair in first.ranges)
-    return all(isinstance(first, Chars) for first in firsts) and all(
-        left[1] < right[0] for left, right in pairwise(ranges)
-    )
+    ranges: list[tuple[int, int]] = []
+    characters = 0
+    for first in firsts:
+        if not isinstance(first, Chars):
+            return False
+        ranges.extend(first.ranges)
+        characters += sum(high - low + 1 for low, high in first.ranges)
+        if characters > CHARACTERS:
+            return False
+    ranges.sort()
+    return all(left[1] < right[0] for left, right in pairwise(ranges))

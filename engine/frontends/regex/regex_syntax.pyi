@@ -1,7 +1,8 @@
-from collections.abc import Iterable
+from collections.abc import Sequence
 
 from ...grammar.ir import Grammar, Node, Ranges
 from ...limits import Limits
+from ...native.resources import WorkBudget
 from .char_automaton import CharAutomaton
 
 class Tree:
@@ -41,8 +42,8 @@ END: Anchor
 #: any text
 ANYTHING: Tree
 
-def cat(parts: Iterable[Tree]) -> Tree: ...
-def alt(parts: Iterable[Tree]) -> Tree:
+def cat(parts: Sequence[Tree], budget: WorkBudget | None = None) -> Tree: ...
+def alt(parts: Sequence[Tree], budget: WorkBudget | None = None) -> Tree:
     """Return the alternatives; single characters among them become one set."""
 
 def repeat(body: Tree, minimum: int, maximum: int | None) -> Tree: ...
@@ -52,7 +53,7 @@ def look(body: Tree, ahead: bool, negated: bool) -> Tree:
 def accepted(states: CharAutomaton) -> Tree:
     """Return the texts of an automaton, whose moves may overlap."""
 
-def factored(tree: Tree) -> Tree:
+def factored(tree: Tree, budget: WorkBudget) -> Tree:
     """Return an equivalent tree in which alternatives share common beginnings, as in a trie."""
 
 def parse(
@@ -60,6 +61,7 @@ def parse(
     *,
     pointer: str,
     limits: Limits,
+    budget: WorkBudget | None = None,
     looks: bool = True,
     flags: str = "",
     line_ends: Ranges = ...,
@@ -67,6 +69,7 @@ def parse(
     """Parse a pattern (ECMA-262).
 
     Args:
+        budget: pays for characters and sets; None: a budget of its own.
         looks: whether look-around and word boundaries are allowed.
         flags: initial flags, of "ims".
         line_ends: excluded from the dot, and ends of lines for the flag ``m``; default: the

@@ -5,17 +5,26 @@ from libc.stdint cimport uint32_t
 
 from ...grammar.ir cimport CHARS, JSON_CHARS, Grammar
 from ...native.pool cimport vector
+from ...native.resources cimport WorkBudget, spend
+from .char_classes cimport RANGES_PER_STEP, union_of
 
 from functools import lru_cache
 
 from ...errors import InternalError, LimitExceeded, SpecError, UnsupportedSchema
 from ...grammar.ir import ANY_CHAR
 from .char_classes import (
-    CLASSES, CONTROLS, LINE_ENDS, WORD, any_case, complement, normalise, property_ranges, union,
+    CLASSES, CONTROLS, LINE_ENDS, WORD, any_case, complement, normalise, property_ranges,
 )
 
 #: longer than any text: upper bounds from here on have no effect
 cdef object COUNTLESS = 1 << 31
+#: parts of a tree that are joined or emitted in about a microsecond
+cdef enum:
+    PARTS_PER_STEP = 8
+    # ranges whose characters are found in any case in about a microsecond
+    CASED_PER_STEP = 4
+    # ranges that become a node in about a microsecond
+    EMITTED_PER_STEP = 128
 
 
 cdef class Tree:
@@ -98,30 +107,38 @@ EMPTY = new_cat([])
 START, END = Anchor("^"), Anchor("$")
 
 
-cpdef Tree cat(parts):
+cpdef Tree cat(parts, WorkBudget budget=None):
     cdef list flat = []
+    if len(parts) == 1:
+        return parts[0]
     for part in parts:
         if isinstance(part, Cat):
             flat.extend((<Cat>part).parts)
         else:
             flat.append(part)
+    if budget is not None:
+        spend(budget, len(flat) // PARTS_PER_STEP)
     if len(flat) < 2:
         return flat[0] if flat else EMPTY
     return new_cat(flat)
 
 
-cpdef Tree alt(parts):
+cpdef Tree alt(parts, WorkBudget budget=None):
     cdef list flat = [], sets = []
     cdef Alt made
     cdef Tree each
+    if len(parts) == 1:
+        return parts[0]
     for part in parts:
         for each in (<Alt>part).parts if isinstance(part, Alt) else (part,):
             if isinstance(each, Chars):
                 sets.append((<Chars>each).ranges)
             else:
                 flat.append(each)
+    if budget is not None:
+        spend(budget, (len(flat) + len(sets)) // PARTS_PER_STEP)
     if sets:
-        flat.insert(0, Chars(union(*sets) if len(sets) > 1 else sets[0]))
+        flat.insert(0, Chars(union_of(sets, budget) if len(sets) > 1 else sets[0]))
     if len(flat) == 1:
         return flat[0]
     made = Alt.__new__(Alt)
@@ -187,31 +204,40 @@ cdef tuple product(Repeat inner, minimum, maximum):
     return inner.minimum * minimum, most if most < COUNTLESS else None
 
 
-def factored(Tree tree):
+def factored(Tree tree, WorkBudget budget):
+    spend(budget, 1)
     if isinstance(tree, Cat):
-        return cat([factored(part) for part in (<Cat>tree).parts])
+        return cat([factored(part, budget) for part in (<Cat>tree).parts], budget)
     if isinstance(tree, Repeat):
-        return repeat(factored((<Repeat>tree).body), (<Repeat>tree).minimum, (<Repeat>tree).maximum)
+        return repeat(factored((<Repeat>tree).body, budget), (<Repeat>tree).minimum, (<Repeat>tree).maximum)
     if isinstance(tree, Alt):
-        branches = [factored(part) for part in (<Alt>tree).parts]
-        return trie([(<Cat>each).parts if isinstance(each, Cat) else (each,) for each in branches])
+        branches = [factored(part, budget) for part in (<Alt>tree).parts]
+        return trie([(<Cat>each).parts if isinstance(each, Cat) else (each,) for each in branches], budget)
     return tree
 
 
-cdef Tree trie(list branches):
+cdef Tree trie(list branches, WorkBudget budget):
     """Return alternatives, given as tuples of parts, with common beginnings factored out."""
     cdef dict by_first = {}
     cdef list found = [], group, rests
     cdef Py_ssize_t common, least
     for branch in branches:
+        # comparing a set takes as long as reading it
+        spend(budget, 1 + (ranges_in(branch[0]) // RANGES_PER_STEP if branch else 0))
         by_first.setdefault(branch[:1], []).append(branch)
     for group in by_first.values():
         common, least = 0, min([len(each) for each in group])
         while common < least and all([each[common] == group[0][common] for each in group]):
+            spend(budget, len(group) * (1 + ranges_in(group[0][common]) // RANGES_PER_STEP))
             common += 1
         rests = [each[common:] for each in group] if len(group) > 1 and common else []
-        found.append(cat([*group[0][:common], trie(rests)] if rests else group[0]))
-    return alt(found)
+        spend(budget, sum([len(each) for each in rests]) // PARTS_PER_STEP)
+        found.append(cat([*group[0][:common], trie(rests, budget)] if rests else group[0]))
+    return alt(found, budget)
+
+
+cdef Py_ssize_t ranges_in(Tree tree):
+    return len((<Chars>tree).ranges) if isinstance(tree, Chars) else 0
 
 
 ANYTHING = repeat(Chars(ANY_CHAR), 0, None)
@@ -230,6 +256,8 @@ cdef enum:
     BEHIND = 2
     NEGATED = 4
     NO_GROUP = 8
+    # sets of more ranges share them (``shared``)
+    FEW_RANGES = 64
     # flags
     ANY_CASE = 1
     LINES = 2
@@ -238,11 +266,15 @@ cdef enum:
 cdef dict FLAGS = {"i": ANY_CASE, "m": LINES, "s": ALL_DOTS}
 
 
-def parse(str pattern, *, str pointer, limits, bint looks=True, str flags="", tuple line_ends=LINE_ENDS):
+def parse(
+    str pattern, *, str pointer, limits, WorkBudget budget=None, bint looks=True, str flags="",
+    tuple line_ends=LINE_ENDS,
+):
     cdef PatternParser parser
     if len(pattern) > limits.pattern_chars:
         raise LimitExceeded("pattern_chars", limits.pattern_chars, len(pattern), pointer)
-    parser = PatternParser(pattern, pointer, limits.spec_depth, looks, line_ends)
+    budget = WorkBudget(limits) if budget is None else budget
+    parser = PatternParser(pattern, pointer, limits.spec_depth, budget, looks, line_ends)
     for flag in flags:
         parser.flags |= <int>FLAGS[flag]
     return parser.tree()
@@ -252,18 +284,23 @@ cdef class PatternParser:
     """A parser with an explicit stack of open groups.
 
     ``at`` is the position of the next character, ``behind`` the number of open look-behind groups, ``flags`` the
-    flags in effect.
+    flags in effect. Each character costs a step of the budget, and sets by their ranges.
     """
     cdef str text, pointer
-    cdef Py_ssize_t at, depth, behind
+    cdef WorkBudget budget
+    cdef Py_ssize_t at, paid, depth, behind
     cdef bint looks
     cdef int flags
     cdef tuple line_ends
     cdef dict classes   # cache of classes by text and flags
+    cdef dict known     # ranges of large sets, by themselves
 
-    def __init__(self, str pattern, str pointer, Py_ssize_t depth, bint looks, tuple line_ends):
+    def __init__(
+        self, str pattern, str pointer, Py_ssize_t depth, WorkBudget budget, bint looks, tuple line_ends
+    ):
         self.text, self.pointer, self.depth, self.looks = pattern, pointer, depth, looks
-        self.line_ends, self.classes = line_ends, {}
+        self.budget, self.paid = budget, 0
+        self.line_ends, self.classes, self.known = line_ends, {}, {}
         self.at = self.behind = self.flags = 0
 
     # -- structure --------------------------------------------------------------------------------
@@ -274,6 +311,7 @@ cdef class PatternParser:
         while self.at < len(self.text):
             c = self.text[self.at]
             self.at += 1
+            self.pay()
             if c == "(":
                 flags = self.flags
                 opened = self.group()
@@ -285,19 +323,35 @@ cdef class PatternParser:
                     raise LimitExceeded("spec_depth", self.depth, len(open_groups), self.pointer)
                 branches, parts = [], []
             elif c == "|":
-                branches.append(cat(parts))
+                branches.append(cat(parts, self.budget))
                 parts = []
             elif c == ")":
                 if not open_groups:
                     raise self.error("unmatched )", 1)
-                group = self.closed(alt([*branches, cat(parts)]), kind)
+                group = self.closed(self.either(branches, parts), kind)
                 branches, parts, kind, self.flags = open_groups.pop()
                 parts.append(group)
             else:
                 parts.append(self.quantified(self.atom(c), False))
         if open_groups:
             raise self.error("missing )")
-        return alt([*branches, cat(parts)])
+        self.pay()
+        return self.either(branches, parts)
+
+    cdef Tree either(self, list branches, list parts):
+        """Return the alternatives of a group, the last of which is given as its parts."""
+        return alt([*branches, cat(parts, self.budget)], self.budget)
+
+    cdef int pay(self) except -1:
+        """Count the characters read so far."""
+        spend(self.budget, self.at - self.paid)
+        self.paid = self.at
+        return 0
+
+    cdef tuple paid_set(self, tuple ranges):
+        """Count a set, whether it is new or cached."""
+        spend(self.budget, len(ranges) // RANGES_PER_STEP)
+        return ranges
 
     cdef error(self, str message, Py_ssize_t back=0):
         return SpecError(f"pattern, position {self.at - back}: {message}", self.pointer)
@@ -453,7 +507,18 @@ cdef class PatternParser:
 
     cdef tuple cased(self, tuple ranges):
         """Apply the flag ``i`` to a set."""
-        return any_case(ranges) if self.flags & ANY_CASE else ranges
+        if not self.flags & ANY_CASE:
+            return ranges
+        spend(self.budget, len(ranges) // CASED_PER_STEP)
+        return self.shared(any_case(ranges))
+
+    cdef tuple shared(self, tuple ranges):
+        """Return a set of many ranges with the tuples of earlier sets, so that thousands of similar
+        classes take 8 bytes for each range instead of 130.
+        """
+        if len(ranges) <= FEW_RANGES:
+            return ranges
+        return tuple([self.known.setdefault(each, each) for each in ranges])
 
     cdef Tree anchor(self, Tree edge, bint ahead):
         """Return an edge of the text or, with the flag ``m``, of a line."""
@@ -483,6 +548,7 @@ cdef class PatternParser:
         cdef bint negated = self.take("^")
         cdef list found = []
         while not self.take("]"):
+            self.pay()
             low, single = self.class_atom()
             if single and self.is_next("-") and self.peek(2) not in ("-]", "-"):
                 self.at += 1
@@ -493,8 +559,8 @@ cdef class PatternParser:
                 found.append(literal(0x2D))
                 found.append(literal(high) if isinstance(high, int) else high)
             found.append(literal(low) if isinstance(low, int) else low)
-        ranges = self.cased(union(*found))
-        return complement(ranges) if negated else ranges
+        ranges = self.cased(union_of(found, self.budget))
+        return self.shared(complement(self.paid_set(ranges)) if negated else ranges)
 
     cdef tuple class_range(self, int low, int high):
         if high < low:
@@ -600,7 +666,7 @@ cdef class PatternParser:
         if ranges is None:
             raise self.refuse(f"the property {name!r}")
         self.at = end + 1
-        return complement(ranges) if negated else ranges
+        return complement(self.paid_set(ranges)) if negated else ranges
 
 
 @lru_cache(maxsize=2)
@@ -630,6 +696,7 @@ cpdef uint32_t emit(Grammar grammar, Tree tree, bint inside_json) except? 0xFFFF
     cdef vector[uint32_t] words
     cdef Tree part
     if isinstance(tree, Chars):
+        spend(grammar.budget, len((<Chars>tree).ranges) // EMITTED_PER_STEP)
         for low, high in (<Chars>tree).ranges:
             words.push_back(low)
             words.push_back(high)
@@ -644,6 +711,7 @@ cpdef uint32_t emit(Grammar grammar, Tree tree, bint inside_json) except? 0xFFFF
     if not isinstance(tree, Alt):
         raise InternalError("an anchor cannot be emitted")
     for part in (<Alt>tree).parts:
+        spend(grammar.budget, 1)
         words.push_back(emit(grammar, part, inside_json))
     return grammar.add_alt(words.data(), words.size())
 
@@ -654,7 +722,10 @@ cdef uint32_t row(Grammar grammar, Cat tree, bint inside_json) except? 0xFFFFFFF
     cdef list literal = []
     cdef Tree part
     cdef str c
-    for part in tree.parts:
+    cdef Py_ssize_t k
+    for k, part in enumerate(tree.parts):
+        if k % PARTS_PER_STEP == 0:
+            spend(grammar.budget, 1)
         c = only(part)
         if c is not None:
             literal.append(c)

@@ -18,6 +18,7 @@ from libc.stdint cimport uint32_t, uint64_t
 
 from ...grammar.ir cimport Grammar
 from ...native.pool cimport vector
+from ...native.resources cimport WorkBudget
 from ...vocabulary.vocabulary cimport TokenSet
 
 
@@ -37,7 +38,8 @@ cdef class Spelling:
     cdef uint32_t child(self, uint32_t node, uint32_t letter) noexcept
     cdef Py_ssize_t find(self, str text, Py_ssize_t* start, uint32_t* token) noexcept
     cdef bint is_plain(self, str text) noexcept
-    cdef list pieces(self, str text)
+    # ``budget`` pays for each piece
+    cdef list pieces(self, str text, WorkBudget budget=*)
     # adds a text in all its spellings, or a token
     cpdef uint32_t add_mark(self, Grammar grammar, mark) except? 0xFFFFFFFF
     cdef list beginnings(self, str begin, Py_ssize_t size, str pointer)
@@ -66,6 +68,7 @@ cdef class TagVocabulary:
     cdef readonly Spelling spelling
     cdef list free                        # (text, id) of special tokens that are no stop tokens, by id
     cdef object tokens                    # the bytes of every token, by id
+    cdef object with_text                 # ids of tokens that are not empty, ascending
     cdef dict kept                        # cache of ``patterns_of``
     cpdef TextPatterns patterns_of(
         self, tuple excludes, tuple ends, tuple triggers, object arm_tokens, str pointer, str end_pointer

@@ -35,6 +35,9 @@ class TagVocabulary:
     def of(cls, vocabulary: Vocabulary) -> TagVocabulary: ...
     @property
     def size(self) -> int: ...
+    def tokens_outside(self, grammar: Grammar, ranges: Sequence[tuple[int, int]]) -> Node:
+        """Add one token with a text that is no stop token and in none of these ranges of ids."""
+
     def other_tokens(self, grammar: Grammar, excludes: Collection[int]) -> Node:
         """Add one token with a text that is neither a stop token nor excluded."""
 

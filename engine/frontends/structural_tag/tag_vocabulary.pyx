@@ -4,8 +4,11 @@ from libc.stdint cimport uint32_t, uint64_t
 
 from ...grammar.ir cimport Grammar, push_pattern
 from ...native.pool cimport vector
+from ...native.resources cimport WorkBudget, spend
 from ...vocabulary.vocabulary cimport TokenSet
 
+from array import array
+from bisect import bisect_left
 from itertools import chain
 from operator import itemgetter
 
@@ -101,11 +104,13 @@ cdef class Spelling:
         cdef uint32_t token = 0
         return self.find(text, &start, &token) == 0
 
-    cdef list pieces(self, str text):
+    cdef list pieces(self, str text, WorkBudget budget=None):
         cdef Py_ssize_t start = 0, before = 0, end
         cdef uint32_t token = 0
         cdef list made = []
         while True:
+            if budget is not None:
+                spend(budget, 1)
             end = self.find(text, &start, &token)
             if start > before:
                 made.append(new_piece(text[before:start], None))
@@ -119,7 +124,7 @@ cdef class Spelling:
             return grammar.tokens([mark])
         if self.is_plain(mark):
             return add_literal(grammar, mark, 0)
-        return add_pieces(grammar, self.pieces(mark))
+        return add_pieces(grammar, self.pieces(mark, grammar.budget))
 
     def patterns(self, mark, str pointer):
         """Return all patterns of a mark that is not empty."""
@@ -162,6 +167,7 @@ cdef uint32_t add_pieces(Grammar grammar, list pieces) except? 0xFFFFFFFF:
     cdef uint32_t ways[2]
     cdef Piece piece
     for piece in pieces:
+        spend(grammar.budget, 1)
         ways[0] = add_literal(grammar, piece.text, 0)
         if piece.token is not None:
             ways[1] = grammar.tokens([piece.token])
@@ -234,6 +240,7 @@ cdef class TagVocabulary:
         free = [(t, i) for t, i in special_tokens.items() if i not in self.stops]
         self.free = sorted(free, key=itemgetter(1))
         self.tokens = tokens
+        self.with_text = array("I", [number for number, text in enumerate(tokens) if text])
         self.kept = {}
 
     @classmethod
@@ -246,10 +253,18 @@ cdef class TagVocabulary:
 
     def other_tokens(self, grammar, excludes):
         """Add one token with a text that is neither a stop token nor excluded."""
-        banned = self.stops.union(excludes)
-        for number, text in enumerate(self.tokens):
-            if text and number not in banned:
+        return self.tokens_outside(grammar, [(number, number) for number in excludes])
+
+    def tokens_outside(self, grammar, ranges):
+        """Add one token with a text that is no stop token and in none of these ranges of ids."""
+        banned = sorted([*ranges, *[(number, number) for number in self.stops]])
+        first = 0
+        for low, high in [*banned, (self.size, self.size)]:
+            grammar.budget.spend(1)
+            # whether a token with a text lies between the last range and this one
+            if bisect_left(self.with_text, first) < bisect_left(self.with_text, low):
                 return grammar.tokens_except(banned)
+            first = max(first, high + 1)
         return grammar.fail()
 
     cpdef TextPatterns patterns_of(

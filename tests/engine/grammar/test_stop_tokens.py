@@ -25,6 +25,11 @@ def sequence(*elements: dict) -> dict:
     [
         (sequence(CALL, X), "/format/elements/0"),
         (sequence(X, sequence(X, CALL), X), "/format/elements/1/elements/1"),
+        (sequence(CALL, CALL), "/format/elements/0"),
+        (
+            sequence(X, {"type": "or", "elements": [sequence(CALL, X), CALL]}),
+            "/format/elements/1/elements/0/elements/0",
+        ),
         ({"type": "tag", "begin": CALL, "content": X, "end": "y"}, "/format"),
     ],
 )
@@ -55,3 +60,13 @@ def test_a_stop_token_at_the_end_terminates(form: dict) -> None:
     mask = new_mask(small_vocabulary())
     matcher.fill_bitmask(mask)
     assert set(bits(mask)) == set(small_vocabulary().stop_token_ids)
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["<|call|> <|call|>", '("x" <|call|>) "y" | "z" <|call|>', "<|call|>{2}", "a a\na: <|call|>"],
+)
+def test_a_stop_token_that_also_stands_at_the_end_is_refused_elsewhere(text: str) -> None:
+    """REGRESSION: the token was known as one that may be last, and the mask before it was empty."""
+    with pytest.raises(engine.SpecError, match="stop token"):
+        engine.Compiler(small_vocabulary()).compile_grammar(f"start: {text}", "lark")

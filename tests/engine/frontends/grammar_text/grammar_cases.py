@@ -301,7 +301,7 @@ MISTAKES = (
     ("lark", "start: /(/", (1, 8), "pattern"),
     ("lark", 'start: A\nA: b\nb: "x"', (2, 4), "rule 'b'"),
     ("lark", "start: <|nope|>", (1, 8), "special token"),
-    ("lark", "start: <[x]>", (1, 8), "special token"),
+    ("lark", "start: <[x]>", (1, 8), "a set of tokens"),
     ("lark", "start: <[-1]>", (1, 8), "numbers"),
     ("lark", "start: %json {", (1, 8), "JSON"),
     ("lark", "%nope\n", (1, 1), "%nope"),

@@ -9,8 +9,10 @@ from engine.errors import LimitExceeded
 from engine.frontends.regex.char_automaton import (
     Bound,
     CharAutomaton,
+    before,
     intersection,
     is_empty,
+    shortest,
     with_length,
     words,
 )
@@ -43,6 +45,45 @@ def test_an_empty_automaton_has_no_states() -> None:
     assert intersection([], [matching("[^]*")], ROOM).edges == []
     assert with_length(matching("a"), 2, 3, ROOM).edges == []
     assert matching("[]").edges == []
+
+
+#: expressions over a and b, some of which accept nothing or the empty text
+EXPRESSIONS = (
+    "[]",
+    "",
+    "a",
+    "a*b",
+    "(ab|ba)*",
+    "[ab]*b",
+    "(a|bb)+",
+    "[ab]{2,3}",
+    "[^]*",
+    "(aa)*b?",
+)
+
+
+@pytest.mark.parametrize("pattern", EXPRESSIONS)
+def test_the_shortest_texts_have_no_accepted_beginning(pattern: str) -> None:
+    automaton = matching(pattern)
+    assert accepted(shortest(automaton)) == [
+        text
+        for text in accepted(automaton)
+        if not any(automaton.accepts(text[:k]) for k in range(len(text)))
+    ]
+
+
+@pytest.mark.parametrize(("pattern", "end"), list(itertools.product(EXPRESSIONS, repeat=2)))
+def test_a_quotient_accepts_what_an_end_completes(pattern: str, end: str) -> None:
+    automaton, ends = matching(pattern), matching(end)
+    assert accepted(before(automaton, ends, Bound(1_000, "/p"))) == [
+        text for text in TEXTS if any(automaton.accepts(text + rest) for rest in accepted(ends))
+    ]
+
+
+def test_a_quotient_is_bounded() -> None:
+    with pytest.raises(LimitExceeded) as caught:
+        before(matching("(a|b)*a(a|b){5}"), matching("(a|b)*b(a|b){5}"), Bound(60, "/p"))
+    assert (caught.value.limit, caught.value.pointer) == ("pattern_states", "/p")
 
 
 def test_lengths_are_counted_in_characters() -> None:

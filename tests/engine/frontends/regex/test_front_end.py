@@ -12,6 +12,7 @@ from engine.frontends.regex.front_end import build_regex, build_search, search_a
 from engine.frontends.regex.regex_syntax import Repeat, factored, parse
 from engine.grammar.ir import GRAPH, REPEAT, Grammar
 from engine.limits import Limits
+from engine.native.resources import WorkBudget
 from tests.engine.frontends.recognise import accepts, language, quoted
 
 
@@ -64,7 +65,8 @@ def test_alternatives_with_common_beginnings_mean_the_same(seed: int) -> None:
         pattern = "|".join(words) + f"|({'|'.join(words[:4])}){random_pattern(rng)}"
         tree = parse(pattern.replace("^", "").replace("$", ""), pointer="", limits=Limits())
         plain, shared = (
-            from_tree(each, Bound(9_999, ""), search=False) for each in (tree, factored(tree))
+            from_tree(each, Bound(9_999, ""), search=False)
+            for each in (tree, factored(tree, WorkBudget()))
         )
         for _ in range(20):
             text = "".join(rng.choice("abx1") for _ in range(rng.randrange(7)))

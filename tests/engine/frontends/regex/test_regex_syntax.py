@@ -4,14 +4,16 @@ import random
 import re
 import sys
 import unicodedata
+from collections.abc import Callable
 
 import pytest
 
-from engine.errors import LimitExceeded, SpecError, UnsupportedSchema
+from engine.errors import Cancelled, LimitExceeded, SpecError, UnsupportedSchema
 from engine.frontends.regex.char_classes import any_case, property_ranges
 from engine.frontends.regex.front_end import build_regex
 from engine.frontends.regex.regex_syntax import Chars, Repeat, parse
 from engine.limits import Limits
+from engine.native.resources import WorkBudget
 from tests.engine.frontends.recognise import accepts, language
 from tests.engine.frontends.regex.regex_cases import ILL_FORMED, MATCHES
 
@@ -188,3 +190,58 @@ def test_flags_mean_what_python_says() -> None:
             if accepts(found, text) != bool(python.fullmatch(text)):
                 wrong.append((pattern, text))
     assert wrong == []
+
+
+# -- work ------------------------------------------------------------------------------------------
+
+# (name, the pattern of n such constructs, steps that each takes at least)
+SERIES: list[tuple[str, Callable[[int], str], float]] = [
+    ("characters", lambda n: "a" * n, 1),
+    ("properties", lambda n: r"\p{L}" * n, 5),
+    ("negated properties", lambda n: r"\P{L}" * n, 80),
+    ("properties in any case", lambda n: "(?i)" + r"\p{L}" * n, 100),
+    ("classes", lambda n: "".join(rf"[\p{{L}}{chr(0x4E00 + k)}]" for k in range(n)), 80),
+    ("negated classes", lambda n: "".join(rf"[^\p{{L}}{chr(0x4E00 + k)}]" for k in range(n)), 160),
+    ("members of a class", lambda n: "[" + "".join(chr(0x4E00 + 2 * k) for k in range(n)) + "]", 1),
+    ("alternatives", lambda n: "|".join(f"a{k}" for k in range(n)), 3),
+    ("sets as alternatives", lambda n: "|".join(rf"[\p{{L}}{k % 10}]" for k in range(n)), 0.1),
+    ("groups", lambda n: "(a)" * n, 3),
+    ("word boundaries", lambda n: r"\b" * n, 2),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("pattern", "each"), [row[1:] for row in SERIES], ids=[row[0] for row in SERIES]
+)
+def test_parsing_pays_for_characters_and_sets(pattern: Callable[[int], str], each: float) -> None:
+    """REGRESSION: sets cost nothing, and each use of a property read its table again."""
+
+    def steps(n: int) -> int:
+        budget = WorkBudget()
+        parse(pattern(n), pointer="", limits=Limits(), budget=budget)
+        return budget.spent
+
+    few, many = steps(10), steps(410)
+    assert many - few >= 400 * each
+    assert steps(410) == many, "cached sets cost as much as new ones"
+
+
+def test_the_set_of_a_property_is_read_once() -> None:
+    for name in ("L", "Lu", "Script=Greek", "gc=Nd", "Alphabetic", "Assigned"):
+        assert property_ranges(name) is property_ranges(name)
+    assert property_ranges("no property") is None
+
+
+def test_similar_classes_share_their_ranges() -> None:
+    """REGRESSION: 2,500 classes of letters took 216 MB."""
+    tree = parse("".join(rf"[\p{{L}}{k}]" for k in "0149"), pointer="", limits=Limits())
+    sets = [set(map(id, part.ranges)) for part in tree.parts]
+    assert all(len(each & sets[0]) >= len(each) - 2 for each in sets)
+
+
+def test_a_cancelled_parse_ends() -> None:
+    budget = WorkBudget(Limits(compile_steps=1 << 60))
+    budget.cancel()
+    with pytest.raises(Cancelled):
+        parse("a" * 5_000, pointer="", limits=Limits(), budget=budget)
+    assert budget.spent <= 2_000
