@@ -23,13 +23,14 @@ from ...grammar.ir cimport (
     NO_MAXIMUM, REF, ROLE_BEGIN, ROLE_END, ROLE_TAG, ROLE_TEXT, Grammar, push_pattern,
 )
 from ...native.pool cimport vector
+from ...native.resources cimport spend
 from ...vocabulary.vocabulary cimport TokenSet
 from .tag_formats cimport (
     AnyText, ConstString, Dispatch, Format, GrammarText, JsonSchema, Or, OtherTokens, Regex,
-    Repetition, Sequence, Tag, TagsWithSeparator, Token, Triggered,
+    Repetition, Sequence, Tag, TagsWithSeparator, Token, Triggered, shortest_of, trigger_of,
 )
 from .tag_vocabulary cimport (
-    Spelling, TagVocabulary, TextPatterns, add_literal, add_pieces, overlap, sizes_of,
+    Spelling, TagVocabulary, TextPatterns, add_literal, add_pieces, overlap,
 )
 
 from ...errors import InternalError
@@ -41,6 +42,10 @@ from .tag_reader import parse_structural_tag
 cdef enum:
     NO_NODE = 0xFFFFFFFF
 
+# marks that are hashed in about a microsecond
+cdef enum:
+    MARKS_PER_STEP = 64
+
 cdef object NO_TOKENS = frozenset()
 
 
@@ -48,7 +53,7 @@ def build_structural_tag(
     Grammar grammar, tag, *, TagVocabulary vocabulary, build_schema, build_regex, build_grammar
 ):
     """Add a structural tag to a grammar and return its node."""
-    cdef Format format = parse_structural_tag(tag, vocabulary, grammar.limits)
+    cdef Format format = parse_structural_tag(tag, vocabulary, grammar.limits, grammar.budget)
     cdef TagBuilder builder = TagBuilder.__new__(TagBuilder)
     builder.grammar, builder.vocabulary, builder.spelling = grammar, vocabulary, vocabulary.spelling
     builder.text = FreeTextBuilder.__new__(FreeTextBuilder, grammar, vocabulary)
@@ -110,9 +115,10 @@ cdef class FreeTextBuilder:
     cdef Grammar grammar
     cdef TagVocabulary vocabulary
     cdef dict ends                        # nodes by ends
+    cdef dict known                       # TextPatterns by their marks
 
     def __cinit__(self, grammar, vocabulary):
-        self.grammar, self.vocabulary, self.ends = grammar, vocabulary, {}
+        self.grammar, self.vocabulary, self.ends, self.known = grammar, vocabulary, {}, {}
 
     cdef uint32_t end(self, Tag enclosing) except? NO_NODE:
         """Add the end of the tag alone."""
@@ -152,7 +158,7 @@ cdef class FreeTextBuilder:
         cdef uint32_t parts[2]
         cdef uint32_t over
         if (text.max_chars is not None or text.max_tokens is not None or "" in enclosing.ends or found.ends_overlap
-                or overlap(found.ends, text.patterns)):
+                or overlap(found.ends, text.patterns, self.grammar.budget)):
             parts[0], parts[1] = self.open(text, enclosing), self.end(enclosing)
             return self.grammar.add_seq(parts, 2)
         over = self.grammar.add_capture(enclosing.pointer, ROLE_END, self.grammar.empty_node)
@@ -168,18 +174,22 @@ cdef class FreeTextBuilder:
         return self.grammar.add_capture(text.pointer, ROLE_TEXT, over)
 
     cdef TextPatterns patterns(self, FreeText text, Tag enclosing):
+        cdef tuple ends = enclosing.ends if enclosing is not None else ()
+        cdef tuple key
+        cdef TextPatterns found
         tokens = NO_TOKENS
         for pattern in text.patterns:
             if type(pattern) is not bytes:
                 tokens = tokens.union([letter - 256 for letter in pattern if letter > 255])
-        return self.vocabulary.patterns_of(
-            text.excludes,
-            enclosing.ends if enclosing is not None else (),
-            text.triggers,
-            tokens,
-            text.pointer,
-            enclosing.pointer if enclosing is not None else "",
-        )
+        key = (text.excludes, ends, text.triggers, tokens)
+        spend(self.grammar.budget, (len(text.excludes) + len(ends) + len(text.triggers)) // MARKS_PER_STEP)
+        found = self.known.get(key)
+        if found is None:
+            found = self.vocabulary.patterns_of(
+                text.excludes, ends, text.triggers, tokens, text.pointer,
+                enclosing.pointer if enclosing is not None else "", self.grammar.budget)
+            self.known[key] = found
+        return found
 
 
 # -- formats --------------------------------------------------------------------------------------
@@ -371,35 +381,26 @@ cdef class TagBuilder:
         cdef Tag tag
         cdef FreeText text = new_free_text(format.pointer, format.triggers, format.excludes)
         cdef uint32_t node
-        cdef list sizes = sizes_of(format.triggers)
-        cdef dict patterns = dict.fromkeys(format.triggers), nodes = {}
+        cdef list shortest = shortest_of(format.triggers)
+        cdef dict patterns = {}, nodes = {}
         for tag in format.tags:
             if isinstance(tag.begin, str) and self.spelling.is_plain(tag.begin):
-                head = shortest(tag.begin, sizes, patterns)
-                if patterns[head] is None:
+                head = trigger_of(tag.begin, shortest)
+                if head not in patterns:
                     patterns[head] = (<str>head).encode()
                 node = add_literal(self.grammar, tag.begin, len(head))
                 nodes.setdefault(patterns[head], []).append(self.tag(tag, node))
                 continue
-            for pattern, pieces in self.openings(tag, sizes, patterns):
+            for pattern, pieces in self.openings(tag, shortest):
                 nodes.setdefault(pattern, []).append(self.tag(tag, add_pieces(self.grammar, pieces)))
         text.add_arms(self.grammar, nodes, not format.stop_after_first)
         return text
 
-    cdef list openings(self, Tag tag, list sizes, dict triggers):
+    cdef list openings(self, Tag tag, list shortest):
         if isinstance(tag.begin, int):
             return [((256 + tag.begin,), [])]
-        head = shortest(tag.begin, sizes, triggers)
+        head = trigger_of(tag.begin, shortest)
         return self.spelling.beginnings(tag.begin, len(head), f"{tag.pointer}/begin")
-
-
-cdef str shortest(str begin, list sizes, dict triggers):
-    """Return the shortest trigger that the begin starts with (tag_formats, I3)."""
-    for size in sizes:
-        head = begin[:size]
-        if head in triggers:
-            return head
-    raise InternalError(f"no trigger starts {begin!r}")
 
 
 cdef FreeText plain(AnyText format):
