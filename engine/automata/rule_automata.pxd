@@ -47,6 +47,7 @@ from ..grammar.lowered cimport LoweredGrammar
 from ..grammar.rule_digest cimport RuleDigests
 from ..native.hashing cimport U64MapC
 from ..native.pool cimport vector
+from ..native.resources cimport WorkBudget
 from ..vocabulary.vocabulary cimport Vocabulary
 from .determinize cimport ByteEdgeC, ByteNfaC, ClosureC, DfaStateC, LazyDfaC, SymbolEdgeC
 from .json_objects cimport NameTrieC, ObjectC
@@ -122,11 +123,14 @@ cdef class Automata:
     cdef vector[NameTrieC] texts             # TEXTS and TEXT_EXCEPT
     cdef size_t lazy_held                 # bytes of the above
     cdef ClosureC scratch
+    cdef uint64_t work                    # edges made since ``Arena.count_work``, in its units
+    cdef WorkBudget budget                # of the compile in progress, or None
     cdef vector[uint32_t] span            # by counted rule: iterations within reach of one token
     cdef vector[uint64_t] begins          # by counted rule, 4 words: bytes that begin an iteration
     cdef void open(
         self, LoweredGrammar ir, Vocabulary vocabulary, uint32_t edge_limit, AutomatonCache table, RuleDigests digests
     ) noexcept
+    cdef bint is_over(self, size_t edges) noexcept nogil
     cdef size_t lazy_bytes(self, uint8_t kind, uint32_t number) noexcept nogil
     cdef uint32_t start(self, uint32_t rule) noexcept nogil
     cdef void visit(self, uint32_t state) noexcept nogil

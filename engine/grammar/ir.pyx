@@ -33,8 +33,9 @@ LARGEST_COUNT = 0xFFFFFFFE
 #: initial room; enough for small grammars
 cdef size_t FIRST_NODES = 128
 
-# operands that are copied and hashed in about a microsecond
-cdef uint32_t WORDS_PER_STEP = 256
+# operands that are copied and hashed in a step: it takes less than a microsecond, but the operands
+# of all steps may take 128 MB
+cdef uint32_t WORDS_PER_STEP = 32
 
 # Limit on the characters of a grammar's rule names; those of a large schema take some hundred
 # thousand. A name is a schema's JSON pointer and may be as long as the whole spec, so later names
@@ -92,6 +93,7 @@ cdef class Grammar:
         cdef size_t mask = self.table.size() - 1, at
         if self.sealed:
             raise InternalError("cannot add nodes to a sealed grammar")
+        spend(self.budget, words // WORDS_PER_STEP)
         head[0], head[1], head[2], head[3], head[4] = kind, a, b, c, words
         h = hash_words(head, 5) ^ (hash_words(self.pool.data() + off, words) * 3)
         made.kind, made.a, made.b, made.c, made.off, made.n = kind, a, b, c, off, words
@@ -107,7 +109,7 @@ cdef class Grammar:
             at = (at + 1) & mask
         if self.node_list.size() >= self.most:
             raise LimitExceeded("ir_nodes", self.most, self.node_list.size() + 1)
-        spend(self.budget, 1 + words // WORDS_PER_STEP)
+        spend(self.budget, 1)
         self.node_list.push_back(made)
         self.hashes.push_back(h)
         self.table[at] = <uint32_t>self.node_list.size()
@@ -370,6 +372,13 @@ cdef class Grammar:
         self.pool.insert(self.pool.end(), operands.begin(), operands.end())
         return self.intern(DISPATCH, number, n_arms, 0, off)
 
+    cdef uint32_t add_anchored(self, uint32_t n_arms, vector[uint32_t]* operands) except? NO_NODE:
+        cdef uint32_t off = <uint32_t>self.pool.size()
+        cdef uint32_t[4] head = [False, 0, NO_MAXIMUM, NO_MAXIMUM]
+        self.pool.insert(self.pool.end(), &head[0], &head[0] + 4)
+        self.pool.insert(self.pool.end(), operands.begin(), operands.end())
+        return self.intern(DISPATCH, NO_SET, n_arms, ANCHORED, off)
+
     cdef uint32_t new_rule(self, name, uint32_t node) except? NO_NODE:
         self.names.append(name)
         self.rule_nodes.push_back(node)
@@ -521,6 +530,15 @@ cdef class Grammar:
         return self.add_dispatch(
             n_arms, &operands, ids, open_end, min_chars, NO_MAXIMUM if max_chars is None else max_chars,
             NO_MAXIMUM if max_tokens is None else max_tokens)
+
+    def anchored(self, arms):
+        """Add a choice of patterns, each followed by its node (see ir.pxd)."""
+        cdef vector[uint32_t] operands
+        for pattern, node in arms:
+            operands.push_back(node)
+            operands.push_back(False)
+            push_pattern(&operands, pattern)
+        return self.add_anchored(<uint32_t>len(arms), &operands)
 
     def capture(self, str label, str role, uint32_t node):
         return self.add_capture(label, ROLES[role], node)
@@ -728,7 +746,8 @@ cdef tuple dispatch_tuple(Grammar grammar, const NodeC* node, list words):
             at += 1 + words[at]
     specials = () if node.a == NO_SET else tuple(grammar.sets[node.a])
     bounds = [-1 if count == NO_MAXIMUM else count for count in words[2:4]]
-    return DISPATCH, tuple(arms), tuple(excludes), specials, bool(words[0]), words[1], *bounds
+    return (DISPATCH, tuple(arms), tuple(excludes), specials, bool(words[0]), words[1], *bounds,
+            node.c == ANCHORED)
 
 
 cdef tuple split_texts(list words):

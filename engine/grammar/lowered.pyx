@@ -9,7 +9,7 @@ from ..native.pool cimport held_bytes, vector
 from ..native.resources cimport spend
 from ..vocabulary.vocabulary cimport TokenSet, Vocabulary
 from .ir cimport (
-    ALT, BOUNDED, BYTES, CAPTURE, CHARS, DISPATCH, EMPTY, FAIL, GRAPH, JSON_CHARS, MAY_BE_EMPTY,
+    ALT, ANCHORED, BOUNDED, BYTES, CAPTURE, CHARS, DISPATCH, EMPTY, FAIL, GRAPH, JSON_CHARS, MAY_BE_EMPTY,
     NO_SET, OBJECT, REF, REPEAT, ROLE_DIFFERS, ROLE_NONE, SEQ, TEXT, TEXTS, TEXT_EXCEPT, TOKENS,
     TOKENS_EXCEPT, Grammar, first_member,
 )
@@ -28,9 +28,10 @@ cdef enum:
     UNROLLED_COPIES = 16
     UNROLLED_NARROW_EDGES = 16384
 
-# nodes that are loaded in about a microsecond
+# nodes, and operands of a node, that are loaded in about a microsecond
 cdef enum:
     NODES_PER_STEP = 8
+    WORDS_PER_STEP = 256
 
 
 cdef class LoweredGrammar:
@@ -56,8 +57,7 @@ cdef class LoweredGrammar:
         self.weights.assign(self.n_nodes, 0)
         self.widths.assign(self.n_nodes, 0)
         for i in range(self.n_nodes):
-            if i % NODES_PER_STEP == 0:
-                spend(g.budget, 1)
+            spend(g.budget, (i % NODES_PER_STEP == 0) + self.nodes[i].n // WORDS_PER_STEP)
             self.load_node(i)
             if self.nodes[i].kind == REPEAT and count_registers and self.is_counted(i):
                 self.rule_of_node[i] = self.made_rule(i, COUNTED_RULE)
@@ -92,6 +92,8 @@ cdef class LoweredGrammar:
                 found = max(found, self.weights[self.nodes[rule.node].a])
             elif rule.kind == PLAIN_RULE:
                 found = max(found, self.weights[rule.node])
+            elif rule.kind == DISPATCH_RULE or rule.kind == ANCHORED_RULE:
+                found = max(found, self.dispatches[rule.dispatch].edges)
         return found
 
     cdef size_t bytes_held(self) noexcept nogil:
@@ -136,7 +138,7 @@ cdef class LoweredGrammar:
         cdef TokenSet ids
         cdef DispatchC made
         made.first, made.n_arms, made.n_excludes = <uint32_t>self.arms.size(), node.b, 0
-        made.open_end, made.specials = <uint8_t>words[0], NO_RULE
+        made.open_end, made.anchored, made.specials = <uint8_t>words[0], node.c == ANCHORED, NO_RULE
         for _k in range(node.b):
             rule = self.arm_rule(self.pool[at])
             at = self.load_letters(at + 2)
@@ -150,7 +152,8 @@ cdef class LoweredGrammar:
             # ascending: checking the last one is enough
             self.check_tokens(&ids.ids.back(), 1, 0)
             made.specials = self.add_tokens(ids.ids.data(), <uint32_t>ids.ids.size(), False)
-        rule = self.made_rule(number, DISPATCH_RULE)
+        made.edges = self.dispatch_edges(&made)
+        rule = self.made_rule(number, ANCHORED_RULE if made.anchored else DISPATCH_RULE)
         self.rule_of_node[number] = rule
         self.rules[rule].minimum, self.rules[rule].maximum = words[1], words[2]
         self.rules[rule].iterates = words[1] > 0 or words[2] != NO_MAXIMUM
@@ -161,6 +164,20 @@ cdef class LoweredGrammar:
         self.rules[rule].dispatch = <uint32_t>self.dispatches.size()
         self.dispatches.push_back(made)
         return 0
+
+    cdef uint32_t dispatch_edges(self, DispatchC* dispatch) except? 0:
+        """Estimate the edges of free text, see ``DispatchC``."""
+        cdef U64MapC firsts
+        cdef uint64_t letters = 1
+        cdef uint32_t k
+        cdef ArmC* arm = self.arms.data() + dispatch.first
+        firsts.used = 0
+        for k in range(dispatch.n_arms + dispatch.n_excludes):
+            letters += arm[k].n
+            if arm[k].n:
+                map_put(&firsts, <uint64_t>self.pool[arm[k].off] + 1, 0)
+        spend((<Grammar>self.grammar).budget, letters // NODES_PER_STEP)
+        return <uint32_t>min(letters if dispatch.anchored else letters * firsts.used, <uint64_t>1 << 30)
 
     cdef uint32_t load_letters(self, uint32_t at) except? 0:
         """Add an arm with the pattern at an offset of the pool; return the offset after the

@@ -11,6 +11,7 @@ from ..earley.rows cimport DEAD, Arena, ItemC, RowC
 from ..grammar.ir cimport Grammar
 from ..grammar.rule_digest cimport RuleDigests
 from ..native.hashing cimport MISSING, map_get
+from ..native.resources cimport WorkBudget
 from .unique_items cimport new_repeat_candidates
 
 from sys import getsizeof
@@ -73,7 +74,7 @@ cdef class Generation:
         return held
 
 
-cdef Generation new_generation(Compiled compiled):
+cdef Generation new_generation(Compiled compiled, WorkBudget budget=None):
     cdef Generation made = Generation.__new__(Generation)
     cdef Automata automata = Automata.__new__(Automata)
     cdef RuleDigests digests = None
@@ -85,7 +86,7 @@ cdef Generation new_generation(Compiled compiled):
     made.arena = Arena.__new__(Arena)
     made.arena.open(
         automata, features.tail_references, limits.row_items, limits.rows, limits.most_generation_bytes,
-        limits.mask_items)
+        limits.mask_items, budget)
     made.masks = RowMasks.__new__(RowMasks)
     made.masks.open(
         made.arena, compiled.vocabulary, compiled.table, digests, features.mask_memo,
@@ -120,7 +121,7 @@ cdef class Compiled:
         self.automata_table = automata_table
         self.tag_text = self.extend = None
         self.held = OBJECT_BYTES
-        self.generation = new_generation(self)
+        self.generation = new_generation(self, grammar.budget)
         self.raise_limit(self.generation.arena.take_error(), self.generation.arena.error_got)
 
     cdef Generation current(self):

@@ -14,6 +14,8 @@ Ends       The end of the enclosing tag is excluded from the text. If no exclude
            and the end are a sequence, because excludes and counts apply to the text and not to its end.
 Captures   labels are JSON pointers into the document. A tag is capture(tag) around capture(begin), its content
            and capture(end); leaves are capture(text); grammar.ir describes the captures of a DISPATCH.
+Begins     many alternatives that begin with a text or a token are one anchored DISPATCH: a region opens where its
+           begin is complete, and contains the begin.
 Rules      the part of a tag after its begin, each schema and each pattern are rules, built when first visited.
 """
 
@@ -41,6 +43,10 @@ from .tag_reader import parse_structural_tag
 
 cdef enum:
     NO_NODE = 0xFFFFFFFF
+
+# alternatives that begin with a text, up to which none of them is found by it: fewer take less without
+cdef enum:
+    FEW_BEGINS = 8
 
 # marks that are hashed in about a microsecond
 cdef enum:
@@ -321,10 +327,41 @@ cdef class TagBuilder:
         return self.grammar.add_seq(parts.data(), parts.size())
 
     cdef uint32_t alternatives(self, tuple elements, Tag enclosing) except? NO_NODE:
+        """Add a choice. Elements that begin with a text are found by it, so that any number of them is one state
+        until the text tells which of them it is; the cost of other elements is that of all of them together.
+        """
         cdef vector[uint32_t] ways
+        cdef list begun = self.begun(elements) if len(elements) > FEW_BEGINS else []
+        cdef set known = set()
+        if len(begun) > FEW_BEGINS:
+            known.update(map(id, begun))
+            ways.push_back(self.anchored(begun))
         for element in elements:
-            ways.push_back(self.emit(element, enclosing))
+            if id(element) not in known:
+                ways.push_back(self.emit(element, enclosing))
         return self.grammar.add_alt(ways.data(), ways.size())
+
+    cdef list begun(self, tuple elements):
+        """Return the elements that begin with a text or a token which a pattern can match."""
+        return [
+            element for element in elements
+            if type(element) in (Tag, ConstString) and self.spelling.is_pattern(begin_of(element), self.vocabulary.stops)]
+
+    cdef uint32_t anchored(self, list elements) except? NO_NODE:
+        """Add a choice of elements that begin with patterns: tags and texts."""
+        cdef vector[uint32_t] operands
+        cdef dict nodes = {}
+        cdef uint32_t node
+        for element in elements:
+            node = self.grammar.empty_node
+            node = self.tag(element, node) if type(element) is Tag else self.leaf(element, node)
+            for pattern in self.spelling.patterns(begin_of(element), ""):
+                nodes.setdefault(pattern, []).append(node)
+        for pattern, alternatives in nodes.items():
+            operands.push_back(self.grammar.alt(*alternatives))
+            operands.push_back(False)
+            push_pattern(&operands, pattern)
+        return self.grammar.add_anchored(<uint32_t>len(nodes), &operands)
 
     cdef uint32_t repeat(self, Repetition format, Tag enclosing) except? NO_NODE:
         return self.grammar.repeat(self.emit(format.content, enclosing), format.minimum, format.maximum)
@@ -401,6 +438,10 @@ cdef class TagBuilder:
             return [((256 + tag.begin,), [])]
         head = trigger_of(tag.begin, shortest)
         return self.spelling.beginnings(tag.begin, len(head), f"{tag.pointer}/begin")
+
+
+cdef begin_of(Format format):
+    return (<Tag>format).begin if type(format) is Tag else (<ConstString>format).value
 
 
 cdef FreeText plain(AnyText format):

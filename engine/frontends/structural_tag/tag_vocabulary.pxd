@@ -42,6 +42,7 @@ cdef class Spelling:
     cdef list pieces(self, str text)
     # adds a text in all its spellings, or a token
     cpdef uint32_t add_mark(self, Grammar grammar, mark) except? 0xFFFFFFFF
+    cdef bint is_pattern(self, mark, stops) except -1
     cdef list beginnings(self, str begin, Py_ssize_t size, str pointer)
 
 

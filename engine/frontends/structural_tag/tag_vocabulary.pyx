@@ -134,6 +134,17 @@ cdef class Spelling:
             return [mark.encode()]
         return as_patterns(product(self.pieces(mark), pointer))
 
+    cdef bint is_pattern(self, mark, stops) except -1:
+        """Return whether a mark has few patterns, without stop tokens, and is not empty."""
+        cdef list tokens
+        if isinstance(mark, int):
+            return mark not in stops
+        if self.is_plain(mark):
+            return len(mark) > 0
+        tokens = [(<Piece>piece).token for piece in self.pieces(mark)]
+        tokens = [token for token in tokens if token is not None]
+        return 2 ** len(tokens) <= SPELLINGS and stops.isdisjoint(tokens)
+
     cdef list beginnings(self, str begin, Py_ssize_t size, str pointer):
         """Return the patterns of the first ``size`` characters, a trigger, each with the pieces after them.
 
