@@ -777,7 +777,7 @@ cdef class Arena:
     cdef uint32_t saturate(self, uint32_t rule, uint32_t value) noexcept nogil:
         """Return the representative of all counts that no single token can tell apart."""
         cdef RuleC* r = &self.automata.ir.rules[rule]
-        cdef uint32_t spent = tokens(r, value)
+        cdef uint32_t taken = tokens(r, value)
         cdef uint64_t reach
         value = iterations(r, value)
         reach = <uint64_t>value + self.automata.span[rule]
@@ -785,4 +785,4 @@ cdef class Arena:
             value = 0
         elif value >= r.minimum and (r.maximum == NO_MAXIMUM or reach < r.maximum):
             value = r.minimum
-        return value if r.most_tokens - spent >= CHARACTER_BYTES else value + spent * r.unit
+        return value if r.most_tokens - taken >= CHARACTER_BYTES else value + taken * r.unit

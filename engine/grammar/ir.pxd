@@ -85,8 +85,8 @@ the longest arm.
 
 Roles of CAPTURE: "tag" (a region from begin to end), "begin" and "end" (its boundaries), "text" (a
 leaf whose bytes are content). A trigger matched by a DISPATCH belongs to the "begin" capture that
-its node starts with, or to the "text" capture if the DISPATCH is anchored. The bytes of an arm whose node is an empty "end" capture belong to that
-capture.
+its node starts with, or to the "text" capture if the DISPATCH is anchored. The bytes of an arm whose
+node is an empty "end" capture belong to that capture.
 
 A fragment (``IrFragment``) is a piece of a grammar that can be put into other grammars: the result
 of a pattern, a format or a bounded number. It has the nodes below one root, children first,

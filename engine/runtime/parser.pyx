@@ -22,7 +22,7 @@ from ..automata.determinize cimport FINAL_STATE, LOOP_STATE, TRIGGER_STATE
 from ..automata.rule_automata cimport NO_ERROR, Automata, StateC
 from ..grammar.ir cimport NO_MAXIMUM, ROLE_BEGIN, ROLE_END, ROLE_NONE, ROLE_TAG, ROLE_TEXT
 from ..grammar.lowered cimport ANCHORED_RULE, RuleC, iterations, tokens, tokens_left
-from ..native.hashing cimport MISSING, U64MapC, map_clear, map_get, map_put, mix
+from ..native.hashing cimport MISSING, U64MapC, map_get, map_put, mix
 from ..native.pool cimport vector
 from ..vocabulary.vocabulary cimport ORDINARY, STOP, Vocabulary
 from .compiled cimport Compiled, Generation
@@ -301,7 +301,9 @@ cdef class Parser:
         """Return whether a set contains a parse; otherwise it is about to be appended."""
         cdef uint32_t found
         if self.placed_in != <size_t>out or self.placed > out.size():
-            map_clear(&self.places)
+            # keeps its room
+            self.places.keys.assign(self.places.keys.size(), 0)
+            self.places.used = 0
             self.placed_in, self.placed = <size_t>out, 0
         while self.placed < out.size():
             map_put(&self.places, parse_key(&out[0][self.placed]), <uint32_t>self.placed)

@@ -6,8 +6,8 @@ The graph has a state for each pair of a state of the automaton of decoded chara
 of an excluded text that was just written. Its edges are whole characters in the spellings that lead
 from one prefix to another, so that lengths still count characters.
 
-Cost   states of the automaton times letters of the excluded texts, within ``Bound``; the letters are
-       steps of the budget.
+Cost   states of the automaton times letters of the excluded texts, within ``Bound``; the letters
+       are steps of the budget.
 Source  A. Aho, M. Corasick, CACM 18(6), 1975; RFC 8259, section 7, for spellings.
 """
 
@@ -17,8 +17,8 @@ from typing import Any
 
 from ...errors import LimitExceeded
 from ...grammar.ir import ANY_CHAR, Grammar, Node, Ranges
-from ..regex.char_automaton import Bound, CharAutomaton
 from ...native.resources import WorkBudget
+from ..regex.char_automaton import Bound, CharAutomaton
 from ..regex.char_classes import JSON_UNESCAPED, char, complement, contains, intersect, union
 
 #: any text, decoded

@@ -335,7 +335,7 @@ cdef class TagBuilder:
         cdef set known = set()
         if len(begun) > FEW_BEGINS:
             known.update(map(id, begun))
-            ways.push_back(self.anchored(begun))
+            ways.push_back(self.anchored(begun, enclosing))
         for element in elements:
             if id(element) not in known:
                 ways.push_back(self.emit(element, enclosing))
@@ -343,18 +343,20 @@ cdef class TagBuilder:
 
     cdef list begun(self, tuple elements):
         """Return the elements that begin with a text or a token which a pattern can match."""
-        return [
-            element for element in elements
-            if type(element) in (Tag, ConstString) and self.spelling.is_pattern(begin_of(element), self.vocabulary.stops)]
+        cdef list found = []
+        for element in elements:
+            begin = begin_of(element)
+            if begin is not None and self.spelling.is_pattern(begin, self.vocabulary.stops):
+                found.append(element)
+        return found
 
-    cdef uint32_t anchored(self, list elements) except? NO_NODE:
-        """Add a choice of elements that begin with patterns: tags and texts."""
+    cdef uint32_t anchored(self, list elements, Tag enclosing) except? NO_NODE:
+        """Add a choice of elements that begin with patterns."""
         cdef vector[uint32_t] operands
         cdef dict nodes = {}
         cdef uint32_t node
         for element in elements:
-            node = self.grammar.empty_node
-            node = self.tag(element, node) if type(element) is Tag else self.leaf(element, node)
+            node = self.behind_begin(element, enclosing)
             for pattern in self.spelling.patterns(begin_of(element), ""):
                 nodes.setdefault(pattern, []).append(node)
         for pattern, alternatives in nodes.items():
@@ -362,6 +364,18 @@ cdef class TagBuilder:
             operands.push_back(False)
             push_pattern(&operands, pattern)
         return self.grammar.add_anchored(<uint32_t>len(nodes), &operands)
+
+    cdef uint32_t behind_begin(self, Format format, Tag enclosing) except? NO_NODE:
+        """Add the rest of an element behind its begin, which belongs to its first region."""
+        cdef vector[uint32_t] parts
+        if type(format) is Tag:
+            return self.tag(<Tag>format, self.grammar.empty_node)
+        if type(format) is ConstString:
+            return self.leaf(format, self.grammar.empty_node)
+        parts.push_back(self.behind_begin((<Sequence>format).elements[0], enclosing))
+        for element in (<Sequence>format).elements[1:]:
+            parts.push_back(self.emit(element, enclosing))
+        return self.grammar.add_seq(parts.data(), parts.size())
 
     cdef uint32_t repeat(self, Repetition format, Tag enclosing) except? NO_NODE:
         return self.grammar.repeat(self.emit(format.content, enclosing), format.minimum, format.maximum)
@@ -441,7 +455,12 @@ cdef class TagBuilder:
 
 
 cdef begin_of(Format format):
-    return (<Tag>format).begin if type(format) is Tag else (<ConstString>format).value
+    """Return the text or token that a format begins with; None: it begins otherwise."""
+    if type(format) is Tag:
+        return (<Tag>format).begin
+    if type(format) is Sequence:
+        return begin_of((<Sequence>format).elements[0])
+    return (<ConstString>format).value if type(format) is ConstString else None
 
 
 cdef FreeText plain(AnyText format):

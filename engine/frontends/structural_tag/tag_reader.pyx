@@ -19,8 +19,8 @@ cimport cython
 from ...native.resources cimport WorkBudget, spend
 from .tag_formats cimport (
     AnyText, ConstString, Dispatch, Format, GrammarText, JsonSchema, Or, OtherTokens, Regex,
-    Repetition, Sequence, Tag, TagsWithSeparator, Token, Triggered, is_endless, is_text, new_json_schema, new_tag, shortest_of,
-    trigger_of,
+    Repetition, Sequence, Tag, TagsWithSeparator, Token, Triggered, is_endless, is_text, new_json_schema,
+    new_tag, shortest_of, trigger_of,
 )
 from .tag_vocabulary cimport TagVocabulary
 
