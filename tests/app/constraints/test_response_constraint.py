@@ -294,8 +294,8 @@ def test_constraints_are_refused_with_their_place(
 #: each rule has two readings of the same text, so its texts have thousands of parses
 AMBIGUOUS = "\n".join(
     [
-        "root ::= s14",
-        *(f's{n} ::= "a" s{n - 1} t | "a" t s{n - 1}' for n in range(14, 0, -1)),
+        "root ::= s18",
+        *(f's{n} ::= "a" s{n - 1} t | "a" t s{n - 1}' for n in range(18, 0, -1)),
         's0 ::= "b"',
         't ::= "c"?',
     ]
