@@ -35,7 +35,15 @@ from .runtime.matcher import (
     fill_bitmask_tree,
 )
 from .runtime.parser import Event, Parser
-from .schema_tools import Relaxation, Relaxations, Relaxed, Report, check_json_schema, relax
+from .schema_tools import (
+    Relaxation,
+    Relaxations,
+    Relaxed,
+    Report,
+    check_json_schema,
+    is_relaxable,
+    relax,
+)
 from .sharing.artifact_cache import ArtifactLog
 from .sharing.namespaces import Namespaces, namespace_of, split_namespace, with_namespace
 from .versions import ARTIFACT_VERSION, SPEC_VERSION
@@ -78,6 +86,7 @@ __all__ = [
     "fill_bitmask_batch",
     "fill_bitmask_tree",
     "inspect",
+    "is_relaxable",
     "namespace_of",
     "relax",
     "split_namespace",

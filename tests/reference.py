@@ -24,6 +24,7 @@ from engine.grammar.ir import Grammar, Node
 from .reference_letters import (
     DONE,
     TOKEN,
+    AnchoredMachine,
     DispatchMachine,
     Letters,
     Position,
@@ -569,7 +570,7 @@ class Recogniser:
             useful = self._coaccessible(node, self.productive)
             return graph_machine([edge for edge in node[2] if edge[2] in useful], node[3])
         if kind == ir.DISPATCH:
-            return DispatchMachine(node, self.productive)
+            return (AnchoredMachine if node[8] else DispatchMachine)(node, self.productive)
         parts = ir.children(node) if kind != ir.REF else (self.rules[node[1]],)
         return alt_machine(parts) if kind == ir.ALT else seq_machine(parts)
 

@@ -204,6 +204,30 @@ def tokens_machine(ids: Container[int], *, others: bool = False) -> Letters:
     return Letters("", DONE, scan)
 
 
+class AnchoredMachine:
+    """One of some patterns, and then its node: the position is the letters read so far, or DONE."""
+
+    start: Position = ()
+
+    def __init__(self, node: tuple, usable: Container[Node]) -> None:
+        self.arms = [(pattern, arm) for pattern, arm, _ in node[1] if arm in usable]
+
+    def done(self, at: Position) -> bool:
+        return bool(at == DONE)
+
+    def waits(self, at: Position) -> Iterable[tuple[Node, Position]]:
+        return [(arm, DONE) for pattern, arm in self.arms if pattern == at]
+
+    def reads(self, at: Position) -> bool:
+        return bool(at != DONE)
+
+    def scan(self, at: Position, letter: int) -> Position | None:
+        if at == DONE:
+            return None
+        letters = (*at, letter)
+        return letters if any(arm[: len(letters)] == letters for arm, _ in self.arms) else None
+
+
 class DispatchMachine:
     """Free text with triggers, simulated by looking at its last letters again and again.
 
@@ -222,7 +246,7 @@ class DispatchMachine:
     """
 
     def __init__(self, node: tuple, usable: Container[Node]) -> None:
-        _, self.arms, self.excludes, self.specials, self.open_end, *bounds = node
+        _, self.arms, self.excludes, self.specials, self.open_end, *bounds, _ = node
         self.least, self.most, self.most_tokens = bounds
         self.usable = usable
         self.patterns: list[Pattern] = [*(arm[0] for arm in self.arms), *self.excludes]

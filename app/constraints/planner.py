@@ -46,8 +46,8 @@ from engine import (
     Relaxations,
     Relaxed,
     SpecError,
-    UnsupportedSchema,
     WorkBudget,
+    is_relaxable,
     with_namespace,
 )
 
@@ -381,7 +381,7 @@ class ConstraintPlanner:
         Raises:
             ApiError: 400, the schema is strict, or removing keywords does not help.
         """
-        if isinstance(error, UnsupportedSchema):
+        if is_relaxable(error):
             try:
                 weaker, relaxed = relaxed_plan(
                     plan,

@@ -38,7 +38,9 @@ from ..native.word_table cimport WordTableC
 cdef enum:
     FINAL_STATE = 1
     LOOP_STATE = 2          # an edge into it counts an iteration (rule_automata)
-    TRIGGER_STATE = 4       # after a completed pattern: only the arm's rule follows
+    # after a completed pattern: only the arm's rule follows, or the rest of a longer pattern if the DISPATCH is
+    # anchored
+    TRIGGER_STATE = 4
     UNBUILT_STATE = 8       # Automata.visit makes its edges
 
 cdef struct ByteEdgeC:
@@ -140,4 +142,6 @@ cdef void trim(vector[DfaStateC]* dfa) noexcept nogil
 cdef void minimise(vector[DfaStateC]* dfa, BuildWorkC* work) noexcept nogil
 cdef size_t lazy_dfa_bytes(const LazyDfaC* lazy) noexcept nogil
 cdef void lazy_dfa_start(LazyDfaC* lazy, ClosureC* scratch) noexcept nogil
+# whether a state has no edges, but may be the end
+cdef bint lazy_dfa_is_tail(LazyDfaC* lazy, ClosureC* scratch, uint32_t number) noexcept nogil
 cdef void lazy_dfa_state(LazyDfaC* lazy, ClosureC* scratch, uint32_t number, DfaStateC* out) noexcept nogil

@@ -676,6 +676,29 @@ cdef void lazy_dfa_state(LazyDfaC* lazy, ClosureC* scratch, uint32_t number, Dfa
     expand(&lazy.nfa, &lazy.index, &work, &members, &lazy.sets, out)
 
 
+cdef bint lazy_dfa_is_tail(LazyDfaC* lazy, ClosureC* scratch, uint32_t number) noexcept nogil:
+    # stops at the first edge: the subset may have thousands of members, and be never visited
+    cdef Set todo
+    cdef EdgeC edge
+    cdef uint32_t s, k
+    cdef bint ends = False
+    read_members(&lazy.sets, number, &todo)
+    scratch.now += 1
+    while todo.size():
+        s = todo.back()
+        todo.pop_back()
+        if scratch.stamp[s] == scratch.now:
+            continue
+        scratch.stamp[s] = scratch.now
+        ends = ends or s == FINISH
+        for k in range(lazy.index.off[s], lazy.index.off[s + 1]):
+            edge = lazy.nfa.edges[lazy.index.order[k]]
+            if edge.kind != EPSILON_EDGE:
+                return False
+            todo.push_back(edge.target)
+    return ends
+
+
 cdef void drop_dead_ends(ByteNfaC* nfa) noexcept nogil:
     """Remove edges to states that cannot reach the end."""
     cdef vector[uint8_t] live

@@ -126,11 +126,13 @@ cdef class Automata:
     cdef vector[NameTrieC] texts             # TEXTS and TEXT_EXCEPT
     cdef size_t lazy_held                 # bytes of the above
     cdef ClosureC scratch
+    cdef uint64_t work                    # edges made since ``Arena.count_work``, in its units
     cdef vector[uint32_t] span            # by counted rule: iterations within reach of one token
     cdef vector[uint64_t] begins          # by counted rule, 4 words: bytes that begin an iteration
     cdef void open(
         self, LoweredGrammar ir, Vocabulary vocabulary, uint32_t edge_limit, AutomatonCache table, RuleDigests digests
     ) noexcept
+    cdef bint is_over(self, size_t edges) noexcept nogil
     cdef size_t lazy_bytes(self, uint8_t kind, uint32_t number) noexcept nogil
     cdef bint pay(self, uint64_t steps) noexcept nogil
     cdef uint32_t start(self, uint32_t rule) noexcept nogil

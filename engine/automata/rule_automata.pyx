@@ -7,7 +7,7 @@ from libcpp.memory cimport make_shared
 
 from ..grammar.ir cimport NO_MAXIMUM
 from ..grammar.lowered cimport (
-    BOUNDED_RULE, COUNTED_RULE, DISPATCH_RULE, OBJECT_RULE, PLAIN_RULE, TEXTS_RULE,
+    ANCHORED_RULE, BOUNDED_RULE, COUNTED_RULE, DISPATCH_RULE, OBJECT_RULE, PLAIN_RULE, TEXTS_RULE,
     TEXT_EXCEPT_RULE, LoweredGrammar,
 )
 from ..grammar.rule_digest cimport DigestC, RuleDigests, is_none
@@ -17,14 +17,15 @@ from ..native.resources cimport WorkBudget, spend_nogil
 from ..vocabulary.vocabulary cimport Vocabulary
 from .determinize cimport (
     FINAL_STATE, LOOP_STATE, REF_EDGE, TOKEN_EDGE, UNBUILT_STATE, BuildWorkC, ByteEdgeC, ByteNfaC,
-    DfaStateC, SymbolEdgeC, copy_nfa, determinise, is_cancelled, lazy_dfa_bytes, lazy_dfa_start, lazy_dfa_state,
+    DfaStateC, SymbolEdgeC, copy_nfa, determinise, is_cancelled, lazy_dfa_bytes, lazy_dfa_is_tail,
+    lazy_dfa_start, lazy_dfa_state,
     merge_edges, minimise, nfa_emit, nfa_emit_counted, nfa_start, nfa_state, trim,
 )
 from .json_objects cimport (
     build_name_trie, build_text_except, grow_text_except, name_trie_bytes, name_trie_state,
     object_bytes, object_start, object_state,
 )
-from .tag_dispatch cimport build_dispatch
+from .tag_dispatch cimport build_anchored, build_dispatch
 
 from ..errors import Cancelled, LimitExceeded
 
@@ -130,6 +131,12 @@ cdef uint32_t GROWTH_FREE = 1024
 # A larger class than that of digits matches so much of a vocabulary that tables pay.
 cdef uint32_t NARROW_CHARS = 16
 
+# States of larger rules are not built to see whether only the end follows.
+cdef size_t MANY_EDGES = 256
+
+# Work of an edge that is made, in units of the arena (rows.ITEM_WORK is a microsecond).
+cdef uint32_t EDGE_WORK = 4
+
 # A rule may take this many times its estimated edges.
 cdef uint32_t SLACK = 4
 
@@ -157,6 +164,7 @@ cdef class Automata:
         self.byte_edges.reserve(128)
         self.scratch.now = 0
         self.lazy_held = 0
+        self.work, self.budget = 0, None
         self.first.assign(ir.rules.size(), 0)
         self.span.assign(ir.rules.size(), 0)
         self.begins.assign(4 * ir.rules.size(), 0)
@@ -166,8 +174,13 @@ cdef class Automata:
         """Return the start state of a rule, which is built on first use; 0 after a limit (see
         ``error``).
         """
-        if self.first[rule] == 0 and not self.build(rule):
-            return 0
+        cdef size_t edges = self.byte_edges.size() + self.ref_edges.size()
+        if self.first[rule] == 0:
+            if not self.build(rule):
+                return 0
+            if self.budget is None:
+                # a budget has paid (``pay``)
+                self.work += EDGE_WORK * (self.byte_edges.size() + self.ref_edges.size() - edges)
         self.visit(self.first[rule])
         return self.first[rule]
 
@@ -181,7 +194,18 @@ cdef class Automata:
             kind, lazy = self.ir.rules[self.states[state].rule].kind, self.states[state].lazy
             before = self.lazy_bytes(kind, lazy)
             self.grow(state)
+            if kind == PLAIN_RULE:
+                # all members of the subset, with those that lead on without a byte
+                self.work += EDGE_WORK * self.scratch.kept.size()
             self.lazy_held += self.lazy_bytes(kind, lazy) - before
+
+    cdef bint is_over(self, size_t edges) noexcept nogil:
+        """Return whether the rule under construction has too many edges, or the compile is cancelled."""
+        if edges > SLACK * <size_t>self.edge_limit:
+            self.error, self.error_got = RULE_EDGES_EXCEEDED, <uint32_t>min(edges, <size_t>0xFFFFFFFF)
+        elif self.budget is not None and self.budget.cancelled:
+            self.error, self.error_got = WORK_EXCEEDED, 0
+        return self.error != NO_ERROR
 
     cdef size_t lazy_bytes(self, uint8_t kind, uint32_t number) noexcept nogil:
         """Return the bytes that a lazily built rule holds besides its states."""
@@ -214,8 +238,13 @@ cdef class Automata:
 
     cdef bint is_tail(self, uint32_t state) noexcept nogil:
         """Return whether only the end of the rule follows."""
-        self.visit(state)
         cdef StateC* s = &self.states[state]
+        if (s.flags & UNBUILT_STATE and self.ir.rules[s.rule].kind == PLAIN_RULE
+                and self.lazy_dfas[s.lazy].nfa.edges.size() > MANY_EDGES):
+            # its edges may be thousands, and never be needed
+            return lazy_dfa_is_tail(&self.lazy_dfas[s.lazy], &self.scratch, s.position)
+        self.visit(state)
+        s = &self.states[state]
         return s.flags == FINAL_STATE and s.like == 0 and s.n_bytes + s.n_refs + s.n_tokens + s.n_empty == 0
 
     cdef bint pay(self, uint64_t steps) noexcept nogil:
@@ -232,8 +261,12 @@ cdef class Automata:
         cdef uint8_t kind = self.ir.rules[rule].kind
         if not self.pay(1 + self.ir.rules[rule].edges // EDGES_PER_STEP):
             return False
+        if kind == ANCHORED_RULE:
+            build_anchored(self, self.ir, rule)
+            return True
         if kind == DISPATCH_RULE:
-            build_dispatch(self, self.ir, rule)
+            if not build_dispatch(self, self.ir, rule):
+                return False
             if self.ir.rules[rule].iterates:
                 # the character in progress, and those that a token begins
                 self.span[rule] = <uint32_t>self.vocabulary.char_offs.size()

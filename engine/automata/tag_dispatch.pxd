@@ -6,6 +6,8 @@ States   A text state is (trie node, debt, place within a character). The debt c
          edge is the arm's rule: back to the start, or to the DONE state. Completing an exclude is
          no edge. If patterns complete together, an exclude wins, then the longest arm. In text
          whose characters are counted, each state at a boundary is a LOOP state.
+         An anchored DISPATCH is the trie alone: its states are nodes, and one where a pattern
+         completes has an edge for the arm's rule and those of longer patterns.
 Cost     linear in the letters of the patterns, if they share few suffixes.
 Source   A. Aho, M. Corasick, Efficient string matching, CACM 18(6), 1975.
 """
@@ -35,4 +37,7 @@ cdef enum:
 
 # List the ranges of bytes that may follow a place, ascending; return their number.
 cdef uint32_t utf8_ranges(uint8_t place, Utf8RangeC* out) noexcept nogil
-cdef void build_dispatch(Automata automata, LoweredGrammar ir, uint32_t rule) noexcept nogil
+# Build the rule of a DISPATCH. False after a limit (``Automata.error``).
+cdef bint build_dispatch(Automata automata, LoweredGrammar ir, uint32_t rule) noexcept nogil
+# Build the rule of an anchored DISPATCH.
+cdef void build_anchored(Automata automata, LoweredGrammar ir, uint32_t rule) noexcept nogil

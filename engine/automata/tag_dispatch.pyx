@@ -11,6 +11,9 @@ from .rule_automata cimport Automata, StateC, set_live
 cdef uint32_t ROOT = 0
 cdef uint32_t NOTHING = 0xFFFFFFFF
 
+# states made between two checks of limits, about a millisecond
+cdef uint32_t STATES_PER_CHECK = 1024
+
 
 cdef uint8_t missing_bytes(uint8_t place) noexcept nogil:
     """Return the bytes that a character lacks at a place within it."""
@@ -150,9 +153,9 @@ cdef uint32_t move(TrieC* trie, uint32_t q, uint32_t letter) noexcept nogil:
     return moves[low].target if low < trie.nodes[q].n_moves and moves[low].letter == letter else ROOT
 
 
-cdef void link(TrieC* trie) noexcept nogil:
+cdef bint link(Automata automata, TrieC* trie) noexcept nogil:
     """Add failure links, inherited outputs, and all transitions that do not lead to the root,
-    breadth first.
+    breadth first. False after a limit.
     """
     cdef vector[uint32_t] todo
     cdef uint32_t at = 0, q, child
@@ -161,6 +164,8 @@ cdef void link(TrieC* trie) noexcept nogil:
     todo.reserve(trie.nodes.size())
     todo.push_back(ROOT)
     while at < todo.size():
+        if at % STATES_PER_CHECK == 0 and automata.is_over(trie.moves.size()):
+            return False
         q = todo[at]
         at += 1
         node = &trie.nodes[q]
@@ -176,6 +181,7 @@ cdef void link(TrieC* trie) noexcept nogil:
             if node.arm == NOTHING and not node.hopeless:
                 node.arm, node.completed, node.hopeless = fail.arm, fail.completed, fail.hopeless
         list_moves(trie, q)
+    return True
 
 
 cdef void list_moves(TrieC* trie, uint32_t q) noexcept nogil:
@@ -407,7 +413,7 @@ cdef void arm_edges(Automata automata, DispatchBuilderC* work, TrieC* trie, uint
         arm = trie.next_arm[arm]
 
 
-cdef void build_dispatch(Automata automata, LoweredGrammar ir, uint32_t rule) noexcept nogil:
+cdef bint build_dispatch(Automata automata, LoweredGrammar ir, uint32_t rule) noexcept nogil:
     cdef DispatchC* dispatch = &ir.dispatches[ir.rules[rule].dispatch]
     cdef TrieC trie
     cdef DispatchBuilderC work
@@ -417,7 +423,8 @@ cdef void build_dispatch(Automata automata, LoweredGrammar ir, uint32_t rule) no
     # in counted text every boundary between characters ends an iteration, including the start
     cdef uint8_t boundary = LOOP_STATE | FINAL_STATE if ir.rules[rule].iterates else FINAL_STATE
     build_trie(&trie, ir, dispatch)
-    link(&trie)
+    if not link(automata, &trie):
+        return False
     work.done, work.base = NOTHING, <uint32_t>automata.states.size()
     work.arms = ir.arms.data() + dispatch.first
     work.others.used = work.triggers.used = work.other_specials.used = 0
@@ -425,6 +432,8 @@ cdef void build_dispatch(Automata automata, LoweredGrammar ir, uint32_t rule) no
     work.states.reserve(min(<size_t>1024, trie.nodes.size() + 8))
     text_state(&work, ROOT, 0, BOUNDARY)
     while k < work.states.size():
+        if k % STATES_PER_CHECK == 0 and automata.is_over(automata.byte_edges.size()):
+            return False
         at = work.states[k]
         state = automata.new_state(rule)
         if at.kind == TEXT:
@@ -443,3 +452,58 @@ cdef void build_dispatch(Automata automata, LoweredGrammar ir, uint32_t rule) no
         automata.states.push_back(state)
         k += 1
     automata.first[rule], automata.tabled[rule] = work.base, 1
+    return True
+
+
+# -- anchored patterns -----------------------------------------------------------------------------
+cdef void build_anchored(Automata automata, LoweredGrammar ir, uint32_t rule) noexcept nogil:
+    cdef DispatchC* dispatch = &ir.dispatches[ir.rules[rule].dispatch]
+    cdef TrieC trie
+    cdef StateC state
+    cdef uint32_t q, base = <uint32_t>automata.states.size(), done
+    trie.next_arm.assign(dispatch.n_arms, NOTHING)
+    add_node(&trie, NOTHING, 0, 0)
+    for q in range(dispatch.n_arms):
+        # the others lead to no end
+        if ir.rules[ir.arms[dispatch.first + q].rule].productive:
+            append_arm(&trie, insert(&trie, ir, &ir.arms[dispatch.first + q], True), q)
+    done = base + <uint32_t>trie.nodes.size()
+    for q in range(<uint32_t>trie.nodes.size()):
+        state = automata.new_state(rule)
+        state.held = trie.nodes[q].held
+        anchored_edges(automata, ir, &trie, q, base, &state)
+        anchored_arms(automata, &trie, ir.arms.data() + dispatch.first, trie.nodes[q].arm, done, &state)
+        automata.states.push_back(state)
+    state = automata.new_state(rule)
+    state.flags = FINAL_STATE
+    automata.states.push_back(state)
+    automata.first[rule] = base
+
+
+cdef void anchored_edges(
+    Automata automata, LoweredGrammar ir, TrieC* trie, uint32_t q, uint32_t base, StateC* state
+) noexcept nogil:
+    """Add the edges to a node's children."""
+    cdef uint32_t child = trie.nodes[q].child, letter
+    cdef vector[uint32_t] ids
+    while child != NOTHING:
+        letter = trie.nodes[child].letter
+        if letter < 256:
+            byte_edge(automata, state, letter, letter, base + child)
+        else:
+            ids.assign(2, letter - 256)
+            token_edge(automata, state, ir.intern_tokens(&ids), base + child)
+        child = trie.nodes[child].sibling
+
+
+cdef void anchored_arms(
+    Automata automata, TrieC* trie, const ArmC* arms, uint32_t arm, uint32_t done, StateC* state
+) noexcept nogil:
+    """Add the edges of the arms that complete at a node."""
+    cdef SymbolEdgeC edge
+    while arm != NOTHING:
+        state.flags = TRIGGER_STATE
+        edge.symbol, edge.target = arms[arm].rule, done
+        automata.ref_edges.push_back(edge)
+        state.n_refs += 1
+        arm = trie.next_arm[arm]

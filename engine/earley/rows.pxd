@@ -41,6 +41,7 @@ from ..automata.rule_automata cimport Automata, StateC
 from ..grammar.lowered cimport RuleC
 from ..native.hashing cimport U64MapC
 from ..native.pool cimport vector
+from ..native.resources cimport WorkBudget
 from ..native.word_table cimport WordTableC
 
 cdef enum:
@@ -129,8 +130,9 @@ cdef class Arena:
 
     cdef int open(
         self, Automata automata, bint tail_references, uint32_t item_limit, uint32_t row_limit,
-        size_t byte_limit, uint32_t mask_items
+        size_t byte_limit, uint32_t mask_items, WorkBudget budget
     ) except -1
+    cdef int add_root(self, WorkBudget budget) except -1
     cdef size_t bytes_held(self) noexcept nogil
     cdef uint32_t step(self, uint32_t configuration, uint8_t byte) noexcept nogil
     cdef uint32_t step_unique(self, uint32_t configuration, uint8_t byte) noexcept nogil
@@ -158,6 +160,7 @@ cdef class Arena:
     cdef void count_work(self, uint32_t most_items) noexcept nogil
     cdef uint32_t stop_counting(self) noexcept nogil
     cdef bint may_work(self, uint32_t work) noexcept nogil
+    cdef bint is_cancelled(self) noexcept nogil
     cdef uint32_t take_error(self) noexcept nogil
     cdef void advance(
         self, uint32_t target, uint32_t goal, uint32_t origin, uint32_t value

@@ -1,18 +1,19 @@
 """The arena: transitions, construction of rows by prediction and completion, and registers."""
 
-from libc.stdint cimport uint16_t, uint32_t, uint64_t, uint8_t
+from libc.stdint cimport int64_t, uint16_t, uint32_t, uint64_t, uint8_t
 from libc.string cimport memcmp
 from libcpp.algorithm cimport sort
 
 from ..automata.determinize cimport FINAL_STATE, LOOP_STATE, SymbolEdgeC
 from ..automata.rule_automata cimport (
-    BYTES_EXCEEDED, MASK_ITEMS_EXCEEDED, NO_ERROR, ROWS_EXCEEDED, ROW_ITEMS_EXCEEDED, Automata,
+    BYTES_EXCEEDED, MASK_ITEMS_EXCEEDED, NO_ERROR, ROWS_EXCEEDED, ROW_ITEMS_EXCEEDED, WORK_EXCEEDED, Automata,
     StateC,
 )
 from ..grammar.ir cimport NO_MAXIMUM
 from ..grammar.lowered cimport CHARACTER_BYTES, RuleC, iterations, tokens, tokens_left
 from ..native.hashing cimport MISSING, hash_words, map_bytes, map_clear, map_get, map_put, mix
 from ..native.pool cimport held_bytes, vector
+from ..native.resources cimport WorkBudget, spend, spent
 from ..native.word_table cimport WordTableC, table_bytes, table_number
 
 
@@ -58,6 +59,8 @@ cdef bint allows(RuleC* rule, uint32_t less, uint32_t more) noexcept nogil:
 # Work units: an item met takes about a microsecond, a cached step over a byte a thirtieth of it.
 cdef uint32_t STEP_WORK = 1
 cdef uint32_t ITEM_WORK = 32
+# a predicted item; each reference is another unit
+cdef uint32_t PREDICTION_WORK = 4
 
 # The bytes of a generation are summed once for this many new configurations. A sum takes about a
 # sixth of the time of one configuration.
@@ -69,9 +72,11 @@ cdef class Arena:
 
     cdef int open(
         self, Automata automata, bint tail_references, uint32_t item_limit, uint32_t row_limit,
-        size_t byte_limit, uint32_t mask_items
+        size_t byte_limit, uint32_t mask_items, WorkBudget budget
     ) except -1:
-        """Initialise the object with the first row; there is no other way."""
+        """Initialise the object with the first row, on the budget of a compile (None: there is none);
+        there is no other way.
+        """
         self.automata = automata
         self.tail_references = tail_references
         self.item_limit = item_limit
@@ -91,10 +96,33 @@ cdef class Arena:
         self.predicted_at.assign(automata.ir.rules.size(), 0)
         self.build_number = 0
         self.ended_unique = self.blocks_unique = False
+        return self.add_root(budget)
+
+    cdef int add_root(self, WorkBudget budget) except -1:
+        cdef Automata automata = self.automata
+        cdef uint32_t start, items
+        if budget is not None:
+            automata.budget = budget
+            self.count_work(<uint32_t>min(max(<int64_t>0, budget.limit - spent(budget)), <int64_t>0xFFFFFFFE))
+            # a part of an item counts as nothing
+            self.most_work += ITEM_WORK - 1
         with nogil:
             self.begin()
-            self.seed(automata.start(automata.ir.root), automata.ir.root, BOTTOM, 0)
+            start = automata.start(automata.ir.root)
+            if start == 0:
+                self.fail(automata.error, automata.error_got)
+            else:
+                self.seed(start, automata.ir.root, BOTTOM, 0)
             self.root = self.finish()
+        if budget is not None:
+            automata.budget = None
+            items = self.stop_counting()
+            if self.error == MASK_ITEMS_EXCEEDED or self.error == WORK_EXCEEDED:
+                # of this budget, or the compile was cancelled
+                self.take_error()
+                spend(budget, items + 1)
+                budget.pause()
+            spend(budget, items)
         return 0
 
     cdef size_t bytes_held(self) noexcept nogil:
@@ -367,22 +395,25 @@ cdef class Arena:
     cdef void count_work(self, uint32_t most_items) noexcept nogil:
         """Limit the items that may be met until ``stop_counting``."""
         self.counts_work = True
-        self.work, self.most_work = 0, <uint64_t>most_items * ITEM_WORK
+        self.work, self.automata.work, self.most_work = 0, 0, <uint64_t>most_items * ITEM_WORK
 
     cdef uint32_t stop_counting(self) noexcept nogil:
         """Return how many items were met."""
         self.counts_work = False
-        return <uint32_t>min(self.work // ITEM_WORK, <uint64_t>0xFFFFFFFF)
+        return <uint32_t>min((self.work + self.automata.work) // ITEM_WORK, <uint64_t>0xFFFFFFFF)
 
     cdef bint may_work(self, uint32_t work) noexcept nogil:
         """Count work. False after a limit, so that all work in progress ends."""
         self.work += work
         if self.error != NO_ERROR:
             return False
-        if self.work <= self.most_work:
+        if self.work + self.automata.work <= self.most_work and not self.is_cancelled():
             return True
         self.fail(MASK_ITEMS_EXCEEDED, <uint32_t>min(self.most_work // ITEM_WORK + 1, <uint64_t>0xFFFFFFFF))
         return False
+
+    cdef bint is_cancelled(self) noexcept nogil:
+        return self.automata.budget is not None and self.automata.budget.cancelled
 
     cdef uint32_t take_error(self) noexcept nogil:
         """Return and clear the error of this call. Callers do so before they release the mutex.
@@ -618,6 +649,9 @@ cdef class Arena:
         for k in range(4):
             row.live[k] = 0
         while at < self.items.size():
+            if self.counts_work and not self.may_work(
+                    PREDICTION_WORK + self.automata.states[self.items[at].state].n_refs):
+                break
             self.predict_from(row, at)
             if self.seen_at.size() <= self.items[at].state:
                 self.seen_at.resize(self.automata.states.size(), 0)
@@ -743,7 +777,7 @@ cdef class Arena:
     cdef uint32_t saturate(self, uint32_t rule, uint32_t value) noexcept nogil:
         """Return the representative of all counts that no single token can tell apart."""
         cdef RuleC* r = &self.automata.ir.rules[rule]
-        cdef uint32_t spent = tokens(r, value)
+        cdef uint32_t taken = tokens(r, value)
         cdef uint64_t reach
         value = iterations(r, value)
         reach = <uint64_t>value + self.automata.span[rule]
@@ -751,4 +785,4 @@ cdef class Arena:
             value = 0
         elif value >= r.minimum and (r.maximum == NO_MAXIMUM or reach < r.maximum):
             value = r.minimum
-        return value if r.most_tokens - spent >= CHARACTER_BYTES else value + spent * r.unit
+        return value if r.most_tokens - taken >= CHARACTER_BYTES else value + taken * r.unit

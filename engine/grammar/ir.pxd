@@ -24,7 +24,7 @@ kind:
     (GRAPH, n, ((from, node, to), ...), finals)
                                       a small automaton whose edges are nodes: states 0..n-1,
                                       start 0; an edge with node EMPTY is an empty move
-    (DISPATCH, arms, excludes, specials, open_end, min_chars, max_chars, max_tokens)
+    (DISPATCH, arms, excludes, specials, open_end, min_chars, max_chars, max_tokens, anchored)
                                       free text with triggers, see below
     (TEXT_EXCEPT, rule, (text, ...))  the inside of any JSON string whose value is none of these
                                       texts, in any spelling; ``rule`` is the rule of any string's
@@ -77,14 +77,17 @@ DISPATCH is UTF-8 text of any length, in which the first completed pattern decid
                sure to have single bytes. Only text without arms and min_chars, and with an open
                end, may have it
 
+    anchored   there is no free text: one of the patterns and then its node. All patterns that
+               complete may decide. It has arms that do not return, and nothing else
+
 A pattern is a sequence of letters (``bytes`` or a tuple): 0..255 a byte, 256 + id a token. It
 completes only between characters. If patterns complete at the same letter, an exclude wins, then
 the longest arm.
 
 Roles of CAPTURE: "tag" (a region from begin to end), "begin" and "end" (its boundaries), "text" (a
 leaf whose bytes are content). A trigger matched by a DISPATCH belongs to the "begin" capture that
-its node starts with. The bytes of an arm whose node is an empty "end" capture belong to that
-capture.
+its node starts with, or to the "text" capture if the DISPATCH is anchored. The bytes of an arm whose
+node is an empty "end" capture belong to that capture.
 
 A fragment (``IrFragment``) is a piece of a grammar that can be put into other grammars: the result
 of a pattern, a format or a bounded number. It has the nodes below one root, children first,
@@ -158,6 +161,9 @@ cdef enum:
     LAYOUT_PARTS = 4
 
 cdef enum:
+    ANCHORED = 1              # flag of a DISPATCH
+
+cdef enum:
     ROLE_NONE = 0
     ROLE_TAG = 1
     ROLE_BEGIN = 2
@@ -229,6 +235,8 @@ cdef class Grammar:
         self, uint32_t n_arms, vector[uint32_t]* operands, TokenSet specials, bint open_end,
         uint32_t min_chars, uint32_t max_chars, uint32_t max_tokens
     ) except? NO_NODE
+    # an anchored DISPATCH; operands as in lowered
+    cdef uint32_t add_anchored(self, uint32_t n_arms, vector[uint32_t]* operands) except? NO_NODE
     # ``name`` is a str, or an object whose str() is one
     cdef uint32_t new_rule(self, name, uint32_t node) except? NO_NODE
     cdef int set_rule(self, uint32_t rule, uint32_t node) except -1

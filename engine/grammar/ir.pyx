@@ -367,6 +367,13 @@ cdef class Grammar:
         self.pool.insert(self.pool.end(), operands.begin(), operands.end())
         return self.intern(DISPATCH, number, n_arms, 0, off)
 
+    cdef uint32_t add_anchored(self, uint32_t n_arms, vector[uint32_t]* operands) except? NO_NODE:
+        cdef uint32_t off = <uint32_t>self.pool.size()
+        cdef uint32_t[4] head = [False, 0, NO_MAXIMUM, NO_MAXIMUM]
+        self.pool.insert(self.pool.end(), &head[0], &head[0] + 4)
+        self.pool.insert(self.pool.end(), operands.begin(), operands.end())
+        return self.intern(DISPATCH, NO_SET, n_arms, ANCHORED, off)
+
     cdef uint32_t new_rule(self, name, uint32_t node) except? NO_NODE:
         self.names.append(name)
         self.rule_nodes.push_back(node)
@@ -538,6 +545,15 @@ cdef class Grammar:
         return self.add_dispatch(
             n_arms, &operands, ids, open_end, min_chars, NO_MAXIMUM if max_chars is None else max_chars,
             NO_MAXIMUM if max_tokens is None else max_tokens)
+
+    def anchored(self, arms):
+        """Add a choice of patterns, each followed by its node (see ir.pxd)."""
+        cdef vector[uint32_t] operands
+        for pattern, node in arms:
+            operands.push_back(node)
+            operands.push_back(False)
+            push_pattern(&operands, pattern)
+        return self.add_anchored(<uint32_t>len(arms), &operands)
 
     def capture(self, str label, str role, uint32_t node):
         return self.add_capture(label, ROLES[role], node)
@@ -773,7 +789,8 @@ cdef tuple dispatch_tuple(Grammar grammar, const NodeC* node, list words):
             at += 1 + words[at]
     specials = () if node.a == NO_SET else tuple(grammar.sets[node.a])
     bounds = [-1 if count == NO_MAXIMUM else count for count in words[2:4]]
-    return DISPATCH, tuple(arms), tuple(excludes), specials, bool(words[0]), words[1], *bounds
+    return (DISPATCH, tuple(arms), tuple(excludes), specials, bool(words[0]), words[1], *bounds,
+            node.c == ANCHORED)
 
 
 cdef tuple split_texts(list words):

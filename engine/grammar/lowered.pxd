@@ -13,7 +13,7 @@ Representation   nodes and pool belong to the sealed grammar. The operands of no
                      REF                  a = rule
                      TOKENS, TOKENS_EXCEPT  low, high pairs of ids; a = token set, once loaded
                      CAPTURE              a = node, b = label, c = role
-                     DISPATCH             a = specials (NO_SET: none), b = number of arms; open_end,
+                     DISPATCH             a = specials (NO_SET: none), b = number of arms, c = flags; open_end,
                                           min, max chars, max tokens; arms: node, returns, letters;
                                           excludes: letters. Letters are their number, then
                                           themselves
@@ -57,6 +57,7 @@ cdef enum:
     OBJECT_RULE = 4
     BOUNDED_RULE = 5
     TEXTS_RULE = 6
+    ANCHORED_RULE = 7         # an anchored DISPATCH
 
 cdef enum:
     WIDE_CHARS = 64           # a larger class matches most of a vocabulary
@@ -67,7 +68,7 @@ cdef struct RuleC:
     uint32_t most_tokens      # of a DISPATCH; NO_MAXIMUM: no limit
     uint32_t unit             # a token's share of the register, above the characters; 0: not counted
     uint32_t label            # index into labels
-    uint32_t dispatch         # of a DISPATCH_RULE: index into dispatches
+    uint32_t dispatch         # of a DISPATCH_RULE or ANCHORED_RULE: index into dispatches
     uint32_t edges            # estimate for its automaton; of a rule built state by state, its words
     uint8_t kind, role, nullable, productive
     uint8_t counted           # it has a register: COUNTED_RULE, BOUNDED_RULE, free text with bounds
@@ -83,7 +84,8 @@ cdef struct ArmC:
 cdef struct DispatchC:
     uint32_t first, n_arms, n_excludes    # arms[first ..], excludes after the arms
     uint32_t specials         # token set, NO_RULE: none
-    uint8_t open_end
+    uint32_t edges            # estimate: each letter of a pattern is a state that knows all first letters
+    uint8_t open_end, anchored
 
 cdef struct TokenSetC:
     const uint32_t* bounds    # low, high of each range of ids, ascending and disjoint
@@ -136,6 +138,7 @@ cdef class LoweredGrammar:
     cdef void name_objects(self) noexcept nogil
     cdef int load_node(self, uint32_t number) except -1
     cdef int load_dispatch(self, uint32_t number) except -1
+    cdef uint32_t dispatch_edges(self, DispatchC* dispatch) except? 0
     cdef uint32_t load_letters(self, uint32_t at) except? 0
     cdef int check_tokens(self, const uint32_t* ids, uint32_t n, uint32_t first) except -1
     cdef uint32_t arm_rule(self, uint32_t child) except? NO_RULE

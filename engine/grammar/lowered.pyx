@@ -10,7 +10,7 @@ from ..native.pool cimport held_bytes, vector
 from ..native.resources cimport WorkBudget, spend
 from ..vocabulary.vocabulary cimport TokenSet, Vocabulary
 from .ir cimport (
-    ALT, BOUNDED, BYTES, CAPTURE, CHARS, DISPATCH, EMPTY, FAIL, GRAPH, JSON_CHARS, MAY_BE_EMPTY,
+    ALT, ANCHORED, BOUNDED, BYTES, CAPTURE, CHARS, DISPATCH, EMPTY, FAIL, GRAPH, JSON_CHARS, MAY_BE_EMPTY,
     NO_SET, OBJECT, REF, REPEAT, ROLE_DIFFERS, ROLE_NONE, SEQ, TEXT, TEXTS, TEXT_EXCEPT, TOKENS,
     TOKENS_EXCEPT, Grammar, first_member, push_ranges,
 )
@@ -29,9 +29,10 @@ cdef enum:
     UNROLLED_COPIES = 16
     UNROLLED_NARROW_EDGES = 16384
 
-# nodes that are loaded, and nodes whose facts are computed again, in about a microsecond
+# nodes, operands of a node that are loaded, and nodes whose facts are computed again, in about a microsecond
 cdef enum:
     NODES_PER_STEP = 8
+    WORDS_PER_STEP = 256
     SOLVED_PER_STEP = 64
 
 
@@ -58,8 +59,7 @@ cdef class LoweredGrammar:
         self.weights.assign(self.n_nodes, 0)
         self.widths.assign(self.n_nodes, 0)
         for i in range(self.n_nodes):
-            if i % NODES_PER_STEP == 0:
-                spend(g.budget, 1)
+            spend(g.budget, (i % NODES_PER_STEP == 0) + self.nodes[i].n // WORDS_PER_STEP)
             self.load_node(i)
             if self.nodes[i].kind == REPEAT and count_registers and self.is_counted(i):
                 self.rule_of_node[i] = self.made_rule(i, COUNTED_RULE)
@@ -96,6 +96,8 @@ cdef class LoweredGrammar:
                 rule.edges = self.weights[self.nodes[rule.node].a]
             elif rule.kind == PLAIN_RULE:
                 rule.edges = self.weights[rule.node]
+            elif rule.kind == DISPATCH_RULE or rule.kind == ANCHORED_RULE:
+                rule.edges = self.dispatches[rule.dispatch].edges
             else:
                 rule.edges = self.nodes[rule.node].n
                 continue
@@ -145,7 +147,7 @@ cdef class LoweredGrammar:
         cdef vector[uint32_t] bounds
         cdef DispatchC made
         made.first, made.n_arms, made.n_excludes = <uint32_t>self.arms.size(), node.b, 0
-        made.open_end, made.specials = <uint8_t>words[0], NO_RULE
+        made.open_end, made.anchored, made.specials = <uint8_t>words[0], node.c == ANCHORED, NO_RULE
         for _k in range(node.b):
             rule = self.arm_rule(self.pool[at])
             at = self.load_letters(at + 2)
@@ -162,7 +164,8 @@ cdef class LoweredGrammar:
                 specials.push_back(pair[uint32_t, uint32_t](letter, letter))
             push_ranges(&specials, &bounds)
             made.specials = self.intern_tokens(&bounds)
-        rule = self.made_rule(number, DISPATCH_RULE)
+        made.edges = self.dispatch_edges(&made)
+        rule = self.made_rule(number, ANCHORED_RULE if made.anchored else DISPATCH_RULE)
         self.rule_of_node[number] = rule
         self.rules[rule].minimum, self.rules[rule].maximum = words[1], words[2]
         self.rules[rule].iterates = words[1] > 0 or words[2] != NO_MAXIMUM
@@ -173,6 +176,20 @@ cdef class LoweredGrammar:
         self.rules[rule].dispatch = <uint32_t>self.dispatches.size()
         self.dispatches.push_back(made)
         return 0
+
+    cdef uint32_t dispatch_edges(self, DispatchC* dispatch) except? 0:
+        """Estimate the edges of free text, see ``DispatchC``."""
+        cdef U64MapC firsts
+        cdef uint64_t letters = 1
+        cdef uint32_t k
+        cdef ArmC* arm = self.arms.data() + dispatch.first
+        firsts.used = 0
+        for k in range(dispatch.n_arms + dispatch.n_excludes):
+            letters += arm[k].n
+            if arm[k].n:
+                map_put(&firsts, <uint64_t>self.pool[arm[k].off] + 1, 0)
+        spend((<Grammar>self.grammar).budget, letters // NODES_PER_STEP)
+        return <uint32_t>min(letters if dispatch.anchored else letters * firsts.used, <uint64_t>1 << 30)
 
     cdef uint32_t load_letters(self, uint32_t at) except? 0:
         """Add an arm with the pattern at an offset of the pool; return the offset after the

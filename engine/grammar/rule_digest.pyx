@@ -9,7 +9,7 @@ from .ir cimport (
     TOKENS_EXCEPT, NodeC, first_member,
 )
 from .lowered cimport (
-    BOUNDED_RULE, COUNTED_RULE, DISPATCH_RULE, NO_RULE, ArmC, DispatchC, LoweredGrammar, RuleC,
+    ANCHORED_RULE, BOUNDED_RULE, COUNTED_RULE, DISPATCH_RULE, NO_RULE, ArmC, DispatchC, LoweredGrammar, RuleC,
     TokenSetC, dispatch_of, list_below,
 )
 
@@ -60,7 +60,7 @@ cdef class RuleDigests:
     cdef DigestC rule(self, uint32_t number) noexcept nogil:
         cdef RuleC* rule = &self.ir.rules[number]
         cdef DigestC body
-        if rule.kind == DISPATCH_RULE:
+        if rule.kind == DISPATCH_RULE or rule.kind == ANCHORED_RULE:
             self.begin(PATTERNS)
             self.write_patterns(rule.node)
             return self.finish()
@@ -292,7 +292,7 @@ cdef class RuleDigests:
         cdef DispatchC* dispatch = dispatch_of(self.ir, number)
         cdef ArmC* arm = self.ir.arms.data() + dispatch.first
         cdef uint32_t _k
-        self.write(dispatch.open_end)
+        self.write(dispatch.open_end | dispatch.anchored << 1)
         self.write(dispatch.n_arms)
         for _k in range(dispatch.n_arms):
             self.write_pool(arm.off, arm.n)

@@ -18,7 +18,7 @@ from ..earley.rows cimport (
 )
 from ..grammar.ir cimport NO_MAXIMUM, ROLE_BEGIN, ROLE_END, ROLE_TAG, ROLE_TEXT
 from ..grammar.lowered cimport (
-    BOUNDED_RULE, COUNTED_RULE, DISPATCH_RULE, OBJECT_RULE, TEXTS_RULE, TEXT_EXCEPT_RULE,
+    ANCHORED_RULE, BOUNDED_RULE, COUNTED_RULE, DISPATCH_RULE, OBJECT_RULE, TEXTS_RULE, TEXT_EXCEPT_RULE,
     LoweredGrammar, RuleC, TokenSetC, iterations, tokens,
 )
 from ..masks.row_masks cimport MaskC, RowMasks
@@ -118,7 +118,7 @@ cdef class _Copy:
         starts = {self.lazy_starts[s] for s in range(<uint32_t>self.lazy_starts.size())}
         names, kinds = self.rule_names(), {
             COUNTED_RULE: "counted", BOUNDED_RULE: "bounded", OBJECT_RULE: "object", TEXTS_RULE: "texts",
-            DISPATCH_RULE: "free text", TEXT_EXCEPT_RULE: "other text"}
+            DISPATCH_RULE: "free text", TEXT_EXCEPT_RULE: "other text", ANCHORED_RULE: "begins"}
         out = []
         for k in range(<uint32_t>self.ir.rules.size()):
             rule = self.ir.rules[k]
@@ -155,6 +155,8 @@ cdef class _Copy:
                 name = "free text"
             elif rule.kind == TEXT_EXCEPT_RULE:
                 name = "other text"
+            elif rule.kind == ANCHORED_RULE:
+                name = "begins"
             elif rule.kind == OBJECT_RULE:
                 name = "object"
             elif rule.kind == TEXTS_RULE:

@@ -8,7 +8,8 @@ Invariants   I1 the count depends on the spec alone, so replicas refuse the same
                 fragment costs as much as a new one.
              I2 once exceeded or cancelled, every later ``spend`` raises.
 Cost         ``spend`` takes an addition and a comparison. Every ``INTERVAL`` steps the thread
-             offers the GIL to others, which takes 50 ns if none waits, and checks for cancellation.
+             checks for cancellation and releases the GIL, which takes 100 ns; a sleep of 50 us
+             every 5 ms lets others take it.
 Turns        ``on_pause`` lets a scheduler stop the thread at a pause, so that other compiles run.
 Threads      one thread compiles; any thread may call ``cancel``.
 Not here     limits on the size of results (limits), the pool of memory (pool).
@@ -21,6 +22,9 @@ cdef enum:
     # steps between two checks for cancellation, at which other threads may take the GIL: about a
     # millisecond
     INTERVAL = 1_000
+    # time between two sleeps that let other threads take the GIL, and the length of such a sleep
+    OFFER_NANOSECONDS = 5_000_000
+    WAKE_NANOSECONDS = 50_000
 
 
 cdef class WorkBudget:
@@ -28,9 +32,11 @@ cdef class WorkBudget:
     cdef readonly int64_t limit     # ``limits.compile_steps``
     cdef int64_t left               # steps until the next ``pause``
     cdef int64_t charged            # all steps up to that pause
+    cdef uint64_t offered           # when another thread last had time to take the GIL
     cdef bint cancelled
 
     cdef int pause(self) except -1
+    cdef void offer(self) noexcept nogil
 
 
 cdef inline int spend(WorkBudget budget, int64_t steps) except -1:

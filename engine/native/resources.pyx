@@ -1,5 +1,7 @@
 """Work budgets, and the memory pool as Python sees it."""
 
+from posix.time cimport nanosleep, timespec
+
 from .pool cimport Pool
 
 import _thread
@@ -12,6 +14,7 @@ cdef class WorkBudget:
     def __init__(self, limits=None):
         self.limit = (limits or Limits()).compile_steps
         self.charged = self.left = min(self.limit, <int64_t>INTERVAL)
+        self.offered = nanoseconds()
         self.cancelled = False
 
     @staticmethod
@@ -70,11 +73,20 @@ cdef class WorkBudget:
         if count > self.limit:
             raise LimitExceeded("compile_steps", self.limit, count)
         with nogil:
-            # a thread that waits for the GIL takes it here
-            pass
+            self.offer()
         self.left = min(<int64_t>INTERVAL, self.limit - count)
         self.charged = count + self.left
         return 0
+
+    cdef void offer(self) noexcept nogil:
+        """Let a thread that waits for the GIL take it. It needs some time to wake up: without the sleep, this
+        thread nearly always takes the GIL again first.
+        """
+        cdef timespec pause
+        if nanoseconds() - self.offered > OFFER_NANOSECONDS:
+            pause.tv_sec, pause.tv_nsec = 0, WAKE_NANOSECONDS
+            nanosleep(&pause, NULL)
+            self.offered = nanoseconds()
 
 
 # -- memory ----------------------------------------------------------------------------------------

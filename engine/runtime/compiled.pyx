@@ -81,12 +81,10 @@ cdef Generation new_generation(Compiled compiled, WorkBudget budget):
         digests = RuleDigests.__new__(RuleDigests)
         digests.ir, digests.count_registers = compiled.ir, features.count_registers
     automata.open(compiled.ir, compiled.vocabulary, limits.rule_edges, compiled.automata_table, digests)
-    automata.budget = budget
     made.arena = Arena.__new__(Arena)
     made.arena.open(
         automata, features.tail_references, limits.row_items, limits.rows, limits.most_generation_bytes,
-        limits.mask_items)
-    automata.budget = None
+        limits.mask_items, budget)
     made.masks = RowMasks.__new__(RowMasks)
     made.masks.open(
         made.arena, compiled.vocabulary, compiled.table, digests, features.mask_memo,
@@ -120,8 +118,6 @@ cdef class Compiled:
         self.tag_text = self.extend = None
         self.held = OBJECT_BYTES
         self.generation = new_generation(self, grammar.budget)
-        # raises what ended the construction of an automaton
-        (<WorkBudget>grammar.budget).pause()
         self.raise_limit(self.generation.arena.take_error(), self.generation.arena.error_got)
 
     cdef Generation current(self):

@@ -10,7 +10,7 @@ Invariants       I1 bytes enter events only when all parses agree on their regio
                  I2 the concatenated bytes of all events are the bytes fed.
                  I3 of two parses that differ in their boundaries only, the earlier one stays; edges
                     are tried in order.
-Cost             O(parses) per byte; an unambiguous grammar has one parse.
+Cost             O(parses) per byte, 50 ns each; an unambiguous grammar has one parse.
 Threads          Automata are built lazily, so all access to them holds the arena's mutex. A parser
                  belongs to one thread at a time.
 Not here         the meaning of regions in a format (adapters), masks (row_masks).
@@ -21,7 +21,7 @@ from libc.stdint cimport uint32_t, uint64_t, uint8_t
 from ..automata.determinize cimport FINAL_STATE, LOOP_STATE, TRIGGER_STATE
 from ..automata.rule_automata cimport NO_ERROR, Automata, StateC
 from ..grammar.ir cimport NO_MAXIMUM, ROLE_BEGIN, ROLE_END, ROLE_NONE, ROLE_TAG, ROLE_TEXT
-from ..grammar.lowered cimport RuleC, iterations, tokens, tokens_left
+from ..grammar.lowered cimport ANCHORED_RULE, RuleC, iterations, tokens, tokens_left
 from ..native.hashing cimport MISSING, U64MapC, map_get, map_put, mix
 from ..native.pool cimport vector
 from ..vocabulary.vocabulary cimport ORDINARY, STOP, Vocabulary
@@ -33,6 +33,12 @@ from ..errors import LimitExceeded, ParseDivergence
 
 cdef uint32_t NO_FRAME = 0
 cdef uint32_t NO_BOUNDARY = 0
+
+# flag of ``ParseC.back``: the bytes belong to a leaf, too
+cdef uint32_t IN_LEAF = 0x80000000
+
+# More parses are looked up in a table; nearly all texts have fewer.
+cdef size_t FEW = 16
 
 
 class Event(NamedTuple):
@@ -52,7 +58,7 @@ class Event(NamedTuple):
 
 cdef struct ParseC:
     uint32_t state, stack, count, boundary
-    uint32_t back             # bytes of a trigger that belong to the region about to open
+    uint32_t back             # bytes of a pattern that belong to the region about to open, and IN_LEAF
 
 cdef struct StackFrameC:
     uint32_t parent, rule, target, count      # count: the caller's register
@@ -62,6 +68,15 @@ cdef struct BoundaryC:
     uint32_t rule
     uint64_t position
     uint8_t opens
+
+
+cdef inline bint are_equal(ParseC* a, ParseC* b) noexcept nogil:
+    """Return whether two parses differ in their boundaries at most."""
+    return a.state == b.state and a.stack == b.stack and a.count == b.count and a.back == b.back
+
+
+cdef inline uint64_t parse_key(ParseC* parse) noexcept nogil:
+    return mix(mix(<uint64_t>parse.state << 32 | parse.stack) ^ (<uint64_t>parse.count << 32 | parse.back)) | 1
 
 
 cdef class Parser:
@@ -78,6 +93,10 @@ cdef class Parser:
     cdef Automata automata
     cdef Vocabulary vocabulary
     cdef vector[ParseC] kernel, closed, following, next_parses
+    # indices into the set of parses at ``placed_in`` by content, for more than FEW
+    cdef U64MapC places
+    cdef size_t placed_in             # its address
+    cdef size_t placed
     cdef vector[StackFrameC] frames
     cdef U64MapC frame_ids
     cdef vector[BoundaryC] boundaries
@@ -105,6 +124,7 @@ cdef class Parser:
         self.committed = NO_BOUNDARY
         self.whole = False
         self.most = 0
+        self.placed_in = self.placed = self.places.used = 0
         self.limit = self.generation.arena.item_limit
         if most_parses is not None:
             self.limit = min(self.limit, <size_t>most_parses)
@@ -265,14 +285,32 @@ cdef class Parser:
 
     cdef bint add(self, vector[ParseC]* out, ParseC parse) noexcept nogil:
         """Append a parse unless an equal one is present (I3); return whether it is new."""
-        cdef uint32_t k
-        for k in range(<uint32_t>out.size()):
-            if (out[0][k].state == parse.state and out[0][k].stack == parse.stack
-                    and out[0][k].count == parse.count and out[0][k].back == parse.back):
+        cdef size_t k
+        if out.size() > FEW:
+            if self.is_placed(out, &parse):
                 return False
+        else:
+            for k in range(out.size()):
+                if are_equal(&out[0][k], &parse):
+                    return False
         self.automata.visit(parse.state)
         out.push_back(parse)
         return True
+
+    cdef bint is_placed(self, vector[ParseC]* out, ParseC* parse) noexcept nogil:
+        """Return whether a set contains a parse; otherwise it is about to be appended."""
+        cdef uint32_t found
+        if self.placed_in != <size_t>out or self.placed > out.size():
+            # keeps its room
+            self.places.keys.assign(self.places.keys.size(), 0)
+            self.places.used = 0
+            self.placed_in, self.placed = <size_t>out, 0
+        while self.placed < out.size():
+            map_put(&self.places, parse_key(&out[0][self.placed]), <uint32_t>self.placed)
+            self.placed += 1
+        found = map_get(&self.places, parse_key(parse))
+        # after a hash collision an equal parse may be present twice, which costs only time
+        return found != MISSING and are_equal(&out[0][found], parse)
 
     cdef void move(self, vector[ParseC]* out, ParseC parse, uint32_t target) noexcept nogil:
         """Follow an edge within the rule."""
@@ -295,15 +333,18 @@ cdef class Parser:
             return
         if self.automata.states[state].flags & TRIGGER_STATE:
             parse.back = self.automata.states[state].held
+            if self.automata.ir.rules[self.automata.states[state].rule].kind == ANCHORED_RULE:
+                parse.back |= IN_LEAF
         parse.stack = self.push_frame(parse.stack, rule, target, parse.count)
         parse.state, parse.count = start, 0
         if role != ROLE_NONE:
-            if role == ROLE_TEXT:
+            if role == ROLE_TEXT and not parse.back & IN_LEAF:
                 parse.back = 0
-            parse.boundary = self.push_boundary(parse.boundary, rule, self.position - parse.back, True)
+            parse.boundary = self.push_boundary(
+                parse.boundary, rule, self.position - (parse.back & ~IN_LEAF), True)
             if role != ROLE_TAG:
                 parse.back = 0
-        self.add(&self.next_parses, parse)
+        self.next_parses.push_back(parse)
 
     cdef void leave(self, vector[ParseC]* out, ParseC parse) noexcept nogil:
         """Return to the calling rule; a region closes if the rule is one."""

@@ -7,7 +7,7 @@ relax     removal of all unenforceable keywords
 report    the report on a schema, and which of its keywords constrain
 """
 
-from .relax import MOST_ROUNDS, Relaxation, Relaxations, Relaxed, relax
+from .relax import MOST_ROUNDS, Relaxation, Relaxations, Relaxed, is_relaxable, relax
 from .report import Report, check_json_schema
 
 __all__ = [
@@ -17,5 +17,6 @@ __all__ = [
     "Relaxed",
     "Report",
     "check_json_schema",
+    "is_relaxable",
     "relax",
 ]

@@ -201,6 +201,11 @@ def renamed(schema: Any, path: Path, name: str) -> Any:
     return _changed(schema, path[:-1], rename)
 
 
+def extended(schema: Any, path: Path, keywords: dict[str, Any]) -> Any:
+    """Return a copy in which the schema at the path has these keywords, too; it keeps its own."""
+    return _changed(schema, path, lambda holder: {**keywords, **holder})
+
+
 def _changed(schema: Any, path: Path, change: Callable[[Any], Any]) -> Any:
     if not path:
         return change(schema)

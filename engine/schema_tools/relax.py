@@ -6,11 +6,12 @@
     relaxation.places       the removed keywords, with locations and reasons
     relaxation.error        the remaining refusal; None: there is none
 
-Only ``UnsupportedSchema`` is relaxed. A schema that is invalid, unsatisfiable or beyond a limit
-stays refused.
+Relaxed are ``UnsupportedSchema``, and limits that one keyword exceeds (``LIMITS_OF_KEYWORDS``). A
+schema that is invalid, unsatisfiable or beyond another limit stays refused.
 
 A style of arguments (structural_tag.tag_styles) refuses more than JSON does. A value of an enum
-that the style cannot write is left out alone, so that the others stay enforced.
+that the style cannot write is left out alone, so that the others stay enforced. Of a const, or the
+last value of an enum, the type and the beginning that can be written stay enforced.
 
 ``Relaxations`` caches results, because clients send their schemas with every request.
 
@@ -20,22 +21,23 @@ Not here the removal of one keyword (weaken).
 """
 
 import json
+import re
 import threading
 from collections import OrderedDict
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from ..errors import LimitExceeded, SpecError, UnsupportedSchema
 from ..frontends.json_schema import build_json_schema
 from ..frontends.json_schema.arguments import build_arguments
 from ..frontends.structural_tag.tag_styles import STYLES
 from ..grammar.ir import Grammar, Node
-from ..json_pointer import path_of, pointer_of
+from ..json_pointer import Path, path_of, pointer_of
 from ..limits import Limits
 from ..native.resources import WorkBudget
 from ..sharing.grammar_cache import SpecHash, again
-from .document import count_values
-from .keywords import KNOWN
+from .document import count_values, value_at
+from .keywords import CONSTRAINTS, KNOWN
 from .weaken import Weakening
 
 #: refusals of one schema that are relaxed; real schemas have fewer than ten, and each costs a run
@@ -46,6 +48,12 @@ MOST_ROUNDS = 64
 MOST_VALUES = 2_000_000
 #: the style of schemas whose values are JSON text
 JSON = "json"
+#: limits on the work for one keyword, at which the error points
+LIMITS_OF_KEYWORDS = frozenset(
+    ("pattern_states", "pattern_chars", "repetitions", "enum_values", "value_checks")
+)
+#: characters of a constant's beginning that stay enforced
+MOST_BEGINNING = 200
 #: bytes of cached relaxed schemas as JSON text; a real schema takes about 5 KB
 KEPT_BYTES = 16 << 20
 
@@ -115,22 +123,79 @@ def relax(
     places: list[Relaxed] = []
     budget = WorkBudget(limits) if budget is None else budget
     error = refusal(schema, limits, extra_keys, budget, style=style)
-    if not isinstance(error, UnsupportedSchema):
+    if not is_relaxable(error):
         return Relaxation(schema, (), error)
     weakening = Weakening(schema)
     values = count_values(schema)
     for _ in range(min(most, MOST_VALUES // values)):
-        if not isinstance(error, UnsupportedSchema):
+        if error is None or not is_relaxable(error):
             break
-        refused = weakening.given(error.pointer)
+        refused, keyword = weakening.given(error.pointer), keyword_of(error)
         taken = weakening.leave_out(error.pointer) if style != JSON else None
         if taken is None:
-            taken = weakening.take_out(error.pointer, error.keyword)
+            constant = _constant(weakening.schema, path_of(error.pointer), style)
+            taken = weakening.take_out(error.pointer, keyword)
+            if constant is not None and taken == (pointer_of(constant.path),):
+                weakening.narrow(constant.path[:-1], constant.kept)
         if taken is None:
             break
-        places += (Relaxed(place, refused, error.keyword, error.message) for place in taken)
+        places += (Relaxed(place, refused, keyword, _reason(error)) for place in taken)
         error = refusal(weakening.schema, limits, extra_keys, budget, style=style, weighed=values)
     return Relaxation(weakening.schema, tuple(places), _moved(error, weakening))
+
+
+def is_relaxable(error: Exception | None) -> bool:
+    """Whether removing a keyword repairs the refusal."""
+    return isinstance(error, UnsupportedSchema) or (
+        isinstance(error, LimitExceeded)
+        and error.limit in LIMITS_OF_KEYWORDS
+        and keyword_of(error) in CONSTRAINTS
+    )
+
+
+def keyword_of(error: Any) -> str:
+    """Return the keyword that a relaxable error refuses; "": there is none."""
+    if isinstance(error, UnsupportedSchema):
+        return error.keyword
+    steps = path_of(error.pointer)
+    if len(steps) > 1 and steps[-2] == "patternProperties":
+        return "patternProperties"
+    return steps[-1] if steps else ""
+
+
+def _reason(error: Any) -> str:
+    if isinstance(error, LimitExceeded):
+        return f"{error.limit}: at most {error.maximum:,} allowed, got {error.got:,}"
+    return str(error.message)
+
+
+class _Constant(NamedTuple):
+    """A constant that a style cannot write: its keyword, and keywords that enforce a part of it."""
+
+    path: Path
+    kept: dict[str, Any]
+
+
+def _constant(schema: Any, path: Path, style: str) -> _Constant | None:
+    """Return the constant with a refused value; None: the path leads to none in a style."""
+    if path and path[-1].isdecimal():
+        path = path[:-1]
+    if style == JSON or path[-1:] not in (("const",), ("enum",)):
+        return None
+    value = value_at(schema, path)
+    if path[-1] == "enum":
+        value = value[0] if isinstance(value, list) and len(value) == 1 else None
+    if isinstance(value, dict | list):
+        return _Constant(path, {"type": "object" if isinstance(value, dict) else "array"})
+    if not isinstance(value, str):
+        return None
+    kept = {"type": "string"}
+    end = STYLES[style].guard or STYLES[style].close
+    if end and end in value:
+        # without the last character of the text that ends the element
+        beginning = value[: value.index(end) + len(end) - 1][:MOST_BEGINNING]
+        kept["pattern"] = "^" + re.sub(r"[\^$.*+?()[\]{}|/\\]", r"\\\g<0>", beginning)
+    return _Constant(path, kept)
 
 
 class Relaxations:

@@ -50,6 +50,7 @@ from ..json_pointer import Path, path_of, pointer_of
 from .document import (
     Reference,
     Step,
+    extended,
     find_references,
     renamed,
     schemas_below,
@@ -149,6 +150,14 @@ class Weakening:
         self._left.setdefault(path[:-1], list(range(len(values)))).pop(int(path[-1]))
         self.schema = without(self.schema, path)
         return (given,)
+
+    def narrow(self, holder: Path, keywords: dict[str, Any]) -> None:
+        """Add keywords that a removed one implied to its schema, which keeps its own.
+
+        Only after ``take_out`` changed nothing else: then the schema's uses are monotone, and the
+        result is still weaker than the original.
+        """
+        self.schema = extended(self.schema, holder, keywords)
 
     def given(self, pointer: str) -> str:
         """Return the pointer into the original schema for one into the current schema."""

@@ -299,6 +299,16 @@ TAGS = [
     _tag("sequence", {"type": "sequence", "elements": [{"type": "const_string", "value": "A: "}, _json(INTEGER), {"type": "const_string", "value": ";"}]}, "A: 12;"),
     _tag("sequence-text", {"type": "sequence", "elements": [TEXT, {"type": "const_string", "value": "END"}]}, "x END", "END END"),
     _tag("or", {"type": "or", "elements": [_json(INTEGER), {"type": "const_string", "value": "none"}]}, "5", "none"),
+    _tag("or-begins", {"type": "or", "elements": [
+        *({"type": "const_string", "value": text} for text in ("a", "ab", "abc", "é", "éa", "ba", "b\u00e8", "a0", "a1", "a2")),
+        *({"type": "tag", "begin": f"<f{n}>", "content": TEXT, "end": "</f>"} for n in range(4)),
+        {"type": "tag", "begin": "ab", "content": _json(INTEGER), "end": ";"},
+        {"type": "sequence", "elements": [{"type": "const_string", "value": "abd"}, TEXT]},
+        {"type": "regex", "pattern": "a[x-z]+"},
+    ]}, "abc", "éa", "bè", "a1", "ab7;", "<f3>x</f>", "abd any", "axyz"),
+    _tag("separated-begins", {"type": "tags_with_separator", "separator": ",", "tags": [
+        {"type": "tag", "begin": f"a{n}", "content": _json(INTEGER), "end": "e"} for n in range(12)
+    ]}, "", "a11-5e", "a12e,a01e"),
     _tag("optional", {"type": "optional", "content": {"type": "const_string", "value": "maybe"}}, "", "maybe"),
     _tag("star", {"type": "star", "content": {"type": "const_string", "value": "ab"}}, "", "abab"),
     _tag("plus", {"type": "plus", "content": F}, F_TEXT, F_TEXT * 2),

@@ -49,6 +49,8 @@ cdef class Builder:
     cdef uint32_t new_rule(self, Location where, uint32_t body) except? 0xFFFFFFFF
     cdef uint32_t node(self, tuple alternatives, Location where, int depth) except? 0xFFFFFFFF
     cdef result(self, uint32_t node, str pointer)
+    cdef str contradiction(self, Location where)
+    cdef Location impossible_part(self, Location where)
     cdef int define_declared(self) except -1
     # prepare for the values of a rule, declared at this depth
     cdef int enter(self, int depth) except -1

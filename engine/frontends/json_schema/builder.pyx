@@ -25,13 +25,28 @@ from .schema_types cimport (
 )
 from .values.strings cimport build_string
 
-from ...errors import SpecError, UnsupportedSchema
+from ...errors import LimitExceeded, SpecError, UnsupportedSchema
 from .layout import COMPACT, GUIDANCE, is_compact, layout_of
 
 #: position of the depth in the key of a place; addresses have at most 48 bits
 cdef int DEPTH_SHIFT = 48
 #: string alternatives whose patterns are determinised together; states multiply: five formats took 390 ms
 cdef Py_ssize_t STRINGS_TOGETHER = 2
+
+
+cdef list required_parts(schema):
+    """Return the subschemas that a value of an object schema must satisfy: (keyword, key, subschema)."""
+    cdef list found = []
+    if not isinstance(schema, dict):
+        return found
+    members, names, all_of = schema.get("properties"), schema.get("required"), schema.get("allOf")
+    if isinstance(members, dict) and isinstance(names, list):
+        found += [("properties", name, members[name]) for name in names if name in members]
+    if isinstance(all_of, list):
+        found += [("allOf", number, each) for number, each in enumerate(all_of)]
+    if schema.get("minItems") and isinstance(schema.get("items"), (dict, bool)):
+        found.append(("items", None, schema["items"]))
+    return found
 
 
 def build_json_schema(grammar, schema, *, str pointer="", **options):
@@ -213,12 +228,38 @@ cdef class Builder:
     cdef result(self, uint32_t node, str pointer):
         """Define all declared rules and return the node, which must match some text."""
         self.define_declared()
-        self.release_names()
-        self.text.document = None
         doubtful = self.reader.followed or self.failed
         if node == self.text.fail or (doubtful and not is_productive(self.text.grammar, node)):
-            raise SpecError("nothing can satisfy this schema", pointer)
+            raise SpecError("nothing can satisfy this schema", self.contradiction(self.root))
+        self.release_names()
+        self.text.document = None
         return node
+
+    cdef str contradiction(self, Location where):
+        """Return the pointer of the innermost required part that has no value."""
+        cdef Location inner = where
+        cdef int _k
+        for _k in range(self.reader.limits.spec_depth):
+            inner = self.impossible_part(self.reader.target(where))
+            if inner is None:
+                break
+            where = inner
+        return where.pointer()
+
+    cdef Location impossible_part(self, Location where):
+        """Return a required part without values; None: there is none."""
+        cdef Location part
+        cdef uint32_t node
+        for keyword, key, schema in required_parts(where.schema):
+            part = location_at(schema, where, keyword, key)
+            try:
+                node = self.one_place(part, 0)
+                self.define_declared()
+            except (SpecError, LimitExceeded):
+                continue
+            if node == self.text.fail or not is_productive(self.text.grammar, node):
+                return part
+        return None
 
     cdef int define_declared(self) except -1:
         """Define all declared rules."""

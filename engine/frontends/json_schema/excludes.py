@@ -6,7 +6,8 @@ The graph has a state for each pair of a state of the automaton of decoded chara
 of an excluded text that was just written. Its edges are whole characters in the spellings that lead
 from one prefix to another, so that lengths still count characters.
 
-Cost   states of the automaton times letters of the excluded texts, within ``Bound``.
+Cost   states of the automaton times letters of the excluded texts, within ``Bound``; the letters
+       are steps of the budget.
 Source  A. Aho, M. Corasick, CACM 18(6), 1975; RFC 8259, section 7, for spellings.
 """
 
@@ -16,40 +17,84 @@ from typing import Any
 
 from ...errors import LimitExceeded
 from ...grammar.ir import ANY_CHAR, Grammar, Node, Ranges
+from ...native.resources import WorkBudget
 from ..regex.char_automaton import Bound, CharAutomaton
-from ..regex.char_classes import JSON_UNESCAPED, char, complement, intersect, union
+from ..regex.char_classes import JSON_UNESCAPED, char, complement, contains, intersect, union
 
 #: any text, decoded
 ANYTHING = CharAutomaton([[(ANY_CHAR, 0)]], [0])
 SHORT = {'"': '"', "\\": "\\", "/": "/", "\b": "b", "\f": "f", "\n": "n", "\r": "r", "\t": "t"}
 BASIC = ((0, 0xD7FF), (0xE000, 0xFFFF))
 ASTRAL = ((0x10000, 0x10FFFF),)
-#: steps of the budget for a state with its edges, 40 us
-STEPS = 40
+#: steps of the budget for a state with its edges, up to 20 us
+STEPS = 20
+#: moves of a state that are copied or followed in about a microsecond
+MOVES_PER_STEP = 4
 #: prefix at the end -> nodes
 Ways = dict[int, list[Node]]
 
 
 class Excludes:
-    """Nonempty texts. A state is a prefix of one of them; 0 is the empty prefix."""
+    """Nonempty texts. A state is a prefix of one of them; 0 is the empty prefix.
 
-    def __init__(self, texts: Iterable[str]) -> None:
-        self.texts = tuple(dict.fromkeys(texts))
-        prefixes = dict.fromkeys(text[:k] for text in ("", *self.texts) for k in range(len(text)))
-        self._prefixes = [""] + [prefix for prefix in prefixes if prefix]
-        self._ids = {prefix: state for state, prefix in enumerate(self._prefixes)}
-        self.letters = sorted({ord(c) for text in self.texts for c in text})
-        self._steps: dict[tuple[int, str], int | None] = {}
+    Args:
+        budget: pays for the automaton.
+
+    Raises:
+        LimitExceeded: ``compile_steps``.
+    """
+
+    def __init__(self, texts: Iterable[str], budget: WorkBudget) -> None:
+        #: by state: the state after each letter that does not lead to 0; None: a text is complete
+        self._moves: list[dict[str, int | None]] = [{}]
+        self._budget = budget
+        whole = self._add(dict.fromkeys(texts))
+        self._link(whole)
+
+    def _add(self, texts: Iterable[str]) -> list[bool]:
+        """Add the texts as a trie. Return, by state, whether it is a whole text."""
+        whole = [False]
+        for text in texts:
+            self._budget.spend(1 + len(text))
+            at = 0
+            for c in text:
+                found = self._moves[at].get(c)
+                if found is None:
+                    found = self._moves[at][c] = len(whole)
+                    self._moves.append({})
+                    whole.append(False)
+                at = found
+            whole[at] = True
+        return whole
+
+    def _link(self, whole: list[bool]) -> None:
+        """Add the moves of the longest proper suffix of each state, breadth first."""
+        fail = [0] * len(whole)
+        todo = [0]
+        for at in todo:
+            children, suffix = self._moves[at], self._moves[fail[at]] if at else {}
+            self._budget.spend(1 + (len(children) + len(suffix)) // MOVES_PER_STEP)
+            moves: dict[str, int | None] = dict(suffix)
+            for c, child in children.items():
+                below = suffix.get(c, 0)
+                if child is None or whole[child] or below is None:
+                    moves[c] = None
+                else:
+                    fail[child] = below
+                    todo.append(child)
+                    moves[c] = child
+            self._moves[at] = moves
 
     def __len__(self) -> int:
-        return len(self._prefixes)
+        return len(self._moves)
 
     def is_in(self, text: str) -> bool:
-        return any(each in text for each in self.texts)
+        return self.walk(0, text) is None
 
     def has_spelling(self, value: Any) -> bool:
         """Whether no string of a JSON value contains an excluded text in its plainest spelling."""
         if isinstance(value, str):
+            self._budget.spend(len(value) // MOVES_PER_STEP)
             return not self.is_in(json.dumps(value, ensure_ascii=False)[1:-1])
         if isinstance(value, dict):
             return all(self.has_spelling(each) for pair in value.items() for each in pair)
@@ -57,26 +102,24 @@ class Excludes:
 
     def step(self, state: int, c: str) -> int | None:
         """Return the state after a character; None if it completes an excluded text."""
-        if (state, c) not in self._steps:
-            written = self._prefixes[state] + c
-            rests = [written[k:] for k in range(len(written))]
-            over = any(rest in self.texts for rest in rests)
-            found = next((self._ids[rest] for rest in rests if rest in self._ids), 0)
-            self._steps[state, c] = None if over else found
-        return self._steps[state, c]
+        return self._moves[state].get(c, 0)
 
     def walk(self, state: int, text: str) -> int | None:
         at: int | None = state
         for c in text:
-            at = None if at is None else self.step(at, c)
+            if at is None:
+                return None
+            at = self.step(at, c)
         return at
 
     def steps(self, state: int, ranges: Ranges) -> Iterator[tuple[int, Ranges]]:
         """Return the next states, each with those of the characters that lead to it."""
+        moves = self._moves[state]
+        self._budget.spend(len(moves) // MOVES_PER_STEP)
         found: dict[int, list[int]] = {}
-        inside = {c for c in self.letters if any(low <= c <= high for low, high in ranges)}
-        for c in sorted(inside):
-            target = self.step(state, chr(c))
+        inside = sorted(ord(c) for c in moves if contains(ranges, ord(c)))
+        for c in inside:
+            target = moves[chr(c)]
             if target is not None:
                 found.setdefault(target, []).append(c)
         others = intersect(ranges, complement(union(*map(char, inside)))) if inside else ranges

@@ -39,7 +39,7 @@ cdef class JsonText:
         self.comparable, self.repeats_keys = ALL, False
         self.constants, self.excluded = JSON_CONSTANTS, excludes
         self.is_indented = layout is not None and bool(layout.unit)
-        self.excludes = Excludes(excludes) if excludes else None
+        self.excludes = Excludes(excludes, grammar.budget) if excludes else None
         self.element_ends, self.unguarded_rule = None, NO_NODE
         self.empty, self.fail = grammar.empty_node, grammar.fail_node
         self._quote = self._comma = self._colon = self._deep = NO_NODE
@@ -324,7 +324,7 @@ cdef JsonText text_of(
     if made is None:
         made = grammar.shared[key] = JsonText.__new__(
             JsonText, grammar, flexible, blanks, layout, canonical, excludes)
-        made.element_ends = Excludes(element_ends) if element_ends else None
+        made.element_ends = Excludes(element_ends, grammar.budget) if element_ends else None
     return made
 
 

@@ -14,6 +14,8 @@ Ends       The end of the enclosing tag is excluded from the text. If no exclude
            and the end are a sequence, because excludes and counts apply to the text and not to its end.
 Captures   labels are JSON pointers into the document. A tag is capture(tag) around capture(begin), its content
            and capture(end); leaves are capture(text); grammar.ir describes the captures of a DISPATCH.
+Begins     many alternatives that begin with a text or a token are one anchored DISPATCH: a region opens where its
+           begin is complete, and contains the begin.
 Rules      the part of a tag after its begin, each schema and each pattern are rules, built when first visited.
 """
 
@@ -23,13 +25,14 @@ from ...grammar.ir cimport (
     NO_MAXIMUM, REF, ROLE_BEGIN, ROLE_END, ROLE_TAG, ROLE_TEXT, Grammar, push_pattern,
 )
 from ...native.pool cimport vector
+from ...native.resources cimport spend
 from ...vocabulary.vocabulary cimport TokenSet
 from .tag_formats cimport (
     AnyText, ConstString, Dispatch, Format, GrammarText, JsonSchema, Or, OtherTokens, Regex,
-    Repetition, Sequence, Tag, TagsWithSeparator, Token, Triggered,
+    Repetition, Sequence, Tag, TagsWithSeparator, Token, Triggered, shortest_of, trigger_of,
 )
 from .tag_vocabulary cimport (
-    Spelling, TagVocabulary, TextPatterns, add_literal, add_pieces, overlap, sizes_of,
+    Spelling, TagVocabulary, TextPatterns, add_literal, add_pieces, overlap,
 )
 
 from ...errors import InternalError
@@ -41,6 +44,14 @@ from .tag_reader import parse_structural_tag
 cdef enum:
     NO_NODE = 0xFFFFFFFF
 
+# alternatives that begin with a text, up to which none of them is found by it: fewer take less without
+cdef enum:
+    FEW_BEGINS = 8
+
+# marks that are hashed in about a microsecond
+cdef enum:
+    MARKS_PER_STEP = 64
+
 cdef object NO_TOKENS = frozenset()
 
 
@@ -48,7 +59,7 @@ def build_structural_tag(
     Grammar grammar, tag, *, TagVocabulary vocabulary, build_schema, build_regex, build_grammar
 ):
     """Add a structural tag to a grammar and return its node."""
-    cdef Format format = parse_structural_tag(tag, vocabulary, grammar.limits)
+    cdef Format format = parse_structural_tag(tag, vocabulary, grammar.limits, grammar.budget)
     cdef TagBuilder builder = TagBuilder.__new__(TagBuilder)
     builder.grammar, builder.vocabulary, builder.spelling = grammar, vocabulary, vocabulary.spelling
     builder.text = FreeTextBuilder.__new__(FreeTextBuilder, grammar, vocabulary)
@@ -110,9 +121,10 @@ cdef class FreeTextBuilder:
     cdef Grammar grammar
     cdef TagVocabulary vocabulary
     cdef dict ends                        # nodes by ends
+    cdef dict known                       # TextPatterns by their marks
 
     def __cinit__(self, grammar, vocabulary):
-        self.grammar, self.vocabulary, self.ends = grammar, vocabulary, {}
+        self.grammar, self.vocabulary, self.ends, self.known = grammar, vocabulary, {}, {}
 
     cdef uint32_t end(self, Tag enclosing) except? NO_NODE:
         """Add the end of the tag alone."""
@@ -152,7 +164,7 @@ cdef class FreeTextBuilder:
         cdef uint32_t parts[2]
         cdef uint32_t over
         if (text.max_chars is not None or text.max_tokens is not None or "" in enclosing.ends or found.ends_overlap
-                or overlap(found.ends, text.patterns)):
+                or overlap(found.ends, text.patterns, self.grammar.budget)):
             parts[0], parts[1] = self.open(text, enclosing), self.end(enclosing)
             return self.grammar.add_seq(parts, 2)
         over = self.grammar.add_capture(enclosing.pointer, ROLE_END, self.grammar.empty_node)
@@ -168,18 +180,22 @@ cdef class FreeTextBuilder:
         return self.grammar.add_capture(text.pointer, ROLE_TEXT, over)
 
     cdef TextPatterns patterns(self, FreeText text, Tag enclosing):
+        cdef tuple ends = enclosing.ends if enclosing is not None else ()
+        cdef tuple key
+        cdef TextPatterns found
         tokens = NO_TOKENS
         for pattern in text.patterns:
             if type(pattern) is not bytes:
                 tokens = tokens.union([letter - 256 for letter in pattern if letter > 255])
-        return self.vocabulary.patterns_of(
-            text.excludes,
-            enclosing.ends if enclosing is not None else (),
-            text.triggers,
-            tokens,
-            text.pointer,
-            enclosing.pointer if enclosing is not None else "",
-        )
+        key = (text.excludes, ends, text.triggers, tokens)
+        spend(self.grammar.budget, (len(text.excludes) + len(ends) + len(text.triggers)) // MARKS_PER_STEP)
+        found = self.known.get(key)
+        if found is None:
+            found = self.vocabulary.patterns_of(
+                text.excludes, ends, text.triggers, tokens, text.pointer,
+                enclosing.pointer if enclosing is not None else "", self.grammar.budget)
+            self.known[key] = found
+        return found
 
 
 # -- formats --------------------------------------------------------------------------------------
@@ -311,10 +327,55 @@ cdef class TagBuilder:
         return self.grammar.add_seq(parts.data(), parts.size())
 
     cdef uint32_t alternatives(self, tuple elements, Tag enclosing) except? NO_NODE:
+        """Add a choice. Elements that begin with a text are found by it, so that any number of them is one state
+        until the text tells which of them it is; the cost of other elements is that of all of them together.
+        """
         cdef vector[uint32_t] ways
+        cdef list begun = self.begun(elements) if len(elements) > FEW_BEGINS else []
+        cdef set known = set()
+        if len(begun) > FEW_BEGINS:
+            known.update(map(id, begun))
+            ways.push_back(self.anchored(begun, enclosing))
         for element in elements:
-            ways.push_back(self.emit(element, enclosing))
+            if id(element) not in known:
+                ways.push_back(self.emit(element, enclosing))
         return self.grammar.add_alt(ways.data(), ways.size())
+
+    cdef list begun(self, tuple elements):
+        """Return the elements that begin with a text or a token which a pattern can match."""
+        cdef list found = []
+        for element in elements:
+            begin = begin_of(element)
+            if begin is not None and self.spelling.is_pattern(begin, self.vocabulary.stops):
+                found.append(element)
+        return found
+
+    cdef uint32_t anchored(self, list elements, Tag enclosing) except? NO_NODE:
+        """Add a choice of elements that begin with patterns."""
+        cdef vector[uint32_t] operands
+        cdef dict nodes = {}
+        cdef uint32_t node
+        for element in elements:
+            node = self.behind_begin(element, enclosing)
+            for pattern in self.spelling.patterns(begin_of(element), ""):
+                nodes.setdefault(pattern, []).append(node)
+        for pattern, alternatives in nodes.items():
+            operands.push_back(self.grammar.alt(*alternatives))
+            operands.push_back(False)
+            push_pattern(&operands, pattern)
+        return self.grammar.add_anchored(<uint32_t>len(nodes), &operands)
+
+    cdef uint32_t behind_begin(self, Format format, Tag enclosing) except? NO_NODE:
+        """Add the rest of an element behind its begin, which belongs to its first region."""
+        cdef vector[uint32_t] parts
+        if type(format) is Tag:
+            return self.tag(<Tag>format, self.grammar.empty_node)
+        if type(format) is ConstString:
+            return self.leaf(format, self.grammar.empty_node)
+        parts.push_back(self.behind_begin((<Sequence>format).elements[0], enclosing))
+        for element in (<Sequence>format).elements[1:]:
+            parts.push_back(self.emit(element, enclosing))
+        return self.grammar.add_seq(parts.data(), parts.size())
 
     cdef uint32_t repeat(self, Repetition format, Tag enclosing) except? NO_NODE:
         return self.grammar.repeat(self.emit(format.content, enclosing), format.minimum, format.maximum)
@@ -371,35 +432,35 @@ cdef class TagBuilder:
         cdef Tag tag
         cdef FreeText text = new_free_text(format.pointer, format.triggers, format.excludes)
         cdef uint32_t node
-        cdef list sizes = sizes_of(format.triggers)
-        cdef dict patterns = dict.fromkeys(format.triggers), nodes = {}
+        cdef list shortest = shortest_of(format.triggers)
+        cdef dict patterns = {}, nodes = {}
         for tag in format.tags:
             if isinstance(tag.begin, str) and self.spelling.is_plain(tag.begin):
-                head = shortest(tag.begin, sizes, patterns)
-                if patterns[head] is None:
+                head = trigger_of(tag.begin, shortest)
+                if head not in patterns:
                     patterns[head] = (<str>head).encode()
                 node = add_literal(self.grammar, tag.begin, len(head))
                 nodes.setdefault(patterns[head], []).append(self.tag(tag, node))
                 continue
-            for pattern, pieces in self.openings(tag, sizes, patterns):
+            for pattern, pieces in self.openings(tag, shortest):
                 nodes.setdefault(pattern, []).append(self.tag(tag, add_pieces(self.grammar, pieces)))
         text.add_arms(self.grammar, nodes, not format.stop_after_first)
         return text
 
-    cdef list openings(self, Tag tag, list sizes, dict triggers):
+    cdef list openings(self, Tag tag, list shortest):
         if isinstance(tag.begin, int):
             return [((256 + tag.begin,), [])]
-        head = shortest(tag.begin, sizes, triggers)
+        head = trigger_of(tag.begin, shortest)
         return self.spelling.beginnings(tag.begin, len(head), f"{tag.pointer}/begin")
 
 
-cdef str shortest(str begin, list sizes, dict triggers):
-    """Return the shortest trigger that the begin starts with (tag_formats, I3)."""
-    for size in sizes:
-        head = begin[:size]
-        if head in triggers:
-            return head
-    raise InternalError(f"no trigger starts {begin!r}")
+cdef begin_of(Format format):
+    """Return the text or token that a format begins with; None: it begins otherwise."""
+    if type(format) is Tag:
+        return (<Tag>format).begin
+    if type(format) is Sequence:
+        return begin_of((<Sequence>format).elements[0])
+    return (<ConstString>format).value if type(format) is ConstString else None
 
 
 cdef FreeText plain(AnyText format):

@@ -106,3 +106,8 @@ cdef Tag new_tag(str pointer, begin, Format content, tuple ends)
 cdef bint is_endless(Format format) except -1
 # whether the format is unbounded free text, which repeating does not change
 cdef bint is_text(Format format) except -1
+
+# the texts among the triggers that begin with no other one, ascending
+cdef list shortest_of(tuple triggers)
+# the one of them that a text begins with: with I3 the shortest trigger; None: there is none
+cdef str trigger_of(str text, list shortest)

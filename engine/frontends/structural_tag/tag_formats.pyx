@@ -4,6 +4,8 @@ cimport cython
 
 from ..json_schema.json_text cimport BLANKS
 
+from bisect import bisect_right
+
 Mark = str | int
 
 
@@ -156,3 +158,18 @@ cdef bint is_text(Format format) except -1:
 
 cdef bint is_counted(AnyText format) noexcept:
     return format.max_chars is not None or format.max_tokens is not None
+
+
+cdef list shortest_of(tuple triggers):
+    cdef list found = []
+    for trigger in sorted([trigger for trigger in triggers if isinstance(trigger, str)]):
+        # texts that begin with another one follow it
+        if not found or not (<str>trigger).startswith(found[-1]):
+            found.append(trigger)
+    return found
+
+
+cdef str trigger_of(str text, list shortest):
+    # no text of the list begins with another one, so only the last one up to this text can begin it
+    cdef Py_ssize_t at = bisect_right(shortest, text)
+    return shortest[at - 1] if at and text.startswith(shortest[at - 1]) else None

@@ -10,18 +10,22 @@ The second, older one describes triggered tags around schemas. Names of tokens b
 Invariants   those of tag_formats; nesting is at most Limits.spec_depth, which bounds the recursion.
 Refused      constructs that the engine cannot enforce, and unknown fields and types, by name
              (UnsupportedSchema); ill-formed documents (SpecError). Nothing is ignored.
-Cost         linear; pointers are built only for formats and errors.
+Cost         linear; pointers are built only for formats and errors. Each object and each item of a list is a part
+             of a step of the budget (``Fields``, ``texts``).
 """
 
 cimport cython
 
+from ...native.resources cimport WorkBudget, spend
 from .tag_formats cimport (
     AnyText, ConstString, Dispatch, Format, GrammarText, JsonSchema, Or, OtherTokens, Regex,
-    Repetition, Sequence, Tag, TagsWithSeparator, Token, Triggered, is_endless, is_text, new_json_schema, new_tag,
+    Repetition, Sequence, Tag, TagsWithSeparator, Token, Triggered, is_endless, is_text, new_json_schema,
+    new_tag, shortest_of, trigger_of,
 )
-from .tag_vocabulary cimport TagVocabulary, sizes_of
+from .tag_vocabulary cimport TagVocabulary
 
 import json
+from bisect import bisect_left
 
 from ...errors import LimitExceeded, SpecError, UnsupportedSchema
 from ...json_pointer import escape
@@ -31,6 +35,10 @@ from .tag_styles import STYLES
 
 #: the largest count; the engine's registers have 32 bits
 MOST = 2**31 - 1
+
+# texts of a list that are checked in about a microsecond
+cdef enum:
+    TEXTS_PER_STEP = 8
 
 #: the fields of each type of format
 cdef dict FIELDS = {
@@ -65,7 +73,7 @@ cdef dict FIELDS = {
 cdef tuple TAG_FIELDS = FIELDS["tag"]
 
 
-def parse_structural_tag(document, TagVocabulary vocabulary, limits):
+def parse_structural_tag(document, TagVocabulary vocabulary, limits, WorkBudget budget):
     """Return the format of a document in either form.
 
     Raises:
@@ -74,10 +82,10 @@ def parse_structural_tag(document, TagVocabulary vocabulary, limits):
     cdef Fields fields
     cdef TagReader reader
     try:
-        fields = Fields(document, "")
+        fields = Fields(document, "", budget)
         if fields.get("type", "structural_tag") != "structural_tag":
             raise SpecError('the type of the document must be "structural_tag"', "/type")
-        reader = TagReader(document, vocabulary, limits)
+        reader = TagReader(document, vocabulary, limits, budget)
         if "structures" in fields.value:
             made = reader.legacy(fields)
             fields.finish(("type", "structures", "triggers"))
@@ -85,16 +93,17 @@ def parse_structural_tag(document, TagVocabulary vocabulary, limits):
             made = reader.format(fields.item("format"), "/format", 2)
             fields.finish(("type", "format"))
     except SpecError:
-        check_depth(document, limits)
+        check_depth(document, limits, budget)
         raise
     return made
 
 
-def check_depth(document, limits):
+cdef int check_depth(document, limits, WorkBudget budget) except -1:
     """Check the nesting of the whole document without recursion, except schemas, which have their own limit."""
     todo = [(document, 1, "")]
     while todo:
         value, depth, place = todo.pop()
+        spend(budget, 1)
         if not isinstance(value, (dict, list)):
             continue
         if depth > limits.spec_depth:
@@ -102,6 +111,7 @@ def check_depth(document, limits):
         for key, inner in value.items() if isinstance(value, dict) else enumerate(value):
             if key not in ("json_schema", "schema"):
                 todo.append((inner, depth + 1, f"{place}/{escape(str(key))}"))
+    return 0
 
 
 cdef class TagReader:
@@ -113,22 +123,23 @@ cdef class TagReader:
 
     cdef object document, limits
     cdef TagVocabulary vocabulary
+    cdef WorkBudget budget
     cdef Py_ssize_t careful
 
-    def __cinit__(self, document, TagVocabulary vocabulary, limits):
+    def __cinit__(self, document, TagVocabulary vocabulary, limits, WorkBudget budget):
         self.document = document
         self.limits = limits
-        self.vocabulary = vocabulary
+        self.vocabulary, self.budget = vocabulary, budget
         self.careful = limits.spec_depth - 2
         if self.careful < 2:
-            check_depth(document, limits)
+            check_depth(document, limits, budget)
 
     cdef Format format(self, value, str pointer, Py_ssize_t depth):
         cdef Fields fields
         if depth > self.careful:
-            check_depth(self.document, self.limits)
+            check_depth(self.document, self.limits, self.budget)
             self.careful = depth + self.limits.spec_depth
-        fields = Fields(value, pointer)
+        fields = Fields(value, pointer, self.budget)
         kind = fields.item("type")
         if not isinstance(kind, str):
             raise fields.fault("type", "must be a string")
@@ -146,7 +157,7 @@ cdef class TagReader:
         if kind == "tag":
             return self.tag(fields, depth)
         if kind == "triggered_tags":
-            triggers = as_texts(fields.items("triggers"), f"{fields.pointer}/triggers")
+            triggers = fields.texts("triggers")
             return self.triggered(fields, triggers, excluded(fields), "triggers", depth)
         if kind == "sequence":
             return Sequence(fields.pointer, self.elements(fields, depth))
@@ -202,7 +213,7 @@ cdef class TagReader:
         cdef Fields inner
         cdef list tags = []
         for k, value in enumerate(fields.items("structures")):
-            inner = Fields(value, f"/structures/{k}")
+            inner = Fields(value, f"/structures/{k}", self.budget)
             schema = inner.item("schema")
             place = f"{inner.pointer}/schema"
             if isinstance(schema, str):
@@ -210,9 +221,9 @@ cdef class TagReader:
             content = new_json_schema(place, as_schema(schema, place), place)
             tags.append(new_tag(inner.pointer, inner.text("begin"), content, (inner.text("end"),)))
             inner.finish(("begin", "schema", "end"))
-        triggers = as_texts(fields.items("triggers"), "/triggers")
+        triggers = fields.texts("triggers")
         made = Triggered("", triggers, tuple(tags), (), False, False)
-        check_triggers(triggers, tuple(tags), "/triggers")
+        check_triggers(triggers, tuple(tags), "/triggers", self.budget)
         return made
 
     # -- leaves ------------------------------------------------------------------------------------
@@ -229,6 +240,7 @@ cdef class TagReader:
 
     cdef tuple tokens(self, Fields fields, str name):
         items = fields.optional_items(name)
+        spend(self.budget, len(items) // TEXTS_PER_STEP)
         return tuple([self.token(value, fields, f"{name}/{k}") for k, value in enumerate(items)])
 
     cdef object special(self, value, Fields fields, str name, str step):
@@ -240,6 +252,7 @@ cdef class TagReader:
         return token
 
     cdef tuple specials(self, Fields fields, str name, list items):
+        spend(self.budget, len(items) // TEXTS_PER_STEP)
         return tuple([self.special(v, fields, name, f"{name}/{k}") for k, v in enumerate(items)])
 
     cdef Format json_schema(self, Fields fields):
@@ -286,7 +299,7 @@ cdef class TagReader:
         value = fields.item(name)
         if not isinstance(value, dict):
             return as_text(value, fields.pointer, name)
-        inner = Fields(value, f"{fields.pointer}/{name}")
+        inner = Fields(value, f"{fields.pointer}/{name}", self.budget)
         if inner.get("type", None) != "token":
             raise inner.fault("type", 'must be "token"')
         token = self.token(inner.item("token"), inner, "token")
@@ -311,7 +324,7 @@ cdef class TagReader:
         cdef list made = []
         place = f"{fields.pointer}/tags/"
         for k, value in enumerate(fields.items("tags")):
-            inner = Fields(value, f"{place}{k}")
+            inner = Fields(value, f"{place}{k}", self.budget)
             if inner.get("type", "tag") != "tag":
                 raise inner.fault("type", 'must be "tag"')
             made.append(self.tag(inner, depth + 2))
@@ -322,7 +335,8 @@ cdef class TagReader:
         """Read tokens that free text must not contain; excluding a trigger has no effect."""
         name = "exclude_tokens"
         excludes = self.specials(fields, name, fields.optional_items(name))
-        return tuple([token for token in excludes if token not in triggers])
+        known = frozenset(triggers)
+        return tuple([token for token in excludes if token not in known])
 
     cdef Format triggered(
         self, Fields fields, tuple triggers, tuple excludes, str name, Py_ssize_t depth
@@ -331,7 +345,7 @@ cdef class TagReader:
         made = Triggered(
             fields.pointer, triggers, tags, excludes,
             fields.flag("at_least_one", False), fields.flag("stop_after_first", False))
-        check_triggers(triggers, tags, f"{fields.pointer}/{name}")
+        check_triggers(triggers, tags, f"{fields.pointer}/{name}", self.budget)
         return made
 
     cdef Format dispatch(self, Fields fields, Py_ssize_t depth):
@@ -377,7 +391,7 @@ cdef object schema_text(str text, str pointer):
 cdef tuple excluded(Fields fields):
     if "excludes" not in fields.value:
         return ()
-    return as_texts(fields.optional_items("excludes"), f"{fields.pointer}/excludes")
+    return fields.texts("excludes") if fields.value["excludes"] != [] else tuple(fields.get("excludes", []))
 
 
 cdef Format any_text(Fields fields):
@@ -403,7 +417,7 @@ cdef Format grammar_text(Fields fields):
 
 cdef Fields own_fields(Fields fields):
     """Return the field "switchyard", which has options of this engine; its version must be this engine's."""
-    cdef Fields own = Fields(fields.item("switchyard"), f"{fields.pointer}/switchyard")
+    cdef Fields own = Fields(fields.item("switchyard"), f"{fields.pointer}/switchyard", fields.budget)
     if own.get("version", None) != SPEC_VERSION:
         raise own.fault("version", f"must be {SPEC_VERSION}")
     return own
@@ -466,32 +480,26 @@ cdef object layout_option(Fields own, str name, check, bint is_counted):
     return value
 
 
-cdef int check_triggers(tuple triggers, tuple tags, str place) except -1:
-    """Check I3, in time linear in the tags: one lookup of each begin for each length of a trigger."""
-    cdef dict used = dict.fromkeys(triggers, False)
-    cdef bint literal = isinstance(triggers[0], str), met
-    cdef list sizes = sizes_of(triggers)
+cdef int check_triggers(tuple triggers, tuple tags, str place, WorkBudget budget) except -1:
+    """Check I3. Begins are looked up among the sorted triggers, and triggers among the sorted begins."""
+    cdef list shortest = shortest_of(triggers), begins
+    cdef bint literal = isinstance(triggers[0], str)
+    cdef set known = set(triggers)
+    cdef Py_ssize_t at
     cdef Tag tag
     for tag in tags:
-        begin = tag.begin
-        if isinstance(begin, str) != literal:
+        spend(budget, 1)
+        if isinstance(tag.begin, str) != literal:
             what = "a text" if literal else "a token"
             message = f"the begin of this tag must be {what}, as the triggers are"
             raise SpecError(message, f"{tag.pointer}/begin")
-        if literal:
-            met = False
-            for size in sizes:
-                head = (<str>begin)[:size]
-                if head in used:
-                    used[head] = met = True
-        else:
-            met = begin in used
-            if met:
-                used[begin] = True
-        if not met:
+        if (trigger_of(tag.begin, shortest) is None) if literal else tag.begin not in known:
             raise SpecError("the begin of this tag starts with no trigger", f"{tag.pointer}/begin")
+    begins = sorted([(<Tag>each).begin for each in tags])
     for number, trigger in enumerate(triggers):
-        if not used[trigger]:
+        spend(budget, 1)
+        at = bisect_left(begins, trigger)
+        if at == len(begins) or not (begins[at].startswith(trigger) if literal else begins[at] == trigger):
             raise SpecError("no tag begins with this trigger", f"{place}/{number}")
     return 0
 
@@ -508,13 +516,15 @@ cdef class Fields:
 
     cdef dict value
     cdef str pointer
+    cdef WorkBudget budget
     cdef Py_ssize_t taken
 
-    def __cinit__(self, value, str pointer):
+    def __cinit__(self, value, str pointer, WorkBudget budget):
         if not isinstance(value, dict):
             raise SpecError("must be an object", pointer)
+        spend(budget, 1)
         self.value = value
-        self.pointer = pointer
+        self.pointer, self.budget = pointer, budget
         self.taken = 0
 
     # -- errors ------------------------------------------------------------------------------------
@@ -558,6 +568,16 @@ cdef class Fields:
     cdef str text(self, str name):
         return as_text(self.item(name), self.pointer, name)
 
+    cdef tuple texts(self, str name):
+        """Return a required list of strings, none of which is empty."""
+        cdef list found = []
+        cdef str place = f"{self.pointer}/{name}"
+        for k, value in enumerate(self.items(name)):
+            if k % TEXTS_PER_STEP == 0:
+                spend(self.budget, 1)
+            found.append(as_text(value, place, k, True))
+        return tuple(found)
+
     cdef bint flag(self, str name, bint default) except -1:
         value = self.get(name, default)
         if value is not True and value is not False:
@@ -593,11 +613,6 @@ cdef str as_text(value, str pointer, step, bint filled=False):
 
 cdef str place(str pointer, step):
     return pointer if step is None else f"{pointer}/{step}"
-
-
-cdef tuple as_texts(list items, str pointer):
-    """Check that all items are non-empty strings."""
-    return tuple([as_text(value, pointer, k, True) for k, value in enumerate(items)])
 
 
 cdef object as_schema(value, str pointer):

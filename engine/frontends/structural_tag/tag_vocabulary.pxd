@@ -11,10 +11,11 @@ Cache            ``TagVocabulary.kept`` holds patterns and special tokens for gi
                  same hundreds of special tokens in every request: spelling them takes milliseconds, a lookup one
                  microsecond. At most ``KEPT`` results, each of at most ``KEPT_MARKS`` marks and
                  ``KEPT_CHARACTERS`` characters.
+Cost             linear in the characters of the marks, which count as steps of the budget.
 Threads          results are immutable; two threads may compute the same one.
 """
 
-from libc.stdint cimport uint32_t, uint64_t
+from libc.stdint cimport int64_t, uint32_t, uint64_t
 
 from ...grammar.ir cimport Grammar
 from ...native.pool cimport vector
@@ -42,14 +43,13 @@ cdef class Spelling:
     cdef list pieces(self, str text, WorkBudget budget=*)
     # adds a text in all its spellings, or a token
     cpdef uint32_t add_mark(self, Grammar grammar, mark) except? 0xFFFFFFFF
+    cdef bint is_pattern(self, mark, stops) except -1
     cdef list beginnings(self, str begin, Py_ssize_t size, str pointer)
 
 
 cdef uint32_t add_pieces(Grammar grammar, list pieces) except? 0xFFFFFFFF
 # adds the bytes of a text from a character on
 cdef uint32_t add_literal(Grammar grammar, str text, Py_ssize_t start) except? 0xFFFFFFFF
-# the lengths of the texts among the marks, ascending and distinct
-cdef list sizes_of(tuple marks)
 
 
 cdef class TextPatterns:
@@ -61,6 +61,7 @@ cdef class TextPatterns:
     cdef bint ends_overlap                # an exclude may complete inside an end (``overlap``)
     # the same as operands of a DISPATCH
     cdef vector[uint32_t] excluded_operands, excluded_only_operands
+    cdef int64_t steps                    # of a budget, to compute it
 
 
 cdef class TagVocabulary:
@@ -71,9 +72,11 @@ cdef class TagVocabulary:
     cdef object with_text                 # ids of tokens that are not empty, ascending
     cdef dict kept                        # cache of ``patterns_of``
     cpdef TextPatterns patterns_of(
-        self, tuple excludes, tuple ends, tuple triggers, object arm_tokens, str pointer, str end_pointer
+        self, tuple excludes, tuple ends, tuple triggers, object arm_tokens, str pointer, str end_pointer,
+        WorkBudget budget
     )
 
 
-# whether a pattern of ``others`` may complete inside or together with an end, or an end inside another one
-cdef bint overlap(ends, others) except -1
+# whether a pattern of ``others`` may complete inside or together with an end, or an end inside another one. Both
+# are distinct and not empty
+cdef bint overlap(ends, others, WorkBudget budget) except -1

@@ -1,6 +1,7 @@
 from collections.abc import Collection, Mapping, Sequence
 
 from ...grammar.ir import Grammar, Node, Pattern
+from ...native.resources import WorkBudget
 from ...vocabulary.vocabulary import Vocabulary
 from .tag_formats import Mark
 
@@ -49,4 +50,5 @@ class TagVocabulary:
         arm_tokens: frozenset[int],
         pointer: str,
         end_pointer: str,
+        budget: WorkBudget,
     ) -> TextPatterns: ...

@@ -1,10 +1,11 @@
 """Spellings of texts with special tokens, and the cache of a vocabulary."""
 
-from libc.stdint cimport uint32_t, uint64_t
+from libc.stdint cimport int64_t, uint32_t, uint64_t, uint8_t
 
 from ...grammar.ir cimport Grammar, push_pattern
+from ...native.hashing cimport MISSING, U64MapC, map_get, map_put
 from ...native.pool cimport vector
-from ...native.resources cimport WorkBudget, spend
+from ...native.resources cimport WorkBudget, spend, spent
 from ...vocabulary.vocabulary cimport TokenSet
 
 from array import array
@@ -24,6 +25,9 @@ cdef extern from "Python.h":
 SPELLINGS = 8
 
 cdef uint32_t NO_TOKEN = 0xFFFFFFFF
+
+# letters that are spelled or searched in about a microsecond
+cdef uint32_t LETTERS_PER_STEP = 16
 
 
 cdef class Piece:
@@ -130,7 +134,20 @@ cdef class Spelling:
         """Return all patterns of a mark that is not empty."""
         if isinstance(mark, int):
             return [(256 + mark,)]
+        if self.is_plain(mark):
+            return [mark.encode()]
         return as_patterns(product(self.pieces(mark), pointer))
+
+    cdef bint is_pattern(self, mark, stops) except -1:
+        """Return whether a mark has few patterns, without stop tokens, and is not empty."""
+        cdef list tokens
+        if isinstance(mark, int):
+            return mark not in stops
+        if self.is_plain(mark):
+            return len(mark) > 0
+        tokens = [(<Piece>piece).token for piece in self.pieces(mark)]
+        tokens = [token for token in tokens if token is not None]
+        return 2 ** len(tokens) <= SPELLINGS and stops.isdisjoint(tokens)
 
     cdef list beginnings(self, str begin, Py_ssize_t size, str pointer):
         """Return the patterns of the first ``size`` characters, a trigger, each with the pieces after them.
@@ -196,13 +213,10 @@ cdef list as_patterns(list ways):
     return [bytes(way) if not way or max(way) < 256 else way for way in ways]
 
 
-cdef list sizes_of(tuple marks):
-    if len(marks) == 1:
-        return [len(marks[0])] if isinstance(marks[0], str) else []
-    return sorted({len(mark) for mark in marks if isinstance(mark, str)})
-
-
 # -- vocabulary -------------------------------------------------------------------------------------
+
+# marks up to which special tokens are searched for each of them
+cdef uint32_t FEW_TEXTS = 32
 
 #: cached results; a gateway needs one for each kind of free text in its formats
 KEPT = 64
@@ -268,93 +282,259 @@ cdef class TagVocabulary:
         return grammar.fail()
 
     cpdef TextPatterns patterns_of(
-        self, tuple excludes, tuple ends, tuple triggers, object arm_tokens, str pointer, str end_pointer
+        self, tuple excludes, tuple ends, tuple triggers, object arm_tokens, str pointer, str end_pointer,
+        WorkBudget budget
     ):
         """Return the patterns of free text with these marks.
 
         Args:
             arm_tokens: tokens that are letters of the patterns of arms.
             pointer, end_pointer: of the text and of the enclosing tag.
+            budget: pays as much for a cached result as for a new one.
 
         Raises:
             LimitExceeded: ``tag_spellings``, with the pointer of the mark.
         """
         cdef tuple key = (excludes, ends, triggers, arm_tokens)
         cdef TextPatterns found = self.kept.get(key)
-        if found is None:
-            found = self._compute(*key, f"{pointer}/excludes", f"{end_pointer}/end")
-            marks = excludes + ends + triggers
-            size = sum([len(mark) for mark in marks if isinstance(mark, str)])
-            if len(marks) <= KEPT_MARKS and size <= KEPT_CHARACTERS:
-                if len(self.kept) >= KEPT:
-                    self.kept.clear()
-                self.kept[key] = found
+        cdef int64_t begun
+        if found is not None:
+            spend(budget, found.steps)
+            return found
+        begun = spent(budget)
+        found = self._compute(*key, f"{pointer}/excludes", f"{end_pointer}/end", budget)
+        found.steps = spent(budget) - begun
+        marks = excludes + ends + triggers
+        size = sum([len(mark) for mark in marks if isinstance(mark, str)])
+        if len(marks) <= KEPT_MARKS and size <= KEPT_CHARACTERS:
+            if len(self.kept) >= KEPT:
+                self.kept.clear()
+            self.kept[key] = found
         return found
 
-    def _compute(self, excludes, ends, triggers, arm_tokens, pointer, end_pointer):
+    def _compute(self, excludes, ends, triggers, arm_tokens, pointer, end_pointer, WorkBudget budget):
         cdef TextPatterns made = TextPatterns.__new__(TextPatterns)
-        specials = self._allowed((*excludes, *triggers, *ends))
+        specials = self._allowed((*excludes, *triggers, *ends), budget)
         known = {256 + token for token in chain(specials, arm_tokens)}
         made.specials = TokenSet(specials)
-        made.ends = self._patterns([mark for mark in ends if mark != ""], end_pointer)
-        patterns = self._patterns(excludes, pointer)
-        excluded_only = [pattern for pattern in patterns if pattern not in made.ends]
-        made.excluded = possible((*patterns, *made.ends), known)
-        made.excluded_only = possible(excluded_only, known)
-        made.ends_overlap = overlap(made.ends, excluded_only)
+        made.ends = self._patterns([mark for mark in ends if mark != ""], end_pointer, budget)
+        patterns = self._patterns(excludes, pointer, budget)
+        own = set(made.ends)
+        excluded_only = [pattern for pattern in patterns if pattern not in own]
+        made.excluded = possible((*patterns, *made.ends), known, budget)
+        made.excluded_only = possible(excluded_only, known, budget)
+        made.ends_overlap = overlap(made.ends, excluded_only, budget)
         for pattern in made.excluded:
             push_pattern(&made.excluded_operands, pattern)
         for pattern in made.excluded_only:
             push_pattern(&made.excluded_only_operands, pattern)
         return made
 
-    def _allowed(self, blocked):
+    def _allowed(self, blocked, WorkBudget budget):
         """Return the special tokens that free text with these marks may contain."""
-        texts = {mark for mark in blocked if isinstance(mark, str) and mark}
+        cdef Blocked texts = Blocked([mark for mark in blocked if isinstance(mark, str) and mark], budget)
         banned = {mark for mark in blocked if isinstance(mark, int)}
         return [
-            token
-            for text, token in self.free
-            if token not in banned and text not in texts and not any(part in text for part in texts)
+            token for text, token in self.free if token not in banned and not texts.contains_any(text, budget)
         ]
 
-    def _patterns(self, marks, pointer):
-        spelled = [pattern for mark in marks for pattern in self.spelling.patterns(mark, pointer)]
-        return tuple(dict.fromkeys(spelled))
+    def _patterns(self, marks, pointer, WorkBudget budget):
+        found = {}
+        for mark in marks:
+            spend(budget, steps_of(mark))
+            found.update(dict.fromkeys(self.spelling.patterns(mark, pointer)))
+        return tuple(found)
 
 
-def possible(patterns, known):
+cdef class Blocked:
+    """Texts, and whether another one contains any of them.
+
+    Beyond a few, they are looked up by length at each place of the other text.
+    """
+    cdef list texts
+    cdef object known, sizes              # None: there are few
+
+    def __cinit__(self, list texts, WorkBudget budget):
+        cdef str text
+        spend(budget, len(texts) // LETTERS_PER_STEP)
+        self.texts, self.known = texts, None
+        if len(texts) > FEW_TEXTS:
+            self.known = frozenset(texts)
+            self.sizes = sorted({len(text) for text in texts})
+
+    cdef bint contains_any(self, str text, WorkBudget budget) except -1:
+        cdef Py_ssize_t n = len(text), size, start
+        cdef str part
+        if self.known is None:
+            spend(budget, len(self.texts) // FEW_TEXTS)
+            for part in self.texts:
+                if part in text:
+                    return True
+            return False
+        for size in self.sizes:
+            if size > n:
+                break
+            spend(budget, 1 + (n - size) // LETTERS_PER_STEP)
+            for start in range(n - size + 1):
+                if text[start:start + size] in self.known:
+                    return True
+        return False
+
+
+cdef int64_t steps_of(mark) except -1:
+    return 1 + len(mark) // LETTERS_PER_STEP if isinstance(mark, str) else 1
+
+
+cdef tuple possible(patterns, known, WorkBudget budget):
     """Drop patterns with a token that is not among the known letters: they can never complete."""
-    return tuple(
-        dict.fromkeys(
-            pattern
-            for pattern in patterns
-            if type(pattern) is bytes or all(letter < 256 or letter in known for letter in pattern)
-        )
-    )
+    cdef dict found = {}
+    for pattern in patterns:
+        spend(budget, 1 if type(pattern) is bytes else 1 + len(pattern) // LETTERS_PER_STEP)
+        if type(pattern) is bytes or all([letter < 256 or letter in known for letter in pattern]):
+            found[pattern] = None
+    return tuple(found)
 
 
-cdef bint overlap(ends, others) except -1:
+# -- overlap ----------------------------------------------------------------------------------------
+
+cdef struct PrefixC:
+    # a node of a trie: a prefix of patterns
+    uint32_t parent, letter, depth
+    uint32_t fail                         # the longest proper suffix that is a prefix, too
+    uint32_t below                        # patterns that are longer than this prefix
+    uint8_t completes                     # a pattern is a suffix of this prefix
+
+
+cdef class PatternTrie:
+    """Distinct patterns as an automaton that finds all of them in a text (Aho-Corasick; tag_dispatch has another
+    one, whose states are those of a rule).
+    """
+    cdef vector[PrefixC] nodes
+    cdef U64MapC children                 # node and letter -> node
+
+    def __cinit__(self, patterns, WorkBudget budget):
+        cdef PrefixC root
+        root.parent = root.letter = root.depth = root.fail = root.below = root.completes = 0
+        self.children.used = 0
+        self.nodes.push_back(root)
+        for pattern in patterns:
+            spend(budget, 1 + len(pattern) // LETTERS_PER_STEP)
+            self.add(pattern)
+        self.link(budget)
+
+    cdef int add(self, pattern) except -1:
+        cdef PrefixC made
+        cdef uint32_t at = 0, found, letter
+        made.fail = made.below = made.completes = 0
+        for letter in pattern:
+            self.nodes[at].below += 1
+            found = self.child(at, letter)
+            if found == 0:
+                made.parent, made.letter, made.depth = at, letter, self.nodes[at].depth + 1
+                found = <uint32_t>self.nodes.size()
+                self.nodes.push_back(made)
+                map_put(&self.children, <uint64_t>at << 32 | (letter + 1), found)
+            at = found
+        self.nodes[at].completes = True
+        return 0
+
+    cdef uint32_t child(self, uint32_t node, uint32_t letter) noexcept nogil:
+        """Return the child of a node; 0: there is none."""
+        cdef uint32_t found = map_get(&self.children, <uint64_t>node << 32 | (letter + 1))
+        return 0 if found == MISSING else found
+
+    cdef int link(self, WorkBudget budget) except -1:
+        """Set the failure links, by depth."""
+        cdef vector[uint32_t] order = self.by_depth()
+        cdef uint32_t k, q, at
+        for k in range(<uint32_t>order.size()):
+            q = order[k]
+            if k % LETTERS_PER_STEP == 0:
+                spend(budget, 1)
+            if self.nodes[q].depth < 2:
+                continue
+            at = self.move(self.nodes[self.nodes[q].parent].fail, self.nodes[q].letter)
+            self.nodes[q].fail = at
+            self.nodes[q].completes |= self.nodes[at].completes
+        return 0
+
+    cdef vector[uint32_t] by_depth(self) noexcept nogil:
+        """Return the nodes below the root, ascending by depth."""
+        cdef vector[uint32_t] first, order
+        cdef uint32_t k, depth = 0
+        for k in range(<uint32_t>self.nodes.size()):
+            depth = max(depth, self.nodes[k].depth)
+        first.assign(depth + 1, 0)
+        for k in range(1, <uint32_t>self.nodes.size()):
+            first[self.nodes[k].depth] += 1
+        order.resize(self.nodes.size() - 1)
+        for k in range(1, depth + 1):
+            first[k] += first[k - 1]
+        for k in range(<uint32_t>self.nodes.size() - 1, 0, -1):
+            first[self.nodes[k].depth] -= 1
+            order[first[self.nodes[k].depth]] = k
+        return order
+
+    cdef uint32_t move(self, uint32_t q, uint32_t letter) noexcept nogil:
+        """Return the longest suffix of a prefix and a letter that is a prefix."""
+        cdef uint32_t found = self.child(q, letter)
+        while found == 0 and q:
+            q = self.nodes[q].fail
+            found = self.child(q, letter)
+        return found
+
+    cdef uint32_t walk(self, pattern, Py_ssize_t size, bint* completes) except? 0xFFFFFFFF:
+        """Return the node after a pattern; set ``completes`` if a pattern of the trie is complete within its first
+        ``size`` letters.
+        """
+        cdef uint32_t q = 0, letter
+        cdef Py_ssize_t taken = 0
+        for letter in pattern:
+            q = self.move(q, letter)
+            taken += 1
+            if taken <= size and self.nodes[q].completes:
+                completes[0] = True
+        return q
+
+
+cdef bint overlap(ends, others, WorkBudget budget) except -1:
     # Then an arm for every end would change the language. Ends that complete together are one end
-    cdef tuple end
-    cdef list all_ends = [tuple(pattern) for pattern in ends], rest = [tuple(pattern) for pattern in others]
-    for end in all_ends:
-        for other in rest:
-            if reaches_into(end, other, len(end)):
-                return True
-        for other in all_ends:
-            if other != end and reaches_into(end, other, len(end) - 1):
+    cdef PatternTrie trie
+    cdef bint completes = False
+    if not ends or (not others and len(ends) == 1):
+        return False
+    trie = PatternTrie(ends, budget)
+    for other in others:
+        spend(budget, 1 + len(other) // LETTERS_PER_STEP)
+        # its last letters begin an end
+        if trie.walk(other, 0, &completes):
+            return True
+    for end in ends:
+        spend(budget, 1 + len(end) // LETTERS_PER_STEP)
+        trie.walk(end, len(end) - 1, &completes)
+        if completes or begins_other(trie, end):
+            return True
+    if others:
+        trie = PatternTrie(others, budget)
+        for end in ends:
+            spend(budget, 1 + len(end) // LETTERS_PER_STEP)
+            trie.walk(end, len(end), &completes)
+            if completes:
                 return True
     return False
 
 
-cdef bint reaches_into(tuple end, tuple other, Py_ssize_t size) except -1:
-    """Whether ``other`` may complete at one of the first ``size`` letters of ``end``."""
-    cdef Py_ssize_t taken, length
-    last = other[-1]
-    for taken in range(1, size + 1):
-        if end[taken - 1] == last:
-            length = min(taken, len(other))
-            if other[len(other) - length:] == end[taken - length:taken]:
-                return True
+cdef bint begins_other(PatternTrie trie, end) except -1:
+    """Return whether the last letters of an end of the trie begin another, longer one."""
+    cdef vector[uint32_t] path
+    cdef uint32_t q = 0, letter
+    path.push_back(0)
+    for letter in end:
+        q = trie.child(q, letter)
+        path.push_back(q)
+    while q:
+        # the end itself is below its own prefixes
+        if trie.nodes[q].below > (path[trie.nodes[q].depth] == q and trie.nodes[q].depth < <uint32_t>len(end)):
+            return True
+        q = trie.nodes[q].fail
     return False

@@ -23,6 +23,12 @@ def closed(**properties: Any) -> dict[str, Any]:
     return {**LIGHT, "properties": properties, "required": list(properties)}
 
 
+#: the pattern of zod's z.hostname(), and seconds in whole days
+HOSTNAME = (
+    r"^(?=.{1,253}\.?$)[a-zA-Z0-9](?:[a-zA-Z0-9-]{0,61}[a-zA-Z0-9])?"
+    r"(?:\.[a-zA-Z0-9](?:[-0-9a-zA-Z]{0,61}[0-9a-zA-Z])?)*\.?$"
+)
+EACH_DAY = {"type": "integer", "multipleOf": 86400}
 SWITCH = closed(on={"type": "boolean", **AWAY})
 PLACE = "tools/0/function/parameters#/properties/on/$ref"
 
@@ -57,6 +63,16 @@ RELAXED: dict[str, tuple[dict[str, Any], str]] = {
             },
         },
         "tools/1/function/parameters#/properties/on/$ref",
+    ),
+    "REGRESSION a pattern and a step beyond a limit": (
+        {
+            "tools": [
+                tool("f", closed(a={"type": "string", "pattern": HOSTNAME}, b=EACH_DAY)),
+                tool("g", LIGHT),
+            ]
+        },
+        "tools/0/function/parameters#/properties/a/pattern, "
+        "tools/0/function/parameters#/properties/b/multipleOf",
     ),
     "names are written as in a URI": (
         {"tools": [tool("f", closed(**{"a b,é/~": {"type": "boolean", **AWAY}}))]},
@@ -159,6 +175,49 @@ async def test_what_relaxing_does_not_help_is_refused(case: tuple[dict[str, Any]
         await Service(script(f"a{END}")).complete(tools=[tool("f", LIGHT), tool("g", schema)])
     assert words in caught.value.message
     assert (caught.value.status, caught.value.param) == (400, "tools[1].function.parameters")
+
+
+#: name -> (parameters, the place of the contradiction)
+CONTRADICTIONS: dict[str, tuple[dict[str, Any], str]] = {
+    "a constant of another type": (closed(a={"type": "string", "const": 5}), "/properties/a"),
+    "bounds": (closed(b={}, a={"type": "number", "minimum": 5, "maximum": 3}), "/properties/a"),
+    "an inner property": (
+        closed(a=closed(b={"type": "string", "minLength": 3, "maxLength": 2})),
+        "/properties/a/properties/b",
+    ),
+    "items": (
+        closed(a={"type": "array", "minItems": 1, "items": {"type": "string", "enum": [1]}}),
+        "/properties/a/items",
+    ),
+    "by reference": (
+        {**closed(a={"$ref": "#/$defs/x"}), "$defs": {"x": closed(b=False)}},
+        "/$defs/x/properties/b",
+    ),
+    "a required key that is not allowed": ({**closed(a={}), "required": ["b"]}, ""),
+    "endless recursion": (closed(a={"$ref": "#"}), "/properties/a"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", CONTRADICTIONS.values(), ids=CONTRADICTIONS.keys())
+async def test_a_contradictory_tool_is_refused_with_its_property(case: tuple[dict[str, Any], str]):
+    """REGRESSION: the error named no property. A tool that nothing satisfies cannot be called, so
+    it is not left out silently.
+    """
+    schema, place = case
+    with pytest.raises(ApiError) as caught:
+        await Service(script(f"a{END}")).complete(tools=[tool("f", LIGHT), tool("g", schema)])
+    at = f"at {place}: " if place else ""
+    assert caught.value.message.endswith(f"{at}nothing can satisfy this schema.")
+    assert (caught.value.status, caught.value.param) == (400, "tools[1].function.parameters")
+
+
+async def test_a_step_beyond_a_limit_is_refused_with_its_place_if_strict():
+    with pytest.raises(ApiError) as caught:
+        await Service(script(f"a{END}"), strict_profile="extended").complete(
+            tools=[tool("g", closed(a=EACH_DAY), strict=True)]
+        )
+    assert "at /properties/a/multipleOf: pattern_states: at most 20,000" in caught.value.message
+    assert caught.value.param == "tools[0].function.parameters"
 
 
 async def test_log_and_metric_name_keywords_but_no_name_of_the_clients():

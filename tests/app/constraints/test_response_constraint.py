@@ -302,8 +302,8 @@ def test_constraints_are_refused_with_their_place(
 #: each rule has two readings of the same text, so its texts have thousands of parses
 AMBIGUOUS = "\n".join(
     [
-        "root ::= s12",
-        *(f's{n} ::= "a" s{n - 1} t | "a" t s{n - 1}' for n in range(12, 0, -1)),
+        "root ::= s18",
+        *(f's{n} ::= "a" s{n - 1} t | "a" t s{n - 1}' for n in range(18, 0, -1)),
         's0 ::= "b"',
         't ::= "c"?',
     ]
@@ -315,7 +315,7 @@ def test_an_ambiguous_grammar_ends_as_an_error_of_the_client(plain: Gateway, str
     """An answer that cannot be read within the limit is a 400 or an error event, never a stall."""
     text = plain.post(body(ebnf=AMBIGUOUS, stream=stream)).text
     assert "grammar_too_ambiguous" in text
-    assert "parses: at most 512 allowed" in text
+    assert "parses: at most 4,096 allowed" in text
 
 
 def test_a_schema_in_another_field_may_stand_beside_tools(plain: Gateway) -> None:

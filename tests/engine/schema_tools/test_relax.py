@@ -63,8 +63,41 @@ STYLED: dict[str, tuple[str, Any, Any, list[str]]] = {
     "the only value": (
         "qwen_xml",
         {"properties": {"a": {"enum": ["</parameter>"]}, "b": {"const": "</parameter>"}}},
-        {"properties": {"a": {}, "b": {}}},
+        {
+            "properties": {
+                "a": {"type": "string", "pattern": r"^<\/parameter"},
+                "b": {"type": "string", "pattern": r"^<\/parameter"},
+            }
+        },
         ["/properties/a/enum", "/properties/b/const"],
+    ),
+    "REGRESSION the only value keeps its beginning": (
+        "glm_xml",
+        {
+            "properties": {
+                "a": {"const": "x.</arg_value>y"},
+                "b": {"anyOf": [{"const": "</arg_value>"}, {"const": "z"}]},
+                "c": {"const": "</arg_value>", "type": "string", "pattern": "v"},
+            }
+        },
+        {
+            "properties": {
+                "a": {"type": "string", "pattern": r"^x\.<\/arg_value"},
+                "b": {
+                    "anyOf": [
+                        {"type": "string", "pattern": r"^<\/arg_value"}, {"const": "z"}
+                    ]
+                },
+                "c": {"type": "string", "pattern": "v"},
+            }
+        },
+        ["/properties/a/const", "/properties/b/anyOf/0/const", "/properties/c/const"],
+    ),
+    "REGRESSION a value that contains such a text keeps its type": (
+        "minimax_m3_xml",
+        {"properties": {"a": {"const": ["]<]minimax[>["]}}},
+        {"properties": {"a": {"type": "array"}}},
+        ["/properties/a/const"],
     ),
     "all values but one": (
         "qwen_xml",
@@ -105,6 +138,45 @@ STYLED: dict[str, tuple[str, Any, Any, list[str]]] = {
         "qwen_xml", {"type": ["object", "null"]}, {"type": ["object", "null"]}, []
     ),
 }  # fmt: skip
+
+
+#: the pattern of zod's z.hostname()
+HOSTNAME = (
+    r"^(?=.{1,253}\.?$)[a-zA-Z0-9](?:[a-zA-Z0-9-]{0,61}[a-zA-Z0-9])?"
+    r"(?:\.[a-zA-Z0-9](?:[-0-9a-zA-Z]{0,61}[0-9a-zA-Z])?)*\.?$"
+)
+#: name -> (schema of a property, what it comes to, the keyword, the limit that it exceeds)
+LIMITED: dict[str, tuple[Any, Any, str, str]] = {
+    "REGRESSION a pattern": (
+        {"type": "string", "pattern": HOSTNAME}, {"type": "string"}, "pattern", "pattern_states"
+    ),
+    "REGRESSION a large step": (
+        {"type": "integer", "multipleOf": 86400},
+        {"type": "integer"},
+        "multipleOf",
+        "pattern_states",
+    ),
+    "a long pattern": (
+        {"type": "string", "pattern": "a" * 20_001}, {"type": "string"}, "pattern", "pattern_chars"
+    ),
+    "a pattern of keys": (
+        {"patternProperties": {HOSTNAME: {"type": "null"}, "^a": {"type": "null"}}},
+        {},
+        "patternProperties",
+        "pattern_states",
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", LIMITED.values(), ids=LIMITED.keys())
+def test_a_keyword_beyond_a_limit_is_relaxed_by_name(case: tuple[Any, Any, str, str]):
+    schema, comes_to, keyword, limit = case
+    found = relax({"properties": {"a": schema, "b": {"minimum": 3}}})
+    assert found.error is None
+    assert found.schema == {"properties": {"a": comes_to, "b": {"minimum": 3}}}
+    (place,) = found.places
+    assert (place.pointer, place.keyword) == (f"/properties/a/{keyword}", keyword)
+    assert place.reason.startswith(f"{limit}: at most 20,000 allowed, got ")
 
 
 @pytest.mark.parametrize("case", STYLED.values(), ids=STYLED.keys())
@@ -156,10 +228,11 @@ def test_what_means_nothing_stays_refused(case: tuple[Any, SpecError]):
 
 
 def test_a_limit_stays_a_limit():
-    schema = {"items": AWAY, "properties": {"a": {"enum": [1, 2, 3]}}}
-    error = relax(schema, limits=Limits(enum_values=2)).error
+    """One that no keyword exceeds alone."""
+    schema = {"items": AWAY, "properties": {f"a{n}": {"enum": [n, None]} for n in range(20)}}
+    error = relax(schema, limits=Limits(ir_nodes=20)).error
     assert isinstance(error, LimitExceeded)
-    assert (error.limit, error.maximum, error.got) == ("enum_values", 2, 3)
+    assert (error.limit, error.maximum, error.got) == ("ir_nodes", 20, 21)
 
 
 @pytest.mark.parametrize("more", [0, 1])

@@ -115,9 +115,14 @@ def test_a_mistake_is_told_with_its_place(case: tuple[Any, str, str]):
 def test_a_limit_is_told_with_both_numbers():
     compiler = Compiler(byte_vocabulary(), limits=Limits(enum_values=2))
     report = check_json_schema({"items": {"enum": [1, 2, 3]}}, compiler)
+    (refused,) = report.refused
+    assert (refused.pointer, refused.keyword) == ("/items/enum", "enum")
+    assert refused.reason == "enum_values: at most 2 allowed, got 3"
+    compiler = Compiler(byte_vocabulary(), limits=Limits(ir_nodes=9_999))
+    large = {"properties": {f"a{n}": {"const": [n]} for n in range(9_000)}}
+    report = check_json_schema(large, compiler)
     assert report.mistake is not None
-    assert report.mistake.pointer == "/items/enum"
-    assert report.mistake.reason == "enum_values: at most 2 allowed, got 3"
+    assert report.mistake.reason == "ir_nodes: at most 9,999 allowed, got 10,000"
 
 
 #: name -> (schema, [(pointer, reason)])

@@ -93,7 +93,7 @@ def test_pairs_are_all_pairs() -> None:
 
 
 def test_a_state_is_what_was_written_of_an_excluded_text() -> None:
-    excludes = Excludes(["ab", "bab", "bc"])
+    excludes = Excludes(["ab", "bab", "bc"], engine.WorkBudget())
     assert excludes.walk(0, "bb") == excludes.walk(0, "xb") == excludes.walk(0, "b") != 0
     assert excludes.walk(0, "x") == 0
     assert excludes.walk(0, "xab") is excludes.walk(0, "bc") is None

@@ -16,6 +16,7 @@ from engine.frontends.structural_tag.tag_vocabulary import (
 from engine.grammar import ir
 from engine.grammar.ir import Grammar
 from engine.limits import Limits
+from engine.native.resources import WorkBudget
 from tests.engine.frontends.structural_tag import (
     dispatch_cases,
     excludes_cases,
@@ -538,7 +539,7 @@ def test_what_is_kept_of_a_vocabulary_is_bounded():
     vocabulary = TagVocabulary(SPECIALS, STOPS, TOKENS)
 
     def around(*excludes):
-        return vocabulary.patterns_of(excludes, (), (), frozenset(), "", "")
+        return vocabulary.patterns_of(excludes, (), (), frozenset(), "", "", WorkBudget())
 
     assert around("a", "<|a|>") is around("a", "<|a|>")
     assert around("a" * (KEPT_CHARACTERS + 1)) is not around("a" * (KEPT_CHARACTERS + 1))
