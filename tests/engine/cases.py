@@ -306,6 +306,7 @@ TAGS = [
         {"type": "sequence", "elements": [{"type": "const_string", "value": "abd"}, TEXT]},
         {"type": "regex", "pattern": "a[x-z]+"},
     ]}, "abc", "éa", "bè", "a1", "ab7;", "<f3>x</f>", "abd any", "axyz"),
+    _tag("or-many-texts", {"type": "or", "elements": [{"type": "const_string", "value": f"a{n}"} for n in range(40)]}, "a3", "a39"),
     _tag("separated-begins", {"type": "tags_with_separator", "separator": ",", "tags": [
         {"type": "tag", "begin": f"a{n}", "content": _json(INTEGER), "end": "e"} for n in range(12)
     ]}, "", "a11-5e", "a12e,a01e"),
