@@ -30,7 +30,7 @@ FinishReason = Literal["stop", "length", "abort", "error"]
 #: "protocol": a violation of the protocol; "truncated": the stream ended without a finish reason;
 #: "aborted": ended from outside or by the model; "diverged": tokens that the grammar does not
 #: allow; "overrun": tokens beyond the limit or a stop token; "internal": a fault in this process,
-#: which says nothing about the worker
+#: for which no worker is to blame
 FailureReason = Literal[
     "refused",
     "connection",

@@ -153,7 +153,7 @@ class RedisLimiter:
 
     def _fail(self, error: Exception) -> None:
         self._failures += 1
-        # one client's value says nothing about Redis
+        # one client's value is no failure of Redis
         if self._is_open or "WRONGTYPE" in str(error):
             return
         self._probing = asyncio.create_task(self._probe())

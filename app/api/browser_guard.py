@@ -1,4 +1,4 @@
-"""What a web page of another site may not do through its reader's browser.
+"""A guard against web pages of other sites, which act through a reader's browser.
 
 A browser sends requests of any page to loopback addresses and to private networks. A gateway that
 asks for no key would answer them, and a page whose own name resolves to such an address (DNS

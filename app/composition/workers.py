@@ -36,7 +36,9 @@ def make_workers(
         except ModuleNotFoundError as error:
             raise settings.error("model", error) from error
 
-        return [TransformersWorker(settings.model or "", compiler)]
+        return [
+            TransformersWorker(settings.model or "", compiler, threads=settings.embedded_threads)
+        ]
     # reports unusable files at the start, even if all workers come from DNS
     make_worker_tls(settings)
     return [

@@ -62,7 +62,7 @@ async def attempt(
 def reason_of(error: Exception) -> FailureReason | None:
     """Return why the worker failed; None: the fault is ours, or the request's.
 
-    Only a WorkerError tells of the worker, and output that does not fit its grammar. Any other
+    Only a WorkerError describes the worker, and output that does not fit its grammar. Any other
     exception comes from this process while it reads the answer, and would come from every worker.
     """
     match error:

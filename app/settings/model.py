@@ -173,6 +173,13 @@ class ModelSettings(BaseModel):
     noise_seed: int | None = Field(
         default=None, description="seed of the noise worker for requests without a seed"
     )
+    embedded_threads: int = Field(
+        default=1,
+        ge=1,
+        le=1024,
+        description="threads of torch for a model that runs in the gateway's process; more help on "
+        "idle cores only: where others are busy, the threads of a token wait for each other",
+    )
     max_running: int | None = Field(
         default=None,
         ge=1,

@@ -140,6 +140,23 @@ def test_refusals(directory: Path, compiler: Compiler, changes: Any, words: str)
     assert caught.value.status == 400
 
 
+@pytest.mark.parametrize("threads", [1, 2])
+def test_torch_uses_as_many_threads_as_asked(
+    tmp_path: Path, compiler: Compiler, monkeypatch: pytest.MonkeyPatch, threads: int
+) -> None:
+    asked: list[int] = []
+    monkeypatch.setattr("adapters.workers.transformers.torch.set_num_threads", asked.append)
+
+    async def work() -> None:
+        worker = TransformersWorker(tmp_path, compiler, threads=threads)
+        with pytest.raises(WorkerError):
+            await worker.start()
+        await worker.aclose()
+
+    run(work())
+    assert asked == [threads]
+
+
 def test_a_directory_without_a_model(tmp_path: Path, compiler: Compiler) -> None:
     async def work() -> None:
         worker = TransformersWorker(tmp_path, compiler)

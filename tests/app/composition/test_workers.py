@@ -1,7 +1,11 @@
 """Composition: the settings of the pool reach it."""
 
 import io
+from pathlib import Path
 
+import pytest
+
+from adapters import workers
 from app.composition.workers import make_pool, make_workers
 from app.conversation.tokenizer import BuiltinTokenizer
 from app.observability.logs import make_logger
@@ -52,6 +56,21 @@ async def test_the_defaults_are_least_load_and_no_bound():
     bounded = pool_of(Metrics(), io.StringIO(), worker_max_running=1)
     bounded.members[0].take()
     assert not bounded._slots.is_free(bounded.members[0])
+
+
+def test_an_embedded_model_gets_its_threads(monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
+    """Without torch: the worker's class is a stand-in."""
+    made: list[dict[str, object]] = []
+    monkeypatch.setitem(
+        vars(workers),
+        "TransformersWorker",
+        lambda folder, compiler, **options: made.append(options),
+    )
+    tokenizer = BuiltinTokenizer()
+    for given in ({}, {"embedded_threads": 3}):
+        chosen = ModelSettings.model_validate({"model": str(tmp_path), **given})
+        make_workers(chosen, Compiler(tokenizer.vocabulary), tokenizer)
+    assert made == [{"threads": 1}, {"threads": 3}]
 
 
 async def test_a_worker_that_left_leaves_no_series():
