@@ -193,8 +193,10 @@ class _Probe:
             return {}
         # some print the ids of results, and number the calls of each answer themselves
         loops = [*loop_of([first], kind), *loop_of([second], kind)]
-        prompt = self._render(loops, [TOOL], {})
-        by_answer = prompt.count(second) < 2
+        try:
+            by_answer = self._render(loops, [TOOL], {}).count(second) < 2
+        except TemplateError:
+            by_answer = False
         return {"ids": "numbered_by_answer" if by_answer else "numbered"}
 
     def _shows_results(self) -> bool:
