@@ -186,7 +186,7 @@ class _Probe:
         if calls.get("ids") != "any":
             return {}
         kind, (first, second) = calls["arguments"], CALL_IDS["numbered"]
-        answer = loop_of([first], "text")[1]
+        answer = loop_of(CALL_IDS["any"][:1], "text")[1]
         given = loop_of(CALL_IDS["any"][:1], kind)
         printed = CALL_IDS["any"][0] in self._render(given, [TOOL], {})
         if not printed or first not in (self._as_text(answer) or ""):
