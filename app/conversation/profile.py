@@ -186,15 +186,17 @@ class _Probe:
         if calls.get("ids") != "any":
             return {}
         kind, (first, second) = calls["arguments"], CALL_IDS["numbered"]
-        answer = loop_of([first], "text")[1]
+        answer = loop_of(CALL_IDS["any"][:1], "text")[1]
         given = loop_of(CALL_IDS["any"][:1], kind)
         printed = CALL_IDS["any"][0] in self._render(given, [TOOL], {})
         if not printed or first not in (self._as_text(answer) or ""):
             return {}
         # some print the ids of results, and number the calls of each answer themselves
         loops = [*loop_of([first], kind), *loop_of([second], kind)]
-        prompt = self._render(loops, [TOOL], {})
-        by_answer = prompt.count(second) < 2
+        try:
+            by_answer = self._render(loops, [TOOL], {}).count(second) < 2
+        except TemplateError:
+            by_answer = False
         return {"ids": "numbered_by_answer" if by_answer else "numbered"}
 
     def _shows_results(self) -> bool:
