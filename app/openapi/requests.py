@@ -192,6 +192,14 @@ def _reference(schema: Schema) -> None:
     del schema["properties"]["type"]["default"]
 
 
+def _message_item(schema: Schema) -> None:
+    """The content of an answer may be null."""
+    content = schema["properties"]["content"]
+    schema["properties"]["content"] = {"anyOf": [content, _NULL]}
+    answer: Schema = {"properties": {"role": {"const": "assistant"}}}
+    _choose(schema, answer, {}, {"properties": {"content": _GIVEN}})
+
+
 def _structural_tag(schema: Schema) -> None:
     parts = ("structures", "triggers")
     _choose(
@@ -253,6 +261,7 @@ _AMENDMENTS: dict[str, Callable[[Schema], None]] = {
     "ContentPart": _content_part,
     "TextPart": _text_part,
     "ItemReference": _reference,
+    "MessageItem": _message_item,
     "FunctionTool": _adding(_off(OFF)),
     "CustomTool": _adding(_off(OFF)),
     "Reasoning": _adding(_off({"context": (None, "auto"), "mode": (None, "standard")})),
