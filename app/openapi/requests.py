@@ -204,6 +204,14 @@ def _reference(schema: Schema) -> None:
     del schema["properties"]["type"]["default"]
 
 
+def _message_item(schema: Schema) -> None:
+    """The content of an answer may be null."""
+    content = schema["properties"]["content"]
+    schema["properties"]["content"] = {"anyOf": [content, _NULL]}
+    answer: Schema = {"properties": {"role": {"const": "assistant"}}}
+    _choose(schema, answer, {}, {"properties": {"content": _GIVEN}})
+
+
 def _structural_tag(schema: Schema) -> None:
     parts = ("structures", "triggers")
     _choose(
@@ -271,6 +279,7 @@ _AMENDMENTS: dict[str, Callable[[Schema], None]] = {
     "FunctionName": _adding(_ignored("description", "parameters", "strict")),
     "CustomName": _adding(_ignored("description", "format")),
     "ResponseNamedTool": _adding(_ignored("description", "format", "parameters", "strict")),
+    "MessageItem": _message_item,
     "FunctionTool": _adding(_off(OFF)),
     "CustomTool": _adding(_off(OFF)),
     "Reasoning": _adding(_off({"context": (None, "auto"), "mode": (None, "standard")})),

@@ -47,8 +47,8 @@ from ..grammar.lowered cimport LoweredGrammar
 from ..grammar.rule_digest cimport RuleDigests
 from ..native.hashing cimport U64MapC
 from ..native.pool cimport vector
-from ..vocabulary.vocabulary cimport Vocabulary
 from ..native.resources cimport WorkBudget
+from ..vocabulary.vocabulary cimport Vocabulary
 from .determinize cimport BuildWorkC, ByteEdgeC, ByteNfaC, ClosureC, DfaStateC, LazyDfaC, SymbolEdgeC
 from .json_objects cimport NameTrieC, ObjectC
 

@@ -118,6 +118,14 @@ class MessageItem(Lenient):
     role: Literal["user", "system", "developer", "assistant"]
     content: Content
 
+    @model_validator(mode="before")
+    @classmethod
+    def _with_text(cls, value: Any) -> Any:
+        """Read an answer of null, as clients keep one that had reasoning or calls only."""
+        if isinstance(value, dict) and value.get("role") == "assistant":
+            return {**value, "content": ""} if value.get("content", "") is None else value
+        return value
+
 
 class SummaryPart(Lenient):
     type: Literal["summary_text"]

@@ -210,7 +210,7 @@ async def test_a_stream_is_closed_even_if_it_never_began():
 
 
 def test_an_event_is_one_line_of_utf_8():
-    assert event({"a": "é\n\u2028", "b": None}) == 'data: {"a":"é\\n\u2028","b":null}\n\n'.encode()
+    assert event({"a": "é\n\u2028", "b": None}) == 'data: {"a":"é\\n\\u2028","b":null}\n\n'.encode()
 
 
 async def test_work_that_is_done_wins_and_work_that_is_not_is_cancelled():

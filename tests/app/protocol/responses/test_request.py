@@ -285,6 +285,7 @@ ACCEPTED: list[dict[str, Any]] = [
     {"text": {"format": {"type": "text"}, "verbosity": "low"}},
     {"tools": [{**TOOL, "strict": True, "description": "", "allowed_callers": ["direct"]}]},
     {"input": [{"id": "msg_1"}]},
+    {"input": [{"role": "assistant", "content": None}]},
     {"input": [{"type": "item_reference", "id": "rs_1"}]},
     {"input": [{"role": "assistant", "content": [{"type": "refusal", "refusal": "no"}]}]},
     {"service_tier": "flex", "prompt_cache_retention": "24h", "prompt_cache_options": {}},
