@@ -2,7 +2,8 @@
 
     developer, several system messages   one system message at the beginning; for templates without
                                          system messages, the beginning of the first user message
-    roles that must alternate            adjacent messages of one role are joined
+    roles that must alternate            adjacent messages of one role are joined; between results
+                                         and a message of the user stands UNANSWERED
     null content                         empty text; if the template refuses that, an answer without
                                          text is dropped
     ids of calls                         the kind that the template accepts
@@ -33,6 +34,8 @@ from .profile import AsText, Messages, TemplateProfile
 _ALPHABET = string.ascii_letters + string.digits
 _ID_LENGTH = 9
 INSTRUCTING = ("system", "developer")
+#: the answer to results behind which the user went on
+UNANSWERED = "[There is no answer: the user went on.]"
 
 Message = dict[str, Any]
 
@@ -44,7 +47,7 @@ def fitted(
     instructions: str = "",
     as_text: AsText = lambda _: None,
 ) -> list[Message]:
-    """Return the messages for a template with this profile, from those of ``plain_messages``.
+    """Return the messages for a template with this profile, from those of ``paired``.
 
     ``instructions``: further text of the system message. ``as_text``: writes an answer with calls,
     or a result, as text; None: the format has no such text.
@@ -64,7 +67,9 @@ def fitted(
     if instructions:
         _instruct(spread, instructions)
     ordered = _with_instructions(spread, profile)
-    return ordered if profile.in_a_row else _merged(ordered)
+    if not profile.in_a_row:
+        ordered = _merged(ordered)
+    return ordered if profile.user_behind_results else _answered(ordered)
 
 
 def _with_names(messages: Messages) -> list[Message]:
@@ -269,6 +274,16 @@ def _merged(messages: Iterable[Message]) -> list[Message]:
             texts = [each["content"] for each in same if each["content"]]
             whole = {name: value for each in same for name, value in each.items()}
             found.append({**whole, "content": "\n\n".join(texts)})
+    return found
+
+
+def _answered(messages: Iterable[Message]) -> list[Message]:
+    """Insert an answer between results and a message of the user."""
+    found: list[Message] = []
+    for message in messages:
+        if message["role"] == "user" and found and found[-1]["role"] == "tool":
+            found.append({"role": "assistant", "content": UNANSWERED})
+        found.append(message)
     return found
 
 

@@ -76,22 +76,8 @@ def mentions_json(messages: Sequence[Message]) -> bool:
 
 
 def plain_messages(request: ChatRequest) -> list[dict[str, Any]]:
-    """Return the conversation as dicts, the results of each answer in the order of its calls.
-
-    Most templates write results without ids: the model assigns them to calls by their order.
-    """
-    messages = [_plain(message) for message in request.messages]
-    at = 0
-    while at < len(messages):
-        calls = messages[at].get("tool_calls") or ()
-        places = {call["id"]: number for number, call in enumerate(calls)}
-        at = begin = at + 1
-        while at < len(messages) and messages[at].get("tool_call_id") in places:
-            at += 1
-        messages[begin:at] = sorted(
-            messages[begin:at], key=lambda result: places[result["tool_call_id"]]
-        )
-    return messages
+    """Return the conversation as dicts, in the client's order."""
+    return [_plain(message) for message in request.messages]
 
 
 def _plain(message: Message) -> dict[str, Any]:

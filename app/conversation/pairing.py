@@ -13,12 +13,12 @@ without calls. Templates and models know one order: a call, its results, what ca
 
 Representation   the plain form (history), with the number of the request's message that each one
                  comes from: errors of later steps name messages of the plain form.
-Invariants       I1 results stay in the client's order, and so do all other messages. I2 a result
-                 belongs to the last unanswered call of its id before it: ids may be used again.
-Not here         the order of results among parallel calls (fitting).
+Invariants       I1 results stand in the order of their calls: most templates write no ids, so that
+                 the model tells the results of parallel calls by their order. All other messages
+                 stay in the client's order. I2 a result belongs to the last unanswered call of its
+                 id before it: ids may be used again.
 """
 
-import math
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -104,17 +104,13 @@ def paired(messages: Sequence[Plain]) -> History:
     for at, message in enumerate(messages):
         if message["role"] != "tool":
             history.add(message, at)
-            for each in sorted(calls.get(at, ()), key=_by_result):
+            for each in calls.get(at, ()):
                 text = NO_RESULT if each.result is None else messages[each.result]["content"]
                 result = {"role": "tool", "content": text, "tool_call_id": each.call["id"]}
                 history.add(result, at if each.result is None else each.result)
         elif at in orphans:
             history.add(_told(message, orphans[at]), at)
     return history
-
-
-def _by_result(call: _Call) -> float:
-    return math.inf if call.result is None else call.result
 
 
 def _matched(messages: Sequence[Plain]) -> tuple[dict[int, list[_Call]], dict[int, str]]:

@@ -68,7 +68,8 @@ class TemplateProfile:
     ``system``              a system message at the beginning; ``systems``: two of them;
                             ``late_system``: one at a later position.
     ``developer``           messages with this role.
-    ``in_a_row``            two user messages in a row.
+    ``in_a_row``            two user messages in a row; ``user_behind_results``: one right behind
+                            the results of tools.
     ``empty_answers``       an answer without text.
     ``tools``, ``calls``    definitions of tools; past calls with their results.
     ``results``             results of tools, also behind calls that are written as text.
@@ -90,6 +91,7 @@ class TemplateProfile:
     late_system: bool = True
     developer: bool = True
     in_a_row: bool = True
+    user_behind_results: bool = True
     empty_answers: bool = True
     tools: bool = True
     calls: bool = True
@@ -218,7 +220,7 @@ class _Probe:
         reasoning = next(filter(thinks, REASONING_KEYS), None)
         thought = (reasoning, "wordthought") if reasoning else None
         with_text = loop_of(ids[:1], kind, "wordbeside", thought)
-        user, *rest = loop_of(ids[:1], kind)
+        user, *rest = loop = loop_of(ids[:1], kind)
         # some drop it after the turn, or refuse it with a thought
         turn_over = [*with_text, _said("assistant"), _said("user", "wordtwo")]
         if shows(with_text, *CALLED) and shows(turn_over, *CALLED):
@@ -226,6 +228,7 @@ class _Probe:
         else:
             beside = "before" if shows([user, _said("assistant"), *rest], *CALLED) else "no"
         return {
+            "user_behind_results": shows([*loop, _said("user", "wordtwo")], *CALLED),
             "text_arguments": shows(loop_of(ids[:1], "cut"), *CALLED),
             "parallel_calls": shows(loop_of(ids, kind), *CALLED, "wordargument1", "wordresult1"),
             "text_beside_calls": beside,

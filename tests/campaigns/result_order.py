@@ -3,10 +3,10 @@
     python -m tests.campaigns.result_order [--conversations 1000] [--seed 0]
 
 Conversations of several turns with one to five calls an answer, some with equal names and
-arguments, and results in a random order. Each is rendered with every chat template, and by every
-format that writes prompts itself: the results must follow in the order of their calls, or, where a
-template writes their ids, beside these. A conversation that lacks a result must be refused. Needs
-`make data`. Exits with 1 on a finding.
+arguments, and results in a random order; some results are lost, some have a message of the user
+between them. Each is rendered with every chat template, and by every format that writes prompts
+itself: the results must follow in the order of their calls, with a note for a lost one. Needs `make
+data`. Exits with 1 on a finding.
 """
 
 import argparse
@@ -20,7 +20,8 @@ from typing import Any
 
 from adapters.formats import FORMATS, OutputSpec, Tool
 from app.api.body import parse_request
-from app.conversation.history import check_order, plain_messages
+from app.conversation.history import check_messages, plain_messages
+from app.conversation.pairing import NO_RESULT, paired
 from app.errors import ApiError
 from tests.app.conversation.chat_templates import FETCH, TEMPLATES, tokenizer_of
 
@@ -28,10 +29,11 @@ TOOLS = tuple(Tool(name, {"type": "object", "properties": {}}) for name in ("wea
 Messages = list[dict[str, Any]]
 
 
-def conversation(draws: Random) -> tuple[Messages, bool]:
-    """Return messages, and whether a result is missing. The results number the calls."""
+def conversation(draws: Random) -> tuple[Messages, list[str]]:
+    """Return messages, and the results that the prompt must show, in this order."""
     messages: Messages = [{"role": "user", "content": "Question?"}]
-    number, is_whole = 0, True
+    number = 0
+    shown: list[str] = []
     for _ in range(draws.randint(1, 3)):
         calls, results = [], []
         is_equal = draws.random() < 0.2
@@ -46,24 +48,28 @@ def conversation(draws: Random) -> tuple[Messages, bool]:
             text = f"result{number}end"
             results.append({"role": "tool", "tool_call_id": f"call_{at}", "content": text})
             number += 1
+        is_lost = draws.random() < 0.05
+        if is_lost:
+            results[draws.randrange(len(results))]["content"] = ""
+        shown += [result["content"] or NO_RESULT for result in results]
+        results = [result for result in results if result["content"]]
         draws.shuffle(results)
-        if draws.random() < 0.05:
-            results.pop()
-            is_whole = False
+        if results and draws.random() < 0.1:
+            results.insert(draws.randrange(len(results)), {"role": "user", "content": "Meanwhile"})
         messages += [{"role": "assistant", "content": None, "tool_calls": calls}, *results]
         if draws.random() < 0.5:
             messages += [
                 {"role": "assistant", "content": "An answer."},
                 {"role": "user", "content": "And now?"},
             ]
-    return messages, is_whole
+    return messages, shown
 
 
 def plain(messages: Messages) -> Messages:
     """Return the messages as prompts get them, checked as those of a request."""
     request = parse_request(json.dumps({"model": "m", "messages": messages}).encode())
-    check_order(request.messages)
-    return plain_messages(request)
+    check_messages(request.messages)
+    return paired(plain_messages(request)).messages
 
 
 def writers() -> Iterator[tuple[str, Callable[[Messages], str]]]:
@@ -82,11 +88,10 @@ def writers() -> Iterator[tuple[str, Callable[[Messages], str]]]:
         yield f"format {name}", partial(wire.render, tools=TOOLS, output=output)
 
 
-def complaint(prompt: str, messages: Messages) -> str:
+def complaint(prompt: str, wanted: Sequence[str]) -> str:
     """Return what is wrong with the order of results in a prompt; "": nothing."""
-    shown = re.findall(r"result(\d+)end", prompt)
-    wanted = [str(n) for n in range(sum(each["role"] == "tool" for each in messages))]
-    if shown == wanted:
+    shown = re.findall(rf"result\d+end|{re.escape(NO_RESULT)}", prompt)
+    if shown == list(wanted):
         return ""
     return f"results {' '.join(shown)} instead of {' '.join(wanted)}"
 
@@ -96,19 +101,16 @@ def run(count: int, seed: int, only: Sequence[str] | None = None) -> tuple[int, 
     chosen = [(name, write) for name, write in writers() if only is None or name in only]
     prompts, findings = 0, []
     for number in range(count):
-        messages, is_whole = conversation(Random(f"{seed} {number}"))
+        messages, wanted = conversation(Random(f"{seed} {number}"))
         try:
             given = plain(messages)
         except ApiError as error:
-            if is_whole:
-                findings.append(f"{number}: refused: {error.message}")
+            findings.append(f"{number}: refused: {error.message}")
             continue
-        if not is_whole:
-            findings.append(f"{number}: a result is missing")
         for name, write in chosen:
             prompts += 1
             try:
-                problem = complaint(write(given), given)
+                problem = complaint(write(given), wanted)
             except ApiError as error:
                 problem = error.message
             if problem:

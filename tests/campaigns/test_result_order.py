@@ -24,7 +24,7 @@ def test_each_result_stands_beside_its_call() -> None:
 
 
 def test_a_swapped_result_is_found() -> None:
-    messages = [{"role": "tool"}, {"role": "tool"}]
-    assert complaint("result0end result1end", messages) == ""
-    assert complaint("result1end result0end", messages) != ""
-    assert complaint("result0end", messages) != ""
+    wanted = ["result0end", "result1end"]
+    assert complaint("result0end result1end", wanted) == ""
+    assert complaint("result1end result0end", wanted) != ""
+    assert complaint("result0end", wanted) != ""

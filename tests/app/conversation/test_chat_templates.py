@@ -12,6 +12,7 @@ from adapters.formats import OutputSpec, ThinkingMarks, Tool, get_format
 from app.api.body import parse_request
 from app.conversation import Messages, TemplateError, fitted, profile_of, thought_apart
 from app.conversation.history import check_messages, plain_messages
+from app.conversation.pairing import paired
 from app.conversation.tokenizer import HuggingFaceTokenizer
 from app.errors import ApiError
 from tests.app.conversation.chat_templates import FETCH, TEMPLATES, tokenizer_of
@@ -102,7 +103,7 @@ def plain(messages: Sequence[Any]) -> Messages:
     body = json.dumps({"model": "m", "messages": messages}).encode()
     request = parse_request(body)
     check_messages(request.messages)
-    return plain_messages(request)
+    return paired(plain_messages(request)).messages
 
 
 def prompt_of(
@@ -118,7 +119,6 @@ def prompt_of(
 REFUSED = {
     "a greeting first",
     "no message of a user",
-    "a question behind a result",
     "text beside a call, answered",
     "late instructions",
 }
@@ -234,6 +234,7 @@ def test_a_profile_says_what_a_template_shows() -> None:
         "late_system": False,
         "developer": False,
         "in_a_row": False,
+        "user_behind_results": False,
         "tools": False,
         "ids": "nine",
         "parallel_calls": False,

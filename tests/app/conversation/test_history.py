@@ -96,17 +96,6 @@ def test_the_plain_form_has_text_only():
     ]
 
 
-@pytest.mark.parametrize("sent", [("a", "b", "c"), ("c", "a", "b"), ("b", "a", "c")])
-def test_results_stand_in_the_order_of_their_calls(sent: tuple[str, ...]):
-    """REGRESSION: templates without ids gave the model the results of parallel calls swapped."""
-    results = [{**result(each), "content": f"of {each}"} for each in sent]
-    later = [caller("b", "a"), *map(result, "ab"), USER, {"role": "assistant", "content": "x"}]
-    made = plain_messages(request(USER, caller("a", "b", "c"), *results, *later))
-    ids = [each.get("tool_call_id") for each in made]
-    assert ids == [None, None, "a", "b", "c", None, "b", "a", None, None]
-    assert [each["content"] for each in made[2:5]] == ["of a", "of b", "of c"]
-
-
 def test_a_refusal_stands_behind_content():
     """REGRESSION: it was dropped where there was any content."""
     message = {"role": "assistant", "content": "Well. ", "refusal": "No."}
