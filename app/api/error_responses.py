@@ -118,7 +118,9 @@ def install_error_handlers(app: FastAPI) -> None:
 def _from_http(request: Request, error: HTTPException) -> ApiError:
     place = f"{request.method} {request.url.path[:_SHOWN_CHARS]}"
     headers = dict(error.headers or {})
-    if error.status_code == 404 or (error.status_code == 405 and _names_nothing(request)):
+    if error.status_code == 405 and _names_nothing(request):
+        error, headers = HTTPException(404), {}
+    if error.status_code == 404:
         message = (
             f"Invalid URL ({place}). This server is Switchyard, a gateway for text generation. Its "
             f"endpoints are: {', '.join(ENDPOINTS)}."

@@ -241,7 +241,7 @@ def test_a_model_that_fails_is_an_error(directory: Path, compiler: Compiler) -> 
         worker._model.go.set()
         with pytest.raises(WorkerError, match="ZeroDivisionError") as caught:
             await collect(worker, ask())
-        assert caught.value.status == 500
+        assert caught.value.status == 502
         worker._model = good
         assert await collect(worker, ask(max_tokens=3))
         await worker.aclose()

@@ -124,6 +124,7 @@ BAD: dict[str, tuple[str, Any, str | None, str | None]] = {
                 "format": {
                     "type": "json_schema",
                     "name": "a",
+                    "strict": True,
                     "schema": {"type": "string", "pattern": PATTERN},
                 }
             }

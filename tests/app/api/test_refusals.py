@@ -158,12 +158,6 @@ BAD: dict[str, tuple[Any, int, str | None, str | None]] = {
         "invalid_function_parameters",
         "tools[0].function.parameters",
     ),
-    "a result without a call": (
-        body(messages=[*MESSAGES, {"role": "tool", "tool_call_id": "x", "content": ""}]),
-        400,
-        "invalid_value",
-        "messages[1].role",
-    ),
     "top_logprobs alone": (body(top_logprobs=3), 400, None, "top_logprobs"),
     "too many top_logprobs": (
         body(logprobs=True, top_logprobs=21),

@@ -59,13 +59,13 @@ async def test_replicas_share_values(make: Make, redis_server: RedisServer):
 async def test_a_value_of_another_type_counts_as_missing(make: Make, redis_server: RedisServer):
     """REGRESSION: it made the values beside it unavailable."""
     store = make(redis_server.url)
-    await store.set({"a": b"1", "b": b"2"})
+    await store.set("client", {"a": b"1", "b": b"2"})
     async with Redis.from_url(redis_server.url) as redis:
         await redis.delete("switchyard-state:b")
         await redis.rpush("switchyard-state:b", b"x")
     assert await store.get(["a", "b"]) == [b"1", None]
     assert [size > 0 for size in await store.sizes(["a", "b"])] == [True, False]
-    await store.set({"b": b"3"})
+    await store.set("client", {"b": b"3"})
     assert await store.get(["a", "b"]) == [b"1", b"3"]
 
 

@@ -206,7 +206,7 @@ class Subjects:
 class _Inline:
     """Threads of slow steps, without the threads."""
 
-    async def run(self, size: int, step: Callable[[], Result]) -> Result:
+    async def run(self, client: str, size: int, step: Callable[[], Result]) -> Result:
         return step()
 
 

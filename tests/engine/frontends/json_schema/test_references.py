@@ -100,8 +100,8 @@ REFUSED = [
     ({"$ref": "#/$defs/x/items/0", "$defs": {"x": {}}}, "/$ref", "names nothing"),
     ({"$ref": "#nowhere"}, "/$ref", "names nothing"),
     ({"$ref": "a#b", "$defs": {"x": {"$id": "a"}}}, "/$ref", "names nothing"),
-    ({"type": "object", "required": ["a"], "properties": {"a": {"$ref": "#"}}}, "", "nothing can satisfy"),
-    ({"type": "array", "minItems": 1, "items": {"$ref": "#"}}, "", "nothing can satisfy"),
+    ({"type": "object", "required": ["a"], "properties": {"a": {"$ref": "#"}}}, "/properties/a", "nothing can satisfy"),
+    ({"type": "array", "minItems": 1, "items": {"$ref": "#"}}, "/items", "nothing can satisfy"),
     ({"type": "array", "contains": {"$ref": "#"}}, "", "nothing can satisfy"),
     ({"$ref": "#/$defs/a", "$defs": {"a": {"type": "object", "required": ["x"], "additionalProperties": {"$ref": "#/$defs/b"}}, "b": {"type": "array", "minItems": 2, "items": {"$ref": "#/$defs/a"}}}}, "", "nothing can satisfy"),
 ]  # fmt: skip
