@@ -2,8 +2,8 @@
 
     developer, several system messages   one system message at the beginning; for templates without
                                          system messages, the beginning of the first user message
-    roles that must alternate            adjacent messages of one role are joined; between results
-                                         and a message of the user stands UNANSWERED
+    roles that must alternate            adjacent messages of one role are joined; where only calls
+                                         and results divide them, FILLERS stands between
     null content                         empty text; if the template refuses that, an answer without
                                          text is dropped
     ids of calls                         the kind that the template accepts
@@ -34,8 +34,11 @@ from .profile import AsText, Messages, TemplateProfile
 _ALPHABET = string.ascii_letters + string.digits
 _ID_LENGTH = 9
 INSTRUCTING = ("system", "developer")
-#: the answer to results behind which the user went on
-UNANSWERED = "[There is no answer: the user went on.]"
+#: what the other role says between two messages of one role
+FILLERS = {
+    "assistant": "[There is no answer: the user went on.]",
+    "user": "[The assistant goes on.]",
+}
 
 Message = dict[str, Any]
 
@@ -69,7 +72,9 @@ def fitted(
     ordered = _with_instructions(spread, profile)
     if not profile.in_a_row:
         ordered = _merged(ordered)
-    return ordered if profile.user_behind_results else _answered(ordered)
+    if profile.user_behind_results and profile.greetings:
+        return ordered
+    return _alternating(ordered, starts="assistant" if profile.greetings else "user")
 
 
 def _with_names(messages: Messages) -> list[Message]:
@@ -277,12 +282,20 @@ def _merged(messages: Iterable[Message]) -> list[Message]:
     return found
 
 
-def _answered(messages: Iterable[Message]) -> list[Message]:
-    """Insert an answer between results and a message of the user."""
+def _alternating(messages: Iterable[Message], *, starts: str) -> list[Message]:
+    """Insert FILLERS so that users and answers take turns, whatever calls and results divide them.
+
+    ``starts``: "user" if only a user may speak first, "assistant" if both may.
+    """
     found: list[Message] = []
+    last = "assistant" if starts == "user" else None
     for message in messages:
-        if message["role"] == "user" and found and found[-1]["role"] == "tool":
-            found.append({"role": "assistant", "content": UNANSWERED})
+        role = message["role"]
+        if role in FILLERS and not message.get("tool_calls"):
+            if role == last:
+                other = "user" if role == "assistant" else "assistant"
+                found.append({"role": other, "content": FILLERS[other]})
+            last = role
         found.append(message)
     return found
 

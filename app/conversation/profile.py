@@ -69,7 +69,7 @@ class TemplateProfile:
                             ``late_system``: one at a later position.
     ``developer``           messages with this role.
     ``in_a_row``            two user messages in a row; ``user_behind_results``: one right behind
-                            the results of tools.
+                            the results of tools; ``greetings``: an answer before any.
     ``empty_answers``       an answer without text.
     ``tools``, ``calls``    definitions of tools; past calls with their results.
     ``results``             results of tools, also behind calls that are written as text.
@@ -92,6 +92,7 @@ class TemplateProfile:
     developer: bool = True
     in_a_row: bool = True
     user_behind_results: bool = True
+    greetings: bool = True
     empty_answers: bool = True
     tools: bool = True
     calls: bool = True
@@ -140,6 +141,7 @@ class _Probe:
             late_system=system and self._shows(late) and self._shows([*late, two]),
             developer=self._shows([_said("developer"), user]),
             in_a_row=self._shows([user, two]),
+            greetings=self._shows([_said("assistant"), user]),
             empty_answers=self._shows([user, {"role": "assistant", "content": ""}, two]),
             tools=tools,
             call_syntax=self._call_syntax(tools, calls),

@@ -117,9 +117,7 @@ def prompt_of(
 
 #: conversations that some templates refuse: a user must speak first, or at all, or not now
 REFUSED = {
-    "a greeting first",
     "no message of a user",
-    "text beside a call, answered",
     "late instructions",
 }
 
@@ -235,6 +233,7 @@ def test_a_profile_says_what_a_template_shows() -> None:
         "developer": False,
         "in_a_row": False,
         "user_behind_results": False,
+        "greetings": False,
         "tools": False,
         "ids": "nine",
         "parallel_calls": False,
