@@ -212,7 +212,7 @@ cdef SchemaType listed(tuple values)
 cdef SchemaType intersect(SchemaType a, SchemaType b, SchemaContext context)
 cdef bint disjoint_objects(SchemaType a, SchemaType b, SchemaContext context) except -1
 cdef Numbers intersect_numbers(Numbers a, Numbers b)
-cdef Strings intersect_strings(Strings a, Strings b)
+cdef Strings intersect_strings(Strings a, Strings b, SchemaContext context)
 cdef bint is_crossed(Numbers numbers) except -1
 cdef Py_ssize_t weight_of(Objects objects) except -1
 cdef tuple both(tuple a, tuple b, SchemaContext context)

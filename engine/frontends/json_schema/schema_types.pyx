@@ -13,6 +13,9 @@ from ...native.resources cimport spend
 from ...errors import UnsupportedSchema
 from ...json_pointer import escape
 
+# texts of constraints that are put together in about a microsecond
+cdef Py_ssize_t TEXTS_PER_STEP = 16
+
 
 @cython.final
 @cython.freelist(64)
@@ -369,7 +372,7 @@ cdef SchemaType intersect_constraints(SchemaType a, SchemaType b, int types, Sch
         types &= ~OBJECT
         if not types:
             return None
-    strings = intersect_strings(a.strings, b.strings) if types & STRING else None
+    strings = intersect_strings(a.strings, b.strings, context) if types & STRING else None
     numbers = intersect_numbers(a.numbers, b.numbers) if types & NUMBER else None
     arrays = intersect_arrays(a.arrays, b.arrays, context) if types & ARRAY else None
     objects = intersect_objects(a.objects, b.objects, context) if types & OBJECT else None
@@ -473,9 +476,10 @@ cdef smaller_bound(a, b):
     return b if a is None else a if b is None else min(a, b)
 
 
-cdef Strings intersect_strings(Strings a, Strings b):
+cdef Strings intersect_strings(Strings a, Strings b, SchemaContext context):
     if a is None or b is None:
         return b if a is None else a
+    spend(context.budget, (texts_of(a) + texts_of(b)) // TEXTS_PER_STEP)
     made = new_strings(
         max(a.minimum, b.minimum),
         smaller_bound(a.maximum, b.maximum),
@@ -486,6 +490,10 @@ cdef Strings intersect_strings(Strings a, Strings b):
     )
     made.where = a.where or b.where
     return made
+
+
+cdef Py_ssize_t texts_of(Strings strings):
+    return len(strings.patterns) + len(strings.formats) + len(strings.without) + len(strings.barred)
 
 
 cdef tuple united_texts(tuple a, tuple b):

@@ -486,7 +486,8 @@ cdef list divided(SchemaReader reader, KeyClass whole, dict patterns):
             pointer = pattern.where.above.at("patternProperties")
             raise UnsupportedSchema(pointer, "patternProperties", message)
     for each in found:
-        each.strings = intersect_strings(each.strings, new_strings(0, None, each.patterns, (), each.without, ()))
+        made = new_strings(0, None, each.patterns, (), each.without, ())
+        each.strings = intersect_strings(each.strings, made, reader)
     return found
 
 
@@ -559,7 +560,7 @@ cdef uint32_t key_node(Builder builder, KeyClass keys, list names) except? 0xFFF
     if keys.texts is not None:
         return text.rule_by("key", text.key_text().texts(keys.texts))
     barred = tuple([name for name in names if reader.string(keys.strings, name)])
-    strings = intersect_strings(keys.strings, new_strings(0, None, (), (), (), barred))
+    strings = intersect_strings(keys.strings, new_strings(0, None, (), (), (), barred), reader)
     return text.rule_by("key", build_inside(text.key_text(), strings, reader, True))
 
 
