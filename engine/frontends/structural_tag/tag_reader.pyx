@@ -35,6 +35,8 @@ from .tag_styles import STYLES
 
 #: the largest count; the engine's registers have 32 bits
 MOST = 2**31 - 1
+#: digits of a token id that an error repeats
+MOST_DIGITS = 40
 
 # texts of a list that are checked in about a microsecond
 cdef enum:
@@ -235,6 +237,9 @@ cdef class TagReader:
             return found
         if not isinstance(value, int) or isinstance(value, bool) or value < 0:
             message = "must be the text of a special token or a token id"
+            raise SpecError(message, f"{fields.pointer}/{step}")
+        if value >= self.vocabulary.size:
+            message = f"token id {str(value)[:MOST_DIGITS]} is not in a vocabulary of {self.vocabulary.size}"
             raise SpecError(message, f"{fields.pointer}/{step}")
         return value
 

@@ -175,6 +175,11 @@ SPEC_ERRORS = [
     (wrap(token(-1)), "/format/token"),
     (wrap(token(True)), "/format/token"),
     (wrap(token(1.0)), "/format/token"),
+    # REGRESSION: ids beyond 32 bits were an internal error
+    (wrap(token(1 << 16)), "/format/token"),
+    (wrap(token(1 << 32)), "/format/token"),
+    (wrap({"type": "exclude_token", "exclude_tokens": [0, 10**30]}), "/format/exclude_tokens/1"),
+    (wrap({"type": "any_tokens", "exclude_tokens": [1 << 64]}), "/format/exclude_tokens/0"),
     (wrap({"type": "token"}), "/format"),
     (wrap(seq()), "/format/elements"),
     (wrap(either()), "/format/elements"),
