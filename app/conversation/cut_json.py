@@ -34,7 +34,7 @@ def parsed_object(text: str) -> dict[str, Any] | None:
 
 
 def _candidates(text: str) -> Iterator[str]:
-    """Yield the text, and ways to complete it, the one that keeps most first."""
+    """Yield the text and its completions; the completion that keeps the most text comes first."""
     yield text
     if not text.startswith("{"):
         return

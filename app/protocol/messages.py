@@ -78,15 +78,16 @@ class ResultPart(ContentPart):
     @model_validator(mode="before")
     @classmethod
     def _text_only(cls, value: Any) -> Any:
-        kind = value.get("type") if isinstance(value, dict) else None
-        if kind in MEDIA:
-            return {"type": "text", "text": missing_media(kind), "left_out": kind}
-        return _only_text(value)
+        return without_media(value, "text") or _only_text(value)
 
 
-def missing_media(kind: str) -> str:
-    """Return the text in place of a part that this server does not read."""
-    return f"[{kind}: not shown, this model reads text only]"
+def without_media(part: Any, text_type: str) -> dict[str, Any] | None:
+    """Return the text part in place of a part that this server does not read; None: it reads it."""
+    kind = part.get("type") if isinstance(part, dict) else None
+    if kind not in MEDIA:
+        return None
+    text = f"[{kind}: not shown, this model reads text only]"
+    return {"type": text_type, "text": text, "left_out": kind}
 
 
 ResultContent = Annotated[

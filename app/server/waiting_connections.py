@@ -1,9 +1,10 @@
-"""Connections that wait for their client: for a request, the rest of one, or that it reads.
+"""Connections that wait for their client: for a request, for the rest of a request, or for the
+client to read.
 
-When too many connections are open, one of them gives way to a new one: the one that has waited
-longest, of the address with the most waiting connections. So neither idle nor slow clients can keep
-others out, and an address loses none while another one has more. A fixed bound per address would
-also hit proxies, whose clients share an address.
+When too many connections are open, the gateway closes one for each new one: of the address with the
+most waiting connections, the connection that has waited longest. So neither idle nor slow clients
+can keep others out, and no address loses a connection while another address has more. A fixed bound
+per address would also hit proxies, whose clients share an address.
 
 Cost         O(1) per change, O(addresses) per choice.
 Threads      the event loop only.

@@ -19,7 +19,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BeforeValidator, Discriminator, Field, Tag, TypeAdapter, model_validator
 from pydantic_core import PydanticCustomError
 
-from ..messages import MEDIA, missing_media
+from ..messages import without_media
 from ..validation import Items, Lenient, refuse_type
 
 #: characters of an item's id; own ids have about 45
@@ -87,9 +87,8 @@ class ResultPart(TextPart):
     @model_validator(mode="before")
     @classmethod
     def _text_only(cls, value: Any) -> Any:
-        kind = value.get("type") if isinstance(value, dict) else None
-        if kind in MEDIA:
-            return {"type": "input_text", "text": missing_media(kind), "left_out": kind}
+        if missing := without_media(value, "input_text"):
+            return missing
         value = _only_text(value)
         return {**value, "left_out": ""} if isinstance(value, dict) else value
 

@@ -111,7 +111,7 @@ def test_fields_of_other_servers_turn_reasoning_on_and_off(
     assert variables == told
 
 
-#: (fields, the one that is refused, the one that it contradicts)
+#: (fields, the refused field, the field that it contradicts)
 CONTRADICTIONS: list[tuple[dict[str, Any], str, str]] = [
     ({"reasoning_effort": "none", "enable_thinking": True}, "enable_thinking", "reasoning_effort"),
     ({"reasoning_effort": "low", "enable_thinking": False}, "enable_thinking", "reasoning_effort"),

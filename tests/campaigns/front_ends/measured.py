@@ -2,7 +2,8 @@
 
 The work runs in a thread of its own. The calling thread wakes every millisecond, for which it needs
 the GIL, and reads the CPU time of the work: CPU time is comparable on a busy machine, wall time is
-not. What the work spends between two wakes is a pause: the event loop of a gateway would wait.
+not. The CPU time of the work between two wakes is a pause, in which a gateway's event loop would
+stand still.
 """
 
 import gc

@@ -1,4 +1,4 @@
-"""What one key does at its worst. Each behaviour is a load that goes on until it is cancelled."""
+"""The worst behaviours of one key. Each is a load that continues until it is cancelled."""
 
 import asyncio
 import itertools

@@ -92,7 +92,7 @@ def test_steps_grow_with_the_size(compiler: engine.Compiler, make: Callable[[int
 
 @pytest.mark.parametrize("make", LINEAR.values(), ids=LINEAR.keys())
 def test_equal_tags_cost_the_same(compiler: engine.Compiler, make: Callable[[int], Any]) -> None:
-    """What a compiler keeps changes no count, so replicas refuse the same specs."""
+    """Cached results cost as many steps as new ones, so replicas refuse the same specs."""
     form = make(SMALL)
     compiler.clear()
     first = steps(compiler, form)
