@@ -18,10 +18,10 @@ from pydantic import BaseModel, ValidationError
 from starlette.requests import ClientDisconnect, Request
 
 from ..errors import ApiError, bad_request, client_left
+from ..offload import LARGE_BYTES, Offload
 from ..protocol.chat_request import ChatRequest
 from ..protocol.ignored_fields import ignored_fields
 from ..protocol.json_text import has_more_values, parse_json
-from ..server.offload import LARGE_BYTES, Offload
 from .content_coding import BodyDecoder
 from .error_responses import from_validation
 from .surrogates import lone_surrogate

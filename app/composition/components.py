@@ -16,7 +16,7 @@ from ..constraints.compile_scheduler import CompileScheduler
 from ..conversation.tokenizer import load_tokenizer
 from ..observability.logs import Logger
 from ..observability.metrics import Metrics
-from ..server.offload import Offload
+from ..offload import Offload
 from ..service.served_models import ServedModel, ServedModels
 from ..settings import PREFIX, GatewaySettings, ModelSettings, SettingError, Settings
 from .access import make_admission, make_keys, make_tokens

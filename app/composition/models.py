@@ -16,8 +16,8 @@ from ..conversation.tokenizer import Tokenizer
 from ..observability.logs import Logger
 from ..observability.metrics import Metrics, ModelMetrics
 from ..observability.shadow_metrics import ShadowMetrics
+from ..offload import Offload
 from ..pool.worker_pool import Pool
-from ..server.offload import Offload
 from ..service.cache_report import cache_report
 from ..service.chat_service import ChatService
 from ..service.check_service import CheckService

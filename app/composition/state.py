@@ -3,7 +3,7 @@
 from cache import may_use_redis
 
 from ..observability.logs import Logger
-from ..server.offload import Offload
+from ..offload import Offload
 from ..settings import PREFIX, GatewaySettings, SettingError
 from ..state.byte_store import ByteStore, MemoryStore
 from ..state.redis_store import RedisStore

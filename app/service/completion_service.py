@@ -27,6 +27,7 @@ from ..errors import ApiError, bad_request
 from ..generation.choice_decoder import ChoiceDeltas, ChoiceEnd
 from ..generation.sampling import check_ending, check_kept_logprobs, sampling_params
 from ..observability.request_record import RequestRecord
+from ..offload import Offload
 from ..pool.worker_pool import Pool
 from ..protocol.chat_request import ChatRequest
 from ..protocol.completion_answers import (
@@ -38,7 +39,6 @@ from ..protocol.completion_answers import (
 )
 from ..protocol.completion_request import CompletionRequest
 from ..server.event_stream import DONE, event
-from ..server.offload import Offload
 from ..settings import MAX_JSON_VALUES, ModelSettings
 from .generation_service import (
     AnswerStream,

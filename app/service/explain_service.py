@@ -26,8 +26,8 @@ from ..constraints.requested_output import requested_output
 from ..constraints.tenant_caches import TenantCaches, TenantNamespaces, caches_of
 from ..conversation.tokenizer import Tokenizer, check_fit
 from ..errors import ApiError, bad_request
+from ..offload import Offload
 from ..protocol.explain_request import ExplainRequest
-from ..server.offload import Offload
 from ..settings import ModelSettings
 from .grammar_outline import EXPLORED_BYTES, outline
 from .output_trace import trace

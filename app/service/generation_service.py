@@ -48,10 +48,10 @@ from ..observability.left_out import HEADER as IGNORED_HEADER
 from ..observability.left_out import named
 from ..observability.metrics import ModelMetrics
 from ..observability.request_record import RequestRecord
+from ..offload import SMALL_BYTES, Offload
 from ..pool.worker_pool import Pool
 from ..protocol.answers import finish_reason
 from ..protocol.chat_request import ChatRequest
-from ..server.offload import SMALL_BYTES, Offload
 from ..settings import MAX_JSON_VALUES, ModelSettings
 from .faults import Faults
 from .writers import Batch, EventWriter, WholeWriter

@@ -17,6 +17,7 @@ from pydantic import ValidationError
 
 from ..errors import ApiError, bad_request
 from ..observability.request_record import RequestRecord
+from ..offload import LARGE_BYTES, Offload
 from ..protocol.chat_request import ChatRequest
 from ..protocol.responses.common_form import common_form, renamed, renamed_places
 from ..protocol.responses.conversation import Conversation
@@ -32,7 +33,6 @@ from ..protocol.responses.items import (
 from ..protocol.responses.request import ResponseRequest
 from ..protocol.responses.response_object import response_object
 from ..protocol.responses.tool_names import ToolNames
-from ..server.offload import LARGE_BYTES, Offload
 from ..state.response_store import (
     MOST_CHAIN_ITEMS,
     Chain,

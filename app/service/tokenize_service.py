@@ -11,10 +11,10 @@ from typing import Any
 
 from ..conversation.tokenizer import Prompt, Tokenizer
 from ..errors import bad_request
+from ..offload import Offload
 from ..pool.worker_pool import Pool
 from ..protocol.logprobs import text_of
 from ..protocol.tokenize_request import DetokenizeRequest, TokenizeRequest
-from ..server.offload import Offload
 from .generation_service import GenerationService
 
 #: tokens of one answer, more than any context has; as JSON they are up to 20 MB

@@ -28,9 +28,9 @@ from pydantic import BaseModel, ValidationError
 from pydantic_core import from_json, to_json
 
 from ..errors import ApiError, bad_request, unavailable
+from ..offload import LARGE_BYTES, Offload
 from ..protocol.responses.ids import is_response_id
 from ..protocol.validation import MOST_ITEMS
-from ..server.offload import LARGE_BYTES, Offload
 from .byte_store import ByteStore, StateUnavailable
 
 Result = TypeVar("Result")

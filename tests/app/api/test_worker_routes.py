@@ -17,8 +17,8 @@ from app.api.middleware import RequestMiddleware
 from app.api.worker_routes import worker_router
 from app.observability.logs import make_logger
 from app.observability.metrics import Metrics
+from app.offload import Offload
 from app.pool.worker_pool import Pool
-from app.server.offload import Offload
 from tests.app.gateway import OPERATOR, OPTIONS, Gateway
 from tests.app.pool.fakes import Fake
 

@@ -15,9 +15,9 @@ from app.observability.logs import make_logger
 from app.observability.metrics import Metrics, ModelMetrics
 from app.observability.request_record import RequestRecord
 from app.observability.shadow_metrics import ShadowMetrics
+from app.offload import Offload
 from app.pool.worker_pool import Pool
 from app.protocol.chat_request import ChatRequest
-from app.server.offload import Offload
 from app.service.chat_service import ChatService
 from app.service.faults import Faults
 from app.service.generation_service import Completion, GenerationService

@@ -12,8 +12,8 @@ from app.constraints.tenant_caches import TenantCaches, TenantNamespaces
 from app.conversation.tokenizer import BuiltinTokenizer
 from app.observability.logs import make_logger
 from app.observability.metrics import Metrics
+from app.offload import Offload
 from app.protocol.explain_request import ExplainRequest
-from app.server.offload import Offload
 from app.service import grammar_outline
 from app.service.explain_service import ExplainService
 from app.settings import read_settings

@@ -12,9 +12,9 @@ from adapters.workers import PromptTooLong
 from app.api.body import parse_as
 from app.errors import ApiError
 from app.observability.request_record import RequestRecord
+from app.offload import Offload
 from app.protocol.responses.ids import item_id, new_response_id
 from app.protocol.responses.request import ResponseRequest
-from app.server.offload import Offload
 from app.service.responses_service import ResponsesService
 from app.service.stored_responses import StoredResponses
 from app.state.byte_store import MemoryStore, StateUnavailable

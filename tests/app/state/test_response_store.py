@@ -3,8 +3,8 @@
 import pytest
 
 from app.errors import ApiError
+from app.offload import Offload
 from app.protocol.responses.ids import new_response_id
-from app.server.offload import Offload
 from app.state.byte_store import MemoryStore
 from app.state.response_store import Chain, ResponseStore
 

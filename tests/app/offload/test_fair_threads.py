@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator, Callable
 import pytest
 
 from app.errors import ApiError
-from app.server.fair_threads import FairThreads
+from app.offload.fair_threads import FairThreads
 from tests.app.gateway import PATIENCE
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from app.errors import ApiError
-from app.server.offload import HUGE_BYTES, LARGE_BYTES, MOST_LARGE, MOST_SMALL, SMALL_BYTES, Offload
+from app.offload import HUGE_BYTES, LARGE_BYTES, MOST_LARGE, MOST_SMALL, SMALL_BYTES, Offload
 
 
 def thread() -> str:

@@ -1,0 +1,5 @@
+"""Threads for the slow steps of requests, which clients share fairly."""
+
+from .offload import HUGE_BYTES, LARGE_BYTES, MOST_LARGE, MOST_SMALL, SMALL_BYTES, Offload
+
+__all__ = ["HUGE_BYTES", "LARGE_BYTES", "MOST_LARGE", "MOST_SMALL", "SMALL_BYTES", "Offload"]
