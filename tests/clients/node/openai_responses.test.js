@@ -94,10 +94,10 @@ test('a stored response is read, listed and deleted', async () => {
 })
 
 test('errors have their class and their place', async () => {
-  const asked = client.responses.create({ model: 'noise', input, tools: [{ type: 'web_search' }] })
+  const asked = client.responses.create({ model: 'noise', input, background: true })
   await assert.rejects(asked, (error) => {
     assert(error instanceof OpenAI.BadRequestError)
-    assert.deepEqual([error.param, error.code], ['tools[0].type', 'unsupported_value'])
+    assert.deepEqual([error.param, error.code], ['background', 'unsupported_parameter'])
     return true
   })
 })
