@@ -315,6 +315,13 @@ class GatewaySettings(BaseSettings):
         description="memory of stored responses without Redis; when it is full, the client with "
         "the most bytes loses its least recently used ones",
     )
+    responses_redis_bytes: int = Field(
+        default=128 * MEBIBYTE,
+        ge=1024,
+        description="memory of stored responses in Redis, of all gateways together; when it is "
+        "full, the client with the most bytes loses its least recently used ones. Redis' "
+        "`maxmemory` must exceed it, see [cache.md](cache.md#cost)",
+    )
 
     @field_validator("api_keys", "admin_keys", "cors_origins", "allowed_hosts", mode="before")
     @classmethod
