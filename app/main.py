@@ -154,6 +154,7 @@ def _add_routes(
     bodies = BodyReader(
         components.shared.offload,
         max_bytes=settings.max_body_bytes,
+        arriving_bytes=settings.max_arriving_bytes,
         max_values=settings.max_json_values,
         timeout_s=settings.body_seconds,
     )

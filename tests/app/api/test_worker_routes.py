@@ -75,7 +75,7 @@ async def pool() -> AsyncIterator[Pool]:
 @pytest.fixture
 async def client(pool: Pool) -> AsyncIterator[TestClient]:
     offload = Offload()
-    bodies = BodyReader(offload, max_bytes=4096, max_values=100, timeout_s=10)
+    bodies = BodyReader(offload, max_bytes=4096, arriving_bytes=4096, max_values=100, timeout_s=10)
     app = FastAPI()
     served: Any = [
         SimpleNamespace(name="m", pool=pool),
