@@ -12,7 +12,7 @@ Not here     the bound of one body (body); bodies that are complete and wait for
 """
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 
 from ..errors import ApiError, unavailable
@@ -36,10 +36,11 @@ class ArrivingBody:
 
 
 class ArrivingBodies:
-    """See the file's header."""
+    """See the file's header. ``on_refused`` is called for each refused body."""
 
-    def __init__(self, max_bytes: int) -> None:
+    def __init__(self, max_bytes: int, on_refused: Callable[[], None] = lambda: None) -> None:
         self._max_bytes = max_bytes
+        self._on_refused = on_refused
         self._size = 0
         #: of each client: its bytes, and its bodies in the order in which they began
         self._sizes: dict[str, int] = {}
@@ -81,6 +82,7 @@ class ArrivingBodies:
         newest = next(body for body in reversed(self._bodies[client]) if body.data)
         self._count(client, -len(newest.data))
         newest.refuse()
+        self._on_refused()
 
     def _remove(self, body: ArrivingBody) -> None:
         self._count(body.client, -len(body.data))

@@ -33,19 +33,19 @@ Parsed = TypeVar("Parsed", bound=BaseModel)
 
 
 class BodyReader:
-    """Read bodies within the limits of one app."""
+    """Read bodies within the limits of one app. ``arriving``: all of them."""
 
     def __init__(
         self,
         offload: Offload,
+        arriving: ArrivingBodies,
         *,
         max_bytes: int,
-        arriving_bytes: int,
         max_values: int,
         timeout_s: float,
     ) -> None:
         self._offload = offload
-        self._arriving = ArrivingBodies(arriving_bytes)
+        self._arriving = arriving
         self._max_bytes = max_bytes
         self._max_values = max_values
         self._timeout_s = timeout_s

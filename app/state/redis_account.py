@@ -14,7 +14,8 @@ Invariants       I1 a value is stored before it is in the account: otherwise ano
                  I3 a key of another type or a number out of range, which no gateway wrote, counts
                     as empty. So does a key that Redis has evicted. Values that the account does not
                     know live for their time.
-Cost             a script per call: some 5 us for each name, and 30 for each value that makes room.
+Cost             a script per call: some 10 us for each name, and 30 for each value that makes room.
+                 See docs/adr/0021-shares-of-stored-responses.md.
 """
 
 from collections.abc import Mapping, Sequence

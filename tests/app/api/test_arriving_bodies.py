@@ -139,6 +139,7 @@ def test_slow_bodies_of_one_key_refuse_no_body_of_another(gateway: Gateway):
             error = json.loads(answer.partition(b"\r\n\r\n")[2])["error"]
             assert (error["code"], error["type"]) == ("overloaded", "service_unavailable")
             assert f"{ARRIVING:,}" in error["message"]
+        assert gateway.metric("switchyard_admission_refused_total", reason="arriving_bytes") >= 8
         # the oldest ones go on
         slow[0].sendall(b"x")
         assert slow[0].recv(65536).startswith(b"HTTP/1.1 400")
