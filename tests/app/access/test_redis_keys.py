@@ -18,6 +18,7 @@ from app.admission.redis_limiter import RedisLimiter
 from cache import RedisAddress, Seal, connect_async
 from tests.app.access.entries import entry
 from tests.app.gateway import PATIENCE
+from tests.cache.deployments import cluster
 from tests.redis_server import RedisServer, known_rights
 
 ROOT = Path(__file__).parents[3]
@@ -43,6 +44,19 @@ async def test_entries_are_read_after_each_change_only(keys: RedisKeys) -> None:
     assert await keys.remove(made.name)
     assert not await keys.remove(made.name)
     assert await keys.load() == []
+
+
+async def test_keys_are_read_in_a_cluster() -> None:
+    """The entries and the version are on one node."""
+    with cluster() as nodes:
+        keys = RedisKeys(RedisAddress.of(nodes.url), Seal(SECRET))
+        made = parse_entry(entry("a"))
+        await keys.add(made)
+        assert await keys.load() == [made]
+        assert await keys.load() is None
+        await keys.remove(made.name)
+        assert await keys.load() == []
+        await keys.aclose()
 
 
 async def test_a_thousand_entries_are_read_in_batches(keys: RedisKeys) -> None:

@@ -141,6 +141,8 @@ async def test_the_documented_rights_are_enough(make: Make, redis_server: RedisS
         await admin.execute_command(known_rights(command, await admin.info("server")))
         url = redis_server.url.replace("//", "//switchyard:PASSWORD@")
         await round_trip(make(url), make(url))
+        await admin.flushall()
+        assert await left(make(url, room_bytes=ROOM), "a1 b1 b2 b3 b4") == "a1 b3 b4"
         assert await admin.acl_log() == []
 
 
