@@ -40,7 +40,7 @@ SECONDS: Final = 5.0
 #: maximum good entries, bytes of all, fields of the hash, and fields of one reply
 MOST_KEYS: Final = 100_000
 MOST_BYTES: Final = 32 << 20
-MOST_FIELDS: Final = 1_000_000
+MOST_FIELDS: Final = 2 * MOST_KEYS
 _AT_ONCE: Final = 200
 #: bytes of a name, and of a sealed entry: larger fields are bad
 _MOST_NAME: Final = 64
@@ -90,8 +90,9 @@ class RedisKeys:
         self._on_bad_entries = on_bad_entries
         self._client: Any = None
         self._loaded = False
-        #: None: it is bad
+        #: of the last look; None: it was bad
         self._version: bytes | None = b""
+        self._is_version_bad = False
         #: while the version is bad: the time of the next look
         self._rest_until = 0.0
         #: the good entries of the last look, and what it found bad
@@ -136,18 +137,17 @@ class RedisKeys:
 
     def stats(self) -> dict[str, int]:
         """Return the number of bad entries, and 1 if the version is bad."""
-        return {"bad_entries": self._bad.number, "bad_version": int(self._version is None)}
+        return {"bad_entries": self._bad.number, "bad_version": int(self._is_version_bad)}
 
     async def _current_version(self) -> bytes | None:
         """Return the version; None: it is bad. Report a version that becomes bad."""
         version = await self._reply(lambda pipe: pipe.getrange(_VERSION, 0, _VERSION_BYTES))
-        if isinstance(version, bytes) and (not version or _is_number(version)):
-            return version
-        if not self._loaded or self._version is not None:
+        was_bad, self._is_version_bad = self._is_version_bad, not _is_version(version)
+        if self._is_version_bad and not was_bad:
             self._on_bad_entries(
                 "Redis: the version of the keys is not a number, so the keys are read at each look"
             )
-        return None
+        return None if self._is_version_bad else version
 
     async def _announce(self) -> None:
         """Change the version."""
@@ -271,8 +271,11 @@ def _sealed_as(name: bytes) -> bytes:
     return b"keys/" + name
 
 
-def _is_number(text: bytes) -> bool:
-    return len(text) <= _VERSION_BYTES and text.removeprefix(b"-").isdigit()
+def _is_version(reply: Any) -> bool:
+    """Whether a reply is a version; an empty one is missing."""
+    if not isinstance(reply, bytes) or len(reply) > _VERSION_BYTES:
+        return False
+    return not reply or reply.removeprefix(b"-").isdigit()
 
 
 def _reason(error: Exception) -> str:

@@ -213,19 +213,22 @@ async def test_with_a_bad_version_looks_take_a_tenth_of_the_time(
 
 
 async def test_a_hash_of_another_type_is_named_and_read_again_when_it_is_one(
-    keys: RedisKeys, redis_server: RedisServer
+    keys: RedisKeys, redis_server: RedisServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     made = parse_entry(entry("a"))
+    messages: list[str] = []
+    monkeypatch.setattr(keys, "_on_bad_entries", messages.append)
     await keys.add(made)
     assert await keys.load() == [made]
     with Redis.from_url(redis_server.url) as redis:
         redis.set(KEYS, "x")
-        redis.incr(VERSION)
+        redis.set(VERSION, "x")
         for _ in range(2):
             with pytest.raises(KeysUnreadable, match="the keys are not a hash"):
                 await keys.load()
         redis.delete(KEYS)
     assert await keys.load() == []
+    assert len(messages) == 1, "each bad value is said once"
 
 
 async def test_a_huge_field_hides_no_other(redis_server: RedisServer) -> None:
