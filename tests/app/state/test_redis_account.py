@@ -4,14 +4,17 @@ unharmed by values that no gateway wrote.
 
 import asyncio
 import io
+import random
 from collections.abc import AsyncIterator, Callable
 
 import pytest
 from redis import Redis
 
 from app.observability.logs import make_logger
-from app.state.byte_store import StateUnavailable
+from app.state import byte_store, redis_store
+from app.state.byte_store import MemoryStore, StateUnavailable
 from app.state.redis_store import RedisStore
+from cache import Seal
 from tests.app.state.shares import ROOM, SHARES, VALUE, left
 from tests.redis_server import RedisServer
 
@@ -169,3 +172,32 @@ async def test_what_no_gateway_wrote_stops_no_client(
     kept = held(redis) - {"a1", "b1"}
     assert "h1" in kept
     assert len(kept) <= 3
+
+
+@pytest.mark.parametrize("seed", range(3))
+async def test_random_calls_leave_the_values_that_the_memory_keeps(
+    stores: list[RedisStore], redis: Redis, seed: int, monkeypatch: pytest.MonkeyPatch
+):
+    """Two gateways, four clients; where two clients have equal bytes, either may make room."""
+
+    def weight(name: str, value: bytes) -> int:
+        return redis_store._weight(name, Seal(None).wrap(b"", value))
+
+    monkeypatch.setattr(byte_store, "_weight", weight)
+    memory, drawn, names = MemoryStore(max_bytes=ROOM, ttl_s=100), random.Random(seed), [""]
+    for step in range(80):
+        store, name = drawn.choice(stores), drawn.choice(names)
+        if (act := drawn.random()) < 0.6:
+            owner = drawn.choice("abcd")
+            parts = range(drawn.randrange(1, 3))
+            values = {f"{owner}{step}/{part}": bytes(drawn.randrange(900)) for part in parts}
+            await store.set(owner, values)
+            await memory.set(owner, values)
+            names += values
+        elif act < 0.85:
+            assert await store.get([name]) == await memory.get([name])
+        else:
+            await store.delete([name])
+            await memory.delete([name])
+        assert held(redis) == set(memory._held)
+    check(redis)
