@@ -16,6 +16,7 @@ from starlette.middleware.cors import CORSMiddleware
 from . import version
 from .api.admin_routes import admin_router
 from .api.answering import Answering
+from .api.arriving_bodies import ArrivingBodies
 from .api.auth import AdminKeys
 from .api.body import BodyReader
 from .api.browser_guard import BrowserGuard
@@ -153,6 +154,9 @@ def _add_routes(
     guarded = [Depends(with_key)]
     bodies = BodyReader(
         components.shared.offload,
+        ArrivingBodies(
+            settings.max_arriving_bytes, metrics.admission_refused.labels("arriving_bytes").inc
+        ),
         max_bytes=settings.max_body_bytes,
         max_values=settings.max_json_values,
         timeout_s=settings.body_seconds,

@@ -4,7 +4,7 @@ aiohttp parses answers in C, and hands out all bytes that have arrived as one pi
 which does neither, a gateway served a quarter of the streams.
 
 Bounds           a head, with the informational answers (1xx) before it, has at most HEAD_BYTES.
-                 aiohttp bounds single fields only, and skips 1xx without an end or a pause.
+                 aiohttp bounds each head alone, and skips 1xx without an end or a pause.
 Errors           every failure is a WorkerError whose reason says what kind it was.
 Proxies          those in the environment (HTTP_PROXY) are not used.
 Not here         the paths and bodies of a server (sglang); deadlines of answers, which also bound a
@@ -155,7 +155,11 @@ class AiohttpClient:
 
 
 class _Connector(aiohttp.TCPConnector):
-    """Makes connections whose heads are bounded."""
+    """Makes connections whose heads are bounded.
+
+    ``_factory`` is private: aiohttp's public bounds (``max_line_size``, ``max_field_size``,
+    ``max_headers``) are those of one head, and nothing bounds the number of 1xx before an answer.
+    """
 
     def __init__(self, **options: Any) -> None:
         super().__init__(**options)

@@ -4,13 +4,13 @@ Invariants   I1 no more than the limit is kept in memory, whatever Content-Lengt
                 is announced as too large is refused unread. The limit holds for the decoded body.
              I2 text that is not JSON in UTF-8, too deep nesting, too many values, and numbers that
                 JSON cannot write again are refused. The parser's own depth limit is 200.
-             I3 values are counted before any is created: a million small arrays in 4 MiB would stop
+             I3 the bodies of all clients that are arriving have a bound (arriving_bodies).
+             I4 values are counted before any is created: a million small arrays in 4 MiB would stop
                 every thread for a second.
 """
 
-import asyncio
 import re
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from functools import partial
 from typing import Any, TypeVar
 
@@ -22,6 +22,7 @@ from ..offload import LARGE_BYTES, Offload
 from ..protocol.chat_request import ChatRequest
 from ..protocol.ignored_fields import ignored_fields
 from ..protocol.json_text import has_more_values, parse_json
+from .arriving_bodies import ArrivingBodies
 from .content_coding import BodyDecoder
 from .error_responses import from_validation
 from .surrogates import lone_surrogate
@@ -32,12 +33,19 @@ Parsed = TypeVar("Parsed", bound=BaseModel)
 
 
 class BodyReader:
-    """Read bodies within the limits of one app."""
+    """Read bodies within the limits of one app. ``arriving``: all of them."""
 
     def __init__(
-        self, offload: Offload, *, max_bytes: int, max_values: int, timeout_s: float
+        self,
+        offload: Offload,
+        arriving: ArrivingBodies,
+        *,
+        max_bytes: int,
+        max_values: int,
+        timeout_s: float,
     ) -> None:
         self._offload = offload
+        self._arriving = arriving
         self._max_bytes = max_bytes
         self._max_values = max_values
         self._timeout_s = timeout_s
@@ -48,9 +56,12 @@ class BodyReader:
         if announced_size(request) > self._max_bytes:
             raise too_large(self._max_bytes)
         coding = ",".join(request.headers.getlist("content-encoding"))
+        client: str = request.state.record.client
         try:
-            async with asyncio.timeout(self._timeout_s):
-                body = await read_body(request.stream(), self._max_bytes, coding)
+            async with self._arriving.body(client, self._timeout_s) as arriving:
+                add = partial(self._arriving.add, arriving)
+                await read_body(request.stream(), add, self._max_bytes, coding)
+                body = bytes(arriving.data)
         except TimeoutError:
             raise ApiError(
                 408,
@@ -59,7 +70,6 @@ class BodyReader:
             ) from None
         parse = partial(_parse, kind, body, max_values=self._max_values)
         is_small = len(body) < LARGE_BYTES
-        client: str = request.state.record.client
         asked, ignored = parse() if is_small else await self._offload.run(client, len(body), parse)
         if ignored:
             request.state.record.ignored += ignored
@@ -90,22 +100,22 @@ def announced_size(request: Request) -> int:
     return int(announced[:20]) if announced.isdecimal() else 0
 
 
-async def read_body(stream: AsyncIterator[bytes], max_bytes: int, coding: str = "") -> bytes:
-    """Return the whole body, decoded; raise ApiError 413 as soon as it exceeds ``max_bytes``, and
+async def read_body(
+    stream: AsyncIterator[bytes], add: Callable[[bytes], None], max_bytes: int, coding: str = ""
+) -> None:
+    """Add all parts of a body, decoded; raise ApiError 413 as soon as it exceeds ``max_bytes``, and
     400 or 415 if it is not in its content coding.
     """
     decoder = BodyDecoder(coding, max_bytes)
-    parts: list[bytes] = []
     try:
         async for part in stream:
             decoded = decoder.feed(part)
             if decoded is None:
                 raise too_large(max_bytes)
-            parts.append(decoded)
+            add(decoded)
     except ClientDisconnect:
         raise client_left() from None
     decoder.finish()
-    return b"".join(parts)
 
 
 def too_large(max_bytes: int) -> ApiError:

@@ -31,16 +31,23 @@ def make_keys(
     admins = [digest_of(key.get_secret_value()) for key in gateway.admin_keys]
     reserved |= dict.fromkeys(admins, f"{PREFIX}ADMIN_KEYS")
     sources: list[KeySource] = []
+    redis: RedisKeys | None = None
     if gateway.keys_file is not None:
         sources.append(KeyFile(gateway.keys_file, reserved=reserved))
     if gateway.keys_redis:
 
         def warn(reason: str) -> None:
-            logger.error("keys that do not count", reason=reason)
+            logger.error("bad values among the keys", reason=reason)
 
-        sources.append(make_redis_keys(gateway, warn))
+        redis = make_redis_keys(gateway, warn)
+        sources.append(redis)
     keys = Keys(given, sources, tokens=tokens, reserved=admins, logger=logger)
-    metrics.watch("api_keys", "Known keys of clients, and sources that can't be read", keys.stats)
+
+    def stats() -> dict[str, int]:
+        return keys.stats() | ({} if redis is None else redis.stats())
+
+    text = "Known keys of clients, sources that can't be read, and bad values in Redis"
+    metrics.watch("api_keys", text, stats)
     return keys
 
 

@@ -32,6 +32,7 @@ def make_bytes(gateway: GatewaySettings, logger: Logger) -> ByteStore:
             secret=gateway.secret,
             ttl_s=ttl_s,
             max_bytes=gateway.responses_max_bytes,
+            room_bytes=gateway.responses_redis_bytes,
             logger=logger,
         )
     except ValueError as error:

@@ -101,6 +101,14 @@ def _judged(
             f"with maxmemory-policy {policy} Redis may delete API keys",
             f"set {PREFIX}ACCESS_REDIS_URL to a Redis with noeviction",
         )
+    most, room = int(str(facts.get("maxmemory", 0))), gateway.responses_redis_bytes
+    if 0 < most <= room and place == f"{PREFIX}REDIS_URL":
+        yield Finding(
+            "warning",
+            place,
+            f"maxmemory is {most:,} bytes, and stored responses may take {room:,}",
+            f"raise maxmemory, or lower {PREFIX}RESPONSES_REDIS_BYTES",
+        )
     if abs(skew_s) > MOST_SKEW_S:
         yield Finding(
             "warning",

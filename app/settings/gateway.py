@@ -193,6 +193,12 @@ class GatewaySettings(BaseSettings):
         ge=1024,
         description="maximum bytes of a request body after decompression; larger bodies get 413",
     )
+    max_arriving_bytes: int = Field(
+        default=256 * MEBIBYTE,
+        ge=1024,
+        description="maximum bytes of all request bodies that are arriving; beyond it, the newest "
+        "body of the client with the most bytes gets 503",
+    )
     max_json_values: int = Field(
         default=MAX_JSON_VALUES,
         ge=1,
@@ -315,6 +321,13 @@ class GatewaySettings(BaseSettings):
         description="memory of stored responses without Redis; when it is full, the client with "
         "the most bytes loses its least recently used ones",
     )
+    responses_redis_bytes: int = Field(
+        default=128 * MEBIBYTE,
+        ge=1024,
+        description="memory of stored responses in Redis, of all gateways together; when it is "
+        "full, the client with the most bytes loses its least recently used ones. Redis' "
+        "`maxmemory` must exceed it, see [cache.md](cache.md#cost)",
+    )
 
     @field_validator("api_keys", "admin_keys", "cors_origins", "allowed_hosts", mode="before")
     @classmethod
@@ -398,6 +411,15 @@ class GatewaySettings(BaseSettings):
         if set(self.admin_keys) & set(self.api_keys):
             raise ValueError(
                 "API_KEYS and ADMIN_KEYS share a key, which would give a client admin access"
+            )
+        return self
+
+    @model_validator(mode="after")
+    def _a_body_can_arrive(self) -> Self:
+        if self.max_arriving_bytes < self.max_body_bytes:
+            raise ValueError(
+                f"MAX_ARRIVING_BYTES must be at least MAX_BODY_BYTES, {self.max_body_bytes:,}; "
+                f"got {self.max_arriving_bytes:,}"
             )
         return self
 

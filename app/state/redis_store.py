@@ -6,6 +6,8 @@ Invariants       I1 a call takes at most ``CALL_SECONDS``, and every failure is 
                  I2 at most ``MOST_CALLS`` run at once; further ones wait, within the same seconds.
                  I3 a reply has at most ``max_bytes`` of values.
                  I4 a value that was not sealed with the key of this deployment counts as missing.
+                 I5 the values of all gateways exceed ``room_bytes`` by those of running calls only:
+                    see redis_account.
 """
 
 import asyncio
@@ -16,6 +18,7 @@ from cache import NAMESPACE, RedisAddress, Seal, connect_async
 
 from ..observability.logs import Logger
 from .byte_store import StateUnavailable
+from .redis_account import ENTRY_BYTES, RedisAccount
 
 Result = TypeVar("Result")
 
@@ -32,6 +35,10 @@ REPLY_OVERHEAD = 1 << 20
 class RedisStore:
     """See the file's header. Connects on first use.
 
+    Args:
+        max_bytes: of the values that one call reads.
+        room_bytes: of all values.
+
     Raises:
         ValueError: an invalid URL, or one with an option that redis-py's asyncio clients lack.
     """
@@ -39,25 +46,45 @@ class RedisStore:
     place = "redis"
 
     def __init__(
-        self, url: str, *, secret: bytes | None, ttl_s: int, max_bytes: int, logger: Logger
+        self,
+        url: str,
+        *,
+        secret: bytes | None,
+        ttl_s: int,
+        max_bytes: int,
+        room_bytes: int,
+        logger: Logger,
     ) -> None:
-        self._address = RedisAddress.of(url)
+        address = RedisAddress.of(url)
+        self._is_cluster = address.kind == "cluster"
         self._seal = Seal(secret)
         self._ttl_s = ttl_s
+        self._room_bytes = room_bytes
+        self._account = RedisAccount(PREFIX, most_bytes=room_bytes, ttl_s=ttl_s)
         self._logger = logger
         self._calls = asyncio.Semaphore(MOST_CALLS)
-        self._client = connect_async(
-            self._address, reply_bytes=max_bytes + REPLY_OVERHEAD, retries=1
-        )
+        self._client = connect_async(address, reply_bytes=max_bytes + REPLY_OVERHEAD, retries=1)
 
     async def set(self, owner: str, values: Mapping[str, bytes]) -> None:
         """Store values. After a failure some may be there: a reader needs all of them."""
-        sealed = {_key(name): value for name, value in values.items()}
+        sealed = {name: self._seal.wrap(_key(name), value) for name, value in values.items()}
+        sizes = {name: _weight(name, value) for name, value in sealed.items()}
+        if sum(sizes.values()) > self._room_bytes:
+            raise StateUnavailable("the values are larger than the whole room")
 
         async def run(pipe: Any) -> None:
-            for key, value in sealed.items():
-                pipe.set(key, self._seal.wrap(key, value), ex=self._ttl_s)
-            await pipe.execute()
+            for name, value in sealed.items():
+                pipe.set(_key(name), value, ex=self._ttl_s)
+            if self._is_cluster:
+                # the nodes of a cluster run a pipeline in no order
+                await pipe.execute()
+            self._account.take(pipe, owner, sizes)
+            *_, leaving = await pipe.execute()
+            if leaving:
+                for name in leaving:
+                    pipe.delete(PREFIX.encode() + name)
+                self._account.deleted(pipe, leaving)
+                await pipe.execute()
 
         await self._call(run)
 
@@ -78,18 +105,19 @@ class RedisStore:
 
         async def run(pipe: Any) -> list[Any]:
             # one command takes a third of the time; keys of a cluster are on several nodes
-            if is_cluster := self._address.kind == "cluster":
+            if self._is_cluster:
                 for key in keys:
                     pipe.get(key)
             else:
                 pipe.mget(keys)
             for key in keys:
                 pipe.expire(key, self._ttl_s)
+            self._account.use(pipe, names)
             # a server that rejects writes still answers reads
             replies = await pipe.execute(raise_on_error=False)
-            found = replies[: len(keys)] if is_cluster else replies[:1]
+            found = replies[: len(keys)] if self._is_cluster else replies[:1]
             values = [_value(reply) for reply in found]
-            return values if is_cluster else list(values[0])
+            return values if self._is_cluster else list(values[0])
 
         found = await self._call(run)
         return [self._opened(key, value) for key, value in zip(keys, found, strict=True)]
@@ -100,6 +128,7 @@ class RedisStore:
         async def run(pipe: Any) -> None:
             for name in names:
                 pipe.delete(_key(name))
+            self._account.forget(pipe, names)
             await pipe.execute()
 
         await self._call(run)
@@ -129,6 +158,10 @@ def _value(reply: Any) -> Any:
     if "WRONGTYPE" in str(reply):
         return None
     raise reply
+
+
+def _weight(name: str, sealed: bytes) -> int:
+    return len(_key(name)) + len(sealed) + ENTRY_BYTES
 
 
 def _key(name: str) -> bytes:

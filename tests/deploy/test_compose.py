@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 import yaml
+from prometheus_client.metrics import MetricWrapperBase
 
 from adapters.workers import Chunk
 from app.observability.metrics import Metrics
@@ -93,6 +94,43 @@ def test_the_dashboard_and_the_alerts_use_metrics_that_exist() -> None:
     used = set(re.findall(r"\bswitchyard_\w+", " ".join(expressions())))
     assert len(used) > 10
     assert sorted(used - known_metrics()) == []
+
+
+def exported() -> dict[str, set[str]]:
+    """All metrics by name, with their labels; those of ``Metrics.watch`` have ``what``."""
+    metrics = Metrics()
+    facts = {"version": "0", "format": "f", "vocabulary": "v", "artifact": "1"}
+    metrics.describe("m", **facts)
+    suffixes = {"counter": "_total", "info": "_info"}
+    found = {f"switchyard_{name}": {"what"} for name in WATCHED}
+    for each in [*vars(metrics).values()]:
+        if isinstance(each, MetricWrapperBase):
+            labels = {*each._labelnames} | (facts.keys() if each._type == "info" else set())
+            found[each._name + suffixes.get(each._type, "")] = labels
+    return found
+
+
+def test_the_page_for_operators_lists_every_metric_with_its_labels() -> None:
+    text = (ROOT / "docs" / "operations.md").read_text()
+    table = text.partition("These are all of them")[2].partition("\n### ")[0]
+    listed = {
+        name: set(filter(None, labels[1:-1].split(", ")))
+        for name, labels in re.findall(r"`(switchyard_\w+)(\{[^}`]*\})?`", table)
+    }
+    assert sorted(listed.keys() ^ exported().keys()) == []
+    more = {"workers_running": "model", "workers_available": "model", "compiler": "vocabulary"}
+    labels = exported()
+    for name, label in more.items():
+        labels[f"switchyard_{name}"].add(label)
+    assert listed == labels
+
+
+def test_the_dashboard_shows_every_metric() -> None:
+    """REGRESSION: ten of them, among them the parts that are left out, had no panel."""
+    shown = json.loads(DASHBOARD.read_text())["panels"]
+    used = " ".join(target["expr"] for panel in shown for target in panel["targets"])
+    found = {name.removesuffix("_bucket") for name in re.findall(r"\bswitchyard_\w+", used)}
+    assert sorted(exported().keys() - found) == []
 
 
 def test_the_page_for_operators_uses_metrics_that_exist_and_lists_the_fields_of_a_log_line() -> (

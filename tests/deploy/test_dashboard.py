@@ -20,12 +20,16 @@ from tests.redis_server import RedisServer, free_port
 
 DEPLOY = Path(__file__).parents[2] / "deploy"
 PROMETHEUS = shutil.which("prometheus")
-#: of HAProxy, of failed workers and refused connections, and of a cache that the noise worker lacks
+#: of HAProxy, of failed workers, refused requests and shadow constraints, and of a cache that the
+#: noise worker lacks
 UNSEEN = (
     "haproxy_",
     "switchyard_worker_failures",
     "switchyard_worker_ejections",
+    "switchyard_worker_retries",
     "switchyard_connections_refused",
+    "switchyard_admission_refused",
+    "switchyard_shadow_",
     'kind="cached"',
 )
 
@@ -102,6 +106,8 @@ def ask(gateway: Gateway) -> None:
         output = {"response_format": {"type": "json_schema", "json_schema": described}}
         gateway.post({**message, **output, "max_tokens": 20})
     gateway.post({**message, "max_tokens": 20, "stream": True})
+    told = [{"role": "user", "content": "hi", "tools": [{}]}]
+    gateway.post({**message, "messages": told, "max_tokens": 20})
     gateway.post(b"{")
     with gateway.raw_request({**message, "max_tokens": 4000, "stream": True}) as connection:
         connection.recv(1)

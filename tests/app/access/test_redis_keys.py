@@ -3,7 +3,7 @@
 import asyncio
 import re
 import threading
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 
 import pytest
@@ -18,6 +18,7 @@ from app.admission.redis_limiter import RedisLimiter
 from cache import RedisAddress, Seal, connect_async
 from tests.app.access.entries import entry
 from tests.app.gateway import PATIENCE
+from tests.cache.deployments import cluster
 from tests.redis_server import RedisServer, known_rights
 
 ROOT = Path(__file__).parents[3]
@@ -43,6 +44,19 @@ async def test_entries_are_read_after_each_change_only(keys: RedisKeys) -> None:
     assert await keys.remove(made.name)
     assert not await keys.remove(made.name)
     assert await keys.load() == []
+
+
+async def test_keys_are_read_in_a_cluster() -> None:
+    """The entries and the version are on one node."""
+    with cluster() as nodes:
+        keys = RedisKeys(RedisAddress.of(nodes.url), Seal(SECRET))
+        made = parse_entry(entry("a"))
+        await keys.add(made)
+        assert await keys.load() == [made]
+        assert await keys.load() is None
+        await keys.remove(made.name)
+        assert await keys.load() == []
+        await keys.aclose()
 
 
 async def test_a_thousand_entries_are_read_in_batches(keys: RedisKeys) -> None:
@@ -74,7 +88,9 @@ async def test_only_entries_with_the_cache_key_count(redis_server: RedisServer) 
         await each.aclose()
 
 
-async def test_ten_thousand_bad_entries_are_one_short_line(redis_server: RedisServer) -> None:
+async def test_ten_thousand_bad_entries_are_one_short_line(
+    redis_server: RedisServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """REGRESSION: each was a line of the log; 90,000 of them took 18 MB, and the loop stood."""
     messages: list[str] = []
     address = RedisAddress.of(redis_server.url)
@@ -82,6 +98,9 @@ async def test_ten_thousand_bad_entries_are_one_short_line(redis_server: RedisSe
     made = parse_entry(entry("a"))
     await keys.add(made)
     with Redis.from_url(redis_server.url) as client:
+        # more than the bounds of good entries
+        monkeypatch.setattr(redis_keys, "MOST_KEYS", 2)
+        monkeypatch.setattr(redis_keys, "MOST_BYTES", 1000)
         garbage = {b"\x1b[2J\n%d" % number + b"x" * 500: b"y" * 9 for number in range(10_000)}
         client.hset("switchyard:{keys}", mapping=garbage)
         client.incr("switchyard:{keys}:version")
@@ -120,6 +139,114 @@ async def test_only_changed_entries_are_parsed_and_not_in_the_loop(
     changed = parse_entry(entry("d", max_running=2))
     await keys.add(changed)
     assert changed in (await keys.load() or [])
+
+
+KEYS, VERSION = "switchyard:{keys}", "switchyard:{keys}:version"
+
+
+def _text(redis: Redis) -> None:
+    redis.set(VERSION, "many")
+
+
+def _list(redis: Redis) -> None:
+    redis.delete(VERSION)
+    redis.rpush(VERSION, "1")
+
+
+def _largest(redis: Redis) -> None:
+    redis.set(VERSION, (1 << 63) - 1)
+
+
+def _huge(redis: Redis) -> None:
+    redis.setrange(VERSION, 20 << 20, "1")
+
+
+@pytest.mark.parametrize("spoil", [_text, _list, _largest, _huge])
+async def test_a_bad_version_hides_no_change(
+    redis_server: RedisServer, spoil: Callable[[Redis], None]
+) -> None:
+    """REGRESSION: no change was taken any more, and the command that made it failed."""
+    messages: list[str] = []
+    address = RedisAddress.of(redis_server.url)
+    gateway = RedisKeys(address, Seal(SECRET), on_bad_entries=messages.append)
+    command = RedisKeys(address, Seal(SECRET))
+    made = [parse_entry(entry(name)) for name in "abc"]
+    await command.add(made[0])
+    assert await gateway.load() == made[:1]
+    with Redis.from_url(redis_server.url) as redis:
+        spoil(redis)
+        # a change without the command
+        redis.hset(KEYS, "name-of-b", command._sealed(made[1]))
+    assert {each.name for each in await gateway.load() or []} == {"name-of-a", "name-of-b"}
+    # said once, and unchanged entries are no change
+    for _ in range(3):
+        gateway._rest_until = 0
+        assert await gateway.load() is None
+    is_bad = spoil is not _largest
+    assert gateway.stats() == {"bad_entries": 0, "bad_version": int(is_bad)}
+    said = ["Redis: the version of the keys is not a number, so the keys are read at each look"]
+    assert messages == said * is_bad
+    # the command repairs it
+    await command.add(made[2])
+    assert len(await gateway.load() or []) == 3
+    assert await gateway.load() is None
+    assert gateway.stats() == {"bad_entries": 0, "bad_version": 0}
+    assert await command.remove("name-of-a")
+    assert len(await gateway.load() or []) == 2
+    for each in (gateway, command):
+        await each.aclose()
+
+
+async def test_with_a_bad_version_looks_take_a_tenth_of_the_time(
+    keys: RedisKeys, redis_server: RedisServer
+) -> None:
+    with Redis.from_url(redis_server.url) as redis:
+        _text(redis)
+    assert await keys.load() == []
+    keys._rest_until = float("inf")
+    await keys.add(parse_entry(entry("a")))
+    with Redis.from_url(redis_server.url) as redis:
+        _text(redis)
+    assert await keys.load() is None
+    keys._rest_until = 0
+    assert len(await keys.load() or []) == 1
+
+
+async def test_a_hash_of_another_type_is_named_and_read_again_when_it_is_one(
+    keys: RedisKeys, redis_server: RedisServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = parse_entry(entry("a"))
+    messages: list[str] = []
+    monkeypatch.setattr(keys, "_on_bad_entries", messages.append)
+    await keys.add(made)
+    assert await keys.load() == [made]
+    with Redis.from_url(redis_server.url) as redis:
+        redis.set(KEYS, "x")
+        redis.set(VERSION, "x")
+        for _ in range(2):
+            with pytest.raises(KeysUnreadable, match="the keys are not a hash"):
+                await keys.load()
+        redis.delete(KEYS)
+    assert await keys.load() == []
+    assert len(messages) == 1, "each bad value is said once"
+
+
+async def test_a_huge_field_hides_no_other(redis_server: RedisServer) -> None:
+    """REGRESSION: a value larger than a reply may be made all keys unreadable."""
+    messages: list[str] = []
+    address = RedisAddress.of(redis_server.url)
+    keys = RedisKeys(address, Seal(SECRET), on_bad_entries=messages.append)
+    made = parse_entry(entry("a"))
+    await keys.add(made)
+    with Redis.from_url(redis_server.url) as redis:
+        redis.hset(KEYS, mapping={"huge": b"x" * (40 << 20), "n" * 100_000: "y", "empty": ""})
+    assert await keys.load() == [made]
+    (message,) = messages
+    assert message.startswith("Redis: 3 entries do not count, ")
+    assert "huge: empty, or larger than 65,664 bytes" in message
+    assert len(message) < 500
+    assert keys.stats() == {"bad_entries": 3, "bad_version": 0}
+    await keys.aclose()
 
 
 @pytest.mark.parametrize(("bound", "message"), [("MOST_KEYS", "2 keys"), ("MOST_BYTES", "2 bytes")])

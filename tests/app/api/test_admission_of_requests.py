@@ -11,6 +11,7 @@ from typing import Any
 import httpx
 import openai
 import pytest
+from redis import Redis
 
 from adapters.workers import Chunk, Generation, NoiseWorker
 from app.access import keys as keys_module
@@ -110,8 +111,14 @@ def test_keys_of_redis_come_and_go_without_a_restart(path: Path, redis_server: R
         redis_server.pause()
         assert gateway.post(body(), headers=bearer(key)).status_code == 200
         redis_server.resume()
+        with Redis.from_url(redis_server.url) as redis:
+            redis.set("switchyard:{keys}:version", "x")
+        gateway.eventually(lambda: gateway.metric("switchyard_api_keys", what="bad_version") == 1)
         assert switchyard("keys", "revoke", "team", **settings).returncode == 0
         gateway.eventually(lambda: gateway.post(body(), headers=bearer(key)).status_code == 401)
+        assert gateway.metric("switchyard_api_keys", what="bad_version") == 0
+        said = [line for line in gateway.lines() if line["event"] == "bad values among the keys"]
+        assert len(said) == 1
 
 
 def test_an_expired_key_is_401_and_the_message_says_so(path: Path) -> None:

@@ -90,6 +90,24 @@ def test_a_silent_redis_holds_no_answer_back_for_ever(redis_server: RedisServer)
         assert client.responses.retrieve(stored.id).id == stored.id
 
 
+def test_a_flood_of_one_key_evicts_no_conversation_of_another(redis_server: RedisServer):
+    """REGRESSION: nobody had a share of Redis; the flood goes to two replicas."""
+    settings = {"api_keys": "flood,other", "responses_redis_bytes": 256 << 10}
+    with replica(redis_server, **settings) as one, replica(redis_server, **settings) as two:
+        other = openai.OpenAI(base_url=f"{one.url}/v1", api_key="other", max_retries=0)
+        first = create(other, input="a")
+        floods = [
+            openai.OpenAI(base_url=f"{each.url}/v1", api_key="flood", max_retries=0)
+            for each in (one, two)
+        ]
+        stored = [create(floods[n % 2], input="b" * 30_000) for n in range(24)]
+        assert all(each.store for each in stored)
+        assert create(other, input="c", previous_response_id=first.id).store
+        assert floods[0].responses.retrieve(stored[-1].id).id == stored[-1].id
+        with pytest.raises(openai.NotFoundError):
+            floods[0].responses.retrieve(stored[0].id)
+
+
 def test_a_redis_without_a_key_is_not_trusted(redis_server: RedisServer):
     with Gateway(redis_url=redis_server.url) as gateway:
         (ready,) = (line for line in gateway.lines() if line["event"] == "ready")

@@ -11,6 +11,7 @@ from fastapi import FastAPI
 from fastapi.testclient import TestClient
 
 from adapters.workers import SGLangWorker
+from app.api.arriving_bodies import ArrivingBodies
 from app.api.body import BodyReader
 from app.api.error_responses import install_error_handlers
 from app.api.middleware import RequestMiddleware
@@ -75,7 +76,8 @@ async def pool() -> AsyncIterator[Pool]:
 @pytest.fixture
 async def client(pool: Pool) -> AsyncIterator[TestClient]:
     offload = Offload()
-    bodies = BodyReader(offload, max_bytes=4096, max_values=100, timeout_s=10)
+    arriving = ArrivingBodies(4096)
+    bodies = BodyReader(offload, arriving, max_bytes=4096, max_values=100, timeout_s=10)
     app = FastAPI()
     served: Any = [
         SimpleNamespace(name="m", pool=pool),

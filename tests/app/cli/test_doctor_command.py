@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from redis import Redis
 
 from tests.app.access.tokens import jwks
 from tests.app.gateway import Gateway
@@ -115,6 +116,16 @@ def test_redis_is_described(redis_server: RedisServer):
     status, found = findings(redis_url=redis_server.url, cache_trust="network")
     (finding,) = found["SWITCHYARD_REDIS_URL"]
     assert (status, finding["level"]) == (0, "ok")
+
+
+def test_a_redis_that_is_smaller_than_the_stored_responses_is_a_warning(redis_server: RedisServer):
+    with Redis.from_url(redis_server.url) as redis:
+        redis.config_set("maxmemory", 100 << 20)
+        status, found = findings(redis_url=redis_server.url, cache_trust="network")
+        redis.config_set("maxmemory", 0)
+    first = found["SWITCHYARD_REDIS_URL"][0]
+    assert (status, first["level"]) == (0, "warning")
+    assert "maxmemory is 104,857,600 bytes" in first["text"]
 
 
 def test_a_running_gateway_is_told_from_another_program():

@@ -87,6 +87,7 @@ def test_lists_are_separated_by_commas(monkeypatch):
             "GRAMMAR_BACKEND=xgrammar",
         ),
         ({"MAX_BODY_BYTES": "many"}, "MAX_BODY_BYTES"),
+        ({"MAX_ARRIVING_BYTES": "4194303"}, "MAX_ARRIVING_BYTES must be at least MAX_BODY_BYTES"),
         ({"API_KEYS": "a,b", "ADMIN_KEYS": "c,b"}, "ADMIN_KEYS"),
         ({"CACHE_KEY": "short"}, "CACHE_KEY"),
         ({"REDIS_URL": "redis://:6379"}, "REDIS_URL"),

@@ -3,8 +3,8 @@
 import pytest
 
 from app.state.byte_store import ENTRY_BYTES, MemoryStore, StateUnavailable
+from tests.app.state.shares import SHARES, VALUE, left
 
-VALUE = b"x" * 1000
 #: three entries of this size fit
 ROOM = 3 * (1 + len(VALUE) + ENTRY_BYTES)
 
@@ -70,32 +70,9 @@ async def test_a_replaced_or_deleted_value_frees_its_bytes():
     assert await kept(store, "acd") == ""
 
 
-async def test_one_owner_evicts_no_values_of_others():
-    """REGRESSION: 24 large responses of one client evicted the conversations of all others."""
-    store = MemoryStore(max_bytes=ROOM, ttl_s=10)
-    await store.set("me", {"a": VALUE})
-    for name in "bcdef":
-        await store.set("flood", {name: VALUE})
-    assert await kept(store, "abcdef") == "aef"
-
-
-@pytest.mark.parametrize(
-    ("stored", "left"),
-    [
-        # the owner with the most bytes makes room, its least recently used value first
-        ("a1 a2 b1 b2", "a2 b1 b2"),
-        ("a1 a2 b1 b2 c1", "a2 b2 c1"),
-        ("a1 b1 c1 d1", "b1 c1 d1"),
-        # what was replaced counts once
-        ("a1 a1 a1 b1 b2", "a1 b1 b2"),
-    ],
-)
-async def test_the_owner_with_the_most_bytes_makes_room(stored: str, left: str):
-    store = MemoryStore(max_bytes=ROOM + 3, ttl_s=10)
-    for name in stored.split():
-        await store.set(name[0], {name: VALUE})
-    found = {name: (await store.get([name]))[0] for name in sorted(set(stored.split()))}
-    assert [name for name, value in found.items() if value is not None] == left.split()
+@pytest.mark.parametrize(("stored", "kept"), SHARES)
+async def test_the_owner_with_the_most_bytes_makes_room(stored: str, kept: str):
+    assert await left(MemoryStore(max_bytes=ROOM + 3, ttl_s=10), stored) == kept
 
 
 async def test_a_value_larger_than_the_rest_is_not_evicted_by_itself():

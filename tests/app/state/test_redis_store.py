@@ -16,6 +16,7 @@ from app.settings import GatewaySettings, SettingError
 from app.state.byte_store import StateUnavailable
 from app.state.redis_store import MOST_CALLS, REPLY_OVERHEAD, RedisStore
 from cache import open_store
+from tests.app.state.shares import ROOM, left
 from tests.cache.deployments import certificates, cluster, lacks_tls, tls_server, watched
 from tests.cache.hostile_server import hostile_server
 from tests.redis_server import RedisServer, known_rights
@@ -31,9 +32,12 @@ async def make() -> AsyncIterator[Make]:
     """Makes stores and closes them."""
     made: list[RedisStore] = []
 
-    def make_store(url: str, *, secret: bytes | None = SECRET, ttl_s: int = 100) -> RedisStore:
+    def make_store(
+        url: str, *, secret: bytes | None = SECRET, ttl_s: int = 100, room_bytes: int = 64 * MOST
+    ) -> RedisStore:
+        bounds = {"max_bytes": MOST, "room_bytes": room_bytes}
         logger = make_logger("info", io.StringIO())
-        made.append(RedisStore(url, secret=secret, ttl_s=ttl_s, max_bytes=MOST, logger=logger))
+        made.append(RedisStore(url, secret=secret, ttl_s=ttl_s, **bounds, logger=logger))
         return made[-1]
 
     yield make_store
@@ -71,6 +75,8 @@ async def test_a_value_of_another_type_counts_as_missing(make: Make, redis_serve
 
 async def test_replicas_share_values_in_a_cluster(make: Make):
     with cluster() as nodes:
+        # the account is on one node, the values are on all
+        assert await left(make(nodes.url, room_bytes=ROOM), "a1 b1 b2 b3 b4") == "a1 b3 b4"
         await round_trip(make(nodes.url), make(nodes.url))
 
 
@@ -102,7 +108,7 @@ def test_an_option_that_clients_lack_is_refused_at_the_start(option: str):
 async def test_a_use_extends_the_time_to_live(make: Make, redis_server: RedisServer):
     await make(redis_server.url, ttl_s=10).set("me", {"a": b"1"})
     client = Redis.from_url(redis_server.url)
-    (key,) = await client.keys("switchyard-state:*")
+    key = "switchyard-state:a"
     assert 0 < await client.ttl(key) <= 10
     assert await make(redis_server.url, ttl_s=1000).get(["a"]) == [b"1"]
     assert 10 < await client.ttl(key) <= 1000
@@ -135,6 +141,8 @@ async def test_the_documented_rights_are_enough(make: Make, redis_server: RedisS
         await admin.execute_command(known_rights(command, await admin.info("server")))
         url = redis_server.url.replace("//", "//switchyard:PASSWORD@")
         await round_trip(make(url), make(url))
+        await admin.flushall()
+        assert await left(make(url, room_bytes=ROOM), "a1 b1 b2 b3 b4") == "a1 b3 b4"
         assert await admin.acl_log() == []
 
 

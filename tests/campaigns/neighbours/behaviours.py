@@ -66,8 +66,8 @@ class Neighbour:
 
         await asyncio.gather(*(send() for _ in range(clients)))
 
-    async def hold(self, sent: bytes, drip: bytes = b"") -> None:
-        """Keep CONNECTIONS open that sent some bytes and go on with some, for ever."""
+    async def hold(self, sent: bytes, drip: bytes = b"", *, connections: int = CONNECTIONS) -> None:
+        """Keep connections open that sent some bytes and go on with some, for ever."""
 
         async def one(number: int) -> None:
             # not all at once: a flood of connects is another matter
@@ -83,7 +83,7 @@ class Neighbour:
                                 writer.write(drip)
                 await asyncio.sleep(1)
 
-        await asyncio.gather(*(one(number) for number in range(CONNECTIONS)))
+        await asyncio.gather(*(one(number) for number in range(connections)))
 
 
 def _filled(body: dict[str, Any], size: int = LARGE) -> bytes:
@@ -183,6 +183,9 @@ BEHAVIOURS: dict[str, Load] = {
     "slow headers": lambda neighbour: neighbour.hold(b"GET /health/live HTTP/1.1\r\nx: ", b"x"),
     "slow bodies": lambda neighbour: neighbour.hold(
         neighbour.head("/tokenize", 1000, keeps=True), b"x"
+    ),
+    "slow large bodies": lambda neighbour: neighbour.hold(
+        neighbour.head("/tokenize", LARGE) + b"x" * (LARGE - 1000), b"x", connections=2 * FLOOD
     ),
     **{f"compiles: {name}": _heavy(make) for name, make in HEAVY.items()},
 }

@@ -1,0 +1,104 @@
+"""Request bodies that are arriving, and the bytes that they take in memory.
+
+When all of them together exceed a bound, the newest body of the client with the most bytes is
+refused, and so on until the others fit. So clients that send many large bodies, or send them
+slowly, make room themselves, and no client loses a body while another one has more bytes. A fixed
+bound per client would also hit proxies, whose clients share an address.
+
+Invariants   I1 bodies exceed the bound by the last part of one of them at most.
+Cost         O(1) per part; O(clients) per refusal.
+Threads      the event loop only.
+Not here     the bound of one body (body); bodies that are complete and wait for a thread (offload).
+"""
+
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+
+from ..errors import ApiError, unavailable
+
+
+class ArrivingBody:
+    """One body; ``data``: the bytes so far."""
+
+    def __init__(self, client: str, timer: asyncio.Timeout) -> None:
+        self.client = client
+        self.data = bytearray()
+        self.is_refused = False
+        self._timer = timer
+
+    def refuse(self) -> None:
+        """Free the bytes, and end the wait for more."""
+        self.is_refused = True
+        self.data = bytearray()
+        if not self._timer.expired():
+            self._timer.reschedule(asyncio.get_running_loop().time())
+
+
+class ArrivingBodies:
+    """See the file's header. ``on_refused`` is called for each refused body."""
+
+    def __init__(self, max_bytes: int, on_refused: Callable[[], None] = lambda: None) -> None:
+        self._max_bytes = max_bytes
+        self._on_refused = on_refused
+        self._size = 0
+        #: of each client: its bytes, and its bodies in the order in which they began
+        self._sizes: dict[str, int] = {}
+        self._bodies: dict[str, dict[ArrivingBody, None]] = {}
+
+    @asynccontextmanager
+    async def body(self, client: str, seconds: float) -> AsyncIterator[ArrivingBody]:
+        """Hold a new body meanwhile.
+
+        Raises:
+            ApiError: 503, it was refused.
+            TimeoutError: the seconds are over.
+        """
+        timer = asyncio.timeout(seconds)
+        body = ArrivingBody(client, timer)
+        self._bodies.setdefault(client, {})[body] = None
+        try:
+            async with timer:
+                yield body
+        except TimeoutError:
+            if body.is_refused:
+                raise self._refusal() from None
+            raise
+        finally:
+            self._remove(body)
+
+    def add(self, body: ArrivingBody, part: bytes) -> None:
+        """Add bytes to a body. Raises ApiError 503 if it is refused."""
+        if not body.is_refused:
+            body.data += part
+            self._count(body.client, len(part))
+            while self._size > self._max_bytes:
+                self._refuse_one()
+        if body.is_refused:
+            raise self._refusal()
+
+    def _refuse_one(self) -> None:
+        client = max(self._sizes, key=self._sizes.__getitem__)
+        newest = next(body for body in reversed(self._bodies[client]) if body.data)
+        self._count(client, -len(newest.data))
+        newest.refuse()
+        self._on_refused()
+
+    def _remove(self, body: ArrivingBody) -> None:
+        self._count(body.client, -len(body.data))
+        del self._bodies[body.client][body]
+        if not self._bodies[body.client]:
+            del self._bodies[body.client]
+
+    def _count(self, client: str, size: int) -> None:
+        self._size += size
+        self._sizes[client] = self._sizes.get(client, 0) + size
+        if not self._sizes[client]:
+            del self._sizes[client]
+
+    def _refusal(self) -> ApiError:
+        return unavailable(
+            "Too many request bodies are arriving: together they may have at most "
+            f"{self._max_bytes:,} bytes, and this client sends the most.",
+            "overloaded",
+        )
