@@ -249,7 +249,7 @@ def _leading(messages: Sequence[Message]) -> int:
 
 
 def _alternating(messages: Iterable[Message]) -> list[Message]:
-    """Insert FILLERS so that users and answers take turns, whatever calls and results divide them."""
+    """Insert FILLERS so that users and answers take turns, whatever calls divide them."""
     found: list[Message] = []
     last = None
     for message in messages:
