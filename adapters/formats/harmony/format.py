@@ -14,7 +14,7 @@ parser (openai-harmony) refuses or misreads: a header that it lacks would force 
 and no header changes what a call's arguments must be.
 
     recipient    before or behind the channel, or both (the same one); a space may stand before the
-                 channel. The channel may stand behind the recipient again
+                 channel. The channel may follow the recipient again
     channel      of a call: commentary or analysis
     TYPE         a word of `_CALL_TYPES` or `_FINAL_TYPES` behind a space or <|constrain|>, or
                  nothing; in calls also between channel and recipient. The arguments are JSON
