@@ -248,6 +248,13 @@ def _announce_model(logger: Logger, model: ServedModel) -> None:
             model=model.name,
             shown=evidence.shown,
         )
+    elif evidence.failure:
+        logger.warning(
+            "the chat template fails at tool calls, which are written as text instead",
+            model=model.name,
+            format=model.tokenizer.wire.name,
+            error=evidence.failure,
+        )
     elif evidence.basis != "marks" and profile is not None and profile.call_syntax == "other":
         logger.warning(
             "the chat template shows tool calls in another syntax than the format",

@@ -10,7 +10,7 @@ from .detection import Evidence, detect
 from .fitting import INSTRUCTING, fitted, too_deep
 from .named_template import NamedTemplate
 from .profile import Messages, Render, TemplateError, TemplateProfile, Tools, Variables, profile_of
-from .template import ChatTemplate, template_text
+from .template import ChatTemplate, read_template
 from .template_prompt import TemplatePrompt
 from .thinking import marks_of, thought_apart, thought_at_end
 
@@ -34,7 +34,7 @@ __all__ = [
     "fitted",
     "marks_of",
     "profile_of",
-    "template_text",
+    "read_template",
     "thought_apart",
     "thought_at_end",
     "too_deep",

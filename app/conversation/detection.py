@@ -10,7 +10,7 @@ Not here    how a template is called (template), the formats (adapters.formats).
 """
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import product
 from typing import Any, Literal
 
@@ -28,23 +28,31 @@ _TAUGHT = "plain"
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """The format of a model and its basis; ``shown``: the rendered call or the found marks."""
+    """The format of a model and its basis; ``shown``: the rendered call or the found marks;
+    ``failure``: the error of a template that has the marks, but fails at calls.
+    """
 
     format: str
     basis: Basis
     shown: str = ""
+    failure: str = ""
 
     def described(self) -> dict[str, str]:
         """Return the fields for the log and for /v1/models."""
-        return {"basis": self.basis, "shown": self.shown}
+        shown = {"basis": self.basis, "shown": self.shown}
+        return {**shown, "failure": self.failure} if self.failure else shown
 
 
 def detect(template: ChatTemplate | None, source: str, special_texts: Collection[str]) -> Evidence:
     """Return the format of a model. ``source``: the template's text."""
-    shown = ""
+    shown, failure = "", ""
     if template is not None:
         for loop, calls in _loops():
-            rendered = _rendered(template, loop)
+            try:
+                rendered = _rendered(template, loop)
+            except TemplateError as error:
+                failure = failure or _cut(str(error) or str(error.__cause__))
+                continue
             if rendered is None:
                 continue
             found = _syntax_of(rendered, calls, source, special_texts)
@@ -54,7 +62,7 @@ def detect(template: ChatTemplate | None, source: str, special_texts: Collection
     if shown:
         return Evidence(_TAUGHT, "unknown", _cut(shown))
     marked = _marked(source, special_texts)
-    return marked or Evidence(_TAUGHT, "none")
+    return replace(marked, failure=failure) if marked else Evidence(_TAUGHT, "none")
 
 
 def _loops() -> Iterator[tuple[Sequence[Mapping[str, Any]], list[PastCall]]]:
@@ -70,10 +78,7 @@ def _loops() -> Iterator[tuple[Sequence[Mapping[str, Any]], list[PastCall]]]:
 
 def _rendered(template: ChatTemplate, loop: Sequence[Mapping[str, Any]]) -> str | None:
     """Return the prompt between the question and the last result; None: it shows not all of it."""
-    try:
-        prompt = template(loop, [TOOL], {})
-    except TemplateError:
-        return None
+    prompt = template(loop, [TOOL], {})
     question, first = loop[0]["content"], prompt.find(CALLED[0])
     begin, end = prompt.rfind(question, 0, max(first, 0)), prompt.rfind("wordresult")
     if first < 0 or begin < 0 or end < first:

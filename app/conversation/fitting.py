@@ -4,6 +4,7 @@
                                          system messages, the beginning of the first user message
     roles that must alternate            adjacent messages of one role are joined; where only calls
                                          and results divide them, FILLERS stands between
+    a user must speak, or speak first    an opening message of the user
     null content                         empty text; if the template refuses that, an answer without
                                          text is dropped
     ids of calls                         the kind that the template accepts
@@ -20,25 +21,24 @@ Invariants       I1 the result contains the text of every message, in the client
 Not here         rules on the order of messages (history), the template (template).
 """
 
-import string
 from collections.abc import Iterable, Mapping, Sequence
-from hashlib import sha256
 from itertools import groupby
 from typing import Any
 
 from ..errors import ApiError, bad_request
+from .call_ids import set_call_ids
 from .control import DeepArguments
 from .cut_json import parsed_object
 from .profile import AsText, Messages, TemplateProfile
 
-_ALPHABET = string.ascii_letters + string.digits
-_ID_LENGTH = 9
 INSTRUCTING = ("system", "developer")
 #: what the other role says between two messages of one role
 FILLERS = {
     "assistant": "[There is no answer: the user went on.]",
     "user": "[The assistant goes on.]",
 }
+#: what the user says in a conversation without any message of a user
+NO_USER = "[There is no message of the user.]"
 
 Message = dict[str, Any]
 
@@ -48,22 +48,22 @@ def fitted(
     profile: TemplateProfile,
     *,
     instructions: str = "",
+    has_tools: bool = False,
+    is_opened: bool = False,
     as_text: AsText = lambda _: None,
 ) -> list[Message]:
     """Return the messages for a template with this profile, from those of ``paired``.
 
-    ``instructions``: further text of the system message. ``as_text``: writes an answer with calls,
-    or a result, as text; None: the format has no such text.
+    ``instructions``: further text of the system message. ``has_tools``: the template gets tools,
+    too. ``is_opened``: a user speaks first, also if the profile does not demand it. ``as_text``:
+    writes an answer with calls, or a result, as text; None: the format has no such text.
 
     Raises:
         ApiError: 400 that names a message which this template cannot show.
     """
     named = _with_names(messages)
     shown = [_fitted_message(at, each, profile, as_text) for at, each in enumerate(named)]
-    if profile.ids == "nine":
-        _rename_calls(shown)
-    elif profile.ids != "any":
-        _number_calls(shown, by_answer=profile.ids == "numbered_by_answer")
+    set_call_ids(shown, profile.ids)
     spread: list[Message] = []
     for at, message in enumerate(shown):
         spread += _apart(at, message, shown, profile)
@@ -72,9 +72,9 @@ def fitted(
     ordered = _with_instructions(spread, profile)
     if not profile.in_a_row:
         ordered = _merged(ordered)
-    if profile.user_behind_results and profile.greetings:
-        return ordered
-    return _alternating(ordered, starts="assistant" if profile.greetings else "user")
+    if (opening := _opening(ordered, profile, has_tools, is_opened)) is not None:
+        ordered.insert(_leading(ordered), {"role": "user", "content": opening})
+    return ordered if profile.user_behind_results else _alternating(ordered)
 
 
 def _with_names(messages: Messages) -> list[Message]:
@@ -150,56 +150,6 @@ def _unshown(at: int, field: str, what: str) -> ApiError:
     return bad_request(message, place, "unsupported_by_template")
 
 
-def _rename_calls(messages: Iterable[Message]) -> None:
-    """Assign ids of nine letters and digits, unique within a conversation."""
-    names: dict[str, str] = {}
-    taken: set[str] = set()
-
-    def renamed(old: str) -> str:
-        if old not in names:
-            names[old] = _short_id(old, taken)
-            taken.add(names[old])
-        return names[old]
-
-    for message in messages:
-        for call in message.get("tool_calls") or ():
-            # a later turn may reuse an id for another call
-            names.pop(call["id"], None)
-            call["id"] = renamed(call["id"])
-        if message["role"] == "tool":
-            message["tool_call_id"] = renamed(message["tool_call_id"])
-
-
-def _number_calls(messages: Iterable[Message], *, by_answer: bool) -> None:
-    """Give calls and their results ids with the numbers of the calls, as Kimi K2 writes them."""
-    names: dict[str, str] = {}
-    number = 0
-    for message in messages:
-        calls = message.get("tool_calls") or ()
-        number = 0 if by_answer and calls else number
-        for call in calls:
-            names[call["id"]] = f"functions.{call['function']['name']}:{number}"
-            call["id"] = names[call["id"]]
-            number += 1
-        if message["role"] == "tool":
-            message["tool_call_id"] = names.get(message["tool_call_id"], message["tool_call_id"])
-
-
-def _short_id(text: str, taken: set[str]) -> str:
-    if len(text) == _ID_LENGTH and text not in taken and set(text) <= set(_ALPHABET):
-        return text
-    number, salt = 0, 0
-    while True:
-        number = int.from_bytes(sha256(f"{salt}/{text}".encode("utf-8", "surrogatepass")).digest())
-        letters = ""
-        for _ in range(_ID_LENGTH):
-            number, digit = divmod(number, len(_ALPHABET))
-            letters += _ALPHABET[digit]
-        if letters not in taken:
-            return letters
-        salt += 1
-
-
 # -- several messages ------------------------------------------------------------------------------
 
 
@@ -258,9 +208,7 @@ def _with_instructions(messages: Sequence[Message], profile: TemplateProfile) ->
 
 def _instruct(messages: list[Message], text: str) -> None:
     """Append to the leading instructions, or insert them."""
-    last = -1
-    while last + 1 < len(messages) and messages[last + 1]["role"] in INSTRUCTING:
-        last += 1
+    last = _leading(messages) - 1
     if last < 0:
         messages.insert(0, {"role": "system", "content": text})
     else:
@@ -282,13 +230,28 @@ def _merged(messages: Iterable[Message]) -> list[Message]:
     return found
 
 
-def _alternating(messages: Iterable[Message], *, starts: str) -> list[Message]:
-    """Insert FILLERS so that users and answers take turns, whatever calls and results divide them.
+def _opening(
+    messages: Sequence[Message], profile: TemplateProfile, has_tools: bool, is_opened: bool
+) -> str | None:
+    """Return what a user says behind the leading instructions; None: the template needs nothing."""
+    others = messages[_leading(messages) :]
+    has_user = any(each["role"] == "user" for each in others)
+    if is_opened or not (has_user or profile.userless):
+        return NO_USER
+    greets = profile.greetings == "any" or (profile.greetings == "without_tools" and not has_tools)
+    is_greeting = others and others[0]["role"] != "user"
+    return FILLERS["user"] if is_greeting and not greets else None
 
-    ``starts``: "user" if only a user may speak first, "assistant" if both may.
-    """
+
+def _leading(messages: Sequence[Message]) -> int:
+    """Return the number of instructions at the beginning."""
+    return next((n for n, m in enumerate(messages) if m["role"] not in INSTRUCTING), len(messages))
+
+
+def _alternating(messages: Iterable[Message]) -> list[Message]:
+    """Insert FILLERS so that users and answers take turns, whatever calls divide them."""
     found: list[Message] = []
-    last = "assistant" if starts == "user" else None
+    last = None
     for message in messages:
         role = message["role"]
         if role in FILLERS and not message.get("tool_calls"):

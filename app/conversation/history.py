@@ -1,12 +1,13 @@
 """The messages of a request, and the plain form from which prompts are made.
 
 Representation   plain dicts with role and content (text or None) and, if present, name,
-                 tool_call_id, reasoning_content, and tool_calls in OpenAI's form.
+                 tool_call_id, reasoning_content, and tool_calls in OpenAI's form. An id is "" where
+                 the client sent none.
 Not here         which result answers which call (pairing).
 """
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from adapters.formats import INPUT_ARGUMENT
@@ -83,7 +84,7 @@ def plain_messages(request: ChatRequest) -> list[dict[str, Any]]:
 def _plain(message: Message) -> dict[str, Any]:
     plain: dict[str, Any] = {"role": message.role, "content": text_of(message.content)}
     if isinstance(message, ToolMessage):
-        plain |= {"content": plain["content"] or "", "tool_call_id": message.tool_call_id}
+        plain |= {"content": plain["content"] or "", "tool_call_id": message.tool_call_id or ""}
     elif isinstance(message, AssistantMessage):
         if message.refusal is not None:
             plain["content"] = (plain["content"] or "") + message.refusal
@@ -99,8 +100,16 @@ def _plain(message: Message) -> dict[str, Any]:
 def _plain_call(call: PastToolCall | PastCustomCall) -> dict[str, Any]:
     """Return a call; that of a custom tool in the form in which models write it."""
     if isinstance(call, PastCustomCall):
-        arguments = json.dumps({INPUT_ARGUMENT: call.custom.input}, ensure_ascii=False)
-        function = {"name": call.custom.name, "arguments": arguments}
+        function = {
+            "name": call.custom.name,
+            "arguments": _json({INPUT_ARGUMENT: call.custom.input}),
+        }
     else:
-        function = {"name": call.function.name, "arguments": call.function.arguments}
-    return {"id": call.id, "type": "function", "function": function}
+        arguments = call.function.arguments
+        text = arguments if isinstance(arguments, str) else _json(arguments or {})
+        function = {"name": call.function.name, "arguments": text}
+    return {"id": call.id or "", "type": "function", "function": function}
+
+
+def _json(value: Mapping[str, Any]) -> str:
+    return json.dumps(value, ensure_ascii=False)

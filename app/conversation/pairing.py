@@ -1,4 +1,4 @@
-"""Calls and their results, paired by id at any distance.
+"""Calls and their results, paired by id at any distance, or by order where ids are lacking.
 
 Clients send back what they recorded: a message that a user typed while a tool ran stands between a
 call and its result, an interrupted agent has calls without results, a shortened history results
@@ -9,18 +9,22 @@ without calls. Templates and models know one order: a call, its results, what ca
     result without a call          a message of the user that names the tool
     second result of a call        the same, unless it repeats the first
     second call of one id in a     another id, for it and for its result
-    message
+    message, or a call without id
+    no id, or one that no call     belongs to the next call that waits, of the same name if the
+    has                            result has a name; an id only to a call without one
 
 Representation   the plain form (history), with the number of the request's message that each one
                  comes from: errors of later steps name messages of the plain form.
 Invariants       I1 results stand in the order of their calls: most templates write no ids, so that
                  the model tells the results of parallel calls by their order. All other messages
                  stay in the client's order. I2 a result belongs to the last unanswered call of its
-                 id before it: ids may be used again.
+                 id before it: ids may be used again. Without ids, it belongs to the last answer, or
+                 the last answers in a row, whose calls wait in their order.
+Cost             linear.
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -79,10 +83,23 @@ class History:
 
 @dataclass(slots=True)
 class _Call:
-    """A call, and the number of the message with its result."""
+    """A call, its id in the request, and the number of the message with its result."""
 
     call: Plain
+    id: str
     result: int | None = None
+
+    @property
+    def name(self) -> str:
+        """The name of the tool."""
+        name: str = self.call["function"]["name"]
+        return name
+
+
+#: calls by the number of their message
+_Calls = Mapping[int, Sequence[_Call]]
+#: what a result and the calls that it may belong to have in common
+_Key = tuple[str, str | None]
 
 
 def paired(messages: Sequence[Plain]) -> History:
@@ -91,7 +108,15 @@ def paired(messages: Sequence[Plain]) -> History:
     Raises:
         ApiError: 400, more than MOST_UNANSWERED calls have no result.
     """
-    calls, orphans = _matched(messages)
+    calls = {
+        at: [_Call(call, call["id"]) for call in message["tool_calls"]]
+        for at, message in enumerate(messages)
+        if message.get("tool_calls")
+    }
+    _match(messages, calls)
+    for some in calls.values():
+        _set_ids(some)
+    orphans = _orphans(messages, calls)
     unanswered = sum(each.result is None for some in calls.values() for each in some)
     if unanswered > MOST_UNANSWERED:
         raise bad_request(
@@ -113,45 +138,104 @@ def paired(messages: Sequence[Plain]) -> History:
     return history
 
 
-def _matched(messages: Sequence[Plain]) -> tuple[dict[int, list[_Call]], dict[int, str]]:
-    """Return the calls of each message, and the results that are shown as messages, with the names
-    of their tools.
-    """
-    calls: dict[int, list[_Call]] = {}
-    #: of each id: the calls that wait, the next one last; and the last call
-    waiting: dict[str, list[_Call]] = {}
+def _match(messages: Sequence[Plain], calls: _Calls) -> None:
+    """Set the results of calls."""
+    known = {each.id for some in calls.values() for each in some}
+
+    def by_id(result: Plain) -> _Key | None:
+        number = result["tool_call_id"]
+        return ("id", number) if number else None
+
+    def by_order(result: Plain) -> _Key | None:
+        number = result["tool_call_id"]
+        if not number:
+            return ("any", result.get("name"))
+        return None if number in known else ("no id", result.get("name"))
+
+    def orders(call: _Call) -> list[_Key]:
+        kinds = ("any",) if call.id else ("any", "no id")
+        return [(kind, name) for kind in kinds for name in (None, call.name)]
+
+    _pair(messages, calls, lambda call: [("id", call.id)], by_id)
+    _pair(messages, _joined(calls), orders, by_order)
+
+
+def _joined(calls: _Calls) -> _Calls:
+    """Return the calls of messages in a row as those of the first one: parallel calls in parts."""
+    steps: dict[int, list[_Call]] = {}
+    first = last = -2
+    for at, some in calls.items():
+        first = first if at == last + 1 else at
+        steps.setdefault(first, []).extend(some)
+        last = at
+    return steps
+
+
+def _pair(
+    messages: Sequence[Plain],
+    calls: _Calls,
+    keys_of: Callable[[_Call], Iterable[_Key]],
+    key_of: Callable[[Plain], _Key | None],
+) -> None:
+    """Give each result that has no call the next waiting call with its key, if it has a key."""
+    answered = _answered(calls)
+    #: the next call of a key is the last one
+    waiting: dict[_Key, list[_Call]] = {}
+    for at, message in enumerate(messages):
+        for call in reversed(calls.get(at, ())):
+            for key in keys_of(call):
+                waiting.setdefault(key, []).append(call)
+        if message["role"] == "tool" and at not in answered:
+            wanted = key_of(message)
+            found = None if wanted is None else _next(waiting.get(wanted, []))
+            if found is not None:
+                found.result = at
+
+
+def _next(waiting: list[_Call]) -> _Call | None:
+    """Take calls from the end until one has no result."""
+    while waiting:
+        call = waiting.pop()
+        if call.result is None:
+            return call
+    return None
+
+
+def _answered(calls: _Calls) -> set[int]:
+    """Return the numbers of the results that belong to a call."""
+    results = (call.result for some in calls.values() for call in some)
+    return {at for at in results if at is not None}
+
+
+def _set_ids(calls: Sequence[_Call]) -> None:
+    """Change the ids of a message's calls that repeat another one, or are empty."""
+    taken = {each.id for each in calls}
+    seen = {""}
+    for number, each in enumerate(calls):
+        made = each.id
+        if made in seen:
+            made = f"{made or 'call'}_{number}"
+            while made in taken:
+                made += "_"
+            taken.add(made)
+        seen.add(made)
+        each.call["id"] = made
+
+
+def _orphans(messages: Sequence[Plain], calls: _Calls) -> dict[int, str]:
+    """Return the results that are shown as messages, with the names of their tools."""
+    answered = _answered(calls)
     latest: dict[str, _Call] = {}
     orphans: dict[int, str] = {}
     for at, message in enumerate(messages):
-        if message["role"] == "tool":
-            number = message["tool_call_id"]
-            call = latest.get(number)
-            if waiting.get(number):
-                waiting[number].pop().result = at
-            elif call is None:
+        latest |= {call.id: call for call in calls.get(at, ()) if call.id}
+        if message["role"] == "tool" and at not in answered:
+            call = latest.get(message["tool_call_id"])
+            if call is None:
                 orphans[at] = message.get("name") or ""
             elif call.result is None or message["content"] != messages[call.result]["content"]:
-                orphans[at] = call.call["function"]["name"]
-        elif message.get("tool_calls"):
-            calls[at] = [_Call(call) for call in message["tool_calls"]]
-            for each in reversed(calls[at]):
-                waiting.setdefault(each.call["id"], []).append(each)
-                latest[each.call["id"]] = each
-            _make_unique(message["tool_calls"])
-    return calls, orphans
-
-
-def _make_unique(calls: Sequence[Plain]) -> None:
-    """Change the ids of calls that repeat an id of the same message."""
-    taken = {call["id"] for call in calls}
-    seen: set[str] = set()
-    for number, call in enumerate(calls):
-        if call["id"] in seen:
-            call["id"] += f"_{number}"
-            while call["id"] in taken:
-                call["id"] += "_"
-            taken.add(call["id"])
-        seen.add(call["id"])
+                orphans[at] = call.name
+    return orphans
 
 
 def _told(result: Plain, name: str) -> Plain:

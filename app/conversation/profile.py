@@ -26,6 +26,7 @@ AsText = Callable[[Mapping[str, Any]], str | None]
 REASONING_KEYS = ("reasoning_content", "reasoning", "thinking")
 TOOL_NAME = "wordtool"
 Ids = Literal["any", "nine", "numbered", "numbered_by_answer"]
+Greetings = Literal["any", "without_tools", "none"]
 _NUMBERED = (f"functions.{TOOL_NAME}:0", f"functions.{TOOL_NAME}:1")
 #: ids of calls: of this server, as Mistral's templates require them, and as Kimi K2 writes them
 CALL_IDS: dict[Ids, tuple[str, str]] = {
@@ -69,7 +70,10 @@ class TemplateProfile:
                             ``late_system``: one at a later position.
     ``developer``           messages with this role.
     ``in_a_row``            two user messages in a row; ``user_behind_results``: one right behind
-                            the results of tools; ``greetings``: an answer before any.
+                            the results of tools.
+    ``userless``            a conversation without any message of a user, also with tools.
+    ``greetings``           answers and calls before the first message of a user: "any", only
+                            "without_tools", or "none".
     ``empty_answers``       an answer without text.
     ``tools``, ``calls``    definitions of tools; past calls with their results.
     ``results``             results of tools, also behind calls that are written as text.
@@ -92,7 +96,8 @@ class TemplateProfile:
     developer: bool = True
     in_a_row: bool = True
     user_behind_results: bool = True
-    greetings: bool = True
+    userless: bool = True
+    greetings: Greetings = "any"
     empty_answers: bool = True
     tools: bool = True
     calls: bool = True
@@ -141,7 +146,8 @@ class _Probe:
             late_system=system and self._shows(late) and self._shows([*late, two]),
             developer=self._shows([_said("developer"), user]),
             in_a_row=self._shows([user, two]),
-            greetings=self._shows([_said("assistant"), user]),
+            userless=self._is_userless(tools, calls),
+            greetings=self._greetings(tools, calls),
             empty_answers=self._shows([user, {"role": "assistant", "content": ""}, two]),
             tools=tools,
             call_syntax=self._call_syntax(tools, calls),
@@ -158,6 +164,28 @@ class _Probe:
             return True
         loop = loop_of(CALL_IDS[calls["ids"]][:1], calls["arguments"])
         return self._shows([system, *loop], *CALLED, tools=[TOOL])
+
+    def _is_userless(self, tools: bool, calls: Mapping[str, Any]) -> bool:
+        """Some templates refuse such a conversation, and some do not show the tools in it."""
+        given, words = ([TOOL], ("worddescription",)) if tools else (None, ())
+        begun = [[_said("system")], [_said("assistant")], self._early_calls(calls)]
+        return all(self._shows(each, *words, tools=given) for each in begun if each)
+
+    def _greetings(self, tools: bool, calls: Mapping[str, Any]) -> Greetings:
+        """Some templates show tools in the first message, and take it for a user's."""
+        user = _said("user")
+        if not self._shows([_said("assistant"), user]):
+            return "none"
+        early = self._early_calls(calls)
+        if not tools or not early:
+            return "any"
+        return "any" if self._shows([*early, user], *CALLED, tools=[TOOL]) else "without_tools"
+
+    def _early_calls(self, calls: Mapping[str, Any]) -> Messages:
+        """Return calls with their results, without a question; none if the template shows none."""
+        if not calls.get("calls", True):
+            return []
+        return loop_of(CALL_IDS[calls["ids"]][:1], calls["arguments"])[1:]
 
     def _call_syntax(self, tools: bool, calls: Mapping[str, Any]) -> Literal["format", "other"]:
         if not calls.get("calls", True):

@@ -12,6 +12,7 @@ from typing import Any
 
 from .constants import with_constants
 from .inputs import inputs_of, undeclared
+from .list_changes import without_list_changes
 from .profile import Messages, TemplateError, Variables
 
 _NAME = re.compile(r"[A-Za-z_]\w*")
@@ -37,11 +38,8 @@ class ChatTemplate:
         """
         made = copy.copy(self)
         made._tokenizer = copy.copy(self._tokenizer)
-        sources = self._tokenizer.chat_template
-        made._tokenizer.chat_template = (
-            {name: with_constants(each, change) for name, each in sources.items()}
-            if isinstance(sources, dict)
-            else with_constants(sources, change)
+        made._tokenizer.chat_template = _changed(
+            self._tokenizer.chat_template, lambda source: with_constants(source, change)
         )
         special = self._tokenizer.special_tokens_map
         made._fixed = {n: change(text) for n, text in special.items() if isinstance(text, str)}
@@ -73,11 +71,24 @@ class ChatTemplate:
         return text
 
 
-def template_text(template: object) -> str:
-    """Return a template's source; several templates as JSON."""
-    if template is None or isinstance(template, str):
-        return template or ""
-    return json.dumps(template, default=str)
+def read_template(tokenizer: Any) -> tuple[ChatTemplate | None, str]:
+    """Return a tokenizer's chat template and its source, several templates as JSON; None and "" if
+    it has none. The tokenizer's own source is changed if it changes lists.
+    """
+    own = getattr(tokenizer, "chat_template", None)
+    tokenizer.chat_template = _changed(own, without_list_changes)
+    if not own:
+        return None, ""
+    known = tokenizer.chat_template
+    source = known if isinstance(known, str) else json.dumps(known, default=str)
+    return ChatTemplate(tokenizer, source), source
+
+
+def _changed(template: Any, change: Callable[[str], str]) -> Any:
+    """Return a template, or several templates, with changed sources."""
+    if isinstance(template, dict):
+        return {name: change(source) for name, source in template.items()}
+    return change(template) if isinstance(template, str) else template
 
 
 def _variables_of(source: str) -> frozenset[str]:

@@ -50,13 +50,23 @@ class TemplatePrompt:
         try:
             text = self._rendered(said)
         except TemplateError as error:
-            raise self._refusal(messages, str(error)) from None
+            # some templates take a user's message for a result if it begins like one
+            said = self._fitted(messages, is_opened=True)
+            try:
+                text = self._rendered(said)
+            except TemplateError:
+                raise self._refusal(messages, str(error)) from None
         self._check_instructions(said, text)
         return text
 
-    def _fitted(self, messages: Messages) -> list[Message]:
+    def _fitted(self, messages: Messages, *, is_opened: bool = False) -> list[Message]:
         return fitted(
-            messages, self._profile, instructions=self._instructions, as_text=self._as_text
+            messages,
+            self._profile,
+            instructions=self._instructions,
+            has_tools=bool(self._tools),
+            is_opened=is_opened,
+            as_text=self._as_text,
         )
 
     def _rendered(self, said: Messages) -> str:

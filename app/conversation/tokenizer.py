@@ -30,7 +30,6 @@ from engine import Vocabulary
 
 from ..errors import bad_request
 from . import (
-    ChatTemplate,
     ControlText,
     DeepArguments,
     Evidence,
@@ -43,7 +42,7 @@ from . import (
     encoded,
     marks_of,
     profile_of,
-    template_text,
+    read_template,
     thought_apart,
     thought_at_end,
     too_deep,
@@ -171,8 +170,7 @@ class HuggingFaceTokenizer:
 
     def __init__(self, source: str, family: str = "auto") -> None:
         tokenizer = _pretrained(source)
-        template = template_text(getattr(tokenizer, "chat_template", None))
-        self._template = ChatTemplate(tokenizer, template) if template else None
+        self._template, template = read_template(tokenizer)
         self.evidence = Evidence(family, "setting")
         if family == "auto":
             self.evidence = detect(self._template, template, tokenizer.get_added_vocab())

@@ -96,7 +96,7 @@ def _messages(messages: Sequence[Message]) -> list[Message]:
                 ToolMessage(
                     role="tool",
                     content=message.content,
-                    tool_call_id=called.get(message.name, ""),
+                    tool_call_id=called.get(message.name),
                     name=message.name,
                 )
             )

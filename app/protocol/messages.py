@@ -10,7 +10,7 @@ from pydantic import BeforeValidator, Discriminator, Field, Tag, model_validator
 from pydantic_core import PydanticCustomError
 
 from .unserved_fields import unsupported_field
-from .validation import Items, Lenient, refuse_type
+from .validation import Items, Lenient, by_type, refuse_type
 
 
 def _content_kind(value: Any) -> str | None:
@@ -96,15 +96,22 @@ ResultContent = Annotated[
 ]
 
 
+#: arguments of a past call: JSON text, or an object as some servers and frameworks write it
+Arguments = Annotated[
+    Annotated[str, Tag("text")] | Annotated[dict[str, Any], Tag("object")],
+    by_type("a string or an object", text=str, object=dict),
+]
+
+
 class CalledFunction(Lenient):
     name: str
-    arguments: str
+    arguments: Arguments | None = None
 
 
 class PastToolCall(Lenient):
-    """A tool call of an earlier answer."""
+    """A tool call of an earlier answer; without an id, its result is found by order (pairing)."""
 
-    id: str
+    id: str | None = None
     type: Literal["function"] | None = None
     function: CalledFunction
 
@@ -117,7 +124,7 @@ class CalledCustomTool(Lenient):
 class PastCustomCall(Lenient):
     """A call of a custom tool in an earlier answer."""
 
-    id: str
+    id: str | None = None
     type: Literal["custom"]
     custom: CalledCustomTool
 
@@ -190,11 +197,11 @@ class AssistantMessage(Lenient):
 
 
 class ToolMessage(Lenient):
-    """The result of a call; some clients have null for an empty one, and the tool's name."""
+    """The result of a call; some clients have null for an empty one, the tool's name, or no id."""
 
     role: Literal["tool"]
     content: ResultContent | None
-    tool_call_id: str
+    tool_call_id: str | None = None
     name: str | None = None
 
 

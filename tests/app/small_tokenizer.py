@@ -6,8 +6,8 @@ from tokenizers import AddedToken, Tokenizer, decoders, models, pre_tokenizers, 
 from transformers import PreTrainedTokenizerFast
 
 TEMPLATE = (
-    "{% if 'forbidden' in messages[0].content %}{{ raise_exception('not this') }}{% endif %}"
     "{% for m in messages %}<|im_start|>{{ m.role }}\n{{ m.content or '' }}"
+    "{% if 'forbidden' in (m.content or '') %}{{ raise_exception('not this') }}{% endif %}"
     "{% for c in m.tool_calls or [] %}<tool_call>\n"
     '{"name": "{{ c.function.name }}", "arguments": {{ c.function.arguments | tojson }}}\n'
     "</tool_call>"

@@ -8,30 +8,24 @@ controls. A second conversation has harmless letters in place of the parts of co
 must get the same control tokens. Needs `make data`. Exits with 1 on a finding.
 """
 
-import argparse
 import json
 import re
 import sys
 from collections.abc import Sequence
 from functools import cache
 from random import Random
-from typing import Any, NamedTuple
+from typing import Any
 
 from jinja2 import Environment
 
 from adapters.formats import OutputSpec, Tool
 from app.conversation.tokenizer import HuggingFaceTokenizer
 from app.errors import ApiError
-from tests.app.conversation.chat_templates import FETCH, FOLDER, TEMPLATES, tokenizer_of
+from tests.app.conversation.chat_templates import FOLDER, TEMPLATES, tokenizer_of
+from tests.campaigns.template_command import Report, main
 
 #: parts of a text: what it says, and whether it is made of a control token
 Parts = list[tuple[str, bool]]
-
-
-class Finding(NamedTuple):
-    template: str
-    seed: str
-    what: str
 
 
 @cache
@@ -139,8 +133,10 @@ class Conversation:
         return ids
 
 
-def examined(name: str, seed: str) -> Finding | None:
-    """Render one conversation twice with a model's template, and compare the control tokens."""
+def examined(name: str, seed: str) -> str:
+    """Render one conversation twice with a model's template, and compare the control tokens.
+    Returns what is wrong; "": nothing.
+    """
     tokenizer = tokenizer_of(name)
     source = (FOLDER / f"{name}.jinja").read_text("utf-8")
     control = [text for text in tokenizer.special_texts if len(text) > 1]
@@ -149,37 +145,19 @@ def examined(name: str, seed: str) -> Finding | None:
     prompts = [made.prompt(tokenizer, is_harmless) for is_harmless in (False, True)]
     if any(isinstance(prompt, str) for prompt in prompts):
         refused = [prompt for prompt in prompts if isinstance(prompt, str)]
-        return None if len(refused) == 2 else Finding(name, seed, f"one is refused: {refused[0]}")
+        return "" if len(refused) == 2 else f"one is refused: {refused[0]}"
     shown = [[number for number in prompt if number in known] for prompt in prompts]
     if shown[0] == shown[1]:
-        return None
-    return Finding(name, seed, f"{len(shown[0])} control tokens instead of {len(shown[1])}")
+        return ""
+    return f"{len(shown[0])} control tokens instead of {len(shown[1])}"
 
 
-def run(names: Sequence[str], renderings: int, seed: int) -> list[Finding]:
+def run(renderings: int, seed: int, names: Sequence[str] = TEMPLATES) -> Report:
     """Render so many conversations in turn with these templates."""
     cases = ((names[n % len(names)], f"{seed} {n}") for n in range(renderings))
-    return [found for name, each in cases if (found := examined(name, each)) is not None]
-
-
-def main(arguments: Sequence[str] | None = None) -> int:
-    """Return the exit status."""
-    parser = argparse.ArgumentParser(
-        prog="python -m tests.campaigns.control_tokens", description=__doc__
-    )
-    parser.add_argument("--renderings", type=int, default=137_000)
-    parser.add_argument("--seed", type=int, default=0)
-    given = parser.parse_args(arguments)
-    if not TEMPLATES:
-        print(FETCH, file=sys.stderr)
-        return 1
-    findings = run(TEMPLATES, given.renderings, given.seed)
-    print("| templates | renderings | findings |\n|---:|---:|---:|")
-    print(f"| {len(TEMPLATES)} | {given.renderings} | {len(findings)} |")
-    for found in findings[:20]:
-        print(*found, file=sys.stderr)
-    return 1 if findings else 0
+    findings = [f"{name} {each} {found}" for name, each in cases if (found := examined(name, each))]
+    return Report({"templates": len(names), "renderings": renderings}, findings)
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main("control_tokens", __doc__, unit="renderings", number=137_000, run=run))

@@ -9,7 +9,6 @@ itself: the results must follow in the order of their calls, with a note for a l
 data`. Exits with 1 on a finding.
 """
 
-import argparse
 import json
 import re
 import sys
@@ -23,7 +22,8 @@ from app.api.body import parse_request
 from app.conversation.history import check_messages, plain_messages
 from app.conversation.pairing import NO_RESULT, paired
 from app.errors import ApiError
-from tests.app.conversation.chat_templates import FETCH, TEMPLATES, tokenizer_of
+from tests.app.conversation.chat_templates import TEMPLATES, tokenizer_of
+from tests.campaigns.template_command import Report, main
 
 TOOLS = tuple(Tool(name, {"type": "object", "properties": {}}) for name in ("weather", "time"))
 Messages = list[dict[str, Any]]
@@ -96,8 +96,8 @@ def complaint(prompt: str, wanted: Sequence[str]) -> str:
     return f"results {' '.join(shown)} instead of {' '.join(wanted)}"
 
 
-def run(count: int, seed: int, only: Sequence[str] | None = None) -> tuple[int, list[str]]:
-    """Return the number of prompts, and the findings. ``only``: names of writers."""
+def run(count: int, seed: int, only: Sequence[str] | None = None) -> Report:
+    """Write so many conversations with each writer. ``only``: names of writers."""
     chosen = [(name, write) for name, write in writers() if only is None or name in only]
     prompts, findings = 0, []
     for number in range(count):
@@ -115,27 +115,8 @@ def run(count: int, seed: int, only: Sequence[str] | None = None) -> tuple[int, 
                 problem = error.message
             if problem:
                 findings.append(f"{number}: {name}: {problem}")
-    return prompts, findings
-
-
-def main(arguments: Sequence[str] | None = None) -> int:
-    """Return the exit status."""
-    parser = argparse.ArgumentParser(
-        prog="python -m tests.campaigns.result_order", description=__doc__
-    )
-    parser.add_argument("--conversations", type=int, default=1000)
-    parser.add_argument("--seed", type=int, default=0)
-    given = parser.parse_args(arguments)
-    if not TEMPLATES:
-        print(FETCH, file=sys.stderr)
-        return 1
-    prompts, findings = run(given.conversations, given.seed)
-    print("| conversations | prompts | findings |\n|---:|---:|---:|")
-    print(f"| {given.conversations} | {prompts} | {len(findings)} |")
-    for found in findings[:20]:
-        print(found, file=sys.stderr)
-    return 1 if findings else 0
+    return Report({"conversations": count, "prompts": prompts}, findings)
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main("result_order", __doc__, unit="conversations", number=1000, run=run))

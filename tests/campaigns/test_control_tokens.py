@@ -17,7 +17,7 @@ SLICE = [
 
 @pytest.mark.skipif(not TEMPLATES, reason=FETCH)
 def test_no_text_of_a_client_becomes_a_control_token() -> None:
-    assert run(SLICE, 400, 1) == []
+    assert run(400, 1, SLICE).findings == []
 
 
 def test_a_harmless_text_keeps_switches_only() -> None:

@@ -18,9 +18,9 @@ SLICE = [
 
 @pytest.mark.skipif(not TEMPLATES, reason=FETCH)
 def test_each_result_stands_beside_its_call() -> None:
-    prompts, findings = run(20, 1, SLICE)
-    assert findings == []
-    assert prompts > 100
+    report = run(20, 1, SLICE)
+    assert report.findings == []
+    assert report.counts["prompts"] > 100
 
 
 def test_a_swapped_result_is_found() -> None:

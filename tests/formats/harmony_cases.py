@@ -33,6 +33,8 @@ PREAMBLE = f"<|channel|>commentary<|message|>I'll look.<|end|>{NEXT}"
 FINAL = "<|channel|>final<|message|>Hi<|return|>"
 NAME = '{"name": "x"}'
 VALUE = f"<|channel|>final<|message|>{NAME}<|return|>"
+#: what smaller models write before a header
+STRAY = "<|channel|>commentary to=assistant"
 BODY = f"<|message|>{OSLO}<|call|>"
 CALL = f"<|channel|>commentary to=functions.f <|constrain|>json{BODY}"
 
@@ -69,12 +71,31 @@ CALL_HEADERS = (
     "<|channel|>commentary to=functions.f <|constrain|>code",
     "<|channel|>analysis to=functions.f<|constrain|>code",
     " to=functions.f<|channel|>commentary code",
+    "<|channel|>commentary to=functions.f <|constrain|>JSON",
+    " to=functions.f <|channel|>commentary",
+    # the library refuses these, or misreads them
+    " to=functions.f<|channel|>commentary to=functions.f",
+    " to=functions.f<|channel|>commentary to=functions.f <|constrain|>json",
+    " to=functions.f<|channel|>analysis to=functions.f code",
+    "<|channel|>commentary json to=functions.f",
+    "<|channel|>commentary code to=functions.f",
+    "<|channel|>commentary <|constrain|>json to=functions.f",
+    "<|channel|>analysis<|constrain|>json to=functions.f",
+    "<|channel|>commentary to=functions.f<|channel|>commentary",
+    "<|channel|>commentary to=functions.f<|channel|>commentary <|constrain|>json",
+    "<|channel|>commentary to=assistant<|channel|>commentary to=functions.f json",
 )
 FINAL_HEADERS = (
     "<|channel|>final",
     "<|channel|>final <|constrain|>json",
     "<|channel|>final<|constrain|>json",
     "<|channel|>final json",
+    "<|channel|>final <|constrain|>JSON",
+    "<|channel|>final <|constrain|>response",
+    "<|channel|>final<|constrain|>response",
+    "<|channel|>final response",
+    # the library misreads it
+    "<|channel|>commentary to=assistant<|channel|>final",
 )
 BROWSER_HEADERS = (
     "<|channel|>analysis to=browser.search code",
@@ -85,6 +106,8 @@ BROWSER_HEADERS = (
     "<|channel|>commentary to=browser.search code",
     " to=browser.search<|channel|>analysis code",
     " to=browser.search<|channel|>commentary",
+    " to=browser.search<|channel|>analysis to=browser.search code",
+    "<|channel|>analysis code to=browser.search",
 )
 PYTHON_HEADERS = (
     "<|channel|>analysis to=python code",
@@ -93,6 +116,7 @@ PYTHON_HEADERS = (
     "<|channel|>commentary to=python code",
     " to=python<|channel|>analysis code",
     " to=python<|channel|>commentary",
+    "<|channel|>analysis code to=python",
 )
 
 _ACCEPTED: list[tuple[OutputSpec, str, Said]] = [
@@ -118,6 +142,7 @@ _ACCEPTED: list[tuple[OutputSpec, str, Said]] = [
     (AUTO, PREAMBLE + FINAL, Said("I'll look.Hi")),
     (AUTO, PREAMBLE + CALL, Said("I'll look.", "", JUST_F)),
     (AUTO, THOUGHT + PREAMBLE + CALL, Said("I'll look.", "Need both.", JUST_F)),
+    (AUTO, STRAY + THOUGHT + STRAY + PREAMBLE + CALL, Said("I'll look.", "Need both.", JUST_F)),
     (AUTO, PREAMBLE + THOUGHT + CALL, Said("I'll look.", "Need both.", JUST_F)),
     (
         AUTO,
@@ -191,13 +216,13 @@ _REJECTED: list[tuple[OutputSpec, str, str]] = [
     # headers of calls
     (AUTO, f"<|channel|>final to=functions.f{BODY}", "a call on the final channel"),
     (AUTO, f" to=functions.f{BODY}", "a call without a channel"),
-    (AUTO, f"<|channel|>commentary json to=functions.f{BODY}", "a type before the recipient"),
     (AUTO, f" to=functions.f json<|channel|>commentary{BODY}", "a type before the channel"),
-    (
-        AUTO,
-        f" to=functions.f<|channel|>commentary to=functions.f{BODY}",
-        "a recipient on both sides",
-    ),
+    (AUTO, f" to=functions.f<|channel|>commentary to=functions.g{BODY}", "two recipients"),
+    (AUTO, f" to=functions.g<|channel|>commentary to=functions.f{BODY}", "two recipients"),
+    (AUTO, f"<|channel|>commentary to=functions.f<|channel|>final{BODY}", "a call turned final"),
+    (AUTO, f"<|channel|>commentary to=assistant{BODY}", "a call of nobody"),
+    (AUTO, f"<|channel|>commentary to=functions.f <|constrain|>I call f{BODY}", "text as a type"),
+    (AUTO, f"<|channel|>commentary to=functions.f response{BODY}", "an answer's type in a call"),
     (AUTO, f"<|channel|>commentary  to=functions.f{BODY}", "two spaces"),
     (AUTO, f"<|channel|>commentary to=functions.f  json{BODY}", "two spaces before the type"),
     (AUTO, f"<|channel|>commentary to=functions.fjson{BODY}", "a type without a space"),
@@ -250,6 +275,7 @@ _REJECTED: list[tuple[OutputSpec, str, str]] = [
     (BUILTIN, SEARCH.replace(QUERY, '{"topn": 3}'), "a search without a query"),
     (BUILTIN, SEARCH.replace(QUERY, "Oslo"), "a search that is no JSON"),
     (BUILTIN, PYTHON.replace(" code", " json"), "source code of the type json"),
+    (BUILTIN, "<|channel|>analysis json to=python<|message|>x<|call|>", "the same, before"),
     (BUILTIN, PYTHON.replace("<|call|>", "<|end|>"), "source code that ends as a message"),
     (BUILTIN, PYTHON.replace(CODE, "a<|end|>b"), "a special token in source code"),
     (replace(BUILTIN, tool_choice="none"), PYTHON, "a builtin tool where none may be called"),

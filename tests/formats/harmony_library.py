@@ -7,6 +7,7 @@ these prompts and ids are those of the real gpt-oss.
 import base64
 import json
 import os
+import re
 import tempfile
 from collections.abc import Iterable, Sequence
 from functools import cache
@@ -42,6 +43,8 @@ from adapters.formats import (
 )
 from tests.vocabularies import real_tokens
 
+#: content types of final messages
+FINAL_TYPES = ("json", "JSON", "response")
 _VARIABLE = "TIKTOKEN_ENCODINGS_BASE"
 #: the first id after the ordinary tokens
 _FIRST_SPECIAL = 199_998
@@ -171,6 +174,34 @@ def _channel(recipient: str) -> str:
 
 # -- answers ---------------------------------------------------------------------------------------
 
+_STRAY = "<|channel|>commentary to=assistant"
+_RECIPIENT = re.compile(r" to=([^\s<]+)")
+_CHANNEL = re.compile(r"<\|channel\|>(\w+)")
+_HEADER = re.compile(r"(^|<\|start\|>assistant)(.*?)(<\|message\|>)", re.DOTALL)
+#: a type between the channel and the recipient
+_EARLY_TYPE = re.compile(r"<\|channel\|>\w+( ?<\|constrain\|>| )\w+ to=")
+
+
+def is_readable(header: str) -> bool:
+    """Whether the library reads a header of the grammar rightly."""
+    twice = header.count("<|channel|>") > 1 or header.count(" to=") > 1
+    return not (twice or _EARLY_TYPE.search(header))
+
+
+def readable(answer: str) -> str:
+    """Return an answer in which headers that the library cannot read have its own form."""
+
+    def rewritten(found: re.Match[str]) -> str:
+        begin, header, end = found.groups()
+        if is_readable(header):
+            return found[0]
+        header = header.removeprefix(_STRAY)
+        recipients, channels = set(_RECIPIENT.findall(header)), _CHANNEL.findall(header)
+        assert len(recipients) < 2
+        return f"{begin}<|channel|>{channels[0]}{''.join(f' to={r}' for r in recipients)}{end}"
+
+    return _HEADER.sub(rewritten, answer)
+
 
 class Piece(NamedTuple):
     """A part of an answer. ``kind``: content, reasoning or call; ``recipient``: of a call."""
@@ -191,7 +222,7 @@ def library_pieces(ids: Sequence[int]) -> list[Piece]:
         text = "".join(part.text for part in message.content)
         if message.channel == "final":
             # the library takes the type of a message without a recipient for its recipient
-            assert message.recipient in (None, "json", "<|constrain|>json")
+            assert (message.recipient or "json").removeprefix("<|constrain|>") in FINAL_TYPES
             pieces.append(Piece("content", "", text))
         elif message.recipient is not None:
             assert message.channel in ("commentary", "analysis")

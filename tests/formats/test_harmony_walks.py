@@ -18,7 +18,7 @@ from tests.engine.harness import new_mask
 from tests.vocabularies import real_tokens
 
 from .cases import OUTPUTS, quiet
-from .harmony_library import library_pieces, reader_pieces
+from .harmony_library import encoding, library_pieces, readable, reader_pieces
 
 WALKS = 10_000 if os.environ.get("EVERY_TEMPLATE") else 200
 #: tokens after which a walk is drawn towards its end, and after which it is given up
@@ -94,5 +94,12 @@ def test_the_library_reads_random_answers_as_the_reader_does(name: str) -> None:
         if ids is not None:
             ended += 1
             ours = reader_pieces(deltas_of(plan, grammar, ids), output.builtin_tools)
-            assert ours == library_pieces(ids), (seed, ids)
+            assert ours == library_pieces(_readable(ids)), (seed, ids)
     assert ended >= 0.9 * walks
+
+
+def _readable(ids: list[int]) -> list[int]:
+    """Return an answer whose headers the library can read; most need no change."""
+    text = encoding().decode_utf8(ids)
+    changed = readable(text)
+    return ids if changed == text else encoding().encode(changed, allowed_special="all")

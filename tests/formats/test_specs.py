@@ -123,40 +123,40 @@ def test_reasoning_comes_first_and_is_optional(output: OutputSpec, answer: str) 
     assert shape(spec("hermes", output)) == f"sequence(optional({thought}) {answer})"
 
 
-_TYPE = "optional(or(sequence(optional(const_string) token const_string) const_string))"
-_CHANNEL = "token or(const_string const_string)"
-_CALL_TYPE = (
-    "optional(or(sequence(optional(const_string) token or(const_string const_string)) "
-    "const_string const_string))"
-)
+_TYPE = "optional(or(sequence(optional(const_string) token regex) regex))"
+_CHANNEL = "token regex"
 _CALL = (
-    f"sequence(or(sequence({_CHANNEL} const_string) sequence(const_string {_CHANNEL})) "
-    f"{_CALL_TYPE} tag(value))"
+    f"sequence(or(sequence({_CHANNEL} {_TYPE} const_string optional(sequence({_CHANNEL}))) "
+    f"sequence(const_string optional(const_string) {_CHANNEL} optional(const_string))) "
+    f"{_TYPE} tag(value))"
 )
+_CALLS = f"{_CALL} {_CALL} {_CALL}"
+_STRAY = "optional(sequence(token const_string))"
 _THOUGHT = _PREAMBLE = "sequence(token const_string tag(any_text))"
 _AGAIN = "token const_string"
-_BEFORE_CALL = f"star(sequence(or({_THOUGHT} {_PREAMBLE}) {_AGAIN}))"
-_BEFORE = f"star(sequence(token const_string tag(any_text) {_AGAIN}))"
+_BEFORE_CALL = f"star(sequence({_STRAY} or({_THOUGHT} {_PREAMBLE}) {_AGAIN}))"
+_BEFORE = f"star(sequence({_STRAY} token const_string tag(any_text) {_AGAIN}))"
 
 
 def _final(content: str) -> str:
     return f"sequence(token const_string {_TYPE} tag({content}))"
 
 
+def _answer(final: str) -> str:
+    return f"sequence({_STRAY} {final[9:-1]})"
+
+
 @pytest.mark.parametrize(
     ("output", "expected"),
     [
-        (quiet(FREE), _final("any_text")),
-        (quiet(VALUE_NONE), _final("value")),
-        (FREE, f"sequence({_BEFORE} {_final('any_text')[9:-1]})"),
-        (NAMED, f"sequence({_BEFORE} {_CALL[9:-1]})"),
-        (AUTO, f"sequence({_BEFORE_CALL} or({_CALL} {_CALL} {_CALL} {_final('any_text')}))"),
-        (ONE, f"sequence({_BEFORE_CALL} or({_CALL} {_CALL} {_CALL} {_final('any_text')}))"),
-        (REQUIRED, f"sequence({_BEFORE} or({_CALL} {_CALL} {_CALL}))"),
-        (
-            VALUE_OR_CALL,
-            f"sequence({_BEFORE} or({_CALL} {_CALL} {_CALL} {_final('value')}))",
-        ),
+        (quiet(FREE), _answer(_final("any_text"))),
+        (quiet(VALUE_NONE), _answer(_final("value"))),
+        (FREE, f"sequence({_BEFORE} {_STRAY} {_final('any_text')[9:-1]})"),
+        (NAMED, f"sequence({_BEFORE} {_STRAY} {_CALL[9:-1]})"),
+        (AUTO, f"sequence({_BEFORE_CALL} {_STRAY} or({_CALLS} {_final('any_text')}))"),
+        (ONE, f"sequence({_BEFORE_CALL} {_STRAY} or({_CALLS} {_final('any_text')}))"),
+        (REQUIRED, f"sequence({_BEFORE} {_STRAY} or({_CALLS}))"),
+        (VALUE_OR_CALL, f"sequence({_BEFORE} {_STRAY} or({_CALLS} {_final('value')}))"),
     ],
 )
 def test_shapes_of_harmony(output: OutputSpec, expected: str) -> None:

@@ -9,13 +9,24 @@
     builtin    <|channel|>analysis to=RECIPIENT TYPE<|message|> JSON or source code <|call|>
     final      <|channel|>final TYPE<|message|> text or JSON <|return|>
 
-The grammar contains every header that these models are known to write: a call's recipient follows
-or precedes the channel, the channel of a call is commentary or analysis, and TYPE is one of
-`` <|constrain|>json``, ``<|constrain|>json``, `` json`` or nothing. The TYPE of a call may also be
-``code``, which these models write for builtin tools and sometimes for functions, whose arguments
-are still JSON; that of Python is only that. The model stops at <|call|>, so there is one
-call per turn, whatever the value of parallel_tool_calls. An answer that must be a call ends only
-with the call.
+The grammar contains the headers that these models are known to write, also those that OpenAI's own
+parser (openai-harmony) refuses or misreads: a header that it lacks would force a model off its way,
+and no header changes what a call's arguments must be.
+
+    recipient    before or behind the channel, or both (the same one); a space may stand before the
+                 channel. The channel may follow the recipient again
+    channel      of a call: commentary or analysis
+    TYPE         a word of `_CALL_TYPES` or `_FINAL_TYPES` behind a space or <|constrain|>, or
+                 nothing; in calls also between channel and recipient. The arguments are JSON
+                 whatever it says; the type of Python is `code` only
+    stray        `<|channel|>commentary to=assistant` before the header of any message
+
+Not accepted: other recipients than declared tools with their namespace, a call on the final channel
+or without a channel, types of thoughts and preambles, and any other text in a header. A grammar
+that enforces keeps models from them.
+
+The model stops at <|call|>, so there is one call per turn, whatever the value of
+parallel_tool_calls. An answer that must be a call ends only with the call.
 
 An output that bounds the tokens of reasoning allows one thought, at the beginning: the bound
 applies to one message.
@@ -50,6 +61,7 @@ from ..parts import (
     either,
     json_value,
     optional,
+    regex,
     sequence,
     star,
     tag,
@@ -65,7 +77,11 @@ _MESSAGE, _END, _CALL, _RETURN = "<|message|>", "<|end|>", "<|call|>", "<|return
 
 _CALL_CHANNELS = ("commentary", "analysis")
 _JSON, _CODE = "json", "code"
+_CALL_TYPES = (_JSON, "JSON", _CODE)
+_FINAL_TYPES = (_JSON, "JSON", "response")
 _AGAIN = sequence(token(_START), const("assistant"))
+#: a header without a message, which smaller models write before another one
+_STRAY = optional(sequence(token(_CHANNEL), const("commentary to=assistant")))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -121,7 +137,7 @@ def _answer(output: OutputSpec, calls: list[Part], special_texts: Sequence[str])
     thoughts = [thought] if output.reasoning != "off" else []
     if thoughts and output.thinking_tokens is not None:
         rest = _rest([], preamble, calls, final, output)
-        return sequence(optional(sequence(thought, _AGAIN)), *rest)
+        return sequence(optional(sequence(_STRAY, thought, _AGAIN)), *rest)
     return sequence(*_rest(thoughts, preamble, calls, final, output))
 
 
@@ -130,27 +146,27 @@ def _rest(
 ) -> list[Part]:
     """Return the answer, with any number of ``thoughts`` wherever a message may begin."""
     if not calls:
-        return [*_before(thoughts), final]
+        return [*_before(thoughts), _STRAY, final]
     if must_call(output):
-        return [*_before(thoughts), either(*calls)]
+        return [*_before(thoughts), _STRAY, either(*calls)]
     # clients parse all content as the requested value, also beside calls
     before = [*thoughts, preamble] if output.response_schema is None else thoughts
-    return [*_before(before), either(*calls, final)]
+    return [*_before(before), _STRAY, either(*calls, final)]
 
 
 def _before(messages: list[Part]) -> list[Part]:
     """Return any number of these messages, each followed by the beginning of the next."""
-    return [star(sequence(either(*messages), _AGAIN))] if messages else []
+    return [star(sequence(_STRAY, either(*messages), _AGAIN))] if messages else []
 
 
 def _message(channel: str, content: Part, role: Role = SYNTAX) -> Part:
     body = tag(token(_MESSAGE), content, token(_END), role)
-    return sequence(token(_CHANNEL), const(channel), body)
+    return sequence(_channel(channel), body)
 
 
 def _final(content: Part) -> Part:
     body = tag(token(_MESSAGE), content, token(_RETURN))
-    return sequence(token(_CHANNEL), const("final"), _type(_JSON), body)
+    return sequence(_channel("final"), optional(_type(_FINAL_TYPES)), body)
 
 
 # -- calls -----------------------------------------------------------------------------------------
@@ -163,31 +179,44 @@ def _calls(output: OutputSpec, special_texts: Sequence[str]) -> list[Part]:
     calls = [
         _call(
             f"functions.{tool.spelled}",
-            _type(_JSON, _CODE),
+            _CALL_TYPES,
             tag(token(_MESSAGE), tool.arguments(), token(_CALL), tool.role(), tool.origin),
         )
         for tool in offered_tools(output, word_name, special_texts, builtin)
     ]
+    types: Sequence[str]
     for name, tool in builtin.items() if is_any else ():
         if tool is None:
-            content, kind = any_text(ARGUMENTS, unwritable(special_texts)), _type(_CODE)
+            content, types = any_text(ARGUMENTS, unwritable(special_texts)), (_CODE,)
             style = CODE_STYLE
         else:
             schema = argument_schema(tool.parameters, "tools")
-            content, kind = json_value(schema, ARGUMENTS, Origin("tools")), _type(_JSON, _CODE)
+            content, types = json_value(schema, ARGUMENTS, Origin("tools")), _CALL_TYPES
             style = JSON_STYLE
         body = tag(token(_MESSAGE), content, token(_CALL), Role(Kind.CALL, name, style=style))
-        calls.append(_call(name, kind, body))
+        calls.append(_call(name, types, body))
     return calls
 
 
-def _call(name: str, kind: Part, body: Part) -> Part:
-    recipient = const(f" to={name}")
-    channel = sequence(token(_CHANNEL), either(*map(const, _CALL_CHANNELS)))
-    header = either(sequence(channel, recipient), sequence(recipient, channel))
+def _call(name: str, types: Sequence[str], body: Part) -> Part:
+    recipient, channel = const(f" to={name}"), _channel(*_CALL_CHANNELS)
+    kind = optional(_type(types))
+    header = either(
+        sequence(channel, kind, recipient, optional(channel)),
+        sequence(recipient, optional(const(" ")), channel, optional(recipient)),
+    )
     return sequence(header, kind, body)
 
 
-def _type(*words: str) -> Part:
-    marked = sequence(optional(const(" ")), token(_CONSTRAIN), either(*map(const, words)))
-    return optional(either(marked, *(const(f" {word}") for word in words)))
+def _channel(*names: str) -> Part:
+    return sequence(token(_CHANNEL), _words(names))
+
+
+def _type(words: Sequence[str]) -> Part:
+    marked = sequence(optional(const(" ")), token(_CONSTRAIN), _words(words))
+    return either(marked, _words([f" {word}" for word in words]))
+
+
+def _words(words: Sequence[str]) -> Part:
+    # a shorter spec than alternatives of constants: each call repeats it
+    return const(words[0]) if len(words) == 1 else regex("|".join(words))

@@ -11,6 +11,7 @@ from .base import ABSENT, Answer, ErrorObject
 class FormatEvidence(Answer):
     basis: str = Field(description="The source of the detected format.")
     shown: str
+    failure: str = ABSENT
 
 
 class Model(Answer):

@@ -100,7 +100,7 @@ class Conversation:
         result = ToolMessage(
             role="tool",
             content=text_of(item.output),
-            tool_call_id=item.call_id or "",
+            tool_call_id=item.call_id,
             name=None if item.name is None else self.flat(item.namespace, item.name),
         )
         self._append(result, place)

@@ -162,31 +162,48 @@ FUNCTION = {"name": "f", "arguments": "{}"}
 CUSTOM = {"name": "f", "input": ""}
 #: a past call of a chat completion: what it lacks, or what is wrong
 PAST_CALLS = [
-    ({"type": "function", "function": FUNCTION}, "id"),
-    ({"function": FUNCTION}, "id"),
-    ({"id": None, "function": FUNCTION}, "id"),
     ({"id": 7, "type": "function", "function": FUNCTION}, "id"),
-    ({"type": "custom", "custom": CUSTOM}, "id"),
+    ({"id": ["a"], "type": "custom", "custom": CUSTOM}, "id"),
     ({"id": "a", "type": "other", "function": FUNCTION}, "type"),
     ({"id": "a", "type": 5, "function": FUNCTION}, "type"),
     ({"id": "a", "type": "function"}, "function"),
     ({"id": "a", "type": "custom", "function": FUNCTION}, "custom"),
-    ({"id": "a", "function": {"name": "f"}}, "function.arguments"),
     ({"id": "a", "function": {"arguments": "{}"}}, "function.name"),
-    ({"id": "a", "function": {"name": "f", "arguments": {}}}, "function.arguments"),
+    ({"id": "a", "function": {"name": "f", "arguments": []}}, "function.arguments"),
     ({"id": "a", "type": "custom", "custom": {"name": "f"}}, "custom.input"),
 ]
 
 
 @pytest.mark.parametrize(("call", "place"), PAST_CALLS)
 def test_an_error_in_a_past_call_names_its_place(gateway: Gateway, call: Any, place: str):
-    """REGRESSION: a call without an id lacked ``function.id``."""
+    """REGRESSION: the place of a wrong id was ``function.id``."""
     result = {"role": "tool", "tool_call_id": "a", "content": ""}
     messages = [*MESSAGES, {"role": "assistant", "tool_calls": [call]}, result]
     answer = httpx.post(f"{gateway.url}{CHAT}", json=body(messages=messages), headers=ONE)
     assert answer.status_code == 400
     at = len(MESSAGES)
     assert answer.json()["error"]["param"] == f"messages[{at}].tool_calls[0].{place}"
+
+
+#: past calls and results as servers and frameworks write them that pair by order
+LOOSE_CALLS = [
+    {"type": "function", "function": FUNCTION},
+    {"id": None, "function": FUNCTION},
+    {"id": "", "function": {"name": "f"}},
+    {"id": "a", "function": {"name": "f", "arguments": {"city": ["Oslo"]}}},
+    {"function": {"name": "f", "arguments": None}},
+    {"type": "custom", "custom": CUSTOM},
+]
+
+
+@pytest.mark.parametrize("call", LOOSE_CALLS)
+@pytest.mark.parametrize("ids", [{}, {"tool_call_id": None}, {"tool_call_id": "a"}])
+def test_a_past_call_and_its_result_need_no_ids(gateway: Gateway, call: Any, ids: Any):
+    """REGRESSION: a history with a call without an id was refused, and with it each later turn."""
+    said = {"role": "assistant", "tool_calls": [call]}
+    messages = [*MESSAGES, said, {"role": "tool", "content": "12", **ids}]
+    answer = httpx.post(f"{gateway.url}{CHAT}", json=body(messages=messages), headers=ONE)
+    assert answer.status_code == 200, answer.text
 
 
 @pytest.mark.parametrize(

@@ -11,6 +11,7 @@ import pytest
 from adapters.formats import OutputSpec, ThinkingMarks, Tool, get_format
 from app.api.body import parse_request
 from app.conversation import Messages, TemplateError, fitted, profile_of, thought_apart
+from app.conversation.fitting import FILLERS
 from app.conversation.history import check_messages, plain_messages
 from app.conversation.pairing import paired
 from app.conversation.tokenizer import HuggingFaceTokenizer
@@ -84,7 +85,24 @@ CONVERSATIONS: dict[str, list[dict[str, Any]]] = {
     ],
     "a question behind a result": [USER, ONE, result("a", "wordresult"), said("user", "wordon")],
     "calls in turn": [USER, ONE, result("a", "wordone"), ONE, result("a", "wordtwo")],
-    "no message of a user": [said("system", "wordsystem")],
+    # what is left of a shortened history
+    "instructions only": [said("system", "wordsystem")],
+    "an answer only": [said("assistant", "wordanswer")],
+    "no message of a user": [said("system", "wordsystem"), said("assistant", "wordanswer")],
+    "a call only": [ONE, result("a", "wordresult")],
+    "a call of the assistant first": [
+        said("system", "wordsystem"),
+        said("assistant", "wordanswer"),
+        ONE,
+        result("a", "wordresult"),
+    ],
+    "a call first": [TWO, *BOTH, said("assistant", "wordanswer"), USER],
+    "a result only": [said("system", "wordsystem"), result("a", "wordresult")],
+    "a greeting, then a call": [said("assistant", "wordgreeting"), ONE, result("a", "wordresult")],
+    "results as the user's text": [
+        said("system", "wordsystem"),
+        said("user", "<tool_response>\nwordresult\n</tool_response>"),
+    ],
 }
 
 
@@ -115,30 +133,29 @@ def prompt_of(
     return b"".join(tokenizer.vocabulary.tokens[n] for n in rendered.prompt).decode()
 
 
-#: conversations that some templates refuse: a user must speak first, or at all, or not now
-REFUSED = {
-    "no message of a user",
-    "late instructions",
-}
+@pytest.mark.skipif(not TEMPLATES, reason=FETCH)
+@pytest.mark.parametrize("name", TEMPLATES)
+def test_every_message_and_the_tools_are_in_the_prompt(name: str) -> None:
+    """REGRESSION: some templates refused histories without a message of a user, or dropped their
+    tools, or the call at their beginning.
+    """
+    for title, messages in CONVERSATIONS.items():
+        prompt = prompt_of(name, messages)
+        for word in (*words(messages), "described"):
+            assert word in prompt, (title, word, prompt)
 
 
 @pytest.mark.skipif(not TEMPLATES, reason=FETCH)
-@pytest.mark.parametrize("name", TEMPLATES)
-def test_every_message_is_in_the_prompt(name: str) -> None:
-    for title, messages in CONVERSATIONS.items():
-        refused: ApiError | None = None
-        try:
-            prompt = prompt_of(name, messages)
-        except ApiError as error:
-            refused = error
-        if refused is not None:
-            assert (refused.status, refused.param) == (400, "messages"), title
-            assert title in REFUSED, (title, refused.message)
-            continue
-        for word in words(messages):
-            assert word in prompt, (title, word, prompt)
-        # a template may show tools beside a question only
-        assert "wordtool" in prompt or title == "no message of a user", title
+def test_a_user_speaks_first_where_a_template_puts_tools_into_the_first_message() -> None:
+    """REGRESSION: such a template showed an answer at the beginning as the user's message."""
+    messages = CONVERSATIONS["a greeting first"]
+    opened = f"{FILLERS['user']}<|eot_id|><|start_header_id|>assistant<|end_header_id|>"
+    with_tool, without = (
+        prompt_of("meta-llama-Llama-3.1-8B-Instruct", messages, ask)
+        for ask in (WITH_TOOL, OutputSpec())
+    )
+    assert f"{opened}\n\nwordgreeting<|eot_id|>" in with_tool
+    assert opened not in without
 
 
 @pytest.mark.skipif(not TEMPLATES, reason=FETCH)
@@ -233,7 +250,8 @@ def test_a_profile_says_what_a_template_shows() -> None:
         "developer": False,
         "in_a_row": False,
         "user_behind_results": False,
-        "greetings": False,
+        "userless": False,
+        "greetings": "none",
         "tools": False,
         "ids": "nine",
         "parallel_calls": False,

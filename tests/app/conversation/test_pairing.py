@@ -17,15 +17,25 @@ NOTE = {"role": "system", "content": "note"}
 END = {"role": "assistant", "content": "end"}
 
 
-def caller(*numbers: str, name: str = "f") -> dict[str, Any]:
+def caller(*numbers: str | None, name: str = "f") -> dict[str, Any]:
+    """An answer with calls; None: a call without an id."""
     function = {"name": name, "arguments": "{}"}
-    calls = [{"id": n, "type": "function", "function": function} for n in numbers]
+    calls = [
+        {"type": "function", "function": function, **({} if n is None else {"id": n})}
+        for n in numbers
+    ]
     return {"role": "assistant", "content": None, "tool_calls": calls}
 
 
-def result(number: str, text: Any = None, **more: Any) -> dict[str, Any]:
+def result(number: str | None, text: Any = None, **more: Any) -> dict[str, Any]:
+    """A result; None: one without an id."""
     content = f"result {number}" if text is None else text
-    return {"role": "tool", "tool_call_id": number, "content": content, **more}
+    return {
+        "role": "tool",
+        "content": content,
+        **({} if number is None else {"tool_call_id": number}),
+        **more,
+    }
 
 
 def history(*messages: dict[str, Any]) -> History:
@@ -87,6 +97,32 @@ CASES: dict[str, tuple[list[dict[str, Any]], list[str], list[int]]] = {
     "two calls of one id": ([caller("a", "a", "a_1"), result("a", "1"), result("a", "2")],
         ["assistant a a_1_ a_1", "tool a 1", "tool a_1_ 2", f"tool a_1 {NO_RESULT}"],
         [0, 1, 2, 0]),
+    "the first of two calls in a row with one id has no result":
+        ([caller("a"), caller("a"), result("a")],
+        ["assistant a", f"tool a {NO_RESULT}", "assistant a", "tool a result a"], [0, 0, 1, 2]),
+    "no ids": ([caller(None, None), result(None, "1"), result(None, "2"), END],
+        ["assistant call_0 call_1", "tool call_0 1", "tool call_1 2", "assistant end"],
+        [0, 1, 2, 3]),
+    "no ids, calls in a row": ([caller(None), caller(None), result(None, "1"), result(None, "2")],
+        ["assistant call_0", "tool call_0 1", "assistant call_0", "tool call_0 2"], [0, 2, 1, 3]),
+    "no ids, several turns": (
+        [caller(None), USER, caller(None), result(None, "1"), caller(None), result(None, "2")],
+        ["assistant call_0", f"tool call_0 {NO_RESULT}", "user hi", "assistant call_0",
+         "tool call_0 1", "assistant call_0", "tool call_0 2"], [0, 0, 1, 2, 3, 4, 5]),
+    "no ids, more results than calls": ([caller(None), result(None, "1"), result(None, "2")],
+        ["assistant call_0", "tool call_0 1", "user Result of a tool:\n2"], [0, 1, 2]),
+    "calls without ids": ([caller(None, "call_0"), result("x", "1"), result("call_0", "2")],
+        ["assistant call_0_ call_0", "tool call_0_ 1", "tool call_0 2"], [0, 1, 2]),
+    "results without ids": (
+        [caller("a", "b", "c"), result(None, "2"), result("b"), result("", "3")],
+        ["assistant a b c", "tool a 2", "tool b result b", "tool c 3"], [0, 1, 2, 3]),
+    "results with names instead of ids": (
+        [caller(None), caller(None, name="g"), result(None, "g", name="g"), result(None, "f")],
+        ["assistant call_0", "tool call_0 f", "assistant call_0", "tool call_0 g"], [0, 3, 1, 2]),
+    "a result without an id, of another tool": ([caller("a"), result(None, "1", name="g")],
+        ["assistant a", f"tool a {NO_RESULT}", "user Result of the tool g:\n1"], [0, 0, 1]),
+    "an empty id": ([caller("", ""), result("", "1"), result("", "2")],
+        ["assistant call_0 call_1", "tool call_0 1", "tool call_1 2"], [0, 1, 2]),
     "an empty result": ([caller("a"), {**result("a"), "content": None}],
         ["assistant a", "tool a"], [0, 1]),
 }  # fmt: skip

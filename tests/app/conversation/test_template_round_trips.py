@@ -60,8 +60,6 @@ LOST = {
 #: templates that show no calls of a history
 SILENT = {
     "HuggingFaceTB-SmolLM3-3B",
-    "Kimi-K2-Instruct",
-    "Kimi-K2-Thinking",
     "LFM2-8B-A1B",
     "LFM2.5-Instruct",
     "deepseek-ai-DeepSeek-R1-Distill-Llama-8B",

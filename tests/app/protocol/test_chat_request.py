@@ -116,9 +116,9 @@ MISTAKES: list[tuple[dict[str, Any], str, str]] = [
         "unsupported_value",
     ),
     (
-        {"messages": [{"role": "tool", "content": ""}]},
+        {"messages": [{"role": "tool", "content": "", "tool_call_id": 1}]},
         "messages[0].tool_call_id",
-        "missing_required_parameter",
+        "invalid_type",
     ),
     (
         {"messages": [{"role": "assistant", "tool_calls": [{"id": "a", "type": "other"}]}]},

@@ -196,11 +196,24 @@ def _images(history: History, rng: random.Random) -> None:
 
 
 def _no_ids(history: History, rng: random.Random) -> None:
+    """An id is empty, null or absent."""
+    for each in history:
+        for place, name in (
+            (each, "tool_call_id"),
+            *((c, "id") for c in each.get("tool_calls", ())),
+        ):
+            if (
+                place.pop(name, None) is not None
+                and (left := rng.choice(("", None, ...))) is not ...
+            ):
+                place[name] = left
+
+
+def _arguments_as_objects(history: History, rng: random.Random) -> None:
     for each in history:
         for call in each.get("tool_calls") or ():
-            call["id"] = ""
-        if "tool_call_id" in each:
-            each["tool_call_id"] = ""
+            made = rng.choice(({"path": ["a", {"b": None}]}, {}, None))
+            call["function"]["arguments"] = made
 
 
 def _other_items(history: History, rng: random.Random) -> None:
@@ -236,6 +249,7 @@ CHANGES: dict[str, Change] = {
     "unknown fields": _unknown_fields,
     "images": _images,
     "no ids": _no_ids,
+    "arguments as objects": _arguments_as_objects,
 }
 ITEM_CHANGES: dict[str, Change] = {
     "other items": _other_items,
