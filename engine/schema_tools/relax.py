@@ -239,7 +239,10 @@ class Relaxations:
             whole = schema if changed is None else json.loads(changed)
             return Relaxation(whole, found.places, found.error)
         is_whole = budget.spent == 0 and budget.limit == self._limits.compile_steps
-        budget.spend(1)
+        try:
+            budget.spend(1)
+        except LimitExceeded as error:
+            return Relaxation(schema, (), again(error))
         made = relax(
             schema, limits=self._limits, extra_keys=extra_keys, style=style, most=most,
             budget=budget,
