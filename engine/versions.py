@@ -5,4 +5,4 @@
 SPEC_VERSION = 4
 #: version of shared artifacts, part of every key in the log. Increase it whenever rule digests, the
 #: numbering of automata, or the encoding of token masks change
-ARTIFACT_VERSION = 12
+ARTIFACT_VERSION = 13

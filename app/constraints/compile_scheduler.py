@@ -26,9 +26,10 @@ import traceback
 from collections import Counter, OrderedDict, deque
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from typing import TypeVar
+from contextlib import suppress
+from typing import Protocol, TypeVar
 
-from engine import Limits, WorkBudget, trim
+from engine import LimitExceeded, Limits, WorkBudget, trim
 
 from ..errors import ApiError
 
@@ -51,6 +52,37 @@ MOST_SUSPENDED_S = 10.0
 TRIM_STEPS = 50_000
 #: seconds after which a refused client may retry; most compiles take less
 RETRY_AFTER = 1
+
+
+class CompileRunner(Protocol):
+    """Runs compiles of clients."""
+
+    async def run(self, client: str, work: Callable[[WorkBudget], Result]) -> Result:
+        """See ``CompileScheduler.run``."""
+
+
+class OneBudget:
+    """Runs the compiles of one request in turns of their own, on one budget.
+
+    Once it is spent, a compile raises ``LimitExceeded`` at its first step.
+    """
+
+    def __init__(self, scheduler: CompileRunner) -> None:
+        self._scheduler, self._spent = scheduler, 0
+
+    async def run(self, client: str, work: Callable[[WorkBudget], Result]) -> Result:
+        """See ``CompileScheduler.run``."""
+
+        def charged(budget: WorkBudget) -> Result:
+            # beyond the limit, the work's own first step raises it again
+            with suppress(LimitExceeded):
+                budget.spend(self._spent)
+            try:
+                return work(budget)
+            finally:
+                self._spent = budget.spent
+
+        return await self._scheduler.run(client, charged)
 
 
 class Turn:

@@ -57,7 +57,7 @@ from ..observability.metrics import Metrics
 from ..observability.shadow_metrics import ShadowMetrics
 from ..settings import ConstraintMode
 from .backend_limits import WITHOUT_TAGS, unenforced_keywords
-from .compile_scheduler import CompileScheduler
+from .compile_scheduler import CompileRunner, CompileScheduler
 from .constraint_plan import NO_BACKEND, ConstraintPlan, Shadow, SpecKind, UnenforcedPlan
 from .foreign_backend import token_node_ids
 from .free_text import FreeText
@@ -105,7 +105,7 @@ class ConstraintPlanner:
         None: all share the compiler. ``names_namespace``: whether specs tell workers the namespace.
         """
         self._compiler = compiler
-        self._scheduler = scheduler or CompileScheduler(compiler.limits)
+        self._scheduler: CompileRunner = scheduler or CompileScheduler(compiler.limits)
         self._relaxations = relaxations or Relaxations(compiler.limits)
         self._wire = wire
         self._special_texts = special_texts
@@ -125,12 +125,13 @@ class ConstraintPlanner:
         planner._wire = get_format("plain")
         return planner
 
-    def explaining(self, wire: Format) -> "ConstraintPlanner":
+    def explaining(self, wire: Format, scheduler: CompileRunner) -> "ConstraintPlanner":
         """Return a planner of a format that always enforces, for explanations: its specs are for
         people and name no namespace.
         """
         planner = copy(self)
         planner._wire, planner._switch, planner._names_namespace = wire, ModeSwitch(), False
+        planner._scheduler = scheduler
         return planner
 
     def enforcing(self) -> "ConstraintPlanner":

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from engine import Compiler, Namespaces, Relaxations, namespace_of
 
-from .compile_scheduler import CompileScheduler
+from .compile_scheduler import CompileRunner
 
 
 class TenantCaches(NamedTuple):
@@ -22,7 +22,7 @@ TenantNamespaces = Namespaces[TenantCaches]
 
 
 async def caches_of(
-    client: str, namespaces: TenantNamespaces, scheduler: CompileScheduler
+    client: str, namespaces: TenantNamespaces, scheduler: CompileRunner
 ) -> tuple[str, TenantCaches]:
     """Return the namespace of a client and its caches, which are made in a compile thread.
 

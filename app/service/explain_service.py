@@ -5,8 +5,9 @@ answer lists what is enforced, relaxed or refused, the grammar's rules and a dra
 (grammar_outline), and the trace of an output (output_trace). Both use copies of the grammar, so
 that they neither show what other requests visited nor make them wait.
 
-Bounds     MOST_*, and those of requests, compiles, outlines and traces; lists say how much is left
-           out.
+Bounds     one budget for the constraint, the reports on schemas, the copies, the trace and the
+           drawing, in this order; parts that it does not reach are left out. MOST_*, and the bounds
+           of requests, outlines and traces; lists say how much is left out.
 Threads    the event loop; compiling, drawing and tracing run in compile threads.
 """
 
@@ -16,9 +17,9 @@ from functools import partial
 from typing import Any
 
 from adapters.formats import FORMATS, Format, Location, get_format
-from engine import Compiled, LimitExceeded, Limits, WorkBudget
+from engine import Compiled, Compiler, LimitExceeded, Limits, WorkBudget
 
-from ..constraints.compile_scheduler import CompileScheduler
+from ..constraints.compile_scheduler import CompileScheduler, OneBudget
 from ..constraints.constraint_plan import ConstraintPlan
 from ..constraints.planner import ConstraintPlanner
 from ..constraints.refusals import ConstraintRefused
@@ -88,23 +89,25 @@ class ExplainService:
         Raises:
             ApiError: 400 for an unknown format or rule, 429 (see ``CompileScheduler.run``).
         """
-        wire = self._wire(request.format)
+        wire, scheduler = self._wire(request.format), OneBudget(self._scheduler)
         plan: ConstraintPlan | None = None
         refused: ApiError | None = None
         try:
             step = partial(requested_output, request.chat(), self._settings)
             output = await self._offload.run(client, size, step)
-            plan = await self._planner.explaining(wire).plan(output, client)
+            plan = await self._planner.explaining(wire, scheduler).plan(output, client)
         except ApiError as error:
             if error.status != 400:
                 raise
             refused = error
         _, caches = await caches_of(client, self._namespaces, self._scheduler)
-        # each step has a budget of its own
-        reports = await self._scheduler.run(client, partial(_reports, request, caches))
-        copies = await self._copies(request, plan, caches, client)
-        drawn = await self._scheduler.run(client, partial(_drawn, request, plan, copies))
-        traced = await self._scheduler.run(client, partial(self._traced, request, copies))
+        run = partial(scheduler.run, client)
+        reports = await run(partial(_reports, request, plan, caches))
+        copies = _Copies()
+        if plan is not None:
+            copies = await run(partial(_copies, request, plan, caches))
+        traced = await run(partial(self._traced, request, copies))
+        drawn = await run(partial(_drawn, request, plan, copies))
         return {
             "object": "grammar.explanation",
             "format": wire.name,
@@ -134,24 +137,6 @@ class ExplainService:
                 "invalid_value",
             )
         return get_format(name)
-
-    async def _copies(
-        self,
-        request: ExplainRequest,
-        plan: ConstraintPlan | None,
-        caches: TenantCaches,
-        client: str,
-    ) -> _Copies:
-        """Compile the grammar once for the drawing, and once for the output."""
-        if plan is None:
-            return _Copies()
-        limits = caches.compiler.limits
-        copy = partial(_copy, caches, plan.compiled)
-        small = partial(copy, replace(limits, most_generation_bytes=EXPLORED_BYTES))
-        drawn = await self._scheduler.run(client, small)
-        if request.output is None:
-            return _Copies(drawn)
-        return _Copies(drawn, await self._scheduler.run(client, partial(copy, limits)))
 
     # -- in a compile thread -----------------------------------------------------------------------
     def _traced(
@@ -184,21 +169,40 @@ def _drawn(
     }
 
 
+def _copies(
+    request: ExplainRequest, plan: ConstraintPlan, caches: TenantCaches, budget: WorkBudget
+) -> _Copies:
+    """Compile the grammar once for the output, and once for the drawing."""
+    limits = caches.compiler.limits
+    copy = partial(_copy, caches.compiler, plan.compiled, budget)
+    traced = None if request.output is None else copy(limits)
+    return _Copies(copy(replace(limits, most_generation_bytes=EXPLORED_BYTES)), traced)
+
+
 def _copy(
-    caches: TenantCaches, compiled: Compiled, limits: Limits, budget: WorkBudget
+    compiler: Compiler, compiled: Compiled, budget: WorkBudget, limits: Limits
 ) -> Compiled | None:
     try:
-        return caches.compiler.copy_structural_tag(compiled, limits=limits, budget=budget)
+        return compiler.copy_structural_tag(compiled, limits=limits, budget=budget)
     except LimitExceeded:
         return None
 
 
-def _reports(request: ExplainRequest, caches: TenantCaches, budget: WorkBudget) -> dict[str, Any]:
+def _reports(
+    request: ExplainRequest, plan: ConstraintPlan | None, caches: TenantCaches, budget: WorkBudget
+) -> dict[str, Any]:
+    """Return the reports on schemas, as many as the budget reaches."""
     schemas = list(_schemas(request))
-    return {
-        "schemas": [_report(each, caches, budget) for each in schemas[:MOST_SCHEMAS]],
-        "more_schemas": max(0, len(schemas) - MOST_SCHEMAS),
-    }
+    reports: list[dict[str, Any]] = []
+    for each in schemas[:MOST_SCHEMAS]:
+        if budget.spent > budget.limit:
+            break
+        report = _report(each, caches, budget)
+        if budget.spent > budget.limit and plan is not None:
+            # its mistake is that of the explanation: the schema has been compiled
+            break
+        reports.append(report)
+    return {"schemas": reports, "more_schemas": len(schemas) - len(reports)}
 
 
 def _report(schema: _Schema, caches: TenantCaches, budget: WorkBudget) -> dict[str, Any]:

@@ -98,19 +98,26 @@ cdef void emit_text(ByteNfaC* nfa, LoweredGrammar ir, NodeC* node, uint32_t s, u
 
 
 cdef void emit_repeat(ByteNfaC* nfa, LoweredGrammar ir, NodeC* node, uint32_t s, uint32_t t) noexcept nogil:
-    """Unroll a repetition: the required copies, then a loop or optional copies."""
-    cdef uint32_t _k, to
-    for _k in range(node.b):
+    """Unroll a repetition: the required copies, then optional ones. Without a maximum the last required copy
+    is a loop: with one more copy, nested repetitions would double at each level.
+    """
+    cdef uint32_t _k, to, end, required = node.b
+    if node.c == NO_MAXIMUM and required:
+        required -= 1
+    for _k in range(required):
         if nfa.overflow:
             return
         to = nfa_state(nfa)
         nfa_emit(nfa, ir, node.a, s, to)
         s = to
     if node.c == NO_MAXIMUM:
-        to = nfa_state(nfa)
+        to = end = nfa_state(nfa)
         nfa_edge(nfa, s, EPSILON_EDGE, 0, 0, to)
-        nfa_emit(nfa, ir, node.a, to, to)
-        nfa_edge(nfa, to, EPSILON_EDGE, 0, 0, t)
+        if node.b:
+            end = nfa_state(nfa)
+            nfa_edge(nfa, end, EPSILON_EDGE, 0, 0, to)
+        nfa_emit(nfa, ir, node.a, to, end)
+        nfa_edge(nfa, end, EPSILON_EDGE, 0, 0, t)
         return
     for _k in range(node.c - node.b):
         if nfa.overflow:

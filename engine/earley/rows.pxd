@@ -133,6 +133,8 @@ cdef class Arena:
         size_t byte_limit, uint32_t mask_items, WorkBudget budget
     ) except -1
     cdef int add_root(self, WorkBudget budget) except -1
+    cdef void charge(self, WorkBudget budget) noexcept
+    cdef int settle(self, uint32_t error) except -1
     cdef size_t bytes_held(self) noexcept nogil
     cdef uint32_t step(self, uint32_t configuration, uint8_t byte) noexcept nogil
     cdef uint32_t step_unique(self, uint32_t configuration, uint8_t byte) noexcept nogil

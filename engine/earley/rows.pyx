@@ -100,12 +100,8 @@ cdef class Arena:
 
     cdef int add_root(self, WorkBudget budget) except -1:
         cdef Automata automata = self.automata
-        cdef uint32_t start, items
-        if budget is not None:
-            automata.budget = budget
-            self.count_work(<uint32_t>min(max(<int64_t>0, budget.limit - spent(budget)), <int64_t>0xFFFFFFFE))
-            # a part of an item counts as nothing
-            self.most_work += ITEM_WORK - 1
+        cdef uint32_t start
+        self.charge(budget)
         with nogil:
             self.begin()
             start = automata.start(automata.ir.root)
@@ -114,16 +110,35 @@ cdef class Arena:
             else:
                 self.seed(start, automata.ir.root, BOTTOM, 0)
             self.root = self.finish()
+        return self.settle(self.error)
+
+    cdef void charge(self, WorkBudget budget) noexcept:
+        """Let a budget pay for automata and items, and end all work once it is cancelled, until ``settle``.
+        None: all of them are free.
+        """
+        self.automata.budget = budget
         if budget is not None:
-            automata.budget = None
-            items = self.stop_counting()
-            if self.error == MASK_ITEMS_EXCEEDED or self.error == WORK_EXCEEDED:
-                # of this budget, or the compile was cancelled
-                self.take_error()
-                spend(budget, items + 1)
-                budget.pause()
-            spend(budget, items)
-        return 0
+            self.count_work(<uint32_t>min(max(<int64_t>0, budget.limit - spent(budget)), <int64_t>0xFFFFFFFE))
+            # a part of an item counts as nothing
+            self.most_work += ITEM_WORK - 1
+
+    cdef int settle(self, uint32_t error) except -1:
+        """Spend the steps of ``charge``. ``error``: that ended the work, or NO_ERROR.
+
+        Raises:
+            LimitExceeded: ``compile_steps``.
+            Cancelled: the budget was cancelled.
+        """
+        cdef WorkBudget budget = self.automata.budget
+        if budget is None:
+            return 0
+        self.automata.budget = None
+        if error == MASK_ITEMS_EXCEEDED or error == WORK_EXCEEDED:
+            # of this budget, or it was cancelled
+            self.take_error()
+            spend(budget, self.stop_counting() + 1)
+            return budget.pause()
+        return spend(budget, self.stop_counting())
 
     cdef size_t bytes_held(self) noexcept nogil:
         """Return the bytes held by the arena and its automata."""

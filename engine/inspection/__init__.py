@@ -19,7 +19,7 @@ from .drawing import (
     registers,
     rows_diagram,
 )
-from .snapshot import take
+from .snapshot import count_states, take
 from .values import (
     Diagram,
     DiagramEdge,
@@ -49,6 +49,7 @@ __all__ = [
     "Rule",
     "State",
     "TokenMask",
+    "count_states",
     "inspect",
 ]
 
@@ -67,7 +68,8 @@ def inspect(
         explore: maximum number of positions (rows with registers) to visit first, byte by byte
             from the start and breadth first.
         escapes: whether exploring follows all spellings of characters in JSON strings.
-        budget: pays for the work; None: no budget.
+        budget: pays for the work; None: no budget. With one, explore grammars of your own only:
+            matchers of the grammar wait until the budget lets the work go on.
 
     Raises:
         LimitExceeded: exploring would exceed a limit; ``compile_steps``.

@@ -1,13 +1,13 @@
 """A snapshot of one generation: its arrays are copied under the arena's mutex and read later.
 
 Cost     the memory and time of a copy of the arrays; every cached mask is rendered once. Each object
-         that is made counts a step of the budget, and an explored position LOOK_STEPS.
+         that is made counts a step of the budget, which also pays for the items of explored positions.
 Threads  the copy runs without the GIL. Token masks, which other grammars share, do not change, except
          for suffix tries, which are read under the table's mutex.
 Not here texts and drawings (wording, drawing).
 """
 
-from libc.stdint cimport int64_t, uint32_t
+from libc.stdint cimport int64_t, uint32_t, uint64_t
 
 from ..automata.determinize cimport (
     FINAL_STATE, LOOP_STATE, TRIGGER_STATE, UNBUILT_STATE, ByteEdgeC, SymbolEdgeC,
@@ -33,10 +33,6 @@ from ..vocabulary.vocabulary cimport TrieNode, Vocabulary
 
 from . import values
 
-
-cdef enum:
-    # of an explored position: up to 257 steps of the parser
-    LOOK_STEPS = 100
 
 cdef tuple CLASSES = ("", "below minimum", "plenty")
 cdef dict ROLES = {ROLE_TAG: "tag", ROLE_BEGIN: "begin", ROLE_END: "end", ROLE_TEXT: "text"}
@@ -409,6 +405,55 @@ cdef tuple merged(list numbers):
     return tuple(out)
 
 
+cdef int visit(
+    Compiled compiled, Generation generation, uint32_t most, bint escapes, WorkBudget budget
+) except -1:
+    """Visit positions byte by byte from the start (see Prefill). ``most``: of them.
+
+    At a pause of the budget other threads wait for the generation, too.
+
+    Raises:
+        LimitExceeded: one of the grammar, or ``compile_steps``.
+        Cancelled: the budget was cancelled.
+    """
+    cdef Prefill prefill = Prefill(generation.arena, generation.masks, escapes=escapes)
+    cdef Arena arena = generation.arena
+    while most and not prefill.is_over:
+        with nogil:
+            arena.guard.lock()
+        try:
+            arena.charge(budget)
+            with nogil:
+                prefill.look(most)
+            arena.settle(prefill.error)
+        finally:
+            arena.guard.unlock()
+    return compiled.raise_limit(prefill.error, arena.error_got)
+
+
+def count_states(Compiled compiled not None, uint32_t explore=0, WorkBudget budget=None):
+    """Return the numbers of states and of their edges, as a snapshot has them, which takes no copy.
+
+    Args:
+        explore, budget: see ``take``.
+    """
+    cdef Generation generation = compiled.generation
+    cdef Automata automata = generation.arena.automata
+    cdef uint64_t edges = 0
+    cdef size_t states, k
+    cdef StateC s
+    visit(compiled, generation, explore, False, budget)
+    with nogil:
+        generation.arena.guard.lock()
+        states = automata.states.size() - 1
+        for k in range(1, states + 1):
+            s = automata.states[k]
+            if not s.flags & UNBUILT_STATE:
+                edges += s.n_bytes + s.n_refs + s.n_tokens + s.n_empty
+        generation.arena.guard.unlock()
+    return states, edges
+
+
 def take(subject not None, uint32_t explore, bint escapes, WorkBudget budget=None):
     """Return a snapshot of a compiled grammar's current generation, or of a matcher's generation.
 
@@ -425,22 +470,15 @@ def take(subject not None, uint32_t explore, bint escapes, WorkBudget budget=Non
     cdef Matcher matcher = subject if isinstance(subject, Matcher) else None
     cdef Compiled compiled = subject if matcher is None else matcher.compiled
     cdef Generation generation = compiled.generation if matcher is None else matcher.generation
-    cdef Prefill prefill = Prefill(generation.arena, generation.masks, escapes=escapes)
     cdef Arena arena = generation.arena
     cdef _Copy copy = _Copy()
     copy.budget = budget
     copy.ir, copy.vocabulary, copy.names = compiled.ir, compiled.vocabulary, compiled.grammar.rule_names
-    while explore and not prefill.is_over:
-        with nogil:
-            arena.guard.lock()
-            prefill.look(explore)
-            arena.guard.unlock()
-        copy.pay(LOOK_STEPS)
+    visit(compiled, generation, explore, escapes, budget)
     with nogil:
         arena.guard.lock()
         copy.copy(arena.automata, arena, generation.masks)
         arena.guard.unlock()
-    compiled.raise_limit(prefill.error, arena.error_got)
     transitions = copy.transitions()
     copy.number_rows(transitions)
     here = None

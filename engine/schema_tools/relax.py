@@ -56,6 +56,8 @@ LIMITS_OF_KEYWORDS = frozenset(
 MOST_BEGINNING = 200
 #: bytes of cached relaxed schemas as JSON text; a real schema takes about 5 KB
 KEPT_BYTES = 16 << 20
+#: bytes of a cached relaxation besides its texts
+ENTRY_BYTES = 500
 
 
 @dataclass(frozen=True, slots=True)
@@ -207,7 +209,8 @@ class Relaxations:
     def __init__(self, limits: Limits, *, most_bytes: int = KEPT_BYTES) -> None:
         self._limits, self._most_bytes = limits, most_bytes
         self._digest = SpecHash(limits)
-        self._kept: OrderedDict[bytes, tuple[Relaxation, str, int]] = OrderedDict()
+        # the relaxation without its schema; the schema as JSON text if it changed; bytes
+        self._kept: OrderedDict[bytes, tuple[Relaxation, str | None, int]] = OrderedDict()
         self._held = 0
         self._guard = threading.Lock()
         self._counts = {"relaxations_made": 0, "relaxation_hits": 0}
@@ -232,9 +235,14 @@ class Relaxations:
                 self._kept.move_to_end(key)
                 self._counts["relaxation_hits"] += 1
         if kept is not None:
-            return Relaxation(json.loads(kept[1]), kept[0].places, kept[0].error)
+            found, changed, _ = kept
+            whole = schema if changed is None else json.loads(changed)
+            return Relaxation(whole, found.places, found.error)
         is_whole = budget.spent == 0 and budget.limit == self._limits.compile_steps
-        budget.spend(1)
+        try:
+            budget.spend(1)
+        except LimitExceeded as error:
+            return Relaxation(schema, (), again(error))
         made = relax(
             schema, limits=self._limits, extra_keys=extra_keys, style=style, most=most,
             budget=budget,
@@ -246,9 +254,9 @@ class Relaxations:
         return made
 
     def _keep(self, key: bytes, made: Relaxation) -> None:
-        text = json.dumps(made.schema)
+        text = json.dumps(made.schema) if made.places else None
         places = (*made.places, *filter(None, [made.error]))
-        size = len(text) + sum(len(repr(place)) for place in places)
+        size = ENTRY_BYTES + len(text or "") + sum(len(repr(place)) for place in places)
         if size > self._most_bytes:
             return
         with self._guard:

@@ -13,16 +13,14 @@ reason, or is a standard annotation, which is not listed.
 
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator
-from dataclasses import asdict, dataclass, replace
-from functools import lru_cache
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 from ..compiler import Compiler
-from ..errors import EngineError, LimitExceeded, SpecError, UnsupportedSchema
-from ..frontends.json_schema import build_json_schema
-from ..grammar.ir import Grammar
-from ..inspection import Inspection, inspect
+from ..errors import LimitExceeded, SpecError, UnsupportedSchema
+from ..frontends.json_schema.formats import PATTERNS as FORMATS
+from ..inspection import count_states
 from ..json_pointer import Path, pointer_of
 from ..native.resources import WorkBudget
 from ..runtime.compiled import Compiled
@@ -35,20 +33,21 @@ from .relax import Relaxation, Relaxations, relax
 MOST_REFUSED = 1_000
 #: maximum annotations in a report
 MOST_ANNOTATIONS = 1_000
+#: keywords of one schema between two checks for cancellation: less than a millisecond
+KEYWORDS_PER_CHECK = 1_000
 #: positions visited to count states: enough for the automata of most schemas
 EXPLORED = 500
-#: bytes of automata and rows after which that ends. Reading 8 MB holds the interpreter lock for up
-#: to 0.07 s; the states of a schema of 100 KB took 55 MB, 3.4 s, and the lock for 0.2 s at a time
+#: bytes of automata and rows after which that ends; the states of a schema of 100 KB take 55 MB
 EXPLORED_BYTES = 4 << 20
 
 
 @dataclass(frozen=True, slots=True)
 class Keyword:
-    """A use of a keyword. ``no_effect``: the reason; "": the keyword constrains."""
+    """A use of a keyword without effect, for the reason ``no_effect``."""
 
     pointer: str
     keyword: str
-    no_effect: str = ""
+    no_effect: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,26 +187,16 @@ def check_json_schema(
                 compiler.compile_json_schema(relaxation.schema, budget=budget)
         except (SpecError, LimitExceeded) as found:
             error = found
-    enforced = _enforced(relaxation.schema, budget) if error is None else {}
-    annotations = [] if isinstance(error, LimitExceeded) else _annotations(schema, budget)
+    given = _Uses() if isinstance(error, LimitExceeded) else _uses_of(schema, budget)
+    rest = given if relaxation.schema is schema or error else _uses_of(relaxation.schema, budget)
     return Report(
-        enforced,
+        dict(rest.enforced.most_common()) if error is None else {},
         _refused(relaxation),
         None if error is None or isinstance(error, UnsupportedSchema) else _mistake(error),
-        tuple(annotations[:MOST_ANNOTATIONS]),
-        max(0, len(annotations) - MOST_ANNOTATIONS),
+        tuple(given.annotations),
+        given.more_annotations,
         cost,
     )
-
-
-def _enforced(schema: Any, budget: WorkBudget) -> dict[str, int]:
-    """Count the uses of each constraining keyword, the most frequent first."""
-    found = keywords_of(schema, is_known_format, budget)
-    return dict(Counter(each.keyword for each in found if not each.no_effect).most_common())
-
-
-def _annotations(schema: Any, budget: WorkBudget) -> list[Keyword]:
-    return [each for each in keywords_of(schema, is_known_format, budget) if each.no_effect]
 
 
 def _mistake(error: SpecError | LimitExceeded) -> Mistake:
@@ -264,53 +253,55 @@ def _explored(
     copy = None
     try:
         copy = compiler.copy_json_schema(schema, limits=limits, budget=budget)
-        states = _inspected(copy, budget).states.values()
+        return copy, *_counted(copy, budget)
     except LimitExceeded as error:
         if error.limit != "compile_steps":
             raise
-        return copy, 0, 0
-    return copy, len(states), sum(len(state.edges) for state in states)
+    return copy, 0, 0
 
 
-def _inspected(copy: Compiled, budget: WorkBudget) -> Inspection:
+def _counted(copy: Compiled, budget: WorkBudget) -> tuple[int, int]:
     try:
-        return inspect(copy, explore=EXPLORED, budget=budget)
+        return count_states(copy, EXPLORED, budget)
     except LimitExceeded as error:
         if error.limit != "most_generation_bytes":
             raise
-        return inspect(copy, budget=budget)
-
-
-@lru_cache(maxsize=256)
-def is_known_format(name: str) -> bool:
-    """Whether the front end enforces or refuses the format rather than ignoring it."""
-    try:
-        build_json_schema(Grammar(), {"type": "string", "format": name}, unknown_formats="annotate")
-    except EngineError:
-        return True
-    try:
-        build_json_schema(Grammar(), {"type": "string", "format": name}, unknown_formats="refuse")
-    except UnsupportedSchema:
-        return False
-    return True
+    return count_states(copy)
 
 
 # -- keyword use -----------------------------------------------------------------------------------
-def keywords_of(
-    schema: Any, is_known_format: Callable[[str], bool], budget: WorkBudget | None = None
-) -> Iterator[Keyword]:
-    """Yield the keywords of all used schemas, except the standard's annotations.
+@dataclass(slots=True)
+class _Uses:
+    """The keywords of a schema: uses of constraining ones by name, and those without effect."""
+
+    enforced: Counter[str] = field(default_factory=Counter)
+    annotations: list[Keyword] = field(default_factory=list)
+    more_annotations: int = 0
+
+    def add(self, keyword: str, place: Path, no_effect: str) -> None:
+        if not no_effect:
+            if keyword in CONSTRAINTS:
+                self.enforced[keyword] += 1
+        elif len(self.annotations) < MOST_ANNOTATIONS:
+            pointer = pointer_of((*place, keyword))
+            self.annotations.append(Keyword(pointer, keyword, no_effect))
+        else:
+            self.more_annotations += 1
+
+
+def _uses_of(schema: Any, budget: WorkBudget) -> _Uses:
+    """Return the keywords of all used schemas, except the standard's annotations.
 
     Raises:
         Cancelled: the budget was cancelled. It counts no steps: a compile has counted the schemas.
     """
+    found = _Uses()
     for node, place in _used(schema):
-        if budget is not None:
-            budget.check()
-        for keyword in node:
-            reason = _no_effect(node, keyword, is_known_format)
-            if reason or keyword in CONSTRAINTS:
-                yield Keyword(pointer_of((*place, keyword)), keyword, reason)
+        for number, keyword in enumerate(node):
+            if number % KEYWORDS_PER_CHECK == 0:
+                budget.check()
+            found.add(keyword, place, _no_effect(node, keyword))
+    return found
 
 
 def _used(schema: Any) -> Iterator[tuple[dict[str, Any], Path]]:
@@ -329,7 +320,7 @@ def _used(schema: Any) -> Iterator[tuple[dict[str, Any], Path]]:
             queue.append((value_at(schema, target), target))
 
 
-def _no_effect(node: dict[str, Any], keyword: str, is_known_format: Callable[[str], bool]) -> str:
+def _no_effect(node: dict[str, Any], keyword: str) -> str:
     if keyword not in KNOWN:
         return "unknown keyword"
     if NEEDS.get(keyword, keyword) not in node:
@@ -342,7 +333,7 @@ def _no_effect(node: dict[str, Any], keyword: str, is_known_format: Callable[[st
         return f"has no effect on type {' or '.join(map(repr, types))}"
     if keyword == "format":
         name = node["format"]
-        if isinstance(name, str) and not is_known_format(name):
+        if isinstance(name, str) and name not in FORMATS:
             return f"unknown format {name!r}"
     return ""
 

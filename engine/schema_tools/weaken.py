@@ -280,8 +280,10 @@ class Weakening:
     def _is_named(self, changed: set[Path]) -> bool:
         """Whether a remaining reference points to a changed keyword or below it."""
         return any(
-            _has_prefix(target, changed) and not all(_has_prefix(user, changed) for user in users)
+            not all(_has_prefix(user, changed) for user in users)
+            for size in {len(path) for path in changed}
             for target, users in self._named.items()
+            if target[:size] in changed
         )
 
     def _change(self, gone: set[Path], changed: set[Path]) -> None:
@@ -290,11 +292,17 @@ class Weakening:
             self.schema = without(self.schema, path)
         for path in sorted(changed, key=len, reverse=True):
             self.schema = renamed(self.schema, path, "anyOf")
-        holders = self._anyofs | {path[:-1] for path in changed}
-        self._anyofs = {_moved(holder, changed) for holder in holders}
-        self._left = {_moved(path, changed): left for path, left in self._left.items()}
-        kept = [each for each in self._references if not _has_prefix(each.path, gone)]
-        self._refer([replace(each, path=_moved(each.path, changed)) for each in kept])
+        kept = self._references
+        for size in {len(path) for path in gone}:
+            # only some of thousands of references are below them
+            kept = [each for each in kept if each.path[:size] not in gone]
+        if changed:
+            holders = self._anyofs | {path[:-1] for path in changed}
+            self._anyofs = {_moved(holder, changed) for holder in holders}
+            self._left = {_moved(path, changed): left for path, left in self._left.items()}
+            kept = [replace(each, path=_moved(each.path, changed)) for each in kept]
+        if changed or len(kept) < len(self._references):
+            self._refer(kept)
 
     def _refer(self, references: list[Reference]) -> None:
         self._references = references

@@ -1,7 +1,7 @@
 """Explanations: the caches of each client, and the size of what is inspected."""
 
 import io
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from typing import Any
 
 import pytest
@@ -41,8 +41,41 @@ WIDE = {
 ASKED = {"response_format": json_schema(DAYS), "output": '{"days": x'}
 
 
-def caches() -> TenantCaches:
-    return TenantCaches(Compiler(TOKENIZER.vocabulary), Relaxations(Limits()))
+#: takes some thousand steps
+COSTLY = {
+    "type": "object",
+    "properties": {"a": {"allOf": [{"type": "string", "pattern": f"a{n}"} for n in range(5)]}},
+}
+
+
+def caches(limits: Limits | None = None) -> TenantCaches:
+    limits = limits or Limits()
+    return TenantCaches(Compiler(TOKENIZER.vocabulary, limits=limits), Relaxations(limits))
+
+
+async def explained_within(steps: int, **fields: Any) -> tuple[dict[str, Any], list[int]]:
+    """Return an explanation on a budget of these steps, and the steps spent after each part."""
+    limits = Limits(compile_steps=steps)
+    scheduler = CompileScheduler(limits)
+    spent: list[int] = []
+    run = scheduler.run
+
+    async def counted(client: str, work: Callable[[WorkBudget], Any]) -> Any:
+        def counting(budget: WorkBudget) -> Any:
+            try:
+                return work(budget)
+            finally:
+                spent.append(budget.spent)
+
+        return await run(client, counting)
+
+    scheduler.run = counted  # type: ignore[method-assign]
+    try:
+        namespaces = Namespaces(caches(limits), caches, most=0)
+        found = await explained(service_of(namespaces, scheduler), "", **fields)
+    finally:
+        await scheduler.aclose()
+    return found, spent
 
 
 @pytest.fixture
@@ -117,3 +150,37 @@ async def test_what_is_inspected_is_bounded(
     assert len(found["grammar"]["drawing"]["nodes"]) > 1
     assert len(seen) == 2
     assert max(seen) <= grammar_outline.MOST_INSPECTED
+
+
+async def test_all_steps_of_an_explanation_have_one_budget():
+    """What does not fit is left out and counted; a constraint that fits has no error.
+
+    REGRESSION: each step had a budget of its own, so that an explanation took five times as long as
+    the compile of its grammar.
+    """
+    asked = {"response_format": json_schema(COSTLY), "output": '{"a'}
+    whole, steps = await explained_within(1_000_000, **asked)
+    assert (len(whole["schemas"]), whole["more_schemas"]) == (1, 0)
+    assert whole["grammar"]["drawing"]["nodes"]
+    assert whole["trace"]["accepted"] > 0
+    assert steps == sorted(steps)
+    few, _ = await explained_within(steps[0] + 10, **asked)
+    assert (few["error"], few["schemas"], few["more_schemas"]) == (None, [], 1)
+    assert (few["grammar"]["drawing"], few["trace"]) == (None, None)
+
+
+async def test_schemas_behind_one_that_takes_all_steps_are_left_out():
+    """REGRESSION: the second costly schema of a request ended its explanation with 500."""
+    tools = [
+        {
+            "type": "function",
+            "function": {"name": f"f{n}", "parameters": COSTLY | {"title": f"{n}"}},
+        }
+        for n in range(3)
+    ]
+    other = {"type": "function", "function": {"name": "other"}}
+    found, _ = await explained_within(300, tools=tools, tool_choice=other)
+    assert found["error"]["param"].startswith("tool_choice")
+    (report,) = found["schemas"]
+    assert "compile_steps" in report["mistake"]["reason"]
+    assert found["more_schemas"] == 2
