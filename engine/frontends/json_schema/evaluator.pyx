@@ -2,6 +2,7 @@
 
 from cpython.dict cimport PyDict_GetItemWithError
 from cpython.ref cimport PyObject
+from libc.limits cimport LLONG_MAX
 from libc.stdint cimport int64_t
 
 from ...grammar.ir cimport Grammar
@@ -24,7 +25,7 @@ from decimal import Decimal
 from fractions import Fraction
 
 from ...errors import LimitExceeded, SpecError, UnsupportedSchema
-from ..regex.char_automaton import Bound
+from ..regex.char_automaton import Bound, memberships
 from ..regex.front_end import search_automaton
 from ..regex.regex_syntax import parse
 from . import formats
@@ -435,6 +436,13 @@ cdef bint is_of_schemas(int slot) noexcept:
 cdef int DISTANCE = 3
 # maximum comparisons for one oneOf: a few hundred branches, some tenths of a second
 cdef Py_ssize_t PAIRS = 200_000
+# maximum classes into which the patterns of one oneOf divide texts. Patterns that are searched anywhere
+# can have as many as sets of them
+cdef Py_ssize_t CLASSES = 4096
+# maximum classes times patterns, 16 MB
+cdef Py_ssize_t CLASS_WORDS = 4 << 20
+# groups that are compared by their classes of texts in about a microsecond
+cdef Py_ssize_t GROUPS_PER_STEP = 8
 
 
 cdef Py_ssize_t size_of(value) except -1:
@@ -695,6 +703,37 @@ cdef class Evaluator(SchemaContext):
                     return False
         return True
 
+    cdef TextClasses text_classes(self, list groups):
+        """Return the classes of texts that groups accept, if each is one string with patterns; else None.
+        """
+        cdef TextClasses made = TextClasses.__new__(TextClasses)
+        cdef ConstraintText each
+        cdef Strings strings
+        cdef dict patterns = {}
+        made.budget, made.is_exact, made.accepted = self.budget, True, []
+        for group in groups:
+            if not is_patterned(<tuple>group):
+                return None
+            strings = (<SchemaType>group[0]).strings
+            made.is_exact &= (
+                strings.minimum == 0 and strings.maximum is None
+                and not (strings.formats or strings.without or strings.barred))
+            for each in strings.patterns:
+                patterns.setdefault(each.text, each)
+        # the classes and the budget bound the work
+        bound = Bound(LLONG_MAX, "", self.budget)
+        automata = [self.pattern(pattern) for pattern in patterns.values()]
+        found = memberships(automata, bound, min(CLASSES, CLASS_WORDS // max(1, <Py_ssize_t>len(automata))))
+        if found is None:
+            return None
+        classes = dict(zip(patterns, found))
+        for group in groups:
+            own = -1
+            for each in (<SchemaType>group[0]).strings.patterns:
+                own &= classes[each.text]
+            made.accepted.append(own)
+        return made
+
     cdef bint disjoint(self, SchemaType a, SchemaType b, int distance) except -1:
         cdef int common = a.types & b.types
         cdef SchemaType some, other
@@ -743,6 +782,51 @@ cdef class Evaluator(SchemaContext):
                 if not self.disjoint(left, right, distance):
                     return False
         return True
+
+
+cdef bint is_patterned(tuple group):
+    """Whether a group is one alternative of strings with patterns."""
+    cdef SchemaType only
+    if len(group) != 1:
+        return False
+    only = group[0]
+    return (
+        only.types == STRING and only.values is None and not only.refused
+        and only.strings is not None and len(only.strings.patterns) > 0)
+
+
+cdef class TextClasses:
+    cdef list others(self, Py_ssize_t number):
+        """Return groups that together contain all texts of a group that fit others, too; None: the group has
+        no text of its own.
+        """
+        cdef list found = []
+        own, rest = self.accepted[number], self.shared() & self.accepted[number]
+        if self.is_exact and own == rest:
+            return None
+        spend(self.budget, 1 + <Py_ssize_t>len(self.accepted) // GROUPS_PER_STEP)
+        for other in self.by_size:
+            if not rest:
+                break
+            if other != number and self.accepted[other] & rest:
+                found.append(other)
+                if self.is_exact:
+                    rest &= ~self.accepted[other]
+        return found
+
+    cdef shared(self):
+        """Return the classes of texts that fit two groups."""
+        if self.by_size is None:
+            self.by_size = sorted(
+                range(len(self.accepted)), key=lambda n: self.accepted[n].bit_count(), reverse=True)
+            self.twice = once = 0
+            for own in self.accepted:
+                self.twice |= once & own
+                once |= own
+        return self.twice
+
+    cdef bint are_disjoint(self, Py_ssize_t one, Py_ssize_t other):
+        return not self.accepted[one] & self.accepted[other]
 
 
 cdef bint is_within(Numbers numbers, value) except -1:

@@ -563,6 +563,7 @@ cdef Arrays intersect_arrays(Arrays a, Arrays b, SchemaContext context):
     if a is None or b is None:
         return b if a is None else a
     of_a, of_b = len(a.prefix), len(b.prefix)
+    spend(context.budget, (of_a + of_b) // 2)
     for n in range(max(of_a, of_b)):
         prefix.append(both(
             <tuple>a.prefix[n] if n < of_a else a.rest,
@@ -584,6 +585,7 @@ cdef Arrays with_counts_of_all(Arrays arrays, SchemaContext context):
     cdef Count each
     cdef list kept = []
     minimum, maximum = arrays.minimum, arrays.maximum
+    spend(context.budget, 2 * <Py_ssize_t>len(arrays.counts) * (1 + <Py_ssize_t>len(arrays.prefix)))
     for each in arrays.counts:
         places = set([*arrays.prefix[each.first :], arrays.rest])
         if all([context.are_disjoint(<tuple>place, each.place) for place in places]):

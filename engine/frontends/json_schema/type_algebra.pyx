@@ -34,8 +34,6 @@ cdef bint is_false(tuple place) noexcept:
     return False
 
 
-# pairs of alternatives that may be intersected for each allowed result
-cdef Py_ssize_t INTERSECTIONS = 16
 # a schema's intersections may take this fraction of the budget, 1 / n
 cdef Py_ssize_t WORK_SHARE = 2
 # levels of values that are searched for empty places
@@ -402,6 +400,7 @@ cdef class TypeAlgebra(Evaluator):
             if not each.minimum:
                 continue
             places = [*arrays.prefix[each.first :], arrays.rest]
+            spend(self.budget, 4 * <Py_ssize_t>len(places))
             if all([self.is_empty_place(both(<tuple>place, each.place, self)) for place in places]):
                 return True
         return False
@@ -667,6 +666,8 @@ cdef Py_ssize_t weight_of_all(tuple alternatives) except -1:
             n += (<Py_ssize_t>len(schema_type.objects.properties) + <Py_ssize_t>len(schema_type.objects.keyed)) // 8
         if schema_type.values is not None:
             n += <Py_ssize_t>len(schema_type.values) // 8
+        if schema_type.arrays is not None:
+            n += (<Py_ssize_t>len(schema_type.arrays.prefix) + <Py_ssize_t>len(schema_type.arrays.counts)) // 8
     return n
 
 
