@@ -107,11 +107,11 @@ cdef class Evaluator(SchemaContext):
 
 
 cdef class TextClasses:
-    """Classes of texts that the patterns of some groups do not divide further: all patterns run over a text
-    together, and the texts of one state are a class.
+    """Classes of values that the types and the patterns of some groups do not divide further: all patterns run
+    over a text together, and the texts of one state are a class.
     """
     cdef WorkBudget budget
-    cdef bint is_exact          # groups accept all texts of their classes
+    cdef bint is_exact          # groups accept all values of their classes
     cdef list accepted          # by group: its classes, as the bits of a number
     cdef list by_size           # groups, those with the most classes first; None: unknown
     cdef object twice           # classes of two groups

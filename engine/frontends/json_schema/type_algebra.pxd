@@ -87,4 +87,4 @@ cdef tuple without_subsumed(tuple alternatives, SchemaContext context)
 
 
 cdef tuple united(list alternatives)
-cdef tuple place_key(tuple place)
+cdef bytes place_key(tuple place)
