@@ -8,11 +8,11 @@ from ...native.resources cimport spend, spent
 from .evaluator cimport Evaluator, Hull
 from .schema_types cimport (
     ALL, ANYTHING, ANY_OF_THESE, ARRAY, BOOLEAN, FRACTION, INTEGER, NOT_THIS, NULL_TYPE, NUMBER,
-    OBJECT, PLAIN_NUMBERS, STRING, TEXTS_PER_STEP, THIS_VALUE, Arrays, ConstraintText, Count, Derived, Keyed, Location, Numbers,
-    Objects, Refusal, SchemaContext, SchemaType, Strings, both, constraint_text, intersect, keyed_objects, listed,
-    location_at,
-    new_arrays, new_count, new_keyed, new_numbers, new_objects, new_type, new_strings,
-    disjoint_objects, refusal, root_place, texts_of, weight_of,
+    OBJECT, PLAIN_NUMBERS, STRING, TEXTS_PER_STEP, THIS_VALUE, Arrays, ConstraintText, Count,
+    Derived, Keyed, Location, Numbers, Objects, Refusal, SchemaContext, SchemaType, Strings,
+    both, constraint_text, intersect, keyed_objects, listed, location_at, new_arrays, new_count,
+    new_keyed, new_numbers, new_objects, new_type, new_strings, disjoint_objects, refusal,
+    root_place, texts_of, weight_of,
 )
 
 from ...errors import UnsupportedSchema
