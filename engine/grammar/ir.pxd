@@ -214,6 +214,7 @@ cdef class Grammar:
     cdef uint32_t add_alt(self, const uint32_t* parts, size_t n) except? NO_NODE
     cdef uint32_t add_set(self, uint32_t kind, const uint32_t* bounds, size_t n) except? NO_NODE
     cdef uint32_t add_repeat(self, uint32_t node, uint32_t minimum, uint32_t maximum) except? NO_NODE
+    cdef uint32_t without_empty(self, uint32_t node) except? NO_NODE
     cdef uint32_t add_graph(
         self, uint32_t states, const uint32_t* edges, size_t n_edges, const uint32_t* finals, size_t n_finals
     ) except? NO_NODE
@@ -250,6 +251,10 @@ cdef void push_ranges(
 
 # Append a pattern's number of letters and its letters.
 cdef int push_pattern(vector[uint32_t]* out, pattern) except -1
+
+# Return the bounds (least, most) of a repeated repetition as one repetition; None: it is none. A bound of
+# None is no bound.
+cdef tuple product_of_counts(least, most, minimum, maximum)
 
 
 # -- fragments -------------------------------------------------------------------------------------

@@ -32,6 +32,9 @@ cdef uint32_t[4] ANY_CHAR_BOUNDS = [0, 0xD7FF, 0xE000, 0x10FFFF]
 #: the largest value of a register; the next number stands for no bound
 LARGEST_COUNT = 0xFFFFFFFE
 
+#: No text has as many parts: an upper bound from here on is none.
+cdef object COUNTLESS = 1 << 31
+
 #: initial room; enough for small grammars
 cdef size_t FIRST_NODES = 128
 
@@ -206,8 +209,14 @@ cdef class Grammar:
         return self.intern(kind, 0, 0, 0, off)
 
     cdef uint32_t add_repeat(self, uint32_t node, uint32_t minimum, uint32_t maximum) except? NO_NODE:
-        """Add a repetition; a ``maximum`` of NO_MAXIMUM is no upper bound."""
-        cdef uint32_t kind = self.node_list[node].kind
+        """Add a repetition; a ``maximum`` of NO_MAXIMUM is no upper bound.
+
+        Nested repetitions that are one repetition become one: their rows would have an item for
+        each way to divide the text.
+        """
+        cdef NodeC body = self.node_list[node]
+        cdef uint32_t kind = body.kind, other
+        cdef tuple counts
         if maximum < minimum:
             return self.fail_node
         if kind == FAIL:
@@ -216,7 +225,25 @@ cdef class Grammar:
             return self.empty_node
         if minimum == 1 and maximum == 1:
             return node
+        if kind == ALT:
+            other = self.without_empty(node)
+            if other != node:
+                return self.add_repeat(other, 0, maximum)
+        if kind == REPEAT:
+            counts = product_of_counts(body.b, as_bound(body.c), minimum, as_bound(maximum))
+            if counts is not None:
+                return self.add_repeat(body.a, counts[0], NO_MAXIMUM if counts[1] is None else counts[1])
         return self.intern(REPEAT, node, minimum, maximum, <uint32_t>self.pool.size())
+
+    cdef uint32_t without_empty(self, uint32_t node) except? NO_NODE:
+        """Return an ALT without the empty text among its alternatives."""
+        cdef NodeC choice = self.node_list[node]
+        cdef vector[uint32_t] parts
+        cdef uint32_t k
+        for k in range(choice.n):
+            if self.pool[choice.off + k] != self.empty_node:
+                parts.push_back(self.pool[choice.off + k])
+        return node if parts.size() == choice.n else self.add_alt(parts.data(), parts.size())
 
     cdef uint32_t add_graph(
         self, uint32_t states, const uint32_t* edges, size_t n_edges, const uint32_t* finals, size_t n_finals
@@ -706,6 +733,29 @@ cdef bint is_spelled(str text):
         if 0xD800 <= c <= 0xDFFF:
             return False
     return True
+
+
+cdef object as_bound(uint32_t maximum):
+    return None if maximum == NO_MAXIMUM else maximum
+
+
+cdef tuple product_of_counts(least, most, minimum, maximum):
+    """Return the bounds of ``least`` to ``most`` parts, repeated ``minimum`` to ``maximum`` times. A
+    bound of None is none.
+
+    None: nested counts miss a number between the extremes. n times a..b must touch n + 1 times
+    a..b. A single count is unambiguous, nested ones are not.
+    """
+    if minimum * least >= COUNTLESS:
+        return None
+    if minimum == maximum or most is None:
+        if minimum == 0 and least > 1:
+            return None
+    elif minimum * (most - least) + 1 < least:
+        return None
+    if maximum is None or most is None or most * maximum >= COUNTLESS:
+        return minimum * least, None
+    return minimum * least, most * maximum
 
 
 cdef int check_count(object count) except -1:

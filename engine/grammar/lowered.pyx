@@ -27,7 +27,7 @@ cdef enum:
 # class would need expensive masks of its own.
 cdef enum:
     UNROLLED_COPIES = 16
-    UNROLLED_NARROW_EDGES = 16384
+    UNROLLED_NARROW_EDGES = 1024
 
 # nodes, operands of a node that are loaded, and nodes whose facts are computed again, in about a microsecond
 cdef enum:

@@ -215,6 +215,9 @@ cdef uint32_t SHORT_RANGE = 64
 # readings.
 cdef uint32_t MOST_NESTED = 4
 
+# Items of a row that are passed over in the time of a cached step over a byte (rows, STEP_WORK).
+cdef uint32_t ITEMS_PER_STEP = 8
+
 # At most this many tokens that are too long for a rule are followed one by one.
 cdef uint32_t FEW_LONG = 1 << 14
 
@@ -386,6 +389,8 @@ cdef class RowMasks:
                 self.add_tokens(configuration, self.arena.items[k].state)
         self.take_together(configuration, 0, &items, &self.scratch.ids)
         for k in items:
+            if self.arena.error != NO_ERROR:
+                break
             item = self.arena.items[k]
             if self.has_token_mask(configuration, &item, 0):
                 self.add_whole(configuration, item)
@@ -483,6 +488,8 @@ cdef class RowMasks:
         cdef vector[uint32_t] found
         cdef ItemC item
         cdef uint32_t k, one
+        if not self.arena.may_work(row.n_items // ITEMS_PER_STEP):
+            return DEAD
         for k in range(row.item_off, row.item_off + row.n_items):
             item = self.arena.items[k]
             if item.state == state and item.slot == NO_SLOT:
@@ -1067,6 +1074,8 @@ cdef class RowMasks:
         self.list_items(configuration, &items)
         self.take_together(configuration, node, &items, ids)
         for k in items:
+            if self.arena.error != NO_ERROR:
+                return
             item = self.arena.items[k]
             if self.has_token_mask(configuration, &item, node):
                 self.add_below(configuration, item, node, ids)

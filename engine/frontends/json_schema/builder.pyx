@@ -417,7 +417,7 @@ cdef class Builder:
         for constraint in numbers:
             nodes.push_back(beside(self.text, constraint, build_number(self.text, constraint), separate))
         for constraint in fractions:
-            constraint = intersect_numbers(constraint, NO_INTEGER)
+            constraint = intersect_numbers(constraint, NO_INTEGER, self.text.grammar.budget)
             nodes.push_back(beside(self.text, constraint, build_number(self.text, constraint), separate))
         if None in integers:
             nodes.push_back(any_integer(self.text))

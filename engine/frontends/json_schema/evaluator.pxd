@@ -100,9 +100,25 @@ cdef class Evaluator(SchemaContext):
     cdef Tree tree(self, str pattern, ConstraintText constraint_text)
     cdef automaton(self, str pattern, ConstraintText constraint_text)
     cdef bint are_exclusive(self, list groups) except -1
+    cdef TextClasses text_classes(self, list groups)
     cdef bint disjoint(self, SchemaType a, SchemaType b, int distance) except -1
     cdef bint disjoint_objects(self, Objects a, Objects b, int distance) except -1
     cdef bint disjoint_places(self, tuple a, tuple b, int distance) except -1
+
+
+cdef class TextClasses:
+    """Classes of values that the types and the patterns of some groups do not divide further: all patterns run
+    over a text together, and the texts of one state are a class.
+    """
+    cdef WorkBudget budget
+    cdef bint is_exact          # groups accept all values of their classes
+    cdef list accepted          # by group: its classes, as the bits of a number
+    cdef list by_size           # groups, those with the most classes first; None: unknown
+    cdef object twice           # classes of two groups
+
+    cdef list others(self, Py_ssize_t number)
+    cdef shared(self)
+    cdef bint are_disjoint(self, Py_ssize_t one, Py_ssize_t other)
 
 
 cdef bint is_within(Numbers numbers, value) except -1

@@ -2,10 +2,11 @@
 
 from cpython.dict cimport PyDict_GetItemWithError
 from cpython.ref cimport PyObject
+from libc.limits cimport LLONG_MAX
 from libc.stdint cimport int64_t
 
 from ...grammar.ir cimport Grammar
-from ...native.resources cimport spend, spent
+from ...native.resources cimport WorkBudget, spend, spent
 from ..regex.regex_syntax cimport Tree
 from .document cimport (
     ADDITIONAL, ADDITIONAL_ITEMS, ALL_OF, ANY_OF, BASE, CONST, CONTAINS, DEPENDENCIES,
@@ -24,7 +25,7 @@ from decimal import Decimal
 from fractions import Fraction
 
 from ...errors import LimitExceeded, SpecError, UnsupportedSchema
-from ..regex.char_automaton import Bound
+from ..regex.char_automaton import Bound, memberships
 from ..regex.front_end import search_automaton
 from ..regex.regex_syntax import parse
 from . import formats
@@ -435,6 +436,15 @@ cdef bint is_of_schemas(int slot) noexcept:
 cdef int DISTANCE = 3
 # maximum comparisons for one oneOf: a few hundred branches, some tenths of a second
 cdef Py_ssize_t PAIRS = 200_000
+# maximum classes into which the patterns of one oneOf divide texts. Patterns that are searched anywhere
+# can have as many as sets of them
+cdef Py_ssize_t CLASSES = 4096
+# bits of types, below the classes of texts
+cdef int TYPE_BITS = 7
+# maximum classes times patterns, 16 MB
+cdef Py_ssize_t CLASS_WORDS = 4 << 20
+# groups that are compared by their classes of texts in about a microsecond
+cdef Py_ssize_t GROUPS_PER_STEP = 8
 
 
 cdef Py_ssize_t size_of(value) except -1:
@@ -695,6 +705,33 @@ cdef class Evaluator(SchemaContext):
                     return False
         return True
 
+    cdef TextClasses text_classes(self, list groups):
+        """Return the classes of values that the groups accept; None: there are too few patterns of strings, or
+        too many classes.
+        """
+        cdef TextClasses made = TextClasses.__new__(TextClasses)
+        cdef ConstraintText pattern
+        cdef SchemaType each
+        cdef dict patterns = {}
+        made.budget, made.is_exact = self.budget, True
+        for group in groups:
+            for each in <tuple>group:
+                made.is_exact = made.is_exact and has_only_patterns(each)
+                if each.strings is not None:
+                    for pattern in each.strings.patterns:
+                        patterns.setdefault(pattern.text, pattern)
+        if len(patterns) < 2:
+            return None
+        # the classes and the budget bound the work
+        bound = Bound(LLONG_MAX, "", self.budget)
+        automata = [self.pattern(each_pattern) for each_pattern in patterns.values()]
+        found = memberships(automata, bound, min(CLASSES, CLASS_WORDS // <Py_ssize_t>len(automata)))
+        if found is None:
+            return None
+        known = dict(zip(patterns, found))
+        made.accepted = [classes_of(<tuple>group, known) for group in groups]
+        return made
+
     cdef bint disjoint(self, SchemaType a, SchemaType b, int distance) except -1:
         cdef int common = a.types & b.types
         cdef SchemaType some, other
@@ -711,7 +748,7 @@ cdef class Evaluator(SchemaContext):
             return False
         if common & STRING and not disjoint_strings(a.strings, b.strings):
             return False
-        if common & NUMBER and not disjoint_numbers(a.numbers, b.numbers):
+        if common & NUMBER and not disjoint_numbers(a.numbers, b.numbers, self.budget):
             return False
         if common & ARRAY and not disjoint_arrays(a.arrays, b.arrays):
             return False
@@ -743,6 +780,67 @@ cdef class Evaluator(SchemaContext):
                 if not self.disjoint(left, right, distance):
                     return False
         return True
+
+
+cdef bint has_only_patterns(SchemaType schema_type) except -1:
+    """Whether there are no constraints except types and patterns of strings."""
+    cdef Strings strings = schema_type.strings
+    return (
+        schema_type.values is None and schema_type.numbers is None and schema_type.arrays is None
+        and schema_type.objects is None and not schema_type.refused
+        and (strings is None or (
+            strings.minimum == 0 and strings.maximum is None
+            and not (strings.formats or strings.without or strings.barred))))
+
+
+cdef classes_of(tuple group, dict known):
+    """Return the classes of a group: the bits of its types except STRING, and the classes of texts above them."""
+    cdef SchemaType each
+    cdef ConstraintText pattern
+    found = 0
+    for each in group:
+        found |= each.types & ~STRING
+        if each.types & STRING:
+            own = -1
+            if each.strings is not None:
+                for pattern in each.strings.patterns:
+                    own &= known[pattern.text]
+            found |= own << TYPE_BITS
+    return found
+
+
+cdef class TextClasses:
+    cdef list others(self, Py_ssize_t number):
+        """Return groups that together contain all values of a group that fit others, too; None: the group has
+        no value of its own.
+        """
+        cdef list found = []
+        own, rest = self.accepted[number], self.shared() & self.accepted[number]
+        if self.is_exact and own == rest:
+            return None
+        spend(self.budget, 1 + <Py_ssize_t>len(self.accepted) // GROUPS_PER_STEP)
+        for other in self.by_size:
+            if not rest:
+                break
+            if other != number and self.accepted[other] & rest:
+                found.append(other)
+                if self.is_exact:
+                    rest &= ~self.accepted[other]
+        return found
+
+    cdef shared(self):
+        """Return the classes of values that fit two groups."""
+        if self.by_size is None:
+            self.by_size = sorted(
+                range(len(self.accepted)), key=lambda n: self.accepted[n].bit_count(), reverse=True)
+            self.twice = once = 0
+            for own in self.accepted:
+                self.twice |= once & own
+                once |= own
+        return self.twice
+
+    cdef bint are_disjoint(self, Py_ssize_t one, Py_ssize_t other):
+        return not self.accepted[one] & self.accepted[other]
 
 
 cdef bint is_within(Numbers numbers, value) except -1:
@@ -789,6 +887,6 @@ cdef bint disjoint_arrays(Arrays a, Arrays b) except -1:
     return a is not None and b is not None and disjoint_lengths(a.minimum, a.maximum, b.minimum, b.maximum)
 
 
-cdef bint disjoint_numbers(Numbers a, Numbers b) except -1:
+cdef bint disjoint_numbers(Numbers a, Numbers b, WorkBudget budget) except -1:
     cdef Numbers nothing = new_numbers(None, False, None, False, (), (), ())
-    return is_crossed(intersect_numbers(a or nothing, b or nothing))
+    return is_crossed(intersect_numbers(a or nothing, b or nothing, budget))

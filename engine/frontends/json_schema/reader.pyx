@@ -14,8 +14,8 @@ from .document cimport (
     UNIQUE_ITEMS, KeywordsC, References, bit, composed, count, decimal, has, is_reference, kind_of,
     listing, names_of, of_arrays, of_numbers, of_objects, of_strings, scan, types_of, value_of,
 )
-from .evaluator cimport Evaluator, has_surrogate, new_facts
-from .type_algebra cimport NOTHING_FITS, without_subsumed, place_key, united
+from .evaluator cimport Evaluator, TextClasses, has_surrogate, new_facts
+from .type_algebra cimport INTERSECTIONS, NOTHING_FITS, without_subsumed, place_key, united
 from .schema_types cimport (
     ALL, ANYTHING, ANYTHING_ONLY, ANY_OF_THESE, ARRAY, FRACTION, NOT_THIS, NULL_TYPE, NUMBER, OBJECT,
     PLAIN_NUMBERS, STRING, THIS_VALUE, Arrays, ConstraintText, Derived, Evaluated, Keyed, Location,
@@ -385,12 +385,17 @@ cdef class SchemaReader(TypeAlgebra):
         """Return the exclusive union. ``groups``: the branches, intersected with the rest of the schema."""
         cdef Py_ssize_t i, j
         cdef list found = []
+        cdef TextClasses classes
         if self.are_exclusive(groups):
             found = groups
         else:
+            classes = self.text_classes(groups)
             for i in range(len(groups)):
                 left = <tuple>groups[i]
-                for j in range(len(groups)):
+                others = range(len(groups)) if classes is None else classes.others(i)
+                if others is None:
+                    continue
+                for j in others:
                     if i != j and left and not self.are_exclusive([left, groups[j]]):
                         left = self.without(<Location>branches[j], left)
                 found.append(left)
@@ -556,12 +561,17 @@ cdef class SchemaReader(TypeAlgebra):
         cdef Py_ssize_t i, j
         cdef list found = [], groups = []
         cdef Location branch
+        cdef TextClasses classes
         for branch in branches:
             groups.append(self.intersections(alternatives, self.read(branch), where, "oneOf"))
         if self.are_exclusive(groups):
             return found
+        classes = self.text_classes(groups)
         for i in range(len(groups)):
+            self.check_bound(len(found) // INTERSECTIONS, where, "oneOf")
             for j in range(i):
+                if classes is not None and classes.are_disjoint(i, j):
+                    continue
                 if groups[i] and not self.are_exclusive([groups[j], groups[i]]):
                     found += self.intersections(<tuple>groups[j], self.read(<Location>branches[i]), where, "oneOf")
         return found

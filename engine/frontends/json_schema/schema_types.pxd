@@ -33,6 +33,10 @@ cdef enum:
     ALL = 127
 
 
+cdef enum:
+    TEXTS_PER_STEP = 16     # constraints of one alternative that are joined or compared in about a microsecond
+
+
 cdef class Location:
     """A schema and its location: a pointer, or a keyword (and a key) of the schema ``above``."""
     cdef object schema
@@ -211,7 +215,9 @@ cdef tuple without_evaluated(tuple alternatives)
 cdef SchemaType listed(tuple values)
 cdef SchemaType intersect(SchemaType a, SchemaType b, SchemaContext context)
 cdef bint disjoint_objects(SchemaType a, SchemaType b, SchemaContext context) except -1
-cdef Numbers intersect_numbers(Numbers a, Numbers b)
+# the number of patterns, formats and excluded texts
+cdef Py_ssize_t texts_of(Strings strings) except -1
+cdef Numbers intersect_numbers(Numbers a, Numbers b, WorkBudget budget)
 cdef Strings intersect_strings(Strings a, Strings b, SchemaContext context)
 cdef bint is_crossed(Numbers numbers) except -1
 cdef Py_ssize_t weight_of(Objects objects) except -1

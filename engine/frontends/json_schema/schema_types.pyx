@@ -8,13 +8,10 @@ cimport cython
 from cpython.dict cimport PyDict_GetItemWithError
 from cpython.ref cimport PyObject
 
-from ...native.resources cimport spend
+from ...native.resources cimport WorkBudget, spend
 
 from ...errors import UnsupportedSchema
 from ...json_pointer import escape
-
-# texts of constraints that are put together in about a microsecond
-cdef Py_ssize_t TEXTS_PER_STEP = 16
 
 
 @cython.final
@@ -373,7 +370,7 @@ cdef SchemaType intersect_constraints(SchemaType a, SchemaType b, int types, Sch
         if not types:
             return None
     strings = intersect_strings(a.strings, b.strings, context) if types & STRING else None
-    numbers = intersect_numbers(a.numbers, b.numbers) if types & NUMBER else None
+    numbers = intersect_numbers(a.numbers, b.numbers, context.budget) if types & NUMBER else None
     arrays = intersect_arrays(a.arrays, b.arrays, context) if types & ARRAY else None
     objects = intersect_objects(a.objects, b.objects, context) if types & OBJECT else None
     if strings is not None and (
@@ -492,8 +489,12 @@ cdef Strings intersect_strings(Strings a, Strings b, SchemaContext context):
     return made
 
 
-cdef Py_ssize_t texts_of(Strings strings):
+cdef Py_ssize_t texts_of(Strings strings) except -1:
     return len(strings.patterns) + len(strings.formats) + len(strings.without) + len(strings.barred)
+
+
+cdef Py_ssize_t divisors_of(Numbers numbers) except -1:
+    return len(numbers.multiples) + len(numbers.foreign) + len(numbers.barred)
 
 
 cdef tuple united_texts(tuple a, tuple b):
@@ -515,10 +516,11 @@ cdef tuple together(tuple a, tuple b):
     return tuple(dict.fromkeys(a + b)) if a and b else a or b
 
 
-cdef Numbers intersect_numbers(Numbers a, Numbers b):
+cdef Numbers intersect_numbers(Numbers a, Numbers b, WorkBudget budget):
     cdef bint low_open, high_open
     if a is None or b is None:
         return b if a is None else a
+    spend(budget, (divisors_of(a) + divisors_of(b)) // TEXTS_PER_STEP)
     low_open, high_open = a.low_open, a.high_open
     low, high = a.low, a.high
     if b.low is not None and (low is None or b.low > low or (b.low == low and b.low_open and not low_open)):
@@ -544,6 +546,7 @@ cdef tuple both(tuple a, tuple b, SchemaContext context):
     cdef list more = None
     if not a or not b:
         return a or b
+    spend(context.budget, (<Py_ssize_t>len(a) + <Py_ssize_t>len(b)) // TEXTS_PER_STEP)
     narrower = context.narrower(a, b)
     if narrower is not None:
         return narrower
@@ -563,6 +566,7 @@ cdef Arrays intersect_arrays(Arrays a, Arrays b, SchemaContext context):
     if a is None or b is None:
         return b if a is None else a
     of_a, of_b = len(a.prefix), len(b.prefix)
+    spend(context.budget, (of_a + of_b) // 2)
     for n in range(max(of_a, of_b)):
         prefix.append(both(
             <tuple>a.prefix[n] if n < of_a else a.rest,
@@ -584,6 +588,7 @@ cdef Arrays with_counts_of_all(Arrays arrays, SchemaContext context):
     cdef Count each
     cdef list kept = []
     minimum, maximum = arrays.minimum, arrays.maximum
+    spend(context.budget, 2 * <Py_ssize_t>len(arrays.counts) * (1 + <Py_ssize_t>len(arrays.prefix)))
     for each in arrays.counts:
         places = set([*arrays.prefix[each.first :], arrays.rest])
         if all([context.are_disjoint(<tuple>place, each.place) for place in places]):

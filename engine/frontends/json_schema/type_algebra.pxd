@@ -34,6 +34,10 @@ from libc.stdint cimport int64_t
 from .evaluator cimport Evaluator
 from .schema_types cimport Arrays, SchemaContext, Location, Numbers, Objects, SchemaType, Strings
 
+cdef enum:
+    INTERSECTIONS = 16    # pairs of alternatives that may be intersected for each allowed result
+
+
 cdef class TypeAlgebra(Evaluator):
     cdef Py_ssize_t work            # weighted intersections of the whole schema so far
     cdef Py_ssize_t look_depth      # current levels of the search for emptiness
@@ -83,4 +87,4 @@ cdef tuple without_subsumed(tuple alternatives, SchemaContext context)
 
 
 cdef tuple united(list alternatives)
-cdef tuple place_key(tuple place)
+cdef bytes place_key(tuple place)

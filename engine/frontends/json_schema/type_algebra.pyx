@@ -3,15 +3,16 @@
 from cpython.dict cimport PyDict_GetItemWithError
 from cpython.ref cimport PyObject
 
+from ...native.pool cimport vector
 from ...native.resources cimport spend, spent
 from .evaluator cimport Evaluator, Hull
 from .schema_types cimport (
     ALL, ANYTHING, ANY_OF_THESE, ARRAY, BOOLEAN, FRACTION, INTEGER, NOT_THIS, NULL_TYPE, NUMBER,
-    OBJECT, PLAIN_NUMBERS, STRING, THIS_VALUE, Arrays, ConstraintText, Count, Derived, Keyed, Location, Numbers,
-    Objects, Refusal, SchemaContext, SchemaType, Strings, both, constraint_text, intersect, keyed_objects, listed,
-    location_at,
-    new_arrays, new_count, new_keyed, new_numbers, new_objects, new_type, new_strings,
-    disjoint_objects, refusal, root_place, weight_of,
+    OBJECT, PLAIN_NUMBERS, STRING, TEXTS_PER_STEP, THIS_VALUE, Arrays, ConstraintText, Count,
+    Derived, Keyed, Location, Numbers, Objects, Refusal, SchemaContext, SchemaType, Strings,
+    both, constraint_text, intersect, keyed_objects, listed, location_at, new_arrays, new_count,
+    new_keyed, new_numbers, new_objects, new_type, new_strings, disjoint_objects, refusal,
+    root_place, texts_of, weight_of,
 )
 
 from ...errors import UnsupportedSchema
@@ -34,8 +35,6 @@ cdef bint is_false(tuple place) noexcept:
     return False
 
 
-# pairs of alternatives that may be intersected for each allowed result
-cdef Py_ssize_t INTERSECTIONS = 16
 # a schema's intersections may take this fraction of the budget, 1 / n
 cdef Py_ssize_t WORK_SHARE = 2
 # levels of values that are searched for empty places
@@ -402,6 +401,7 @@ cdef class TypeAlgebra(Evaluator):
             if not each.minimum:
                 continue
             places = [*arrays.prefix[each.first :], arrays.rest]
+            spend(self.budget, 4 * <Py_ssize_t>len(places))
             if all([self.is_empty_place(both(<tuple>place, each.place, self)) for place in places]):
                 return True
         return False
@@ -414,6 +414,7 @@ cdef class TypeAlgebra(Evaluator):
             return True
         if len(place) < 2:
             return False
+        spend(self.budget, <Py_ssize_t>len(place) // 2)
         hull = self.facts.hull_of_place(place)
         if hull.is_exact or not hull.types:
             return not hull.types
@@ -550,7 +551,7 @@ cdef bint is_subsumed(SchemaType a, SchemaType b, SchemaContext context) except 
     if b.evaluated is not a.evaluated:
         return False
     return (
-        (not types & STRING or b.strings is None or has_strings(a.strings, b.strings))
+        (not types & STRING or b.strings is None or has_strings(a.strings, b.strings, context))
         and (not types & NUMBER or b.numbers is None or has_numbers(a.numbers, b.numbers))
         and (not types & ARRAY or b.arrays is None or has_arrays(a.arrays, b.arrays, context))
         and (not types & OBJECT or b.objects is None or has_objects(a.objects, b.objects, context))
@@ -565,8 +566,11 @@ cdef bint is_within(least_a, most_a, least_b, most_b) except -1:
 cdef bint has_texts(tuple a, tuple b) except -1:
     """Whether ``a`` contains all constraints of ``b``, by their texts."""
     cdef ConstraintText each
-    if not b:
+    if not b or a is b:
         return True
+    if len(b) > len(a):
+        # texts of one alternative differ
+        return False
     texts = {(<ConstraintText>each).text for each in a}
     for each in b:
         if each.text not in texts:
@@ -590,13 +594,13 @@ cdef bint has_all(tuple a, tuple b) except -1:
     return {id(each) for each in b} <= {id(each) for each in a}
 
 
-cdef bint has_strings(Strings a, Strings b) except -1:
-    if a is None:
+cdef bint has_strings(Strings a, Strings b, SchemaContext context) except -1:
+    if a is None or not is_within(a.minimum, a.maximum, b.minimum, b.maximum):
         return False
+    spend(context.budget, texts_of(a) // TEXTS_PER_STEP)
     return (
-        is_within(a.minimum, a.maximum, b.minimum, b.maximum)
-        and has_texts(a.patterns, b.patterns) and has_texts(a.formats, b.formats)
-        and has_texts(a.without, b.without) and set(b.barred) <= set(a.barred)
+        has_texts(a.patterns, b.patterns) and has_texts(a.formats, b.formats)
+        and has_texts(a.without, b.without) and (not b.barred or set(b.barred) <= set(a.barred))
     )
 
 
@@ -652,10 +656,13 @@ cdef bint has_objects(Objects a, Objects b, SchemaContext context) except -1:
 
 # -- weights, parts and unions -----------------------------------------------------------------------
 
-cdef tuple place_key(tuple place):
+cdef bytes place_key(tuple place):
     """Return the identities of its schemas, which the reader keeps alive."""
+    cdef vector[size_t] found
     cdef Location each
-    return tuple([<size_t><void*>each.schema for each in place])
+    for each in place:
+        found.push_back(<size_t><void*>each.schema)
+    return <bytes>(<char*>found.data())[:sizeof(size_t) * found.size()]
 
 
 cdef Py_ssize_t weight_of_all(tuple alternatives) except -1:
@@ -667,6 +674,8 @@ cdef Py_ssize_t weight_of_all(tuple alternatives) except -1:
             n += (<Py_ssize_t>len(schema_type.objects.properties) + <Py_ssize_t>len(schema_type.objects.keyed)) // 8
         if schema_type.values is not None:
             n += <Py_ssize_t>len(schema_type.values) // 8
+        if schema_type.arrays is not None:
+            n += (<Py_ssize_t>len(schema_type.arrays.prefix) + <Py_ssize_t>len(schema_type.arrays.counts)) // 8
     return n
 
 

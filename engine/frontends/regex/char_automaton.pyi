@@ -52,6 +52,17 @@ def is_empty(
         LimitExceeded: ``pattern_states``.
     """
 
+def memberships(
+    automata: Sequence[CharAutomaton], bound: Bound, most_classes: int
+) -> list[int] | None:
+    """Divide all texts into classes that no automaton divides further, and return for each
+    automaton the classes that it accepts, as the bits of a number. None: there are more than
+    ``most_classes``. A class takes 4 bytes for each automaton.
+
+    Raises:
+        LimitExceeded: ``pattern_states``.
+    """
+
 def shortest(automaton: CharAutomaton) -> CharAutomaton:
     """Return the automaton of accepted texts of which no proper prefix is accepted."""
 

@@ -419,6 +419,33 @@ def is_empty(accepting, rejecting, Bound bound):
     return True
 
 
+def memberships(automata, Bound bound, uint64_t most_classes):
+    cdef Product product = Product((), automata, bound)
+    cdef CharStateC char_state
+    cdef uint32_t s = 0, k = 0, state
+    cdef vector[uint8_t] bits
+    cdef list found = []
+    cdef CharAutomaton each
+    product.is_union = True
+    while s < table_size(&product.states):
+        if table_size(&product.states) > most_classes:
+            return None
+        product.expand(s, &char_state)
+        char_state.parts.clear()
+        s += 1
+    for each in automata:
+        bits.assign(s // 8 + 1, 0)
+        if state_count(&each.states):
+            # the first part accepts every text, and automata without states are no parts
+            k += 1
+            bound.count_work(s // 8)
+            for state in range(s):
+                if product.has(state, k):
+                    bits[state >> 3] |= 1 << (state & 7)
+        found.append(int.from_bytes(<bytes>(<char*>bits.data())[:bits.size()], "little"))
+    return found
+
+
 def shortest(CharAutomaton automaton):
     cdef CharAutomaton made = CharAutomaton.__new__(CharAutomaton)
     cdef StatesC* states = &automaton.states
@@ -543,6 +570,7 @@ cdef class Product:
     cdef Bound bound
     cdef list kept              # the automata
     cdef bint is_nothing        # the product accepts no text
+    cdef bint is_union          # parts do not reject: a text may be accepted by any of them
     cdef uint32_t accepting     # number of accepting parts, which come first
     cdef vector[PartC] parts
     cdef WordTableC states
@@ -552,7 +580,7 @@ cdef class Product:
     def __cinit__(self, accepting, rejecting, Bound bound):
         cdef CharAutomaton each
         self.bound, self.kept = bound, []
-        self.is_nothing = False
+        self.is_nothing = self.is_union = False
         for each in accepting or [CharAutomaton([[(ANY_CHAR, 0)]], {0})]:
             self.is_nothing |= state_count(&each.states) == 0
             self.add(each)
@@ -577,12 +605,16 @@ cdef class Product:
         return 0
 
     cdef bint is_final(self, uint32_t number) noexcept nogil:
-        cdef const uint32_t* state = self.states.words.data() + self.states.off[number]
         cdef uint32_t k
         for k in range(<uint32_t>self.parts.size()):
-            if (state[k] != NO_STATE and self.parts[k].final[state[k]] != 0) != (k < self.accepting):
+            if self.has(number, k) != (k < self.accepting):
                 return False
         return True
+
+    cdef bint has(self, uint32_t number, uint32_t part) noexcept nogil:
+        """Return whether an automaton accepts the texts of a state."""
+        cdef uint32_t state = self.states.words[self.states.off[number] + part]
+        return state != NO_STATE and self.parts[part].final[state] != 0
 
     cdef int expand(self, uint32_t number, CharStateC* char_state) except -1:
         """Add the moves of a state; their targets may be new."""
@@ -633,7 +665,7 @@ cdef class Product:
                 self.key[cursor.part] = cursor.at.target
                 after = min(after, cursor.at.high + 1)
                 if cursor.part >= self.accepting and self.parts[cursor.part].everything[cursor.at.target]:
-                    is_rejected = True
+                    is_rejected = not self.is_union
             elif cursor.part < self.accepting:
                 skipped = max(skipped, cursor.at.low if cursor.at < cursor.end else <uint32_t>END_OF_CHARS)
             elif cursor.at < cursor.end:

@@ -3,7 +3,7 @@
 cimport cython
 from libc.stdint cimport uint32_t
 
-from ...grammar.ir cimport CHARS, JSON_CHARS, Grammar
+from ...grammar.ir cimport CHARS, JSON_CHARS, Grammar, product_of_counts
 from ...native.pool cimport vector
 from ...native.resources cimport WorkBudget, spend
 from .char_classes cimport RANGES_PER_STEP, union_of
@@ -16,8 +16,6 @@ from .char_classes import (
     CLASSES, CONTROLS, LINE_ENDS, WORD, any_case, complement, normalise, property_ranges,
 )
 
-#: longer than any text: upper bounds from here on have no effect
-cdef object COUNTLESS = 1 << 31
 #: parts of a tree that are joined or emitted in about a microsecond
 cdef enum:
     PARTS_PER_STEP = 8
@@ -160,9 +158,10 @@ cpdef Tree repeat(Tree body, minimum, maximum):
         return body if minimum and body.anchored else EMPTY
     if minimum == maximum == 1:
         return body
-    if isinstance(body, Repeat) and is_one_count(<Repeat>body, minimum, maximum):
-        least, most = product(<Repeat>body, minimum, maximum)
-        return repeat((<Repeat>body).body, least, most)
+    if isinstance(body, Repeat):
+        counts = product_of_counts((<Repeat>body).minimum, (<Repeat>body).maximum, minimum, maximum)
+        if counts is not None:
+            return repeat((<Repeat>body).body, *counts)
     made = Repeat.__new__(Repeat)
     made.body, made.minimum, made.maximum = body, minimum, maximum
     made.least, made.anchored = body.least * minimum, body.anchored
@@ -184,24 +183,6 @@ def accepted(states):
     if not states.size:
         return Chars(())
     return EMPTY if states.size == 1 and not states.edges[0] else Automaton(states)
-
-
-cdef bint is_one_count(Repeat inner, minimum, maximum) except -1:
-    """Whether nested counts reach every number between the extremes: n times a..b must touch n + 1
-    times a..b. A single count is unambiguous, nested ones are not.
-    """
-    if minimum * inner.minimum >= COUNTLESS:
-        return False
-    if minimum == maximum or inner.maximum is None:
-        return minimum > 0 or inner.minimum <= 1
-    return minimum * (inner.maximum - inner.minimum) + 1 >= inner.minimum
-
-
-cdef tuple product(Repeat inner, minimum, maximum):
-    if maximum is None or inner.maximum is None:
-        return inner.minimum * minimum, None
-    most = inner.maximum * maximum
-    return inner.minimum * minimum, most if most < COUNTLESS else None
 
 
 def factored(Tree tree, WorkBudget budget):

@@ -1,54 +1,17 @@
 # ruff: noqa: E501 a table has a line for each row
-"""Growth series: each construct of each front end 10, 100, 1,000 and 10,000 times.
-
-A series of a text is a head, a piece that is repeated, and a tail; ``#`` in a piece is its number.
-A series of a JSON value is a function of the size.
-"""
+"""Growth series: each construct of each front end 10, 100, 1,000 and 10,000 times."""
 
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any
 
+from .combinations import BRANCHES, EBNF_RULES, LARK_RULES, nested_counts
+from .series import Nested, Text, Value
 from .subjects import Case
 
 SIZES = (10, 100, 1_000, 10_000)
 #: characters of the largest input; longer ones are left out
 MOST_CHARS = 4 << 20
-
-
-class Text(NamedTuple):
-    """A series of texts."""
-
-    name: str
-    head: str
-    piece: str
-    tail: str = ""
-    separator: str = ""
-
-    def value(self, size: int) -> str:
-        pieces = (self.piece.replace("#", str(n)) for n in range(size))
-        return self.head + self.separator.join(pieces) + self.tail
-
-
-class Nested(NamedTuple):
-    """A series of texts, each within brackets of the size."""
-
-    name: str
-    head: str
-    opened: str
-    inner: str
-    closed: str
-    tail: str = ""
-
-    def value(self, size: int) -> str:
-        return self.head + self.opened * size + self.inner + self.closed * size + self.tail
-
-
-class Value(NamedTuple):
-    """A series of JSON values."""
-
-    name: str
-    value: Callable[[int], Any]
 
 
 LARK: Sequence[Text | Nested] = (
@@ -190,6 +153,7 @@ REGEX: Sequence[Text | Nested] = (
     Nested("groups", "", "(", "a", ")"),
     Nested("stars of stars", "", "(", "a", ")*"),
     Nested("counts of counts", "", "(?:", "a", "){0,9}"),
+    Nested("counts of counts with an option", "", "(?:", "a", "b?){0,9}"),
     Nested("look-aheads", "", "(?=", "a", ")", "a"),
 )
 
@@ -365,17 +329,17 @@ REQUEST: Sequence[Value] = (
 
 #: series of each front end
 SERIES: dict[str, Sequence[Text | Nested | Value]] = {
-    "lark": LARK,
-    "ebnf": (*EBNF, *MACROS),
-    "gbnf": (*EBNF, *GBNF),
+    "lark": (*LARK, *nested_counts("start: "), *LARK_RULES),
+    "ebnf": (*EBNF, *MACROS, *nested_counts("root ::= "), *EBNF_RULES),
+    "gbnf": (*EBNF, *GBNF, *nested_counts("root ::= "), *EBNF_RULES),
     "regex": REGEX,
     "choice": CHOICE,
     "structural_tag": STRUCTURAL_TAG,
-    "json_schema": JSON_SCHEMA,
+    "json_schema": (*JSON_SCHEMA, *BRANCHES),
     "request": REQUEST,
-    "check": JSON_SCHEMA,
+    "check": (*JSON_SCHEMA, *BRANCHES),
     "explain": (
-        *(Value(each.name, lambda n, each=each: _answer(each.value(n))) for each in JSON_SCHEMA),
+        *(Value(each.name, lambda n, each=each: _answer(each.value(n))) for each in (*JSON_SCHEMA, *BRANCHES)),
         *(Value(each.name, lambda n, each=each: {"output": "aaaa", **each.value(n)}) for each in REQUEST[:4]),
         Value("costly tools", lambda n: {"tools": [_function(f"f{k}", _objects(1, {"allOf": [{"type": "string", "pattern": f"a{j}"} for j in range(9)]})) for k in range(min(n, 128))]}),
         Value("an output", lambda n: {**_answer(True), "output": '"' + "a" * min(n, 8000)}),

@@ -164,6 +164,8 @@ class Subjects:
 
     def _request(self, value: Any) -> Work | None:
         """``value``: fields of a chat completion, and "wire", the format of the model."""
+        if not isinstance(value, dict):
+            return None
         fields = dict(value)
         name = fields.pop("wire", "hermes")
         # a mutation may have changed the name

@@ -31,7 +31,7 @@ cdef class Cardinality:
 
     cdef RangeC of_place(self, tuple place, int levels) except *
     cdef RangeC counted(self, tuple place, int levels) except *
-    cdef tuple key_of(self, tuple place)
+    cdef bytes key_of(self, tuple place)
     cdef RangeC of_strings(self, Strings strings) except *
     cdef automaton_of(self, Strings strings)
     cdef RangeC of_type(self, schema_type, int kind, int levels) except *

@@ -463,7 +463,7 @@ cdef RangeC between(least, most):
 
 
 cdef class Cardinality:
-    cdef tuple key_of(self, tuple place):
+    cdef bytes key_of(self, tuple place):
         cdef Location each
         return place_key(tuple([self.reader.target(each) for each in place]))
 

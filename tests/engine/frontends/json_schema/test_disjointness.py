@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from engine.errors import EngineError
 from engine.frontends.json_schema import build_json_schema
 from engine.grammar.ir import Grammar
 from tests.engine.frontends.accepting import check, check_table
@@ -20,6 +21,10 @@ def tagged(tag: Any, **members: Any) -> dict[str, Any]:
 
 def kind(name: str) -> dict[str, Any]:
     return {"type": "string", "const": name}
+
+
+def matching(pattern: str) -> dict[str, Any]:
+    return {"type": "string", "pattern": pattern}
 
 
 def unless(schema: Any, other: Any) -> dict[str, Any]:
@@ -45,6 +50,15 @@ CASES = [
     ("what is not a value of a type", {"oneOf": [tagged({"not": {"type": "string", "enum": ["a", 1]}}), tagged({"const": 1})]}, '{"k":2} {"k":"b"}', '{"k":1} {"k":"a"}'),
     ("keys by patterns", {"oneOf": [tagged({}) | {"properties": {}, "patternProperties": {"k": kind("a")}}, tagged(kind("b"))]}, '{"k":"a"} {"k":"b"}', '{"k":"c"} {}'),
     ("if and then", {"allOf": [tagged({"enum": ["a", "b"]}), {"if": tagged(kind("a")), "then": {"required": ["v"]}}, {"if": tagged(kind("b")), "then": {"properties": {"v": False}}}]}, '{"k":"a","v":1} {"k":"b"}', '{"k":"a"} {"k":"b","v":1} {"k":"c"}'),
+    # texts that patterns tell apart
+    ("patterns without a common text", {"oneOf": [matching("^a+$"), matching("^b+$"), matching("^ab$")]}, '"a" "bb" "ab"', '"" "c" "aab" "ba"'),
+    ("patterns within patterns", {"oneOf": [matching("^a"), matching("^aa"), matching("^aaa")]}, '"a" "ab"', '"aa" "aaa" "" "b"'),
+    ("the first pattern again", {"oneOf": [matching("^a"), matching("^b"), matching("^a")]}, '"b"', '"a" "c"'),
+    ("patterns that overlap in part", {"oneOf": [matching("a"), matching("b"), matching("^c"), matching("d$")]}, '"a" "xb" "c" "d"', '"ab" "ca" "cd" "x" "abcd"'),
+    ("two patterns of one branch", {"type": "string", "pattern": "^a", "oneOf": [matching("b"), matching("c"), matching("d")]}, '"ab" "ac" "axd"', '"abc" "abcd" "a" "b"'),
+    ("lengths and patterns", {"oneOf": [matching("^a") | {"maxLength": 2}, matching("^aa"), matching("^b")]}, '"a" "ab" "aaa" "b"', '"aa" "abc"'),
+    ("a pattern that nothing matches", {"oneOf": [matching("^a"), matching("b^c"), matching("^aa")]}, '"a" "ab"', '"aa" "b"'),
+    ("without one of several patterns", unless({"type": "string"}, {"oneOf": [matching("^a"), matching("b$"), matching("^c")]}), '"ab" "x" "acb" ""', '"a" "b" "c"'),
     # members of the same content
     ("without an object of the same members", unless(tagged({}, v=SHORT), tagged({}, v=dict(SHORT))), "", '{"k":1} {"k":1,"v":"x"} {}'),
     ("without an object of more members", unless(tagged({}, v=SHORT), tagged({}, v=dict(SHORT), w=SHORT)), '{"k":1,"w":1} {"k":1,"v":"x","w":"xy"}', '{"k":1} {"k":1,"w":"x"} {"k":1,"v":1,"w":1}'),
@@ -115,12 +129,33 @@ def listed(n: int) -> dict[str, Any]:
         ("REGRESSION a chain of conditions", chained(20), 8_000),
         ("REGRESSION objects with equal members", alike(6), 3_000),
         ("REGRESSION arrays of other items", listed(5), 1_500),
+        ("REGRESSION texts of other lengths", {"oneOf": [matching(f"^a{{{k}}}$") for k in range(1, 100)]}, 20_000),
+        ("REGRESSION patterns within patterns", {"oneOf": [matching(f"^a{{{k}}}") for k in range(1, 100)]}, 20_000),
+        ("REGRESSION many beginnings", {"oneOf": [matching(f"^a{k}") for k in range(300)]}, 30_000),
         ("many kinds", {"oneOf": [tagged(kind(f"kind {k}")) for k in range(40)]}, 5_000),
     ],
-)
+)  # fmt: skip
 def test_alternatives_that_differ_at_first_sight_take_few_steps(
     name: str, schema: Any, most: int
 ) -> None:
     grammar = Grammar()
     build_json_schema(grammar, schema)
     assert grammar.budget.spent < most
+
+
+@pytest.mark.parametrize(
+    ("branches", "least"),
+    [
+        ([{"type": "array", "items": matching(f"^a{{{k}}}"), "minItems": 1} for k in range(25)], 25**3),
+        ([{"type": "integer", "multipleOf": k + 2} for k in range(100)], 100**3 // 16),
+    ],
+    ids=["counts of items", "divisors"],
+)  # fmt: skip
+def test_each_constraint_of_many_branches_takes_steps(branches: list[Any], least: int) -> None:
+    """REGRESSION: hundreds of branches took seconds and half a gigabyte in few steps. Each excludes
+    the others one by one, and each time meets the constraints so far.
+    """
+    grammar = Grammar()
+    with pytest.raises(EngineError):
+        build_json_schema(grammar, {"oneOf": branches})
+    assert grammar.budget.spent > least

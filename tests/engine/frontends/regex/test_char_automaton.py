@@ -12,6 +12,7 @@ from engine.frontends.regex.char_automaton import (
     before,
     intersection,
     is_empty,
+    memberships,
     shortest,
     with_length,
     words,
@@ -116,6 +117,28 @@ def test_a_product_accepts_what_its_parts_say(seed: int) -> None:
         and not any(each.accepts(text) for each in rejecting)
     ]
     assert is_empty(accepting, rejecting, ROOM) == (found.size == 0)
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_classes_tell_which_automata_accept_a_text(seed: int) -> None:
+    """A set of automata has a class exactly if some text fits those and no other."""
+    rng = random.Random(seed)
+    automata = [matching(pattern) for pattern in rng.sample(PATTERNS, rng.randrange(1, 6))]
+    classes = memberships(automata, Bound(1_000, "/p"), 1_000)
+    assert classes is not None
+    met = {tuple(c >> k & 1 for c in classes) for k in range(max(map(int.bit_length, classes)))}
+    for chosen in itertools.product((0, 1), repeat=len(automata)):
+        inside = [each for each, is_in in zip(automata, chosen, strict=True) if is_in]
+        outside = [each for each, is_in in zip(automata, chosen, strict=True) if not is_in]
+        if inside:
+            assert (chosen in met) != is_empty(inside, outside, Bound(1_000, "/p"))
+
+
+def test_classes_are_bounded() -> None:
+    """Patterns that are found anywhere have a class for each set of them."""
+    automata = [matching(f"[^]*{letter}[^]*").minimal() for letter in "abcdef"]
+    assert memberships(automata, Bound(1_000, "/p"), 63) is None
+    assert memberships(automata, Bound(1_000, "/p"), 64) is not None
 
 
 def test_a_product_is_made_no_further_than_to_its_first_text() -> None:
