@@ -30,8 +30,11 @@ HUGE_BYTES: Final = 512 << 10
 #: event loop is busy; hostile 4 KiB (a long word, control tokens, tools) took 4 to 14 ms on a
 #: machine with eight times as much to do as it can
 SMALL_BYTES: Final = 2 << 10
-#: threads of small requests
+#: threads of small requests: tokenizers release the GIL
 SMALL_THREADS: Final = 4
+#: maximum seconds of rest after a step of a huge request: its parts that hold the GIL, such as
+#: parsing 4 MiB of escapes, take up to 0.02 s; a whole step takes up to a second
+HUGE_REST_S: Final = 0.06
 #: small requests that wait; each holds a body of less than LARGE_BYTES
 MOST_SMALL: Final = 1024
 #: large requests that wait, and huge ones; each holds a body, and the last one waits for seconds
@@ -45,7 +48,7 @@ class Offload:
         self._small = _threads(SMALL_THREADS, "small", MOST_SMALL)
         # more threads would hand the GIL to each other and starve the event loop
         self._large = _threads(1, "large", MOST_LARGE)
-        self._huge = _threads(1, "huge", MOST_LARGE)
+        self._huge = _threads(1, "huge", MOST_LARGE, rest_s=HUGE_REST_S)
 
     async def run(self, client: str, size: int, step: Callable[[], Result]) -> Result:
         """Return the step's result; ``size``: bytes of the request's body.
@@ -67,9 +70,10 @@ class Offload:
             threads.close()
 
 
-def _threads(number: int, kind: str, waiting: int) -> FairThreads:
+def _threads(number: int, kind: str, waiting: int, *, rest_s: float = 0.0) -> FairThreads:
     refusal = partial(_refusal, kind, waiting)
-    return FairThreads(number, f"{kind}-requests", waiting=waiting, refusal=refusal)
+    name = f"{kind}-requests"
+    return FairThreads(number, name, waiting=waiting, refusal=refusal, rest_s=rest_s)
 
 
 def _refusal(kind: str, waiting: int) -> ApiError:

@@ -3,11 +3,14 @@
 import asyncio
 import threading
 from collections.abc import AsyncIterator, Callable
+from functools import partial
+from typing import Any
+from unittest.mock import patch
 
 import pytest
 
 from app.errors import ApiError
-from app.offload.fair_threads import FairThreads
+from app.offload.fair_threads import FairThreads, gil_released
 from tests.app.gateway import PATIENCE
 
 
@@ -27,7 +30,8 @@ class Steps:
 
         def step() -> str:
             self.begun.append(name)
-            event.wait(PATIENCE)
+            with gil_released():
+                event.wait(PATIENCE)
             return name
 
         return asyncio.create_task(self.threads.run(name[0], step))
@@ -119,5 +123,51 @@ async def test_steps_cancelled_at_any_time_leave_all_threads_free() -> None:
         await asyncio.wait(tasks)
     async with asyncio.timeout(PATIENCE):
         barrier = threading.Barrier(2, timeout=PATIENCE)
-        await asyncio.gather(*(steps.threads.run(name, barrier.wait) for name in "ab"))
+
+        def meet() -> None:
+            with gil_released():
+                barrier.wait()
+
+        await asyncio.gather(*(steps.threads.run(name, meet) for name in "ab"))
     steps.threads.close()
+
+
+async def test_one_step_at_a_time_runs_python() -> None:
+    """REGRESSION: three steps that took turns at the GIL delayed each event of the event loop."""
+    steps = Steps(3)
+    let_go, begun, running = threading.Event(), threading.Event(), list[str]()
+
+    def step(name: str) -> None:
+        begun.set()
+        running.append(name)
+        let_go.wait(PATIENCE)
+        running.append(name)
+
+    tasks = [asyncio.create_task(steps.threads.run(name, partial(step, name))) for name in "ab"]
+    await asyncio.to_thread(begun.wait, PATIENCE)
+    waiting = steps.start("c0")
+    await asyncio.sleep(0.02)
+    assert (len(running), steps.begun) == (1, [])
+    let_go.set()
+    steps.end()
+    await asyncio.gather(*tasks, waiting)
+    assert running in (["a", "a", "b", "b"], ["b", "b", "a", "a"])
+    await asyncio.to_thread(steps.threads.close)
+
+
+async def test_a_thread_rests_after_a_step_whose_result_does_not_wait() -> None:
+    threads = FairThreads(
+        1, "test", waiting=4, refusal=lambda: ApiError(503, "too many"), rest_s=2 * PATIENCE
+    )
+    assert await threads.run("a", lambda: sum(range(100_000))) == 4_999_950_000
+    loop, rests = asyncio.get_running_loop(), list[float]()
+
+    def later(seconds: float, call: Callable[..., Any], *given: Any) -> asyncio.Handle:
+        rests.append(seconds)
+        return loop.call_soon(call, *given)
+
+    with patch.object(loop, "call_later", later):
+        for _ in range(2):
+            assert await threads.run("a", lambda: 1) == 1
+    assert rests and all(0 < seconds < 2 * PATIENCE for seconds in rests)
+    await asyncio.to_thread(threads.close)
