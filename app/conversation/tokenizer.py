@@ -52,13 +52,11 @@ from . import (
 #: the default family of the built-in vocabulary, which has the tokens of every family
 BUILTIN_FAMILY = "hermes"
 
-Prompt = str | list[int]
-
 
 class Rendered(NamedTuple):
-    """A prompt, and the state of reasoning at its end."""
+    """The ids of a prompt, and the state of reasoning at its end."""
 
-    prompt: Prompt
+    prompt: list[int]
     thought: Thought = "free"
 
 
@@ -150,7 +148,8 @@ class BuiltinTokenizer:
         output: OutputSpec,
         variables: Mapping[str, Any] | None = None,
     ) -> Rendered:
-        return Rendered(render_plain(self.wire, messages, tools, output))
+        text = render_plain(self.wire, messages, tools, output)
+        return Rendered(self.encode(text, add_special_tokens=False))
 
     def reads(self, variable: str) -> bool:
         """See Tokenizer; there is no chat template."""
