@@ -29,6 +29,7 @@ from adapters.formats import (
 from engine import Vocabulary
 
 from ..errors import bad_request
+from ..offload import give_way
 from . import (
     ChatTemplate,
     ControlText,
@@ -128,7 +129,7 @@ class BuiltinTokenizer:
     def __init__(self, family: str = "auto") -> None:
         from adapters.workers import noise_vocabulary
 
-        built_in = noise_vocabulary.load()
+        built_in = noise_vocabulary.load(pause=give_way)
         if family != "auto":
             self.evidence = Evidence(family, "setting")
         self.wire = get_format(self.evidence.format)

@@ -1,6 +1,6 @@
 """Threads for the slow steps of requests, which clients share fairly."""
 
-from .fair_threads import gil_released
+from .fair_threads import gil_released, give_way
 from .offload import HUGE_BYTES, LARGE_BYTES, MOST_LARGE, MOST_SMALL, SMALL_BYTES, Offload
 
 __all__ = [
@@ -11,4 +11,5 @@ __all__ = [
     "SMALL_BYTES",
     "Offload",
     "gil_released",
+    "give_way",
 ]

@@ -14,7 +14,7 @@ Not here   how long a step holds the GIL: a step that is one call of C code stop
 
 from collections.abc import Callable
 from functools import partial
-from typing import Final, TypeVar
+from typing import Any, Final, TypeVar
 
 from ..errors import ApiError, unavailable
 from .fair_threads import FairThreads
@@ -47,8 +47,9 @@ class Offload:
     def __init__(self) -> None:
         self._small = _threads(SMALL_THREADS, "small", MOST_SMALL)
         # more threads would hand the GIL to each other and starve the event loop
-        self._large = _threads(1, "large", MOST_LARGE)
-        self._huge = _threads(1, "huge", MOST_LARGE, rest_s=HUGE_REST_S)
+        self._large = _threads(1, "large", MOST_LARGE, first=[self._small])
+        first = [self._small, self._large]
+        self._huge = _threads(1, "huge", MOST_LARGE, rest_s=HUGE_REST_S, first=first)
 
     async def run(self, client: str, size: int, step: Callable[[], Result]) -> Result:
         """Return the step's result; ``size``: bytes of the request's body.
@@ -70,10 +71,9 @@ class Offload:
             threads.close()
 
 
-def _threads(number: int, kind: str, waiting: int, *, rest_s: float = 0.0) -> FairThreads:
+def _threads(number: int, kind: str, waiting: int, **options: Any) -> FairThreads:
     refusal = partial(_refusal, kind, waiting)
-    name = f"{kind}-requests"
-    return FairThreads(number, name, waiting=waiting, refusal=refusal, rest_s=rest_s)
+    return FairThreads(number, f"{kind}-requests", waiting=waiting, refusal=refusal, **options)
 
 
 def _refusal(kind: str, waiting: int) -> ApiError:

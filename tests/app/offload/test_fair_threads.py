@@ -10,7 +10,8 @@ from unittest.mock import patch
 import pytest
 
 from app.errors import ApiError
-from app.offload.fair_threads import FairThreads, gil_released
+from app.offload import fair_threads
+from app.offload.fair_threads import FairThreads, gil_released, give_way
 from tests.app.gateway import PATIENCE
 
 
@@ -89,13 +90,31 @@ async def test_one_client_leaves_a_thread_to_the_others() -> None:
     ],
 )
 async def test_who_has_the_most_waiting_steps_is_refused(
-    one: Steps, waiting: str, newcomer: str, refused: str
+    one: Steps, waiting: str, newcomer: str, refused: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(fair_threads, "REFUSAL_S", 0)
     tasks = {name: one.start(name) for name in ["a0", *waiting.split(), newcomer]}
     with pytest.raises(ApiError, match="too many"):
         await tasks.pop(refused)
     one.end()
     assert await asyncio.gather(*tasks.values()) == list(tasks)
+
+
+async def test_a_refusal_waits_and_so_do_no_more_than_steps_may(
+    one: Steps, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """REGRESSION: a refused client that tried again at once kept the event loop busy."""
+    monkeypatch.setattr(fair_threads, "REFUSAL_S", PATIENCE)
+    tasks = [one.start(f"a{number}") for number in range(9)]
+    await asyncio.sleep(0.01)
+    assert not any(task.done() for task in tasks)
+    with pytest.raises(ApiError):
+        await one.start("a9")
+    for task in tasks[5:]:
+        task.cancel()
+    await asyncio.wait(tasks[5:])
+    one.end()
+    assert await asyncio.gather(*tasks[:5]) == ["a0", "a1", "a2", "a3", "a4"]
 
 
 async def test_a_step_that_was_cancelled_while_it_waited_never_runs(one: Steps) -> None:
@@ -171,3 +190,30 @@ async def test_a_thread_rests_after_a_step_whose_result_does_not_wait() -> None:
             assert await threads.run("a", lambda: 1) == 1
     assert rests and all(0 < seconds < 2 * PATIENCE for seconds in rests)
     await asyncio.to_thread(threads.close)
+
+
+async def test_a_long_step_gives_way_to_those_of_smaller_requests() -> None:
+    def refused() -> ApiError:
+        return ApiError(503, "too many")
+
+    small = FairThreads(1, "small", waiting=4, refusal=refused)
+    huge = FairThreads(1, "huge", waiting=4, refusal=refused, first=[small])
+    let_go, begun = threading.Event(), threading.Event()
+
+    def step() -> None:
+        begun.set()
+        let_go.wait(PATIENCE)
+
+    running = asyncio.create_task(small.run("a", step))
+    await asyncio.to_thread(begun.wait, PATIENCE)
+    with patch.object(fair_threads.time, "sleep") as slept:
+        await huge.run("b", give_way)
+        assert slept.call_count == 1
+        let_go.set()
+        await running
+        await huge.run("b", give_way)
+        await small.run("a", give_way)
+        give_way()
+        assert slept.call_count == 1
+    for threads in (small, huge):
+        await asyncio.to_thread(threads.close)
