@@ -81,20 +81,7 @@ class FairThreads:
         """Return the step's result. Raises ApiError, the refusal, if too many steps wait."""
         loop = asyncio.get_running_loop()
         job = Job(client, "", client_bound=self._share)
-        turn = self._turns[job] = loop.create_future()
-        refused, started = self._queue.submit(job)
-        if refused is not None and not self._turns[refused].done():
-            self._turns[refused].set_exception(self._refusal())
-        self._start(started)
-        try:
-            await turn
-        except ApiError:
-            self._end(job)
-            await self._wait_to_refuse()
-            raise
-        except BaseException:
-            self._end(job)
-            raise
+        await self._wait(job)
         rest_s = 0.0
 
         def run() -> Result:
@@ -119,6 +106,21 @@ class FairThreads:
             # a cancelled one ends as soon as its request learns of it
             if not self._turns[job].done():
                 self._turns[job].set_result(None)
+
+    async def _wait(self, job: Job) -> None:
+        """Wait for the job's turn. Raises ApiError, the refusal."""
+        turn = self._turns[job] = asyncio.get_running_loop().create_future()
+        refused, started = self._queue.submit(job)
+        if refused is not None and not self._turns[refused].done():
+            self._turns[refused].set_exception(self._refusal())
+        self._start(started)
+        try:
+            await turn
+        except BaseException as error:
+            self._end(job)
+            if isinstance(error, ApiError):
+                await self._wait_to_refuse()
+            raise
 
     async def _wait_to_refuse(self) -> None:
         """Wait, unless as many refusals as steps wait: each holds a body."""
