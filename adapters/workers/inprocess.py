@@ -7,8 +7,10 @@ Not here         drawing a token (each worker's own), stop strings (stop_strings
 """
 
 import asyncio
+from functools import partial
 
 from engine import (
+    Cancelled,
     Compiled,
     Compiler,
     EngineError,
@@ -17,6 +19,7 @@ from engine import (
     Matcher,
     SpecError,
     Vocabulary,
+    WorkBudget,
 )
 
 from .base import Chunk, FinishReason, Generation, TokenLogprob, WorkerError
@@ -27,13 +30,18 @@ ANY_TEXT = '{"type":"structural_tag","format":{"type":"any_text"}}'
 
 
 async def compile_spec(compiler: Compiler, spec: str | None) -> Compiled:
-    """Compile off the event loop.
+    """Return the compiled spec: at once if it is kept, else compiled off the event loop.
 
     Raises:
         WorkerError: 400 for an invalid spec, 500 for a fault of the engine.
     """
+    compile_tag = partial(compiler.compile_structural_tag, spec or ANY_TEXT)
     try:
-        return await asyncio.to_thread(compiler.compile_structural_tag, spec or ANY_TEXT)
+        try:
+            # the look takes some microseconds; another thread would wait for the GIL
+            return compile_tag(budget=WorkBudget.exhausted())
+        except Cancelled:
+            return await asyncio.to_thread(compile_tag)
     except EngineError as error:
         raise worker_error(error) from error
 

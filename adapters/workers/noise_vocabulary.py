@@ -9,24 +9,35 @@ Cost             ``load`` reads a file of a few KB; ``encode`` takes about 0.1 u
 Not here         how the file was made: tools/make_noise_vocabulary.py.
 """
 
+import itertools
 import json
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from importlib import resources
 from typing import NamedTuple
 
 #: bytes per search, which holds the GIL for about 0.2 ms
 STRIDE = 1 << 10
+#: searches between two pauses: about a millisecond
+PAUSE_EVERY = 8
 
 
 class Encoder:
     """A tokenizer that takes the longest matching token, from left to right.
 
     The result is a correct tokenization, but not that of a trained tokenizer. The vocabulary must
-    contain every byte that may occur in a text; other bytes are dropped.
+    contain every byte that may occur in a text; other bytes are dropped. ``pause``: called every
+    PAUSE_EVERY searches in a long text.
     """
 
-    def __init__(self, tokens: Sequence[bytes], special_ids: Iterable[int] = ()) -> None:
+    def __init__(
+        self,
+        tokens: Sequence[bytes],
+        special_ids: Iterable[int] = (),
+        *,
+        pause: Callable[[], None] = lambda: None,
+    ) -> None:
+        self._pause = pause
         special = set(special_ids)
         self._ids = {token: n for n, token in reversed(list(enumerate(tokens))) if n not in special}
         pieces = list(filter(None, self._ids))
@@ -47,7 +58,11 @@ class Encoder:
 
     def _ordinary(self, part: bytes, ids: list[int]) -> None:
         at = 0
-        while at < len(part):
+        for number in itertools.count(1):
+            if at >= len(part):
+                break
+            if not number % PAUSE_EVERY:
+                self._pause()
             end = at + STRIDE + self._longest
             found = self._pieces.findall(part, at, end)
             at = min(end, len(part))
@@ -79,8 +94,8 @@ class NoiseVocabulary(NamedTuple):
     encode: Encoder
 
 
-def load() -> NoiseVocabulary:
-    """Read the shipped file."""
+def load(*, pause: Callable[[], None] = lambda: None) -> NoiseVocabulary:
+    """Read the shipped file. ``pause``: see Encoder."""
     file = resources.files(__package__).joinpath("data", "noise_vocabulary.json")
     data = json.loads(file.read_text("utf-8"))
     tokens = [bytes([byte]) for byte in range(256)]
@@ -88,4 +103,6 @@ def load() -> NoiseVocabulary:
     special = {text: len(tokens) + n for n, text in enumerate(data["special"])}
     tokens += [text.encode() for text in special]
     stop_ids = [special[text] for text in data["stop"]]
-    return NoiseVocabulary(tokens, special, stop_ids, Encoder(tokens, special.values()))
+    return NoiseVocabulary(
+        tokens, special, stop_ids, Encoder(tokens, special.values(), pause=pause)
+    )

@@ -69,6 +69,8 @@ from .tenant_caches import TenantNamespaces, caches_of
 
 #: Switchyard's own engine among the grammar backends of workers
 OWN_BACKEND = "switchyard"
+#: a plan whose grammar is kept, or the work that compiles it
+Found = ConstraintPlan | Callable[[WorkBudget], ConstraintPlan]
 
 
 class CompileMetrics(Protocol):
@@ -140,7 +142,7 @@ class ConstraintPlanner:
         planner._switch, planner._namespaces = ModeSwitch(), None
         return planner
 
-    async def _of_client(self, client: str) -> "ConstraintPlanner":
+    async def of_client(self, client: str) -> "ConstraintPlanner":
         """Return a planner with the client's caches. Raises ApiError 429."""
         if self._namespaces is None:
             return self
@@ -150,28 +152,38 @@ class ConstraintPlanner:
         planner._compiler, planner._relaxations = caches
         return planner
 
-    async def plan(
-        self, output: OutputSpec, client: str = "", *, is_tiny: bool = False
-    ) -> ConstraintPlan:
-        """Return the constraint plan. ``is_tiny``: finding it takes less time than a switch to
-        another thread; compiling never runs in the event loop.
+    async def plan(self, output: OutputSpec, client: str = "") -> ConstraintPlan:
+        """Return the constraint plan, found in a thread that clients do not share fairly. Raises
+        as ``of_client``, ``find`` and ``compiled``.
+        """
+        planner = await self.of_client(client)
+        return await self.compiled(await asyncio.to_thread(planner.find, output), client)
+
+    def find(self, output: OutputSpec) -> Found:
+        """Return the plan if its grammar is kept, else the work that compiles it; takes time in
+        proportion to the constraints.
 
         Raises:
             ApiError: 400 if a constraint cannot be enforced (in other modes than "enforce": if the
-                request relies on one), 429 if the client has too many waiting compiles.
+                request relies on one).
             engine.InternalError: a fault of the engine.
         """
         mode = self._switch.mode
         self._switch.check(output, mode)
-        planner = await self._of_client(client)
-        find = planner._find if mode == "enforce" else partial(planner._find_free, mode)
-        found = find(output) if is_tiny else await asyncio.to_thread(find, output)
+        return self._find(output) if mode == "enforce" else self._find_free(mode, output)
+
+    async def compiled(self, found: Found, client: str) -> ConstraintPlan:
+        """Return the plan that ``find`` found, compiled in a compile thread if it is not kept.
+
+        Raises:
+            ApiError: as ``find``, and 429 if the client has too many waiting compiles.
+            engine.InternalError: a fault of the engine.
+        """
         if isinstance(found, ConstraintPlan):
             return found
         return await self._scheduler.run(client, found)
 
-    def _find(self, output: OutputSpec) -> ConstraintPlan | Callable[[WorkBudget], ConstraintPlan]:
-        """Return the plan if its grammar is kept, else the work that compiles it."""
+    def _find(self, output: OutputSpec) -> Found:
         start = time.perf_counter()
         plan = self._format_plan(output)
         constrain = partial(self._constrain, output, plan, time.perf_counter() - start)
@@ -181,9 +193,7 @@ class ConstraintPlanner:
             return constrain
 
     # -- unenforced constraints --------------------------------------------------------------------
-    def _find_free(
-        self, mode: ConstraintMode, output: OutputSpec
-    ) -> ConstraintPlan | Callable[[WorkBudget], ConstraintPlan]:
+    def _find_free(self, mode: ConstraintMode, output: OutputSpec) -> Found:
         """Return the same as ``_find``, for an answer that nothing constrains."""
         read = partial(self._free_plan, mode, output)
         try:

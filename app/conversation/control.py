@@ -35,6 +35,8 @@ from typing import Any, NamedTuple
 from tokenizers import AddedToken
 from tokenizers import Tokenizer as Backend
 
+from ..offload import gil_released
+
 _DIGITS = 24
 
 
@@ -190,7 +192,8 @@ def encoded(backend: Backend, text: str, add: bool = False) -> list[int]:
     A batch of one text, because only batches release the GIL: encoding a prompt of 1 MB stopped all
     threads for 0.7 s, now for 0.01 s.
     """
-    (encoding,) = backend.encode_batch_fast([text], add_special_tokens=add)
+    with gil_released():
+        (encoding,) = backend.encode_batch_fast([text], add_special_tokens=add)
     ids: list[int] = encoding.ids
     return ids
 

@@ -29,6 +29,7 @@ from adapters.formats import (
 from engine import Vocabulary
 
 from ..errors import bad_request
+from ..offload import give_way
 from . import (
     ControlText,
     DeepArguments,
@@ -51,13 +52,11 @@ from . import (
 #: the default family of the built-in vocabulary, which has the tokens of every family
 BUILTIN_FAMILY = "hermes"
 
-Prompt = str | list[int]
-
 
 class Rendered(NamedTuple):
-    """A prompt, and the state of reasoning at its end."""
+    """The ids of a prompt, and the state of reasoning at its end."""
 
-    prompt: Prompt
+    prompt: list[int]
     thought: Thought = "free"
 
 
@@ -129,7 +128,7 @@ class BuiltinTokenizer:
     def __init__(self, family: str = "auto") -> None:
         from adapters.workers import noise_vocabulary
 
-        built_in = noise_vocabulary.load()
+        built_in = noise_vocabulary.load(pause=give_way)
         if family != "auto":
             self.evidence = Evidence(family, "setting")
         self.wire = get_format(self.evidence.format)
@@ -149,7 +148,8 @@ class BuiltinTokenizer:
         output: OutputSpec,
         variables: Mapping[str, Any] | None = None,
     ) -> Rendered:
-        return Rendered(render_plain(self.wire, messages, tools, output))
+        text = render_plain(self.wire, messages, tools, output)
+        return Rendered(self.encode(text, add_special_tokens=False))
 
     def reads(self, variable: str) -> bool:
         """See Tokenizer; there is no chat template."""

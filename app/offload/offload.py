@@ -14,7 +14,7 @@ Not here   how long a step holds the GIL: a step that is one call of C code stop
 
 from collections.abc import Callable
 from functools import partial
-from typing import Final, TypeVar
+from typing import Any, Final, TypeVar
 
 from ..errors import ApiError, unavailable
 from .fair_threads import FairThreads
@@ -30,8 +30,11 @@ HUGE_BYTES: Final = 512 << 10
 #: event loop is busy; hostile 4 KiB (a long word, control tokens, tools) took 4 to 14 ms on a
 #: machine with eight times as much to do as it can
 SMALL_BYTES: Final = 2 << 10
-#: threads of small requests
+#: threads of small requests: tokenizers release the GIL
 SMALL_THREADS: Final = 4
+#: maximum seconds of rest after a step of a huge request: its parts that hold the GIL, such as
+#: parsing 4 MiB of escapes, take up to 0.02 s; a whole step takes up to a second
+HUGE_REST_S: Final = 0.06
 #: small requests that wait; each holds a body of less than LARGE_BYTES
 MOST_SMALL: Final = 1024
 #: large requests that wait, and huge ones; each holds a body, and the last one waits for seconds
@@ -44,8 +47,9 @@ class Offload:
     def __init__(self) -> None:
         self._small = _threads(SMALL_THREADS, "small", MOST_SMALL)
         # more threads would hand the GIL to each other and starve the event loop
-        self._large = _threads(1, "large", MOST_LARGE)
-        self._huge = _threads(1, "huge", MOST_LARGE)
+        self._large = _threads(1, "large", MOST_LARGE, first=[self._small])
+        first = [self._small, self._large]
+        self._huge = _threads(1, "huge", MOST_LARGE, rest_s=HUGE_REST_S, first=first)
 
     async def run(self, client: str, size: int, step: Callable[[], Result]) -> Result:
         """Return the step's result; ``size``: bytes of the request's body.
@@ -67,9 +71,9 @@ class Offload:
             threads.close()
 
 
-def _threads(number: int, kind: str, waiting: int) -> FairThreads:
+def _threads(number: int, kind: str, waiting: int, **options: Any) -> FairThreads:
     refusal = partial(_refusal, kind, waiting)
-    return FairThreads(number, f"{kind}-requests", waiting=waiting, refusal=refusal)
+    return FairThreads(number, f"{kind}-requests", waiting=waiting, refusal=refusal, **options)
 
 
 def _refusal(kind: str, waiting: int) -> ApiError:

@@ -15,14 +15,13 @@ import time
 import uuid
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import Any
 
 from adapters.formats import OutputSpec
 
-from ..constraints.planner import ConstraintPlanner
+from ..constraints.planner import ConstraintPlanner, Found
 from ..constraints.requested_output import requested_output
-from ..conversation.tokenizer import Prompt, Tokenizer
+from ..conversation.tokenizer import Tokenizer
 from ..errors import ApiError, bad_request
 from ..generation.choice_decoder import ChoiceDeltas, ChoiceEnd
 from ..generation.sampling import check_ending, check_kept_logprobs, sampling_params
@@ -56,11 +55,11 @@ class PreparedTexts(PreparedRequest):
     ``echoes``: the text before each choice.
     """
 
-    prompts: tuple[Prompt, ...]
+    prompts: tuple[list[int], ...]
     per_prompt: int
     echoes: tuple[str, ...]
 
-    def part(self, number: int) -> tuple[Prompt, int | None]:
+    def part(self, number: int) -> tuple[list[int], int | None]:
         """See PreparedRequest."""
         prompt, choice = divmod(number, self.per_prompt)
         return self.prompts[prompt], self.sampling.seed_of(choice)
@@ -142,9 +141,14 @@ class CompletionService:
         per_prompt = sampling.choices
         sampling = replace(sampling, choices=per_prompt * len(request.prompts))
         check_kept_logprobs(sampling, "logprobs", is_stream=bool(request.stream))
-        step = partial(self._read, request, chat)
-        output, prompts, texts = await self._offload.run(record.client, record.size, step)
-        constraint = await self._planner.plan(output, record.client)
+        planner = await self._planner.of_client(record.client)
+
+        def step() -> tuple[OutputSpec, list[list[int]], list[str], Found]:
+            output, prompts, texts = self._read(request, chat)
+            return output, prompts, texts, planner.find(output)
+
+        output, prompts, texts, found = await self._offload.run(record.client, record.size, step)
+        constraint = await planner.compiled(found, record.client)
         check_ending(sampling.options, constraint.format_plan.spec["format"], vocabulary)
         echoes = tuple(texts[n // per_prompt] for n in range(sampling.choices))
         return PreparedTexts(
@@ -153,7 +157,7 @@ class CompletionService:
 
     def _read(
         self, request: CompletionRequest, chat: ChatRequest
-    ) -> tuple[OutputSpec, list[Prompt], list[str]]:
+    ) -> tuple[OutputSpec, list[list[int]], list[str]]:
         """Return the output spec, and of each prompt its token ids and the text to echo.
 
         ``chat``: the request's parameters in the common form.
@@ -165,10 +169,10 @@ class CompletionService:
         output = replace(output, reasoning="off", thinking_tokens=None)
         return output, *self._read_prompts(request)
 
-    def _read_prompts(self, request: CompletionRequest) -> tuple[list[Prompt], list[str]]:
+    def _read_prompts(self, request: CompletionRequest) -> tuple[list[list[int]], list[str]]:
         tokenizer, limit = self._tokenizer, self._pool.max_model_len
         special = request.add_special_tokens is not False
-        prompts: list[Prompt] = []
+        prompts: list[list[int]] = []
         texts: list[str] = []
         for number, given in enumerate(request.prompts):
             place = request.place(number)

@@ -21,7 +21,7 @@ from engine import Compiled, Compiler, LimitExceeded, Limits, WorkBudget
 
 from ..constraints.compile_scheduler import CompileScheduler, OneBudget
 from ..constraints.constraint_plan import ConstraintPlan
-from ..constraints.planner import ConstraintPlanner
+from ..constraints.planner import ConstraintPlanner, Found
 from ..constraints.refusals import ConstraintRefused
 from ..constraints.requested_output import requested_output
 from ..constraints.tenant_caches import TenantCaches, TenantNamespaces, caches_of
@@ -93,9 +93,12 @@ class ExplainService:
         plan: ConstraintPlan | None = None
         refused: ApiError | None = None
         try:
-            step = partial(requested_output, request.chat(), self._settings)
-            output = await self._offload.run(client, size, step)
-            plan = await self._planner.explaining(wire, scheduler).plan(output, client)
+            planner = await self._planner.explaining(wire, scheduler).of_client(client)
+
+            def step() -> Found:
+                return planner.find(requested_output(request.chat(), self._settings))
+
+            plan = await planner.compiled(await self._offload.run(client, size, step), client)
         except ApiError as error:
             if error.status != 400:
                 raise

@@ -20,14 +20,13 @@ import uuid
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
 from contextlib import aclosing
 from dataclasses import dataclass
-from functools import partial
 from typing import Any, TypeVar
 
 from adapters.formats import OutputSpec
 from adapters.workers import Chunk, Generation, PromptTooLong
 
 from ..constraints.constraint_plan import ConstraintPlan
-from ..constraints.planner import ConstraintPlanner
+from ..constraints.planner import ConstraintPlanner, Found
 from ..constraints.relaxation import relaxed_header
 from ..constraints.requested_output import (
     VERBOSITY,
@@ -37,7 +36,7 @@ from ..constraints.requested_output import (
 )
 from ..conversation.history import check_messages, left_out, plain_messages
 from ..conversation.pairing import paired
-from ..conversation.tokenizer import Prompt, Tokenizer
+from ..conversation.tokenizer import Tokenizer
 from ..errors import ApiError
 from ..generation.choice_decoder import ChoiceEnd, ChoiceItem, decode_choice
 from ..generation.content_logprobs import ContentLogprobs
@@ -48,7 +47,7 @@ from ..observability.left_out import HEADER as IGNORED_HEADER
 from ..observability.left_out import named
 from ..observability.metrics import ModelMetrics
 from ..observability.request_record import RequestRecord
-from ..offload import SMALL_BYTES, Offload
+from ..offload import Offload
 from ..pool.worker_pool import Pool
 from ..protocol.answers import finish_reason
 from ..protocol.chat_request import ChatRequest
@@ -72,9 +71,9 @@ class PreparedRequest:
     output: OutputSpec
     sampling: SamplingParams
     constraint: ConstraintPlan
-    prompt: Prompt
+    prompt: list[int]
 
-    def part(self, number: int) -> tuple[Prompt, int | None]:
+    def part(self, number: int) -> tuple[list[int], int | None]:
         """Return the prompt and the seed of choice ``number``."""
         return self.prompt, self.sampling.seed_of(number)
 
@@ -211,28 +210,31 @@ class GenerationService:
         sampling = sampling_params(
             request, self._settings, vocabulary, self._pool.supported_sampling
         )
-        weight = _weight(request, record.size)
         record.ignored += left_out(request.messages)
-        output, prompt = await self._offload.run(
-            record.client, weight, partial(self._read, request)
-        )
-        self._check_room(prompt)
-        constraint = await self._planner.plan(output, record.client, is_tiny=weight < SMALL_BYTES)
+        planner = await self._planner.of_client(record.client)
+
+        def step() -> tuple[OutputSpec, list[int], Found]:
+            output, prompt = self._read(request)
+            self._check_room(prompt)
+            return output, prompt, planner.find(output)
+
+        weight = weight_of(request, record.size)
+        output, prompt, found = await self._offload.run(record.client, weight, step)
+        constraint = await planner.compiled(found, record.client)
         check_ending(sampling.options, constraint.format_plan.spec["format"], vocabulary)
         return PreparedRequest(output, sampling, constraint, prompt)
 
-    async def prompt(self, request: ChatRequest, size: int, client: str) -> Prompt:
-        """Return the prompt alone. Raises ApiError."""
-        step = partial(self._read, request)
-        return (await self._offload.run(client, _weight(request, size), step))[1]
+    def prompt(self, request: ChatRequest) -> list[int]:
+        """Return the prompt alone; takes time in proportion to ``weight_of``. Raises ApiError."""
+        return self._read(request)[1]
 
-    def _check_room(self, prompt: Prompt) -> None:
+    def _check_room(self, prompt: list[int]) -> None:
         """Raise PromptTooLong before compiling."""
         limit = self._pool.max_model_len
-        if limit is not None and not isinstance(prompt, str) and len(prompt) >= limit:
+        if limit is not None and len(prompt) >= limit:
             raise PromptTooLong(len(prompt), limit)
 
-    def _read(self, request: ChatRequest) -> tuple[OutputSpec, Prompt]:
+    def _read(self, request: ChatRequest) -> tuple[OutputSpec, list[int]]:
         """Return the output spec and the prompt; takes time in proportion to the request.
 
         Raises:
@@ -347,7 +349,7 @@ def _headers(prepared: PreparedRequest, record: RequestRecord) -> dict[str, str]
     return prepared.headers | named(IGNORED_HEADER, record.ignored)
 
 
-def _weight(request: ChatRequest, size: int) -> int:
+def weight_of(request: ChatRequest, size: int) -> int:
     """Return the weight of reading a request: its bytes, its messages and the calls in them."""
     calls = (getattr(message, "tool_calls", None) or () for message in request.messages)
     return size + TURN_BYTES * (len(request.messages) + sum(map(len, calls)))

@@ -3,11 +3,15 @@
 import asyncio
 import threading
 from collections.abc import AsyncIterator, Callable
+from functools import partial
+from typing import Any
+from unittest.mock import patch
 
 import pytest
 
 from app.errors import ApiError
-from app.offload.fair_threads import FairThreads
+from app.offload import fair_threads
+from app.offload.fair_threads import FairThreads, gil_released, give_way
 from tests.app.gateway import PATIENCE
 
 
@@ -27,7 +31,8 @@ class Steps:
 
         def step() -> str:
             self.begun.append(name)
-            event.wait(PATIENCE)
+            with gil_released():
+                event.wait(PATIENCE)
             return name
 
         return asyncio.create_task(self.threads.run(name[0], step))
@@ -85,13 +90,31 @@ async def test_one_client_leaves_a_thread_to_the_others() -> None:
     ],
 )
 async def test_who_has_the_most_waiting_steps_is_refused(
-    one: Steps, waiting: str, newcomer: str, refused: str
+    one: Steps, waiting: str, newcomer: str, refused: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(fair_threads, "REFUSAL_S", 0)
     tasks = {name: one.start(name) for name in ["a0", *waiting.split(), newcomer]}
     with pytest.raises(ApiError, match="too many"):
         await tasks.pop(refused)
     one.end()
     assert await asyncio.gather(*tasks.values()) == list(tasks)
+
+
+async def test_a_refusal_waits_and_so_do_no_more_than_steps_may(
+    one: Steps, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """REGRESSION: a refused client that tried again at once kept the event loop busy."""
+    monkeypatch.setattr(fair_threads, "REFUSAL_S", PATIENCE)
+    tasks = [one.start(f"a{number}") for number in range(9)]
+    await asyncio.sleep(0.01)
+    assert not any(task.done() for task in tasks)
+    with pytest.raises(ApiError):
+        await one.start("a9")
+    for task in tasks[5:]:
+        task.cancel()
+    await asyncio.wait(tasks[5:])
+    one.end()
+    assert await asyncio.gather(*tasks[:5]) == ["a0", "a1", "a2", "a3", "a4"]
 
 
 async def test_a_step_that_was_cancelled_while_it_waited_never_runs(one: Steps) -> None:
@@ -119,5 +142,78 @@ async def test_steps_cancelled_at_any_time_leave_all_threads_free() -> None:
         await asyncio.wait(tasks)
     async with asyncio.timeout(PATIENCE):
         barrier = threading.Barrier(2, timeout=PATIENCE)
-        await asyncio.gather(*(steps.threads.run(name, barrier.wait) for name in "ab"))
+
+        def meet() -> None:
+            with gil_released():
+                barrier.wait()
+
+        await asyncio.gather(*(steps.threads.run(name, meet) for name in "ab"))
     steps.threads.close()
+
+
+async def test_one_step_at_a_time_runs_python() -> None:
+    """REGRESSION: three steps that took turns at the GIL delayed each event of the event loop."""
+    steps = Steps(3)
+    let_go, begun, running = threading.Event(), threading.Event(), list[str]()
+
+    def step(name: str) -> None:
+        begun.set()
+        running.append(name)
+        let_go.wait(PATIENCE)
+        running.append(name)
+
+    tasks = [asyncio.create_task(steps.threads.run(name, partial(step, name))) for name in "ab"]
+    await asyncio.to_thread(begun.wait, PATIENCE)
+    waiting = steps.start("c0")
+    await asyncio.sleep(0.02)
+    assert (len(running), steps.begun) == (1, [])
+    let_go.set()
+    steps.end()
+    await asyncio.gather(*tasks, waiting)
+    assert running in (["a", "a", "b", "b"], ["b", "b", "a", "a"])
+    await asyncio.to_thread(steps.threads.close)
+
+
+async def test_a_thread_rests_after_a_step_whose_result_does_not_wait() -> None:
+    threads = FairThreads(
+        1, "test", waiting=4, refusal=lambda: ApiError(503, "too many"), rest_s=2 * PATIENCE
+    )
+    assert await threads.run("a", lambda: sum(range(100_000))) == 4_999_950_000
+    loop, rests = asyncio.get_running_loop(), list[float]()
+
+    def later(seconds: float, call: Callable[..., Any], *given: Any) -> asyncio.Handle:
+        rests.append(seconds)
+        return loop.call_soon(call, *given)
+
+    with patch.object(loop, "call_later", later):
+        for _ in range(2):
+            assert await threads.run("a", lambda: 1) == 1
+    assert rests and all(0 < seconds < 2 * PATIENCE for seconds in rests)
+    await asyncio.to_thread(threads.close)
+
+
+async def test_a_long_step_gives_way_to_those_of_smaller_requests() -> None:
+    def refused() -> ApiError:
+        return ApiError(503, "too many")
+
+    small = FairThreads(1, "small", waiting=4, refusal=refused)
+    huge = FairThreads(1, "huge", waiting=4, refusal=refused, first=[small])
+    let_go, begun = threading.Event(), threading.Event()
+
+    def step() -> None:
+        begun.set()
+        let_go.wait(PATIENCE)
+
+    running = asyncio.create_task(small.run("a", step))
+    await asyncio.to_thread(begun.wait, PATIENCE)
+    with patch.object(fair_threads.time, "sleep") as slept:
+        await huge.run("b", give_way)
+        assert slept.call_count == 1
+        let_go.set()
+        await running
+        await huge.run("b", give_way)
+        await small.run("a", give_way)
+        give_way()
+        assert slept.call_count == 1
+    for threads in (small, huge):
+        await asyncio.to_thread(threads.close)

@@ -7,7 +7,15 @@ from typing import Any
 import pytest
 
 from app.errors import ApiError
-from app.offload import HUGE_BYTES, LARGE_BYTES, MOST_LARGE, MOST_SMALL, SMALL_BYTES, Offload
+from app.offload import (
+    HUGE_BYTES,
+    LARGE_BYTES,
+    MOST_LARGE,
+    MOST_SMALL,
+    SMALL_BYTES,
+    Offload,
+    fair_threads,
+)
 
 
 def thread() -> str:
@@ -44,9 +52,10 @@ async def test_what_a_step_raises_is_raised():
     [(HUGE_BYTES, 1, MOST_LARGE), (LARGE_BYTES, 1, MOST_LARGE), (SMALL_BYTES, 3, MOST_SMALL)],
 )
 async def test_a_client_that_floods_is_refused_and_others_are_not(
-    size: int, free_to_one: int, most: int
+    size: int, free_to_one: int, most: int, monkeypatch: pytest.MonkeyPatch
 ):
     """REGRESSION: when one client had filled the queue of large requests, all others got 503."""
+    monkeypatch.setattr(fair_threads, "REFUSAL_S", 0)
     offload, done = Offload(), threading.Event()
 
     def begin(client: str) -> "asyncio.Task[Any]":

@@ -109,6 +109,12 @@ class Service:
     def count(self, name: str, **labels: str) -> float:
         return self.metrics.registry.get_sample_value(f"switchyard_{name}", labels) or 0.0
 
+    def prompt(self, number: int = -1) -> str:
+        """The text of a prompt that the worker was asked to continue; default: the last one."""
+        prompt = self.worker.asked[number].prompt
+        assert isinstance(prompt, list)
+        return self.tokenizer.decode(prompt)
+
     async def complete(self, **asked: Any) -> dict[str, Any]:
         return (await self.complete_with_headers(**asked)).body
 

@@ -47,7 +47,7 @@ async def test_what_the_worker_is_asked_for():
     assert first.rid != second.rid
     assert first.spec == second.spec
     assert json.loads(first.spec or "")["type"] == "structural_tag"
-    assert "Wake me with birds" in str(first.prompt)
+    assert "Wake me with birds" in service.prompt(0)
 
 
 async def test_tools_that_may_not_be_called_are_in_the_prompt_but_not_in_the_spec():
@@ -56,7 +56,7 @@ async def test_tools_that_may_not_be_called_are_in_the_prompt_but_not_in_the_spe
     service = Service(script(f"a{END}"))
     await service.complete(tools=TOOLS, tool_choice=choice)
     (asked,) = service.worker.asked
-    assert "set_alarm" in str(asked.prompt)
+    assert "set_alarm" in service.prompt()
     assert "set_alarm" not in (asked.spec or "")
 
 
@@ -64,7 +64,7 @@ async def test_with_none_the_model_is_told_of_no_tools():
     service = Service(script(f"a{END}"))
     await service.complete(tools=TOOLS, tool_choice="none")
     (asked,) = service.worker.asked
-    assert "set_alarm" not in f"{asked.prompt}{asked.spec}"
+    assert "set_alarm" not in f"{service.prompt()}{asked.spec}"
 
 
 async def test_a_cut_off_call_says_length_and_loses_no_text():

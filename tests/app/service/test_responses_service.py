@@ -285,7 +285,7 @@ async def test_a_chain_of_a_thousand_responses_is_continued_in_order():
     made = Responses(script(f"Well{END}"))
     ids = await chain(made, 1000)
     response = await made.create(previous_response_id=ids[-1], input="last")
-    prompt = str(made.service.worker.asked[0].prompt)
+    prompt = made.service.prompt(0)
     places = [prompt.index(f"user\n{at}<") for at in range(1000)]
     assert places == sorted(places) and prompt.index("last") > places[-1]
     again = await made.create(previous_response_id=response["id"])
@@ -380,8 +380,7 @@ async def test_a_call_in_a_namespace_comes_back_with_it():
     assert done["name"] == "set_light"
     output = {"type": "function_call_output", "call_id": call["call_id"], "output": "ok"}
     await made.create(**asked, input=[{"role": "user", "content": "on"}, call, output])
-    prompt = made.service.worker.asked[-1].prompt
-    assert prompt.count('"name": "home__set_light"') == 2  # type: ignore[union-attr, arg-type]
+    assert made.service.prompt().count('"name": "home__set_light"') == 2
     after = await made.create(**asked, input=[output], previous_response_id=response["id"])
     assert after["status"] == "completed"
 

@@ -14,9 +14,7 @@ END = "<|im_end|>"
 
 async def prompt_of(service: Service, **asked: Any) -> str:
     await service.complete(**asked)
-    prompt = service.worker.asked[-1].prompt
-    assert isinstance(prompt, str)
-    return prompt
+    return service.prompt()
 
 
 USER = {"role": "user", "content": "hi"}

@@ -13,9 +13,8 @@ from typing import Any, TypeVar
 
 from pydantic import ValidationError
 
-from adapters.formats import FORMATS, Format, OutputSpec, get_format
+from adapters.formats import FORMATS, Format, get_format
 from app.composition.engines import limits_of
-from app.constraints.constraint_plan import ConstraintPlan
 from app.constraints.planner import ConstraintPlanner
 from app.constraints.requested_output import requested_output
 from app.constraints.tenant_caches import TenantCaches
@@ -80,15 +79,6 @@ class InlineScheduler:
             budget = WorkBudget(self._limits)
             budget.on_pause = self._first.check
         return work(budget)
-
-
-class InlinePlanner(ConstraintPlanner):
-    """A planner that looks for kept grammars in the thread of the work."""
-
-    async def plan(
-        self, output: OutputSpec, client: str = "", *, is_tiny: bool = True
-    ) -> ConstraintPlan:
-        return await super().plan(output, client, is_tiny=True)
 
 
 class PlainTokenizer:
@@ -176,8 +166,8 @@ class Subjects:
 
         def work(budget: WorkBudget) -> object:
             output = requested_output(request, self._settings)
-            plan = run_now(self._planner(wire, budget).plan(output))
-            return plan.compiled
+            planner = self._planner(wire, budget)
+            return run_now(planner.compiled(planner.find(output), "")).compiled
 
         return work
 
@@ -198,7 +188,7 @@ class Subjects:
         return work
 
     def _planner(self, wire: Format, budget: WorkBudget) -> ConstraintPlanner:
-        return InlinePlanner(
+        return ConstraintPlanner(
             self.caches.compiler, wire, self.tokenizer.special_texts, Metrics(),
             make_logger("error", io.StringIO()), scheduler=InlineScheduler(budget, self.limits),
             relaxations=self.caches.relaxations,
