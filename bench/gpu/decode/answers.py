@@ -48,6 +48,12 @@ class Row:
     truth: Sequence[int] | None
 
 
+def likely_tokens(loaded: Loaded) -> list[int]:
+    """Return tokens of punctuation, which end the values of JSON."""
+    tokens = enumerate(loaded.tokens)
+    return [n for n, text in tokens if 0 < len(text) <= _LONGEST and _ENDS.issuperset(text)]
+
+
 class Rows:
     """The rows by their number. ``most``: tokens of a row, and those of a free one."""
 
@@ -86,10 +92,8 @@ class Rows:
 
     @cached_property
     def likely(self) -> list[int]:
-        """Tokens that are likely in free rows."""
-        tokens = enumerate(self._loaded.tokens)
-        found = [n for n, text in tokens if 0 < len(text) <= _LONGEST and _ENDS.issuperset(text)]
-        return [*found, self.stop]
+        """Tokens that are likely in free rows; the stop token, which counts twice, even more."""
+        return [*likely_tokens(self._loaded), self.stop, self.stop]
 
 
 @dataclass
