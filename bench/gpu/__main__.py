@@ -122,7 +122,7 @@ def main(given: list[str] | None = None) -> None:
         f"arguments: {shlex.join(given)}",
     ]
     lists = (
-        listed("# Grammar backends in SGLang", told),
+        listed("# Grammar backends", told),
         listed("Done without:", notes),
         listed("This machine lacks:", lacks),
     )

@@ -90,9 +90,8 @@ class Bench:
         """Return the record of a batch size."""
         options = self.options
         likely = self.rows.likely
-        queue = DeviceQueue(
-            Pass(self._decoder, size), self.masks, likely=likely, prompt=options.prompt
-        )
+        model = Pass(self._decoder, size, is_graph=options.device != "cpu")
+        queue = DeviceQueue(model, self.masks, likely=likely, prompt=options.prompt)
         judged = {name: Judged(self.rows) for name in self.backends}
         told: dict[str, list[Told]] = {name: [] for name in self.backends}
         for number in self._rounds(seconds):

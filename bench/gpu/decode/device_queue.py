@@ -30,6 +30,11 @@ START = 1
 Arrays = np.ndarray[Any, Any]
 
 
+def host_memory(*size: int, pinned: bool) -> torch.Tensor:
+    """Return memory for token ids that copies to a device can read while the host goes on."""
+    return torch.empty(size, dtype=torch.int64, pin_memory=pinned)
+
+
 class DeviceQueue:
     """See the file's header. ``likely``: tokens that are likely where no token is steered;
     ``prompt``: slots before each row.
@@ -41,11 +46,9 @@ class DeviceQueue:
         self._model, self._masks, self._prompt = model, masks, prompt
         self.rows, self.width = model.logits.shape
         self.device = model.logits.device
-        self._on_gpu = self.device.type != "cpu"
-        pinned: dict[str, Any] = {"dtype": torch.int64, "pin_memory": self._on_gpu}
+        self._on_gpu = model.is_graph
         self._control, self._drawn = (
-            torch.empty((2, self.rows), **pinned),
-            torch.empty(self.rows, **pinned),
+            host_memory(*size, pinned=self._on_gpu) for size in ((2, self.rows), (self.rows,))
         )
         self._on_device = torch.empty((2, self.rows), dtype=torch.int64, device=self.device)
         self._noise = torch.empty_like(model.logits)

@@ -178,13 +178,11 @@ class Run:
             if state is None:
                 continue
             token = tokens[place]
-            if token == stop:
-                states[place] = None
-                continue
             try:
                 taken, why = backend.accept(state, token), ""
             except Exception as error:
                 taken, why = False, str(error)
             if not taken:
-                states[place] = None
                 self._judged.wrong.append(f"a token of its mask is refused: {token} {why}"[:300])
+            if not taken or token == stop:
+                states[place] = None

@@ -134,16 +134,15 @@ class Pass:
     ``tokens``, ``positions``: its input, int64, (rows,). ``logits``: of the last run.
     """
 
-    def __init__(self, decoder: Decoder, rows: int) -> None:
-        self._decoder = decoder
+    def __init__(self, decoder: Decoder, rows: int, *, is_graph: bool) -> None:
+        self._decoder, self.is_graph = decoder, is_graph
         self.tokens, self.positions = (
             torch.zeros(rows, dtype=torch.int64, device=decoder.device) for _ in range(2)
         )
-        self._graph: Any = None
-        if decoder.device == "cpu":
-            self.logits = decoder.forward(self.tokens, self.positions)
-        else:
+        if is_graph:
             self._capture()
+        else:
+            self.logits = decoder.forward(self.tokens, self.positions)
 
     def _capture(self) -> None:
         # cuBLAS and Triton allocate at their first calls, which a graph must not contain
@@ -159,8 +158,8 @@ class Pass:
 
     def run(self) -> torch.Tensor:
         """Queue the pass; return its logits, which the next run overwrites."""
-        if self._graph is None:
-            self.logits = self._decoder.forward(self.tokens, self.positions)
-        else:
+        if self.is_graph:
             self._graph.replay()
+        else:
+            self.logits = self._decoder.forward(self.tokens, self.positions)
         return self.logits
