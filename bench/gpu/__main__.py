@@ -111,8 +111,6 @@ def main(given: list[str] | None = None) -> None:
     if given[:1] == ["kit"]:
         collect(given[1:])
         return
-    # so that the end of this process ends its servers
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
     asked = arguments(given)
     parts, report = parts_of(asked), Report(asked.out)
     machine, lacks, notes = probe(asked, parts)
@@ -150,4 +148,6 @@ def main(given: list[str] | None = None) -> None:
 
 
 if __name__ == "__main__":
+    # as an exception, so that this process ends its servers before itself
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
     main()
