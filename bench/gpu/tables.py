@@ -49,7 +49,7 @@ def decode(every: Sequence[Mapping[str, Any]]) -> str:
             low, high = told["interval_95"]
             rates = told["tokens_a_second"]
             lines.append(
-                [f"{record['batch']} rows, {name}", f"{len(rates)}", f"{median(rates):,.0f}",
+                [f"batch {record['batch']}, {name}", f"{len(rates)}", f"{median(rates):,.0f}",
                  f"{told['ratio']:.3f}", f"{low:.3f} - {high:.3f}", *times,
                  f"{100 * told['late']:.1f} %", f"{told['answers']:,}", f"{told['checked']:,}",
                  f"{told['wrongs']:,}", f"{len(told['refused'])}"]

@@ -30,6 +30,8 @@ from .device_queue import FREE, Arrays, DeviceQueue
 
 #: rows that wait for each row of the batch, and at least
 AHEAD, LEAST_AHEAD = 0.5, 4
+#: tokens of a short row: with such rows alone, a run uses the rows that are made before
+SHORT = 20
 
 
 @dataclass
@@ -98,13 +100,18 @@ class Run:
     ) -> None:
         self._queue, self._backend, self._rows, self._judged = queue, backend, rows, judged
         self.told = Told()
+        self._first = first
         self._numbers: Iterator[int] = count(first)
         self._waiting: deque[tuple[Row, Future[Any] | None]] = deque()
         self._batch = Batch(queue.rows, longest)
+        self._over: list[tuple[Row, list[int]]] = []
 
     def run(self, steps: int) -> Told:
-        """Run the steps; the rows of the first one are compiled before."""
+        """Run the steps. The rows of the first one are compiled before, those of all are made
+        before, and answers are judged after the time is taken.
+        """
         size, told = self._queue.rows, self.told
+        self._rows.make(self._first, 2 * size + steps * size // SHORT)
         for _ in range(size + max(LEAST_AHEAD, int(AHEAD * size))):
             self._ask()
         for place in range(size):
@@ -119,6 +126,8 @@ class Run:
         for _, future in self._waiting:
             if future is not None:
                 future.cancel()
+        for row, tokens in self._over:
+            self._judged.add(row, tokens)
         return told
 
     def _step(self, *, is_first: bool) -> None:
@@ -169,7 +178,7 @@ class Run:
             row = self._batch.rows[place]
             if self._backend is not None and row is not None:
                 length = self._batch.at[place]
-                self._judged.add(row, self._batch.taken[place, :length].tolist())
+                self._over.append((row, self._batch.taken[place, :length].tolist()))
             self._begin(place)
 
     def _accept(self, backend: Backend, tokens: Sequence[int]) -> None:
