@@ -6,8 +6,8 @@ from pathlib import Path
 from bench.gpu.__main__ import main
 
 SMALL = (
-    "kernel steps throughput first-text soak --device cpu --shape tiny --vocabulary sized@4096 --backends switchyard --batches 1,4 "
-    "--seconds 0.1 --tokens 120 --sets 2 --soak 5"
+    "kernel steps throughput first-text soak --device cpu --shape tiny --vocabulary sized@4096 "
+    "--backends switchyard --batches 1,4 --seconds 0.1 --tokens 120 --sets 2 --soak 5"
 )
 
 
