@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from bench.gpu.__main__ import LACKING, arguments
+from bench.gpu.device_kernel import carried_kernel
 from bench.gpu.kit import collect
 from bench.gpu.kit.parts import FULL, MOST_MINUTES, TINY, Part
 from bench.gpu.kit.run import KitReport, run_part
@@ -60,6 +61,26 @@ def test_a_kit_that_is_too_large_names_its_largest_files(tmp_path: Path) -> None
     (tmp_path / "manifest.json").unlink()
     with pytest.raises(collect.KitError, match=r"at most 999 bytes, got 1,000:\n +900 wheels/la"):
         collect.write_manifest(tmp_path, "3.12", most=999)
+
+
+def test_sglangs_kernel_loads_without_sglang(tmp_path: Path) -> None:
+    """Its file gets the one function that it imports, and other modules see no stand-in."""
+    file = tmp_path / "bitmask_ops.py"
+    file.write_text(
+        "from sglang.srt.utils import get_device_core_count\n"
+        "def apply_token_bitmask_inplace_triton(logits, mask): return get_device_core_count\n"
+    )
+    before = set(sys.modules)
+    count = carried_kernel(file)(None, None)
+    assert count.__name__ == "_multiprocessors"
+    assert {name for name in set(sys.modules) - before if name.startswith("sglang")} == set()
+
+
+def test_a_folder_that_is_no_kit_is_not_replaced(tmp_path: Path) -> None:
+    (tmp_path / "kept").touch()
+    with pytest.raises(collect.KitError, match="is no kit: not replaced"):
+        collect.collect(tmp_path, "3.12")
+    assert (tmp_path / "kept").exists()
 
 
 # -- how it runs -----------------------------------------------------------------------------------

@@ -60,13 +60,16 @@ def collect(out: Path, python: str) -> int:
     Raises:
         KitError
     """
+    if out.is_dir() and any(out.iterdir()) and not (out / "run-kit").is_file():
+        raise KitError(f"{out} is no kit: not replaced")
     shutil.rmtree(out, ignore_errors=True)
     out.mkdir(parents=True)
+    # first, so that a kit that failed to collect is replaced
+    shutil.copy2(Path(__file__).parents[1] / "run-kit", out)
     download(out / "wheels", python, "--requirement", str(Path(__file__).with_name("wheels.txt")))
     with TemporaryDirectory() as folder:
         kernel = sglang_kernel(Path(folder), python)
         pack(out / "project.tar.gz", kernel)
-    shutil.copy2(Path(__file__).parents[1] / "run-kit", out)
     return write_manifest(out, python)
 
 
