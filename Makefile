@@ -108,8 +108,9 @@ test-clients: build $(CLIENTS)/openai3/.installed $(CLIENTS)/openai2/.installed 
 	run() { "$(CLIENTS)/$$1/bin/python" -m pytest -c tests/clients/pytest.ini "$${@:2}" $(ARGS) || [ $$? -eq 5 ]; }; \
 	run openai3 tests/clients/openai3 tests/clients/node; run openai2 tests/clients/openai2
 
-# Tests of the transformers worker run in SGLang's venv, because .venv has no torch.
-WITH_TORCH := $(addprefix tests/workers/test_,transformers.py forced.py draft_models.py sampling.py)
+# Tests of the transformers worker and of the GPU benchmarks run in SGLang's venv, because .venv has no torch.
+WITH_TORCH := $(addprefix tests/workers/test_,transformers.py forced.py draft_models.py sampling.py) \
+    tests/bench/test_gpu_decode.py tests/bench/test_gpu_run.py
 
 # SGLang pins its dependencies, so its server has its own venv (SWITCHYARD_SGLANG_VENV, default .data/sglang).
 test-sglang: $(VENV)/.dev build data ## test the plug-in in a real SGLang server on the CPU, and run the tests that need torch; installs 2 GB

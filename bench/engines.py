@@ -192,14 +192,16 @@ class XGrammar(_Masked):
 
 
 class LLGuidance(_Masked):
+    """``padding``: ids beyond the vocabulary, as in a model with padded logits."""
+
     library_name = "llguidance.tiktoken"
 
-    def __init__(self, loaded: Loaded) -> None:
+    def __init__(self, loaded: Loaded, *, padding: int = 64) -> None:
         import llguidance
         import llguidance.numpy
         import llguidance.tiktoken
 
-        super().__init__(len(loaded.tokens) + 64)
+        super().__init__(len(loaded.tokens) + padding)
         self.library, self.loaded = llguidance, loaded
         self.executor = cache(llguidance.LLExecutor)
         self.tokenizer = llguidance.tiktoken.lltokenizer_from_encoding(

@@ -1,4 +1,4 @@
-"""Workers: model runners. SGLang over HTTP, transformers on this CPU, or noise.
+"""Workers: model runners. SGLang over HTTP, transformers in this process, or noise.
 
 Importing this package imports neither torch nor aiohttp nor the engine: the module of a worker is
 loaded at its first use.

@@ -1,11 +1,11 @@
-"""Sampling of a token from a row of logits under a mask (torch, on the CPU).
+"""Sampling of a token from a row of logits under a mask (torch, on the device of the logits).
 
 Order            penalties and biases on the logits, mask, temperature, top_k, top_p, min_p. The
                  last three consider allowed tokens only, as in servers that mask before they
                  sample. A bias cannot override the mask.
 Penalties        count the answer's tokens, not the prompt's, as in SGLang.
 Determinism      a torch.Generator with the request's seed; one random number for each token that
-                 is not greedy.
+                 is not greedy. Generators of a CPU and of a GPU draw different numbers.
 Logprobs         of the distribution after temperature, before top_k, as in SGLang.
 Not here         the model, the grammar.
 """
@@ -30,18 +30,23 @@ OFF = SamplingOptions()
 
 class Sampler:
     """The sampler of one generation. ``temperature`` 0 (or below 1e-6) is greedy. ``logprob`` is
-    that of the last drawn token, if the options ask for it.
+    that of the last drawn token, if the options ask for it. ``device``: that of the logits.
     """
 
     def __init__(
-        self, temperature: float, top_p: float, seed: int | None, options: SamplingOptions = OFF
+        self,
+        temperature: float,
+        top_p: float,
+        seed: int | None,
+        options: SamplingOptions = OFF,
+        device: str = "cpu",
     ) -> None:
         self._options = options
         self._counts: Counter[int] = Counter()
         self._temperature = temperature
         self._top_p = max(top_p, 1e-6)
         self.logprob: TokenLogprob | None = None
-        self._rng = torch.Generator()
+        self._rng = torch.Generator(device)
         if seed is None:
             self._rng.seed()
         else:
@@ -87,8 +92,9 @@ def shifted(logits: torch.Tensor, options: SamplingOptions, counts: Counter[int]
     ids = [token for token in biases.keys() | counts.keys() if token < logits.shape[-1]]
     if options == OFF or not ids:
         return logits
-    times = torch.tensor([float(counts[token]) for token in ids])
-    at = torch.tensor(ids)
+    device = logits.device
+    times = torch.tensor([float(counts[token]) for token in ids]).to(device)
+    at = torch.tensor(ids).to(device)
     scores = logits.float().clone()
     chosen = scores[at]
     scaled = torch.where(
@@ -97,7 +103,7 @@ def shifted(logits: torch.Tensor, options: SamplingOptions, counts: Counter[int]
     chosen = torch.where(times > 0, scaled, chosen)
     chosen -= options.frequency_penalty * times
     chosen -= options.presence_penalty * (times > 0)
-    scores[at] = chosen + torch.tensor([biases.get(token, 0.0) for token in ids])
+    scores[at] = chosen + torch.tensor([biases.get(token, 0.0) for token in ids]).to(device)
     return scores
 
 
@@ -115,15 +121,19 @@ def logprob_of(scores: torch.Tensor, token: int, top: int) -> TokenLogprob:
 
 def masked(logits: torch.Tensor, raw_mask: bytearray) -> torch.Tensor:
     """Return scores in float32: minus infinity for forbidden tokens and for NaN."""
-    packed = torch.frombuffer(raw_mask, dtype=torch.uint8)
-    bits = (packed.unsqueeze(1) >> torch.arange(8, dtype=torch.uint8)) & 1
-    width = min(logits.shape[-1], 8 * len(raw_mask))
-    allowed = bits.flatten()[:width].bool()
-    scores = logits[:width].float()
+    allowed = unpacked(raw_mask, logits.device)[: logits.shape[-1]]
+    scores = logits[: len(allowed)].float()
     scores = scores.masked_fill(~allowed | scores.isnan(), float("-inf"))
     if not bool((scores > float("-inf")).any()):
         raise ValueError("the model gives no probability to any token that the grammar allows")
     return scores
+
+
+def unpacked(raw_mask: bytearray, device: torch.device) -> torch.Tensor:
+    """Return a bitset, lowest bit first, as booleans on the device."""
+    packed = torch.frombuffer(raw_mask, dtype=torch.uint8).to(device)
+    bits = packed.unsqueeze(1) >> torch.arange(8, dtype=torch.uint8, device=device)
+    return (bits & 1).flatten().bool()
 
 
 def nucleus(chances: torch.Tensor, top_p: float) -> torch.Tensor:

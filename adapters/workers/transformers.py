@@ -1,16 +1,17 @@
-"""The transformers worker: a Hugging Face causal language model on this CPU (extra ``embedded``).
+"""The transformers worker: a Hugging Face causal language model in this process (``embedded``).
 
-It runs a real model with the same engine, for development and small loads. One generation runs at
-a time, in one thread, with a key-value cache; others wait in a bounded queue. Text that the grammar
-forces needs no forward pass of its own: the model reads it together with the next token. Its tokens
-are certain, so their log probability is 0.
+It runs a real model with the same engine, on the CPU or one GPU, for development and small loads.
+One generation runs at a time, in one thread, with a key-value cache; others wait in a bounded
+queue. Text that the grammar forces needs no forward pass of its own: the model reads it together
+with the next token. Its tokens are certain, so their log probability is 0.
 
-Determinism      equal seed, spec, prompt and model give equal output (on one machine and one
-                 version of torch).
+Determinism      equal seed, spec, prompt and model give equal output (on one machine and device,
+                 and one version of torch).
 Threads          the model, the sampler and the matcher live in the worker's thread; chunks cross
                  over by ``call_soon_threadsafe``; a cancelled generation stops before its next
                  forward pass.
-Not here         downloads (``model_dir`` is a directory), batching, GPUs: that is SGLang's work.
+Not here         downloads (``model_dir`` is a directory), batching, several GPUs: that is SGLang's
+                 work.
 """
 
 import asyncio
@@ -37,8 +38,9 @@ MAX_WAITING = 32
 class TransformersWorker:
     """Runs the model in ``model_dir``.
 
-    ``dtype`` is a name of torch's ("float32", "bfloat16"); many CPUs are slow at anything but
-    float32. A prompt that is text is encoded by the vocabulary, else by the directory's tokenizer.
+    ``device`` is "cpu", "cuda" or "cuda:N". ``dtype`` is a name of torch's ("float32", "bfloat16");
+    "auto": float32 on a CPU, because many are slow at anything else, and bfloat16 on a GPU. A
+    prompt that is text is encoded by the vocabulary, else by the directory's tokenizer.
     ``threads`` are torch's: on two busy cores a token took 0.8 to 1.4 s with one for each core, and
     0.1 s with one.
     """
@@ -53,18 +55,21 @@ class TransformersWorker:
         compiler: Compiler,
         *,
         model: str | None = None,
-        dtype: str = "float32",
+        device: str = "cpu",
+        dtype: str = "auto",
         threads: int = 1,
         max_waiting: int = MAX_WAITING,
     ) -> None:
         self._directory = Path(model_dir)
         self.model = model or self._directory.name
+        if dtype == "auto":
+            dtype = "float32" if device == "cpu" else "bfloat16"
         self.description = (
-            f"transformers: {self._directory} in {dtype} on this CPU, one answer at a time"
+            f"transformers: {self._directory} in {dtype} on {device}, one answer at a time"
         )
         self._compiler = compiler
         self._tokenizer: Any = None
-        self._dtype = getattr(torch, dtype)
+        self._device, self._dtype = device, getattr(torch, dtype)
         self._threads = threads
         self._max_waiting = max_waiting
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="transformers-worker")
@@ -89,6 +94,8 @@ class TransformersWorker:
         return length
 
     def _load(self) -> None:
+        if self._device != "cpu" and not torch.cuda.is_available():
+            raise RuntimeError(f"torch finds no CUDA device for {self._device}")
         # here, in the thread that runs the model: OpenMP has a number for each thread
         torch.set_num_threads(self._threads)
         if self._compiler.vocabulary.encode is None:
@@ -96,7 +103,7 @@ class TransformersWorker:
         model: Any = AutoModelForCausalLM.from_pretrained(
             self._directory, local_files_only=True, dtype=self._dtype
         )
-        self._model = model.eval()
+        self._model = model.eval().to(self._device)
 
     async def generate(self, generation: Generation) -> AsyncGenerator[Chunk, None]:
         self._admit()
@@ -143,7 +150,7 @@ class TransformersWorker:
             limit=min(generation.max_tokens, room - len(prompt)),
             prompt_tokens=len(prompt),
         )
-        return _Run(self._model, prompt, answer, generation)
+        return _Run(self._model, self._device, prompt, answer, generation)
 
     def _ids(self, prompt: str | list[int]) -> list[int]:
         if not isinstance(prompt, str):
@@ -178,18 +185,22 @@ class _Run:
     """One generation: the worker's thread runs ``work``, the event loop reads ``queue``."""
 
     def __init__(
-        self, model: Any, prompt: list[int], answer: Answer, generation: Generation
+        self, model: Any, device: str, prompt: list[int], answer: Answer, generation: Generation
     ) -> None:
         self.queue: asyncio.Queue[Chunk | WorkerError] = asyncio.Queue()
         self.cancelled = threading.Event()
         self._loop = asyncio.get_running_loop()
-        self._model = model
+        self._model, self._device = model, device
         self._unseen = prompt  # ids that the model has not seen yet
         self._cache: Any = None
         self._answer = answer
         self._top = generation.sampling.logprobs
         self._sampler = Sampler(
-            generation.temperature, generation.top_p, generation.seed, generation.sampling
+            generation.temperature,
+            generation.top_p,
+            generation.seed,
+            generation.sampling,
+            device,
         )
 
     def work(self) -> None:
@@ -229,7 +240,7 @@ class _Run:
         bits = self._answer.allowed()
         if bits & (bits - 1) == 0:
             return self._certain([bits.bit_length() - 1])[0]
-        ids = torch.tensor([self._unseen])
+        ids = torch.tensor([self._unseen], device=self._device)
         output = self._model(
             input_ids=ids, past_key_values=self._cache, use_cache=True, logits_to_keep=1
         )

@@ -37,7 +37,13 @@ def make_workers(
             raise settings.error("model", error) from error
 
         return [
-            TransformersWorker(settings.model or "", compiler, threads=settings.embedded_threads)
+            TransformersWorker(
+                settings.model or "",
+                compiler,
+                device=settings.embedded_device,
+                dtype=settings.embedded_dtype,
+                threads=settings.embedded_threads,
+            )
         ]
     # reports unusable files at the start, even if all workers come from DNS
     make_worker_tls(settings)

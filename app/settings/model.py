@@ -173,6 +173,16 @@ class ModelSettings(BaseModel):
     noise_seed: int | None = Field(
         default=None, description="seed of the noise worker for requests without a seed"
     )
+    embedded_device: str = Field(
+        default="cpu",
+        pattern=r"^(cpu|cuda(:\d+)?)$",
+        description="device of a model that runs in the gateway's process: `cpu`, `cuda`, or "
+        "`cuda:1` for the second GPU",
+    )
+    embedded_dtype: Literal["auto", "float32", "bfloat16", "float16"] = Field(
+        default="auto",
+        description="numbers of that model's weights; `auto`: float32 on a CPU, bfloat16 on a GPU",
+    )
     embedded_threads: int = Field(
         default=1,
         ge=1,

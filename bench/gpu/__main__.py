@@ -2,14 +2,18 @@
 
 probe        equipment of this machine, and missing requirements of all other parts
 kernel       the plug-in's masks on the device: checked bit for bit, and timed
+decode       tokens per second of a decode loop of torch, with every backend and without grammars
+gateway      tool calls and streams through the gateway, whose process runs the model
 steps        microseconds per step of the scheduler in the backend, by kind of call
 throughput   tokens per second, with and without grammars
 first-text   milliseconds to the first text of requests with new tools
 soak         requests of all kinds against our backend
 all          all of these
+kit          no part: collects these parts for a machine without a network (kit --help)
 
-The model has the shape of a real one, random weights and a real vocabulary (quicktok-v1). Each
-backend's server runs alone, and starts once for all parts. Every finished answer is checked.
+Parts up to gateway need no SGLang. The model has the shape of a real one, random weights and a real
+vocabulary (quicktok-v1). Each backend's server runs alone, and starts once for all parts. Every
+finished answer is checked.
 
 Exit status: 0; 1, if an answer of ours, a mask or a counter is wrong, or a part fails; 2, for
 invalid arguments; 3, if the machine lacks something, which is listed before anything starts.
@@ -17,6 +21,7 @@ invalid arguments; 3, if the machine lacks something, which is listed before any
 
 import argparse
 import shlex
+import signal
 import sys
 from os import environ
 from pathlib import Path
@@ -26,12 +31,13 @@ from tests.sglang.environment import ROOT
 from ..sglang import BACKENDS, OURS, PEERS
 from ..vocabularies import NAMES
 from .inspection import probe
-from .needs import SERVED, about
+from .kit.collect import main as collect
+from .needs import LOCAL, SERVED, about
 from .report import Report, listed
 from .shapes import SHAPES
 
 LACKING = 3
-PARTS = ("kernel", *SERVED)
+PARTS = (*LOCAL, *SERVED)
 
 
 def arguments(given: list[str] | None = None) -> argparse.Namespace:
@@ -52,6 +58,11 @@ def arguments(given: list[str] | None = None) -> argparse.Namespace:
     add("--tokens", type=int, default=200, help="of an answer, at most")
     add("--sets", type=int, default=40, help="first-text: sets of tools")
     add("--soak", type=int, default=300, help="soak: requests")
+    add("--widths", default="", help="kernel: numbers of logits; else those of the shape")
+    add("--limit", type=float, default=200.0, help="decode: seconds for all batches")
+    add("--steps", type=int, default=128, help="decode: steps of a run")
+    add("--prompt", type=int, default=256, help="decode: tokens before each answer")
+    add("--answers", type=int, default=24, help="gateway: answers of each load")
     add("--python", type=Path, help="the server's; else this one, on a CPU that of the tests")
     add("--server", default="", help="further arguments of the server, in one string")
     asked = parser.parse_args(given)
@@ -96,16 +107,20 @@ def parts_of(asked: argparse.Namespace) -> list[str]:
 
 
 def main(given: list[str] | None = None) -> None:
+    given = sys.argv[1:] if given is None else given
+    if given[:1] == ["kit"]:
+        collect(given[1:])
+        return
     asked = arguments(given)
     parts, report = parts_of(asked), Report(asked.out)
     machine, lacks, notes = probe(asked, parts)
     told = [
         *(about(machine) if machine else ()),
         f"model: {asked.shape}, random weights; vocabulary: {asked.vocabulary}",
-        f"arguments: {shlex.join(sys.argv[1:] if given is None else given)}",
+        f"arguments: {shlex.join(given)}",
     ]
     lists = (
-        listed("# Grammar backends in SGLang", told),
+        listed("# Grammar backends", told),
         listed("Done without:", notes),
         listed("This machine lacks:", lacks),
     )
@@ -118,7 +133,8 @@ def main(given: list[str] | None = None) -> None:
     # its imports were checked before
     from . import run
 
-    findings = run.run_kernel(asked, report) if "kernel" in parts else []
+    local = [part for part in parts if part in LOCAL]
+    findings = [found for part in local for found in run.run_local(asked, part, report)]
     served = [part for part in parts if part in SERVED]
     every = run.run_served(asked, served, machine, report) if served else []
     findings += [f"{each.backend}: {found}" for each in every for found in each.findings]
@@ -132,4 +148,6 @@ def main(given: list[str] | None = None) -> None:
 
 
 if __name__ == "__main__":
+    # as an exception, so that this process ends its servers before itself
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
     main()

@@ -1,8 +1,14 @@
 """Runs modules in a server's interpreter and environment, and returns their output."""
 
 import json
+import os
+import signal
 import subprocess
 from argparse import Namespace
+from collections.abc import Iterator
+from contextlib import suppress
+from tempfile import TemporaryFile
+from threading import Timer
 from typing import Any
 
 from tests.sglang.environment import ROOT
@@ -16,20 +22,55 @@ from .shapes import SHAPES, width_of
 PATIENCE = 300.0
 
 
-def told_by(asked: Namespace, module: str, *options: str, patience: float = PATIENCE) -> Any:
-    """Return the output of a module of this project.
+def lines_of(
+    asked: Namespace, module: str, *options: str, patience: float = PATIENCE
+) -> Iterator[Any]:
+    """Yield the lines of JSON that a module of this project prints, each as soon as it comes.
 
     Raises:
-        OSError, RuntimeError, subprocess.TimeoutExpired
+        OSError
+        RuntimeError: the module failed, or ran for longer than ``patience`` seconds.
     """
     common = platform(asked.device, has_flashinfer=True)
-    done = subprocess.run(
-        [str(asked.python), "-m", module, *options], cwd=ROOT, capture_output=True, text=True,
-        env=environment_of(asked.python, common), timeout=patience, check=False,
-    )  # fmt: skip
-    if done.returncode:
-        raise RuntimeError(f"{module} left with {done.returncode}: {done.stderr[-2000:].strip()}")
-    return json.loads(done.stdout.splitlines()[-1])
+    with TemporaryFile("w+") as errors:
+        made = subprocess.Popen(
+            [str(asked.python), "-m", module, *options], cwd=ROOT, stdout=subprocess.PIPE,
+            stderr=errors, text=True, env=environment_of(asked.python, common),
+            start_new_session=True,
+        )  # fmt: skip
+        timer = Timer(patience, end_group, [made])
+        timer.start()
+        try:
+            for line in made.stdout or ():
+                if line.startswith("{"):  # libraries may print greetings
+                    yield json.loads(line)
+            made.wait()
+        finally:
+            is_over = not timer.is_alive()
+            timer.cancel()
+            end_group(made)
+            made.wait()
+        if made.returncode:
+            errors.seek(0)
+            limit = f" at its limit of {patience:g} s" if is_over else ""
+            told = errors.read()[-2000:].strip()
+            raise RuntimeError(f"{module} left with {made.returncode}{limit}: {told}")
+
+
+def end_group(process: "subprocess.Popen[Any]") -> None:
+    """Kill a process that leads a group, and all that it has started."""
+    with suppress(ProcessLookupError):
+        os.killpg(process.pid, signal.SIGKILL)
+
+
+def told_by(asked: Namespace, module: str, *options: str, patience: float = PATIENCE) -> Any:
+    """Return the one line of JSON that a module prints.
+
+    Raises:
+        OSError, RuntimeError: see ``lines_of``.
+    """
+    (told,) = lines_of(asked, module, *options, patience=patience)
+    return told
 
 
 def probe(asked: Namespace, parts: list[str]) -> tuple[dict[str, Any] | None, list[str], list[str]]:
@@ -39,9 +80,10 @@ def probe(asked: Namespace, parts: list[str]) -> tuple[dict[str, Any] | None, li
     if not lacks:
         width = width_of(shape, asked.vocabulary)
         memory = shape.memory_bytes(width, tokens_kept(asked.batches), asked.device)
-    try:
-        machine = told_by(asked, "bench.gpu.machine", asked.device)
-    except (OSError, RuntimeError, subprocess.TimeoutExpired) as error:
-        return None, [*lacks, f"{asked.python}: does not run: {error}"], []
     wanted = needs.Asked(asked.device, parts, asked.backends, memory)
+    try:
+        modules = ",".join(needs.modules(wanted))
+        machine = told_by(asked, "bench.gpu.machine", asked.device, modules)
+    except (OSError, RuntimeError, ValueError) as error:
+        return None, [*lacks, f"{asked.python}: does not run: {error}"], []
     return machine, lacks + needs.machine_lacks(machine, wanted), needs.notes(machine, wanted)

@@ -1,6 +1,6 @@
 """Checks and times the plug-in's masks on a device.
 
-    python -m bench.gpu.kernel DEVICE WIDTH BATCH,BATCH... SECONDS      JSON on standard output
+    python -m bench.gpu.kernel DEVICE WIDTH,... BATCH,... SECONDS      a line of JSON for each width
 
 The server's interpreter runs this without a server. Buffers, copies, events and kernel are those of
 the scheduler (adapters.sglang_plugin.mask_buffers).
@@ -23,7 +23,8 @@ from typing import Any
 import torch
 
 from adapters.sglang_plugin.mask_buffers import MaskBuffers
-from adapters.sglang_plugin.versions import SGLangApi
+
+from .device_kernel import device_kernel
 
 #: shares of allowed tokens: in names and numbers; outside of strings in JSON; in strings
 SHARES = {"few": 0.001, "half": 0.5, "most": 0.98}
@@ -36,7 +37,7 @@ MOST, LEAST = 1000, 5
 def measure(device: str, width: int, batches: list[int], seconds: float) -> dict[str, Any]:
     """Records by batch and share of allowed tokens; ``findings``: differences."""
     on_gpu = device != "cpu"
-    masks = MaskBuffers(can_pin=on_gpu, device_kernel=lambda: SGLangApi("").device_kernel())
+    masks = MaskBuffers(can_pin=on_gpu, device_kernel=device_kernel)
     peer = _peer(device)
     records = []
     for batch in batches:
@@ -51,7 +52,7 @@ def measure(device: str, width: int, batches: list[int], seconds: float) -> dict
             records.append(record)
         if on_gpu:
             records[-1]["in_flight"] = _is_kept_in_flight(masks, width, batch, device)
-    return {"records": records, "findings": _findings(records, masks)}
+    return {"width": width, "records": records, "findings": _findings(records, masks)}
 
 
 def _findings(records: list[dict[str, Any]], masks: MaskBuffers) -> list[str]:
@@ -186,10 +187,11 @@ def _timed_on_device(call: Callable[[], object], seconds: float) -> Iterator[dic
 
 
 def main() -> None:
-    device, width, batches, seconds = sys.argv[1:]
-    with redirect_stdout(sys.stderr):
-        told = measure(device, int(width), [int(n) for n in batches.split(",")], float(seconds))
-    print(json.dumps(told))
+    device, widths, batches, seconds = sys.argv[1:]
+    for width in widths.split(","):
+        with redirect_stdout(sys.stderr):
+            told = measure(device, int(width), [int(n) for n in batches.split(",")], float(seconds))
+        print(json.dumps(told), flush=True)
 
 
 if __name__ == "__main__":

@@ -1,6 +1,7 @@
 """Describes an interpreter and its machine for SGLang, as JSON on standard output.
 
-    python -m bench.gpu.machine cuda    run by the server's interpreter, in a server's environment
+    python -m bench.gpu.machine cuda MODULE,MODULE...    run by the server's interpreter, in a
+                                                         server's environment
 
 Imports are tried, so that an incompatible package shows its error here and not during a server's
 start. Before that, only the standard library is imported.
@@ -13,11 +14,13 @@ import platform
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import redirect_stdout
 from importlib import metadata
 from pathlib import Path
 from typing import Any
+
+from .device_kernel import device_kernel
 
 #: distributions whose versions a report names
 PACKAGES = (
@@ -25,7 +28,12 @@ PACKAGES = (
     "flashinfer-cubin", "xgrammar", "llguidance", "transformers", "tokenizers",
 )  # fmt: skip
 KERNEL = "sglang.kernels.ops.grammar.bitmask_ops"
+#: the kernel that applies masks: SGLang's, or the copy of a kit
+APPLIES = "bench.gpu.device_kernel"
 PLUGIN, SERVER = "adapters.sglang_plugin.backend", "sglang.srt.entrypoints.http_server"
+#: modules of the parts without a server: only the gateway's has all of them
+OF_DECODE = ("torch", "engine", "quicktok", "tiktoken", "jsonschema")
+OF_GATEWAY = (*OF_DECODE, "transformers", "tokenizers", "openai", "rfc3339_validator", "app.main")
 #: modules that a server and the plug-in need, by device
 IMPORTS = {
     "cpu": ("torch", "engine", PLUGIN, SERVER),
@@ -35,11 +43,13 @@ IMPORTS = {
 OPTIONAL = ("flashinfer", "xgrammar", "llguidance")
 
 
-def found(device: str) -> dict[str, Any]:
-    """Return the facts that ``needs`` checks."""
-    errors = {name: _error(lambda name=name: importlib.import_module(name)) for name in OPTIONAL}
-    errors |= {
-        name: _error(lambda name=name: importlib.import_module(name)) for name in IMPORTS[device]
+def found(device: str, modules: Sequence[str]) -> dict[str, Any]:
+    """Return the facts that ``needs`` checks, with the errors of these modules."""
+    errors = {
+        name: _error(
+            device_kernel if name == APPLIES else lambda name=name: importlib.import_module(name)
+        )
+        for name in dict.fromkeys((*OPTIONAL, *modules))
     }
     return {
         "executable": sys.executable,
@@ -106,7 +116,7 @@ def _device() -> dict[str, Any] | None:
 
 def main() -> None:
     with redirect_stdout(sys.stderr):  # libraries print greetings
-        told = found(sys.argv[1])
+        told = found(sys.argv[1], sys.argv[2].split(","))
     print(json.dumps(told))
 
 

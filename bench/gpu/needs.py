@@ -12,10 +12,12 @@ from typing import Any, NamedTuple
 from adapters.sglang_plugin.versions import TESTED, UNTESTED_VARIABLE
 
 from ..sglang import OURS, PEERS
-from .machine import IMPORTS, KERNEL, PLUGIN
+from .machine import APPLIES, IMPORTS, OF_DECODE, OF_GATEWAY, PLUGIN
 
 #: parts that start a server
 SERVED = ("steps", "throughput", "first-text", "soak")
+#: parts without one, and the modules that they need
+LOCAL = {"kernel": ("torch", "engine"), "decode": OF_DECODE, "gateway": OF_GATEWAY}
 #: modules of this interpreter, and their names in messages
 DRIVER = {
     "httpx": "httpx", "jsonschema": "jsonschema", "numpy": "numpy",
@@ -72,7 +74,8 @@ def _device(machine: dict[str, Any], asked: Asked) -> list[str]:
         )
     else:
         wanted = asked.memory_bytes + ROOM_BYTES
-        if _is_served(asked) and device["free_bytes"] < wanted:
+        runs_a_model = _is_served(asked) or "decode" in asked.parts
+        if runs_a_model and device["free_bytes"] < wanted:
             free = device["free_bytes"]
             found.append(f"GPU memory: {free / 2**30:.1f} GiB free, {wanted / 2**30:.1f} needed")
     if _is_served(asked):
@@ -84,25 +87,35 @@ def _device(machine: dict[str, Any], asked: Asked) -> list[str]:
 def _packages(machine: dict[str, Any], asked: Asked) -> list[str]:
     packages, errors = machine["packages"], machine["errors"]
     where = machine["executable"]
-    found = [f"{name}: not installed for {where}" for name in ("torch", "sglang")
-             if name not in packages]  # fmt: skip
-    if "sglang" in packages and packages["sglang"] not in TESTED and not _tries_untested():
+    wanted = ("torch", "sglang") if _is_served(asked) else ("torch",)
+    found = [f"{name}: not installed for {where}" for name in wanted if name not in packages]
+    if (
+        _is_served(asked)
+        and "sglang" in packages
+        and packages["sglang"] not in TESTED
+        and not _tries_untested()
+    ):
         found.append(
             f"sglang {', '.join(TESTED)}: {packages['sglang']} is installed, with which the "
             f"plug-in never ran ({UNTESTED_VARIABLE}=1 tries it)"
         )
     absent = {name for name in ("torch", "sglang") if name not in packages}
-    needed = [name for name in _modules(asked) if name.split(".")[0] not in absent]
+    needed = [name for name in modules(asked) if name.split(".")[0] not in absent]
     if absent and PLUGIN in needed:
         needed.remove(PLUGIN)  # it imports both
     return found + [f"{name}: {errors[name]}" for name in needed if name in errors]
 
 
-def _modules(asked: Asked) -> list[str]:
+def modules(asked: Asked) -> list[str]:
     """Return the modules that the server's interpreter needs for these parts."""
-    if not _is_served(asked):
-        return ["torch", "engine", *((KERNEL,) if asked.device == "cuda" else ())]
-    return [*IMPORTS[asked.device], *(name for name in asked.backends if name in PEERS)]
+    found = [name for part, names in LOCAL.items() if part in asked.parts for name in names]
+    if asked.device == "cuda" and ("kernel" in asked.parts or "decode" in asked.parts):
+        found += ["triton", APPLIES]
+    if _is_served(asked):
+        found += IMPORTS[asked.device]
+    if _is_served(asked) or "decode" in asked.parts:
+        found += [name for name in asked.backends if name in PEERS]
+    return list(dict.fromkeys(found))
 
 
 def notes(machine: dict[str, Any], asked: Asked) -> list[str]:
@@ -110,7 +123,7 @@ def notes(machine: dict[str, Any], asked: Asked) -> list[str]:
     found = []
     if asked.device == "cuda" and "flashinfer" in machine["errors"]:
         found.append("flashinfer: missing; attention by triton, sampling by pytorch")
-    if not _is_served(asked) and "xgrammar" in machine["errors"]:
+    if "xgrammar" in machine["errors"] and "xgrammar" not in modules(asked):
         found.append("xgrammar: missing; no kernel beside ours")
     if OURS not in asked.backends and "soak" in asked.parts:
         found.append(f"soak: only {OURS} is judged")

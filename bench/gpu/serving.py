@@ -17,8 +17,6 @@ from itertools import count
 from time import perf_counter
 from typing import Any, NamedTuple
 
-import jsonschema
-
 from tests.sglang.server import SGLangServer
 
 from ..sglang import FREE, OURS
@@ -29,6 +27,7 @@ from ..sglang.meter.tally import size_of
 from ..sglang.steps import EACH, LEAST, Sample, metered
 from ..sglang.throughput import tokens_a_second
 from ..sglang.workload import SCHEMAS, endless, schemas, tool_calls, tool_sets
+from .judging import misfit
 
 #: backends with tags of tool calls
 TAGGED = (OURS, "xgrammar")
@@ -177,7 +176,7 @@ def _check(requests: Sequence[Asked], answers: Sequence[Answer], found: Measured
         found.answers += 1
         found.checked += bool(whole)
         for schema, text in whole:
-            if wrong := _misfit(schema, text):
+            if wrong := misfit(schema, text):
                 found.wrong.append(f"{wrong} in {answer.text[:500]!r}")
 
 
@@ -190,18 +189,6 @@ def whole_parts(asked: Asked, answer: Answer) -> list[tuple[Any, str]]:
     calls = [(known.get(name), text) for name, text in _CALL.findall(answer.text)]
     # a complete answer has at least one call
     return calls or ([(None, answer.text)] if is_finished else [])
-
-
-def _misfit(schema: Any, text: str) -> str | None:
-    if schema is None:
-        return "no call of a known tool"
-    try:
-        jsonschema.validate(json.loads(text), schema)
-    except ValueError as error:
-        return f"not JSON: {error}"
-    except jsonschema.ValidationError as error:
-        return str(error.message)
-    return None
 
 
 def _look_at_counters(server: SGLangServer, found: Measured) -> None:

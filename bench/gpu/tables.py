@@ -4,7 +4,9 @@ from collections.abc import Mapping, Sequence
 from statistics import median
 from typing import Any
 
+from ..measure import percentile
 from ..report import markdown
+from ..sglang import OURS, PEERS
 from ..sglang.figures import spread
 from ..sglang.steps import STEADY
 from .serving import Measured
@@ -12,15 +14,75 @@ from .serving import Measured
 Lines = list[list[str]]
 
 
-def kernel(told: Mapping[str, Any]) -> str:
-    """Return times by batch and share of allowed tokens."""
+def kernel(every: Sequence[Mapping[str, Any]]) -> str:
+    """Return a table for each width: times by batch and share of allowed tokens."""
+    return "\n\n".join(_kernel(told) for told in every)
+
+
+def _kernel(told: Mapping[str, Any]) -> str:
     records = told["records"]
     kinds = list(records[0]["us"]) if records else []
-    lines = [["masks (us), tokens allowed", *kinds, "equal", "in flight"]]
+    lines = [[f"{told['width']:,} logits (us), tokens allowed", *kinds, "equal", "in flight"]]
     for record in records:
         times = [f"{record['us'][kind]:,.1f}" for kind in kinds]
         checks = [_verdict(record.get(check)) for check in ("equal", "in_flight")]
         lines.append([f"batch {record['batch']}, {record['allowed']}", *times, *checks])
+    return markdown(lines)
+
+
+#: the goal of the decode loop: a share of the tokens per second without grammars
+GOAL = 0.99
+
+
+def decode(every: Sequence[Mapping[str, Any]]) -> str:
+    """Return tokens per second by batch and backend, and the checks of the answers."""
+    head = ["decode", "runs", "tokens/s", "/ no grammar", "95 %", "fill us p50", "p99",
+            "accept p50", "p99", "late", "answers", "judged", "wrong", "refused"]  # fmt: skip
+    lines = [head]
+    for record in every:
+        for name, told in record["backends"].items():
+            times = [
+                f"{told['us'][kind][p]:,.0f}" if kind in told["us"] else "-"
+                for kind in ("fill", "accept")
+                for p in ("p50", "p99")
+            ]
+            low, high = told["interval_95"]
+            rates = told["tokens_a_second"]
+            lines.append(
+                [f"batch {record['batch']}, {name}", f"{len(rates)}", f"{median(rates):,.0f}",
+                 f"{told['ratio']:.3f}", f"{low:.3f} - {high:.3f}", *times,
+                 f"{100 * told['late']:.1f} %", f"{told['answers']:,}", f"{told['checked']:,}",
+                 f"{told['wrongs']:,}", f"{len(told['refused'])}"]
+            )  # fmt: skip
+    return "\n\n".join(part for part in (markdown(lines), _goal(every)) if part)
+
+
+def _goal(every: Sequence[Mapping[str, Any]]) -> str:
+    """Return a sentence: at which batches the goal is missed. It is no finding."""
+    missed = []
+    for record in every:
+        ratios = {name: told["ratio"] for name, told in record["backends"].items()}
+        own = ratios.pop(OURS, None)
+        if own is not None:
+            peers = [ratio for name, ratio in ratios.items() if name in PEERS]
+            if own < GOAL or own < max(peers, default=0.0):
+                missed.append(f"{record['batch']} rows ({own:.3f})")
+    goal = (
+        f"Goal: at least {GOAL} of the tokens per second without grammars, and no less than a peer"
+    )
+    return f"{goal}: missed at {', '.join(missed)}." if missed else f"{goal}: met."
+
+
+def gateway(every: Sequence[Mapping[str, Any]]) -> str:
+    """Return tokens per second and time to first text of the embedded worker, by load."""
+    lines = [["gateway", "answers", "finished", "cut off", "calls", "wrong", "tokens",
+              "tokens/s", "first text ms p50", "p90"]]  # fmt: skip
+    for told in every:
+        firsts = told["first_ms"]
+        first = [f"{percentile(firsts, p):,.0f}" if firsts else "-" for p in (50, 90)]
+        counts = ("answers", "finished", "cut", "calls", "wrongs", "tokens")
+        cells = [f"{told[name]:,}" for name in counts]
+        lines.append([told["load"], *cells, f"{told['tokens'] / told['seconds']:,.1f}", *first])
     return markdown(lines)
 
 

@@ -62,7 +62,7 @@ NO_MODULE = "ModuleNotFoundError: No module named"
         (
             {"packages": {}, "errors": dict.fromkeys(IMPORTS["cuda"], NO_MODULE)},
             WANTED,
-            ["torch: not installed", "sglang: not installed", "triton:", "sgl_kernel:", "engine:"],
+            ["torch: not installed", "sglang: not installed", "engine:", "triton:", "sgl_kernel:"],
         ),
         (
             {"packages": {"torch": "2.11.0", "sglang": "0.5.17"}},
@@ -139,7 +139,7 @@ def test_arguments_that_mean_nothing_are_refused(given: list[str]) -> None:
 
 def test_parts_run_in_their_order() -> None:
     assert parts_of(arguments(["steps", "kernel"])) == ["kernel", "steps"]
-    every = ["kernel", "steps", "throughput", "first-text", "soak"]
+    every = ["kernel", "decode", "gateway", "steps", "throughput", "first-text", "soak"]
     assert parts_of(arguments(["all"])) == parts_of(arguments(["probe"])) == every
 
 
@@ -228,7 +228,7 @@ def test_tables_have_every_part_that_ran(tmp_path: Path) -> None:
     assert "schemas, batch 4, switchyard" in steps and "batch 8" not in steps
     assert throughput.endswith("0.900 |") and " - |" in first and checks.endswith("0 |")
     record = {"batch": 1, "allowed": "few", "equal": False, "us": {"apply, host": 1.0}}
-    assert "|    NO |" in kernel({"records": [record], "findings": ["equal"]})
+    assert "|    NO |" in kernel([{"width": 1000, "records": [record], "findings": ["equal"]}])
     report = Report(tmp_path)
     report.add("served", "old", [1])
     report.add("served", "new", [2], printed="")

@@ -5,6 +5,7 @@ Representation   an Answer is one choice, streamed or not: the calls' texts, the
 """
 
 import asyncio
+import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
@@ -30,7 +31,7 @@ class Call:
 @dataclass
 class Answer:
     """``limit``: the tokens it could have. ``error``: what the client raised instead; then nothing
-    else counts.
+    else counts. ``first_s``: seconds to the first text or call of a stream.
     """
 
     calls: list[Call] = field(default_factory=list)
@@ -41,6 +42,7 @@ class Answer:
     completion_tokens: int = 0
     limit: int = MAX_TOKENS
     error: str | None = None
+    first_s: float | None = None
 
 
 def client_of(url: str) -> openai.AsyncOpenAI:
@@ -71,9 +73,10 @@ async def complete(
     create: Any = client.chat.completions.create
     request = {"temperature": 1, "max_completion_tokens": max_tokens, **request}
     if stream:
+        start = time.perf_counter()
         options = {"include_usage": True}
         chunks = await create(stream=True, stream_options=options, **request)
-        return await _added_up(chunks, Answer(limit=max_tokens))
+        return await _added_up(chunks, Answer(limit=max_tokens), start)
     completion = await create(**request)
     choice, used = completion.choices[0], completion.usage
     calls = [
@@ -90,13 +93,15 @@ async def complete(
     )
 
 
-async def _added_up(chunks: AsyncIterator[Any], answer: Answer) -> Answer:
+async def _added_up(chunks: AsyncIterator[Any], answer: Answer, start: float) -> Answer:
     async for chunk in chunks:
         if chunk.usage is not None:
             answer.prompt_tokens = chunk.usage.prompt_tokens
             answer.completion_tokens = chunk.usage.completion_tokens
         for choice in chunk.choices:
             _add(answer, choice.delta)
+            if answer.first_s is None and (answer.calls or answer.content or answer.reasoning):
+                answer.first_s = time.perf_counter() - start
             answer.finish = choice.finish_reason or answer.finish
     return answer
 

@@ -6,6 +6,7 @@ import pytest
 
 torch = pytest.importorskip("torch", reason="the extra 'embedded' is not installed")
 
+
 from adapters.workers import SamplingOptions  # noqa: E402
 from adapters.workers.sampling import (  # noqa: E402
     SAMPLER_OPTIONS,
@@ -13,6 +14,7 @@ from adapters.workers.sampling import (  # noqa: E402
     masked,
     nucleus,
     shifted,
+    unpacked,
 )
 
 
@@ -119,3 +121,11 @@ def test_log_probabilities_are_those_of_the_masked_and_heated_logits(temperature
     assert [value for _, value in sampler.logprob.top] == pytest.approx(
         [wanted[0], wanted[2], wanted[1]]
     )
+
+
+def test_everything_of_a_draw_lies_on_the_device_of_the_logits() -> None:
+    """The device "meta" computes nothing, but refuses to mix its tensors with those of a CPU."""
+    options = SamplingOptions(top_k=3, frequency_penalty=0.5, logit_bias=((1, 2.0),))
+    logits = torch.zeros(8, device="meta", dtype=torch.bfloat16)
+    assert shifted(logits, options, Counter({2: 1})).device.type == "meta"
+    assert unpacked(packed("11110110"), logits.device).device.type == "meta"

@@ -114,6 +114,15 @@ def test_the_cache_changes_nothing(directory: Path, compiler: Compiler) -> None:
     assert len(ids_of(chunks)) == 20
 
 
+def test_a_gpu_that_is_not_there_is_named(directory: Path, compiler: Compiler) -> None:
+    if torch.cuda.is_available():
+        pytest.skip("this machine has a GPU")
+    worker = TransformersWorker(directory, compiler, device="cuda")
+    assert worker.description.endswith("in bfloat16 on cuda, one answer at a time")
+    with pytest.raises(WorkerError, match="torch finds no CUDA device for cuda"):
+        run(worker.start())
+
+
 def test_stop_strings_and_the_context(directory: Path, compiler: Compiler) -> None:
     long = ask(spec=LETTERS, max_tokens=100_000, prompt=[5] * (CONTEXT - 10))
     stopped, cut = answers(directory, compiler, ask(spec=LETTERS, stop=("e", "t")), long)

@@ -58,7 +58,7 @@ async def test_the_defaults_are_least_load_and_no_bound():
     assert not bounded._slots.is_free(bounded.members[0])
 
 
-def test_an_embedded_model_gets_its_threads(monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
+def test_an_embedded_model_gets_its_settings(monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
     """Without torch: the worker's class is a stand-in."""
     made: list[dict[str, object]] = []
     monkeypatch.setitem(
@@ -67,10 +67,14 @@ def test_an_embedded_model_gets_its_threads(monkeypatch: pytest.MonkeyPatch, tmp
         lambda folder, compiler, **options: made.append(options),
     )
     tokenizer = BuiltinTokenizer()
-    for given in ({}, {"embedded_threads": 3}):
+    every = {"embedded_threads": 3, "embedded_device": "cuda:1", "embedded_dtype": "float16"}
+    for given in ({}, every):
         chosen = ModelSettings.model_validate({"model": str(tmp_path), **given})
         make_workers(chosen, Compiler(tokenizer.vocabulary), tokenizer)
-    assert made == [{"threads": 1}, {"threads": 3}]
+    assert made == [
+        {"threads": 1, "device": "cpu", "dtype": "auto"},
+        {"threads": 3, "device": "cuda:1", "dtype": "float16"},
+    ]
 
 
 async def test_a_worker_that_left_leaves_no_series():
