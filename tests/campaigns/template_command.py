@@ -12,7 +12,7 @@ MOST_SHOWN = 20
 
 
 class Report(NamedTuple):
-    """What a campaign did, by name, and what it found."""
+    """The counters of a campaign by name, and its findings."""
 
     counts: Mapping[str, int]
     findings: Sequence[str]

@@ -34,7 +34,7 @@ from .device_queue import DeviceQueue
 from .loop import Run, Told
 from .model import Decoder, Pass
 
-#: rounds of each batch size beside the one that warms up, unless they take twice the time
+#: measured rounds of each batch size, after the warm-up; fewer if they take twice the time
 LEAST_ROUNDS = 3
 #: numbers between the first rows of two runs: more than a run uses
 APART = 10_000

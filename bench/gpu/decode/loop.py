@@ -85,8 +85,7 @@ class Batch:
 class Run:
     """See the file's header. Rows are those from number ``first`` on.
 
-    ``vocabulary``: bytes of each token; ``stop``: the token that ends an answer. Answers of the
-    backend are added to ``judged``.
+    ``longest``: tokens of the longest row. Answers of the backend are added to ``judged``.
     """
 
     def __init__(

@@ -153,7 +153,7 @@ async def test_what_is_inspected_is_bounded(
 
 
 async def test_all_steps_of_an_explanation_have_one_budget():
-    """What does not fit is left out and counted; a constraint that fits has no error.
+    """Parts beyond the budget are left out and counted; a constraint within it has no error.
 
     REGRESSION: each step had a budget of its own, so that an explanation took five times as long as
     the compile of its grammar.
