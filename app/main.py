@@ -13,40 +13,37 @@ from functools import partial
 from fastapi import Depends, FastAPI, Request
 from starlette.middleware.cors import CORSMiddleware
 
-from . import version
-from .api.admin_routes import admin_router
-from .api.answering import Answering
-from .api.arriving_bodies import ArrivingBodies
-from .api.auth import AdminKeys
-from .api.body import BodyReader
-from .api.browser_guard import BrowserGuard
-from .api.chat_routes import chat_router, completions_router
-from .api.constraint_routes import constraint_router, warn_unenforced
-from .api.debug_routes import debug_router
-from .api.docs_routes import docs_router
-from .api.error_responses import install_error_handlers
-from .api.grammar_routes import grammars_router
-from .api.middleware import RequestMiddleware
-from .api.operations_routes import models_router, operations_router
-from .api.responses_routes import responses_router
-from .api.tokenize_routes import tokenize_router
-from .api.worker_routes import worker_router
+from .api import (
+    AdminKeys,
+    Answering,
+    ArrivingBodies,
+    BodyReader,
+    BrowserGuard,
+    RequestMiddleware,
+    admin_router,
+    chat_router,
+    completions_router,
+    constraint_router,
+    debug_router,
+    docs_router,
+    grammars_router,
+    install_error_handlers,
+    models_router,
+    operations_router,
+    responses_router,
+    tokenize_router,
+    warn_unenforced,
+    worker_router,
+)
 from .composition import Components, build
-from .constraints.mode import HEADER as MODE_HEADER
-from .constraints.relaxation import HEADER as RELAXED_HEADER
-from .conversation.tokenizer import Tokenizer, load_tokenizer
-from .observability.event_loop import observed
-from .observability.left_out import HEADER as IGNORED_HEADER
-from .observability.logs import Logger, make_logger
-from .observability.metrics import Metrics
-from .observability.request_record import RequestLog
-from .server.drain import Drain
-from .server.garbage_collection import frozen
-from .service.generation_service import BACKEND_HEADER
-from .service.served_models import ServedModel
-from .service.stored_responses import StoredResponses
+from .constraints import MODE_HEADER, RELAXED_HEADER
+from .conversation import Tokenizer, load_tokenizer
+from .observability import IGNORED_HEADER, Logger, Metrics, RequestLog, make_logger, observed
+from .server import Drain, frozen
+from .service import BACKEND_HEADER, ServedModel, StoredResponses
 from .settings import PREFIX, GatewaySettings, SettingError, Settings, read_settings
 from .ui import ui_router
+from .version import version
 
 
 def create_app(

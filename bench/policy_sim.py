@@ -25,7 +25,8 @@ from dataclasses import dataclass, field
 from itertools import count
 from statistics import fmean, quantiles
 
-from app.pool.policies import POLICIES, Policy, PolicyName, PowerOfTwo, make_policy
+from app.pool.policies import POLICIES, Policy, PowerOfTwo, make_policy
+from app.settings.model import PolicyName
 
 #: seconds: for a prefilled token, for a decoded one of the only generation, and more for each other
 PREFILL_S, DECODE_S, SHARED_S = 0.0001, 0.01, 0.0005

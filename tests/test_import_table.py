@@ -1,14 +1,18 @@
-"""Tables list the allowed imports: RULES between packages, and ROOMS inside the engine.
+"""Tables list the allowed imports: RULES between packages, ENGINE and APP inside of two of them.
 
 The test reads sources as text and does not execute them, so it covers .pyx files and modules whose
 dependencies are not installed. It resolves relative imports first, and counts
 `importlib.import_module("...")` with a literal string as an import.
 """
 
+import ast
 import re
 import sys
+from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cache
+from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
 import pytest
@@ -86,11 +90,26 @@ RULES = (
 )
 
 
-#: modules of the engine that every room may import; they import nothing of the engine
-BASE = frozenset({"errors", "features", "json_pointer", "limits", "versions"})
-#: the rooms of the engine (folders, and modules outside a folder), each with the rooms or single
-#: modules that it may import besides BASE. engine/DESIGN.md shows this table
-ROOMS: dict[str, tuple[str, ...]] = {
+@dataclass(frozen=True)
+class Rooms:
+    """The rooms of a package: folders, and modules outside a folder, each with the rooms or single
+    modules that it may import besides those of ``base``, which import nothing of the package.
+    """
+
+    package: str
+    base: frozenset[str]
+    allowed: dict[str, tuple[str, ...]]
+    #: the document that shows the table
+    document: str
+
+    def room_of(self, module: str) -> str:
+        """Return the room of a module: the longest name in the table or in ``base``, or ``""``."""
+        inner = module.removeprefix(self.package).removeprefix(".") + "."
+        names = {*self.allowed, *self.base}
+        return max((name for name in names if inner.startswith(name + ".")), default="", key=len)
+
+
+_ENGINE_ROOMS: dict[str, tuple[str, ...]] = {
     "native": (),
     "vocabulary": ("native",),
     "grammar": ("native", "vocabulary"),
@@ -126,6 +145,98 @@ ROOMS: dict[str, tuple[str, ...]] = {
     ),
     "check": ("vocabulary", "compiler", "schema_tools"),
 }
+ENGINE = Rooms(
+    "engine",
+    frozenset({"errors", "features", "json_pointer", "limits", "versions"}),
+    _ENGINE_ROOMS,
+    "engine/DESIGN.md",
+)
+
+#: from the ground up: a room imports only rooms above its line
+_APP_ROOMS: dict[str, tuple[str, ...]] = {
+    "settings": (),
+    "observability": (),
+    "concurrency": (),
+    "access": ("observability", "concurrency"),
+    "admission": ("observability", "concurrency", "access"),
+    "pool": ("settings", "observability", "concurrency"),
+    "protocol": ("settings",),
+    "state": ("observability", "concurrency", "protocol"),
+    "generation": ("settings", "protocol"),
+    "conversation": ("concurrency", "protocol"),
+    "constraints": ("settings", "observability", "protocol", "generation"),
+    "writers": ("protocol", "generation"),
+    "service": (
+        "settings",
+        "observability",
+        "concurrency",
+        "access",
+        "pool",
+        "protocol",
+        "state",
+        "generation",
+        "conversation",
+        "constraints",
+        "writers",
+    ),
+    "server": ("settings", "observability", "concurrency"),
+    "openapi": ("protocol",),
+    "api": (
+        "settings",
+        "observability",
+        "concurrency",
+        "access",
+        "admission",
+        "pool",
+        "protocol",
+        "service",
+        "server",
+        "openapi",
+    ),
+    "ui": ("server",),
+    "composition": (
+        "settings",
+        "observability",
+        "concurrency",
+        "access",
+        "admission",
+        "pool",
+        "state",
+        "conversation",
+        "constraints",
+        "service",
+    ),
+    "main": (
+        "settings",
+        "observability",
+        "conversation",
+        "constraints",
+        "service",
+        "server",
+        "openapi",
+        "api",
+        "ui",
+        "composition",
+    ),
+    "doctor": ("settings", "observability", "access", "pool", "protocol", "service", "composition"),
+    "cli": (
+        "settings",
+        "observability",
+        "access",
+        "protocol",
+        "conversation",
+        "service",
+        "server",
+        "api",
+        "composition",
+        "main",
+        "doctor",
+    ),
+    "__main__": ("cli",),
+}
+APP = Rooms("app", frozenset({"errors", "version"}), _APP_ROOMS, "README.md")
+#: modules of app that a function imports when it needs them, because their imports take long
+LATE = frozenset({"app.access.token_verifier", "app.observability.tracing", "app.openapi.document"})
 
 
 @dataclass(frozen=True)
@@ -134,11 +245,13 @@ class Import:
 
     module: str
     names: tuple[str, ...] = ()
+    #: whether it reads the .pxd file of a compiled module, and not the module
+    is_cimport: bool = False
 
 
 _WORD = r"[A-Za-z_][\w.]*"
 _PLAIN = re.compile(rf"^\s*c?import\s+({_WORD}(?:\s+as\s+\w+)?(?:\s*,\s*{_WORD}(?:\s+as\s+\w+)?)*)")
-_FROM = re.compile(rf"^\s*from\s+(\.*)({_WORD})?\s+c?import\s*(.*)", re.DOTALL)
+_FROM = re.compile(rf"^\s*from\s+(\.*)({_WORD})?\s+(c?)import\s*(.*)", re.DOTALL)
 _DYNAMIC = re.compile(r"""\b(?:import_module|__import__)\(\s*["']([\w.]+)["']""")
 _EXTERN = re.compile(r"^\s*cdef extern from|^\s*include ")
 
@@ -175,10 +288,11 @@ def _statement(package: list[str], statement: str) -> Iterator[Import]:
         for part in plain[1].split(","):
             yield Import(part.split()[0])
     elif origin:
-        dots, module, names = origin.groups()
+        dots, module, cimport, names = origin.groups()
         base = package[: len(package) + 1 - len(dots)] if dots else []
         found = re.findall(r"(\w+|\*)(?:\s+as\s+\w+)?", names)
-        yield Import(".".join([*base, *([module] if module else [])]), tuple(found))
+        path = ".".join([*base, *([module] if module else [])])
+        yield Import(path, tuple(found), is_cimport=bool(cimport))
 
 
 def rule_for(path: str) -> Rule:
@@ -231,14 +345,6 @@ def sources() -> list[str]:
     return sorted(str(path.relative_to(ROOT)) for path in found)
 
 
-def room_of(module: str) -> str:
-    """Return the room of a module of the engine: the longest name in ROOMS or BASE, or ``""``."""
-    inner = module.removeprefix("engine").removeprefix(".") + "."
-    return max(
-        (room for room in {*ROOMS, *BASE} if inner.startswith(room + ".")), default="", key=len
-    )
-
-
 def modules_of(imported: Import) -> list[str]:
     """Return the imported modules: names that are modules of the imported package, or itself."""
     folder = ROOT / imported.module.replace(".", "/")
@@ -251,38 +357,108 @@ def modules_of(imported: Import) -> list[str]:
 
 
 def room_complaints(path: str, imported: Import) -> list[str]:
-    """Return why an import between two rooms of the engine is forbidden, once per module."""
-    source = path.rsplit(".", 1)[0].removesuffix("/__init__").replace("/", ".")
-    room = room_of(source)
+    """Return why an import between two rooms of a package is forbidden, once per module."""
+    source = module_at(path)
+    rooms = next((each for each in (ENGINE, APP) if source.startswith(each.package + ".")), None)
+    if rooms is None or imported.module.split(".")[0] != rooms.package:
+        return []
+    room = rooms.room_of(source)
     complaints = []
     # the package itself and its loader import any room
-    if source.startswith("engine.") and imported.module.split(".")[0] == "engine" and room:
-        for module in modules_of(imported):
-            target, allowed = room_of(module), ROOMS.get(room, ())
-            inner = module.removeprefix("engine.")
-            if not (target in {room, *allowed} or inner in allowed or target in BASE):
-                complaints.append(f"{path}: {room} may not import {module}")
+    for module in modules_of(imported) if room else ():
+        target, allowed = rooms.room_of(module), rooms.allowed.get(room, ())
+        inner = module.removeprefix(rooms.package + ".")
+        if not (target in {room, *allowed} or inner in allowed or target in rooms.base):
+            complaints.append(f"{path}: {room} may not import {module}")
     return complaints
 
 
+def door_complaint(path: str, imported: Import) -> str | None:
+    """Return why an import of another room of app goes past its door, the names of ``__all__``."""
+    source, module = module_at(path), imported.module
+    target = APP.room_of(module)
+    if not source.startswith("app") or target in {"", APP.room_of(source), *APP.base}:
+        return None
+    if module in LATE or (module == f"app.{target}" and set(imported.names) <= door_of(target)):
+        return None
+    return f"{path}: {module} is behind the door of {target}; import from app.{target}"
+
+
+@cache
+def door_of(room: str) -> frozenset[str]:
+    """Return the names that a room of app shows: those of its ``__all__``, or of its one file."""
+    file = ROOT / "app" / room / "__init__.py"
+    body = ast.parse((file if file.is_file() else file.parent.with_suffix(".py")).read_text()).body
+    for node in body:
+        if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "__all__":
+            return frozenset(ast.literal_eval(node.value))
+    return frozenset(node.name for node in body if isinstance(node, ast.FunctionDef))
+
+
+def module_at(path: str) -> str:
+    """Return the dotted name of the module at ``path``."""
+    return path.rsplit(".", 1)[0].removesuffix("/__init__").replace("/", ".")
+
+
+def imports() -> Iterator[tuple[str, Import]]:
+    """Yield every import of the packages, with the path of its source."""
+    for path in sources():
+        for imported in imports_of(path, (ROOT / path).read_text("utf-8")):
+            yield path, imported
+
+
+def circles(edges: dict[str, set[str]]) -> list[list[str]]:
+    """Return the sets of two or more nodes that reach each other, sorted."""
+    sorter = TopologicalSorter(edges)
+    found = []
+    while True:
+        try:
+            sorter.prepare()
+        except CycleError as error:
+            nodes = error.args[1]
+            found.append(sorted(set(nodes)))
+            edges = {
+                node: {target for target in targets if not {node, target} <= set(nodes)}
+                for node, targets in edges.items()
+            }
+            sorter = TopologicalSorter(edges)
+        else:
+            return found
+
+
+def test_no_files_import_each_other_in_a_circle() -> None:
+    edges: dict[str, set[str]] = defaultdict(set)
+    for path, imported in imports():
+        if path.startswith("engine/"):
+            continue
+        source = f"{module_at(path)}.pxd" if path.endswith(".pxd") else module_at(path)
+        suffix = ".pxd" if imported.is_cimport else ""
+        edges[source] |= {f"{each}{suffix}" for each in modules_of(imported)} - {source}
+    assert circles(edges) == []
+
+
+@pytest.mark.parametrize("rooms", [ENGINE, APP], ids=["engine", "app"])
+def test_no_rooms_import_each_other_in_a_circle(rooms: Rooms) -> None:
+    edges: dict[str, set[str]] = defaultdict(set)
+    for path, imported in imports():
+        room = rooms.room_of(module_at(path))
+        if path.startswith(rooms.package + "/") and room:
+            targets = {rooms.room_of(each) for each in modules_of(imported)} - {""}
+            # a folder inside of a room is a part of it
+            edges[room] |= {each for each in targets if not f"{room}.".startswith(f"{each}.")}
+    assert circles(edges) == []
+
+
 def test_the_table_allows_every_import() -> None:
-    complaints = [
-        text
-        for path in sources()
-        for imported in imports_of(path, (ROOT / path).read_text("utf-8"))
-        if (text := complaint(path, imported))
-    ]
-    assert complaints == []
+    assert [text for each in imports() if (text := complaint(*each))] == []
 
 
-def test_the_table_of_rooms_allows_every_import_inside_the_engine() -> None:
-    complaints = [
-        text
-        for path in sources()
-        for imported in imports_of(path, (ROOT / path).read_text("utf-8"))
-        for text in room_complaints(path, imported)
-    ]
-    assert complaints == []
+def test_the_tables_of_rooms_allow_every_import() -> None:
+    assert [text for each in imports() for text in room_complaints(*each)] == []
+
+
+def test_a_room_of_the_app_is_imported_through_its_door() -> None:
+    assert [text for each in imports() if (text := door_complaint(*each))] == []
 
 
 def test_every_folder_of_the_engine_is_a_room() -> None:
@@ -292,14 +468,21 @@ def test_every_folder_of_the_engine_is_a_room() -> None:
         if path.startswith("engine/") and path.count("/") > 1
     }
     assert folders == {
-        room for room in ROOMS if (ROOT / "engine" / room.replace(".", "/")).is_dir()
+        room for room in ENGINE.allowed if (ROOT / "engine" / room.replace(".", "/")).is_dir()
     }
 
 
-def test_the_design_document_shows_the_table_of_rooms() -> None:
-    text = (ROOT / "engine" / "DESIGN.md").read_text("utf-8")
+def test_every_folder_and_file_of_the_app_is_a_room() -> None:
+    inside = {path.split("/")[1].removesuffix(".py") for path in sources() if path[:4] == "app/"}
+    assert inside == {*APP.allowed, *APP.base, "__init__"}
+
+
+@pytest.mark.parametrize("rooms", [ENGINE, APP], ids=["engine", "app"])
+def test_a_document_shows_the_table_of_rooms(rooms: Rooms) -> None:
+    text = (ROOT / rooms.document).read_text("utf-8")
     rows = re.findall(r"(?m)^\| `([\w.]+)` \|[^|]+\| ([^|]*?) \|$", text)
-    assert {room: tuple(re.findall(r"`([\w.]+)`", allowed)) for room, allowed in rows} == ROOMS
+    shown = {room: tuple(re.findall(r"`([\w.]+)`", allowed)) for room, allowed in rows}
+    assert shown == rooms.allowed
 
 
 def test_every_package_has_sources_and_imports_were_found() -> None:
@@ -399,6 +582,10 @@ ROOM_CASES = [
     ("engine/errors.py", "from .limits import Limits", True),
     ("engine/errors.py", "from .grammar import ir", False),
     ("engine/__init__.py", "from .masks.row_masks import Bitmask", True),
+    ("app/generation/sampling.py", "from ..errors import ApiError", True),
+    ("app/generation/sampling.py", "from ..constraints import ConstraintPlan", False),
+    ("app/settings/model.py", "from ..pool import Pool", False),
+    ("app/writers/events.py", "from ..service import ChatService", False),
 ]
 
 
@@ -406,3 +593,26 @@ ROOM_CASES = [
 def test_imports_between_rooms(path: str, text: str, allowed: bool) -> None:
     found = [each for one in imports_of(path, text) for each in room_complaints(path, one)]
     assert (found == []) is allowed
+
+
+DOOR_CASES = [
+    ("app/service/chat_service.py", "from ..writers import ChunkWriter", True),
+    ("app/service/chat_service.py", "from ..writers.chat_writers import ChunkWriter", False),
+    ("app/service/chat_service.py", "from ..writers import chat_writers", False),
+    ("app/service/chat_service.py", "from ..writers import event", False),
+    ("app/service/chat_service.py", "from .writers import Batch", True),
+    ("app/service/chat_service.py", "from ..errors import ApiError", True),
+    ("app/main.py", "    from .openapi.document import build_document", True),
+    ("app/main.py", "import app.service.chat_service", False),
+]
+
+
+@pytest.mark.parametrize(("path", "text", "allowed"), DOOR_CASES)
+def test_imports_through_doors(path: str, text: str, allowed: bool) -> None:
+    found = [why for one in imports_of(path, text) if (why := door_complaint(path, one))]
+    assert (found == []) is allowed
+
+
+def test_circles_are_found() -> None:
+    edges = {"a": {"b"}, "b": {"c"}, "c": {"a", "d"}, "d": {"e"}, "e": {"d"}, "f": {"a"}}
+    assert sorted(circles(edges)) == [["a", "b", "c"], ["d", "e"]]

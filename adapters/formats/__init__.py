@@ -58,7 +58,7 @@ from .parts import CONTENT, Kind, Origin, Role
 from .reading.deltas import ContentDelta, Delta, ReasoningDelta, ToolArguments, ToolInput, ToolStart
 from .reading.reader import Reader
 from .reading.traced_reader import TracedReader
-from .tags.tag_family import TagFamily
+from .tags import TagFamily
 from .wire_format import Format
 
 __all__ = [

@@ -16,9 +16,9 @@ import time
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from typing import Final, Protocol, TypeVar
 
+from ..concurrency import cancel
 from ..errors import ApiError, unavailable
-from ..observability.logs import Logger
-from ..server.event_stream import cancel
+from ..observability import Logger
 from .client import Client
 from .followed_file import KeysUnreadable, emptied
 from .key_entry import KeyEntry, client_id, digest_of

@@ -18,11 +18,10 @@ import time
 from dataclasses import dataclass
 from typing import Final, Literal
 
-from ..access.client import PRIORITIES, Client
+from ..access import PRIORITIES, Client
+from ..concurrency import FairQueue, Job
 from ..errors import RETRY_AFTER, ApiError, bad_request, model_not_found
-from ..observability.metrics import Metrics
-from ..observability.request_record import RequestRecord
-from .fair_queue import FairQueue, Job
+from ..observability import Metrics, RequestRecord
 from .rate_limits import Kind, Levels, Limiter, is_limited, limit_headers, wait_ms
 
 #: bytes of a request's body per token, for the estimate before the prompt is read

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from math import ceil
 from typing import Final, Literal, Protocol
 
-from ..access.client import Client
+from ..access import Client
 
 MINUTE_MS: Final = 60_000
 #: clients after which the memory limiter drops full buckets

@@ -20,10 +20,10 @@ from typing import Any, Final, Literal
 
 from cache import NAMESPACE, RedisAddress, connect_async
 
-from ..access.client import Client
+from ..access import Client
+from ..concurrency import cancel
 from ..errors import unavailable
-from ..observability.logs import Logger
-from ..server.event_stream import cancel
+from ..observability import Logger
 from .rate_limits import MOST_DEBT, Kind, Levels, MemoryLimiter, needed
 
 #: seconds of one call; a Redis in the same network answers within a millisecond

@@ -4,10 +4,10 @@ from fastapi import APIRouter, Request
 from fastapi.responses import JSONResponse
 
 from ..errors import client_left
-from ..openapi.operation import operation, query
-from ..protocol.warmup_request import WarmupRequest
-from ..server.event_stream import Disconnected, run_until_disconnect
-from ..service.served_models import ServedModels
+from ..openapi import operation, query
+from ..protocol import WarmupRequest
+from ..server import Disconnected, run_until_disconnect
+from ..service import ServedModels
 from .body import BodyReader
 
 _WARM = operation(

@@ -13,13 +13,11 @@ import structlog
 from fastapi import Request, Response
 from fastapi.responses import JSONResponse
 
-from ..admission.admission import Admission, Ticket
+from ..admission import Admission, Ticket
 from ..errors import client_left
-from ..observability.metrics import Metrics
-from ..observability.request_record import RequestLog, RequestRecord
-from ..server.event_stream import Disconnected, EventStream, run_until_disconnect
-from ..service.generation_service import AnswerStream, Completion
-from ..service.served_models import ServedModel
+from ..observability import Metrics, RequestLog, RequestRecord
+from ..server import Disconnected, EventStream, run_until_disconnect
+from ..service import AnswerStream, Completion, ServedModel
 from .body import announced_size
 
 Asked = TypeVar("Asked", contravariant=True)

@@ -8,7 +8,7 @@ bound per client would also hit proxies, whose clients share an address.
 Invariants   I1 bodies exceed the bound by the last part of one of them at most.
 Cost         O(1) per part; O(clients) per refusal.
 Threads      the event loop only.
-Not here     the bound of one body (body); bodies that are complete and wait for a thread (offload).
+Not here     the bound of one body (body); complete ones that wait for a thread (concurrency).
 """
 
 import asyncio

@@ -9,8 +9,7 @@ Not here         keys of clients, and verifying tokens (access).
 from collections.abc import Iterable
 from typing import Protocol
 
-from ..access.key_entry import digest_of
-from ..access.keys import bearer, refused
+from ..access import bearer, digest_of, refused
 from ..errors import ApiError
 
 

@@ -17,11 +17,9 @@ from typing import Any, TypeVar
 from pydantic import BaseModel, ValidationError
 from starlette.requests import ClientDisconnect, Request
 
+from ..concurrency import LARGE_BYTES, Offload
 from ..errors import ApiError, bad_request, client_left
-from ..offload import LARGE_BYTES, Offload
-from ..protocol.chat_request import ChatRequest
-from ..protocol.ignored_fields import ignored_fields
-from ..protocol.json_text import has_more_values, parse_json
+from ..protocol import ChatRequest, has_more_values, ignored_fields, parse_json
 from .arriving_bodies import ArrivingBodies
 from .content_coding import BodyDecoder
 from .error_responses import from_validation

@@ -2,10 +2,9 @@
 
 from fastapi import APIRouter, Request, Response
 
-from ..openapi.operation import operation
-from ..protocol.chat_request import ChatRequest
-from ..protocol.completion_request import CompletionRequest
-from ..service.served_models import ServedModels
+from ..openapi import operation
+from ..protocol import ChatRequest, CompletionRequest
+from ..service import ServedModels
 from .answering import Answering
 from .body import BodyReader
 

@@ -12,14 +12,13 @@ from typing import Any
 
 from fastapi import APIRouter, Request
 from fastapi.responses import JSONResponse
-from pydantic import Field
 
 from ..errors import ApiError
-from ..observability.logs import Logger
-from ..openapi.operation import operation
-from ..protocol.validation import Exact
-from ..service.served_models import ServedModel, ServedModels
-from ..settings import PREFIX, ConstraintMode
+from ..observability import Logger
+from ..openapi import operation
+from ..protocol import ModeRequest
+from ..service import ServedModel, ServedModels
+from ..settings import PREFIX
 from .body import BodyReader
 
 _MODES = operation(
@@ -39,13 +38,6 @@ _SWITCH = operation(
     errors=(404, 409),
     example={"mode": "shadow"},
 )
-
-
-class ModeRequest(Exact):
-    """``model``: a name or alias; not needed if there is only one model."""
-
-    model: str | None = Field(default=None, min_length=1, max_length=1000)
-    mode: ConstraintMode
 
 
 def constraint_router(

@@ -9,8 +9,8 @@ from typing import Any
 
 from fastapi import APIRouter
 
-from ..observability.request_record import RequestLog
-from ..openapi.operation import operation
+from ..observability import RequestLog
+from ..openapi import operation
 
 _REQUESTS = operation(
     "list_requests",

@@ -14,7 +14,7 @@ from fastapi import APIRouter, Response
 from fastapi.responses import FileResponse
 from starlette.exceptions import HTTPException
 
-from ..server.page_headers import page_headers
+from ..server import page_headers
 
 #: the package that has Swagger UI's files
 _PACKAGE: Final = "fastapi_swagger"

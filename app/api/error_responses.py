@@ -21,7 +21,7 @@ from starlette.routing import Match
 from starlette.types import Receive, Scope, Send
 
 from ..errors import ApiError, bad_request, unsupported_parameter
-from ..protocol.responses.ids import is_response_id
+from ..protocol import is_response_id
 
 #: characters of a client's value that an error repeats
 _SHOWN_CHARS = 100

@@ -2,19 +2,15 @@
 grammar of a request, and what it does to an output.
 """
 
-from typing import Any
-
 from fastapi import APIRouter, Request
 from fastapi.responses import JSONResponse
-from pydantic import Field
 
-from ..access.client import Client
+from ..access import Client
 from ..errors import client_left
-from ..openapi.operation import operation
-from ..protocol.explain_request import ExplainRequest
-from ..protocol.validation import Exact
-from ..server.event_stream import Disconnected, run_until_disconnect
-from ..service.served_models import ServedModels
+from ..openapi import operation
+from ..protocol import CheckRequest, ExplainRequest
+from ..server import Disconnected, run_until_disconnect
+from ..service import ServedModels
 from .body import BodyReader
 
 _CHECK = operation(
@@ -44,16 +40,6 @@ _EXPLAIN = operation(
         "output": "12x",
     },
 )
-
-
-class CheckRequest(Exact):
-    """A schema to check. ``strict``: check the rules of ``strict: true`` too. ``model``: the one
-    whose vocabulary and rules apply; the only model may stay unnamed.
-    """
-
-    schema_: bool | dict[str, Any] = Field(alias="schema")
-    strict: bool | None = None
-    model: str | None = None
 
 
 def grammars_router(models: ServedModels, bodies: BodyReader) -> APIRouter:

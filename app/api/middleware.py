@@ -28,11 +28,8 @@ import structlog
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from ..errors import ApiError, internal_error
-from ..observability.logs import Logger
-from ..observability.metrics import Metrics, method_label
-from ..observability.request_record import RequestLog, RequestRecord
-from ..server.drain import Drain
-from ..server.event_stream import EVENT_STREAM
+from ..observability import Logger, Metrics, RequestLog, RequestRecord, method_label
+from ..server import EVENT_STREAM, Drain
 from .error_responses import error_response
 
 _USABLE_ID = re.compile(rb"[\x21-\x7e]{1,200}\Z")

@@ -16,10 +16,10 @@ from fastapi import APIRouter, Request, Response
 from fastapi.responses import JSONResponse
 from prometheus_client import CONTENT_TYPE_LATEST
 
-from ..access.client import Client
-from ..observability.metrics import Metrics
-from ..openapi.operation import operation, schema
-from ..service.served_models import ServedModel, ServedModels
+from ..access import Client
+from ..observability import Metrics
+from ..openapi import operation, schema
+from ..service import ServedModel, ServedModels
 from .worker_routes import all_workers
 
 #: HTTP status of each state in which a gateway is not ready

@@ -1,19 +1,15 @@
 """POST /v1/responses, and the stored responses: GET, DELETE, their input items, cancel."""
 
 from collections.abc import Mapping
-from typing import Any, Literal
+from typing import Any
 
 from fastapi import APIRouter, Request, Response
-from pydantic import Field
 from pydantic_core import to_json
 
 from ..errors import unsupported_parameter
-from ..openapi.operation import operation, query
-from ..protocol.responses.request import ResponseRequest
-from ..protocol.validation import Lenient
-from ..service.generation_service import Completion
-from ..service.served_models import ServedModels
-from ..service.stored_responses import StoredResponses
+from ..openapi import operation, query
+from ..protocol import ItemsQuery, ResponseRequest
+from ..service import Completion, ServedModels, StoredResponses
 from .answering import Answering
 from .body import BodyReader, validated
 
@@ -71,14 +67,6 @@ _INPUT_ITEMS = operation(
         query("after", {"type": "string"}, "The id of the last item of the page before."),
     ),
 )
-
-
-class ItemsQuery(Lenient):
-    """The query of a page of items."""
-
-    limit: int = Field(20, ge=1, le=100)
-    order: Literal["asc", "desc"] = "desc"
-    after: str | None = None
 
 
 def responses_router(

@@ -3,12 +3,12 @@
 from fastapi import APIRouter, Request, Response
 from fastapi.responses import JSONResponse
 
-from ..access.client import Client
+from ..access import Client
 from ..errors import client_left
-from ..openapi.operation import operation
-from ..protocol.tokenize_request import DetokenizeRequest, TokenizeRequest
-from ..server.event_stream import Disconnected, run_until_disconnect
-from ..service.served_models import ServedModel, ServedModels
+from ..openapi import operation
+from ..protocol import DetokenizeRequest, TokenizeRequest
+from ..server import Disconnected, run_until_disconnect
+from ..service import ServedModel, ServedModels
 from .body import BodyReader
 
 _TOKENIZE = operation(

@@ -11,13 +11,12 @@ from typing import Any
 
 from fastapi import APIRouter, Request
 from fastapi.responses import JSONResponse
-from pydantic import Field
 
 from ..errors import ApiError
-from ..openapi.operation import operation
-from ..pool.member import Member
-from ..protocol.validation import Exact
-from ..service.served_models import ServedModels
+from ..openapi import operation
+from ..pool import Member
+from ..protocol import DrainRequest, UndrainRequest
+from ..service import ServedModels
 from .body import BodyReader
 
 _LIST = operation(
@@ -43,17 +42,6 @@ _UNDRAIN = operation(
     errors=(404,),
     example={"worker": "http://worker:30000"},
 )
-
-
-class DrainRequest(Exact):
-    """``worker``: a name of GET /admin/workers. ``force``: even if no other worker is available."""
-
-    worker: str = Field(min_length=1, max_length=1000)
-    force: bool = False
-
-
-class UndrainRequest(Exact):
-    worker: str = Field(min_length=1, max_length=1000)
 
 
 def worker_router(models: ServedModels, bodies: BodyReader) -> APIRouter:

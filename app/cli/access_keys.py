@@ -9,10 +9,7 @@ from typing import Any, TypeVar
 
 from pydantic import ValidationError
 
-from ..access.followed_file import KeysUnreadable
-from ..access.key_entry import KeyEntry, digest_of, new_key, parse_time
-from ..access.key_file import KeyFile
-from ..access.redis_keys import RedisKeys
+from ..access import KeyEntry, KeyFile, KeysUnreadable, RedisKeys, digest_of, new_key, parse_time
 from ..composition import make_redis_keys
 from ..settings import GatewaySettings, SettingError
 from .environment import Unusable

@@ -24,8 +24,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from types import FrameType
 
-from .. import version
-from ..access.client import PRIORITIES
+from ..access import PRIORITIES
+from ..version import version
 from .environment import Unusable, read_settings
 
 #: seconds that ``warm`` waits at its end for unwritten entries

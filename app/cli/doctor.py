@@ -7,8 +7,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TextIO
 
-from ..doctor.examination import examine
-from ..doctor.finding import Finding, Level
+from ..doctor import Finding, Level, examine
 from .terminal import plain
 
 _COLOURS: dict[Level, str] = {"ok": "32", "warning": "33", "error": "31"}

@@ -15,15 +15,20 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from tempfile import TemporaryDirectory
 
-from ..conversation.tokenizer import Tokenizer, load_tokenizer
+from ..conversation import Tokenizer, load_tokenizer
 from ..main import create_app
-from ..observability.logs import Forward, Logger, make_logger
-from ..observability.metrics import drop_gauges, keep_values_in
-from ..server.garbage_collection import settle
-from ..server.listening_sockets import Address, bind_all, reserved
-from ..server.process_group import ProcessGroup, ProcessLink
-from ..server.tls import make_tls
-from ..server.uvicorn_server import longest_shutdown_s, make_server
+from ..observability import Forward, Logger, drop_gauges, keep_values_in, make_logger
+from ..server import (
+    Address,
+    ProcessGroup,
+    ProcessLink,
+    bind_all,
+    longest_shutdown_s,
+    make_server,
+    make_tls,
+    reserved,
+    settle,
+)
 from ..settings import GatewaySettings, SettingError, Settings
 from .environment import Unusable, unusable
 

@@ -12,10 +12,8 @@ from pathlib import Path
 
 from ..composition import Core, build_core
 from ..errors import ApiError
-from ..observability.logs import make_logger
-from ..observability.metrics import Metrics
-from ..service.cache_report import shared_count
-from ..service.warm_service import WarmupResult, totals
+from ..observability import Metrics, make_logger
+from ..service import WarmupResult, shared_count, totals
 from ..settings import GatewaySettings, ModelSettings, SettingError, Settings
 from .environment import chosen_model, unusable
 from .redis_entries import open_redis

@@ -15,10 +15,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ..api.body import validated
+from ..api import validated
 from ..errors import ApiError, bad_request
-from ..protocol.json_text import parse_json
-from ..protocol.warmup_request import GrammarRequest
+from ..protocol import GrammarRequest, parse_json
 from .environment import Unusable
 
 #: bytes of one file: a hundred request bodies of the largest size

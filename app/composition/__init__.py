@@ -15,8 +15,15 @@ A model whose tokenizer cannot be loaded aborts startup. A model whose workers a
 soon as they are healthy.
 """
 
-from .access import make_redis_keys
+from .access import make_redis_keys, make_tokens
 from .components import Components, build, build_core
 from .models import Core
 
-__all__ = ["Components", "Core", "build", "build_core", "make_redis_keys"]
+__all__ = [
+    "Components",
+    "Core",
+    "build",
+    "build_core",
+    "make_redis_keys",
+    "make_tokens",
+]

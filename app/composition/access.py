@@ -5,17 +5,11 @@ from typing import TYPE_CHECKING
 
 from cache import RedisAddress, Seal
 
-from ..access.key_entry import digest_of
-from ..access.key_file import KeyFile
-from ..access.keys import Keys, KeySource
-from ..access.redis_keys import RedisKeys
-from ..admission.admission import Admission
-from ..admission.fair_queue import FairQueue
-from ..admission.rate_limits import Limiter, MemoryLimiter
-from ..admission.redis_limiter import RedisLimiter
-from ..observability.logs import Logger
-from ..observability.metrics import Metrics
-from ..service.served_models import ServedModels
+from ..access import KeyFile, Keys, KeySource, RedisKeys, digest_of
+from ..admission import Admission, Limiter, MemoryLimiter, RedisLimiter
+from ..concurrency import FairQueue
+from ..observability import Logger, Metrics
+from ..service import ServedModels
 from ..settings import PREFIX, GatewaySettings, SettingError
 
 if TYPE_CHECKING:

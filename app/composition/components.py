@@ -9,15 +9,13 @@ from typing import TYPE_CHECKING
 
 from adapters.workers import WorkerError
 
-from ..access.followed_file import KeysUnreadable
-from ..access.keys import Keys
-from ..admission.admission import Admission
-from ..constraints.compile_scheduler import CompileScheduler
-from ..conversation.tokenizer import load_tokenizer
-from ..observability.logs import Logger
-from ..observability.metrics import Metrics
-from ..offload import Offload
-from ..service.served_models import ServedModel, ServedModels
+from ..access import Keys, KeysUnreadable
+from ..admission import Admission
+from ..concurrency import Offload
+from ..constraints import CompileScheduler
+from ..conversation import load_tokenizer
+from ..observability import Logger, Metrics
+from ..service import ServedModel, ServedModels
 from ..settings import PREFIX, GatewaySettings, ModelSettings, SettingError, Settings
 from .access import make_admission, make_keys, make_tokens
 from .engines import Engine, limits_of, make_engines

@@ -7,8 +7,8 @@ from functools import partial
 from cache import RedisLog, may_use_redis, open_store
 from engine import Compiler, Limits, Namespaces, Relaxations, Vocabulary
 
-from ..constraints.tenant_caches import TenantCaches, TenantNamespaces
-from ..observability.logs import Logger
+from ..constraints import TenantCaches, TenantNamespaces
+from ..observability import Logger
 from ..settings import GatewaySettings
 
 

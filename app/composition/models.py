@@ -8,29 +8,27 @@ from hashlib import sha256
 
 from engine import ARTIFACT_VERSION
 
-from .. import version
-from ..constraints.compile_scheduler import CompileScheduler
-from ..constraints.mode import ModeSwitch
-from ..constraints.planner import OWN_BACKEND, ConstraintPlanner
-from ..conversation.tokenizer import Tokenizer
-from ..observability.logs import Logger
-from ..observability.metrics import Metrics, ModelMetrics
-from ..observability.shadow_metrics import ShadowMetrics
-from ..offload import Offload
-from ..pool.worker_pool import Pool
-from ..service.cache_report import cache_report
-from ..service.chat_service import ChatService
-from ..service.check_service import CheckService
-from ..service.completion_service import CompletionService
-from ..service.explain_service import ExplainService
-from ..service.faults import Faults
-from ..service.generation_service import GenerationService
-from ..service.responses_service import ResponsesService
-from ..service.served_models import ServedModel
-from ..service.tokenize_service import TokenizeService
-from ..service.warm_service import WarmService
+from ..concurrency import Offload
+from ..constraints import OWN_BACKEND, CompileScheduler, ConstraintPlanner, ModeSwitch
+from ..conversation import Tokenizer
+from ..observability import Logger, Metrics, ModelMetrics, ShadowMetrics
+from ..pool import Pool
+from ..service import (
+    ChatService,
+    CheckService,
+    CompletionService,
+    ExplainService,
+    Faults,
+    GenerationService,
+    ResponsesService,
+    ServedModel,
+    TokenizeService,
+    WarmService,
+    cache_report,
+)
 from ..settings import GatewaySettings, ModelSettings
-from ..state.response_store import ResponseStore
+from ..state import ResponseStore
+from ..version import version
 from .engines import Engine
 from .workers import available, backend_of, make_pool, make_workers, running
 

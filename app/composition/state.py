@@ -2,12 +2,10 @@
 
 from cache import may_use_redis
 
-from ..observability.logs import Logger
-from ..offload import Offload
+from ..concurrency import Offload
+from ..observability import Logger
 from ..settings import PREFIX, GatewaySettings, SettingError
-from ..state.byte_store import ByteStore, MemoryStore
-from ..state.redis_store import RedisStore
-from ..state.response_store import ResponseStore
+from ..state import ByteStore, MemoryStore, RedisStore, ResponseStore
 
 
 def make_state(gateway: GatewaySettings, offload: Offload, logger: Logger) -> ResponseStore:

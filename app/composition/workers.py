@@ -6,17 +6,12 @@ from functools import partial
 from adapters.workers import Worker
 from engine import SPEC_VERSION, Compiler
 
-from .. import version
-from ..constraints.planner import OWN_BACKEND
-from ..conversation.tokenizer import Tokenizer
-from ..observability.logs import Logger
-from ..observability.metrics import ModelMetrics
-from ..pool.discovery import Discovery
-from ..pool.policies import make_policy
-from ..pool.recovery import Observer
-from ..pool.retry_budget import RetryBudget
-from ..pool.worker_pool import Pool
+from ..constraints import OWN_BACKEND
+from ..conversation import Tokenizer
+from ..observability import Logger, ModelMetrics
+from ..pool import Discovery, Observer, Pool, RetryBudget, make_policy
 from ..settings import ModelSettings
+from ..version import version
 
 
 def make_workers(

@@ -1,1 +1,33 @@
 """Request to grammar: what an answer must look like, and the compiled grammar that enforces it."""
+
+from .compile_scheduler import CompileScheduler, OneBudget
+from .constraint_plan import ConstraintPlan
+from .mode import MODE_HEADER, ModeSwitch
+from .planner import OWN_BACKEND, ConstraintPlanner, Found
+from .refusals import ConstraintRefused
+from .relaxation import RELAXED_HEADER, relaxed_header
+from .requested_output import VERBOSITY, output_after_prompt, requested_output, template_variables
+from .strict_profile import violations
+from .tenant_caches import TenantCaches, TenantNamespaces, caches_of
+
+__all__ = [
+    "MODE_HEADER",
+    "OWN_BACKEND",
+    "RELAXED_HEADER",
+    "VERBOSITY",
+    "CompileScheduler",
+    "ConstraintPlan",
+    "ConstraintPlanner",
+    "ConstraintRefused",
+    "Found",
+    "ModeSwitch",
+    "OneBudget",
+    "TenantCaches",
+    "TenantNamespaces",
+    "caches_of",
+    "output_after_prompt",
+    "relaxed_header",
+    "requested_output",
+    "template_variables",
+    "violations",
+]

@@ -9,8 +9,7 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 from ..errors import bad_request
-from ..protocol.chat_request import ChatRequest
-from ..protocol.thinking_fields import ReasoningEffort, ReasoningOptions
+from ..protocol import ChatRequest, ReasoningEffort, ReasoningOptions
 
 Value = TypeVar("Value")
 

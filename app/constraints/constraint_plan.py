@@ -12,10 +12,10 @@ from typing import Final, Literal
 from adapters.formats import FormatPlan, Reader, TracedReader
 from engine import Compiled, Parser
 
+from ..generation import ForeignParser
 from ..settings import ConstraintMode
-from .foreign_backend import ForeignParser
 from .free_text import FreeParser, TolerantParser
-from .mode import HEADER
+from .mode import MODE_HEADER
 from .relaxation import RelaxedKeyword
 from .shadow import Divergence, ShadowParser
 
@@ -58,7 +58,7 @@ class ConstraintPlan:
     @property
     def mode_header(self) -> dict[str, str]:
         """Return the response header that names the mode; no header for enforced constraints."""
-        return {} if self.is_enforced else {HEADER: self.mode}
+        return {} if self.is_enforced else {MODE_HEADER: self.mode}
 
     def parser(self) -> Parser | ForeignParser:
         """Return a parser of one answer."""

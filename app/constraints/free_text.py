@@ -45,7 +45,7 @@ from engine import (
     WorkBudget,
 )
 
-from .foreign_backend import ForeignParser
+from ..generation import ForeignParser
 from .shadow import ShadowParser
 
 #: the node of text that the grammar could not read; no spec has it

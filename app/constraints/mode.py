@@ -18,7 +18,7 @@ from ..errors import ApiError, bad_request
 from ..settings import ConstraintMode, UnenforcedStrict
 
 #: names the mode of an answer that nothing constrained
-HEADER = "x-switchyard-constraints"
+MODE_HEADER = "x-switchyard-constraints"
 
 
 class ModeSwitch:

@@ -52,14 +52,12 @@ from engine import (
 )
 
 from ..errors import ApiError, bad_request
-from ..observability.logs import Logger
-from ..observability.metrics import Metrics
-from ..observability.shadow_metrics import ShadowMetrics
+from ..generation import token_node_ids
+from ..observability import Logger, Metrics, ShadowMetrics
 from ..settings import ConstraintMode
 from .backend_limits import WITHOUT_TAGS, unenforced_keywords
 from .compile_scheduler import CompileRunner, CompileScheduler
 from .constraint_plan import NO_BACKEND, ConstraintPlan, Shadow, SpecKind, UnenforcedPlan
-from .foreign_backend import token_node_ids
 from .free_text import FreeText
 from .mode import ModeSwitch
 from .refusals import message_of, refusal, refusal_label

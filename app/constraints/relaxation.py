@@ -15,9 +15,9 @@ from urllib.parse import quote
 from adapters.formats import FormatPlan, Location, Origin
 from engine import LimitExceeded, Relaxation, Relaxed, SpecError
 
-from ..observability.left_out import named
+from ..observability import header_listing as named
 
-HEADER = "x-switchyard-relaxed"
+RELAXED_HEADER = "x-switchyard-relaxed"
 #: relaxed keywords that one log line names
 MOST_LOGGED = 20
 #: what a URI's fragment may contain (RFC 3986), except the comma, which separates entries
@@ -83,4 +83,4 @@ def relaxed_plan(
 
 def relaxed_header(keywords: Sequence[RelaxedKeyword]) -> dict[str, str]:
     """Return the response header that names the keywords; no header for no keyword."""
-    return named(HEADER, [keyword.fragment for keyword in keywords])
+    return named(RELAXED_HEADER, [keyword.fragment for keyword in keywords])

@@ -19,10 +19,10 @@ from adapters.formats import (
 )
 
 from ..errors import bad_request
-from ..protocol.chat_request import ChatRequest
-from ..protocol.thinking_fields import UNBOUNDED
-from ..protocol.tools import (
+from ..protocol import (
+    UNBOUNDED,
     AllowedToolsChoice,
+    ChatRequest,
     CustomToolDefinition,
     GrammarInput,
     JsonSchemaFormat,

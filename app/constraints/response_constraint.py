@@ -13,13 +13,20 @@ from pydantic import ValidationError
 
 from adapters.formats import ResponseGrammar
 
-from ..conversation.history import mentions_json
 from ..errors import ApiError, bad_request
-from ..protocol.chat_request import ChatRequest
-from ..protocol.extensions import StructuralTagFormat, StructuredOutputs
-from ..protocol.json_text import has_more_values, parse_json
-from ..protocol.messages import Message
-from ..protocol.tools import AllowedToolsChoice, JsonObjectFormat, JsonSchemaFormat, TextFormat
+from ..protocol import (
+    AllowedToolsChoice,
+    ChatRequest,
+    JsonObjectFormat,
+    JsonSchemaFormat,
+    Message,
+    StructuralTagFormat,
+    StructuredOutputs,
+    TextFormat,
+    has_more_values,
+    mentions_json,
+    parse_json,
+)
 
 ANY_OBJECT = {"type": "object"}
 

@@ -7,32 +7,38 @@ names the message.
 
 from .control import ControlText, DeepArguments, UnwritableText, encoded
 from .detection import Evidence, detect
-from .fitting import INSTRUCTING, fitted, too_deep
+from .fitting import fitted, too_deep
+from .history import check_messages, left_out, plain_messages
 from .named_template import NamedTemplate
-from .profile import Messages, Render, TemplateError, TemplateProfile, Tools, Variables, profile_of
-from .template import ChatTemplate, read_template
+from .pairing import paired
+from .profile import Messages, TemplateError, TemplateProfile, Variables, profile_of
+from .template import read_template
 from .template_prompt import TemplatePrompt
 from .thinking import marks_of, thought_apart, thought_at_end
+from .tokenizer import Tokenizer, check_fit, load_tokenizer
 
 __all__ = [
-    "INSTRUCTING",
-    "ChatTemplate",
     "ControlText",
     "DeepArguments",
     "Evidence",
     "Messages",
     "NamedTemplate",
-    "Render",
     "TemplateError",
     "TemplateProfile",
     "TemplatePrompt",
-    "Tools",
+    "Tokenizer",
     "UnwritableText",
     "Variables",
+    "check_fit",
+    "check_messages",
     "detect",
     "encoded",
     "fitted",
+    "left_out",
+    "load_tokenizer",
     "marks_of",
+    "paired",
+    "plain_messages",
     "profile_of",
     "read_template",
     "thought_apart",

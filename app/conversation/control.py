@@ -35,7 +35,7 @@ from typing import Any, NamedTuple
 from tokenizers import AddedToken
 from tokenizers import Tokenizer as Backend
 
-from ..offload import gil_released
+from ..concurrency import gil_released
 
 _DIGITS = 24
 

@@ -13,14 +13,14 @@ from typing import Any
 from adapters.formats import INPUT_ARGUMENT
 
 from ..errors import bad_request
-from ..protocol.chat_request import ChatRequest
-from ..protocol.messages import (
+from ..protocol import (
     AssistantMessage,
-    ContentPart,
+    ChatRequest,
     Message,
     PastCustomCall,
     PastToolCall,
     ToolMessage,
+    content_text,
 )
 
 
@@ -53,13 +53,6 @@ def left_out(messages: Sequence[Message]) -> list[str]:
     ]
 
 
-def text_of(content: str | Sequence[ContentPart] | None) -> str | None:
-    """Return content as one text without thoughts; parts are concatenated, as templates do it."""
-    if content is None or isinstance(content, str):
-        return content
-    return "".join(part.refusal if part.type == "refusal" else part.text for part in content)
-
-
 def _thought_of(message: AssistantMessage) -> str:
     if thought := message.reasoning_content or message.reasoning:
         return thought
@@ -71,18 +64,13 @@ def _thought_of(message: AssistantMessage) -> str:
     )
 
 
-def mentions_json(messages: Sequence[Message]) -> bool:
-    """Check OpenAI's condition for json_object; without it models may write endless white space."""
-    return any("json" in (text_of(message.content) or "").lower() for message in messages)
-
-
 def plain_messages(request: ChatRequest) -> list[dict[str, Any]]:
     """Return the conversation as dicts, in the client's order."""
     return [_plain(message) for message in request.messages]
 
 
 def _plain(message: Message) -> dict[str, Any]:
-    plain: dict[str, Any] = {"role": message.role, "content": text_of(message.content)}
+    plain: dict[str, Any] = {"role": message.role, "content": content_text(message.content)}
     if isinstance(message, ToolMessage):
         plain |= {"content": plain["content"] or "", "tool_call_id": message.tool_call_id or ""}
     elif isinstance(message, AssistantMessage):

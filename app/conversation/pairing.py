@@ -29,7 +29,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ..errors import ApiError, bad_request
-from ..protocol.validation import MOST_ITEMS
+from ..protocol import MOST_ITEMS
 from .fitting import INSTRUCTING
 
 #: the result of a call that was interrupted

@@ -28,26 +28,16 @@ from adapters.formats import (
 )
 from engine import Vocabulary
 
+from ..concurrency import give_way
 from ..errors import bad_request
-from ..offload import give_way
-from . import (
-    ControlText,
-    DeepArguments,
-    Evidence,
-    Messages,
-    NamedTemplate,
-    TemplateProfile,
-    TemplatePrompt,
-    UnwritableText,
-    detect,
-    encoded,
-    marks_of,
-    profile_of,
-    read_template,
-    thought_apart,
-    thought_at_end,
-    too_deep,
-)
+from .control import ControlText, DeepArguments, UnwritableText, encoded
+from .detection import Evidence, detect
+from .fitting import too_deep
+from .named_template import NamedTemplate
+from .profile import Messages, TemplateProfile, profile_of
+from .template import read_template
+from .template_prompt import TemplatePrompt
+from .thinking import marks_of, thought_apart, thought_at_end
 
 #: the default family of the built-in vocabulary, which has the tokens of every family
 BUILTIN_FAMILY = "hermes"

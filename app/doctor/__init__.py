@@ -2,3 +2,12 @@
 
 It yields findings in sentences, changes nothing, and judges with the gateway's own parts.
 """
+
+from .examination import examine
+from .finding import Finding, Level
+
+__all__ = [
+    "Finding",
+    "Level",
+    "examine",
+]

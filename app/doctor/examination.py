@@ -4,7 +4,7 @@ import sys
 from collections.abc import AsyncIterator
 from pathlib import Path
 
-from ..observability.logs import make_logger
+from ..observability import make_logger
 from ..settings import GatewaySettings, SettingError, read_settings
 from .finding import Finding
 from .machine import examine_machine

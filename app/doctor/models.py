@@ -6,14 +6,12 @@ from collections.abc import AsyncIterator, Iterator
 from dataclasses import replace
 from typing import Any
 
-from ..composition.components import build
+from ..composition import build
 from ..errors import ApiError
-from ..observability.logs import Logger
-from ..observability.metrics import Metrics
-from ..observability.request_record import RequestRecord
-from ..pool.member import Member
-from ..protocol.chat_request import ChatRequest
-from ..service.served_models import ServedModel
+from ..observability import Logger, Metrics, RequestRecord
+from ..pool import Member
+from ..protocol import ChatRequest
+from ..service import ServedModel
 from ..settings import ModelSettings, SettingError, Settings
 from .finding import Finding
 

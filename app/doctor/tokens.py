@@ -2,8 +2,8 @@
 
 from collections.abc import AsyncIterator
 
-from ..access.followed_file import KeysUnreadable
-from ..composition.access import make_tokens
+from ..access import KeysUnreadable
+from ..composition import make_tokens
 from ..settings import PREFIX, GatewaySettings, SettingError
 from .finding import Finding
 

@@ -21,9 +21,9 @@ from adapters.formats import Delta, Reader, ToolStart
 from adapters.workers import Chunk
 from engine import Event, ParseDivergence, Parser
 
-from ..constraints.foreign_backend import ForeignParser
 from .content_logprobs import ContentLogprobs, ContentToken
 from .content_stops import ContentStops
+from .foreign_parser import ForeignParser
 
 #: "stop": a stop token or a stop string; "length": the output limit
 Finish = Literal["stop", "length"]

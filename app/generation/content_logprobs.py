@@ -17,7 +17,7 @@ from adapters.formats import ContentDelta, Delta, TracedReader
 from adapters.workers import Chunk, TokenLogprob
 from engine import Event, Parser
 
-from ..constraints.foreign_backend import ForeignParser
+from .foreign_parser import ForeignParser
 
 
 class ContentToken(NamedTuple):

@@ -8,7 +8,7 @@ from adapters.workers import SamplingOptions
 from engine import Vocabulary
 
 from ..errors import bad_request, unsupported_parameter
-from ..protocol.chat_request import ChatRequest
+from ..protocol import ChatRequest
 from ..settings import ModelSettings
 
 #: OpenAI accepts top_p = 0 for "the most likely token"; workers require more than 0

@@ -1,1 +1,27 @@
-"""Metrics and structured logs."""
+"""Metrics, logs, traces, and the record of each request."""
+
+from .event_loop import observed
+from .left_out import IGNORED_HEADER, header_listing
+from .logs import Forward, Logger, make_logger
+from .metrics import Metrics, ModelMetrics, drop_gauges, keep_values_in, method_label
+from .request_log import RequestLog
+from .request_record import Attempt, RequestRecord
+from .shadow_metrics import ShadowMetrics
+
+__all__ = [
+    "IGNORED_HEADER",
+    "Attempt",
+    "Forward",
+    "Logger",
+    "Metrics",
+    "ModelMetrics",
+    "RequestLog",
+    "RequestRecord",
+    "ShadowMetrics",
+    "drop_gauges",
+    "header_listing",
+    "keep_values_in",
+    "make_logger",
+    "method_label",
+    "observed",
+]

@@ -9,12 +9,12 @@ request and a metric name the parts.
 
 from collections.abc import Sequence
 
-HEADER = "x-switchyard-ignored"
+IGNORED_HEADER = "x-switchyard-ignored"
 #: characters of a header; common servers and proxies accept 4 to 8 KB of headers in all
 MOST_HEADER_CHARS = 1024
 
 
-def named(header: str, entries: Sequence[str]) -> dict[str, str]:
+def header_listing(header: str, entries: Sequence[str]) -> dict[str, str]:
     """Return the response header that lists entries up to its bound; no header for no entry."""
     shown: list[str] = []
     room = MOST_HEADER_CHARS - len(f", +{len(entries)} more")

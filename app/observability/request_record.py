@@ -5,24 +5,17 @@ The record begins with the request's headers; each layer adds what it learns.
 Invariants   I1 it has names and numbers, never text of a client: ``model`` is a configured name,
                 ``error`` one of our codes. Only ``id`` may be the client's: short and printable.
                 ``key`` may be the subject of a token: signed by the issuer, escaped to ASCII.
-             I2 a request is running or among the last ``MOST_RECENT``, never both.
 Threads      the event loop only.
 """
 
 import time
-from collections import deque
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 from adapters.workers import Chunk
 
 from .trace_context import TraceContext, new_span_id
 
-if TYPE_CHECKING:
-    from .tracing import Tracer
-
-#: finished requests that are kept; each has about 1 KB
-MOST_RECENT = 200
 #: parts left out that a log line names
 MOST_IGNORED = 20
 
@@ -119,10 +112,10 @@ class RequestRecord:
             "model": self.model,
             "key": self.key or None,
             "stream": None if self.model is None else self.is_stream,
-            "queue_ms": _ms(self.queue_s),
-            "prepare_ms": _ms(self.prepare_s),
-            "first_token_ms": _ms(first),
-            "token_ms": _ms(self.per_token_s, 2),
+            "queue_ms": milliseconds(self.queue_s),
+            "prepare_ms": milliseconds(self.prepare_s),
+            "first_token_ms": milliseconds(first),
+            "token_ms": milliseconds(self.per_token_s, 2),
             "prompt_tokens": self.prompt_tokens or None,
             "cached_tokens": self.cached_tokens or None,
             "completion_tokens": self.completion_tokens or None,
@@ -137,49 +130,6 @@ class RequestRecord:
         return {name: value for name, value in facts.items() if value is not None}
 
 
-def _ms(seconds: float | None, digits: int = 1) -> float | None:
+def milliseconds(seconds: float | None, digits: int = 1) -> float | None:
+    """Return rounded milliseconds; None for None."""
     return None if seconds is None else round(1000 * seconds, digits)
-
-
-class RequestLog:
-    """The requests of this process that run, and the last ones that ended.
-
-    ``tracer``: exports their spans; None: traces are off.
-    """
-
-    def __init__(self) -> None:
-        self.tracer: Tracer | None = None
-        self._running: dict[RequestRecord, None] = {}
-        self._recent: deque[dict[str, Any]] = deque(maxlen=MOST_RECENT)
-
-    def begin(self, record: RequestRecord, traceparent: str | None = None) -> None:
-        """Add a running request; ``traceparent``: the client's header."""
-        self._running[record] = None
-        if self.tracer is not None:
-            record.trace = self.tracer.begin(traceparent)
-
-    def end(self, record: RequestRecord, *, method: str, outcome: dict[str, Any]) -> None:
-        """Note how a request ended, if it was begun; ``outcome``: route, status and more facts."""
-        if record not in self._running:
-            return
-        del self._running[record]
-        self._recent.append({"id": record.id, **record.facts(), **outcome})
-        if self.tracer is not None:
-            self.tracer.end(record, method=method, route=outcome["route"], status=outcome["status"])
-
-    def running(self) -> list[dict[str, Any]]:
-        """Describe the running requests, the oldest first."""
-        now = time.perf_counter()
-        return [
-            {
-                "id": record.id,
-                "phase": record.phase,
-                "age_ms": _ms(now - record.started),
-                **record.facts(),
-            }
-            for record in self._running
-        ]
-
-    def recent(self) -> list[dict[str, Any]]:
-        """Describe the last requests, the latest first."""
-        return list(reversed(self._recent))

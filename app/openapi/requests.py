@@ -11,20 +11,28 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from ..api.constraint_routes import ModeRequest
-from ..api.grammar_routes import CheckRequest
-from ..api.worker_routes import DrainRequest, UndrainRequest
-from ..protocol import chat_request, unserved_fields
-from ..protocol import tools as chat_tools
-from ..protocol.chat_request import ChatRequest
-from ..protocol.completion_request import CompletionRequest
-from ..protocol.explain_request import ExplainRequest
-from ..protocol.extensions import OPTIONS
-from ..protocol.responses import request as responses_request
-from ..protocol.responses.request import ResponseRequest
-from ..protocol.responses.tools import OFF
-from ..protocol.tokenize_request import DetokenizeRequest, TokenizeRequest
-from ..protocol.warmup_request import WarmupRequest
+from ..protocol import (
+    MOST_BIASES,
+    OPENAI_IGNORED,
+    OPENAI_UNSUPPORTED,
+    OPTIONS,
+    RESPONSES_IGNORED,
+    RESPONSES_TOOL_OFF,
+    RESPONSES_UNSUPPORTED,
+    TOOL_HINTS,
+    TOOL_OFF,
+    ChatRequest,
+    CheckRequest,
+    CompletionRequest,
+    DetokenizeRequest,
+    DrainRequest,
+    ExplainRequest,
+    ModeRequest,
+    ResponseRequest,
+    TokenizeRequest,
+    UndrainRequest,
+    WarmupRequest,
+)
 from .descriptions import FIELDS, REQUESTS
 
 Schema = dict[str, Any]
@@ -123,8 +131,8 @@ def _adding(*more: Schema) -> Callable[[Schema], None]:
 
 
 def _chat(schema: Schema) -> None:
-    off = _off(unserved_fields.OPENAI_UNSUPPORTED)
-    _adding(_ignored(*unserved_fields.OPENAI_IGNORED), _without(off, schema))(schema)
+    off = _off(OPENAI_UNSUPPORTED)
+    _adding(_ignored(*OPENAI_IGNORED), _without(off, schema))(schema)
     _biases(schema)
     _bare_schemas(schema)
 
@@ -139,8 +147,8 @@ def _completion(schema: Schema) -> None:
 
 
 def _response(schema: Schema) -> None:
-    off = _off(responses_request.UNSUPPORTED)
-    _adding(_ignored(*responses_request.IGNORED), _without(off, schema))(schema)
+    off = _off(RESPONSES_UNSUPPORTED)
+    _adding(_ignored(*RESPONSES_IGNORED), _without(off, schema))(schema)
     _biases(schema)
     given: Schema = {"input": {"type": ["string", "array"], "minItems": 1}}
     _choose(schema, {"not": _needs({"previous_response_id": _GIVEN})}, _needs(given))
@@ -151,7 +159,7 @@ def _biases(schema: Schema) -> None:
     """Bound the number of biases, and spell their keys."""
     biases = schema["properties"]["logit_bias"]["anyOf"][0]
     biases["propertyNames"] = {"pattern": r"^(0|[1-9][0-9]{0,9})$"}
-    biases["maxProperties"] = chat_request.MOST_BIASES
+    biases["maxProperties"] = MOST_BIASES
 
 
 def _bare_schemas(schema: Schema) -> None:
@@ -273,14 +281,14 @@ _AMENDMENTS: dict[str, Callable[[Schema], None]] = {
     "ContentPart": _content_part,
     "TextPart": _text_part,
     "ItemReference": _reference,
-    "ToolDefinition": _adding(_ignored(*chat_tools.HINTS), _off(chat_tools.OFF)),
-    "CustomToolDefinition": _adding(_ignored(*chat_tools.HINTS), _off(chat_tools.OFF)),
-    "FunctionDefinition": _adding(_ignored(*chat_tools.HINTS), _off(chat_tools.OFF)),
+    "ToolDefinition": _adding(_ignored(*TOOL_HINTS), _off(TOOL_OFF)),
+    "CustomToolDefinition": _adding(_ignored(*TOOL_HINTS), _off(TOOL_OFF)),
+    "FunctionDefinition": _adding(_ignored(*TOOL_HINTS), _off(TOOL_OFF)),
     "FunctionName": _adding(_ignored("description", "parameters", "strict")),
     "CustomName": _adding(_ignored("description", "format")),
     "ResponseNamedTool": _adding(_ignored("description", "format", "parameters", "strict")),
     "MessageItem": _message_item,
-    "FunctionTool": _adding(_off(OFF)),
-    "CustomTool": _adding(_off(OFF)),
+    "FunctionTool": _adding(_off(RESPONSES_TOOL_OFF)),
+    "CustomTool": _adding(_off(RESPONSES_TOOL_OFF)),
     "Reasoning": _adding(_off({"context": (None, "auto"), "mode": (None, "standard")})),
 }

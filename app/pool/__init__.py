@@ -1,1 +1,18 @@
 """Workers of one model as one: policies, slots, retries, ejection, health checks, discovery."""
+
+from .discovery import Discovery
+from .member import Member
+from .policies import make_policy
+from .recovery import Observer
+from .retry_budget import RetryBudget
+from .worker_pool import Pool, Status
+
+__all__ = [
+    "Discovery",
+    "Member",
+    "Observer",
+    "Pool",
+    "RetryBudget",
+    "Status",
+    "make_policy",
+]

@@ -20,11 +20,11 @@ Not here     health, ejection, retries (worker_pool).
 import random
 from collections.abc import Callable, Sequence
 from itertools import count
-from typing import Literal, Protocol, TypeVar, get_args
+from typing import Protocol, TypeVar, get_args
 
+from ..settings import PolicyName
 from .prefixes import Prefixes, PrefixTable, Prompt
 
-PolicyName = Literal["round-robin", "least-load", "power-of-two", "prefix-aware"]
 POLICIES: tuple[PolicyName, ...] = get_args(PolicyName)
 
 #: prefix-aware: a worker may have this many times the mean of running generations, and SLACK more.

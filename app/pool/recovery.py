@@ -16,7 +16,7 @@ from typing import Any
 
 from adapters.workers import FailureReason, Generation, WorkerError
 
-from ..observability.logs import Logger
+from ..observability import Logger
 from .attempts import Deadlines, attempt, reason_of
 from .member import Member
 from .outliers import is_outlier, may_eject

@@ -21,7 +21,7 @@ Threads      the event loop only.
 """
 
 import asyncio
-from collections.abc import AsyncGenerator, Callable, Iterable, Sequence
+from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import aclosing
 from dataclasses import fields, replace
 from functools import partial
@@ -36,7 +36,8 @@ from adapters.workers import (
     WorkerError,
 )
 
-from ..observability.request_record import Attempt
+from ..concurrency import cancel
+from ..observability import Attempt
 from .attempts import OVERRUN, Deadlines, attempt, reason_of, verdict
 from .discovery import Discovery
 from .health_checks import HealthChecks
@@ -115,8 +116,8 @@ class Pool:
         if self._discovery is not None:
             await self._discovery.aclose()
         members = [*self.members, *self._leaving.values()]
-        await _cancel(self._leaving)
-        await _cancel(task for member in members for task in (member.watch, member.recovery))
+        await cancel(*self._leaving)
+        await cancel(*(task for member in members for task in (member.watch, member.recovery)))
         await asyncio.gather(*(member.worker.aclose() for member in members))
 
     async def check(self) -> None:
@@ -149,9 +150,9 @@ class Pool:
 
     async def _retire(self, member: Member) -> None:
         """Close a removed worker after its last answer; if cancelled, ``aclose`` closes it."""
-        await _cancel([member.watch, member.recovery])
+        await cancel(member.watch, member.recovery)
         await member.idle.wait()
-        await _cancel([member.recovery])  # its last answer may have failed
+        await cancel(member.recovery)  # its last answer may have failed
         await member.worker.aclose()
         if all(each.name != member.name for each in self.members):
             self._observer.on_removal(member.name)
@@ -316,12 +317,3 @@ class Pool:
 def _length(generation: Generation) -> int:
     """Return the prompt's tokens; 0: text, whose tokens are unknown."""
     return 0 if isinstance(generation.prompt, str) else len(generation.prompt)
-
-
-async def _cancel(tasks: Iterable["asyncio.Task[None] | None"]) -> None:
-    """Cancel the tasks, and wait until they have ended."""
-    running = [task for task in tasks if task is not None]
-    for task in running:
-        task.cancel()
-    if running:
-        await asyncio.wait(running)

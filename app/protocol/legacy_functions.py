@@ -131,17 +131,3 @@ def legacy_error(error: ApiError) -> ApiError:
                 error.status, message, param=changed, code=error.code, headers=error.headers
             )
     return error
-
-
-def legacy_choice(choice: dict[str, Any]) -> dict[str, Any]:
-    """Return a choice of an answer or of a chunk in the old shape."""
-    key = "message" if "message" in choice else "delta"
-    said = dict(choice[key])
-    for call in said.pop("tool_calls", ()):
-        said["function_call"] = call["function"]
-    reason = choice["finish_reason"]
-    return {
-        **choice,
-        key: said,
-        "finish_reason": "function_call" if reason == "tool_calls" else reason,
-    }

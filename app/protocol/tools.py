@@ -11,10 +11,10 @@ from .validation import Exact, Items, refuse_fields, refuse_type
 #: `math.add`
 NAME = r"^[a-zA-Z0-9_.-]{1,64}$"
 #: fields of tools that are ignored: a hint for caches, and transformers' type of the result
-HINTS = ("cache_control", "return")
+TOOL_HINTS = ("cache_control", "return")
 #: fields of tools that are not served, with the values that leave the answer as it is
-OFF: dict[str, tuple[Any, ...]] = {"defer_loading": (None, False)}
-_UNSERVED = frozenset((*HINTS, *OFF))
+TOOL_OFF: dict[str, tuple[Any, ...]] = {"defer_loading": (None, False)}
+_UNSERVED = frozenset((*TOOL_HINTS, *TOOL_OFF))
 #: how tools may be chosen, as the service sees it
 ToolMode = Literal["auto", "none", "required", "named"]
 
@@ -23,7 +23,7 @@ def without_hints(tool: dict[str, Any]) -> dict[str, Any]:
     """Return a tool without fields that are not served; refuse them unless they are off."""
     if tool.keys().isdisjoint(_UNSERVED):
         return tool
-    return {k: v for k, v in refuse_fields(tool, OFF).items() if k not in HINTS}
+    return {k: v for k, v in refuse_fields(tool, TOOL_OFF).items() if k not in TOOL_HINTS}
 
 
 class FunctionDefinition(Exact):

@@ -1,1 +1,29 @@
-"""The HTTP server around the app: connections, event streams, slow steps, shutdown."""
+"""The HTTP server around the app: connections, event streams, processes, shutdown."""
+
+from .drain import Drain
+from .event_stream import EVENT_STREAM, Disconnected, EventStream, run_until_disconnect
+from .garbage_collection import frozen, settle
+from .listening_sockets import Address, bind_all, reserved
+from .page_headers import page_headers
+from .process_group import ProcessGroup, ProcessLink
+from .tls import make_tls
+from .uvicorn_server import longest_shutdown_s, make_server
+
+__all__ = [
+    "EVENT_STREAM",
+    "Address",
+    "Disconnected",
+    "Drain",
+    "EventStream",
+    "ProcessGroup",
+    "ProcessLink",
+    "bind_all",
+    "frozen",
+    "longest_shutdown_s",
+    "make_server",
+    "make_tls",
+    "page_headers",
+    "reserved",
+    "run_until_disconnect",
+    "settle",
+]

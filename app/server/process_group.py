@@ -30,7 +30,7 @@ from multiprocessing.context import ForkProcess
 from types import FrameType
 from typing import Any
 
-from ..observability.logs import Logger
+from ..observability import Logger
 from ..settings import SettingError
 
 #: seconds until a process is started again; doubles with every end in a row

@@ -16,7 +16,7 @@ from typing import Any
 from cache import RedisLog
 from engine import ARTIFACT_VERSION, Compiler, Vocabulary
 
-from .. import version
+from ..version import version
 
 _KINDS = ("masks",)
 _COUNTED = ("loaded", "refused", "missing", "skipped", "published", "dropped")

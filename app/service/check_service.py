@@ -10,9 +10,7 @@ from typing import Any
 
 from engine import WorkBudget
 
-from ..constraints.compile_scheduler import CompileScheduler
-from ..constraints.strict_profile import violations
-from ..constraints.tenant_caches import TenantCaches, TenantNamespaces, caches_of
+from ..constraints import CompileScheduler, TenantCaches, TenantNamespaces, caches_of, violations
 from ..settings import StrictProfile
 from .schema_report import schema_report, shortened
 

@@ -8,37 +8,26 @@ are no calls and no reasoning: their marks are text.
 
 Representation   choice ``n * p + c`` is the one with number c of prompt p.
 Not here         the generation (generation_service), the objects of answers
-                 (protocol.completion_answers).
+                 (writers.text_completions).
 """
 
 import time
 import uuid
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 from adapters.formats import OutputSpec
 
-from ..constraints.planner import ConstraintPlanner, Found
-from ..constraints.requested_output import requested_output
-from ..conversation.tokenizer import Tokenizer
+from ..concurrency import Offload
+from ..constraints import ConstraintPlanner, Found, requested_output
+from ..conversation import Tokenizer
 from ..errors import ApiError, bad_request
-from ..generation.choice_decoder import ChoiceDeltas, ChoiceEnd
-from ..generation.sampling import check_ending, check_kept_logprobs, sampling_params
-from ..observability.request_record import RequestRecord
-from ..offload import Offload
-from ..pool.worker_pool import Pool
-from ..protocol.chat_request import ChatRequest
-from ..protocol.completion_answers import (
-    TextChoice,
-    TextEnvelope,
-    joined,
-    text_choice,
-    text_usage,
-)
-from ..protocol.completion_request import CompletionRequest
-from ..server.event_stream import DONE, event
+from ..generation import check_ending, check_kept_logprobs, sampling_params
+from ..observability import RequestRecord
+from ..pool import Pool
+from ..protocol import ChatRequest, CompletionRequest
 from ..settings import MAX_JSON_VALUES, ModelSettings
+from ..writers import TextChunkWriter, TextEnvelope, TextWriter
 from .generation_service import (
     AnswerStream,
     Completion,
@@ -46,7 +35,6 @@ from .generation_service import (
     OnChunk,
     PreparedRequest,
 )
-from .writers import Batch
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,7 +101,7 @@ class CompletionService:
         """Return a whole completion. Raises ApiError."""
 
         def writer(prepared: PreparedTexts) -> TextWriter:
-            return TextWriter(self._envelope(), prepared)
+            return TextWriter(self._envelope(), prepared.echoes, prepared.per_prompt)
 
         return await self._generation.answer(self._prepare(request, record), writer, record)
 
@@ -127,7 +115,12 @@ class CompletionService:
         include_usage = options is not None and bool(options.include_usage)
 
         def writer(prepared: PreparedTexts) -> TextChunkWriter:
-            return TextChunkWriter(self._envelope(), prepared, include_usage=include_usage)
+            return TextChunkWriter(
+                self._envelope(),
+                prepared.echoes,
+                prepared.per_prompt,
+                include_usage=include_usage,
+            )
 
         return await self._generation.answer_stream(self._prepare(request, record), writer, record)
 
@@ -213,80 +206,6 @@ class CompletionService:
         return TextEnvelope(
             f"cmpl-{uuid.uuid4().hex}", int(time.time()), self._model, self._system_fingerprint
         )
-
-
-class TextWriter:
-    """Writes a whole completion."""
-
-    def __init__(self, envelope: TextEnvelope, prepared: PreparedTexts) -> None:
-        self._envelope = envelope
-        self._per_prompt = prepared.per_prompt
-        self._choices = [TextChoice(echo) for echo in prepared.echoes]
-        self._parts: list[list[tuple[str, dict[str, Any] | None]]] = [[] for _ in self._choices]
-        self._endings: dict[int, ChoiceEnd] = {}
-
-    def write(self, batch: Batch) -> None:
-        """Add items."""
-        for number, item in batch:
-            if isinstance(item, ChoiceDeltas):
-                self._parts[number].append(self._choices[number].take(item))
-            else:
-                self._endings[number] = item
-
-    async def whole(self) -> dict[str, Any]:
-        """Return the completion."""
-        endings = [self._endings[number] for number in range(len(self._choices))]
-        choices = [
-            text_choice(number, *joined(parts), endings[number].finish)
-            for number, parts in enumerate(self._parts)
-        ]
-        usage = text_usage(endings, self._per_prompt)
-        return {**self._envelope.completion(choices), "usage": usage}
-
-
-class TextChunkWriter:
-    """Writes the chunks of a completion; with ``include_usage`` each has the key ``usage``, and a
-    last one has the numbers.
-    """
-
-    def __init__(
-        self, envelope: TextEnvelope, prepared: PreparedTexts, *, include_usage: bool
-    ) -> None:
-        self._envelope = envelope
-        self._per_prompt = prepared.per_prompt
-        self._include_usage = include_usage
-        self._choices = [TextChoice(echo) for echo in prepared.echoes]
-        self._endings: dict[int, ChoiceEnd] = {}
-
-    def begin(self) -> bytes:
-        """Return nothing: the first text begins a choice."""
-        return b""
-
-    def write(self, batch: Batch) -> bytes:
-        """Return the chunks of these items."""
-        chunks = []
-        for number, item in batch:
-            if isinstance(item, ChoiceEnd):
-                self._endings[number] = item
-                chunks.append(text_choice(number, "", None, item.finish))
-                continue
-            text, logprobs = self._choices[number].take(item)
-            if text:
-                chunks.append(text_choice(number, text, logprobs, None))
-        extra = {"usage": None} if self._include_usage else {}
-        return b"".join(event(self._envelope.completion([chunk]) | extra) for chunk in chunks)
-
-    async def end(self) -> bytes:
-        """Return the chunk of the usage, if it was asked for, and [DONE]."""
-        if not self._include_usage:
-            return DONE
-        endings = [self._endings[number] for number in range(len(self._choices))]
-        usage = text_usage(endings, self._per_prompt)
-        return event(self._envelope.completion([]) | {"usage": usage}) + DONE
-
-    def failed(self, error: ApiError) -> bytes:
-        """Return the error as the last event."""
-        return event(error.body())
 
 
 def _renamed(error: ApiError) -> ApiError:

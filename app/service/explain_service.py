@@ -19,16 +19,22 @@ from typing import Any
 from adapters.formats import FORMATS, Format, Location, get_format
 from engine import Compiled, Compiler, LimitExceeded, Limits, WorkBudget
 
-from ..constraints.compile_scheduler import CompileScheduler, OneBudget
-from ..constraints.constraint_plan import ConstraintPlan
-from ..constraints.planner import ConstraintPlanner, Found
-from ..constraints.refusals import ConstraintRefused
-from ..constraints.requested_output import requested_output
-from ..constraints.tenant_caches import TenantCaches, TenantNamespaces, caches_of
-from ..conversation.tokenizer import Tokenizer, check_fit
+from ..concurrency import Offload
+from ..constraints import (
+    CompileScheduler,
+    ConstraintPlan,
+    ConstraintPlanner,
+    ConstraintRefused,
+    Found,
+    OneBudget,
+    TenantCaches,
+    TenantNamespaces,
+    caches_of,
+    requested_output,
+)
+from ..conversation import Tokenizer, check_fit
 from ..errors import ApiError, bad_request
-from ..offload import Offload
-from ..protocol.explain_request import ExplainRequest
+from ..protocol import ExplainRequest
 from ..settings import ModelSettings
 from .grammar_outline import EXPLORED_BYTES, outline
 from .output_trace import trace

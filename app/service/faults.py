@@ -4,8 +4,7 @@ from adapters.workers import PromptTooLong, WorkerError
 from engine import InternalError, LimitExceeded, ParseDivergence
 
 from ..errors import RETRY_AFTER, ApiError, bad_request, internal_error
-from ..observability.logs import Logger
-from ..observability.metrics import Metrics
+from ..observability import Logger, Metrics
 
 
 class Faults:

@@ -25,35 +25,37 @@ from typing import Any, TypeVar
 from adapters.formats import OutputSpec
 from adapters.workers import Chunk, Generation, PromptTooLong
 
-from ..constraints.constraint_plan import ConstraintPlan
-from ..constraints.planner import ConstraintPlanner, Found
-from ..constraints.relaxation import relaxed_header
-from ..constraints.requested_output import (
+from ..concurrency import Offload
+from ..constraints import (
     VERBOSITY,
+    ConstraintPlan,
+    ConstraintPlanner,
+    Found,
     output_after_prompt,
+    relaxed_header,
     requested_output,
     template_variables,
 )
-from ..conversation.history import check_messages, left_out, plain_messages
-from ..conversation.pairing import paired
-from ..conversation.tokenizer import Tokenizer
+from ..conversation import Tokenizer, check_messages, left_out, paired, plain_messages
 from ..errors import ApiError
-from ..generation.choice_decoder import ChoiceEnd, ChoiceItem, decode_choice
-from ..generation.content_logprobs import ContentLogprobs
-from ..generation.content_stops import ContentStops
-from ..generation.multiplexer import Multiplexer
-from ..generation.sampling import SamplingParams, check_ending, sampling_params
-from ..observability.left_out import HEADER as IGNORED_HEADER
-from ..observability.left_out import named
-from ..observability.metrics import ModelMetrics
-from ..observability.request_record import RequestRecord
-from ..offload import Offload
-from ..pool.worker_pool import Pool
-from ..protocol.answers import finish_reason
-from ..protocol.chat_request import ChatRequest
+from ..generation import (
+    ChoiceEnd,
+    ChoiceItem,
+    ContentLogprobs,
+    ContentStops,
+    Multiplexer,
+    SamplingParams,
+    check_ending,
+    decode_choice,
+    sampling_params,
+)
+from ..observability import IGNORED_HEADER, ModelMetrics, RequestRecord
+from ..observability import header_listing as named
+from ..pool import Pool
+from ..protocol import ChatRequest
 from ..settings import MAX_JSON_VALUES, ModelSettings
+from ..writers import Batch, EventWriter, WholeWriter, finish_reason
 from .faults import Faults
-from .writers import Batch, EventWriter, WholeWriter
 
 #: names the grammar engine that enforced the answer
 BACKEND_HEADER = "x-switchyard-backend"

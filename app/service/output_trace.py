@@ -14,7 +14,7 @@ from typing import Any
 
 from engine import Compiled, LimitExceeded, Matcher, WorkBudget
 
-from ..protocol.logprobs import text_of
+from ..writers import text_of
 from .grammar_outline import inspected
 
 #: seconds of a trace; a token mostly takes microseconds

@@ -15,36 +15,31 @@ from typing import Any
 
 from pydantic import ValidationError
 
+from ..concurrency import LARGE_BYTES, Offload
 from ..errors import ApiError, bad_request
-from ..observability.request_record import RequestRecord
-from ..offload import LARGE_BYTES, Offload
-from ..protocol.chat_request import ChatRequest
-from ..protocol.responses.common_form import common_form, renamed, renamed_places
-from ..protocol.responses.conversation import Conversation
-from ..protocol.responses.ids import item_id, new_response_id, pointer, response_of
-from ..protocol.responses.items import (
+from ..observability import RequestRecord
+from ..protocol import (
     ITEMS,
+    ChatRequest,
     ContentItem,
+    Conversation,
     ItemReference,
     LeftOutItem,
     MessageItem,
+    ResponseRequest,
+    ToolNames,
+    common_form,
+    item_id,
     listed,
+    new_response_id,
+    pointer,
+    renamed,
+    renamed_places,
+    response_of,
 )
-from ..protocol.responses.request import ResponseRequest
-from ..protocol.responses.response_object import response_object
-from ..protocol.responses.tool_names import ToolNames
-from ..state.response_store import (
-    MOST_CHAIN_ITEMS,
-    Chain,
-    ResponseStore,
-    previous_not_found,
-)
-from .generation_service import (
-    AnswerStream,
-    Completion,
-    GenerationService,
-)
-from .response_writers import ResponseBuilder, ResponseEventWriter, ResponseWriter
+from ..state import MOST_CHAIN_ITEMS, Chain, ResponseStore, previous_not_found
+from ..writers import ResponseBuilder, ResponseEventWriter, ResponseWriter, response_object
+from .generation_service import AnswerStream, Completion, GenerationService
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,7 @@ from typing import Any
 
 from engine import WorkBudget, check_json_schema
 
-from ..constraints.tenant_caches import TenantCaches
+from ..constraints import TenantCaches
 
 #: characters of a pointer, a keyword or a reason in an answer: more than people read
 MOST_TEXT = 1_024

@@ -9,11 +9,11 @@ from typing import Any
 
 from adapters.workers import Worker
 
-from ..access.client import Client
-from ..constraints.mode import ModeSwitch
-from ..conversation.tokenizer import Tokenizer
+from ..access import Client
+from ..constraints import ModeSwitch
+from ..conversation import Tokenizer
 from ..errors import bad_request, model_not_found
-from ..pool.worker_pool import Pool, Status
+from ..pool import Pool, Status
 from ..settings import ModelSettings
 from .chat_service import ChatService
 from .check_service import CheckService

@@ -3,7 +3,7 @@
 from typing import Any
 
 from ..errors import bad_request
-from ..state.response_store import ResponseStore
+from ..state import ResponseStore
 
 
 class StoredResponses:

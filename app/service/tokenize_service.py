@@ -9,13 +9,12 @@ from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
-from ..conversation.tokenizer import Tokenizer
+from ..concurrency import Offload
+from ..conversation import Tokenizer
 from ..errors import bad_request
-from ..offload import Offload
-from ..pool.worker_pool import Pool
-from ..protocol.chat_request import ChatRequest
-from ..protocol.logprobs import text_of
-from ..protocol.tokenize_request import DetokenizeRequest, TokenizeRequest
+from ..pool import Pool
+from ..protocol import ChatRequest, DetokenizeRequest, TokenizeRequest
+from ..writers import text_of
 from .generation_service import GenerationService, weight_of
 
 #: tokens of one answer, more than any context has; as JSON they are up to 20 MB

@@ -20,10 +20,9 @@ from typing import Any, TypeVar
 
 from engine import Compiled, Compiler
 
-from ..constraints.planner import ConstraintPlanner
-from ..constraints.requested_output import requested_output
+from ..constraints import ConstraintPlanner, requested_output
 from ..errors import RETRY_AFTER, ApiError
-from ..protocol.warmup_request import GrammarRequest
+from ..protocol import GrammarRequest
 from ..settings import ModelSettings
 from .cache_report import shared_count
 

@@ -10,7 +10,7 @@ for a model is then an error.
 
 from .error import PREFIX, SettingError
 from .gateway import MAX_JSON_VALUES, GatewaySettings, is_loopback
-from .model import ConstraintMode, ModelSettings, StrictProfile, UnenforcedStrict
+from .model import ConstraintMode, ModelSettings, PolicyName, StrictProfile, UnenforcedStrict
 from .reading import Settings, read_settings
 
 __all__ = [
@@ -19,6 +19,7 @@ __all__ = [
     "ConstraintMode",
     "GatewaySettings",
     "ModelSettings",
+    "PolicyName",
     "SettingError",
     "Settings",
     "StrictProfile",

@@ -25,7 +25,6 @@ from pydantic import (
 
 from adapters.formats import FORMATS
 
-from ..pool.policies import PolicyName
 from .error import Places, SettingError, VariablePlaces
 
 #: workers that run in the gateway's process
@@ -44,6 +43,8 @@ StrictProfile = Literal["openai", "extended"]
 ConstraintMode = Literal["enforce", "shadow", "off"]
 #: requests with ``strict: true`` while nothing is enforced
 UnenforcedStrict = Literal["refuse", "answer"]
+#: how one of several workers is picked (pool.policies)
+PolicyName = Literal["round-robin", "least-load", "power-of-two", "prefix-aware"]
 
 
 def _usable_name(name: str) -> str:

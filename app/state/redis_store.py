@@ -16,7 +16,7 @@ from typing import Any, TypeVar
 
 from cache import NAMESPACE, RedisAddress, Seal, connect_async
 
-from ..observability.logs import Logger
+from ..observability import Logger
 from .byte_store import StateUnavailable
 from .redis_account import ENTRY_BYTES, RedisAccount
 

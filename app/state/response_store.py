@@ -27,10 +27,9 @@ from typing import Any, TypeVar
 from pydantic import BaseModel, ValidationError
 from pydantic_core import from_json, to_json
 
+from ..concurrency import LARGE_BYTES, Offload
 from ..errors import ApiError, bad_request, unavailable
-from ..offload import LARGE_BYTES, Offload
-from ..protocol.responses.ids import is_response_id
-from ..protocol.validation import MOST_ITEMS
+from ..protocol import MOST_ITEMS, is_response_id
 from .byte_store import ByteStore, StateUnavailable
 
 Result = TypeVar("Result")

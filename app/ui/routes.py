@@ -15,7 +15,7 @@ from fastapi import APIRouter, Response
 from fastapi.responses import FileResponse
 from starlette.exceptions import HTTPException
 
-from ..server.page_headers import page_headers
+from ..server import page_headers
 
 #: content types of the files, by suffix
 _TYPES: Final = {".html": "text/html", ".css": "text/css", ".js": "text/javascript"}

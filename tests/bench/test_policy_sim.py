@@ -2,7 +2,8 @@
 
 import pytest
 
-from app.pool.policies import POLICIES, PolicyName
+from app.pool.policies import POLICIES
+from app.settings.model import PolicyName
 from bench.policy_sim import rows, simulate
 
 

@@ -42,8 +42,7 @@ from ..parts import (
 )
 from ..reading.reader import TagWhitespace
 from ..spelling import unwritable, word_name
-from ..tags.chat_prompt import PLAIN_CHAT, Chat, offers, render_chat
-from ..tags.notation import JSON, Notation
+from ..tags import JSON, PLAIN_CHAT, Chat, Notation, offers, render_chat
 
 
 @dataclass(frozen=True, kw_only=True)

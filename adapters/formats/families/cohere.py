@@ -19,7 +19,7 @@ The written id numbers the calls of a conversation; clients get an id of the gat
 """
 
 from ..output_spec import ThinkingMarks
-from ..tags.tag_family import CallIds, Section, TagFamily, TextMarks
+from ..tags import CallIds, Section, TagFamily, TextMarks
 
 COMMAND_R = TagFamily(
     name="command_r",

@@ -12,8 +12,7 @@ V4.1    <｜DSML｜ calls>\n<｜DSML｜ invoke name="f">\n..., with a space befo
 """
 
 from ..spelling import word_name
-from ..tags.notation import Elements
-from ..tags.tag_family import Section, TagFamily
+from ..tags import Elements, Section, TagFamily
 
 _STOPS = ("<｜end▁of▁sentence｜>",)
 _SECTION = Section(

@@ -6,8 +6,7 @@ functiongemma   <start_function_call>call:f{city:<escape>Oslo<escape>}<end_funct
 
 from ..output_spec import ThinkingMarks
 from ..spelling import word_name
-from ..tags.notation import GemmaArguments
-from ..tags.tag_family import TagFamily
+from ..tags import GemmaArguments, TagFamily
 
 GEMMA_4 = TagFamily(
     name="gemma_4",

@@ -4,7 +4,7 @@
 3.1   <|function_call|>{"name": "f", "arguments": {...}}
 """
 
-from ..tags.tag_family import TagFamily
+from ..tags import TagFamily
 
 _BEGIN = '{"name": "{name}", "arguments": '
 

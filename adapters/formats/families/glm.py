@@ -8,8 +8,7 @@ Strings are raw, other values are JSON.
 """
 
 from ..spelling import word_name
-from ..tags.notation import Elements
-from ..tags.tag_family import Section, TagFamily
+from ..tags import Elements, Section, TagFamily
 
 _STOPS = ("<|user|>", "<|observation|>", "<|endoftext|>")
 

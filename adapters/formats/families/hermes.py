@@ -11,8 +11,7 @@ next: it has no other use, and these models vary the white space after it, which
 from dataclasses import replace
 
 from ..output_spec import ThinkingMarks
-from ..tags.chat_prompt import Chat
-from ..tags.tag_family import TagFamily
+from ..tags import Chat, TagFamily
 
 CHATML = Chat(
     begin="<|im_start|>{role}\n",

@@ -8,7 +8,7 @@ never written.
 
 from dataclasses import replace
 
-from ..tags.tag_family import TagFamily
+from ..tags import TagFamily
 from .hermes import CHATML
 
 INTERNLM = TagFamily(

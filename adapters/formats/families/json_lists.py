@@ -11,7 +11,7 @@ Apriel's id follows the arguments, when a stream has already begun the call, so 
 the gateway.
 """
 
-from ..tags.tag_family import CallIds, Section, TagFamily
+from ..tags import CallIds, Section, TagFamily
 
 _BEGIN = '{"name": "{name}", "arguments": '
 

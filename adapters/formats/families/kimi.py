@@ -11,8 +11,7 @@ for thoughts, text, calls and their arguments.
 
 from ..output_spec import ThinkingMarks
 from ..spelling import word_name
-from ..tags.notation import Elements
-from ..tags.tag_family import CallIds, Section, TagFamily, TextMarks
+from ..tags import CallIds, Elements, Section, TagFamily, TextMarks
 
 KIMI_K2 = TagFamily(
     name="kimi_k2",

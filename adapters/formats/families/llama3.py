@@ -15,8 +15,7 @@ import json
 
 from ..output_spec import Tool
 from ..spelling import word_name
-from ..tags.chat_prompt import Chat, tool_object
-from ..tags.tag_family import TagFamily
+from ..tags import Chat, TagFamily, tool_object
 
 _BEGIN = "<|start_header_id|>{role}<|end_header_id|>\n\n"
 _END = "<|eot_id|>"

@@ -7,8 +7,7 @@ The marks are text, so only the name of an offered tool opens a call (see llama3
 
 from ..output_spec import ThinkingMarks
 from ..spelling import word_name
-from ..tags.notation import Elements
-from ..tags.tag_family import TagFamily
+from ..tags import Elements, TagFamily
 from .hermes import CHATML
 
 MINICPM_5 = TagFamily(

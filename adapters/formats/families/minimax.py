@@ -8,8 +8,7 @@ M3   ]<]minimax[>[<tool_call>\n]<]minimax[>[<invoke name="f">]<]minimax[>[<city>
 """
 
 from ..spelling import word_name
-from ..tags.notation import Elements
-from ..tags.tag_family import Section, TagFamily
+from ..tags import Elements, Section, TagFamily
 
 _STOPS = ("[e~[",)
 _M3 = "]<]minimax[>["

@@ -9,8 +9,7 @@ already begun the call, so clients get an id of the gateway there.
 """
 
 from ..spelling import word_name
-from ..tags.chat_prompt import Chat
-from ..tags.tag_family import CallIds, Section, TagFamily
+from ..tags import CallIds, Chat, Section, TagFamily
 
 _STOPS = ("</s>",)
 _IDS = CallIds(pattern="[a-zA-Z0-9]{9}")

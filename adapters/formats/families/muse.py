@@ -8,7 +8,7 @@ The prompt ends with the first ``<|start|>assistant``.
 """
 
 from ..addressed.addressed_family import AddressedFamily
-from ..tags.notation import Elements
+from ..tags import Elements
 
 MUSE = AddressedFamily(
     name="muse",

@@ -11,9 +11,7 @@ answer that may be either is unambiguous. Turns are "role:" lines.
 
 from dataclasses import fields
 
-from ..tags.chat_prompt import Chat
-from ..tags.tag_family import TagFamily
-from ..tags.unknown import UnknownSyntax
+from ..tags import Chat, TagFamily, UnknownSyntax
 
 PLAIN = TagFamily(
     name="plain",

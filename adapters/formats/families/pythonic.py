@@ -10,8 +10,7 @@ one in free text.
 from dataclasses import replace
 
 from ..spelling import word_name
-from ..tags.notation import PythonArguments
-from ..tags.tag_family import Section, TagFamily
+from ..tags import PythonArguments, Section, TagFamily
 from .hermes import CHATML
 
 LLAMA4_PYTHONIC = TagFamily(

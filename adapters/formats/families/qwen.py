@@ -8,8 +8,7 @@ of its own for the call.
 
 from ..output_spec import ThinkingMarks
 from ..spelling import word_name
-from ..tags.notation import Elements
-from ..tags.tag_family import TagFamily
+from ..tags import Elements, TagFamily
 from .hermes import CHATML
 
 QWEN_CODER = TagFamily(

@@ -5,7 +5,7 @@
 """
 
 from ..spelling import word_name
-from ..tags.tag_family import CallIds, Section, TagFamily
+from ..tags import CallIds, Section, TagFamily
 
 SOLAR = TagFamily(
     name="solar",

@@ -1,1 +1,25 @@
 """Families whose calls are tags in text: their grammar, arguments and prompts, made from data."""
+
+from .chat_prompt import PLAIN_CHAT, Chat, offers, render_chat, tool_object
+from .notation import JSON, Elements, GemmaArguments, Notation, PythonArguments
+from .tag_family import TagFamily
+from .tag_syntax import CallIds, Section, TextMarks
+from .unknown import UnknownSyntax
+
+__all__ = [
+    "JSON",
+    "PLAIN_CHAT",
+    "CallIds",
+    "Chat",
+    "Elements",
+    "GemmaArguments",
+    "Notation",
+    "PythonArguments",
+    "Section",
+    "TagFamily",
+    "TextMarks",
+    "UnknownSyntax",
+    "offers",
+    "render_chat",
+    "tool_object",
+]

@@ -13,14 +13,11 @@ If the family has reasoning and the output allows it, reasoning may precede each
 are always offered, whether or not they are special tokens of the vocabulary, and never occur in
 free text, so no text is ambiguous.
 
-Not here    the families' texts (tag_family), the offered tools (offered_tools).
+Not here    the families' texts (tag_syntax), the offered tools (offered_tools).
 """
-
-from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
 from ..offered_tools import OfferedTool, answer_value, must_call, one_call_only
 from ..output_spec import OutputSpec, PastCall
@@ -44,16 +41,14 @@ from ..parts import (
     triggered,
 )
 from ..spelling import unwritable
-
-if TYPE_CHECKING:
-    from .tag_family import Section, TagFamily, TextMarks
+from .tag_syntax import Section, TagSyntax, TextMarks
 
 
 @dataclass(frozen=True)
 class TagAnswer:
     """The parts of one answer. ``special_texts``: see wire_format.Format.plan."""
 
-    family: TagFamily
+    family: TagSyntax
     output: OutputSpec
     tools: Sequence[OfferedTool]
     special_texts: Sequence[str]

@@ -1,122 +1,26 @@
 """Families whose calls are tags in text: begin mark with the tool's name, arguments, end mark.
 
-A TagFamily is data. The grammar of all of them is in tag_answer.
-
-Not here    the families (one module for each vendor), prompts (chat_prompt.py), the text of
-            arguments (notation.py).
+Not here    the families (one module for each vendor), their syntax as data (tag_syntax), the
+            grammar of answers (tag_answer), prompts (chat_prompt), the text of arguments
+            (notation).
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal
 
 from ..format_plan import FormatPlan, make_plan
 from ..offered_tools import offered_tools
-from ..output_spec import ChatMessage, OutputSpec, PastCall, ThinkingMarks, Tool
+from ..output_spec import ChatMessage, OutputSpec, PastCall, Tool
 from ..reading.reader import TagWhitespace
-from ..spelling import Spelling, json_name
 from ..turns import read_turns
-from .chat_prompt import PLAIN_CHAT, Chat, offers, render_chat, turn_text
-from .notation import JSON, Notation
+from .chat_prompt import offers, render_chat, turn_text
 from .tag_answer import TagAnswer
+from .tag_syntax import TagSyntax
 
 
 @dataclass(frozen=True, kw_only=True)
-class Section:
-    """The text around all calls of an answer. ``trigger``: the text that always opens a section in
-    free text, a prefix of ``begin``; or with "{name}", ``begin`` with the beginning of a call.
-
-    ``variants``   other texts with which models begin a section; all begin with ``trigger``.
-    ``no_tool``    the name that models call, without arguments, if they need no tool; free text may
-                   follow that section ("" = none). A tool of this name is a tool like others.
-    """
-
-    begin: str
-    end: str
-    trigger: str
-    variants: tuple[str, ...] = ()
-    no_tool: str = ""
-
-
-@dataclass(frozen=True, kw_only=True)
-class TextMarks:
-    """The texts around content. ``is_beside_calls``: calls may follow the content."""
-
-    begin: str
-    end: str
-    is_beside_calls: bool = False
-
-
-@dataclass(frozen=True, kw_only=True)
-class CallIds:
-    """Ids that the model writes, at "{id}" in the begin or the end of a call.
-
-    ``pattern``   a regular expression of the written text.
-    ``whole``     the call's id, made from the tool's "{name}" and the written "{id}"; "": the
-                  gateway makes one.
-    ``numbers``   the text is the number of the call in its conversation or answer; None: it is the
-                  call's id. ``first``: the number of the first call.
-    """
-
-    pattern: str
-    whole: str = "{id}"
-    numbers: Literal["conversation", "answer"] | None = None
-    first: int = 0
-
-    def written(self, call: PastCall, calls_before: int, number: int) -> str:
-        """Return the text of a past call's id; ``number``: of the call in its answer."""
-        if self.numbers is None:
-            return call.id
-        return str(self.first + number + (calls_before if self.numbers == "conversation" else 0))
-
-
-@dataclass(frozen=True, kw_only=True)
-class TagFamily:
-    """One family; its strings are the texts on the wire.
-
-    ``begin``      of a call; "{name}" stands for the tool's name as ``spell`` writes it, "{id}" for
-                   an id.
-    ``end``        of a call; may contain "{id}".
-    ``trigger``    a prefix of every begin, which always opens a call in free text. With "{name}"
-                   there is one trigger for each offered tool; with another name it is text. A
-                   family with a section has none.
-    ``lead``       an optional mark before the calls ("" = none). It is required in answers that are
-                   either calls or a JSON value, because it distinguishes the two.
-    ``separator``  between two calls if only calls are allowed; ``between``: characters that count
-                   as syntax between calls in free text.
-    ``is_parallel``  whether an answer may contain several calls.
-    ``text``       the marks around content; None: content is free text.
-    ``tail``       ends every answer.
-    ``section``    the text around all calls; None: calls stand alone.
-    ``arguments``  the notation of arguments.
-    ``ids``        the ids that the model writes; None: it writes none.
-    ``spell``      spells the name of a tool, at "{name}".
-    ``thinking``   the marks of thoughts; None: the model does not think.
-    ``chat``       the prompt for tokenizers without a chat template.
-    ``stop_texts``, ``own_tokens``, ``prompt_tokens``  see wire_format.Format.
-    ``marks``      texts that show that a chat template uses this syntax, if it renders no calls.
-    """
-
-    name: str
-    begin: str
-    end: str
-    separator: str
-    chat: Chat = PLAIN_CHAT
-    trigger: str = ""
-    between: str = ""
-    lead: str = ""
-    section: Section | None = None
-    text: TextMarks | None = None
-    tail: str = ""
-    arguments: Notation = JSON
-    ids: CallIds | None = None
-    spell: Spelling = json_name
-    thinking: ThinkingMarks | None = None
-    stop_texts: tuple[str, ...] = ()
-    own_tokens: tuple[str, ...] = ()
-    prompt_tokens: tuple[str, ...] = ()
-    is_parallel: bool = True
-    marks: tuple[str, ...] = ()
+class TagFamily(TagSyntax):
+    """One family: its syntax, and the plans and prompts made from it."""
 
     def plan(self, output: OutputSpec, special_texts: Sequence[str]) -> FormatPlan:
         """See wire_format.Format."""
@@ -141,40 +45,9 @@ class TagFamily:
         (turn,) = read_turns([message])
         return turn_text(self.chat, self.calls_text, turn)
 
-    def calls_text(self, calls: Sequence[PastCall], calls_before: int = 0) -> str:
-        """Return the calls of one answer, as history shows them; "" for none.
-
-        ``calls_before``: the calls of earlier answers in the conversation.
-        """
-        if not calls:
-            return ""
-        texts = [self.call_text(call, calls_before, n) for n, call in enumerate(calls)]
-        text = self.separator.join(texts)
-        return f"{self.section.begin}{text}{self.section.end}" if self.section else text
-
     def calls_texts(self, calls: Sequence[PastCall]) -> Sequence[str]:
         """See wire_format.Format."""
         return [self.calls_text(calls), self.calls_text(calls[:1])]
-
-    def call_text(self, call: PastCall, calls_before: int = 0, number: int = 0) -> str:
-        """Return one call as history shows it; ``number``: of the call in its answer."""
-        begin, end = self.begin.replace("{name}", self.spell(call.name) or ""), self.end
-        if self.ids is not None:
-            written = self.ids.written(call, calls_before, number)
-            begin, end = begin.replace("{id}", written), end.replace("{id}", written)
-        return begin + self.arguments.written(call.arguments) + end
-
-    def triggers(self, names: Iterable[str]) -> list[str]:
-        """Return the texts that open a call of one of these tools in free text."""
-        trigger = self.section.trigger if self.section else self.trigger
-        spelled = filter(None, map(self.spell, names))
-        named = (trigger.replace("{name}", name) for name in spelled)
-        own = named if "{name}" in trigger else [trigger]
-        return [self.lead, *own] if self.lead else [*own]
-
-    def thinking_marks(self) -> list[str]:
-        """Return the texts around a thought, if any."""
-        return [self.thinking.begin, self.thinking.end] if self.thinking else []
 
     def _whitespace(self) -> TagWhitespace:
         marks = self.thinking

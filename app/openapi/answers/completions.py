@@ -1,4 +1,4 @@
-"""Answers of chat completions and text completions, whole and as chunks (protocol.answers)."""
+"""Answers of chat completions and text completions, whole and as chunks (writers.chat_objects)."""
 
 from typing import Literal
 

@@ -1,7 +1,8 @@
 """The body of POST /v1/responses.
 
-``IGNORED`` and ``UNSUPPORTED`` have the fields of this API that are not served, beside those of
-every API (unserved_fields). ``MOVED`` has names of chat completions, and their successors here.
+``RESPONSES_IGNORED`` and ``RESPONSES_UNSUPPORTED`` have the fields of this API that are not served,
+beside those of every API (unserved_fields). ``MOVED`` has names of chat completions, and their
+successors here.
 
 Not here   the items of ``input`` (items), the conversion to the common form (common_form).
 """
@@ -22,7 +23,7 @@ MOST_METADATA, KEY_CHARS, VALUE_CHARS = 16, 64, 512
 #: characters of a response's id
 RESPONSE_ID_CHARS = 128
 
-UNSUPPORTED: dict[str, tuple[Any, ...]] = {
+RESPONSES_UNSUPPORTED: dict[str, tuple[Any, ...]] = {
     "access_programs": (None,),
     "background": (None, False),
     "background_options": (None,),
@@ -35,7 +36,12 @@ UNSUPPORTED: dict[str, tuple[Any, ...]] = {
 #: the value of ``include`` that asks for log probabilities
 LOGPROBS = "message.output_text.logprobs"
 #: ``client_metadata`` is the Codex CLI's own
-IGNORED = ("client_metadata", "prompt_cache_options", "prompt_cache_retention", "service_tier")
+RESPONSES_IGNORED = (
+    "client_metadata",
+    "prompt_cache_options",
+    "prompt_cache_retention",
+    "service_tier",
+)
 MOVED = {
     "function_call": "tool_choice",
     "functions": "tools",
@@ -139,8 +145,8 @@ class ResponseRequest(GenerationFields):
                     "moved to '{new}'. Try again with the new parameter.",
                     {"name": name, "new": new},
                 )
-        kept = refuse_fields(value, UNSUPPORTED)
-        return {name: each for name, each in kept.items() if name not in IGNORED}
+        kept = refuse_fields(value, RESPONSES_UNSUPPORTED)
+        return {name: each for name, each in kept.items() if name not in RESPONSES_IGNORED}
 
     @property
     def wants_logprobs(self) -> bool:

@@ -8,7 +8,7 @@ from .. import tools as chat
 from ..validation import Exact, Items, Lenient, refuse_fields, refuse_type
 
 #: fields of tools that are not served, with the values that leave the output as it is
-OFF: dict[str, tuple[Any, ...]] = {
+RESPONSES_TOOL_OFF: dict[str, tuple[Any, ...]] = {
     "allowed_callers": (None, ["direct"]),
     "async": (None, False),
     "output_schema": (None,),
@@ -25,7 +25,7 @@ def _served(value: Any, *kinds: str) -> Any:
     if not isinstance(value, dict):
         return value
     refuse_type(value.get("type"), ("function", "custom", *kinds, *HOSTED), "Tools")
-    return value if value.get("type") in HOSTED else refuse_fields(value, OFF)
+    return value if value.get("type") in HOSTED else refuse_fields(value, RESPONSES_TOOL_OFF)
 
 
 def _described(description: str | None, about: str) -> str | None:

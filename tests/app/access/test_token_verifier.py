@@ -17,12 +17,7 @@ from app.access import token_verifier as module
 from app.access.client import Client
 from app.access.followed_file import KeysUnreadable
 from app.access.keys import Keys
-from app.access.token_verifier import (
-    MOST_CHARACTERS,
-    MOST_SUBJECT_BYTES,
-    TokenRules,
-    TokenVerifier,
-)
+from app.access.token_verifier import MOST_CHARACTERS, MOST_SUBJECT_BYTES, TokenRules, TokenVerifier
 from app.errors import ApiError
 from tests.app.access import tokens
 from tests.app.access.tokens import ALGORITHMS, claims, jwk, jwks, private_key, spliced, token

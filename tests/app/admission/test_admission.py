@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from adapters.workers import Chunk
 from app.access.client import Client
 from app.admission.admission import Admission, Ticket
-from app.admission.fair_queue import FairQueue
 from app.admission.rate_limits import MemoryLimiter
+from app.concurrency.fair_queue import FairQueue
 from app.errors import ApiError
 from app.observability.metrics import Metrics
 from app.observability.request_record import RequestRecord

@@ -10,7 +10,7 @@ import pytest
 from openai.types.chat import ChatCompletionMessageCustomToolCall as CustomCall
 
 from app.generation.choice_decoder import ChoiceDeltas
-from app.protocol.answers import MessageBuilder
+from app.writers.chat_objects import MessageBuilder
 from tests.app.examples import LIGHT, MESSAGES, body, tool
 from tests.app.gateway import Gateway
 from tests.app.messages import events

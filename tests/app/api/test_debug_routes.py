@@ -8,7 +8,8 @@ from typing import Any
 import httpx
 import pytest
 
-from app.observability.request_record import MOST_RECENT, RequestLog, RequestRecord
+from app.observability.request_log import MOST_RECENT, RequestLog
+from app.observability.request_record import RequestRecord
 from tests.app.examples import TOOLS, body
 from tests.app.gateway import PATIENCE, Gateway
 from tests.app.operators import BEARER, KEY

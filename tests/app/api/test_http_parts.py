@@ -16,7 +16,8 @@ from app.api.error_responses import install_error_handlers
 from app.api.middleware import RequestMiddleware
 from app.observability.logs import make_logger
 from app.observability.metrics import METHODS, MOST_KEYWORDS, Metrics
-from app.server.event_stream import Disconnected, EventStream, event, run_until_disconnect
+from app.server.event_stream import Disconnected, EventStream, run_until_disconnect
+from app.writers.events import event
 
 
 class Gateway:

@@ -16,9 +16,9 @@ from app.api.body import BodyReader
 from app.api.error_responses import install_error_handlers
 from app.api.middleware import RequestMiddleware
 from app.api.worker_routes import worker_router
+from app.concurrency import Offload
 from app.observability.logs import make_logger
 from app.observability.metrics import Metrics
-from app.offload import Offload
 from app.pool.worker_pool import Pool
 from tests.app.gateway import OPERATOR, OPTIONS, Gateway
 from tests.app.pool.fakes import Fake

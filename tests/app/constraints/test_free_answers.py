@@ -13,12 +13,12 @@ from hypothesis import strategies as st
 from adapters.formats import FORMATS, OutputSpec, ResponseGrammar, Tool, get_format
 from app.constraints.compile_scheduler import CompileScheduler
 from app.constraints.constraint_plan import ConstraintPlan
-from app.constraints.foreign_backend import token_node_ids
 from app.constraints.free_text import FreeParser, FreeText, TolerantParser
 from app.constraints.mode import ModeSwitch
 from app.constraints.planner import ConstraintPlanner
 from app.constraints.shadow import PARTS, PLACES, Divergence, ShadowParser
 from app.conversation.tokenizer import BuiltinTokenizer
+from app.generation.foreign_parser import token_node_ids
 from app.observability.logs import make_logger
 from app.observability.metrics import Metrics
 from engine import Compiler, WorkBudget

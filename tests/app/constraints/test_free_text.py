@@ -19,9 +19,9 @@ from adapters.formats import (
     custom_tool,
     get_format,
 )
-from app.constraints.foreign_backend import token_node_ids
 from app.constraints.free_text import FreeParser, FreeText, TolerantParser
 from app.conversation.tokenizer import BuiltinTokenizer
+from app.generation.foreign_parser import token_node_ids
 from engine import Compiler, WorkBudget
 
 TOKENIZER = BuiltinTokenizer()

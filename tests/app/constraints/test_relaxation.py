@@ -7,7 +7,7 @@ import jsonschema
 import openai
 import pytest
 
-from app.constraints.relaxation import HEADER
+from app.constraints.relaxation import RELAXED_HEADER
 from app.errors import ApiError
 from app.observability.left_out import MOST_HEADER_CHARS
 from tests.app.examples import LIGHT, MESSAGES, body, json_schema, tool
@@ -92,14 +92,14 @@ def test_the_header_names_what_was_relaxed(
     if asked.get("tool_choice") == "required" and "response_format" in asked:
         # the response format does not matter where a call is required
         header = header.partition(", ")[0]
-    assert answer.headers[HEADER] == header
+    assert answer.headers[RELAXED_HEADER] == header
 
 
 @pytest.mark.parametrize("stream", [False, True], ids=["plain", "stream"])
 def test_nothing_is_said_where_nothing_was_relaxed(gateway: Gateway, stream: bool):
     answer = gateway.post(body(tools=[tool("f", LIGHT)], stream=stream))
     assert answer.status_code == 200
-    assert HEADER not in answer.headers
+    assert RELAXED_HEADER not in answer.headers
 
 
 def test_the_rest_is_enforced_and_the_official_client_sees_the_header(client: openai.OpenAI):
@@ -110,7 +110,7 @@ def test_the_rest_is_enforced_and_the_official_client_sees_the_header(client: op
             model="noise", messages=MESSAGES, tools=[tool("f", schema)], tool_choice="required",
             seed=seed, max_completion_tokens=8000, parallel_tool_calls=False,
         )  # fmt: skip
-        assert raw.headers[HEADER] == "tools/0/function/parameters#/properties/hour/$ref"
+        assert raw.headers[RELAXED_HEADER] == "tools/0/function/parameters#/properties/hour/$ref"
         calls = raw.parse().choices[0].message.tool_calls
         assert calls
         given = json.loads(calls[0].function.arguments)
@@ -122,7 +122,7 @@ def test_the_official_client_streams_it_too(client: openai.OpenAI):
     with client.chat.completions.with_streaming_response.create(
         model="noise", messages=MESSAGES, response_format=json_schema(SWITCH), stream=True
     ) as raw:
-        assert raw.headers[HEADER].startswith("response_format/json_schema/schema#")
+        assert raw.headers[RELAXED_HEADER].startswith("response_format/json_schema/schema#")
         assert list(raw.iter_lines())
 
 
@@ -241,7 +241,7 @@ async def test_the_header_is_bounded_and_counts_the_rest(length: int):
     names = [f"{n:02}" + "x" * length for n in range(60)]
     schema = closed(**dict.fromkeys(names, AWAY))
     completion = await Service(script(f"a{END}")).complete_with_headers(tools=[tool("f", schema)])
-    value = completion.headers[HEADER]
+    value = completion.headers[RELAXED_HEADER]
     *shown, rest = value.split(", ")
     assert len(value) <= MOST_HEADER_CHARS
     assert rest == f"+{60 - len(shown)} more"
@@ -259,7 +259,7 @@ async def test_arguments_of_which_nothing_is_left_are_any_object(parameters: dic
     completion = await service.complete_with_headers(tools=[tool("f", parameters)])
     (called,) = completion.body["choices"][0]["message"]["tool_calls"]
     assert json.loads(called["function"]["arguments"]) == {"a": 1}
-    assert "/$ref" in completion.headers[HEADER]
+    assert "/$ref" in completion.headers[RELAXED_HEADER]
     (asked,) = service.worker.asked
     assert '"type":"object"' in (asked.spec or "")
 

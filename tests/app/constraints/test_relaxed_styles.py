@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from app.constraints.relaxation import HEADER
+from app.constraints.relaxation import RELAXED_HEADER
 from tests.app.examples import body, tool
 from tests.app.gateway import Gateway
 
@@ -64,7 +64,7 @@ def test_a_lenient_tool_loses_the_keyword_that_the_style_cannot_enforce(
     schema, place, formats = case
     answer = post(gateway, schema)
     assert answer.status_code == 200, answer.text
-    assert answer.headers.get(HEADER) == (f"{PARAM}{place}" if name in formats else None)
+    assert answer.headers.get(RELAXED_HEADER) == (f"{PARAM}{place}" if name in formats else None)
 
 
 @pytest.mark.parametrize("case", REFUSED.values(), ids=REFUSED.keys())
@@ -89,7 +89,7 @@ def test_a_value_that_contains_its_end_is_left_out_alone(styled: tuple[str, Gate
     answer = post(gateway, schema)
     assert answer.status_code == 200
     places = [f"{PARAM}/properties/e/enum/{n}" for n in (1, 2)]
-    assert answer.headers.get(HEADER) == (", ".join(places) if end else None)
+    assert answer.headers.get(RELAXED_HEADER) == (", ".join(places) if end else None)
     (message,) = answer.json()["choices"]
     call = json.loads(message["message"]["tool_calls"][0]["function"]["arguments"])
     assert call["e"] in schema["properties"]["e"]["enum"]
@@ -109,7 +109,9 @@ def test_a_constant_that_contains_its_end_is_any_value(styled: tuple[str, Gatewa
     constant = f"x{END.get(name)}"
     answer = post(gateway, closed(e={"type": "string", "const": constant, "maxLength": 20}))
     assert answer.status_code == 200
-    assert answer.headers.get(HEADER) == (f"{PARAM}/properties/e/const" if name in END else None)
+    assert answer.headers.get(RELAXED_HEADER) == (
+        f"{PARAM}/properties/e/const" if name in END else None
+    )
 
 
 def test_listed_arguments_are_enforced(styled: tuple[str, Gateway]):

@@ -6,9 +6,10 @@ from typing import Any
 import pytest
 
 from app.api.body import parse_request
-from app.conversation.history import check_messages, mentions_json, plain_messages
+from app.conversation.history import check_messages, plain_messages
 from app.errors import ApiError
 from app.protocol.chat_request import ChatRequest
+from app.protocol.messages import mentions_json
 
 USER = {"role": "user", "content": "hi"}
 

@@ -9,11 +9,7 @@ from tokenizers import Tokenizer, processors
 
 from adapters.formats import OutputSpec, Tool, get_format
 from app.composition import build
-from app.conversation.tokenizer import (
-    BuiltinTokenizer,
-    HuggingFaceTokenizer,
-    load_tokenizer,
-)
+from app.conversation.tokenizer import BuiltinTokenizer, HuggingFaceTokenizer, load_tokenizer
 from app.errors import ApiError
 from app.observability.logs import make_logger
 from app.observability.metrics import Metrics

@@ -14,10 +14,10 @@ from hypothesis import strategies as st
 
 from adapters.formats import ContentDelta, FormatPlan
 from adapters.workers import Chunk, TokenLogprob
-from app.constraints.foreign_backend import ForeignParser
 from app.generation.choice_decoder import ChoiceDeltas, ChoiceItem, decode_choice
 from app.generation.content_logprobs import ContentLogprobs, ContentToken
 from app.generation.content_stops import ContentStops
+from app.generation.foreign_parser import ForeignParser
 from engine import Compiled
 from tests.formats.cases import ANSWERS, AUTO, SPECIALS, Answer, Said
 from tests.formats.harness import compiled, compiler, encode

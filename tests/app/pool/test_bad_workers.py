@@ -15,10 +15,11 @@ import pytest
 from adapters.workers import FailureReason, Generation, SGLangWorker, WorkerError
 from app.conversation.tokenizer import BuiltinTokenizer
 from app.pool import health_checks, member, recovery
-from app.pool.policies import POLICIES, PolicyName, make_policy
+from app.pool.policies import POLICIES, make_policy
 from app.pool.recovery import Observer
 from app.pool.worker_pool import Pool
 from app.settings import ModelSettings
+from app.settings.model import PolicyName
 from engine import Vocabulary
 from tests.app.pool.fakes import eventually
 from tests.campaigns.workers.fake import FakeWorker, Fault, Reply

@@ -11,12 +11,12 @@ from app.pool.policies import (
     POLICIES,
     SLACK,
     Policy,
-    PolicyName,
     PowerOfTwo,
     PrefixAware,
     has_spare,
     make_policy,
 )
+from app.settings.model import PolicyName
 from bench.policy_sim import percentile, simulate
 
 

@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from app import version
 from app.conversation.tokenizer import load_tokenizer
+from app.version import version
 from engine import SPEC_VERSION
 from tests.app.gateway import OPERATOR
 from tests.app.pool.gateways import gateway_of

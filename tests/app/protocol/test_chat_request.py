@@ -8,10 +8,10 @@ from pydantic import BaseModel, TypeAdapter, ValidationError
 from pydantic.fields import FieldInfo
 
 from app.api.body import has_more_values, parse_as, parse_request, read_body
-from app.api.grammar_routes import CheckRequest
 from app.errors import ApiError
 from app.protocol import chat_request, messages, tools
 from app.protocol.chat_request import ChatRequest
+from app.protocol.check_request import CheckRequest
 from app.protocol.validation import MOST_ITEMS, MOST_NAMES
 from app.protocol.warmup_request import WarmupRequest
 from tests.app.openapi.described import refused_by_document

@@ -7,8 +7,8 @@ import pytest
 from pydantic_core import to_json
 
 from app.errors import ApiError
-from app.server.event_stream import event, named_event, one_line
-from app.service.response_writers import ResponseBuilder, ResponseEventWriter
+from app.writers.events import event, named_event, one_line
+from app.writers.response_writers import ResponseBuilder, ResponseEventWriter
 
 #: what str.splitlines splits at and JSON leaves as it is, and texts that share bytes with it
 LINE_ENDS = "\x85\u2028\u2029"

@@ -8,6 +8,7 @@ from typing import Any
 
 from adapters.workers import Chunk, FailureReason, Generation, Health, WorkerError
 from app.api.body import parse_request
+from app.concurrency import Offload
 from app.constraints.mode import ModeSwitch
 from app.constraints.planner import ConstraintPlanner
 from app.conversation.tokenizer import BuiltinTokenizer
@@ -15,7 +16,6 @@ from app.observability.logs import make_logger
 from app.observability.metrics import Metrics, ModelMetrics
 from app.observability.request_record import RequestRecord
 from app.observability.shadow_metrics import ShadowMetrics
-from app.offload import Offload
 from app.pool.worker_pool import Pool
 from app.protocol.chat_request import ChatRequest
 from app.service.chat_service import ChatService

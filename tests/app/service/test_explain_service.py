@@ -6,13 +6,13 @@ from typing import Any
 
 import pytest
 
+from app.concurrency import Offload
 from app.constraints.compile_scheduler import CompileScheduler
 from app.constraints.planner import ConstraintPlanner
 from app.constraints.tenant_caches import TenantCaches, TenantNamespaces
 from app.conversation.tokenizer import BuiltinTokenizer
 from app.observability.logs import make_logger
 from app.observability.metrics import Metrics
-from app.offload import Offload
 from app.protocol.explain_request import ExplainRequest
 from app.service import grammar_outline
 from app.service.explain_service import ExplainService

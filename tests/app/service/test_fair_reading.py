@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
+from app.concurrency import LARGE_BYTES, SMALL_BYTES
 from app.observability.request_record import RequestRecord
-from app.offload import LARGE_BYTES, SMALL_BYTES
 from tests.app.service.scripted import Service, request, script
 
 END = "<|im_end|>"

@@ -16,7 +16,7 @@ from app.generation.content_stops import ContentStops
 from app.generation.multiplexer import Multiplexer
 from app.observability.request_record import RequestRecord
 from app.pool.member import EJECT_AFTER
-from app.protocol.answers import MessageBuilder
+from app.writers.chat_objects import MessageBuilder
 from tests.app.service.scripted import Service, Step, tokens
 
 #: (owner, name) of a function in each layer that reads an answer

@@ -10,9 +10,9 @@ from pydantic_core import to_json
 
 from adapters.workers import PromptTooLong
 from app.api.body import parse_as
+from app.concurrency import Offload
 from app.errors import ApiError
 from app.observability.request_record import RequestRecord
-from app.offload import Offload
 from app.protocol.responses.ids import item_id, new_response_id
 from app.protocol.responses.request import ResponseRequest
 from app.service.responses_service import ResponsesService

@@ -2,8 +2,8 @@
 
 import pytest
 
+from app.concurrency import Offload
 from app.errors import ApiError
-from app.offload import Offload
 from app.protocol.responses.ids import new_response_id
 from app.state.byte_store import MemoryStore
 from app.state.response_store import Chain, ResponseStore

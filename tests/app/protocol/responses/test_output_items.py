@@ -15,7 +15,7 @@ from adapters.formats import (
     ToolStart,
 )
 from app.protocol.responses.ids import item_id, new_response_id, response_of
-from app.protocol.responses.output_items import OutputItems
+from app.writers.response_items import OutputItems
 
 ROOT = Path(__file__).parents[4]
 CALL: list[Delta] = [ToolStart(0, "f", "1"), ToolArguments(0, '{"a":'), ToolArguments(0, "1}")]

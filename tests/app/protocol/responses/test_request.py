@@ -16,11 +16,11 @@ from app.api.body import parse_as
 from app.errors import ApiError
 from app.protocol.responses.items import KINDS, LEFT_OUT
 from app.protocol.responses.request import (
-    IGNORED,
     INERT_INCLUDES,
     LOGPROBS,
     MOVED,
-    UNSUPPORTED,
+    RESPONSES_IGNORED,
+    RESPONSES_UNSUPPORTED,
     ResponseRequest,
 )
 from app.protocol.responses.tools import HOSTED
@@ -63,8 +63,8 @@ def test_every_field_of_openais_client_has_a_treatment():
     base = response_create_params.ResponseCreateParamsBase.__annotations__
     theirs = set(base) | {"stream", "client_metadata"}  # the latter is the Codex CLI's
     honoured = set(ResponseRequest.model_fields)
-    assert not honoured & set(IGNORED) and not honoured & set(UNSUPPORTED)
-    assert theirs == (honoured - EXTENSIONS) | set(IGNORED) | set(UNSUPPORTED)
+    assert not honoured & set(RESPONSES_IGNORED) and not honoured & set(RESPONSES_UNSUPPORTED)
+    assert theirs == (honoured - EXTENSIONS) | set(RESPONSES_IGNORED) | set(RESPONSES_UNSUPPORTED)
     assert not theirs & set(MOVED)
 
 
@@ -81,18 +81,22 @@ def documented(heading: str) -> set[str]:
 
 
 def test_the_documented_fields_are_those_of_the_code():
-    assert documented("Responses") == {*ResponseRequest.model_fields, *IGNORED, *UNSUPPORTED}
+    assert documented("Responses") == {
+        *ResponseRequest.model_fields,
+        *RESPONSES_IGNORED,
+        *RESPONSES_UNSUPPORTED,
+    }
 
 
 def test_the_documented_items_are_those_of_the_code():
     assert documented("Items") == set(KINDS)
 
 
-@pytest.mark.parametrize("name", sorted(UNSUPPORTED))
+@pytest.mark.parametrize("name", sorted(RESPONSES_UNSUPPORTED))
 def test_an_unsupported_field_is_refused_by_name_unless_it_is_off(name: str):
     error = refusal(**{name: "something"})
     assert (error.param, error.code) == (name, "unsupported_parameter")
-    for off in UNSUPPORTED[name]:
+    for off in RESPONSES_UNSUPPORTED[name]:
         parse(**{name: off})
 
 

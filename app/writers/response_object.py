@@ -2,10 +2,9 @@
 
 from typing import Any, Literal
 
-from ...errors import ApiError
-from ...generation.choice_decoder import ChoiceEnd
-from .request import ResponseRequest
-from .tools import HostedTool, shown_format
+from ..errors import ApiError
+from ..generation import ChoiceEnd
+from ..protocol import HostedTool, ResponseRequest, shown_format
 
 Status = Literal["in_progress", "completed", "incomplete", "failed"]
 #: OpenAI's codes of failed responses, by the status that the same failure has before a stream

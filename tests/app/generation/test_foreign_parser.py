@@ -16,10 +16,10 @@ from adapters.formats import (
     ToolInput,
     custom_tool,
 )
-from app.constraints.foreign_backend import ForeignParser
 from app.constraints.planner import ConstraintPlan, ConstraintPlanner
 from app.conversation.tokenizer import BuiltinTokenizer
 from app.errors import ApiError
+from app.generation.foreign_parser import ForeignParser
 from app.observability.logs import make_logger
 from app.observability.metrics import Metrics
 from engine import Compiler, Event, ParseDivergence, Parser

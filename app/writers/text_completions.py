@@ -1,4 +1,4 @@
-"""Answers of /v1/completions as OpenAI writes them: a text completion, and its chunks.
+"""Answers of /v1/completions as OpenAI writes them: a text completion and its chunks, and writers.
 
 Both have one shape. The log probabilities are parallel lists; ``top_logprobs`` always has the
 token itself, and of two tokens with one text the more likely one. ``text_offset`` is the character
@@ -12,9 +12,11 @@ from typing import Any
 
 from adapters.formats import ContentDelta
 
-from ..generation.choice_decoder import ChoiceDeltas, ChoiceEnd
-from ..generation.content_logprobs import ContentToken
+from ..errors import ApiError
+from ..generation import ChoiceDeltas, ChoiceEnd, ContentToken
+from .events import DONE, event
 from .logprobs import text_of
+from .writer import Batch
 
 
 class TextChoice:
@@ -112,3 +114,82 @@ class TextEnvelope:
             "system_fingerprint": self.system_fingerprint,
             "choices": choices,
         }
+
+
+class TextWriter:
+    """Writes a whole completion. ``echoes``: the text before each of its choices."""
+
+    def __init__(self, envelope: TextEnvelope, echoes: Sequence[str], per_prompt: int) -> None:
+        self._envelope = envelope
+        self._per_prompt = per_prompt
+        self._choices = [TextChoice(echo) for echo in echoes]
+        self._parts: list[list[tuple[str, dict[str, Any] | None]]] = [[] for _ in self._choices]
+        self._endings: dict[int, ChoiceEnd] = {}
+
+    def write(self, batch: Batch) -> None:
+        """Add items."""
+        for number, item in batch:
+            if isinstance(item, ChoiceDeltas):
+                self._parts[number].append(self._choices[number].take(item))
+            else:
+                self._endings[number] = item
+
+    async def whole(self) -> dict[str, Any]:
+        """Return the completion."""
+        endings = [self._endings[number] for number in range(len(self._choices))]
+        choices = [
+            text_choice(number, *joined(parts), endings[number].finish)
+            for number, parts in enumerate(self._parts)
+        ]
+        usage = text_usage(endings, self._per_prompt)
+        return {**self._envelope.completion(choices), "usage": usage}
+
+
+class TextChunkWriter:
+    """Writes the chunks of a completion; with ``include_usage`` each has the key ``usage``, and a
+    last one has the numbers.
+    """
+
+    def __init__(
+        self,
+        envelope: TextEnvelope,
+        echoes: Sequence[str],
+        per_prompt: int,
+        *,
+        include_usage: bool,
+    ) -> None:
+        self._envelope = envelope
+        self._per_prompt = per_prompt
+        self._include_usage = include_usage
+        self._choices = [TextChoice(echo) for echo in echoes]
+        self._endings: dict[int, ChoiceEnd] = {}
+
+    def begin(self) -> bytes:
+        """Return nothing: the first text begins a choice."""
+        return b""
+
+    def write(self, batch: Batch) -> bytes:
+        """Return the chunks of these items."""
+        chunks = []
+        for number, item in batch:
+            if isinstance(item, ChoiceEnd):
+                self._endings[number] = item
+                chunks.append(text_choice(number, "", None, item.finish))
+                continue
+            text, logprobs = self._choices[number].take(item)
+            if text:
+                chunks.append(text_choice(number, text, logprobs, None))
+        extra = {"usage": None} if self._include_usage else {}
+        return b"".join(event(self._envelope.completion([chunk]) | extra) for chunk in chunks)
+
+    async def end(self) -> bytes:
+        """Return the chunk of the usage, if it was asked for, and [DONE]."""
+        if not self._include_usage:
+            return DONE
+        endings = [self._endings[number] for number in range(len(self._choices))]
+        usage = text_usage(endings, self._per_prompt)
+        return event(self._envelope.completion([]) | {"usage": usage}) + DONE
+
+    def failed(self, error: ApiError) -> bytes:
+        """Return the error as the last event."""
+        return event(error.body())

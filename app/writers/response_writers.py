@@ -1,7 +1,7 @@
 """The writers of responses: a whole response, or the events of a stream.
 
     response.created, response.in_progress
-    the events of each output item (protocol.responses.output_items)
+    the events of each output item (response_items)
     response.completed, or response.incomplete at the output limit, or response.failed
 
 Events are numbered from 0. A response is stored before its last event, so that a client that has
@@ -15,11 +15,11 @@ from typing import Any
 from pydantic_core import to_json
 
 from ..errors import ApiError
-from ..generation.choice_decoder import ChoiceDeltas, ChoiceEnd
-from ..protocol.responses.output_items import Event, Named, OutputItems
-from ..protocol.responses.response_object import Status, failure, usage
-from ..server.event_stream import named_event, one_line
-from .writers import Batch
+from ..generation import ChoiceDeltas, ChoiceEnd
+from .events import named_event, one_line
+from .response_items import Event, Named, OutputItems
+from .response_object import Status, failure, usage
+from .writer import Batch
 
 #: stores a response, and returns whether it did
 Save = Callable[[dict[str, Any]], Awaitable[bool]]

@@ -5,7 +5,7 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
-from app.admission.fair_queue import FairQueue, Job
+from app.concurrency.fair_queue import FairQueue, Job
 
 
 class Jobs:

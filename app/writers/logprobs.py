@@ -8,7 +8,7 @@ stays.
 from collections.abc import Iterable
 from typing import Any
 
-from ..generation.content_logprobs import ContentToken
+from ..generation import ContentToken
 
 
 def logprobs_object(tokens: Iterable[ContentToken]) -> dict[str, Any]:

@@ -1,7 +1,9 @@
-"""Threads for the slow steps of requests, which clients share fairly."""
+"""Threads for the slow steps of requests, which clients share fairly; ends of tasks."""
 
+from .fair_queue import FairQueue, Job
 from .fair_threads import gil_released, give_way
 from .offload import HUGE_BYTES, LARGE_BYTES, MOST_LARGE, MOST_SMALL, SMALL_BYTES, Offload
+from .tasks import cancel
 
 __all__ = [
     "HUGE_BYTES",
@@ -9,7 +11,10 @@ __all__ = [
     "MOST_LARGE",
     "MOST_SMALL",
     "SMALL_BYTES",
+    "FairQueue",
+    "Job",
     "Offload",
+    "cancel",
     "gil_released",
     "give_way",
 ]

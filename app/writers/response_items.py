@@ -25,10 +25,10 @@ from adapters.formats import (
     ToolStart,
 )
 
-from ...generation.content_logprobs import ContentToken
-from ..answers import new_call_id
-from ..logprobs import token_object
-from .ids import item_id
+from ..generation import ContentToken
+from ..protocol import item_id
+from .chat_objects import new_call_id
+from .logprobs import token_object
 
 Event = dict[str, Any]
 ItemStatus = Literal["in_progress", "completed", "incomplete"]

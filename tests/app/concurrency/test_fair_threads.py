@@ -9,9 +9,9 @@ from unittest.mock import patch
 
 import pytest
 
+from app.concurrency import fair_threads
+from app.concurrency.fair_threads import FairThreads, gil_released, give_way
 from app.errors import ApiError
-from app.offload import fair_threads
-from app.offload.fair_threads import FairThreads, gil_released, give_way
 from tests.app.gateway import PATIENCE
 
 

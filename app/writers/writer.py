@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import Any, Protocol
 
 from ..errors import ApiError
-from ..generation.choice_decoder import ChoiceItem
+from ..generation import ChoiceItem
 
 #: items of an answer, each with the number of its choice
 Batch = Sequence[tuple[int, ChoiceItem]]

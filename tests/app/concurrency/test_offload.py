@@ -6,8 +6,7 @@ from typing import Any
 
 import pytest
 
-from app.errors import ApiError
-from app.offload import (
+from app.concurrency import (
     HUGE_BYTES,
     LARGE_BYTES,
     MOST_LARGE,
@@ -16,6 +15,7 @@ from app.offload import (
     Offload,
     fair_threads,
 )
+from app.errors import ApiError
 
 
 def thread() -> str:

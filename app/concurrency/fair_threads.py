@@ -1,6 +1,6 @@
 """Threads that clients share fairly.
 
-The steps of requests are jobs of a fair queue (admission.fair_queue): threads take a step of one
+The steps of requests are jobs of a fair queue (fair_queue): threads take a step of one
 client after the other, and if too many steps wait, the newest one of the client with the most is
 refused, a second later: a client that tried again at once would keep the event loop busy with
 reading bodies.
@@ -26,8 +26,8 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import TypeVar
 
-from ..admission.fair_queue import FairQueue, Job
 from ..errors import ApiError
+from .fair_queue import FairQueue, Job
 
 Result = TypeVar("Result")
 

@@ -7,7 +7,7 @@ the message of the same answer:
     reasoning   null if there is none, in every message and delta: clients read the attribute
     tool calls  numbered in order; each call gets its id here
 
-Not here    transport (server.event_stream), the order of events (service.chat_service).
+Not here    transport (server.event_stream), the order of events (chat_writers).
 """
 
 import uuid
@@ -24,10 +24,9 @@ from adapters.formats import (
     ToolStart,
 )
 
-from ..generation.choice_decoder import ChoiceDeltas, ChoiceEnd
-from ..generation.content_logprobs import ContentToken
+from ..generation import ChoiceDeltas, ChoiceEnd, ContentToken
+from ..protocol import ToolMode
 from .logprobs import logprobs_object
-from .tools import ToolMode
 
 FinishReason = Literal["stop", "length", "tool_calls"]
 

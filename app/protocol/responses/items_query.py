@@ -1,0 +1,15 @@
+"""The query of GET /v1/responses/{response_id}/input_items."""
+
+from typing import Literal
+
+from pydantic import Field
+
+from ..validation import Lenient
+
+
+class ItemsQuery(Lenient):
+    """The query of a page of items."""
+
+    limit: int = Field(20, ge=1, le=100)
+    order: Literal["asc", "desc"] = "desc"
+    after: str | None = None

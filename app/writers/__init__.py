@@ -1,0 +1,37 @@
+"""Writers of answers: the items of choices as the objects and events of each API.
+
+A service makes a writer for one answer, and the generation gives it the items in order (writer).
+"""
+
+from .chat_objects import (
+    Envelope,
+    finish_reason,
+)
+from .chat_writers import ChunkWriter, CompletionWriter
+from .logprobs import text_of
+from .response_object import response_object
+from .response_writers import ResponseBuilder, ResponseEventWriter, ResponseWriter
+from .text_completions import (
+    TextChunkWriter,
+    TextEnvelope,
+    TextWriter,
+)
+from .writer import Batch, EventWriter, WholeWriter
+
+__all__ = [
+    "Batch",
+    "ChunkWriter",
+    "CompletionWriter",
+    "Envelope",
+    "EventWriter",
+    "ResponseBuilder",
+    "ResponseEventWriter",
+    "ResponseWriter",
+    "TextChunkWriter",
+    "TextEnvelope",
+    "TextWriter",
+    "WholeWriter",
+    "finish_reason",
+    "response_object",
+    "text_of",
+]

@@ -1,0 +1,118 @@
+"""The writers of chat completions: a whole one, or the chunks of a stream, the last is [DONE].
+
+Not here   the objects that they write (chat_objects).
+"""
+
+from typing import Any
+
+from ..errors import ApiError
+from ..generation import ChoiceDeltas, ChoiceEnd
+from ..protocol import ToolMode
+from .chat_objects import (
+    ChoiceStream,
+    Envelope,
+    MessageBuilder,
+    choice_object,
+    finish_reason,
+    usage,
+)
+from .events import DONE, event
+from .writer import Batch
+
+
+class CompletionWriter:
+    """Writes a whole completion. ``mode``: of the tool choice. With ``legacy`` a call is a
+    ``function_call``.
+    """
+
+    def __init__(
+        self, envelope: Envelope, mode: ToolMode, choices: int, *, legacy: bool = False
+    ) -> None:
+        self._envelope = envelope
+        self._legacy = legacy
+        self._mode = mode
+        self._messages = [MessageBuilder() for _ in range(choices)]
+        self._endings: dict[int, ChoiceEnd] = {}
+
+    def write(self, batch: Batch) -> None:
+        """Add items."""
+        for number, item in batch:
+            if isinstance(item, ChoiceDeltas):
+                self._messages[number].add(item)
+            else:
+                self._endings[number] = item
+
+    async def whole(self) -> dict[str, Any]:
+        """Return the completion."""
+        choices = [
+            choice_object(number, message, finish_reason(self._endings[number], self._mode))
+            for number, message in enumerate(self._messages)
+        ]
+        if self._legacy:
+            choices = [_legacy_choice(choice) for choice in choices]
+        return self._envelope.completion(choices, usage(list(self._endings.values())))
+
+
+class ChunkWriter:
+    """Writes the chunks of a completion; with ``include_usage`` each has the key ``usage``, and a
+    last one has the numbers. With ``legacy`` a call is a ``function_call``.
+    """
+
+    def __init__(
+        self,
+        envelope: Envelope,
+        mode: ToolMode,
+        choices: int,
+        *,
+        include_usage: bool,
+        legacy: bool = False,
+    ) -> None:
+        self._envelope = envelope
+        self._legacy = legacy
+        self._mode = mode
+        self._include_usage = include_usage
+        self._streams = [ChoiceStream(envelope, number) for number in range(choices)]
+        self._endings: list[ChoiceEnd] = []
+
+    def begin(self) -> bytes:
+        """Return nothing: the first delta begins a choice."""
+        return b""
+
+    def write(self, batch: Batch) -> bytes:
+        """Return the chunks of these items."""
+        extra = {"usage": None} if self._include_usage else {}
+        chunks: list[dict[str, Any]] = []
+        for number, item in batch:
+            if isinstance(item, ChoiceDeltas):
+                chunks += self._streams[number].deltas(item)
+            else:
+                self._endings.append(item)
+                chunks += self._streams[number].end(finish_reason(item, self._mode))
+        if self._legacy:
+            for chunk in chunks:
+                chunk["choices"] = [_legacy_choice(choice) for choice in chunk["choices"]]
+        return b"".join(event(chunk | extra) for chunk in chunks)
+
+    async def end(self) -> bytes:
+        """Return the chunk of the usage, if it was asked for, and [DONE]."""
+        if not self._include_usage:
+            return DONE
+        return event(self._envelope.chunk([]) | {"usage": usage(self._endings)}) + DONE
+
+    def failed(self, error: ApiError) -> bytes:
+        """Return the error as the last event."""
+        return event(error.body())
+
+
+def _legacy_choice(choice: dict[str, Any]) -> dict[str, Any]:
+    """Return a choice of an answer or of a chunk in the old shape."""
+    key = "message" if "message" in choice else "delta"
+    said = dict(choice[key])
+    for call in said.pop("tool_calls", ()):
+        said["function_call"] = call["function"]
+    reason = choice["finish_reason"]
+    return {
+        **choice,
+        key: said,
+        "finish_reason": "function_call" if reason == "tool_calls" else reason,
+    }
