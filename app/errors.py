@@ -4,9 +4,14 @@
 
 ``ApiError`` is raised wherever a request cannot be served; api.error_responses makes an answer of
 it. The type follows from the status; the functions below make the usual errors.
+
+Steps that serve several APIs know a field by its path in the common form, such as
+("messages", 3, "content"). Their sentences have a slot in place of its name, and ``named`` fills it
+with the name that the client's API has.
 """
 
-from typing import Any
+from collections.abc import Callable
+from typing import Any, Self
 
 _TYPES = {
     400: "invalid_request_error",
@@ -27,24 +32,70 @@ _TYPES = {
 RETRY_AFTER = 1
 
 
+#: keys and indices that lead to a field of a request
+FieldPath = tuple[str | int, ...]
+#: returns the name that a client's API has for a field
+FieldNames = Callable[[FieldPath], str]
+
+
+def dotted(path: FieldPath) -> str:
+    """Return ``messages[3].content``, the name of a field in chat completions."""
+    steps = [f"[{step}]" if isinstance(step, int) else f".{step}" for step in path]
+    return "".join(steps).removeprefix(".")
+
+
 class ApiError(Exception):
-    """An error answer. ``message`` is shown to the client."""
+    """An error answer.
+
+    Args:
+        message: a sentence for the client. ``{at}`` stands for the name of ``param``, and
+            ``{other}`` for that of ``other``.
+        param: the field at fault: its name, or its path in the common form.
+        other: a second field.
+    """
 
     def __init__(
         self,
         status: int,
         message: str,
         *,
-        param: str | None = None,
+        param: str | FieldPath | None = None,
+        other: FieldPath = (),
         code: str | None = None,
         headers: dict[str, str] | None = None,
     ) -> None:
         super().__init__(message)
         self.status = status
-        self.message = message
-        self.param = param
+        self.at = (param,) if isinstance(param, str) else param
         self.code = code
         self.headers = headers or {}
+        self._sentence = message
+        self._other = other
+        self._names: FieldNames = dotted
+
+    def named(self, names: FieldNames) -> Self:
+        """Name fields as the client's API does from now on; return this error."""
+        self._names = names
+        return self
+
+    def moved(self, move: Callable[[FieldPath], FieldPath]) -> Self:
+        """Change the paths of fields; return this error."""
+        self.at, self._other = None if self.at is None else move(self.at), move(self._other)
+        return self
+
+    @property
+    def param(self) -> str | None:
+        """The name of the field at fault."""
+        return None if self.at is None else self._names(self.at)
+
+    @property
+    def message(self) -> str:
+        """The sentence with the names of fields."""
+        sentence = self._sentence.replace("{other}", self._names(self._other))
+        return sentence.replace("{at}", self.param or "")
+
+    def __str__(self) -> str:
+        return self.message
 
     @property
     def type(self) -> str:
@@ -64,15 +115,21 @@ class ApiError(Exception):
         }
 
 
-def bad_request(message: str, param: str | None = None, code: str | None = None) -> ApiError:
+def bad_request(
+    message: str,
+    param: str | FieldPath | None = None,
+    code: str | None = None,
+    *,
+    other: FieldPath = (),
+) -> ApiError:
     """Return a 400: the request is wrong."""
-    return ApiError(400, message, param=param, code=code)
+    return ApiError(400, message, param=param, code=code, other=other)
 
 
 def unsupported_parameter(param: str, message: str | None = None) -> ApiError:
     """Return a 400: the parameter would change the output and is not served."""
     return bad_request(
-        message or f"Unsupported parameter: '{param}' is not supported by this server.",
+        message or "Unsupported parameter: '{at}' is not supported by this server.",
         param,
         "unsupported_parameter",
     )

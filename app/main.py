@@ -21,11 +21,11 @@ from .api import (
     BrowserGuard,
     RequestMiddleware,
     admin_router,
-    chat_router,
-    completions_router,
     constraint_router,
     debug_router,
     docs_router,
+    exchange_of,
+    generation_router,
     grammars_router,
     install_error_handlers,
     models_router,
@@ -144,8 +144,7 @@ def _add_routes(
         address = "" if request.client is None else request.client.host
         given = request.headers.get("authorization")
         client = components.keys.identify(given, address)
-        request.state.client = client
-        request.state.record.client, request.state.record.key = client.id, client.name
+        exchange_of(request).client = client
 
     models = components.models
     guarded = [Depends(with_key)]
@@ -161,10 +160,9 @@ def _add_routes(
     answering = Answering(
         components.admission, metrics, requests, comment_seconds=settings.stream_comment_seconds
     )
-    app.include_router(chat_router(models, answering, bodies), dependencies=guarded)
-    app.include_router(completions_router(models, answering, bodies), dependencies=guarded)
+    app.include_router(generation_router(models, answering, bodies), dependencies=guarded)
     stored = StoredResponses(components.shared.state)
-    app.include_router(responses_router(models, stored, answering, bodies), dependencies=guarded)
+    app.include_router(responses_router(stored), dependencies=guarded)
     app.include_router(tokenize_router(models, bodies), dependencies=guarded)
     app.include_router(grammars_router(models, bodies), dependencies=guarded)
     given = (key.get_secret_value() for key in settings.admin_keys)

@@ -42,6 +42,7 @@ from .harmony.format import HARMONY
 from .location import FieldKind, Location, join_pointer
 from .offered_tools import BUILTIN_TOOLS_PARAM, tool_param
 from .output_spec import (
+    NO_PARAMETERS,
     BuiltinTool,
     ChatMessage,
     Effort,
@@ -66,6 +67,7 @@ __all__ = [
     "CONTENT",
     "FORMATS",
     "INPUT_ARGUMENT",
+    "NO_PARAMETERS",
     "UNKNOWN",
     "BuiltinTool",
     "ChatMessage",

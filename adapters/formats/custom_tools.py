@@ -44,12 +44,13 @@ _SPACE = "[ \\t\\r\\n]{0,20}"
 _NAMES = {"regex": "regular expression", "lark": "Lark grammar"}
 
 
-def custom_tool(name: str, description: str, wanted: InputFormat) -> Tool:
+def custom_tool(name: str, description: str, wanted: InputFormat, param: str = "") -> Tool:
     """Return the tool as the prompt shows it: its description contains the grammar."""
     texts = [description]
     if wanted.syntax != "text":
         texts.append(f"The input must match this {_NAMES[wanted.syntax]}:\n{wanted.definition}")
-    return Tool(name, _schema({}), "\n\n".join(filter(None, texts)), input=wanted)
+    about = "\n\n".join(filter(None, texts))
+    return Tool(name, _schema({}), about, input=wanted, param=param)
 
 
 def input_part(wanted: InputFormat, style: str, param: str) -> Part:

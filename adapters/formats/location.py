@@ -6,8 +6,11 @@ from typing import Literal
 
 #: what a field of a request contains, as errors call it
 FieldKind = Literal["schema", "grammar", "structural tag"]
-#: path of the response format's schema; errors name only the parameter "response_format"
-_RESPONSE_SCHEMA_PATH = "response_format/json_schema/schema"
+#: paths of schemas of which errors name only the field around them
+_SCHEMA_PATHS = {
+    "response_format": "response_format/json_schema/schema",
+    "text.format": "text/format/schema",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,9 +30,9 @@ class Location:
     @property
     def path(self) -> str:
         """The field as a path: "tools/0/function/parameters"."""
-        if self.param == "response_format":
-            return _RESPONSE_SCHEMA_PATH
-        return (self.param or "").replace("[", "/").replace("]", "").replace(".", "/")
+        param = self.param or ""
+        path = _SCHEMA_PATHS.get(param)
+        return path or param.replace("[", "/").replace("]", "").replace(".", "/")
 
     def __str__(self) -> str:
         return f"{self.param or ''}{self.pointer}"

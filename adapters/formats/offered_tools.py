@@ -67,7 +67,7 @@ def one_call_only(output: OutputSpec) -> bool:
 
 def tool_param(number: int, tool: Tool) -> str:
     """Return the field of a request that defines its tool of this number."""
-    return f"tools[{number}].{'function' if tool.input is None else 'custom'}"
+    return tool.param or f"tools[{number}].{'function' if tool.input is None else 'custom'}"
 
 
 def _offered(output: OutputSpec) -> list[tuple[int, Tool]]:

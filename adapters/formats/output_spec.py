@@ -55,12 +55,17 @@ class ResponseGrammar:
     param: str
 
 
+#: of a function whose definition has no parameters
+NO_PARAMETERS: Mapping[str, Any] = {}
+
+
 @dataclass(frozen=True)
 class Tool:
     """A tool of the request. ``parameters``: a JSON Schema; {} means "takes no arguments".
 
     ``strict``: the client refuses a relaxed schema. The grammar does not depend on it. ``input``:
-    of a custom tool (custom_tools); None: the tool is a function.
+    of a custom tool (custom_tools); None: the tool is a function. ``param``: the field of the
+    request that defines it; "": see ``tool_param``.
     """
 
     name: str
@@ -68,6 +73,7 @@ class Tool:
     description: str = ""
     strict: bool | None = None
     input: InputFormat | None = None
+    param: str = ""
 
 
 @dataclass(frozen=True)

@@ -20,7 +20,7 @@ from typing import Final, Literal
 
 from ..access import PRIORITIES, Client
 from ..concurrency import FairQueue, Job
-from ..errors import RETRY_AFTER, ApiError, bad_request, model_not_found
+from ..errors import RETRY_AFTER, ApiError, bad_request
 from ..observability import Metrics, RequestRecord
 from .rate_limits import Kind, Levels, Limiter, is_limited, limit_headers, wait_ms
 
@@ -211,8 +211,6 @@ class Ticket:
     async def enter(self, model: str, streams: int, size: int = 0) -> None:
         """Wait until the request may run; ``size``: bytes of its body. Raises ApiError."""
         client = self.client
-        if not client.may_use(model):
-            raise model_not_found(model)
         priority = PRIORITIES.index(client.priority)
         self._job = Job(client.id, model, streams, priority, client.max_running)
         record = self.record

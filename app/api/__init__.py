@@ -1,16 +1,16 @@
 """HTTP routes, keys, request bodies, error answers, request ids."""
 
 from .admin_routes import admin_router
-from .answering import Answering
+from .answering import Answering, generation_router
 from .arriving_bodies import ArrivingBodies
 from .auth import AdminKeys
 from .body import BodyReader, validated
 from .browser_guard import BrowserGuard
-from .chat_routes import chat_router, completions_router
 from .constraint_routes import constraint_router, warn_unenforced
 from .debug_routes import debug_router
 from .docs_routes import docs_router
 from .error_responses import install_error_handlers
+from .exchange import exchange_of
 from .grammar_routes import grammars_router
 from .middleware import RequestMiddleware
 from .operations_routes import models_router, operations_router
@@ -26,11 +26,11 @@ __all__ = [
     "BrowserGuard",
     "RequestMiddleware",
     "admin_router",
-    "chat_router",
-    "completions_router",
     "constraint_router",
     "debug_router",
     "docs_router",
+    "exchange_of",
+    "generation_router",
     "grammars_router",
     "install_error_handlers",
     "models_router",

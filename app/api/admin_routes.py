@@ -3,12 +3,11 @@
 from fastapi import APIRouter, Request
 from fastapi.responses import JSONResponse
 
-from ..errors import client_left
 from ..openapi import operation, query
 from ..protocol import WarmupRequest
-from ..server import Disconnected, run_until_disconnect
 from ..service import ServedModels
 from .body import BodyReader
+from .exchange import until_client_leaves
 
 _WARM = operation(
     "warm_grammars",
@@ -41,11 +40,7 @@ def admin_router(models: ServedModels, bodies: BodyReader) -> APIRouter:
     async def warm(request: Request) -> JSONResponse:
         asked, _ = await bodies.read(WarmupRequest, request)
         warming = models.find_or_only(asked.model).warming
-        try:
-            answer = await run_until_disconnect(warming.warm(asked.all()), request.receive)
-        except Disconnected:
-            raise client_left() from None
-        return JSONResponse(answer)
+        return JSONResponse(await until_client_leaves(warming.warm(asked.all()), request))
 
     @router.get("/v1/cache", **_CACHE)
     async def cache(request: Request) -> JSONResponse:

@@ -1,35 +1,27 @@
 """Admitted answers: from a request's headers to the last byte of its answer, the same for each API.
 
-ticket = await answering.begin(request)              refusals that need no body
-asked, size = await bodies.read(...)
-return await answering.answer(request, ticket, ...)  waits for its turn, then answers
+ticket = await answering.begin(exchange, request)    refusals that need no body
+body, size = await bodies.read(...)
+return await answering.answer(...)                   waits for its turn, then answers
 """
 
 from collections.abc import Awaitable, Callable
 from functools import partial
-from typing import Protocol, TypeVar
+from typing import Any, TypeVar
 
 import structlog
-from fastapi import Request, Response
-from fastapi.responses import JSONResponse
+from fastapi import APIRouter, Request, Response
 
 from ..admission import Admission, Ticket
 from ..errors import client_left
 from ..observability import Metrics, RequestLog, RequestRecord
 from ..server import Disconnected, EventStream, run_until_disconnect
-from ..service import AnswerStream, Completion, ServedModel
-from .body import announced_size
+from ..service import RequestContext, ServedModel, ServedModels
+from .body import BodyReader, announced_size
+from .exchange import Exchange, exchange_of
+from .surfaces import SURFACES, Body, Surface
 
-Asked = TypeVar("Asked", contravariant=True)
 Answer = TypeVar("Answer")
-
-
-class AnswerService(Protocol[Asked]):
-    """The use case of one API: an answer to a request, whole or as a stream."""
-
-    async def complete(self, request: Asked, record: RequestRecord) -> Completion: ...
-
-    async def stream(self, request: Asked, record: RequestRecord) -> AnswerStream: ...
 
 
 class Answering:
@@ -48,54 +40,51 @@ class Answering:
         self._metrics = metrics
         self._comment_seconds = comment_seconds
 
-    async def begin(self, request: Request) -> Ticket:
+    async def begin(self, exchange: Exchange, request: Request) -> Ticket:
         """Return the request's ticket. Raises ApiError.
 
         It is closed as soon as the work is done, so that the client's next request need not wait,
         and at the end of the request in any case.
         """
-        state = request.state
-        self._requests.begin(state.record, request.headers.get("traceparent"))
-        ticket = self._admission.ticket(state.client, state.record, state.answer_headers)
-        request.state.at_end.callback(ticket.close)
+        record = exchange.record
+        self._requests.begin(record, request.headers.get("traceparent"))
+        ticket = self._admission.ticket(exchange.client, record, exchange.answer_headers)
+        exchange.at_end.callback(ticket.close)
         await ticket.charge(announced_size(request))
         return ticket
 
     async def answer(
         self,
-        request: Request,
-        ticket: Ticket,
+        surface: Surface[Body],
         model: ServedModel,
-        service: AnswerService[Asked],
-        asked: Asked,
+        body: Body,
         *,
         size: int,
-        choices: int = 1,
-        is_stream: bool,
-        encode: Callable[[Completion], Response] | None = None,
+        ticket: Ticket,
+        request: Request,
     ) -> Response:
         """Wait for the request's turn, and return its answer. Raises ApiError.
 
-        Args:
-            size: bytes of the body.
-            choices: answers that are generated at once.
-            encode: makes the response of a whole answer; default: JSON.
+        ``size``: bytes of the body.
         """
         # for the log line of the request
         structlog.contextvars.bind_contextvars(model=model.name)
+        exchange, service = exchange_of(request), surface.service(model)
+        record = exchange.record
+        record.model, record.size, record.is_stream = model.name, size, bool(body.stream)
+        context = RequestContext(
+            client=exchange.client.id, model=model.name, size=size, record=record
+        )
 
-        record: RequestRecord = request.state.record
-        record.model, record.size, record.is_stream = model.name, size, is_stream
-
-        async def admitted(work: Callable[[Asked, RequestRecord], Awaitable[Answer]]) -> Answer:
-            await ticket.enter(model.name, choices, size)
-            return await work(asked, record)
+        async def admitted(work: Callable[[Body, RequestContext], Awaitable[Answer]]) -> Answer:
+            await ticket.enter(model.name, body.choices, size)
+            return await work(body, context)
 
         try:
-            if is_stream:
+            if body.stream:
                 stream = await run_until_disconnect(admitted(service.stream), request.receive)
                 # for the end of a shutdown, see RequestMiddleware
-                request.state.failed = stream.failed
+                exchange.failed = stream.failed
                 return EventStream(
                     stream,
                     headers=stream.headers,
@@ -105,7 +94,7 @@ class Answering:
                 )
             whole = await run_until_disconnect(admitted(service.complete), request.receive)
             ticket.close()
-            return (encode or _json)(whole)
+            return surface.encode(whole)
         except Disconnected:
             self._metrics.disconnects.inc()
             raise client_left() from None
@@ -115,5 +104,27 @@ class Answering:
         record.error = client_left().code
 
 
-def _json(whole: Completion) -> Response:
-    return JSONResponse(whole.body, headers=whole.headers)
+def generation_router(models: ServedModels, answering: Answering, bodies: BodyReader) -> APIRouter:
+    """Return the routes of all APIs that generate."""
+    router = APIRouter()
+    for surface in SURFACES:
+        create = _route(surface, models, answering, bodies)
+        router.post(surface.path, **surface.operation)(create)
+    return router
+
+
+def _route(
+    surface: Surface[Any], models: ServedModels, answering: Answering, bodies: BodyReader
+) -> Callable[[Request], Awaitable[Response]]:
+    async def create(request: Request) -> Response:
+        exchange = exchange_of(request)
+        ticket = await answering.begin(exchange, request)
+        body, size = await bodies.read(surface.body, request)
+        model = models.usable(body.model, exchange.client)
+        # before the wait for a turn, since it bounds the number of choices
+        body.check()
+        return await answering.answer(
+            surface, model, body, size=size, ticket=ticket, request=request
+        )
+
+    return create

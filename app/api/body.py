@@ -23,6 +23,7 @@ from ..protocol import ChatRequest, has_more_values, ignored_fields, parse_json
 from .arriving_bodies import ArrivingBodies
 from .content_coding import BodyDecoder
 from .error_responses import from_validation
+from .exchange import exchange_of
 from .surrogates import lone_surrogate
 
 _JSON_TYPE = re.compile(r"application/([a-z0-9!#$&^_.+-]+\+)?json")
@@ -54,7 +55,7 @@ class BodyReader:
         if announced_size(request) > self._max_bytes:
             raise too_large(self._max_bytes)
         coding = ",".join(request.headers.getlist("content-encoding"))
-        client: str = request.state.record.client
+        client = exchange_of(request).client.id
         try:
             async with self._arriving.body(client, self._timeout_s) as arriving:
                 add = partial(self._arriving.add, arriving)
@@ -70,7 +71,7 @@ class BodyReader:
         is_small = len(body) < LARGE_BYTES
         asked, ignored = parse() if is_small else await self._offload.run(client, len(body), parse)
         if ignored:
-            request.state.record.ignored += ignored
+            exchange_of(request).record.ignored += ignored
         return asked, len(body)
 
 

@@ -14,6 +14,7 @@ from typing import Any
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
+from fastapi.routing import APIRoute
 from pydantic import ValidationError
 from pydantic_core import ErrorDetails
 from starlette.exceptions import HTTPException
@@ -21,7 +22,10 @@ from starlette.routing import Match
 from starlette.types import Receive, Scope, Send
 
 from ..errors import ApiError, bad_request, unsupported_parameter
+from ..openapi import SCHEMES
 from ..protocol import is_response_id
+from .exchange import exchange_of
+from .surfaces import error_body
 
 #: characters of a client's value that an error repeats
 _SHOWN_CHARS = 100
@@ -53,18 +57,6 @@ _LENGTHS = {
 }
 
 
-#: the endpoints of clients, for the answer to an unknown path: many clients also ask for
-#: embeddings, images or speech
-ENDPOINTS = (
-    "POST /v1/chat/completions",
-    "POST /v1/responses",
-    "POST /v1/completions",
-    "POST /v1/grammars/check",
-    "POST /v1/grammars/explain",
-    "GET /v1/models",
-    "POST /tokenize",
-    "POST /detokenize",
-)
 #: methods of the routes
 _METHODS = ("DELETE", "GET", "HEAD", "POST")
 #: statuses of requests whose body was not read to its end
@@ -88,10 +80,27 @@ class ClosingResponse(JSONResponse):
         await send({"type": "http.response.body", "body": b""})
 
 
-def error_response(error: ApiError) -> JSONResponse:
-    """Return the answer of an error."""
+def error_response(error: ApiError, path: str) -> JSONResponse:
+    """Return the answer of an error to a request for ``path``."""
     kind = ClosingResponse if error.status in _UNREAD else JSONResponse
-    return kind(error.body(), status_code=error.status, headers=error.headers)
+    return kind(error_body(error, path), status_code=error.status, headers=error.headers)
+
+
+def client_endpoints(app: FastAPI) -> list[str]:
+    """Return the endpoints that need a client's key and no id, for the answer to an unknown path:
+    many clients also ask for embeddings, images or speech.
+    """
+    return [
+        f"{method} {route.path}"
+        for route in app.routes
+        if isinstance(route, APIRoute) and "{" not in route.path and _is_clients(route)
+        for method in sorted(route.methods or ())
+    ]
+
+
+def _is_clients(route: APIRoute) -> bool:
+    security = (route.openapi_extra or {}).get("security")
+    return security == [{SCHEMES["client"]: []}]
 
 
 def install_error_handlers(app: FastAPI) -> None:
@@ -99,16 +108,17 @@ def install_error_handlers(app: FastAPI) -> None:
 
     async def on_api_error(request: Request, error: Exception) -> JSONResponse:
         assert isinstance(error, ApiError)
-        request.state.record.error = error.code
-        return error_response(error)
+        exchange_of(request).record.error = error.code
+        return error_response(error, request.url.path)
 
     async def on_http_error(request: Request, error: Exception) -> JSONResponse:
         assert isinstance(error, HTTPException)
-        return error_response(_from_http(request, error))
+        return error_response(_from_http(request, error), request.url.path)
 
-    async def on_validation_error(_: Request, error: Exception) -> JSONResponse:
+    async def on_validation_error(request: Request, error: Exception) -> JSONResponse:
         assert isinstance(error, RequestValidationError)
-        return error_response(bad_request(f"Invalid request: {error.errors()[0]['msg']}"))
+        message = f"Invalid request: {error.errors()[0]['msg']}"
+        return error_response(bad_request(message), request.url.path)
 
     app.add_exception_handler(ApiError, on_api_error)
     app.add_exception_handler(HTTPException, on_http_error)
@@ -123,7 +133,7 @@ def _from_http(request: Request, error: HTTPException) -> ApiError:
     if error.status_code == 404:
         message = (
             f"Invalid URL ({place}). This server is Switchyard, a gateway for text generation. Its "
-            f"endpoints are: {', '.join(ENDPOINTS)}."
+            f"endpoints are: {', '.join(client_endpoints(request.app))}."
         )
         return ApiError(404, message, code="unknown_url", headers=headers)
     if error.status_code == 405:

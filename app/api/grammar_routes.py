@@ -5,13 +5,11 @@ grammar of a request, and what it does to an output.
 from fastapi import APIRouter, Request
 from fastapi.responses import JSONResponse
 
-from ..access import Client
-from ..errors import client_left
 from ..openapi import operation
 from ..protocol import CheckRequest, ExplainRequest
-from ..server import Disconnected, run_until_disconnect
 from ..service import ServedModels
 from .body import BodyReader
+from .exchange import exchange_of, until_client_leaves
 
 _CHECK = operation(
     "check_grammar",
@@ -49,24 +47,18 @@ def grammars_router(models: ServedModels, bodies: BodyReader) -> APIRouter:
     @router.post("/v1/grammars/check", **_CHECK)
     async def check(request: Request) -> JSONResponse:
         asked, _ = await bodies.read(CheckRequest, request)
-        client: Client = request.state.client
-        checked = models.usable(asked.model, client).checks.check(
-            asked.schema_, strict=bool(asked.strict), client=client.id
-        )
-        try:
-            return JSONResponse(await run_until_disconnect(checked, request.receive))
-        except Disconnected:
-            raise client_left() from None
+        client = exchange_of(request).client
+        service = models.usable(asked.model, client).checks
+        report = service.check(asked.schema_, client.id, strict=bool(asked.strict))
+        return JSONResponse(await until_client_leaves(report, request))
 
     @router.post("/v1/grammars/explain", **_EXPLAIN)
     async def explain(request: Request) -> JSONResponse:
         asked, size = await bodies.read(ExplainRequest, request)
-        client: Client = request.state.client
-        explained = models.usable(asked.model, client).explanations
-        made = explained.explain(asked, size, client=client.id)
-        try:
-            return JSONResponse(await run_until_disconnect(made, request.receive))
-        except Disconnected:
-            raise client_left() from None
+        client = exchange_of(request).client
+        service = models.usable(asked.model, client).explanations
+        return JSONResponse(
+            await until_client_leaves(service.explain(asked, size, client.id), request)
+        )
 
     return router

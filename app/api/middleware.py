@@ -8,31 +8,23 @@ Invariants   I1 every answer carries x-request-id: the client's if it is short a
                 the connection closes before the body's end, so that no client takes the answer for
                 a complete one.
              I3 a path may end with a slash.
-             I4 callbacks in ``request.state.at_end`` are called at the end of every request;
-                ``request.state.answer_headers`` go with every answer. ``request.state.record``
-                becomes the log line.
+             I4 callbacks in the exchange's ``at_end`` are called at the end of every request; its
+                ``answer_headers`` go with every answer, its ``record`` becomes the log line.
              I5 a request with both Transfer-Encoding and Content-Length is refused and its
                 connection closed: a proxy may see another end of it (RFC 9112, 6.1).
              I6 a request that the end of a shutdown cancels gets a 503, or an error event at the
-                end of its stream, which the route's ``request.state.failed`` writes.
+                end of its stream, which the exchange's ``failed`` writes.
 """
 
-import re
-import time
-import uuid
-from collections.abc import MutableMapping
-from contextlib import ExitStack
-from typing import Any
-
 import structlog
-from starlette.types import ASGIApp, Message, Receive, Scope, Send
+from starlette.types import ASGIApp, Receive, Scope, Send
 
 from ..errors import ApiError, internal_error
-from ..observability import Logger, Metrics, RequestLog, RequestRecord, method_label
-from ..server import EVENT_STREAM, Drain
+from ..observability import Logger, Metrics, RequestLog, method_label
+from ..server import Drain
 from .error_responses import error_response
+from .exchange import Exchange
 
-_USABLE_ID = re.compile(rb"[\x21-\x7e]{1,200}\Z")
 #: routes whose success is not logged: monitors request them every few seconds
 _QUIET = ("/health", "/health/live", "/health/ready", "/metrics")
 
@@ -61,7 +53,7 @@ class RequestMiddleware:
             return
         if scope["path"].endswith("/"):
             scope["path"] = scope["path"].rstrip("/") or "/"
-        exchange = _Exchange(scope, send, self._drain)
+        exchange = Exchange(scope, send, self._drain)
         structlog.contextvars.bind_contextvars(request_id=exchange.id)
         self._metrics.in_flight.inc()
         try:
@@ -72,22 +64,24 @@ class RequestMiddleware:
         except ApiError as error:  # of framing and the shutdown; routes answer their own
             exchange.record.error = error.code
             if not exchange.status:
-                await error_response(error)(scope, receive, exchange.send)
+                await error_response(error, scope["path"])(scope, receive, exchange.send)
             elif exchange.streams:
                 self._metrics.stream_errors.inc()
-                body = scope["state"]["failed"](error)
+                body = exchange.failed(error)
                 await exchange.send({"type": "http.response.body", "body": body})
         except Exception as error:
             self._metrics.internal_errors.inc()
             self._logger.error("request failed", exc_info=error)
             if not exchange.status:
-                await error_response(internal_error(exchange.id))(scope, receive, exchange.send)
+                await error_response(internal_error(exchange.id), scope["path"])(
+                    scope, receive, exchange.send
+                )
         finally:
             self._metrics.in_flight.dec()
             self._account(scope, exchange)
             structlog.contextvars.unbind_contextvars("request_id", "model")
 
-    def _account(self, scope: Scope, exchange: "_Exchange") -> None:
+    def _account(self, scope: Scope, exchange: Exchange) -> None:
         method = method_label(scope["method"])
         route = getattr(scope.get("route"), "path", None) or "other"
         # 499: the client left before there was an answer
@@ -106,44 +100,3 @@ def _check_framing(scope: Scope) -> None:
     if names >= {b"transfer-encoding", b"content-length"}:
         message = "A request must not have both Transfer-Encoding and Content-Length."
         raise ApiError(400, message, code="invalid_http", headers={"connection": "close"})
-
-
-class _Exchange:
-    """One request: its id, record and status."""
-
-    def __init__(self, scope: MutableMapping[str, Any], send: Send, drain: Drain) -> None:
-        given = dict(scope["headers"]).get(b"x-request-id", b"")
-        self.id = given.decode("ascii") if _USABLE_ID.match(given) else f"req_{uuid.uuid4().hex}"
-        self.record = RequestRecord(self.id)
-        self.status = 0
-        #: whether an event stream has begun and not ended
-        self.streams = False
-        self.at_end = ExitStack()
-        self._answer_headers: dict[str, str] = {}
-        self._send = send
-        self._drain = drain
-        scope.setdefault("state", {}).update(
-            record=self.record, at_end=self.at_end, answer_headers=self._answer_headers
-        )
-
-    @property
-    def seconds(self) -> float:
-        return time.perf_counter() - self.record.started
-
-    async def send(self, message: Message) -> None:
-        if message["type"] == "http.response.start":
-            self.status = message["status"]
-            headers = list(message.get("headers", []))
-            headers.append((b"x-request-id", self.id.encode()))
-            headers.append((b"openai-processing-ms", str(round(self.seconds * 1000)).encode()))
-            headers += (
-                (name.encode(), value.encode()) for name, value in self._answer_headers.items()
-            )
-            if self._drain.draining:
-                # a client that keeps its connection would send its next request to a closed socket
-                headers.append((b"connection", b"close"))
-            self.streams = dict(headers).get(b"content-type", b"").startswith(EVENT_STREAM)
-            message = {**message, "headers": headers}
-        elif not message.get("more_body", False):
-            self.streams = False
-        await self._send(message)

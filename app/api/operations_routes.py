@@ -16,10 +16,10 @@ from fastapi import APIRouter, Request, Response
 from fastapi.responses import JSONResponse
 from prometheus_client import CONTENT_TYPE_LATEST
 
-from ..access import Client
 from ..observability import Metrics
 from ..openapi import operation, schema
 from ..service import ServedModel, ServedModels
+from .exchange import exchange_of
 from .worker_routes import all_workers
 
 #: HTTP status of each state in which a gateway is not ready
@@ -92,14 +92,12 @@ def models_router(models: ServedModels, created: int) -> APIRouter:
 
     @router.get("/v1/models", **_MODELS)
     async def all_models(request: Request) -> dict[str, Any]:
-        client: Client = request.state.client
-        cards = [card(model) for model in models if client.may_use(model.name)]
-        return {"object": "list", "data": cards}
+        usable = models.all_usable(exchange_of(request).client)
+        return {"object": "list", "data": [card(model) for model in usable]}
 
     @router.get("/v1/models/{name:path}", **_MODEL)
     async def one_model(name: str, request: Request) -> dict[str, Any]:
-        client: Client = request.state.client
-        return card(models.usable(name, client))
+        return card(models.usable(name, exchange_of(request).client))
 
     return router
 

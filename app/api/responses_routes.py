@@ -1,31 +1,17 @@
-"""POST /v1/responses, and the stored responses: GET, DELETE, their input items, cancel."""
+"""Stored responses: GET, DELETE, their input items, cancel."""
 
-from collections.abc import Mapping
 from typing import Any
 
 from fastapi import APIRouter, Request, Response
-from pydantic_core import to_json
 
 from ..errors import unsupported_parameter
 from ..openapi import operation, query
-from ..protocol import ItemsQuery, ResponseRequest
-from ..service import Completion, ServedModels, StoredResponses
-from .answering import Answering
-from .body import BodyReader, validated
+from ..protocol import ItemsQuery
+from ..service import StoredResponses
+from .body import validated
+from .exchange import exchange_of
+from .surfaces import exact_json
 
-_CREATE = operation(
-    "create_response",
-    "Create a response",
-    tag="Responses",
-    body="ResponseRequest",
-    answer="ResponseObject",
-    events="ResponseEvent",
-    example={"model": "my-model", "input": "How warm is it in Oslo?", "max_output_tokens": 500},
-    links={
-        name: {"operationId": name, "parameters": {"response_id": "$response.body#/id"}}
-        for name in ("retrieve_response", "list_input_items", "cancel_response", "delete_response")
-    },
-)
 _RETRIEVE = operation(
     "retrieve_response",
     "Read a stored response",
@@ -69,41 +55,23 @@ _INPUT_ITEMS = operation(
 )
 
 
-def responses_router(
-    models: ServedModels, stored: StoredResponses, answering: Answering, bodies: BodyReader
-) -> APIRouter:
+def responses_router(stored: StoredResponses) -> APIRouter:
     """Return the routes."""
     router = APIRouter()
-
-    @router.post("/v1/responses", **_CREATE)
-    async def create(request: Request) -> Response:
-        ticket = await answering.begin(request)
-        asked, size = await bodies.read(ResponseRequest, request)
-        model = models.usable(asked.model, request.state.client)
-        return await answering.answer(
-            request,
-            ticket,
-            model,
-            model.responses,
-            asked.model_copy(update={"model": model.name}),
-            size=size,
-            is_stream=bool(asked.stream),
-            encode=_encoded,
-        )
 
     @router.get("/v1/responses/{response_id}", **_RETRIEVE)
     async def retrieve(response_id: str, request: Request) -> Response:
         if request.query_params.get("stream", "false").lower() != "false":
             raise unsupported_parameter("stream")
-        return _json(await stored.retrieve(response_id, request.state.client.id))
+        return exact_json(await stored.retrieve(response_id, exchange_of(request).client.id))
 
     @router.delete("/v1/responses/{response_id}", **_DELETE)
     async def delete(response_id: str, request: Request) -> dict[str, Any]:
-        return await stored.delete(response_id, request.state.client.id)
+        return await stored.delete(response_id, exchange_of(request).client.id)
 
     @router.post("/v1/responses/{response_id}/cancel", status_code=400, **_CANCEL)
     async def cancel(response_id: str, request: Request) -> None:
-        await stored.cancel(response_id, request.state.client.id)
+        await stored.cancel(response_id, exchange_of(request).client.id)
 
     @router.get("/v1/responses/{response_id}/input_items", **_INPUT_ITEMS)
     async def input_items(response_id: str, request: Request) -> Response:
@@ -114,20 +82,11 @@ def responses_router(
         asked = validated(ItemsQuery, query)
         page = await stored.input_items(
             response_id,
-            request.state.client.id,
+            exchange_of(request).client.id,
             limit=asked.limit,
             after=asked.after,
             newest_first=asked.order == "desc",
         )
-        return _json(page)
+        return exact_json(page)
 
     return router
-
-
-def _encoded(whole: Completion) -> Response:
-    return _json(whole.body, whole.headers)
-
-
-def _json(body: dict[str, Any], headers: Mapping[str, str] | None = None) -> Response:
-    """Return an answer, written as the events of streams are."""
-    return Response(to_json(body), headers=headers, media_type="application/json")

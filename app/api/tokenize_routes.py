@@ -3,13 +3,11 @@
 from fastapi import APIRouter, Request, Response
 from fastapi.responses import JSONResponse
 
-from ..access import Client
-from ..errors import client_left
 from ..openapi import operation
 from ..protocol import DetokenizeRequest, TokenizeRequest
-from ..server import Disconnected, run_until_disconnect
-from ..service import ServedModel, ServedModels
+from ..service import ServedModels
 from .body import BodyReader
+from .exchange import exchange_of, until_client_leaves
 
 _TOKENIZE = operation(
     "tokenize",
@@ -38,29 +36,17 @@ def tokenize_router(models: ServedModels, bodies: BodyReader) -> APIRouter:
     @router.post("/tokenize", **_TOKENIZE)
     async def tokenize(request: Request) -> Response:
         asked, size = await bodies.read(TokenizeRequest, request)
-        service = _found(models, asked.model, request).tokenizing
-        made = service.tokenize(asked, size, request.state.client.id)
-        try:
-            answer = await run_until_disconnect(made, request.receive)
-        except Disconnected:
-            raise client_left() from None
+        client = exchange_of(request).client
+        service = models.usable(asked.model, client).tokenizing
+        answer = await until_client_leaves(service.tokenize(asked, size, client.id), request)
         return Response(answer, media_type="application/json")
 
     @router.post("/detokenize", **_DETOKENIZE)
     async def detokenize(request: Request) -> JSONResponse:
         asked, size = await bodies.read(DetokenizeRequest, request)
-        service = _found(models, asked.model, request).tokenizing
-        made = service.detokenize(asked, size, request.state.client.id)
-        try:
-            answer = await run_until_disconnect(made, request.receive)
-        except Disconnected:
-            raise client_left() from None
+        client = exchange_of(request).client
+        service = models.usable(asked.model, client).tokenizing
+        answer = await until_client_leaves(service.detokenize(asked, size, client.id), request)
         return JSONResponse(answer)
 
     return router
-
-
-def _found(models: ServedModels, name: str | None, request: Request) -> ServedModel:
-    """Return the model that a request names, if its key may use it. Raises ApiError."""
-    client: Client = request.state.client
-    return models.usable(name, client)

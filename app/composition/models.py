@@ -138,7 +138,6 @@ def make_model(
         responses=ResponsesService(
             generation,
             shared.state,
-            shared.offload,
             on_unstored=shared.metrics.responses_unstored.inc,
         ),
         tokenizing=TokenizeService(

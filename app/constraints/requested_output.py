@@ -3,36 +3,25 @@
 OpenAI's rules for fields that depend on each other are checked on the way.
 """
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, TypeVar, get_args
 
 from adapters.formats import (
     BUILTIN_TOOLS_PARAM,
+    NO_PARAMETERS,
     BuiltinTool,
     Effort,
-    InputFormat,
     OutputSpec,
     Thought,
     Tool,
-    custom_tool,
+    tool_param,
 )
 
 from ..errors import bad_request
-from ..protocol import (
-    UNBOUNDED,
-    AllowedToolsChoice,
-    ChatRequest,
-    CustomToolDefinition,
-    GrammarInput,
-    JsonSchemaFormat,
-    NamedCustomTool,
-    NamedTool,
-    ToolDefinition,
-    ToolMode,
-)
+from ..generation import ChosenTool, GenerationRequest, ToolMode
+from ..protocol import UNBOUNDED
 from ..settings import MAX_JSON_VALUES, ModelSettings
-from .asked_thinking import asked_thinking
 from .response_constraint import ResponseConstraint, response_constraint
 from .strict_profile import check_strict
 
@@ -46,11 +35,10 @@ _EFFORTS: Mapping[str, Effort] = {
     "max": "high",
 }
 Value = TypeVar("Value")
-Definition = ToolDefinition | CustomToolDefinition
 
 
 def requested_output(
-    request: ChatRequest, settings: ModelSettings, *, max_json_values: int = MAX_JSON_VALUES
+    request: GenerationRequest, settings: ModelSettings, *, max_json_values: int = MAX_JSON_VALUES
 ) -> OutputSpec:
     """Return the output spec; settings decide what the request leaves open.
 
@@ -59,8 +47,8 @@ def requested_output(
     Raises:
         ApiError: 400 that names the field.
     """
-    definitions = request.tools or []
-    _check_tools(definitions, settings.max_tools)
+    tools = request.tools or ()
+    _check_tools(tools, settings.max_tools)
     # true is the default of vLLM and SGLang, whose clients send it without tools
     if request.parallel_tool_calls is False and request.tools is None:
         raise bad_request(
@@ -69,15 +57,14 @@ def requested_output(
         )
     if settings.strict_profile == "openai":
         _check_strict(request)
-    tools = tuple(_tool(definition) for definition in definitions)
     builtin_tools = _builtin_tools(request)
     mode, name, barred = _choice(request, bool(builtin_tools))
-    asked = asked_thinking(request)
+    asked = request.thinking
     budget = _or(asked.budget, settings.thinking_token_budget)
     thinks = settings.reasons and asked.is_on is not False and budget != 0
-    none = ResponseConstraint(param="response_format")
-    in_prompt = _or(request.include_schema_in_prompt, settings.include_schema_in_prompt)
-    wanted = response_constraint(request, max_json_values, in_prompt=in_prompt) or none
+    in_prompt = _or(request.schema_in_prompt, settings.include_schema_in_prompt)
+    wanted = response_constraint(request, max_json_values, in_prompt=in_prompt)
+    wanted = wanted or ResponseConstraint(param="response_format")
     if wanted.grammar is not None and builtin_tools and mode != "none":
         message = f"Invalid request: '{wanted.param}' and '{BUILTIN_TOOLS_PARAM}' cannot stand "
         message += "together: the constraint describes the whole answer."
@@ -106,62 +93,45 @@ def _or(given: Value | None, default: Value) -> Value:
     return default if given is None else given
 
 
-def _tool(definition: Definition) -> Tool:
-    if isinstance(definition, CustomToolDefinition):
-        custom = definition.custom
-        wanted = InputFormat()
-        if isinstance(custom.format, GrammarInput):
-            grammar = custom.format.grammar
-            wanted = InputFormat(grammar.syntax, grammar.definition)
-        return custom_tool(custom.name, custom.description or "", wanted)
-    function = definition.function
-    return Tool(
-        function.name, function.parameters or {}, function.description or "", function.strict
-    )
-
-
-def _check_tools(definitions: Sequence[Definition], max_tools: int) -> None:
-    if len(definitions) > max_tools:
+def _check_tools(tools: Sequence[Tool], max_tools: int) -> None:
+    if len(tools) > max_tools:
         raise bad_request(
-            f"Invalid 'tools': array too long. Expected an array with maximum length {max_tools}, "
-            f"but got an array with length {len(definitions)} instead.",
-            "tools",
+            f"Invalid '{{at}}': array too long. Expected an array with maximum length {max_tools}, "
+            f"but got an array with length {len(tools)} instead.",
+            ("tools",),
             "array_above_max_length",
         )
     seen: dict[str, int] = {}
-    for number, definition in enumerate(definitions):
-        name = definition.name
+    for number, tool in enumerate(tools):
+        name = tool.name
         if name in seen:
             raise bad_request(
-                f"Duplicate tool name '{name}': tools[{seen[name]}] has it already.",
-                f"tools[{number}].{definition.type}.name",
+                f"Duplicate tool name '{name}': {{other}} has it already.",
+                f"{tool_param(number, tool)}.name",
                 "duplicate_tool_name",
+                other=("tools", seen[name]),
             )
         seen[name] = number
 
 
-def _check_strict(request: ChatRequest) -> None:
-    for number, definition in enumerate(request.tools or ()):
-        if isinstance(definition, CustomToolDefinition):
-            continue
-        function = definition.function
-        if function.strict and function.parameters is not None:
-            param = f"tools[{number}].function.parameters"
+def _check_strict(request: GenerationRequest) -> None:
+    for number, tool in enumerate(request.tools or ()):
+        if tool.strict and tool.input is None and tool.parameters is not NO_PARAMETERS:
             check_strict(
-                function.parameters,
-                f"function '{function.name}'",
-                param,
+                dict(tool.parameters),
+                f"function '{tool.name}'",
+                f"{tool_param(number, tool)}.parameters",
                 "invalid_function_parameters",
             )
-    wanted = request.response_format
-    if isinstance(wanted, JsonSchemaFormat) and wanted.json_schema.strict:
-        what = f"response_format '{wanted.json_schema.name}'"
-        check_strict(wanted.json_schema.schema_, what, "response_format", "invalid_json_schema")
+    for each in request.constraints:
+        if each.is_format and each.strict:
+            what = f"{each.param} '{each.name}'"
+            check_strict(each.value, what, each.param, "invalid_json_schema")
 
 
-def _builtin_tools(request: ChatRequest) -> tuple[BuiltinTool, ...]:
+def _builtin_tools(request: GenerationRequest) -> tuple[BuiltinTool, ...]:
     """Return the builtin tools, in the variable of gpt-oss's own chat template."""
-    value = (request.chat_template_kwargs or {}).get("builtin_tools") or ()
+    value = request.template_variables.get("builtin_tools") or ()
     known = get_args(BuiltinTool)
     if not isinstance(value, list | tuple) or any(name not in known for name in value):
         raise bad_request(
@@ -174,49 +144,41 @@ def _builtin_tools(request: ChatRequest) -> tuple[BuiltinTool, ...]:
 
 
 def _choice(
-    request: ChatRequest, has_builtin: bool
+    request: GenerationRequest, has_builtin: bool
 ) -> tuple[ToolMode, str | None, tuple[str, ...]]:
     """Return the mode, the name of a named tool, and the names of tools that may not be called."""
     choice = request.tool_choice
     if choice is None:
         return "auto", None, ()
     if not request.tools:
-        if has_builtin and isinstance(choice, str):
-            return choice, None, ()
-        if choice == "none" or (request.tools is not None and choice == "auto"):
-            return choice, None, ()
+        if not choice.tools:
+            if has_builtin or choice.mode == "none":
+                return choice.mode, None, ()
+            if request.tools is not None and choice.mode == "auto":
+                return "auto", None, ()
         raise bad_request(
             "Invalid value for 'tool_choice': it is only allowed when 'tools' are specified.",
             "tool_choice",
         )
-    if isinstance(choice, str):
-        return choice, None, ()
-    known = frozenset((tool.type, tool.name) for tool in request.tools)
-    if isinstance(choice, NamedTool | NamedCustomTool):
-        _check_known(choice, known, "tool_choice")
-        return "named", choice.name, ()
-    return choice.allowed_tools.mode, None, _barred(choice, request.tools, known)
+    if not choice.tools:
+        return choice.mode, None, ()
+    _check_known(choice.tools, request.tools)
+    names = [tool.name for tool in choice.tools]
+    if choice.mode == "named":
+        return "named", names[0], ()
+    return choice.mode, None, tuple(tool.name for tool in request.tools if tool.name not in names)
 
 
-def _barred(
-    choice: AllowedToolsChoice, tools: Sequence[Definition], known: Collection[tuple[str, str]]
-) -> tuple[str, ...]:
-    allowed = set()
-    for number, tool in enumerate(choice.allowed_tools.tools):
-        _check_known(tool, known, f"tool_choice.allowed_tools.tools[{number}]")
-        allowed.add(tool.name)
-    return tuple(tool.name for tool in tools if tool.name not in allowed)
-
-
-def _check_known(
-    choice: NamedTool | NamedCustomTool, known: Collection[tuple[str, str]], param: str
-) -> None:
-    if (choice.type, choice.name) not in known:
-        raise bad_request(
-            f"Tool choice '{choice.name[:100]}' not found in 'tools' parameter.",
-            f"{param}.{choice.type}.name",
-            "invalid_value",
-        )
+def _check_known(chosen: Sequence[ChosenTool], tools: Sequence[Tool]) -> None:
+    known = {(tool.name, tool.input is not None) for tool in tools}
+    for tool in chosen:
+        if (tool.name, tool.is_custom) not in known:
+            raise bad_request(
+                f"Tool choice '{tool.name[:100]}' not found in '{{other}}' parameter.",
+                tool.at,
+                "invalid_value",
+                other=("tools",),
+            )
 
 
 #: what the prompt says for a verbosity; "medium" is the model's own way
@@ -226,20 +188,20 @@ VERBOSITY: Mapping[str, str] = {
 }
 
 
-def template_variables(request: ChatRequest, output: OutputSpec) -> dict[str, Any]:
-    """Return the chat template's variables; the request's ``chat_template_kwargs`` come last."""
+def template_variables(request: GenerationRequest, output: OutputSpec) -> dict[str, Any]:
+    """Return the chat template's variables; those of the request come last."""
     variables: dict[str, Any] = {}
     if request.verbosity in VERBOSITY:
         variables["verbosity"] = request.verbosity
     if output.reasoning == "off":
         variables |= {"enable_thinking": False, "thinking": False}
-    elif asked_thinking(request).is_on:
+    elif request.thinking.is_on:
         variables |= {"enable_thinking": True, "thinking": True}
     if output.effort is not None:
         variables["reasoning_effort"] = output.effort
     if output.thinking_tokens is not None:
         variables["thinking_budget"] = output.thinking_tokens
-    return variables | dict(request.chat_template_kwargs or {})
+    return variables | dict(request.template_variables)
 
 
 def output_after_prompt(output: OutputSpec, thought: Thought, *, one_call: bool) -> OutputSpec:

@@ -8,7 +8,7 @@ names the message.
 from .control import ControlText, DeepArguments, UnwritableText, encoded
 from .detection import Evidence, detect
 from .fitting import fitted, too_deep
-from .history import check_messages, left_out, plain_messages
+from .history import plain_messages
 from .named_template import NamedTemplate
 from .pairing import paired
 from .profile import Messages, TemplateError, TemplateProfile, Variables, profile_of
@@ -30,11 +30,9 @@ __all__ = [
     "UnwritableText",
     "Variables",
     "check_fit",
-    "check_messages",
     "detect",
     "encoded",
     "fitted",
-    "left_out",
     "load_tokenizer",
     "marks_of",
     "paired",

@@ -139,15 +139,13 @@ def _fitted_call(call: Mapping[str, Any], profile: TemplateProfile) -> Message:
 
 def too_deep(at: int) -> ApiError:
     """Return the error for a call whose arguments cannot be searched for control tokens."""
-    place = f"messages[{at}].tool_calls"
-    message = f"Invalid value for '{place}': the arguments of a call are nested too deeply."
-    return bad_request(message, place, "invalid_value")
+    message = "Invalid value for '{at}': the arguments of a call are nested too deeply."
+    return bad_request(message, ("messages", at, "tool_calls"), "invalid_value")
 
 
 def _unshown(at: int, field: str, what: str) -> ApiError:
-    place = f"messages[{at}].{field}"
-    message = f"Invalid value for '{place}': this model's chat template {what}."
-    return bad_request(message, place, "unsupported_by_template")
+    message = f"Invalid value for '{{at}}': this model's chat template {what}."
+    return bad_request(message, ("messages", at, field), "unsupported_by_template")
 
 
 # -- several messages ------------------------------------------------------------------------------

@@ -23,12 +23,11 @@ Invariants       I1 results stand in the order of their calls: most templates wr
 Cost             linear.
 """
 
-import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from ..errors import ApiError, bad_request
+from ..errors import FieldPath, bad_request
 from ..protocol import MOST_ITEMS
 from .fitting import INSTRUCTING
 
@@ -36,7 +35,6 @@ from .fitting import INSTRUCTING
 NO_RESULT = "[There is no result: the call was interrupted.]"
 #: calls without a result; each adds a message, and templates take time in proportion to them
 MOST_UNANSWERED = MOST_ITEMS
-_PLACE = re.compile(r"messages\[(\d+)\]")
 
 Plain = dict[str, Any]
 
@@ -65,20 +63,11 @@ class History:
             self.messages.insert(0, {"role": "system", "content": text})
             self.places.insert(0, 0)
 
-    def renamed(self, error: ApiError) -> ApiError:
-        """Return an error about these messages with the numbers of the request."""
-
-        def place(found: re.Match[str]) -> str:
-            number = int(found[1])
-            known = number < len(self.places)
-            return f"messages[{self.places[number] if known else number}]"
-
-        if error.param is None or not _PLACE.match(error.param):
-            return error
-        param, message = _PLACE.sub(place, error.param), _PLACE.sub(place, error.message)
-        return ApiError(
-            error.status, message, param=param, code=error.code, headers=dict(error.headers)
-        )
+    def path(self, path: FieldPath) -> FieldPath:
+        """Return the path of a field with the number that its message has in the request."""
+        if len(path) > 1 and path[0] == "messages" and isinstance(path[1], int):
+            return ("messages", self.places[path[1]], *path[2:])
+        return path
 
 
 @dataclass(slots=True)

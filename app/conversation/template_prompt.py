@@ -10,7 +10,7 @@ from typing import Any
 
 from adapters.formats import Tool
 
-from ..errors import ApiError, bad_request
+from ..errors import ApiError, FieldPath, bad_request
 from .fitting import INSTRUCTING, Message, fitted
 from .named_template import NamedTemplate
 from .profile import AsText, Messages, TemplateError, TemplateProfile, Variables
@@ -83,7 +83,7 @@ class TemplatePrompt:
                 found = text.find(words) if found < 0 else found
                 at = max(found, 0)
                 if found < 0 and not self._shows(said, number):
-                    raise _refused("drops the system message in this conversation", "messages")
+                    raise _refused("drops the system message in this conversation", ("messages",))
 
     def _shows(self, said: Messages, number: int) -> bool:
         """Whether the template shows a changed text of a message: then it has removed switches such
@@ -103,10 +103,9 @@ class TemplatePrompt:
         field = "messages" if self._takes_tools() else "tools"
         if reason:
             reason = self._template.spelled(reason).removesuffix(".")
-            return _refused(f"refuses these {field}: {reason}", field)
+            return _refused(f"refuses these {{at}}: {reason}", (field,))
         at = self._culprit(messages) if field == "messages" else None
-        place = field if at is None else f"messages[{at}]"
-        return _refused(f"cannot show {place}", place)
+        return _refused("cannot show {at}", (field,) if at is None else (field, at))
 
     def _takes_tools(self) -> bool:
         """Whether the template shows these tools beside a question, if there are any."""
@@ -151,8 +150,8 @@ def _harmless(message: Mapping[str, Any]) -> Message:
     return made
 
 
-def _refused(what: str, place: str) -> ApiError:
-    return bad_request(f"The model's chat template {what}.", place, "refused_by_template")
+def _refused(what: str, at: FieldPath) -> ApiError:
+    return bad_request(f"The model's chat template {what}.", at, "refused_by_template")
 
 
 def as_function(tool: Tool) -> dict[str, Any]:

@@ -11,7 +11,7 @@ from ..errors import ApiError
 from ..observability import Logger, Metrics, RequestRecord
 from ..pool import Member
 from ..protocol import ChatRequest
-from ..service import ServedModel
+from ..service import RequestContext, ServedModel
 from ..settings import ModelSettings, SettingError, Settings
 from .finding import Finding
 
@@ -121,12 +121,14 @@ async def _worker(served: ServedModel, member: Member) -> Finding:
         return Finding("error", place, reason, _advice(reason))
     others = [each for each in served.pool.members if each is not member]
     asked = ChatRequest.model_validate(_request(served.name))
+    record = RequestRecord("doctor")
+    context = RequestContext(client="doctor", model=served.name, size=0, record=record)
     start = time.perf_counter()
     for each in others:
         each.is_draining = True
     try:
         async with asyncio.timeout(ANSWER_SECONDS):
-            answer = await served.chat.complete(asked, RequestRecord("doctor"))
+            answer = await served.chat.complete(asked, context)
     except ApiError as error:
         text = f"a request with a tool fails: {error.message}"
         return Finding("error", place, text, "see the log of the worker")
@@ -138,8 +140,8 @@ async def _worker(served: ServedModel, member: Member) -> Finding:
             each.is_draining = False
     took = 1000 * (time.perf_counter() - start)
     usage = answer.body["usage"]
-    context = member.worker.max_model_len
-    length = "" if context is None else f", context {context:,} tokens"
+    limit = member.worker.max_model_len
+    length = "" if limit is None else f", context {limit:,} tokens"
     text = f"a tool call of {usage['completion_tokens']} tokens in {took:,.0f} ms{length}"
     return Finding("ok", place, text)
 

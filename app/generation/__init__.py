@@ -1,22 +1,52 @@
-"""A worker's chunks to answer deltas: sampling options, decoding, stop strings, several choices."""
+"""The request for a generation, and a worker's chunks as the deltas of its answer."""
 
 from .choice_decoder import ChoiceDeltas, ChoiceEnd, ChoiceItem, decode_choice
 from .content_logprobs import ContentLogprobs, ContentToken
 from .content_stops import ContentStops
 from .foreign_parser import ForeignParser, token_node_ids
 from .multiplexer import Multiplexer
+from .request import (
+    ApiNames,
+    AskedConstraint,
+    AskedSampling,
+    AskedThinking,
+    Call,
+    ChosenTool,
+    GenerationRequest,
+    Media,
+    Message,
+    Part,
+    Text,
+    Thought,
+    ToolChoice,
+    ToolMode,
+)
 from .sampling import SamplingParams, check_ending, check_kept_logprobs, sampling_params
 
 __all__ = [
+    "ApiNames",
+    "AskedConstraint",
+    "AskedSampling",
+    "AskedThinking",
+    "Call",
     "ChoiceDeltas",
     "ChoiceEnd",
     "ChoiceItem",
+    "ChosenTool",
     "ContentLogprobs",
     "ContentStops",
     "ContentToken",
     "ForeignParser",
+    "GenerationRequest",
+    "Media",
+    "Message",
     "Multiplexer",
+    "Part",
     "SamplingParams",
+    "Text",
+    "Thought",
+    "ToolChoice",
+    "ToolMode",
     "check_ending",
     "check_kept_logprobs",
     "decode_choice",

@@ -8,8 +8,8 @@ from adapters.workers import SamplingOptions
 from engine import Vocabulary
 
 from ..errors import bad_request, unsupported_parameter
-from ..protocol import ChatRequest
 from ..settings import ModelSettings
+from .request import AskedSampling
 
 #: OpenAI accepts top_p = 0 for "the most likely token"; workers require more than 0
 LEAST_TOP_P = 1e-6
@@ -36,19 +36,14 @@ class SamplingParams:
 
 
 def sampling_params(
-    request: ChatRequest, settings: ModelSettings, vocabulary: Vocabulary, supported: frozenset[str]
+    asked: AskedSampling, settings: ModelSettings, vocabulary: Vocabulary, supported: frozenset[str]
 ) -> SamplingParams:
     """Return the parameters. ``supported``: SamplingOptions that every worker supports.
 
     Raises:
         ApiError: 400, a value exceeds this server's limits, or the workers lack an option.
     """
-    if request.stream_options is not None and not request.stream:
-        raise bad_request(
-            "The 'stream_options' parameter is only allowed when 'stream' is enabled.",
-            "stream_options",
-        )
-    choices = request.n or 1
+    choices = asked.n or 1
     if choices > settings.max_choices:
         raise bad_request(
             "Invalid 'n': integer above maximum value. "
@@ -56,13 +51,13 @@ def sampling_params(
             "n",
             "integer_above_max_value",
         )
-    max_tokens = _max_tokens(request, settings)
-    options = _options(request, vocabulary)
+    max_tokens = _max_tokens(asked, settings)
+    options = _options(asked, vocabulary)
     for name in options.active:
         if name not in supported:
             raise unsupported_parameter(
                 name,
-                f"Unsupported parameter: '{name}' is not supported by the workers of this server.",
+                "Unsupported parameter: '{at}' is not supported by the workers of this server.",
             )
     if options.min_tokens > max_tokens:
         raise bad_request(
@@ -74,13 +69,13 @@ def sampling_params(
     params = SamplingParams(
         choices=choices,
         max_tokens=max_tokens,
-        temperature=1.0 if request.temperature is None else request.temperature,
-        top_p=1.0 if request.top_p is None else max(request.top_p, LEAST_TOP_P),
-        seed=request.seed,
-        stop=request.stops,
+        temperature=1.0 if asked.temperature is None else asked.temperature,
+        top_p=1.0 if asked.top_p is None else max(asked.top_p, LEAST_TOP_P),
+        seed=asked.seed,
+        stop=asked.stops,
         options=options,
     )
-    check_kept_logprobs(params, "top_logprobs", is_stream=bool(request.stream))
+    check_kept_logprobs(params, is_stream=bool(asked.stream))
     return params
 
 
@@ -121,46 +116,46 @@ def _ends_in_text(answer: Mapping[str, Any], stops: Set[str]) -> bool:
     return False
 
 
-def _options(request: ChatRequest, vocabulary: Vocabulary) -> SamplingOptions:
+def _options(asked: AskedSampling, vocabulary: Vocabulary) -> SamplingOptions:
     """Return the options. Off: null, a top_k of the whole vocabulary, and the model's own stop
     tokens, which end the answer anyway.
 
     Raises:
         ApiError: 400, a token id is beyond the vocabulary.
     """
-    biases = tuple((int(name), bias) for name, bias in (request.logit_bias or {}).items())
+    biases = tuple((int(name), bias) for name, bias in (asked.logit_bias or {}).items())
     _check_ids("logit_bias", [number for number, _ in biases], vocabulary)
-    stops = dict.fromkeys(request.stop_token_ids or ())
+    stops = dict.fromkeys(asked.stop_token_ids or ())
     _check_ids("stop_token_ids", stops, vocabulary)
-    top_k = request.top_k or 0
-    repetition = request.repetition_penalty
+    top_k = asked.top_k or 0
+    repetition = asked.repetition_penalty
     return SamplingOptions(
         top_k=top_k if 0 < top_k < vocabulary.size else 0,
-        min_p=request.min_p or 0.0,
-        frequency_penalty=request.frequency_penalty or 0.0,
-        presence_penalty=request.presence_penalty or 0.0,
+        min_p=asked.min_p or 0.0,
+        frequency_penalty=asked.frequency_penalty or 0.0,
+        presence_penalty=asked.presence_penalty or 0.0,
         repetition_penalty=1.0 if repetition is None else repetition,
         logit_bias=tuple((number, bias) for number, bias in biases if bias),
-        min_tokens=request.min_tokens or 0,
-        ignore_eos=bool(request.ignore_eos),
+        min_tokens=asked.min_tokens or 0,
+        ignore_eos=bool(asked.ignore_eos),
         stop_token_ids=tuple(n for n in stops if n not in vocabulary.stop_token_ids),
-        logprobs=_logprobs(request),
+        logprobs=_logprobs(asked),
     )
 
 
-def _logprobs(request: ChatRequest) -> int | None:
+def _logprobs(asked: AskedSampling) -> int | None:
     """Return the number of most likely tokens to report; None: log probabilities are off."""
-    if not request.logprobs:
-        if request.top_logprobs:
+    if not asked.logprobs:
+        if asked.top_logprobs:
             raise bad_request(
                 "The 'top_logprobs' parameter is only allowed when 'logprobs' is enabled.",
                 "top_logprobs",
             )
         return None
-    return request.top_logprobs or 0
+    return asked.top_logprobs or 0
 
 
-def check_kept_logprobs(sampling: SamplingParams, param: str, *, is_stream: bool) -> None:
+def check_kept_logprobs(sampling: SamplingParams, *, is_stream: bool) -> None:
     """Refuse an answer that may have too many log probabilities to be kept and written at once.
 
     Raises:
@@ -172,10 +167,10 @@ def check_kept_logprobs(sampling: SamplingParams, param: str, *, is_stream: bool
     most = sampling.choices * sampling.max_tokens * (1 + top)
     if most > MOST_LOGPROBS_KEPT:
         raise bad_request(
-            f"Invalid '{param}': the answer may have {most:,} log probabilities, at most "
+            f"Invalid '{{at}}': the answer may have {most:,} log probabilities, at most "
             f"{MOST_LOGPROBS_KEPT:,} are allowed. Ask for fewer of them, for fewer or shorter "
             "choices, or set 'stream'.",
-            param,
+            "top_logprobs",
             "invalid_value",
         )
 
@@ -190,9 +185,9 @@ def _check_ids(param: str, ids: Iterable[int], vocabulary: Vocabulary) -> None:
         )
 
 
-def _max_tokens(request: ChatRequest, settings: ModelSettings) -> int:
+def _max_tokens(asked: AskedSampling, settings: ModelSettings) -> int:
     """Return the limit on completion tokens; ``max_tokens`` is its older name, both must agree."""
-    new, old = request.max_completion_tokens, request.max_tokens
+    new, old = asked.max_completion_tokens, asked.max_tokens
     if new is not None and old is not None and new != old:
         raise bad_request(
             "Setting 'max_tokens' and 'max_completion_tokens' at the same time is not supported.",
@@ -203,7 +198,7 @@ def _max_tokens(request: ChatRequest, settings: ModelSettings) -> int:
     if wanted > settings.max_completion_tokens:
         param = "max_tokens" if new is None else "max_completion_tokens"
         raise bad_request(
-            f"{param} is too large: {wanted}. This model supports at most "
+            f"{{at}} is too large: {wanted}. This model supports at most "
             f"{settings.max_completion_tokens} completion tokens, whereas you provided {wanted}.",
             param,
             "invalid_value",

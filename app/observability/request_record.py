@@ -56,7 +56,7 @@ class RequestRecord:
     """
 
     id: str
-    client: str = ""
+    client: str | None = None
     key: str = ""
     size: int = 0
     started: float = field(default_factory=time.perf_counter)

@@ -1,46 +1,76 @@
 """The bodies of requests of every API, as validated types."""
 
-from .chat_request import MOST_BIASES, ChatRequest
+from .chat_request import MOST_BIASES, ChatRequest, GenerationBody, StreamOptions, stop_strings
 from .check_request import CheckRequest
 from .completion_request import CompletionRequest
 from .explain_request import ExplainRequest
-from .extensions import OPTIONS, StructuralTagFormat, StructuredOutputs
+from .extensions import OPTIONS, ConstraintFields, StructuralTagFormat, StructuredOutputs
 from .ignored_fields import ignored_fields
 from .json_text import has_more_values, parse_json
-from .legacy_functions import is_legacy, legacy_error, with_tools
 from .messages import (
     AssistantMessage,
-    Message,
+    CalledFunction,
+    ChatMessage,
+    ContentPart,
+    FunctionMessage,
     PastCustomCall,
     PastToolCall,
+    ResultPart,
     ToolMessage,
-    content_text,
-    mentions_json,
 )
 from .operator_requests import DrainRequest, ModeRequest, UndrainRequest
-from .responses.common_form import common_form, renamed, renamed_places
-from .responses.conversation import Conversation
 from .responses.ids import is_response_id, item_id, new_response_id, pointer, response_of
-from .responses.items import ITEMS, ContentItem, ItemReference, LeftOutItem, MessageItem, listed
+from .responses.items import (
+    ITEMS,
+    ContentItem,
+    CustomCallItem,
+    CustomCallOutputItem,
+    FunctionCallItem,
+    FunctionCallOutputItem,
+    ItemReference,
+    LeftOutItem,
+    MessageItem,
+    ReasoningItem,
+    item_text,
+    listed,
+    thought_of,
+)
+from .responses.items import ResultPart as OutputPart
 from .responses.items_query import ItemsQuery
 from .responses.request import RESPONSES_IGNORED, RESPONSES_UNSUPPORTED, ResponseRequest
-from .responses.tool_names import ToolNames
-from .responses.tools import RESPONSES_TOOL_OFF, HostedTool, shown_format
-from .thinking_fields import UNBOUNDED, ReasoningEffort, ReasoningOptions
+from .responses.tools import (
+    RESPONSES_TOOL_OFF,
+    AllowedNamespace,
+    CustomTool,
+    FunctionTool,
+    HostedTool,
+    NamespaceTool,
+    shown_format,
+)
+from .responses.tools import AllowedTools as ResponseAllowedTools
+from .responses.tools import GrammarInput as SyntaxInput
+from .responses.tools import JsonSchemaFormat as ResponseSchemaFormat
+from .responses.tools import NamedTool as ResponseNamedTool
+from .responses.tools import TextFormat as ResponseTextFormat
+from .responses.tools import Tool as ResponseTool
+from .thinking_fields import UNBOUNDED, ReasoningEffort, ReasoningOptions, ThinkingFields
 from .tokenize_request import DetokenizeRequest, TokenizeRequest
 from .tools import (
     TOOL_HINTS,
     TOOL_OFF,
     AllowedToolsChoice,
+    AnyToolDefinition,
+    ChatToolChoice,
     CustomToolDefinition,
+    FunctionName,
     GrammarInput,
     JsonObjectFormat,
     JsonSchemaFormat,
     NamedCustomTool,
     NamedTool,
+    ResponseFormat,
     TextFormat,
     ToolDefinition,
-    ToolMode,
 )
 from .unserved_fields import OPENAI_IGNORED, OPENAI_UNSUPPORTED
 from .validation import MOST_ITEMS
@@ -59,17 +89,32 @@ __all__ = [
     "TOOL_HINTS",
     "TOOL_OFF",
     "UNBOUNDED",
+    "AllowedNamespace",
     "AllowedToolsChoice",
+    "AnyToolDefinition",
     "AssistantMessage",
+    "CalledFunction",
+    "ChatMessage",
     "ChatRequest",
+    "ChatToolChoice",
     "CheckRequest",
     "CompletionRequest",
+    "ConstraintFields",
     "ContentItem",
-    "Conversation",
+    "ContentPart",
+    "CustomCallItem",
+    "CustomCallOutputItem",
+    "CustomTool",
     "CustomToolDefinition",
     "DetokenizeRequest",
     "DrainRequest",
     "ExplainRequest",
+    "FunctionCallItem",
+    "FunctionCallOutputItem",
+    "FunctionMessage",
+    "FunctionName",
+    "FunctionTool",
+    "GenerationBody",
     "GrammarInput",
     "GrammarRequest",
     "HostedTool",
@@ -78,42 +123,47 @@ __all__ = [
     "JsonObjectFormat",
     "JsonSchemaFormat",
     "LeftOutItem",
-    "Message",
     "MessageItem",
     "ModeRequest",
     "NamedCustomTool",
     "NamedTool",
+    "NamespaceTool",
+    "OutputPart",
     "PastCustomCall",
     "PastToolCall",
     "ReasoningEffort",
+    "ReasoningItem",
     "ReasoningOptions",
+    "ResponseAllowedTools",
+    "ResponseFormat",
+    "ResponseNamedTool",
     "ResponseRequest",
+    "ResponseSchemaFormat",
+    "ResponseTextFormat",
+    "ResponseTool",
+    "ResultPart",
+    "StreamOptions",
     "StructuralTagFormat",
     "StructuredOutputs",
+    "SyntaxInput",
     "TextFormat",
+    "ThinkingFields",
     "TokenizeRequest",
     "ToolDefinition",
     "ToolMessage",
-    "ToolMode",
-    "ToolNames",
     "UndrainRequest",
     "WarmupRequest",
-    "common_form",
-    "content_text",
     "has_more_values",
     "ignored_fields",
-    "is_legacy",
     "is_response_id",
     "item_id",
-    "legacy_error",
+    "item_text",
     "listed",
-    "mentions_json",
     "new_response_id",
     "parse_json",
     "pointer",
-    "renamed",
-    "renamed_places",
     "response_of",
     "shown_format",
-    "with_tools",
+    "stop_strings",
+    "thought_of",
 ]

@@ -9,7 +9,7 @@ Not here   fields that are ignored, or refused by name (unserved_fields), rules 
 """
 
 import re
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, Protocol
 
 from pydantic import BeforeValidator, Discriminator, Field, Tag, model_validator
 from pydantic_core import PydanticCustomError
@@ -17,7 +17,13 @@ from pydantic_core import PydanticCustomError
 from .extensions import ConstraintFields
 from .messages import Messages
 from .thinking_fields import ReasoningEffort, ReasoningOptions, ThinkingFields
-from .tools import AnyToolDefinition, FunctionChoice, FunctionDefinition, ResponseFormat, ToolChoice
+from .tools import (
+    AnyToolDefinition,
+    ChatToolChoice,
+    FunctionChoice,
+    FunctionDefinition,
+    ResponseFormat,
+)
 from .unserved_fields import unsupported_field
 from .validation import Exact, by_type, is_off
 
@@ -126,6 +132,20 @@ LogitBias = Annotated[
 TokenId = Annotated[int, Field(ge=0, le=MOST_TOKEN_ID)]
 
 
+class GenerationBody(Protocol):
+    """What the bodies of all APIs that generate have in common."""
+
+    model: str | None
+    stream: bool | None
+
+    @property
+    def choices(self) -> int:
+        """The number of answers to generate."""
+
+    def check(self) -> None:
+        """Raise ApiError 400 for parameters that are not served, or contradict each other."""
+
+
 class GenerationFields(ThinkingFields):
     """The fields that requests of every API have; most are extensions of their workers.
 
@@ -147,13 +167,21 @@ class GenerationFields(ThinkingFields):
     chat_template_kwargs: TemplateVariables | None = None
     stream: bool | None = None
 
+    @property
+    def choices(self) -> int:
+        """See GenerationBody."""
+        return 1
+
+    def check(self) -> None:
+        """See GenerationBody; the common form is checked later."""
+
 
 class ChatRequest(GenerationFields, ConstraintFields):
     """A request."""
 
     messages: Messages
     tools: Annotated[list[AnyToolDefinition], Field(fail_fast=True)] | None = None
-    tool_choice: ToolChoice | None = None
+    tool_choice: ChatToolChoice | None = None
     functions: Annotated[list[FunctionDefinition], Field(fail_fast=True)] | None = None
     function_call: FunctionChoice | None = None
     response_format: ResponseFormat | None = None
@@ -174,9 +202,18 @@ class ChatRequest(GenerationFields, ConstraintFields):
     stream_options: StreamOptions | None = None
 
     @property
+    def choices(self) -> int:
+        """See GenerationBody."""
+        return self.n or 1
+
+    @property
     def stops(self) -> tuple[str, ...]:
         """The stop strings without duplicates."""
-        stop = self.stop
-        if stop is None:
-            return ()
-        return (stop,) if isinstance(stop, str) else tuple(dict.fromkeys(stop))
+        return stop_strings(self.stop)
+
+
+def stop_strings(stop: str | list[str] | None) -> tuple[str, ...]:
+    """Return stop strings without duplicates."""
+    if stop is None:
+        return ()
+    return (stop,) if isinstance(stop, str) else tuple(dict.fromkeys(stop))

@@ -18,24 +18,18 @@ from .chat_request import (
     MOST_TOKEN_ID,
     PENALTY,
     SEED,
-    ChatRequest,
     LogitBias,
     Stop,
     StreamOptions,
     TokenId,
 )
 from .extensions import ConstraintFields
-from .messages import UserMessage
 from .tools import ResponseFormat
 
 #: OpenAI's bound on ``logprobs``
 MOST_LEGACY_LOGPROBS = 5
-#: OpenAI's default of ``max_tokens``
-DEFAULT_TOKENS = 16
 #: texts of one request; each is a generation, or ``n`` of them
 MOST_PROMPTS = 128
-#: in place of unknown messages; ``json_object`` requires the word JSON
-_MESSAGES = [UserMessage(role="user", content="JSON")]
 
 Ids = Annotated[list[TokenId], Field(fail_fast=True)]
 
@@ -149,15 +143,3 @@ class CompletionRequest(ConstraintFields):
                 "n",
                 "integer_above_max_value",
             )
-
-    def as_chat(self) -> ChatRequest:
-        """Return the parameters as those of a chat completion, without its messages."""
-        # each field was validated when this object was made
-        shared = {
-            name: getattr(self, name)
-            for name in ChatRequest.model_fields.keys() & CompletionRequest.model_fields.keys()
-        }
-        wanted = self.logprobs
-        shared |= {"max_tokens": DEFAULT_TOKENS if self.max_tokens is None else self.max_tokens}
-        shared |= {"logprobs": wanted is not None, "top_logprobs": wanted}
-        return ChatRequest.model_construct(messages=_MESSAGES, **shared)

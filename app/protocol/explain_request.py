@@ -2,7 +2,6 @@
 
 from pydantic import Field
 
-from .chat_request import ChatRequest
 from .warmup_request import GrammarRequest
 
 #: characters of an output; reading it takes up to two seconds for the worst grammars
@@ -25,7 +24,3 @@ class ExplainRequest(GrammarRequest):
     output: str | None = Field(default=None, max_length=MOST_OUTPUT)
     at: int | None = Field(default=None, ge=0, le=MOST_OUTPUT)
     rule: str | None = Field(default=None, max_length=MOST_NAME)
-
-    def chat(self) -> ChatRequest:
-        """Return the chat completion whose grammar is explained."""
-        return self._chat(self.tool_choice)

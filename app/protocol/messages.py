@@ -4,7 +4,6 @@ Unknown fields are ignored, since clients send back what a server sent them; ign
 them.
 """
 
-from collections.abc import Sequence
 from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Discriminator, Field, Tag, model_validator
@@ -214,7 +213,7 @@ class FunctionMessage(Lenient):
     content: ResultContent | None
 
 
-Message = Annotated[
+ChatMessage = Annotated[
     SystemMessage | UserMessage | AssistantMessage | ToolMessage | FunctionMessage,
     Field(discriminator="role"),
 ]
@@ -230,16 +229,4 @@ def _not_continued(messages: Any) -> Any:
     return messages
 
 
-Messages = Annotated[Items[Message], Field(min_length=1), BeforeValidator(_not_continued)]
-
-
-def content_text(content: str | Sequence[ContentPart] | None) -> str | None:
-    """Return content as one text without thoughts; parts are concatenated, as templates do it."""
-    if content is None or isinstance(content, str):
-        return content
-    return "".join(part.refusal if part.type == "refusal" else part.text for part in content)
-
-
-def mentions_json(messages: Sequence[Message]) -> bool:
-    """Check OpenAI's condition for json_object; without it models may write endless white space."""
-    return any("json" in (content_text(message.content) or "").lower() for message in messages)
+Messages = Annotated[Items[ChatMessage], Field(min_length=1), BeforeValidator(_not_continued)]

@@ -9,8 +9,7 @@ from typing import Annotated
 from pydantic import Field
 
 from ..errors import bad_request, unsupported_parameter
-from .chat_request import ChatRequest, TemplateVariables, TokenId
-from .legacy_functions import with_tools
+from .chat_request import TemplateVariables, TokenId
 from .messages import Messages
 from .thinking_fields import ReasoningEffort, ReasoningOptions, ThinkingFields
 from .tools import ToolDefinition
@@ -68,18 +67,6 @@ class TokenizeRequest(ThinkingFields):
                 raise unsupported_parameter(name)
         if self.messages is not None and self.add_special_tokens:
             raise unsupported_parameter("add_special_tokens")
-
-    def as_chat(self) -> ChatRequest:
-        """Return the chat completion whose prompt is wanted. Raises ApiError 400."""
-        # each field was validated when this object was made
-        return with_tools(
-            ChatRequest.model_construct(
-                model=self.model or "",
-                messages=self.messages,
-                tools=self.tools,
-                **{name: getattr(self, name) for name in _SHOWN},
-            )
-        )
 
 
 class DetokenizeRequest(Body):

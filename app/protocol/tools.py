@@ -15,8 +15,6 @@ TOOL_HINTS = ("cache_control", "return")
 #: fields of tools that are not served, with the values that leave the answer as it is
 TOOL_OFF: dict[str, tuple[Any, ...]] = {"defer_loading": (None, False)}
 _UNSERVED = frozenset((*TOOL_HINTS, *TOOL_OFF))
-#: how tools may be chosen, as the service sees it
-ToolMode = Literal["auto", "none", "required", "named"]
 
 
 def without_hints(tool: dict[str, Any]) -> dict[str, Any]:
@@ -155,7 +153,7 @@ def _choice_kind(value: Any) -> str | None:
     return kind if kind in ("function", "custom", "allowed_tools") else None
 
 
-ToolChoice = Annotated[
+ChatToolChoice = Annotated[
     Annotated[Literal["none", "auto", "required"], Tag("mode")]
     | Annotated[NamedTool, Tag("function")]
     | Annotated[NamedCustomTool, Tag("custom")]

@@ -3,17 +3,15 @@
 from pydantic import Field
 
 from ..errors import bad_request
-from .chat_request import ChatRequest
-from .messages import UserMessage
 from .tools import (
     AnyToolDefinition,
+    ChatToolChoice,
     CustomName,
     CustomToolDefinition,
     FunctionName,
     NamedCustomTool,
     NamedTool,
     ResponseFormat,
-    ToolChoice,
     ToolDefinition,
 )
 from .validation import Exact
@@ -23,42 +21,25 @@ MOST_REQUESTS = 1_000
 #: tools of a request up to which each is also compiled as the named tool; costly rules are shared
 MOST_NAMED = 16
 
-#: in place of unknown messages; ``json_object`` requires the word JSON
-_MESSAGES = [UserMessage(role="user", content="JSON")]
-
 
 class GrammarRequest(Exact):
     """Fields of a chat completion; without ``tool_choice``: every choice that clients may make."""
 
     tools: list[AnyToolDefinition] | None = None
-    tool_choice: ToolChoice | None = None
+    tool_choice: ChatToolChoice | None = None
     parallel_tool_calls: bool | None = None
     response_format: ResponseFormat | None = None
 
-    def chats(self) -> list[ChatRequest]:
-        """Return the chat completions whose grammars are compiled."""
-        return [self._chat(choice) for choice in self._choices()]
-
-    def _choices(self) -> list[ToolChoice | None]:
+    def choices(self) -> list[ChatToolChoice | None]:
+        """Return the choices whose grammars are compiled."""
         tools = self.tools or []
         if self.tool_choice is not None or not tools:
             return [self.tool_choice]
         named = [_named(tool) for tool in tools]
         return [None, "required", *(named if len(named) <= MOST_NAMED else ())]
 
-    def _chat(self, choice: ToolChoice | None) -> ChatRequest:
-        # each field was validated when this object was made
-        return ChatRequest.model_construct(
-            model="",
-            messages=_MESSAGES,
-            tools=self.tools,
-            tool_choice=choice,
-            parallel_tool_calls=self.parallel_tool_calls,
-            response_format=self.response_format,
-        )
 
-
-def _named(tool: ToolDefinition | CustomToolDefinition) -> ToolChoice:
+def _named(tool: ToolDefinition | CustomToolDefinition) -> ChatToolChoice:
     """Return the choice of this tool."""
     if isinstance(tool, ToolDefinition):
         return NamedTool(type="function", function=FunctionName(name=tool.name))

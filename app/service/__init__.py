@@ -7,6 +7,7 @@ from .completion_service import CompletionService
 from .explain_service import ExplainService
 from .faults import Faults
 from .generation_service import BACKEND_HEADER, AnswerStream, Completion, GenerationService
+from .request_context import RequestContext
 from .responses_service import ResponsesService
 from .served_models import ServedModel, ServedModels
 from .stored_responses import StoredResponses
@@ -23,6 +24,7 @@ __all__ = [
     "ExplainService",
     "Faults",
     "GenerationService",
+    "RequestContext",
     "ResponsesService",
     "ServedModel",
     "ServedModels",

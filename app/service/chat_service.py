@@ -7,16 +7,17 @@ Not here   the generation (generation_service), the objects of answers (writers.
 
 import time
 import uuid
+from functools import partial
 
-from ..errors import ApiError
-from ..observability import RequestRecord
-from ..protocol import ChatRequest, is_legacy, legacy_error, with_tools
+from ..common_form import common_chat, is_legacy
+from ..protocol import ChatRequest
 from ..writers import (
     ChunkWriter,
     CompletionWriter,
     Envelope,
 )
 from .generation_service import AnswerStream, Completion, GenerationService, PreparedRequest
+from .request_context import RequestContext
 
 
 class ChatService:
@@ -29,29 +30,23 @@ class ChatService:
         self._model = model
         self._system_fingerprint = system_fingerprint
 
-    async def complete(self, request: ChatRequest, record: RequestRecord) -> Completion:
+    async def complete(self, request: ChatRequest, context: RequestContext) -> Completion:
         """Return a whole completion. Raises ApiError."""
-        legacy, request = is_legacy(request), with_tools(request)
 
         def writer(prepared: PreparedRequest) -> CompletionWriter:
             return CompletionWriter(
                 self._envelope(),
                 prepared.output.tool_choice,
                 prepared.sampling.choices,
-                legacy=legacy,
+                legacy=is_legacy(request),
             )
 
-        try:
-            return await self._generation.complete(request, writer, record)
-        except ApiError as error:
-            raise (legacy_error(error) if legacy else error) from error.__cause__
+        return await self._generation.complete(partial(common_chat, request), writer, context)
 
-    async def stream(self, request: ChatRequest, record: RequestRecord) -> AnswerStream:
+    async def stream(self, request: ChatRequest, context: RequestContext) -> AnswerStream:
         """Return the events of a completion, the last one is [DONE]. Raises ApiError only here."""
         options = request.stream_options
         include_usage = options is not None and bool(options.include_usage)
-
-        legacy, request = is_legacy(request), with_tools(request)
 
         def writer(prepared: PreparedRequest) -> ChunkWriter:
             return ChunkWriter(
@@ -59,13 +54,10 @@ class ChatService:
                 prepared.output.tool_choice,
                 prepared.sampling.choices,
                 include_usage=include_usage,
-                legacy=legacy,
+                legacy=is_legacy(request),
             )
 
-        try:
-            return await self._generation.stream(request, writer, record)
-        except ApiError as error:
-            raise (legacy_error(error) if legacy else error) from error.__cause__
+        return await self._generation.stream(partial(common_chat, request), writer, context)
 
     def _envelope(self) -> Envelope:
         return Envelope(

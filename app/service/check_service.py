@@ -29,7 +29,7 @@ class CheckService:
         self._scheduler = scheduler
 
     async def check(
-        self, schema: dict[str, Any] | bool, *, strict: bool, client: str = ""
+        self, schema: dict[str, Any] | bool, client: str, *, strict: bool
     ) -> dict[str, Any]:
         """Return the report as JSON. Raises ApiError 429 (see ``CompileScheduler.run``)."""
         _, caches = await caches_of(client, self._namespaces, self._scheduler)

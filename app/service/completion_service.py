@@ -1,6 +1,6 @@
 """The use case of /v1/completions: prompts without a chat template, and its writers.
 
-    CompletionRequest -> parameters of a chat completion, token ids of each prompt -> the generation
+    CompletionRequest -> parameters in the common form, token ids of each prompt -> the generation
     that chat completions have -> a text completion, or its chunks and [DONE]
 
 Without a response format the answer is free text of any kind, but without control tokens. There
@@ -18,14 +18,14 @@ from dataclasses import dataclass, replace
 
 from adapters.formats import OutputSpec
 
+from ..common_form import common_completion
 from ..concurrency import Offload
 from ..constraints import ConstraintPlanner, Found, requested_output
 from ..conversation import Tokenizer
 from ..errors import ApiError, bad_request
-from ..generation import check_ending, check_kept_logprobs, sampling_params
-from ..observability import RequestRecord
+from ..generation import GenerationRequest, check_ending, check_kept_logprobs, sampling_params
 from ..pool import Pool
-from ..protocol import ChatRequest, CompletionRequest
+from ..protocol import CompletionRequest
 from ..settings import MAX_JSON_VALUES, ModelSettings
 from ..writers import TextChunkWriter, TextEnvelope, TextWriter
 from .generation_service import (
@@ -35,6 +35,7 @@ from .generation_service import (
     OnChunk,
     PreparedRequest,
 )
+from .request_context import RequestContext
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,23 +94,15 @@ class CompletionService:
         self._system_fingerprint = system_fingerprint
         self._max_json_values = max_json_values
 
-    async def complete(
-        self,
-        request: CompletionRequest,
-        record: RequestRecord,
-    ) -> Completion:
+    async def complete(self, request: CompletionRequest, context: RequestContext) -> Completion:
         """Return a whole completion. Raises ApiError."""
 
         def writer(prepared: PreparedTexts) -> TextWriter:
             return TextWriter(self._envelope(), prepared.echoes, prepared.per_prompt)
 
-        return await self._generation.answer(self._prepare(request, record), writer, record)
+        return await self._generation.answer(self._prepare(request, context), writer, context)
 
-    async def stream(
-        self,
-        request: CompletionRequest,
-        record: RequestRecord,
-    ) -> AnswerStream:
+    async def stream(self, request: CompletionRequest, context: RequestContext) -> AnswerStream:
         """Return the events of a completion, the last one is [DONE]. Raises ApiError only here."""
         options = request.stream_options
         include_usage = options is not None and bool(options.include_usage)
@@ -122,47 +115,53 @@ class CompletionService:
                 include_usage=include_usage,
             )
 
-        return await self._generation.answer_stream(self._prepare(request, record), writer, record)
+        return await self._generation.answer_stream(
+            self._prepare(request, context), writer, context
+        )
 
-    async def _prepare(self, request: CompletionRequest, record: RequestRecord) -> PreparedTexts:
-        chat, vocabulary = request.as_chat(), self._tokenizer.vocabulary
+    async def _prepare(self, body: CompletionRequest, context: RequestContext) -> PreparedTexts:
+        request = common_completion(body)
         try:
-            supported = self._pool.supported_sampling
-            sampling = sampling_params(chat, self._settings, vocabulary, supported)
+            return await self._ready(body, request, context)
         except ApiError as error:
-            raise _renamed(error) from None
+            raise error.named(request.names) from error
+
+    async def _ready(
+        self, body: CompletionRequest, request: GenerationRequest, context: RequestContext
+    ) -> PreparedTexts:
+        vocabulary, client = self._tokenizer.vocabulary, context.client
+        supported = self._pool.supported_sampling
+        sampling = sampling_params(request.sampling, self._settings, vocabulary, supported)
         per_prompt = sampling.choices
-        sampling = replace(sampling, choices=per_prompt * len(request.prompts))
-        check_kept_logprobs(sampling, "logprobs", is_stream=bool(request.stream))
-        planner = await self._planner.of_client(record.client)
+        sampling = replace(sampling, choices=per_prompt * len(body.prompts))
+        check_kept_logprobs(sampling, is_stream=bool(body.stream))
+        planner = await self._planner.of_client(client)
 
         def step() -> tuple[OutputSpec, list[list[int]], list[str], Found]:
-            output, prompts, texts = self._read(request, chat)
+            output = self._output(request)
+            prompts, texts = self._read_prompts(body)
             return output, prompts, texts, planner.find(output)
 
-        output, prompts, texts, found = await self._offload.run(record.client, record.size, step)
-        constraint = await planner.compiled(found, record.client)
+        output, prompts, texts, found = await self._offload.run(client, context.size, step)
+        constraint = await planner.compiled(found, client)
         check_ending(sampling.options, constraint.format_plan.spec["format"], vocabulary)
         echoes = tuple(texts[n // per_prompt] for n in range(sampling.choices))
         return PreparedTexts(
-            output, sampling, constraint, prompts[0], tuple(prompts), per_prompt, echoes
+            *(request.names, output, sampling, constraint, prompts[0]),
+            *(tuple(prompts), per_prompt, echoes),
         )
 
-    def _read(
-        self, request: CompletionRequest, chat: ChatRequest
-    ) -> tuple[OutputSpec, list[list[int]], list[str]]:
-        """Return the output spec, and of each prompt its token ids and the text to echo.
+    def _output(self, request: GenerationRequest) -> OutputSpec:
+        """Return the output spec. Raises ApiError 400."""
+        output = requested_output(request, self._settings, max_json_values=self._max_json_values)
+        return replace(output, reasoning="off", thinking_tokens=None)
 
-        ``chat``: the request's parameters in the common form.
+    def _read_prompts(self, request: CompletionRequest) -> tuple[list[list[int]], list[str]]:
+        """Return the token ids of each prompt, and the text to echo.
 
         Raises:
             ApiError: 400; a prompt is empty, too long, or has an unknown id.
         """
-        output = requested_output(chat, self._settings, max_json_values=self._max_json_values)
-        output = replace(output, reasoning="off", thinking_tokens=None)
-        return output, *self._read_prompts(request)
-
-    def _read_prompts(self, request: CompletionRequest) -> tuple[list[list[int]], list[str]]:
         tokenizer, limit = self._tokenizer, self._pool.max_model_len
         special = request.add_special_tokens is not False
         prompts: list[list[int]] = []
@@ -206,11 +205,3 @@ class CompletionService:
         return TextEnvelope(
             f"cmpl-{uuid.uuid4().hex}", int(time.time()), self._model, self._system_fingerprint
         )
-
-
-def _renamed(error: ApiError) -> ApiError:
-    """Return an error of the parameters with the name that they have here."""
-    if error.param != "top_logprobs":
-        return error
-    message = error.message.replace("top_logprobs", "logprobs")
-    return ApiError(error.status, message, param="logprobs", code=error.code)

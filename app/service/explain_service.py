@@ -19,6 +19,7 @@ from typing import Any
 from adapters.formats import FORMATS, Format, Location, get_format
 from engine import Compiled, Compiler, LimitExceeded, Limits, WorkBudget
 
+from ..common_form import common_grammar
 from ..concurrency import Offload
 from ..constraints import (
     CompileScheduler,
@@ -85,9 +86,7 @@ class ExplainService:
         self._offload = offload
         self._formats = [name for name in FORMATS if self._fits(get_format(name))]
 
-    async def explain(
-        self, request: ExplainRequest, size: int, *, client: str = ""
-    ) -> dict[str, Any]:
+    async def explain(self, request: ExplainRequest, size: int, client: str) -> dict[str, Any]:
         """Return the explanation as JSON values; ``size``: bytes of the request's body.
 
         A refused constraint is part of the answer.
@@ -102,7 +101,8 @@ class ExplainService:
             planner = await self._planner.explaining(wire, scheduler).of_client(client)
 
             def step() -> Found:
-                return planner.find(requested_output(request.chat(), self._settings))
+                asked = common_grammar(request, request.tool_choice)
+                return planner.find(requested_output(asked, self._settings))
 
             plan = await planner.compiled(await self._offload.run(client, size, step), client)
         except ApiError as error:

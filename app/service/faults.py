@@ -22,9 +22,9 @@ class Faults:
             case PromptTooLong():
                 return bad_request(
                     f"This model's maximum context length is {error.limit} tokens. However, your "
-                    f"messages resulted in {error.got} tokens. Please reduce the length of the "
-                    "messages.",
-                    "messages",
+                    f"{{at}} resulted in {error.got} tokens. Please reduce the length of the "
+                    "{at}.",
+                    ("messages",),
                     "context_length_exceeded",
                 )
             case WorkerError() if error.reason != "internal":

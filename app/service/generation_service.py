@@ -1,10 +1,10 @@
 """The generation of answers, the same for every API.
 
-    ChatRequest -> SamplingParams, OutputSpec, prompt -> ConstraintPlan -> one Generation per choice
-    -> chunks -> deltas -> a writer: a whole answer, or the events of a stream
+    GenerationRequest -> SamplingParams, OutputSpec, prompt -> ConstraintPlan -> one Generation per
+    choice -> chunks -> deltas -> a writer: a whole answer, or the events of a stream
 
-A ChatRequest is the common form of requests. Each API converts its requests to it, and has writers,
-which turn the items of choices into its own objects.
+A GenerationRequest is the common form of requests. Each API converts its requests to it, and has
+writers, which turn the items of choices into its own objects.
 
 Invariants   I1 all refusals come before the first byte: ``stream`` returns when
                 every choice has its first chunk, or when the workers have been silent for
@@ -12,7 +12,7 @@ Invariants   I1 all refusals come before the first byte: ``stream`` returns when
              I2 dropping an answer (cancellation, ``aclose``) ends the workers' generations.
              I3 an answer that could not be finished is an error, never a shorter answer.
 Not here     HTTP (api), the objects of answers (the services of each API), the rules of
-             requests (constraints.requested_output, conversation.history).
+             requests (common_form, constraints.requested_output).
 """
 
 import time
@@ -25,7 +25,7 @@ from typing import Any, TypeVar
 from adapters.formats import OutputSpec
 from adapters.workers import Chunk, Generation, PromptTooLong
 
-from ..concurrency import Offload
+from ..concurrency import LARGE_BYTES, Offload
 from ..constraints import (
     VERBOSITY,
     ConstraintPlan,
@@ -36,13 +36,14 @@ from ..constraints import (
     requested_output,
     template_variables,
 )
-from ..conversation import Tokenizer, check_messages, left_out, paired, plain_messages
-from ..errors import ApiError
+from ..conversation import Tokenizer, paired, plain_messages
+from ..errors import ApiError, FieldNames
 from ..generation import (
     ChoiceEnd,
     ChoiceItem,
     ContentLogprobs,
     ContentStops,
+    GenerationRequest,
     Multiplexer,
     SamplingParams,
     check_ending,
@@ -52,10 +53,10 @@ from ..generation import (
 from ..observability import IGNORED_HEADER, ModelMetrics, RequestRecord
 from ..observability import header_listing as named
 from ..pool import Pool
-from ..protocol import ChatRequest
 from ..settings import MAX_JSON_VALUES, ModelSettings
 from ..writers import Batch, EventWriter, WholeWriter, finish_reason
 from .faults import Faults
+from .request_context import RequestContext
 
 #: names the grammar engine that enforced the answer
 BACKEND_HEADER = "x-switchyard-backend"
@@ -64,12 +65,15 @@ BACKEND_HEADER = "x-switchyard-backend"
 TURN_BYTES = 256
 
 OnChunk = Callable[[Chunk], None]
+#: converts a request to the common form; takes time in proportion to its body
+Read = Callable[[], GenerationRequest]
 
 
 @dataclass(frozen=True, slots=True)
 class PreparedRequest:
-    """A request that is ready for a worker."""
+    """A request that is ready for a worker. ``names``: see GenerationRequest."""
 
+    names: FieldNames
     output: OutputSpec
     sampling: SamplingParams
     constraint: ConstraintPlan
@@ -138,20 +142,21 @@ class GenerationService:
 
     async def complete(
         self,
-        request: ChatRequest,
+        read: Read,
         writer: Callable[[PreparedRequest], WholeWriter],
-        record: RequestRecord,
+        context: RequestContext,
     ) -> Completion:
         """Return a whole answer. Raises ApiError."""
-        return await self.answer(self._prepare(request, record), writer, record)
+        return await self.answer(self._prepare(read, context), writer, context)
 
     async def answer(
         self,
         prepare: Awaitable[Prepared],
         writer: Callable[[Prepared], WholeWriter],
-        record: RequestRecord,
+        context: RequestContext,
     ) -> Completion:
         """Return a whole answer to a request that ``prepare`` prepares. Raises ApiError."""
+        record, prepared = context.record, None
         try:
             prepared = await self._prepared(prepare, record)
             async with aclosing(self._multiplex(prepared, record)) as choices:
@@ -160,32 +165,33 @@ class GenerationService:
                 body = await self._collect(prepared, choices, writer(prepared), record)
                 return Completion(body, _headers(prepared, record))
         except Exception as error:
-            raise self._faults.as_api_error(error, record.id) from error
+            raise self._failure(error, prepared, record) from error
         finally:
             self._metrics.answered(record)
 
     async def stream(
         self,
-        request: ChatRequest,
+        read: Read,
         writer: Callable[[PreparedRequest], EventWriter],
-        record: RequestRecord,
+        context: RequestContext,
     ) -> "AnswerStream":
         """Return the events of an answer. Raises ApiError only here."""
-        return await self.answer_stream(self._prepare(request, record), writer, record)
+        return await self.answer_stream(self._prepare(read, context), writer, context)
 
     async def answer_stream(
         self,
         prepare: Awaitable[Prepared],
         writer: Callable[[Prepared], EventWriter],
-        record: RequestRecord,
+        context: RequestContext,
     ) -> "AnswerStream":
         """Return the events of an answer as ``answer`` does. Raises ApiError only here."""
+        record, prepared = context.record, None
         try:
             prepared = await self._prepared(prepare, record)
             choices = self._multiplex(prepared, record)
             await choices.start(self._comment_seconds or None)
         except Exception as error:
-            raise self._faults.as_api_error(error, record.id) from error
+            raise self._failure(error, prepared, record) from error
         written = writer(prepared)
         events = self._events(prepared, choices, written, record)
         return AnswerStream(events, choices, _headers(prepared, record), written.failed)
@@ -207,28 +213,52 @@ class GenerationService:
             timeout=self._settings.request_timeout,
         )
 
-    async def _prepare(self, request: ChatRequest, record: RequestRecord) -> PreparedRequest:
-        vocabulary = self._tokenizer.vocabulary
-        sampling = sampling_params(
-            request, self._settings, vocabulary, self._pool.supported_sampling
-        )
-        record.ignored += left_out(request.messages)
-        planner = await self._planner.of_client(record.client)
+    def _failure(
+        self, error: Exception, prepared: PreparedRequest | None, record: RequestRecord
+    ) -> ApiError:
+        """Return the error for the client; until it is prepared, a request names its own fields."""
+        failure = self._faults.as_api_error(error, record.id)
+        return failure if prepared is None else failure.named(prepared.names)
+
+    async def read(self, read: Read, client: str, size: int) -> GenerationRequest:
+        """Return the request; like the parsing of its body, that of a large one runs in a thread.
+
+        ``size``: bytes of the body. Raises ApiError.
+        """
+        return read() if size < LARGE_BYTES else await self._offload.run(client, size, read)
+
+    async def _prepare(self, read: Read, context: RequestContext) -> PreparedRequest:
+        request = await self.read(read, context.client, context.size)
+        context.record.ignored += request.ignored
+        try:
+            return await self._ready(request, context)
+        except (ApiError, PromptTooLong) as error:
+            failure = self._faults.as_api_error(error, context.record.id)
+            raise failure.named(request.names) from error
+
+    async def _ready(self, request: GenerationRequest, context: RequestContext) -> PreparedRequest:
+        vocabulary, client = self._tokenizer.vocabulary, context.client
+        supported = self._pool.supported_sampling
+        sampling = sampling_params(request.sampling, self._settings, vocabulary, supported)
+        planner = await self._planner.of_client(client)
 
         def step() -> tuple[OutputSpec, list[int], Found]:
             output, prompt = self._read(request)
             self._check_room(prompt)
             return output, prompt, planner.find(output)
 
-        weight = weight_of(request, record.size)
-        output, prompt, found = await self._offload.run(record.client, weight, step)
-        constraint = await planner.compiled(found, record.client)
+        weight = weight_of(request, context.size)
+        output, prompt, found = await self._offload.run(client, weight, step)
+        constraint = await planner.compiled(found, client)
         check_ending(sampling.options, constraint.format_plan.spec["format"], vocabulary)
-        return PreparedRequest(output, sampling, constraint, prompt)
+        return PreparedRequest(request.names, output, sampling, constraint, prompt)
 
-    def prompt(self, request: ChatRequest) -> list[int]:
+    def prompt(self, request: GenerationRequest) -> list[int]:
         """Return the prompt alone; takes time in proportion to ``weight_of``. Raises ApiError."""
-        return self._read(request)[1]
+        try:
+            return self._read(request)[1]
+        except ApiError as error:
+            raise error.named(request.names) from error
 
     def _check_room(self, prompt: list[int]) -> None:
         """Raise PromptTooLong before compiling."""
@@ -236,15 +266,14 @@ class GenerationService:
         if limit is not None and len(prompt) >= limit:
             raise PromptTooLong(len(prompt), limit)
 
-    def _read(self, request: ChatRequest) -> tuple[OutputSpec, list[int]]:
+    def _read(self, request: GenerationRequest) -> tuple[OutputSpec, list[int]]:
         """Return the output spec and the prompt; takes time in proportion to the request.
 
         Raises:
             ApiError: 400.
         """
-        check_messages(request.messages)
         output = requested_output(request, self._settings, max_json_values=self._max_json_values)
-        history = paired(plain_messages(request))
+        history = paired(plain_messages(request.messages))
         told = VERBOSITY.get(request.verbosity or "")
         if told and not self._tokenizer.reads("verbosity"):
             history.instruct(told)
@@ -256,7 +285,7 @@ class GenerationService:
                 template_variables(request, output),
             )
         except ApiError as error:
-            raise history.renamed(error) from error
+            raise error.moved(history.path) from error
         profile = self._tokenizer.profile
         one_call = profile is not None and profile.calls and not profile.parallel_calls
         return output_after_prompt(output, rendered.thought, one_call=one_call), rendered.prompt
@@ -328,7 +357,7 @@ class GenerationService:
                 yield events
         except Exception as error:
             self._metrics.stream_errors.inc()
-            failure = self._faults.as_api_error(error, record.id)
+            failure = self._failure(error, prepared, record)
             record.error = failure.code
             yield writer.failed(failure)
         finally:
@@ -351,10 +380,10 @@ def _headers(prepared: PreparedRequest, record: RequestRecord) -> dict[str, str]
     return prepared.headers | named(IGNORED_HEADER, record.ignored)
 
 
-def weight_of(request: ChatRequest, size: int) -> int:
+def weight_of(request: GenerationRequest, size: int) -> int:
     """Return the weight of reading a request: its bytes, its messages and the calls in them."""
-    calls = (getattr(message, "tool_calls", None) or () for message in request.messages)
-    return size + TURN_BYTES * (len(request.messages) + sum(map(len, calls)))
+    calls = sum(len(message.calls) for message in request.messages)
+    return size + TURN_BYTES * (len(request.messages) + calls)
 
 
 class AnswerStream:

@@ -1,6 +1,6 @@
 """The use case of /v1/responses: create a response.
 
-    request, chain of earlier responses -> Conversation -> ChatRequest -> the generation
+    request, chain of earlier responses -> Conversation -> GenerationRequest -> the generation
     items of its one choice -> a response, or the events of a stream -> the store
 
 Not here   the generation (generation_service), items and messages (protocol.responses), the store
@@ -8,56 +8,32 @@ Not here   the generation (generation_service), items and messages (protocol.res
 """
 
 import time
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from functools import partial
+from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 from pydantic import ValidationError
 
-from ..concurrency import LARGE_BYTES, Offload
+from ..common_form import Conversation, ToolNames, common_response
 from ..errors import ApiError, bad_request
-from ..observability import RequestRecord
+from ..generation import GenerationRequest
 from ..protocol import (
     ITEMS,
-    ChatRequest,
     ContentItem,
-    Conversation,
     ItemReference,
     LeftOutItem,
     MessageItem,
     ResponseRequest,
-    ToolNames,
-    common_form,
     item_id,
     listed,
     new_response_id,
     pointer,
-    renamed,
-    renamed_places,
     response_of,
 )
 from ..state import MOST_CHAIN_ITEMS, Chain, ResponseStore, previous_not_found
 from ..writers import ResponseBuilder, ResponseEventWriter, ResponseWriter, response_object
-from .generation_service import AnswerStream, Completion, GenerationService
-
-
-@dataclass(frozen=True, slots=True)
-class BegunResponse:
-    """A response before its generation."""
-
-    chat: ChatRequest
-    places: list[str]
-    tools: list[str]
-    builder: ResponseBuilder
-
-    def rename(self, error: ApiError) -> ApiError:
-        """Return an error of the generation with this API's names."""
-        return renamed(error, self.places, self.tools)
-
-    def headers(self, headers: Mapping[str, str]) -> dict[str, str]:
-        """Return the headers of an answer with this API's names."""
-        return {name: renamed_places(value, self.tools) for name, value in headers.items()}
+from .generation_service import AnswerStream, Completion, GenerationService, Read
+from .request_context import RequestContext
 
 
 class ResponsesService:
@@ -67,65 +43,45 @@ class ResponsesService:
         self,
         generation: GenerationService,
         store: ResponseStore,
-        offload: Offload,
         *,
         on_unstored: Callable[[], None] = lambda: None,
     ) -> None:
         self._generation = generation
         self._store = store
-        self._offload = offload
         self._on_unstored = on_unstored
 
-    async def complete(
-        self,
-        request: ResponseRequest,
-        record: RequestRecord,
-    ) -> Completion:
+    async def complete(self, request: ResponseRequest, context: RequestContext) -> Completion:
         """Return a whole response. Raises ApiError."""
-        begun = await self._begin(request, record)
-        try:
-            answer = await self._generation.complete(
-                begun.chat,
-                lambda _: ResponseWriter(begun.builder),
-                record,
-            )
-        except ApiError as error:
-            raise begun.rename(error) from error
-        return Completion(answer.body, begun.headers(answer.headers))
+        read, builder, context = await self._begin(request, context)
+        return await self._generation.complete(read, lambda _: ResponseWriter(builder), context)
 
-    async def stream(
-        self,
-        request: ResponseRequest,
-        record: RequestRecord,
-    ) -> AnswerStream:
+    async def stream(self, request: ResponseRequest, context: RequestContext) -> AnswerStream:
         """Return the events of a response. Raises ApiError only here."""
-        begun = await self._begin(request, record)
-        try:
-            stream = await self._generation.stream(
-                begun.chat,
-                lambda _: ResponseEventWriter(begun.builder, begun.rename),
-                record,
-            )
-        except ApiError as error:
-            raise begun.rename(error) from error
-        stream.headers = begun.headers(stream.headers)
-        return stream
+        read, builder, context = await self._begin(request, context)
+        return await self._generation.stream(read, lambda _: ResponseEventWriter(builder), context)
 
     # -- the beginning -----------------------------------------------------------------------------
 
-    async def _begin(self, request: ResponseRequest, record: RequestRecord) -> BegunResponse:
-        client, chain = record.client, Chain()
+    async def _begin(
+        self, request: ResponseRequest, context: RequestContext
+    ) -> tuple[Read, ResponseBuilder, RequestContext]:
+        """Return how the request is read, its response, and its context with earlier responses."""
+        client, chain = context.client, Chain()
         if request.previous_response_id is not None:
             chain = await self._store.chain(client, request.previous_response_id)
-        added = await self._input(request, record)
-        record.size += chain.size
-        size = record.size
+        added = await self._input(request, context)
+        size = context.size + chain.size
         _check_length(len(chain.items), len(added))
         number, names = new_response_id(), ToolNames(request.tools or ())
-        step = partial(_read, request, number, chain, added, names)
-        # like the parsing of a body: small requests take less time than a change of threads
-        read = step() if size < LARGE_BYTES else await self._offload.run(client, size, step)
-        conversation, inputs = read
+        inputs: list[dict[str, Any]] = []
+
+        def read() -> GenerationRequest:
+            conversation = _conversation(request, chain, added, names)
+            inputs.extend(
+                listed(item, item_id(item.type, number, "i", at))
+                for at, (_, item) in enumerate(added)
+            )
+            return common_response(request, conversation, names)
 
         async def save(response: dict[str, Any]) -> bool:
             is_stored = await self._store.save(client, response, inputs, chain, size=size)
@@ -133,18 +89,12 @@ class ResponsesService:
                 self._on_unstored()
             return is_stored
 
-        begun = response_object(request, number, int(time.time()))
-        common = common_form(request, conversation, names)
-        record.ignored += [*names.ignored, *conversation.ignored]
-        return BegunResponse(
-            common,
-            conversation.places,
-            names.places,
-            ResponseBuilder(begun, None if request.store is False else save, names.named),
-        )
+        begun = response_object(request, context.model, number, int(time.time()))
+        builder = ResponseBuilder(begun, None if request.store is False else save, names.named)
+        return read, builder, replace(context, size=size)
 
     async def _input(
-        self, request: ResponseRequest, record: RequestRecord
+        self, request: ResponseRequest, context: RequestContext
     ) -> list[tuple[str, ContentItem]]:
         """Return the request's own items with their places; references are followed, and items
         that prompts cannot show are left out.
@@ -156,7 +106,7 @@ class ResponsesService:
             return [("input", MessageItem(role="user", content=request.input))]
         items = request.input or []
         references = [item.id for item in items if isinstance(item, ItemReference)]
-        found = await self._referenced(references, record.client) if references else {}
+        found = await self._referenced(references, context.client) if references else {}
         added: list[tuple[str, ContentItem]] = []
         for number, item in enumerate(items):
             place = f"input[{number}]"
@@ -167,7 +117,7 @@ class ResponsesService:
                     )
                 added.append((place, found[item.id]))
             elif isinstance(item, LeftOutItem):
-                record.ignored.append(f"{pointer(place)} {item.type}")
+                context.record.ignored.append(f"{pointer(place)} {item.type}")
             else:
                 added.append((place, item))
         return added
@@ -197,15 +147,10 @@ def _check_length(earlier: int, added: int) -> None:
         )
 
 
-def _read(
-    request: ResponseRequest,
-    number: str,
-    chain: Chain,
-    added: list[tuple[str, ContentItem]],
-    names: ToolNames,
-) -> tuple[Conversation, list[dict[str, Any]]]:
-    """Return the messages (instructions, earlier responses, the request's own items), and the own
-    items as they are listed. ``number``: the response's id.
+def _conversation(
+    request: ResponseRequest, chain: Chain, added: list[tuple[str, ContentItem]], names: ToolNames
+) -> Conversation:
+    """Return the messages: instructions, earlier responses, the request's own items.
 
     Raises:
         ApiError: 400, stored items are damaged.
@@ -220,7 +165,4 @@ def _read(
     conversation.add(("previous_response_id", item) for item in earlier)
     conversation.add(added)
     conversation.close()
-    inputs = [
-        listed(item, item_id(item.type, number, "i", at)) for at, (_, item) in enumerate(added)
-    ]
-    return conversation, inputs
+    return conversation

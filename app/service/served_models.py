@@ -110,6 +110,10 @@ class ServedModels:
             raise model_not_found(name or "")
         return model
 
+    def all_usable(self, client: Client) -> list[ServedModel]:
+        """Return the models that a client may use."""
+        return [model for model in self._models if client.may_use(model.name)]
+
     @property
     def status(self) -> Status:
         """The status of all pools: unready if no model has a healthy worker."""

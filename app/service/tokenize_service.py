@@ -9,11 +9,13 @@ from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
+from ..common_form import common_prompt
 from ..concurrency import Offload
 from ..conversation import Tokenizer
 from ..errors import bad_request
+from ..generation import GenerationRequest
 from ..pool import Pool
-from ..protocol import ChatRequest, DetokenizeRequest, TokenizeRequest
+from ..protocol import DetokenizeRequest, TokenizeRequest
 from ..writers import text_of
 from .generation_service import GenerationService, weight_of
 
@@ -42,12 +44,14 @@ class TokenizeService:
     async def tokenize(self, request: TokenizeRequest, size: int, client: str) -> bytes:
         """Return the answer as JSON; ``size``: bytes of the request's body. Raises ApiError."""
         request.check()
-        chat = None if request.messages is None else request.as_chat()
-        weight = size if chat is None else weight_of(chat, size)
-        return await self._offload.run(client, weight, partial(self._answer, request, chat))
+        if request.messages is None:
+            return await self._offload.run(client, size, partial(self._answer, request, None))
+        chat = await self._generation.read(partial(common_prompt, request), client, size)
+        step = partial(self._answer, request, chat)
+        return await self._offload.run(client, weight_of(chat, size), step)
 
-    def _answer(self, request: TokenizeRequest, chat: ChatRequest | None) -> bytes:
-        """``chat``: the request's messages as a chat completion."""
+    def _answer(self, request: TokenizeRequest, chat: GenerationRequest | None) -> bytes:
+        """``chat``: the request's messages in the common form."""
         if chat is not None:
             ids = self._generation.prompt(chat)
         else:

@@ -20,6 +20,7 @@ from typing import Any, TypeVar
 
 from engine import Compiled, Compiler
 
+from ..common_form import common_grammar
 from ..constraints import ConstraintPlanner, requested_output
 from ..errors import RETRY_AFTER, ApiError
 from ..protocol import GrammarRequest
@@ -122,10 +123,10 @@ class WarmService:
         """Compile one request for every tool choice, and compute masks."""
         warmed = WarmupResult(prefix)
         try:
-            chats = request.chats()
-            budget = max(LEAST_MASKS, MASKS // len(chats))
-            for chat in chats:
-                output = requested_output(chat, self._settings)
+            choices = request.choices()
+            budget = max(LEAST_MASKS, MASKS // len(choices))
+            for choice in choices:
+                output = requested_output(common_grammar(request, choice), self._settings)
                 start = time.perf_counter()
                 constraint = await _to_its_end(self._planner.plan(output, CLIENT))
                 warmed.compile_seconds += time.perf_counter() - start

@@ -24,8 +24,7 @@ from adapters.formats import (
     ToolStart,
 )
 
-from ..generation import ChoiceDeltas, ChoiceEnd, ContentToken
-from ..protocol import ToolMode
+from ..generation import ChoiceDeltas, ChoiceEnd, ContentToken, ToolMode
 from .logprobs import logprobs_object
 
 FinishReason = Literal["stop", "length", "tool_calls"]

@@ -6,8 +6,7 @@ Not here   the objects that they write (chat_objects).
 from typing import Any
 
 from ..errors import ApiError
-from ..generation import ChoiceDeltas, ChoiceEnd
-from ..protocol import ToolMode
+from ..generation import ChoiceDeltas, ChoiceEnd, ToolMode
 from .chat_objects import (
     ChoiceStream,
     Envelope,

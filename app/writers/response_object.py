@@ -11,8 +11,10 @@ Status = Literal["in_progress", "completed", "incomplete", "failed"]
 _CODES = {400: "invalid_prompt", 429: "rate_limit_exceeded"}
 
 
-def response_object(request: ResponseRequest, number: str, created: int) -> dict[str, Any]:
-    """Return the object of a response that begins. ``number``: its id."""
+def response_object(
+    request: ResponseRequest, model: str, number: str, created: int
+) -> dict[str, Any]:
+    """Return the object of a response that begins. ``model``: its name; ``number``: its id."""
     wanted, effort = request.text, request.reasoning.effort if request.reasoning else None
     shown = shown_format(wanted.format) if wanted and wanted.format else None
     verbosity = (wanted.verbosity if wanted else None) or "medium"
@@ -30,7 +32,7 @@ def response_object(request: ResponseRequest, number: str, created: int) -> dict
         "max_output_tokens": request.max_output_tokens,
         "max_tool_calls": request.max_tool_calls,
         "metadata": request.metadata or {},
-        "model": request.model,
+        "model": model,
         "output": [],
         "frequency_penalty": request.frequency_penalty or 0.0,
         "parallel_tool_calls": request.parallel_tool_calls is not False,

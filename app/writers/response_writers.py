@@ -87,11 +87,10 @@ class ResponseWriter:
 
 
 class ResponseEventWriter:
-    """Writes the events of a response. ``rename``: gives errors the names of this API's fields."""
+    """Writes the events of a response."""
 
-    def __init__(self, builder: ResponseBuilder, rename: Callable[[ApiError], ApiError]) -> None:
+    def __init__(self, builder: ResponseBuilder) -> None:
         self._builder = builder
-        self._rename = rename
         self._number = 0
 
     def begin(self) -> bytes:
@@ -117,7 +116,7 @@ class ResponseEventWriter:
 
     def failed(self, error: ApiError) -> bytes:
         """Return the last events of a response that failed."""
-        events, response = self._builder.fail(self._rename(error))
+        events, response = self._builder.fail(error)
         return self._encode([*events, {"type": "response.failed", "response": response}])
 
     def _encode(self, events: list[Event]) -> bytes:

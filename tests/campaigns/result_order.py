@@ -19,7 +19,8 @@ from typing import Any
 
 from adapters.formats import FORMATS, OutputSpec, Tool
 from app.api.body import parse_request
-from app.conversation.history import check_messages, plain_messages
+from app.common_form import common_chat
+from app.conversation.history import plain_messages
 from app.conversation.pairing import NO_RESULT, paired
 from app.errors import ApiError
 from tests.app.conversation.chat_templates import TEMPLATES, tokenizer_of
@@ -68,8 +69,7 @@ def conversation(draws: Random) -> tuple[Messages, list[str]]:
 def plain(messages: Messages) -> Messages:
     """Return the messages as prompts get them, checked as those of a request."""
     request = parse_request(json.dumps({"model": "m", "messages": messages}).encode())
-    check_messages(request.messages)
-    return paired(plain_messages(request)).messages
+    return paired(plain_messages(common_chat(request).messages)).messages
 
 
 def writers() -> Iterator[tuple[str, Callable[[Messages], str]]]:

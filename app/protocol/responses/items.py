@@ -237,18 +237,11 @@ InputItem = Annotated[
 ITEMS: TypeAdapter[list[Any]] = TypeAdapter(list[InputItem])
 
 
-def text_of(content: str | Sequence[TextPart] | None) -> str:
+def item_text(content: str | Sequence[TextPart] | None) -> str:
     """Return content as one text."""
     if content is None or isinstance(content, str):
         return content or ""
     return "".join(part.shown for part in content)
-
-
-def left_out(content: str | Sequence[ResultPart] | None) -> list[str]:
-    """Return the types of the parts that are not shown."""
-    if content is None or isinstance(content, str):
-        return []
-    return [part.left_out for part in content if part.left_out]
 
 
 def thought_of(item: ReasoningItem) -> str:
@@ -282,7 +275,7 @@ def listed(item: ContentItem, number: str) -> dict[str, Any]:
             return {**base, **call, "status": "completed"}
         case FunctionCallOutputItem() | CustomCallOutputItem():
             call = _given(item, "call_id", "name", "namespace")
-            return {**base, **call, "output": text_of(item.output), "status": "completed"}
+            return {**base, **call, "output": item_text(item.output), "status": "completed"}
 
 
 def _given(item: ContentItem, *names: str) -> dict[str, Any]:

@@ -28,10 +28,6 @@ def _served(value: Any, *kinds: str) -> Any:
     return value if value.get("type") in HOSTED else refuse_fields(value, RESPONSES_TOOL_OFF)
 
 
-def _described(description: str | None, about: str) -> str | None:
-    return "\n\n".join(filter(None, (description, about))) or None
-
-
 class FunctionTool(Exact):
     """``defer_loading``: without effect, the model knows all tools from the beginning."""
 
@@ -47,16 +43,6 @@ class FunctionTool(Exact):
         tool = {name: getattr(self, name) for name in type(self).model_fields}
         return _without_nulls(tool, "defer_loading")
 
-    def definition(self, name: str, about: str = "") -> chat.ToolDefinition:
-        """Return the tool in the common form; ``about``: more of its description."""
-        function = chat.FunctionDefinition.model_construct(
-            name=name,
-            description=_described(self.description, about),
-            parameters=self.parameters,
-            strict=self.strict,
-        )
-        return chat.ToolDefinition.model_construct(type="function", function=function)
-
 
 def _without_nulls(value: dict[str, Any], *names: str) -> dict[str, Any]:
     """Return an object without those of these fields that are null: OpenAI's types forbid it."""
@@ -67,11 +53,6 @@ class GrammarInput(Exact):
     type: Literal["grammar"]
     syntax: Literal["lark", "regex"]
     definition: str = Field(min_length=1)
-
-    def common(self) -> chat.GrammarInput:
-        """Return the format in the common form."""
-        grammar = chat.InputGrammar(syntax=self.syntax, definition=self.definition)
-        return chat.GrammarInput(type="grammar", grammar=grammar)
 
 
 class CustomTool(Exact):
@@ -94,15 +75,6 @@ class CustomTool(Exact):
             "defer_loading": self.defer_loading,
         }
         return _without_nulls(tool, "description", "defer_loading")
-
-    def definition(self, name: str, about: str = "") -> chat.CustomToolDefinition:
-        """Return the tool in the common form; ``about``: more of its description."""
-        wanted = self.format.common() if isinstance(self.format, GrammarInput) else self.format
-        description = _described(self.description, about)
-        custom = chat.CustomDefinition.model_construct(
-            name=name, description=description, format=wanted
-        )
-        return chat.CustomToolDefinition.model_construct(type="custom", custom=custom)
 
 
 class HostedTool(Lenient):
@@ -174,12 +146,6 @@ class NamedTool(Exact):
         kind = value.get("type")
         refuse_type(kind, ("function", "custom"), "Tool choices")
         return chat.by_name(value, CustomTool if kind == "custom" else FunctionTool)
-
-    def named(self, flat: str) -> chat.NamedTool | chat.NamedCustomTool:
-        """Return the choice in the common form; ``flat``: the tool's name in prompts."""
-        if self.type == "custom":
-            return chat.NamedCustomTool(type="custom", custom=chat.CustomName(name=flat))
-        return chat.NamedTool(type="function", function=chat.FunctionName(name=flat))
 
 
 class AllowedNamespace(Exact):
@@ -263,16 +229,3 @@ def shown_format(wanted: TextFormat) -> dict[str, Any]:
     fields = type(wanted).model_fields
     shown = {field.alias or name: getattr(wanted, name) for name, field in fields.items()}
     return _without_nulls(shown, "description", "strict")
-
-
-def common_format(wanted: TextFormat) -> chat.ResponseFormat:
-    """Return a format in the common form."""
-    if isinstance(wanted, JsonSchemaFormat):
-        schema = chat.JsonSchema.model_construct(
-            name=wanted.name,
-            description=wanted.description,
-            schema_=wanted.schema_,
-            strict=wanted.strict,
-        )
-        return chat.JsonSchemaFormat.model_construct(type="json_schema", json_schema=schema)
-    return wanted

@@ -161,7 +161,6 @@ async def test_a_higher_class_is_served_first() -> None:
     [
         (Client("c", max_running=2), 3, (400, "integer_above_max_value")),
         (ANYONE, 5, (400, "integer_above_max_value")),
-        (Client("c", models=frozenset(["other"])), 1, (404, "model_not_found")),
     ],
 )
 async def test_a_request_that_can_never_run_does_not_wait(

@@ -216,7 +216,7 @@ def test_a_warm_up_knows_custom_tools(gateway: Gateway) -> None:
     from app.protocol.warmup_request import WarmupRequest
 
     request = WarmupRequest.model_validate({"tools": [CUSTOM["lark"][0], tool("f", {})]})
-    choices = [chat.tool_choice for chat in request.chats()]
+    choices = request.choices()
     assert [getattr(choice, "type", choice) for choice in choices] == [
         None,
         "required",

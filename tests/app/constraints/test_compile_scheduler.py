@@ -7,20 +7,21 @@ import threading
 import time
 import weakref
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any
 
 import pytest
 
 from app.access.keys import Keys
+from app.common_form import common_chat
 from app.composition import engines
 from app.constraints import compile_scheduler as compiling
 from app.constraints.compile_scheduler import CompileScheduler
 from app.errors import ApiError
-from app.observability.request_record import RequestRecord
 from engine import Cancelled, Compiled, Compiler, LimitExceeded, Limits, WorkBudget
 from tests.app.examples import LIGHT, body, json_schema, tool
 from tests.app.gateway import PATIENCE, Gateway
-from tests.app.service.scripted import Service, request
+from tests.app.service.scripted import Service, context, request
 from tests.vocabularies import small_vocabulary
 
 
@@ -279,8 +280,8 @@ async def test_what_is_known_is_not_compiled_again() -> None:
     planner = service.generation._planner
     schema = {"type": "object", "properties": {"a": {"$ref": "https://a.example/b"}}}
     for _ in range(3):
-        asked = request(response_format=json_schema(schema))
-        assert (await service.generation._prepare(asked, RequestRecord("r"))).constraint.relaxed
+        asked = partial(common_chat, request(response_format=json_schema(schema)))
+        assert (await service.generation._prepare(asked, context())).constraint.relaxed
     for _ in range(3):
         with pytest.raises(ApiError) as caught:
             await service.complete(response_format=json_schema(schema, strict=True))

@@ -7,18 +7,24 @@ import pytest
 
 from adapters.formats import OutputSpec
 from app.api.body import parse_request
+from app.common_form import common_chat
+from app.common_form.legacy_functions import with_tools
 from app.constraints.requested_output import requested_output, template_variables
 from app.errors import ApiError
+from app.generation import GenerationRequest
 from app.protocol.chat_request import MOST_VARIABLES, VARIABLE_CHARS
-from app.protocol.legacy_functions import with_tools
 from app.settings import ModelSettings
 
 USER = {"role": "user", "content": "hi"}
 
 
+def common(**fields: Any) -> GenerationRequest:
+    return common_chat(parse_request(json.dumps({"model": "m", **fields}).encode()))
+
+
 def read(**fields: Any) -> tuple[OutputSpec, dict[str, Any]]:
     """Return the output spec, and the variables of the chat template."""
-    request = parse_request(json.dumps({"model": "m", "messages": [USER], **fields}).encode())
+    request = common(messages=[USER], **fields)
     output = requested_output(request, ModelSettings(reasoning="on"))
     return output, template_variables(request, output)
 
@@ -240,7 +246,7 @@ def test_an_effort_that_nobody_knows_is_refused():
 def test_a_budget_of_thinking_reaches_grammar_and_template(
     fields: dict[str, int], default: int | None, budget: int | None, told: dict[str, Any]
 ):
-    request = parse_request(json.dumps({"model": "m", "messages": [USER], **fields}).encode())
+    request = common(messages=[USER], **fields)
     output = requested_output(request, ModelSettings(reasoning="on", thinking_token_budget=default))
     assert output.thinking_tokens == budget
     assert (output.reasoning == "off") is ("enable_thinking" in told)
@@ -259,7 +265,7 @@ def test_a_request_decides_before_the_setting_whether_the_prompt_tells_the_schem
     body = {"model": "m", "messages": [USER], "response_format": wanted}
     if field is not None:
         body["include_schema_in_prompt"] = field
-    request = parse_request(json.dumps(body).encode())
+    request = common_chat(parse_request(json.dumps(body).encode()))
     output = requested_output(request, ModelSettings(include_schema_in_prompt=setting))
     assert output.tells_schema is (setting if field is None else field)
     assert output.response_schema == READING["schema"]

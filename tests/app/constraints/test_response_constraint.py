@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from app.api.body import parse_request
+from app.common_form import common_chat
 from app.constraints.requested_output import requested_output
 from app.errors import ApiError
 from app.settings import ModelSettings
@@ -178,7 +179,9 @@ CONFLICTS: list[tuple[dict[str, Any], str, str]] = [
 
 def refusal(fields: dict[str, Any]) -> ApiError:
     def read() -> None:
-        requested_output(parse_request(json.dumps(body(**fields)).encode()), ModelSettings())
+        requested_output(
+            common_chat(parse_request(json.dumps(body(**fields)).encode())), ModelSettings()
+        )
 
     with pytest.raises(ApiError) as caught:
         read()

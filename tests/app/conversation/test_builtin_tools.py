@@ -42,6 +42,7 @@ def test_a_loop_of_calls_of_builtin_tools() -> None:
 
 @needs_templates
 def test_the_history_shows_the_code() -> None:
+    from app.common_form import common_chat
     from app.constraints.requested_output import requested_output
     from app.protocol.chat_request import ChatRequest
     from app.settings import ModelSettings
@@ -53,7 +54,9 @@ def test_the_history_shows_the_code() -> None:
         {"role": "assistant", "content": None, "tool_calls": [call]},
         {"role": "tool", "tool_call_id": "call_1", "content": "12"},
     ]
-    output = requested_output(ChatRequest.model_validate(asked("python")), ModelSettings())
+    output = requested_output(
+        common_chat(ChatRequest.model_validate(asked("python"))), ModelSettings()
+    )
     tokenizer = tokenizer_of(GPT_OSS)
     ids = tokenizer.render(messages, (), output).prompt
     shown = tokenizer._tokenizer.decode(ids)

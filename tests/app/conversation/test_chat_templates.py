@@ -10,9 +10,10 @@ import pytest
 
 from adapters.formats import OutputSpec, ThinkingMarks, Tool, get_format
 from app.api.body import parse_request
+from app.common_form import common_chat
 from app.conversation import Messages, TemplateError, fitted, profile_of, thought_apart
 from app.conversation.fitting import FILLERS
-from app.conversation.history import check_messages, plain_messages
+from app.conversation.history import plain_messages
 from app.conversation.pairing import paired
 from app.conversation.tokenizer import HuggingFaceTokenizer
 from app.errors import ApiError
@@ -120,8 +121,7 @@ def words(messages: Sequence[Any]) -> list[str]:
 def plain(messages: Sequence[Any]) -> Messages:
     body = json.dumps({"model": "m", "messages": messages}).encode()
     request = parse_request(body)
-    check_messages(request.messages)
-    return paired(plain_messages(request)).messages
+    return paired(plain_messages(common_chat(request).messages)).messages
 
 
 def prompt_of(

@@ -1,15 +1,16 @@
 """Messages whose fields fit each other, and the plain form that prompts are made from."""
 
 import json
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
 
 from app.api.body import parse_request
-from app.conversation.history import check_messages, plain_messages
+from app.common_form import common_chat
+from app.conversation.history import plain_messages
 from app.errors import ApiError
-from app.protocol.chat_request import ChatRequest
-from app.protocol.messages import mentions_json
+from app.generation import Message
 
 USER = {"role": "user", "content": "hi"}
 
@@ -26,8 +27,9 @@ def result(number: str) -> dict[str, Any]:
     return {"role": "tool", "tool_call_id": number, "content": "42"}
 
 
-def request(*messages: dict[str, Any]) -> ChatRequest:
-    return parse_request(json.dumps({"model": "m", "messages": messages}).encode())
+def request(*messages: dict[str, Any]) -> Sequence[Message]:
+    body = json.dumps({"model": "m", "messages": messages}).encode()
+    return common_chat(parse_request(body)).messages
 
 
 GOOD = {
@@ -60,20 +62,7 @@ GOOD = {
 
 @pytest.mark.parametrize("messages", GOOD.values(), ids=GOOD.keys())
 def test_conversations_that_are_complete_pass(messages: list[dict[str, Any]]):
-    check_messages(request(*messages).messages)
-
-
-@pytest.mark.parametrize(
-    ("content", "says"),
-    [
-        ("as JSON please", True),
-        ("Json", True),
-        ("as text", False),
-        ([{"type": "text", "text": "json"}], True),
-    ],
-)
-def test_json_is_mentioned_in_any_case_and_any_part(content: Any, says: bool):
-    assert mentions_json(request({"role": "user", "content": content}).messages) is says
+    request(*messages)
 
 
 def test_the_plain_form_has_text_only():
@@ -123,7 +112,7 @@ def test_parts_that_are_thoughts_are_reasoning(thinking: Any):
 def test_only_answers_have_thoughts():
     parts = [{"type": "text", "text": "a"}, {"type": "thinking", "thinking": "hm"}]
     with pytest.raises(ApiError) as caught:
-        check_messages(request({"role": "user", "content": parts}).messages)
+        request({"role": "user", "content": parts})
     assert (caught.value.status, caught.value.param) == (400, "messages[0].content[1]")
 
 

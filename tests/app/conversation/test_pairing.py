@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 
 from app.api.body import parse_request
-from app.conversation.history import left_out, plain_messages
+from app.common_form import common_chat
+from app.conversation.history import plain_messages
 from app.conversation.pairing import MOST_UNANSWERED, NO_RESULT, History, paired
 from app.errors import ApiError
 from app.protocol.messages import MEDIA
@@ -40,7 +41,7 @@ def result(number: str | None, text: Any = None, **more: Any) -> dict[str, Any]:
 
 def history(*messages: dict[str, Any]) -> History:
     request = parse_request(json.dumps({"model": "m", "messages": messages}).encode())
-    return paired(plain_messages(request))
+    return paired(plain_messages(common_chat(request).messages))
 
 
 def short(made: History) -> list[str]:
@@ -160,11 +161,10 @@ def test_whatever_the_order_each_call_has_one_result_and_no_message_is_lost():
 
 def test_an_error_names_the_message_of_the_request():
     made = history(caller("a"), USER, result("a"), END)
-    error = ApiError(400, "Bad 'messages[1].content'.", param="messages[1].content")
-    assert made.renamed(error).param == "messages[2].content"
-    assert made.renamed(error).message == "Bad 'messages[2].content'."
-    other = ApiError(400, "Bad.", param="tools[1]")
-    assert made.renamed(other) is other
+    error = ApiError(400, "Bad '{at}'.", param=("messages", 1, "content")).moved(made.path)
+    assert error.param == "messages[2].content"
+    assert error.message == "Bad 'messages[2].content'."
+    assert ApiError(400, "Bad.", param="tools[1]").moved(made.path).param == "tools[1]"
 
 
 def test_calls_without_results_have_a_bound():
@@ -182,8 +182,9 @@ def test_media_in_a_result_are_named_and_the_text_says_so(kind: str):
     parts = [{"type": "text", "text": "a"}, {"type": kind, kind: {"url": "x"}}]
     messages = [caller("a"), {**result("a"), "content": parts}]
     request = parse_request(json.dumps({"model": "m", "messages": messages}).encode())
-    assert left_out(request.messages) == [f"messages/1/content/1 {kind}"]
-    assert f"[{kind}: not shown" in plain_messages(request)[1]["content"]
+    common = common_chat(request)
+    assert common.ignored == (f"messages/1/content/1 {kind}",)
+    assert f"[{kind}: not shown" in plain_messages(common.messages)[1]["content"]
     with pytest.raises(ApiError, match="not supported"):
         parse_request(
             json.dumps({"model": "m", "messages": [{"role": "user", "content": parts}]}).encode()

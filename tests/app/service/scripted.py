@@ -12,15 +12,16 @@ from app.concurrency import Offload
 from app.constraints.mode import ModeSwitch
 from app.constraints.planner import ConstraintPlanner
 from app.conversation.tokenizer import BuiltinTokenizer
+from app.observability import RequestRecord
 from app.observability.logs import make_logger
 from app.observability.metrics import Metrics, ModelMetrics
-from app.observability.request_record import RequestRecord
 from app.observability.shadow_metrics import ShadowMetrics
 from app.pool.worker_pool import Pool
 from app.protocol.chat_request import ChatRequest
 from app.service.chat_service import ChatService
 from app.service.faults import Faults
 from app.service.generation_service import Completion, GenerationService
+from app.service.request_context import RequestContext
 from app.settings import ModelSettings
 from engine import Compiler
 from tests.app.examples import body
@@ -119,15 +120,31 @@ class Service:
         return (await self.complete_with_headers(**asked)).body
 
     async def complete_with_headers(self, **asked: Any) -> Completion:
-        return await self.chat.complete(request(**asked), RequestRecord("req_1"))
+        return await self.chat.complete(request(**asked), context())
 
     async def stream(self, **asked: Any) -> list[Any]:
         """The events as JSON, "[DONE]" as it is."""
-        stream = await self.chat.stream(request(**asked, stream=True), RequestRecord("req_1"))
+        stream = await self.chat.stream(request(**asked, stream=True), context())
         whole = b"".join([data async for data in stream]).decode()
         await stream.aclose()
         texts = [text.removeprefix("data: ") for text in whole.split("\n\n") if text]
         return [text if text == "[DONE]" else json.loads(text) for text in texts]
+
+
+def context(
+    client: str = "me", *, size: int = 0, record: RequestRecord | None = None
+) -> RequestContext:
+    """Return the context of a request of this client."""
+    record = record or RequestRecord("req_1")
+    return RequestContext(client=client, model="noise", size=size, record=record)
+
+
+def context(
+    client: str = "me", *, size: int = 0, record: RequestRecord | None = None
+) -> RequestContext:
+    """Return the context of a request of this client."""
+    record = record or RequestRecord("req_1")
+    return RequestContext(client=client, model="noise", size=size, record=record)
 
 
 def request(**asked: Any) -> ChatRequest:

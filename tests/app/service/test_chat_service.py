@@ -9,10 +9,9 @@ import pytest
 
 from adapters.workers import Chunk
 from app.errors import ApiError
-from app.observability.request_record import RequestRecord
 from tests.app.examples import LIGHT, TOOLS, json_schema
 from tests.app.messages import added_up, whole
-from tests.app.service.scripted import Service, Step, error, request, script, tokens
+from tests.app.service.scripted import Service, Step, context, error, request, script, tokens
 
 END = "<|im_end|>"
 CALL = '<tool_call>\n{"name": "set_light", "arguments": {"on": true}}\n</tool_call>'
@@ -271,7 +270,7 @@ async def test_a_request_cancelled_at_any_step_leaves_no_generation(streams: boo
     service = Service([Chunk(tokens("a"), None, 5), None])
     chat = service.chat
     begin = chat.stream if streams else chat.complete
-    task = asyncio.create_task(begin(request(stream=streams, n=3), RequestRecord("req_1")))
+    task = asyncio.create_task(begin(request(stream=streams, n=3), context()))
     while service.worker.open < 3:
         await asyncio.sleep(0)
     for _ in range(steps):
@@ -287,7 +286,7 @@ async def test_a_request_cancelled_at_any_step_leaves_no_generation(streams: boo
 @pytest.mark.parametrize("read", [0, 1])
 async def test_a_stream_that_is_dropped_ends_the_workers_generations(read: int):
     service = Service([Chunk(tokens("a"), None, 5), None])
-    stream = await service.chat.stream(request(stream=True, n=2), RequestRecord("req_1"))
+    stream = await service.chat.stream(request(stream=True, n=2), context())
     events = aiter(stream)
     for _ in range(read):
         await anext(events)
@@ -298,7 +297,7 @@ async def test_a_stream_that_is_dropped_ends_the_workers_generations(read: int):
 
 async def test_a_client_that_reads_slowly_slows_the_worker_down():
     service = Service([*[Chunk(tokens("a"), None, 5)] * 10_000, *script(f"b{END}")])
-    stream = await service.chat.stream(request(stream=True), RequestRecord("req_1"))
+    stream = await service.chat.stream(request(stream=True), context())
     for _ in range(200):
         await asyncio.sleep(0)
     choices = stream._choices

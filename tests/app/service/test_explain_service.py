@@ -107,7 +107,7 @@ def service_of(namespaces: TenantNamespaces, scheduler: CompileScheduler) -> Exp
 
 
 async def explained(service: ExplainService, client: str, **fields: Any) -> dict[str, Any]:
-    return await service.explain(ExplainRequest.model_validate(fields), 1, client=client)
+    return await service.explain(ExplainRequest.model_validate(fields), 1, client)
 
 
 async def test_with_namespaces_nothing_is_found_that_another_client_compiled(

@@ -6,8 +6,7 @@ from typing import Any
 import pytest
 
 from app.concurrency import LARGE_BYTES, SMALL_BYTES
-from app.observability.request_record import RequestRecord
-from tests.app.service.scripted import Service, request, script
+from tests.app.service.scripted import Service, context, request, script
 
 END = "<|im_end|>"
 
@@ -33,7 +32,7 @@ async def test_prompts_and_grammars_are_found_where_clients_take_turns(size: int
 
     watch(service.tokenizer, "encode")
     watch(service.generation._planner, "find")
-    await service.chat.complete(request(), RequestRecord("req_1", size=size))
+    await service.chat.complete(request(), context(size=size))
     assert len(threads) == 2
     assert all(each.startswith(name) for each in threads)
     assert isinstance(service.worker.asked[0].prompt, list)

@@ -20,7 +20,7 @@ from app.service.stored_responses import StoredResponses
 from app.state.byte_store import MemoryStore, StateUnavailable
 from app.state.response_store import BLOCK, MOST_CHAIN_ITEMS, Chain, ResponseStore
 from tests.app.examples import LIGHT
-from tests.app.service.scripted import Service, Step, error, script, tokens
+from tests.app.service.scripted import Service, Step, context, error, script, tokens
 
 END = "<|im_end|>"
 CALL = '<tool_call>\n{"name": "set_light", "arguments": {"on": true}}\n</tool_call>'
@@ -63,17 +63,17 @@ class Responses:
         self.stored = StoredResponses(self.store)
         self.unstored = 0
         self.responses = ResponsesService(
-            self.service.generation, self.store, Offload(), on_unstored=self._count
+            self.service.generation, self.store, on_unstored=self._count
         )
 
     def _count(self) -> None:
         self.unstored += 1
 
     async def create(self, **asked: Any) -> dict[str, Any]:
-        return (await self.responses.complete(request(**asked), RequestRecord("req_1", "me"))).body
+        return (await self.responses.complete(request(**asked), context())).body
 
     async def stream(self, **asked: Any) -> list[dict[str, Any]]:
-        stream = await self.responses.stream(request(**asked), RequestRecord("req_1", "me"))
+        stream = await self.responses.stream(request(**asked), context())
         whole = b"".join([data async for data in stream]).decode()
         await stream.aclose()
         return [json.loads(text.partition("data: ")[2]) for text in whole.split("\n\n") if text]
@@ -155,7 +155,7 @@ async def test_a_failure_after_the_first_event_is_a_failed_response(failure: Exc
 
 async def test_a_worker_that_is_silent_for_long_has_begun_the_stream():
     made = Responses([None], stream_comment_seconds=0.01)
-    stream = await made.responses.stream(request(), RequestRecord("req_1", "me"))
+    stream = await made.responses.stream(request(), context())
     first = (await anext(aiter(stream))).decode()
     assert first.count("event: ") == 2
     await stream.aclose()
@@ -394,9 +394,9 @@ async def test_what_is_left_out_is_in_the_header_the_record_and_the_metric():
         {"type": "function_call_output", "call_id": "c", "output": [image]},
         {"role": "user", "content": "And?"},
     ]
-    record = RequestRecord("req_1", "me")
+    record = RequestRecord("req_1")
     asked = request(tools=[HOSTED_TOOL, SPACE], input=items)
-    answer = await made.responses.complete(asked, record)
+    answer = await made.responses.complete(asked, context(record=record))
     named = "input/0 web_search_call, tools/0 web_search, input/2/output input_image"
     assert answer.headers["x-switchyard-ignored"] == named
     assert record.facts()["ignored"] == named.split(", ")
@@ -407,7 +407,7 @@ async def test_what_is_left_out_is_in_the_header_the_record_and_the_metric():
     assert [each["type"] for each in listed["data"]] == [
         "function_call", "function_call_output", "message",
     ]  # fmt: skip
-    plain = await made.responses.complete(request(), RequestRecord("req_1", "me"))
+    plain = await made.responses.complete(request(), context())
     assert "x-switchyard-ignored" not in plain.headers
 
 
@@ -460,9 +460,7 @@ async def test_errors_and_headers_name_tools_of_namespaces_by_their_place():
     made = Responses(script(f"Well{END}"))
     schema = {**LIGHT, "properties": {"on": {"type": "string", "pattern": r"(a*)b\1"}}}
     space = {**SPACE, "tools": [{"type": "function", "name": "f", "parameters": schema}]}
-    answer = await made.responses.complete(
-        request(tools=[HOSTED_TOOL, space]), RequestRecord("req_1", "me")
-    )
+    answer = await made.responses.complete(request(tools=[HOSTED_TOOL, space]), context())
     place = "tools/1/tools/0/parameters#/properties/on/pattern"
     assert answer.headers["x-switchyard-relaxed"] == place
     space["tools"][0]["strict"] = True  # type: ignore[index]
@@ -477,17 +475,15 @@ async def test_the_relaxed_header_is_there():
     schema = {**LIGHT, "properties": {"on": {"type": "string", "pattern": r"(a*)b\1"}}}
     tool = {"type": "function", "name": "f", "parameters": schema}
     asked = request(tools=[tool])
-    answer = await made.responses.complete(asked, RequestRecord("req_1", "me"))
+    answer = await made.responses.complete(asked, context())
     place = "tools/0/parameters#/properties/on/pattern"
     assert answer.headers["x-switchyard-relaxed"] == place
-    stream = await made.responses.stream(asked, RequestRecord("req_1", "me"))
+    stream = await made.responses.stream(asked, context())
     assert stream.headers == answer.headers
     await stream.aclose()
     wanted = {"type": "json_schema", "name": "a", "schema": schema}
     asked = request(text={"format": wanted})
-    answer = await Responses(script("{" + END)).responses.stream(
-        asked, RequestRecord("req_1", "me")
-    )
+    answer = await Responses(script("{" + END)).responses.stream(asked, context())
     relaxed = answer.headers["x-switchyard-relaxed"]
     assert relaxed == "text/format/schema#/properties/on/pattern"
     await answer.aclose()

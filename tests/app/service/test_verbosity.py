@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from app.common_form import common_chat
 from app.constraints.requested_output import VERBOSITY, template_variables
 from app.conversation.template import ChatTemplate
 from app.errors import ApiError
@@ -55,8 +56,8 @@ async def test_a_template_that_reads_the_variable_gets_it(monkeypatch: pytest.Mo
     monkeypatch.setattr(service.tokenizer, "reads", lambda name: name == "verbosity")
     assert VERBOSITY["low"] not in await prompt_of(service, verbosity="low")
     output: Any = type("Output", (), {"reasoning": "auto", "effort": None, "thinking_tokens": None})
-    assert template_variables(request(verbosity="low"), output) == {"verbosity": "low"}
-    own = request(verbosity="low", chat_template_kwargs={"verbosity": "none"})
+    assert template_variables(common_chat(request(verbosity="low")), output) == {"verbosity": "low"}
+    own = common_chat(request(verbosity="low", chat_template_kwargs={"verbosity": "none"}))
     assert template_variables(own, output) == {"verbosity": "none"}
 
 

@@ -14,6 +14,7 @@ from typing import Any, TypeVar
 from pydantic import ValidationError
 
 from adapters.formats import FORMATS, Format, get_format
+from app.common_form import common_chat
 from app.composition.engines import limits_of
 from app.constraints.planner import ConstraintPlanner
 from app.constraints.requested_output import requested_output
@@ -148,7 +149,7 @@ class Subjects:
 
         def work(budget: WorkBudget) -> object:
             service = CheckService(self._namespaces, "openai", InlineScheduler(budget, self.limits))
-            return run_now(service.check(value, strict=True))
+            return run_now(service.check(value, "", strict=True))
 
         return work
 
@@ -165,7 +166,7 @@ class Subjects:
             return None
 
         def work(budget: WorkBudget) -> object:
-            output = requested_output(request, self._settings)
+            output = requested_output(common_chat(request), self._settings)
             planner = self._planner(wire, budget)
             return run_now(planner.compiled(planner.find(output), "")).compiled
 

@@ -11,15 +11,14 @@ import httpx
 
 from adapters.formats import OutputSpec
 from app.api.body import validated
-from app.conversation.history import check_messages, plain_messages
+from app.common_form import Conversation, ToolNames, common_chat, common_response
+from app.conversation.history import plain_messages
 from app.conversation.pairing import paired
 from app.errors import ApiError
+from app.generation import GenerationRequest
 from app.protocol.chat_request import ChatRequest
-from app.protocol.responses.common_form import common_form
-from app.protocol.responses.conversation import Conversation
 from app.protocol.responses.items import LeftOutItem
 from app.protocol.responses.request import ResponseRequest
-from app.protocol.responses.tool_names import ToolNames
 from tests.app.conversation.chat_templates import tokenizer_of
 from tests.app.gateway import OPTIONS, Gateway
 from tests.campaigns.replayed_histories.histories import (
@@ -86,26 +85,25 @@ def through_templates(
     for kind, path, body in some:
         try:
             request = _common(path, body)
-            check_messages(request.messages)
         except ApiError as error:
             found.add("any template", kind, error.status, error.message)
             continue
         for name in templates:
             try:
-                messages = paired(plain_messages(request)).messages
+                messages = paired(plain_messages(request.messages)).messages
                 tokenizer_of(name).render(messages, (), OutputSpec())
                 found.add(name, kind, 200, "")
             except ApiError as error:
                 found.add(name, kind, error.status, error.message)
 
 
-def _common(path: str, body: dict[str, Any]) -> ChatRequest:
+def _common(path: str, body: dict[str, Any]) -> GenerationRequest:
     if path == CHAT:
-        return validated(ChatRequest, body)
+        return common_chat(validated(ChatRequest, body))
     request = validated(ResponseRequest, body)
     names = ToolNames(request.tools or ())
     conversation = Conversation(names.flat)
     items = request.input if isinstance(request.input, list) else []
     conversation.add(("input", item) for item in items if not isinstance(item, LeftOutItem))
     conversation.close()
-    return common_form(request, conversation, names)
+    return common_response(request, conversation, names)

@@ -4,9 +4,9 @@ from typing import Any
 
 import pytest
 
+from app.common_form.responses.tool_names import MOST_NAME, ToolNames
 from app.errors import ApiError
 from app.protocol.responses.request import ResponseRequest
-from app.protocol.responses.tool_names import MOST_NAME, ToolNames
 
 
 def function(name: str, **more: Any) -> dict[str, Any]:
@@ -23,14 +23,19 @@ def names(*tools: Any) -> ToolNames:
 
 
 def flat(made: ToolNames) -> list[str]:
-    return [each.name for each in made.definitions]
+    return [each.name for each in made.tools]
 
 
 def test_a_name_says_its_namespace_and_finds_back():
     custom = {"type": "custom", "name": "patch"}
     made = names(function("f"), space("mcp__x", function("f"), custom), function("g"))
     assert flat(made) == ["f", "mcp__x__f", "mcp__x__patch", "g"]
-    assert made.places == ["tools[0]", "tools[1].tools[0]", "tools[1].tools[1]", "tools[2]"]
+    assert [each.param for each in made.tools] == [
+        "tools[0]",
+        "tools[1].tools[0]",
+        "tools[1].tools[1]",
+        "tools[2]",
+    ]
     assert made.flat("mcp__x", "f") == "mcp__x__f"
     assert made.named("mcp__x__f") == {"name": "f", "namespace": "mcp__x"}
     assert made.named("f") == {"name": "f"}
@@ -86,5 +91,5 @@ def test_what_is_left_out_is_named():
 def test_the_description_of_a_namespace_is_told_once():
     tools = [function("x", description="X."), function("y", description="Y.")]
     made = names(space("a", *tools, description="Tools of a."))
-    texts = [each.function.description for each in made.definitions]  # type: ignore[union-attr]
+    texts = [each.description for each in made.tools]
     assert texts == ["X.\n\nAbout all tools whose names begin with a__: Tools of a.", "Y."]

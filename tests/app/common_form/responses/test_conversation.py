@@ -1,12 +1,11 @@
-"""Items as messages, and errors of messages with the names of items."""
+"""Items as messages."""
 
 from typing import Any
 
 import pytest
 
-from app.errors import ApiError
-from app.protocol.responses.common_form import renamed
-from app.protocol.responses.conversation import Conversation
+from app.common_form.responses.conversation import Conversation
+from app.conversation.history import plain_messages
 from app.protocol.responses.items import ITEMS
 
 USER = {"role": "user", "content": "hi"}
@@ -38,10 +37,10 @@ def conversation(items: list[dict[str, Any]]) -> Conversation:
 def short(made: Conversation) -> list[str]:
     """Messages as text: role, content, reasoning, calls."""
     lines = []
-    for message in made.messages:
-        parts = [message.role, str(message.content)]
-        parts.append(getattr(message, "reasoning_content", None) or "")
-        parts += [each.id for each in getattr(message, "tool_calls", None) or ()]
+    for message in plain_messages(made.messages):
+        parts = [message["role"], str(message["content"])]
+        parts.append(message.get("reasoning_content") or "")
+        parts += [each["id"] for each in message.get("tool_calls", ())]
         lines.append(" ".join(part for part in parts if part))
     return lines
 
@@ -144,7 +143,7 @@ def test_an_output_without_a_call_id_keeps_the_name_of_its_tool():
     goal = {"type": "function_call_output", "name": "goal", "namespace": "agent", "output": "x"}
     made = Conversation(lambda namespace, name: f"{namespace}__{name}")
     made.add([("input[0]", ITEMS.validate_python([goal])[0])])
-    assert made.messages[0].name == "agent__goal"  # type: ignore[union-attr]
+    assert made.messages[0].name == "agent__goal"
 
 
 def test_what_messages_do_not_show_is_named():
@@ -158,32 +157,3 @@ def test_what_messages_do_not_show_is_named():
     )
     assert made.ignored == ["input/0 encrypted_content", "input/2/output input_image"]
     assert short(made)[1].startswith("tool a[input_image: not shown")
-
-
-TOOL_PLACES = ["tools[0]", "tools[4].tools[1]"]
-#: (param and message of the common form, of this API)
-NAMES: dict[str, str] = {
-    "messages": "input",
-    "messages[1]": "input[7]",
-    "messages[1].content[0]": "input[7]",
-    "messages[9].content": "input",
-    "tools[3].function.parameters": "tools[3].parameters",
-    "tools[3].function.name": "tools[3].name",
-    "tool_choice": "tool_choice",
-    "tool_choice.function.name": "tool_choice.name",
-    "tool_choice.allowed_tools.tools[1].function.name": "tool_choice.tools[1].name",
-    "response_format": "text.format",
-    "max_completion_tokens": "max_output_tokens",
-    "chat_template_kwargs.builtin_tools": "chat_template_kwargs.builtin_tools",
-    "temperature": "temperature",
-    "tools[1].function.parameters": "tools[4].tools[1].parameters",
-    "tools[1].custom.format.grammar.definition": "tools[4].tools[1].format.definition",
-}
-
-
-@pytest.mark.parametrize(("param", "name"), NAMES.items())
-def test_errors_have_the_names_of_this_api(param: str, name: str):
-    error = renamed(
-        ApiError(400, f"Bad '{param}'.", param=param), ["instructions", "input[7]"], TOOL_PLACES
-    )
-    assert (error.param, error.message) == (name, f"Bad '{name}'.")

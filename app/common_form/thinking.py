@@ -1,42 +1,41 @@
-"""The reasoning that a request asks for.
+"""The reasoning that a request asks for, in the common form.
 
 Fields of several servers turn it on or off, or bound it (protocol.thinking_fields). They must
 agree: a field that contradicts an earlier one is refused by name.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import TypeVar
 
 from ..errors import bad_request
-from ..protocol import ChatRequest, ReasoningEffort, ReasoningOptions
+from ..generation import AskedThinking
+from ..protocol import ReasoningEffort, ReasoningOptions, ThinkingFields
 
 Value = TypeVar("Value")
 
 _SWITCHES = {"enabled": True, "disabled": False}
 
 
-@dataclass(frozen=True, slots=True)
-class AskedThinking:
-    """``is_on``, ``effort``, ``budget`` (tokens): None where the request leaves it open."""
+def common_thinking(
+    fields: ThinkingFields,
+    effort: tuple[str, ReasoningEffort | None],
+    reasoning: ReasoningOptions | None = None,
+) -> AskedThinking:
+    """Return what the fields say. ``effort``: the API's own field and its value.
 
-    is_on: bool | None
-    effort: ReasoningEffort | None
-    budget: int | None
-
-
-def asked_thinking(request: ChatRequest) -> AskedThinking:
-    """Return what the request's fields say. Raises ApiError 400 for fields that contradict."""
-    options, thinking = request.reasoning or ReasoningOptions(), request.thinking
-    efforts = [("reasoning_effort", request.reasoning_effort), ("reasoning.effort", options.effort)]
+    Raises:
+        ApiError: 400, two fields contradict each other.
+    """
+    options, thinking = reasoning or ReasoningOptions(), fields.thinking
+    efforts = [effort, ("reasoning.effort", options.effort)]
     switches = [
-        *((place, None if effort is None else effort != "none") for place, effort in efforts),
+        *((place, None if each is None else each != "none") for place, each in efforts),
         ("reasoning.enabled", options.enabled),
         ("thinking.type", _SWITCHES.get(thinking.type) if thinking else None),
-        ("enable_thinking", request.enable_thinking),
+        ("enable_thinking", fields.enable_thinking),
     ]
     budgets = [
-        ("thinking_token_budget", request.thinking_token_budget),
+        ("thinking_token_budget", fields.thinking_token_budget),
         ("thinking.budget_tokens", thinking.budget_tokens if thinking else None),
         ("reasoning.max_tokens", options.max_tokens),
     ]

@@ -13,10 +13,19 @@ Invariants   I1 names depend on the tools of the request only, and those outside
 from collections.abc import Mapping, Sequence
 from hashlib import sha256
 
+from adapters.formats import NO_PARAMETERS, InputFormat, Tool, custom_tool
+
 from ...errors import bad_request
-from .. import tools as chat
-from .ids import pointer
-from .tools import CustomTool, FunctionTool, HostedTool, NamespaceTool, Tool
+from ...generation import ChosenTool
+from ...protocol import (
+    CustomTool,
+    FunctionTool,
+    HostedTool,
+    NamespaceTool,
+    ResponseTool,
+    SyntaxInput,
+    pointer,
+)
 
 #: characters of a name, as OpenAI bounds the names of functions
 MOST_NAME = 64
@@ -26,16 +35,15 @@ _DIGITS = 8
 class ToolNames:
     """The tools of one request.
 
-    ``definitions``  in the common form, ``places``: the field of the request that each comes from.
+    ``tools``        in the common form.
     ``ignored``      tools that are left out, and fields without effect: places and kinds.
 
     Raises:
         ApiError: 400, two tools of one namespace have one name.
     """
 
-    def __init__(self, tools: Sequence[Tool]) -> None:
-        self.definitions: list[chat.AnyToolDefinition] = []
-        self.places: list[str] = []
+    def __init__(self, tools: Sequence[ResponseTool]) -> None:
+        self.tools: list[Tool] = []
         self.ignored: list[str] = []
         #: namespace (None: outside) and name, by the name in prompts
         self._tools: dict[str, tuple[str | None, str]] = {
@@ -47,7 +55,7 @@ class ToolNames:
         for number, each in enumerate(tools):
             self._read(each, f"tools[{number}]")
         self._alone = self._without_namespace()
-        self._kinds = {(each.type, each.name) for each in self.definitions}
+        self._kinds = {(_is_custom(each), each.name) for each in self.tools}
 
     def flat(self, namespace: str | None, name: str) -> str:
         """Return the name of a tool in prompts; of an unknown one, too.
@@ -58,19 +66,17 @@ class ToolNames:
             return name if name in self._tools else self._alone.get(name, name)
         return self._flat.get((namespace, name)) or _cut(f"{namespace}__{name}", namespace, name)
 
-    def of_namespace(self, namespace: str) -> list[chat.AnyNamedTool]:
+    def of_namespace(self, namespace: str) -> list[ChosenTool]:
         """Return a namespace's tools as a choice has them."""
         return [
-            chat.NamedCustomTool(type="custom", custom=chat.CustomName(name=each.name))
-            if isinstance(each, chat.CustomToolDefinition)
-            else chat.NamedTool(type="function", function=chat.FunctionName(name=each.name))
-            for each in self.definitions
+            ChosenTool(each.name, _is_custom(each), ("tool_choice",))
+            for each in self.tools
             if self._tools[each.name][0] == namespace
         ]
 
-    def is_known(self, kind: str, flat: str) -> bool:
+    def is_known(self, flat: str, *, is_custom: bool) -> bool:
         """Whether a tool of this type has the name in prompts."""
-        return (kind, flat) in self._kinds
+        return (is_custom, flat) in self._kinds
 
     def ignore(self, place: str, kind: str) -> None:
         """Note a part that is left out."""
@@ -81,7 +87,7 @@ class ToolNames:
         namespace, name = self._tools.get(flat, (None, flat))
         return {"name": name} if namespace is None else {"name": name, "namespace": namespace}
 
-    def _read(self, tool: Tool, place: str) -> None:
+    def _read(self, tool: ResponseTool, place: str) -> None:
         if isinstance(tool, HostedTool):
             self.ignore(place, tool.type)
         elif isinstance(tool, NamespaceTool):
@@ -99,8 +105,7 @@ class ToolNames:
     def _add(self, tool: FunctionTool | CustomTool, place: str, name: str, about: str) -> None:
         if tool.defer_loading:
             self.ignore(place, "defer_loading")
-        self.definitions.append(tool.definition(name, about))
-        self.places.append(place)
+        self.tools.append(_common(tool, name, about, place))
 
     def _flattened(self, namespace: str, name: str, place: str) -> str:
         if (namespace, name) in self._flat:
@@ -122,6 +127,22 @@ class ToolNames:
         for (_, name), flat in self._flat.items():
             owners.setdefault(name, []).append(flat)
         return {name: found[0] for name, found in owners.items() if len(found) == 1}
+
+
+def _is_custom(tool: Tool) -> bool:
+    return tool.input is not None
+
+
+def _common(tool: FunctionTool | CustomTool, name: str, about: str, place: str) -> Tool:
+    """Return a tool in the common form. ``about``: what its namespace is, for the description."""
+    description = "\n\n".join(filter(None, (tool.description, about)))
+    if isinstance(tool, FunctionTool):
+        parameters = NO_PARAMETERS if tool.parameters is None else tool.parameters
+        return Tool(name, parameters, description, tool.strict, param=place)
+    wanted = InputFormat()
+    if isinstance(tool.format, SyntaxInput):
+        wanted = InputFormat(tool.format.syntax, tool.format.definition)
+    return custom_tool(name, description, wanted, place)
 
 
 def _cut(flat: str, *parts: str) -> str:

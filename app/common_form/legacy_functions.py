@@ -7,28 +7,22 @@
 Not here   everything else: a converted request is like any other.
 """
 
-import re
 from collections.abc import Sequence
 from typing import Any
 
-from ..errors import ApiError, bad_request
-from .chat_request import ChatRequest
-from .messages import (
+from ..errors import FieldNames, bad_request, dotted
+from ..generation import ApiNames
+from ..protocol import (
     AssistantMessage,
     CalledFunction,
+    ChatMessage,
+    ChatRequest,
     FunctionMessage,
-    Message,
+    FunctionName,
+    NamedTool,
     PastToolCall,
+    ToolDefinition,
     ToolMessage,
-)
-from .tools import FunctionName, NamedTool, ToolDefinition
-
-#: places in a converted request, and in the client's own
-_PLACES = (
-    (re.compile(r"^tools\[(\d+)\]\.function"), r"functions[\1]"),
-    (re.compile(r"^tools"), "functions"),
-    (re.compile(r"^tool_choice\.function"), "function_call"),
-    (re.compile(r"^tool_choice"), "function_call"),
 )
 
 
@@ -37,12 +31,22 @@ def is_legacy(request: ChatRequest) -> bool:
     return bool(request.functions)
 
 
+def names_of(request: ChatRequest) -> FieldNames:
+    """Return the client's names of the fields that ``with_tools`` makes."""
+    if not request.functions:
+        return dotted
+    return ApiNames(
+        fields={"tools": "functions", "tool_choice": "function_call"},
+        tools=[f"functions[{number}]" for number in range(len(request.functions))],
+    )
+
+
 def with_tools(request: ChatRequest) -> ChatRequest:
     """Return the request with tools instead of functions. Raises ApiError 400."""
     _check(request)
     changes: dict[str, Any] = {"functions": None, "function_call": None}
     if any(_is_legacy_message(message) for message in request.messages):
-        changes["messages"] = _messages(request.messages)
+        changes["messages"] = with_tool_messages(request.messages)
     if request.functions:
         changes["tools"] = [
             ToolDefinition(type="function", function=function) for function in request.functions
@@ -75,19 +79,19 @@ def _check(request: ChatRequest) -> None:
             )
 
 
-def _is_legacy_message(message: Message) -> bool:
+def _is_legacy_message(message: ChatMessage) -> bool:
     return isinstance(message, FunctionMessage) or (
         isinstance(message, AssistantMessage) and message.function_call is not None
     )
 
 
-def _messages(messages: Sequence[Message]) -> list[Message]:
+def with_tool_messages(messages: Sequence[ChatMessage]) -> list[ChatMessage]:
     """Return the messages with tool calls; a result answers the last call of its function.
 
     Raises:
         ApiError: 400.
     """
-    made: list[Message] = []
+    made: list[ChatMessage] = []
     #: the id of the last call of each function
     called: dict[str, str] = {}
     for at, message in enumerate(messages):
@@ -117,17 +121,3 @@ def _call(at: int, message: AssistantMessage, function: CalledFunction) -> Assis
         )
     call = PastToolCall(id=f"call_{at}", function=function)
     return message.model_copy(update={"tool_calls": [call], "function_call": None})
-
-
-def legacy_error(error: ApiError) -> ApiError:
-    """Return an error of a converted request with the place in the client's request."""
-    param = error.param or ""
-    for pattern, place in _PLACES:
-        if pattern.match(param):
-            changed = pattern.sub(place, param)
-            message = error.message.replace(param, changed)
-            message = message.replace("'tools'", "'functions'").replace("tools[", "functions[")
-            return ApiError(
-                error.status, message, param=changed, code=error.code, headers=error.headers
-            )
-    return error

@@ -7,31 +7,21 @@ ends the turn that has its call; one of an earlier call does not.
 Not here   which output answers which call (app.conversation.pairing).
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
-from ..messages import (
-    AssistantMessage,
-    CalledCustomTool,
-    CalledFunction,
-    Message,
-    PastCustomCall,
-    PastToolCall,
-    SystemMessage,
-    ToolMessage,
-    UserMessage,
-)
-from .ids import pointer
-from .items import (
+from ...generation import Call, Media, Message, Part, Text, Thought
+from ...protocol import (
     ContentItem,
     CustomCallItem,
     CustomCallOutputItem,
     FunctionCallItem,
     FunctionCallOutputItem,
     MessageItem,
+    OutputPart,
     ReasoningItem,
-    left_out,
-    text_of,
+    item_text,
+    pointer,
     thought_of,
 )
 
@@ -56,7 +46,7 @@ class Conversation:
 
     def instruct(self, text: str) -> None:
         """Add the instructions of the request."""
-        self._append(SystemMessage(role="system", content=text), "instructions")
+        self._append(Message("system", (Text(text),)), "instructions")
 
     def add(self, items: Iterable[tuple[str, ContentItem]]) -> None:
         """Add items, each with its place."""
@@ -95,22 +85,24 @@ class Conversation:
     def _answer(self, item: FunctionCallOutputItem | CustomCallOutputItem, place: str) -> None:
         if self._turn is not None and any(each.id == item.call_id for each in self._turn.calls):
             self.close()
-        for kind in left_out(item.output):
-            self._ignore(f"{place}.output", kind)
-        result = ToolMessage(
-            role="tool",
-            content=text_of(item.output),
-            tool_call_id=item.call_id,
-            name=None if item.name is None else self.flat(item.namespace, item.name),
-        )
-        self._append(result, place)
+        parts = tuple(_parts(item.output))
+        for part in parts:
+            if isinstance(part, Media):
+                self._ignore(f"{place}.output", part.kind)
+        name = None if item.name is None else self.flat(item.namespace, item.name)
+        self._append(Message("tool", parts, name, item.call_id or ""), place)
 
 
 def _told(item: MessageItem) -> Message:
-    text = text_of(item.content)
-    if item.role == "user":
-        return UserMessage(role="user", content=text)
-    return SystemMessage(role="developer" if item.role == "developer" else "system", content=text)
+    return Message(item.role, (Text(item_text(item.content)),))
+
+
+def _parts(output: str | Sequence[OutputPart] | None) -> Iterator[Text | Media]:
+    if output is None or isinstance(output, str):
+        yield Text(output or "")
+        return
+    for part in output:
+        yield Media(part.left_out, part.shown) if part.left_out else Text(part.shown)
 
 
 @dataclass(slots=True)
@@ -118,40 +110,34 @@ class _Turn:
     """The items of the assistant between two items of others, as one message."""
 
     place: str
-    content: list[str] = field(default_factory=list)
-    reasoning: list[str] = field(default_factory=list)
-    calls: list[PastToolCall | PastCustomCall] = field(default_factory=list)
+    parts: list[Part] = field(default_factory=list)
     ends_in_text: bool = False
+
+    @property
+    def calls(self) -> Sequence[Call]:
+        """The calls of the turn."""
+        return [part for part in self.parts if isinstance(part, Call)]
 
     @property
     def is_empty(self) -> bool:
         """Whether the turn is reasoning without text."""
-        return not (self.content or self.calls or any(self.reasoning))
+        return not any(not isinstance(part, Thought) or part.text for part in self.parts)
 
     def add(self, item: SaidItem, flat: Callable[[str | None, str], str]) -> None:
         """Add an item."""
         self.ends_in_text = isinstance(item, MessageItem)
         match item:
             case MessageItem():
-                self.content.append(text_of(item.content))
+                self.parts.append(Text(item_text(item.content)))
             case ReasoningItem():
-                self.reasoning.append(thought_of(item))
-            case FunctionCallItem() | CustomCallItem():
-                self.calls.append(_call(item, flat(item.namespace, item.name)))
+                self.parts.append(Thought(thought_of(item)))
+            case FunctionCallItem():
+                name = flat(item.namespace, item.name)
+                self.parts.append(Call(name, item.arguments, item.call_id))
+            case CustomCallItem():
+                name = flat(item.namespace, item.name)
+                self.parts.append(Call(name, item.input, item.call_id, is_custom=True))
 
-    def message(self) -> AssistantMessage:
+    def message(self) -> Message:
         """Return the turn as one message."""
-        return AssistantMessage(
-            role="assistant",
-            content="".join(self.content) if self.content else None,
-            reasoning_content="".join(self.reasoning) or None,
-            tool_calls=self.calls or None,
-        )
-
-
-def _call(item: FunctionCallItem | CustomCallItem, name: str) -> PastToolCall | PastCustomCall:
-    if isinstance(item, CustomCallItem):
-        custom = CalledCustomTool(name=name, input=item.input)
-        return PastCustomCall(id=item.call_id, type="custom", custom=custom)
-    function = CalledFunction(name=name, arguments=item.arguments)
-    return PastToolCall(id=item.call_id, function=function)
+        return Message("assistant", tuple(self.parts))

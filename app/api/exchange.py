@@ -1,0 +1,92 @@
+"""One HTTP request and its answer, which routes find at ``request.state.exchange``."""
+
+import re
+import time
+import uuid
+from collections.abc import Callable, Coroutine, MutableMapping
+from contextlib import ExitStack
+from typing import Any, TypeVar
+
+from fastapi import Request
+from starlette.types import Message, Send
+
+from ..access import Client
+from ..errors import ApiError, client_left
+from ..observability import RequestRecord
+from ..server import EVENT_STREAM, Disconnected, Drain, run_until_disconnect
+
+Result = TypeVar("Result")
+
+_USABLE_ID = re.compile(rb"[\x21-\x7e]{1,200}\Z")
+
+
+class Exchange:
+    """One request and its answer: what middleware, routes and error handlers know of it.
+
+    ``at_end``          callbacks for the end of the request.
+    ``answer_headers``  go with the answer, whatever it is.
+    ``failed``          writes the last events of a stream that has begun.
+    """
+
+    def __init__(self, scope: MutableMapping[str, Any], send: Send, drain: Drain) -> None:
+        given = dict(scope["headers"]).get(b"x-request-id", b"")
+        self.id = given.decode("ascii") if _USABLE_ID.match(given) else f"req_{uuid.uuid4().hex}"
+        self.record = RequestRecord(self.id)
+        self.status = 0
+        #: whether an event stream has begun and not ended
+        self.streams = False
+        self.at_end = ExitStack()
+        self.answer_headers: dict[str, str] = {}
+        self.failed: Callable[[ApiError], bytes] = lambda error: b""
+        self._client: Client | None = None
+        self._send = send
+        self._drain = drain
+        scope.setdefault("state", {})["exchange"] = self
+
+    @property
+    def client(self) -> Client:
+        """Whose request it is. Routes without a key have none."""
+        if self._client is None:
+            raise RuntimeError("no key was checked for this route")
+        return self._client
+
+    @client.setter
+    def client(self, client: Client) -> None:
+        self._client = client
+        self.record.client, self.record.key = client.id, client.name
+
+    @property
+    def seconds(self) -> float:
+        return time.perf_counter() - self.record.started
+
+    async def send(self, message: Message) -> None:
+        if message["type"] == "http.response.start":
+            self.status = message["status"]
+            headers = list(message.get("headers", []))
+            headers.append((b"x-request-id", self.id.encode()))
+            headers.append((b"openai-processing-ms", str(round(self.seconds * 1000)).encode()))
+            headers += (
+                (name.encode(), value.encode()) for name, value in self.answer_headers.items()
+            )
+            if self._drain.draining:
+                # a client that keeps its connection would send its next request to a closed socket
+                headers.append((b"connection", b"close"))
+            self.streams = dict(headers).get(b"content-type", b"").startswith(EVENT_STREAM)
+            message = {**message, "headers": headers}
+        elif not message.get("more_body", False):
+            self.streams = False
+        await self._send(message)
+
+
+def exchange_of(request: Request) -> Exchange:
+    """Return the exchange of a request."""
+    exchange: Exchange = request.state.exchange
+    return exchange
+
+
+async def until_client_leaves(work: Coroutine[Any, Any, Result], request: Request) -> Result:
+    """Return the result of ``work``; cancel it if the client leaves. Raises ApiError 499."""
+    try:
+        return await run_until_disconnect(work, request.receive)
+    except Disconnected:
+        raise client_left() from None

@@ -1,0 +1,122 @@
+"""The APIs that generate: for each, one declaration of all that tells it from the others.
+
+One function makes the route of each (answering.generation_router).
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, Generic, Protocol, TypeVar
+
+from fastapi import Response
+from fastapi.responses import JSONResponse
+from pydantic_core import to_json
+
+from ..errors import ApiError
+from ..openapi import operation
+from ..protocol import ChatRequest, CompletionRequest, GenerationBody, ResponseRequest
+from ..service import AnswerStream, Completion, RequestContext, ServedModel
+
+Body = TypeVar("Body", bound=GenerationBody)
+BodyIn = TypeVar("BodyIn", contravariant=True)
+
+
+class AnswerService(Protocol[BodyIn]):
+    """The use case of one API: an answer to a request, whole or as a stream."""
+
+    async def complete(self, request: BodyIn, context: RequestContext) -> Completion: ...
+
+    async def stream(self, request: BodyIn, context: RequestContext) -> AnswerStream: ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Surface(Generic[Body]):
+    """One API.
+
+    ``service``    of a model.
+    ``operation``  describes the route in the OpenAPI document.
+    ``encode``     makes the response of a whole answer.
+    ``envelope``   makes the body of an error.
+    """
+
+    path: str
+    body: type[Body]
+    service: Callable[[ServedModel], AnswerService[Body]]
+    operation: dict[str, Any]
+    encode: Callable[[Completion], Response] = lambda whole: JSONResponse(
+        whole.body, headers=whole.headers
+    )
+    envelope: Callable[[ApiError], dict[str, Any]] = ApiError.body
+
+
+def exact_json(body: dict[str, Any], headers: Mapping[str, str] | None = None) -> Response:
+    """Return an answer as the Responses API writes it: schemas of tools may have numbers beyond 64
+    bits, and the events of its streams are written the same way.
+    """
+    return Response(to_json(body), headers=headers, media_type="application/json")
+
+
+CHAT = Surface(
+    path="/v1/chat/completions",
+    body=ChatRequest,
+    service=lambda model: model.chat,
+    operation=operation(
+        "create_chat_completion",
+        "Create a chat completion",
+        tag="Chat",
+        body="ChatRequest",
+        answer="ChatCompletion",
+        events="ChatCompletionEvent",
+        example={
+            "model": "my-model",
+            "messages": [{"role": "user", "content": "How warm is it in Oslo?"}],
+            "max_completion_tokens": 500,
+        },
+    ),
+)
+COMPLETIONS = Surface(
+    path="/v1/completions",
+    body=CompletionRequest,
+    service=lambda model: model.completions,
+    operation=operation(
+        "create_completion",
+        "Create a text completion",
+        tag="Chat",
+        body="CompletionRequest",
+        answer="TextCompletion",
+        events="TextCompletionEvent",
+        example={"model": "my-model", "prompt": "Once upon a time", "max_tokens": 50},
+    ),
+)
+RESPONSES = Surface(
+    path="/v1/responses",
+    body=ResponseRequest,
+    service=lambda model: model.responses,
+    encode=lambda whole: exact_json(whole.body, whole.headers),
+    operation=operation(
+        "create_response",
+        "Create a response",
+        tag="Responses",
+        body="ResponseRequest",
+        answer="ResponseObject",
+        events="ResponseEvent",
+        example={
+            "model": "my-model",
+            "input": "How warm is it in Oslo?",
+            "max_output_tokens": 500,
+        },
+        links={
+            name: {"operationId": name, "parameters": {"response_id": "$response.body#/id"}}
+            for name in (
+                *("retrieve_response", "list_input_items"),
+                *("cancel_response", "delete_response"),
+            )
+        },
+    ),
+)
+SURFACES: tuple[Surface[Any], ...] = (CHAT, RESPONSES, COMPLETIONS)
+_ENVELOPES = {surface.path: surface.envelope for surface in SURFACES}
+
+
+def error_body(error: ApiError, path: str) -> dict[str, Any]:
+    """Return the body of an error as the API at a path writes it."""
+    return _ENVELOPES.get(path, ApiError.body)(error)

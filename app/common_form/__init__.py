@@ -1,0 +1,26 @@
+"""Requests of every API in the common form: bodies to generation.GenerationRequest.
+
+    chat          chat completions, and the parts of them that other endpoints take
+    completion    text completions
+    responses     the Responses API, with its items and namespaces of tools
+
+One file for each part of a body: messages, tools, constraints, thinking, legacy_functions.
+"""
+
+from .chat import common_chat, common_grammar, common_prompt
+from .completion import common_completion
+from .legacy_functions import is_legacy
+from .responses.conversation import Conversation
+from .responses.response import common_response
+from .responses.tool_names import ToolNames
+
+__all__ = [
+    "Conversation",
+    "ToolNames",
+    "common_chat",
+    "common_completion",
+    "common_grammar",
+    "common_prompt",
+    "common_response",
+    "is_legacy",
+]

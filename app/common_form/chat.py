@@ -1,0 +1,67 @@
+"""Bodies that are chat completions, or parts of one, in the common form."""
+
+from ..errors import bad_request
+from ..generation import AskedSampling, GenerationRequest
+from ..protocol import (
+    ChatRequest,
+    ChatToolChoice,
+    GrammarRequest,
+    StreamOptions,
+    TokenizeRequest,
+)
+from .constraints import common_constraints
+from .legacy_functions import names_of, with_tool_messages, with_tools
+from .messages import common_messages, unshown_parts
+from .thinking import common_thinking
+from .tools import common_choice, common_tools
+
+
+def common_chat(request: ChatRequest) -> GenerationRequest:
+    """Return a chat completion. Raises ApiError 400."""
+    names, request = names_of(request), with_tools(request)
+    check_stream_options(request.stream_options, is_stream=bool(request.stream))
+    effort = ("reasoning_effort", request.reasoning_effort)
+    return GenerationRequest(
+        messages=common_messages(request.messages),
+        tools=common_tools(request.tools, names),
+        tool_choice=common_choice(request.tool_choice),
+        parallel_tool_calls=request.parallel_tool_calls,
+        constraints=common_constraints(request.response_format, request),
+        schema_in_prompt=request.include_schema_in_prompt,
+        thinking=common_thinking(request, effort, request.reasoning),
+        verbosity=request.verbosity,
+        template_variables=request.chat_template_kwargs or {},
+        sampling=AskedSampling.of(request),
+        names=names,
+        ignored=unshown_parts(request.messages),
+    )
+
+
+def common_grammar(request: GrammarRequest, choice: ChatToolChoice | None) -> GenerationRequest:
+    """Return a request with the grammar of these fields, and with this choice."""
+    return GenerationRequest(
+        tools=common_tools(request.tools),
+        tool_choice=common_choice(choice),
+        parallel_tool_calls=request.parallel_tool_calls,
+        constraints=common_constraints(request.response_format),
+    )
+
+
+def common_prompt(request: TokenizeRequest) -> GenerationRequest:
+    """Return the chat whose prompt is wanted. Raises ApiError 400."""
+    effort = ("reasoning_effort", request.reasoning_effort)
+    return GenerationRequest(
+        messages=common_messages(with_tool_messages(request.messages or ())),
+        tools=common_tools(request.tools),
+        thinking=common_thinking(request, effort, request.reasoning),
+        template_variables=request.chat_template_kwargs or {},
+    )
+
+
+def check_stream_options(options: StreamOptions | None, *, is_stream: bool) -> None:
+    """Raise ApiError 400 for options of a stream without one."""
+    if options is not None and not is_stream:
+        raise bad_request(
+            "The 'stream_options' parameter is only allowed when 'stream' is enabled.",
+            "stream_options",
+        )

@@ -1,0 +1,86 @@
+"""Constraints of chat completions and text completions in the common form."""
+
+from collections.abc import Iterator
+from typing import Any
+
+from ..errors import bad_request
+from ..generation import AskedConstraint
+from ..protocol import (
+    ConstraintFields,
+    JsonObjectFormat,
+    JsonSchemaFormat,
+    ResponseFormat,
+    StructuralTagFormat,
+    StructuredOutputs,
+    TextFormat,
+)
+
+
+def common_constraints(
+    response_format: ResponseFormat | None, fields: ConstraintFields | None = None
+) -> tuple[AskedConstraint, ...]:
+    """Return the constraints in the order of the fields. Raises ApiError 400."""
+    found = [] if response_format is None else list(_format(response_format))
+    return tuple(found) if fields is None else (*found, *_extensions(fields))
+
+
+def _format(wanted: ResponseFormat) -> Iterator[AskedConstraint]:
+    param = "response_format"
+    match wanted:
+        case TextFormat():
+            return
+        case JsonSchemaFormat(json_schema=schema):
+            yield AskedConstraint(
+                param=param,
+                kind="json_schema",
+                value=schema.schema_,
+                is_format=True,
+                strict=bool(schema.strict),
+                name=schema.name,
+                description=schema.description or "",
+            )
+        case JsonObjectFormat():
+            yield AskedConstraint(param=param, kind="json_object", is_format=True)
+        case StructuralTagFormat() as tag:
+            value = tag.model_dump(by_alias=True)
+            yield AskedConstraint(param=param, kind="structural_tag", value=value, is_format=True)
+
+
+def _extensions(fields: ConstraintFields) -> Iterator[AskedConstraint]:
+    if fields.structured_outputs is not None:
+        yield _structured_outputs(fields.structured_outputs)
+    for param in ("guided_json", "json_schema"):
+        if (schema := getattr(fields, param)) is not None:
+            yield AskedConstraint(param=param, kind="json_schema", value=schema)
+    for param, value in (("guided_regex", fields.guided_regex), ("regex", fields.regex)):
+        if value is not None:
+            yield AskedConstraint(param=param, kind="regex", value=value)
+    if fields.guided_choice is not None:
+        yield AskedConstraint(param="guided_choice", kind="choice", value=fields.guided_choice)
+    if fields.guided_grammar is not None:
+        yield AskedConstraint(param="guided_grammar", kind="grammar", value=fields.guided_grammar)
+    if fields.ebnf is not None:
+        yield AskedConstraint(param="ebnf", kind="ebnf", value=fields.ebnf)
+
+
+def _structured_outputs(wanted: StructuredOutputs) -> AskedConstraint:
+    fields = wanted.model_dump(by_alias=True).items()
+    given = [(name, value) for name, value in fields if value not in (None, False)]
+    if not given:
+        raise bad_request(
+            "Invalid value for 'structured_outputs': one constraint is required: 'json', "
+            "'json_object', 'regex', 'choice', 'grammar' or 'structural_tag'.",
+            "structured_outputs",
+            "invalid_value",
+        )
+    (name, value), *others = given
+    param = f"structured_outputs.{name}"
+    if others:
+        raise bad_request(
+            f"Invalid request: '{param}' and 'structured_outputs.{others[0][0]}' both constrain "
+            "the answer; a request has one constraint.",
+            param,
+            "invalid_value",
+        )
+    kind: Any = "json_schema" if name == "json" else name
+    return AskedConstraint(param=param, kind=kind, value=value)

@@ -1,0 +1,226 @@
+"""The request for a generation, the same for every API: the common form.
+
+Each API converts its bodies to it (common_form) and has writers for its answers. It says what was
+asked, and what the client's API calls each field, so that an error names what the client wrote.
+
+Representation   frozen; messages are lists of parts in the order in which they were said. A field
+                 without a value is None: settings decide.
+Not here         how messages reach a prompt (conversation), what constraints and tools mean
+                 (constraints), the bounds of this server on sampling (sampling).
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, fields
+from typing import Any, Literal, Self
+
+from adapters.formats import Tool
+
+from ..errors import FieldNames, FieldPath, dotted
+
+# -- messages --------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Text:
+    """Text that was said, or that a refusal said."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Thought:
+    """Reasoning of the assistant. ``signature``: an opaque text that came with it."""
+
+    text: str
+    signature: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """A call of a tool. ``arguments``: JSON text, or the input of a custom tool. ``id``: "" if the
+    client sent none.
+    """
+
+    name: str
+    arguments: str
+    id: str = ""
+    is_custom: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Media:
+    """An image, a file or a sound. ``kind``: its type. ``text``: what prompts show in its place."""
+
+    kind: str
+    text: str
+
+
+Part = Text | Thought | Call | Media
+Role = Literal["system", "developer", "user", "assistant", "tool"]
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """One message.
+
+    ``name``      of the participant, or of the tool whose result this is.
+    ``call_id``   of the call that a result answers; "" if the client sent none.
+    ``is_error``  the result tells that the call failed.
+    """
+
+    role: Role
+    parts: tuple[Part, ...]
+    name: str | None = None
+    call_id: str = ""
+    is_error: bool = False
+
+    @property
+    def calls(self) -> Sequence[Call]:
+        """The calls in this message."""
+        return [part for part in self.parts if isinstance(part, Call)]
+
+
+# -- what the answer must be -----------------------------------------------------------------------
+
+#: how tools may be chosen
+ToolMode = Literal["auto", "none", "required", "named"]
+
+
+@dataclass(frozen=True, slots=True)
+class ChosenTool:
+    """A tool that a choice names. ``at``: the field with its name."""
+
+    name: str
+    is_custom: bool
+    at: FieldPath
+
+
+@dataclass(frozen=True, slots=True)
+class ToolChoice:
+    """``tools``: the named one, or those that may be called; (): all."""
+
+    mode: ToolMode
+    tools: tuple[ChosenTool, ...] = ()
+
+
+ConstraintKind = Literal[
+    "json_object", "json_schema", "regex", "choice", "ebnf", "grammar", "structural_tag"
+]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AskedConstraint:
+    """A constraint on the content. ``param``: the client's field that has it.
+
+    ``value``      a schema, an expression, a list of texts, a structural tag; a schema or a tag may
+                   be JSON text. ``grammar``: in EBNF or Lark, as its text tells.
+    ``is_format``  the field describes the content beside calls, which need not follow it.
+    """
+
+    param: str
+    kind: ConstraintKind
+    value: Any = None
+    is_format: bool = False
+    strict: bool = False
+    name: str = ""
+    description: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class AskedThinking:
+    """``is_on``, ``effort``, ``budget`` (tokens; -1: no bound): None where the request leaves it
+    open.
+    """
+
+    is_on: bool | None = None
+    effort: str | None = None
+    budget: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AskedSampling:
+    """The parameters of sampling, with the names that chat completions have for them."""
+
+    n: int | None = None
+    max_tokens: int | None = None
+    max_completion_tokens: int | None = None
+    temperature: float | None = None
+    top_p: float | None = None
+    top_k: int | None = None
+    min_p: float | None = None
+    frequency_penalty: float | None = None
+    presence_penalty: float | None = None
+    repetition_penalty: float | None = None
+    logit_bias: Mapping[str, float] | None = None
+    seed: int | None = None
+    min_tokens: int | None = None
+    ignore_eos: bool | None = None
+    stop_token_ids: Sequence[int] | None = None
+    stops: tuple[str, ...] = ()
+    logprobs: bool | None = None
+    top_logprobs: int | None = None
+    stream: bool | None = None
+
+    @classmethod
+    def of(cls, body: object, **changes: Any) -> Self:
+        """Return the parameters that a body has under these names, with changes."""
+        names = [each.name for each in fields(cls) if each.name not in changes]
+        given = {name: getattr(body, name) for name in names if hasattr(body, name)}
+        return cls(**given, **changes)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GenerationRequest:
+    """See the file's header.
+
+    ``tools``               None: the request has no such field.
+    ``constraints``         a request has one at most, which a later step checks.
+    ``template_variables``  of the chat template.
+    ``names``               the client's name of a field, by its path here.
+    ``ignored``             parts that the prompt does not show: places and kinds.
+    """
+
+    messages: tuple[Message, ...] = ()
+    tools: tuple[Tool, ...] | None = None
+    tool_choice: ToolChoice | None = None
+    parallel_tool_calls: bool | None = None
+    constraints: tuple[AskedConstraint, ...] = ()
+    schema_in_prompt: bool | None = None
+    thinking: AskedThinking = field(default_factory=AskedThinking)
+    verbosity: str | None = None
+    template_variables: Mapping[str, Any] = field(default_factory=dict)
+    sampling: AskedSampling = field(default_factory=AskedSampling)
+    names: FieldNames = dotted
+    ignored: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ApiNames:
+    """The names that an API has for the fields of the common form.
+
+    ``fields``    by the first step of a path. What chat completions wrap into an object of its own
+                  (``function``, ``json_schema``) has no name of its own there.
+    ``messages``  the field that each message comes from; None: those of chat completions.
+    ``tools``     the field that each tool comes from; None: those of chat completions.
+    """
+
+    fields: Mapping[str, str] = field(default_factory=dict)
+    messages: Sequence[str] | None = None
+    tools: Sequence[str] | None = None
+
+    def __call__(self, path: FieldPath) -> str:
+        """Return the name of the field at a path."""
+        if len(path) > 1 and isinstance(path[1], int):
+            if path[0] == "messages" and self.messages is not None:
+                return self.messages[path[1]]
+            if path[0] == "tools" and self.tools is not None:
+                return dotted((self.tools[path[1]], *_unwrapped(path[2:])))
+        first = path[0] if path else ""
+        if first not in self.fields:
+            return dotted(path)
+        return dotted((self.fields[str(first)], *_unwrapped(path[1:])))
+
+
+def _unwrapped(steps: FieldPath) -> FieldPath:
+    """Return a path without its first step if that is an object that only chat completions have."""
+    return steps[1:] if steps and steps[0] in ("function", "custom", "json_schema") else steps

@@ -1,0 +1,21 @@
+"""Whose request is served, and what it costs: facts on which limits, caches and stored data depend.
+
+Required and frozen: an identity is never a default, and a step cannot change it for a later one.
+The record of the request (observability) only observes.
+"""
+
+from dataclasses import dataclass
+
+from ..observability import RequestRecord
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RequestContext:
+    """``client``: its id. ``model``: the served name. ``size``: bytes of the body, and of the
+    conversation that it continues.
+    """
+
+    client: str
+    model: str
+    size: int
+    record: RequestRecord

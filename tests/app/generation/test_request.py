@@ -1,0 +1,60 @@
+"""Names of fields: paths of the common form as each API calls them."""
+
+import pytest
+
+from app.common_form.responses.response import _NAMES
+from app.errors import ApiError, FieldPath, dotted
+from app.generation import ApiNames
+
+RESPONSES = ApiNames(
+    fields=_NAMES,
+    messages=["instructions", "input[7]"],
+    tools=["tools[0]", "tools[4].tools[1]"],
+)
+LEGACY = ApiNames(
+    fields={"tools": "functions", "tool_choice": "function_call"}, tools=["functions[0]"]
+)
+#: (path, its name in chat completions, in responses, with the deprecated functions); None: not used
+NAMES: list[tuple[FieldPath, str, str | None, str | None]] = [
+    (("messages",), "messages", "input", "messages"),
+    (("messages", 1), "messages[1]", "input[7]", "messages[1]"),
+    (("messages", 1, "content", 0), "messages[1].content[0]", "input[7]", "messages[1].content[0]"),
+    (("tools",), "tools", "tools", "functions"),
+    (("tools", 0, "function"), "tools[0].function", "tools[0]", "functions[0]"),
+    (
+        ("tools", 1, "custom", "format", "definition"),
+        "tools[1].custom.format.definition",
+        "tools[4].tools[1].format.definition",
+        None,
+    ),
+    (("tool_choice",), "tool_choice", "tool_choice", "function_call"),
+    (
+        ("tool_choice", "function", "name"),
+        "tool_choice.function.name",
+        "tool_choice.name",
+        "function_call.name",
+    ),
+    (
+        ("max_completion_tokens",),
+        "max_completion_tokens",
+        "max_output_tokens",
+        "max_completion_tokens",
+    ),
+    (("temperature",), "temperature", "temperature", "temperature"),
+]
+
+
+@pytest.mark.parametrize(("path", "chat", "responses", "legacy"), NAMES)
+def test_each_api_has_its_own_name_for_a_field(
+    path: FieldPath, chat: str, responses: str | None, legacy: str | None
+) -> None:
+    assert dotted(path) == ApiNames()(path) == chat
+    assert responses is None or RESPONSES(path) == responses
+    assert legacy is None or LEGACY(path) == legacy
+
+
+def test_sentences_name_both_fields_as_the_api_does() -> None:
+    error = ApiError(400, "'{at}' excludes '{other}'.", param=("tools", 0), other=("messages", 1))
+    assert error.message == "'tools[0]' excludes 'messages[1]'."
+    assert error.named(RESPONSES).message == "'tools[0]' excludes 'input[7]'."
+    assert error.body()["error"]["param"] == "tools[0]"
