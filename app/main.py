@@ -13,6 +13,7 @@ from functools import partial
 from fastapi import Depends, FastAPI, Request
 from starlette.middleware.cors import CORSMiddleware
 
+from .access import Client
 from .api import (
     AdminKeys,
     Answering,
@@ -24,6 +25,7 @@ from .api import (
     constraint_router,
     debug_router,
     docs_router,
+    endpoints_of,
     exchange_of,
     generation_router,
     grammars_router,
@@ -44,6 +46,9 @@ from .service import BACKEND_HEADER, ServedModel, StoredResponses
 from .settings import PREFIX, GatewaySettings, SettingError, Settings, read_settings
 from .ui import ui_router
 from .version import version
+
+#: the identity of requests with an operator's key
+OPERATORS = Client(id="operators")
 
 
 def create_app(
@@ -160,16 +165,23 @@ def _add_routes(
     answering = Answering(
         components.admission, metrics, requests, comment_seconds=settings.stream_comment_seconds
     )
-    app.include_router(generation_router(models, answering, bodies), dependencies=guarded)
     stored = StoredResponses(components.shared.state)
-    app.include_router(responses_router(stored), dependencies=guarded)
-    app.include_router(tokenize_router(models, bodies), dependencies=guarded)
-    app.include_router(grammars_router(models, bodies), dependencies=guarded)
+    of_clients = [
+        generation_router(models, answering, bodies),
+        responses_router(stored),
+        models_router(models, int(time.time())),
+        tokenize_router(models, bodies),
+        grammars_router(models, bodies),
+    ]
+    for router in of_clients:
+        app.include_router(router, dependencies=guarded)
+    app.state.endpoints = endpoints_of(of_clients)
     given = (key.get_secret_value() for key in settings.admin_keys)
     admin_keys = AdminKeys(given, components.tokens)
 
     async def with_admin_key(request: Request) -> None:
         admin_keys.check(request.headers.get("authorization"))
+        exchange_of(request).client = OPERATORS
 
     admin = admin_router(models, bodies)
     app.include_router(admin, dependencies=[Depends(with_admin_key)])
@@ -178,7 +190,6 @@ def _add_routes(
     app.include_router(debug_router(requests), dependencies=[Depends(with_admin_key)])
     constraints = constraint_router(models, bodies, log, processes=settings.processes)
     app.include_router(constraints, dependencies=[Depends(with_admin_key)])
-    app.include_router(models_router(models, int(time.time())), dependencies=guarded)
     app.include_router(
         operations_router(
             models,

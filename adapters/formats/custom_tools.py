@@ -60,7 +60,8 @@ def input_part(wanted: InputFormat, style: str, param: str) -> Part:
     """
     if wanted.syntax == "text":
         return json_value(_schema({}), ARGUMENTS, Origin(param), style)
-    origin = Origin(f"{param}.grammar.definition", what="grammar", grammar=wanted)
+    place = wanted.param or f"{param}.grammar.definition"
+    origin = Origin(place, what="grammar", grammar=wanted)
     if wanted.syntax == "regex":
         # a pattern of JSON Schema is searched
         schema = _schema({"pattern": f"^(?:{wanted.definition})$"})

@@ -36,11 +36,13 @@ class FormatError(ValueError):
 class InputFormat:
     """The format of a custom tool's input.
 
-    ``definition``: the regular expression or the Lark grammar.
+    ``definition``: the regular expression or the Lark grammar. ``param``: the field with it; "":
+    that of chat completions.
     """
 
     syntax: Literal["text", "regex", "lark"] = "text"
     definition: str = ""
+    param: str = ""
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ from .browser_guard import BrowserGuard
 from .constraint_routes import constraint_router, warn_unenforced
 from .debug_routes import debug_router
 from .docs_routes import docs_router
-from .error_responses import install_error_handlers
+from .error_responses import endpoints_of, install_error_handlers
 from .exchange import exchange_of
 from .grammar_routes import grammars_router
 from .middleware import RequestMiddleware
@@ -29,6 +29,7 @@ __all__ = [
     "constraint_router",
     "debug_router",
     "docs_router",
+    "endpoints_of",
     "exchange_of",
     "generation_router",
     "grammars_router",

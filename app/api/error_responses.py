@@ -7,11 +7,11 @@ unexpected exceptions.
 import asyncio
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from typing import Any
 
-from fastapi import FastAPI, Request
+from fastapi import APIRouter, FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
 from fastapi.routing import APIRoute
@@ -22,7 +22,6 @@ from starlette.routing import Match
 from starlette.types import Receive, Scope, Send
 
 from ..errors import ApiError, bad_request, unsupported_parameter
-from ..openapi import SCHEMES
 from ..protocol import is_response_id
 from .exchange import exchange_of
 from .surfaces import error_body
@@ -86,21 +85,17 @@ def error_response(error: ApiError, path: str) -> JSONResponse:
     return kind(error_body(error, path), status_code=error.status, headers=error.headers)
 
 
-def client_endpoints(app: FastAPI) -> list[str]:
-    """Return the endpoints that need a client's key and no id, for the answer to an unknown path:
-    many clients also ask for embeddings, images or speech.
+def endpoints_of(routers: Iterable[APIRouter]) -> list[str]:
+    """Return the endpoints without an id, for the answer to an unknown path: many clients also ask
+    for embeddings, images or speech.
     """
     return [
         f"{method} {route.path}"
-        for route in app.routes
-        if isinstance(route, APIRoute) and "{" not in route.path and _is_clients(route)
+        for router in routers
+        for route in router.routes
+        if isinstance(route, APIRoute) and "{" not in route.path
         for method in sorted(route.methods or ())
     ]
-
-
-def _is_clients(route: APIRoute) -> bool:
-    security = (route.openapi_extra or {}).get("security")
-    return security == [{SCHEMES["client"]: []}]
 
 
 def install_error_handlers(app: FastAPI) -> None:
@@ -133,7 +128,7 @@ def _from_http(request: Request, error: HTTPException) -> ApiError:
     if error.status_code == 404:
         message = (
             f"Invalid URL ({place}). This server is Switchyard, a gateway for text generation. Its "
-            f"endpoints are: {', '.join(client_endpoints(request.app))}."
+            f"endpoints are: {', '.join(request.app.state.endpoints)}."
         )
         return ApiError(404, message, code="unknown_url", headers=headers)
     if error.status_code == 405:

@@ -1,9 +1,8 @@
 """The OpenAPI document of the routes. ``document`` is imported late: answers take 0.1 s."""
 
-from .operation import SCHEMES, operation, query, schema
+from .operation import operation, query, schema
 
 __all__ = [
-    "SCHEMES",
     "operation",
     "query",
     "schema",

@@ -141,7 +141,8 @@ def _common(tool: FunctionTool | CustomTool, name: str, about: str, place: str) 
         return Tool(name, parameters, description, tool.strict, param=place)
     wanted = InputFormat()
     if isinstance(tool.format, SyntaxInput):
-        wanted = InputFormat(tool.format.syntax, tool.format.definition)
+        syntax, definition = tool.format.syntax, tool.format.definition
+        wanted = InputFormat(syntax, definition, f"{place}.format.definition")
     return custom_tool(name, description, wanted, place)
 
 

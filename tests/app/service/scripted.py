@@ -139,14 +139,6 @@ def context(
     return RequestContext(client=client, model="noise", size=size, record=record)
 
 
-def context(
-    client: str = "me", *, size: int = 0, record: RequestRecord | None = None
-) -> RequestContext:
-    """Return the context of a request of this client."""
-    record = record or RequestRecord("req_1")
-    return RequestContext(client=client, model="noise", size=size, record=record)
-
-
 def request(**asked: Any) -> ChatRequest:
     return parse_request(json.dumps(body(**asked)).encode())
 

@@ -39,7 +39,7 @@ def test_a_name_says_its_namespace_and_finds_back():
     assert made.flat("mcp__x", "f") == "mcp__x__f"
     assert made.named("mcp__x__f") == {"name": "f", "namespace": "mcp__x"}
     assert made.named("f") == {"name": "f"}
-    assert [each.type for each in made.of_namespace("mcp__x")] == ["function", "custom"]
+    assert [each.is_custom for each in made.of_namespace("mcp__x")] == [False, True]
 
 
 def test_a_name_without_its_namespace_is_found_if_it_is_the_only_one():
