@@ -162,8 +162,9 @@ _APP_ROOMS: dict[str, tuple[str, ...]] = {
     "pool": ("settings", "observability", "concurrency"),
     "protocol": ("settings",),
     "state": ("observability", "concurrency", "protocol"),
-    "generation": ("settings", "protocol"),
-    "conversation": ("concurrency", "protocol"),
+    "generation": ("settings",),
+    "common_form": ("protocol", "generation"),
+    "conversation": ("concurrency", "protocol", "generation"),
     "constraints": ("settings", "observability", "protocol", "generation"),
     "writers": ("protocol", "generation"),
     "service": (
@@ -175,6 +176,7 @@ _APP_ROOMS: dict[str, tuple[str, ...]] = {
         "protocol",
         "state",
         "generation",
+        "common_form",
         "conversation",
         "constraints",
         "writers",
@@ -209,6 +211,7 @@ _APP_ROOMS: dict[str, tuple[str, ...]] = {
     "main": (
         "settings",
         "observability",
+        "access",
         "conversation",
         "constraints",
         "service",
@@ -374,7 +377,7 @@ def room_complaints(path: str, imported: Import) -> list[str]:
 
 
 def door_complaint(path: str, imported: Import) -> str | None:
-    """Return why an import of another room of app goes past its door, the names of ``__all__``."""
+    """Return why an import of another room of app goes past the names that it shows."""
     source, module = module_at(path), imported.module
     target = APP.room_of(module)
     if not source.startswith("app") or target in {"", APP.room_of(source), *APP.base}:
@@ -386,13 +389,16 @@ def door_complaint(path: str, imported: Import) -> str | None:
 
 @cache
 def door_of(room: str) -> frozenset[str]:
-    """Return the names that a room of app shows: those of its ``__all__``, or of its one file."""
+    """Return the names that a room of app shows: what its `__init__` imports from its modules."""
     file = ROOT / "app" / room / "__init__.py"
     body = ast.parse((file if file.is_file() else file.parent.with_suffix(".py")).read_text()).body
-    for node in body:
-        if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "__all__":
-            return frozenset(ast.literal_eval(node.value))
-    return frozenset(node.name for node in body if isinstance(node, ast.FunctionDef))
+    shown = {
+        name.asname or name.name
+        for node in body
+        if isinstance(node, ast.ImportFrom) and node.level
+        for name in node.names
+    }
+    return frozenset(shown | {node.name for node in body if isinstance(node, ast.FunctionDef)})
 
 
 def module_at(path: str) -> str:

@@ -9,19 +9,3 @@ from .key_entry import KeyEntry, digest_of, new_key, parse_time
 from .key_file import KeyFile
 from .keys import Keys, KeySource, bearer, refused
 from .redis_keys import RedisKeys
-
-__all__ = [
-    "PRIORITIES",
-    "Client",
-    "KeyEntry",
-    "KeyFile",
-    "KeySource",
-    "Keys",
-    "KeysUnreadable",
-    "RedisKeys",
-    "bearer",
-    "digest_of",
-    "new_key",
-    "parse_time",
-    "refused",
-]

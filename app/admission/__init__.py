@@ -3,11 +3,3 @@
 from .admission import Admission, Ticket
 from .rate_limits import Limiter, MemoryLimiter
 from .redis_limiter import RedisLimiter
-
-__all__ = [
-    "Admission",
-    "Limiter",
-    "MemoryLimiter",
-    "RedisLimiter",
-    "Ticket",
-]

@@ -17,28 +17,3 @@ from .operations_routes import models_router, operations_router
 from .responses_routes import responses_router
 from .tokenize_routes import tokenize_router
 from .worker_routes import worker_router
-
-__all__ = [
-    "AdminKeys",
-    "Answering",
-    "ArrivingBodies",
-    "BodyReader",
-    "BrowserGuard",
-    "RequestMiddleware",
-    "admin_router",
-    "constraint_router",
-    "debug_router",
-    "docs_router",
-    "endpoints_of",
-    "exchange_of",
-    "generation_router",
-    "grammars_router",
-    "install_error_handlers",
-    "models_router",
-    "operations_router",
-    "responses_router",
-    "tokenize_router",
-    "validated",
-    "warn_unenforced",
-    "worker_router",
-]

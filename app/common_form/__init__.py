@@ -13,14 +13,3 @@ from .legacy_functions import is_legacy
 from .responses.conversation import Conversation
 from .responses.response import common_response
 from .responses.tool_names import ToolNames
-
-__all__ = [
-    "Conversation",
-    "ToolNames",
-    "common_chat",
-    "common_completion",
-    "common_grammar",
-    "common_prompt",
-    "common_response",
-    "is_legacy",
-]

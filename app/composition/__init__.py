@@ -18,12 +18,3 @@ soon as they are healthy.
 from .access import make_redis_keys, make_tokens
 from .components import Components, build, build_core
 from .models import Core
-
-__all__ = [
-    "Components",
-    "Core",
-    "build",
-    "build_core",
-    "make_redis_keys",
-    "make_tokens",
-]

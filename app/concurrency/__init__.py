@@ -4,17 +4,3 @@ from .fair_queue import FairQueue, Job
 from .fair_threads import gil_released, give_way
 from .offload import HUGE_BYTES, LARGE_BYTES, MOST_LARGE, MOST_SMALL, SMALL_BYTES, Offload
 from .tasks import cancel
-
-__all__ = [
-    "HUGE_BYTES",
-    "LARGE_BYTES",
-    "MOST_LARGE",
-    "MOST_SMALL",
-    "SMALL_BYTES",
-    "FairQueue",
-    "Job",
-    "Offload",
-    "cancel",
-    "gil_released",
-    "give_way",
-]

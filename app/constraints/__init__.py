@@ -9,25 +9,3 @@ from .relaxation import RELAXED_HEADER, relaxed_header
 from .requested_output import VERBOSITY, output_after_prompt, requested_output, template_variables
 from .strict_profile import violations
 from .tenant_caches import TenantCaches, TenantNamespaces, caches_of
-
-__all__ = [
-    "MODE_HEADER",
-    "OWN_BACKEND",
-    "RELAXED_HEADER",
-    "VERBOSITY",
-    "CompileScheduler",
-    "ConstraintPlan",
-    "ConstraintPlanner",
-    "ConstraintRefused",
-    "Found",
-    "ModeSwitch",
-    "OneBudget",
-    "TenantCaches",
-    "TenantNamespaces",
-    "caches_of",
-    "output_after_prompt",
-    "relaxed_header",
-    "requested_output",
-    "template_variables",
-    "violations",
-]

@@ -16,30 +16,3 @@ from .template import read_template
 from .template_prompt import TemplatePrompt
 from .thinking import marks_of, thought_apart, thought_at_end
 from .tokenizer import Tokenizer, check_fit, load_tokenizer
-
-__all__ = [
-    "ControlText",
-    "DeepArguments",
-    "Evidence",
-    "Messages",
-    "NamedTemplate",
-    "TemplateError",
-    "TemplateProfile",
-    "TemplatePrompt",
-    "Tokenizer",
-    "UnwritableText",
-    "Variables",
-    "check_fit",
-    "detect",
-    "encoded",
-    "fitted",
-    "load_tokenizer",
-    "marks_of",
-    "paired",
-    "plain_messages",
-    "profile_of",
-    "read_template",
-    "thought_apart",
-    "thought_at_end",
-    "too_deep",
-]

@@ -5,9 +5,3 @@ It yields findings in sentences, changes nothing, and judges with the gateway's 
 
 from .examination import examine
 from .finding import Finding, Level
-
-__all__ = [
-    "Finding",
-    "Level",
-    "examine",
-]

@@ -7,21 +7,3 @@ from .metrics import Metrics, ModelMetrics, drop_gauges, keep_values_in, method_
 from .request_log import RequestLog
 from .request_record import Attempt, RequestRecord
 from .shadow_metrics import ShadowMetrics
-
-__all__ = [
-    "IGNORED_HEADER",
-    "Attempt",
-    "Forward",
-    "Logger",
-    "Metrics",
-    "ModelMetrics",
-    "RequestLog",
-    "RequestRecord",
-    "ShadowMetrics",
-    "drop_gauges",
-    "header_listing",
-    "keep_values_in",
-    "make_logger",
-    "method_label",
-    "observed",
-]

@@ -6,13 +6,3 @@ from .policies import make_policy
 from .recovery import Observer
 from .retry_budget import RetryBudget
 from .worker_pool import Pool, Status
-
-__all__ = [
-    "Discovery",
-    "Member",
-    "Observer",
-    "Pool",
-    "RetryBudget",
-    "Status",
-    "make_policy",
-]

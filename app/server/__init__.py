@@ -8,22 +8,3 @@ from .page_headers import page_headers
 from .process_group import ProcessGroup, ProcessLink
 from .tls import make_tls
 from .uvicorn_server import longest_shutdown_s, make_server
-
-__all__ = [
-    "EVENT_STREAM",
-    "Address",
-    "Disconnected",
-    "Drain",
-    "EventStream",
-    "ProcessGroup",
-    "ProcessLink",
-    "bind_all",
-    "frozen",
-    "longest_shutdown_s",
-    "make_server",
-    "make_tls",
-    "page_headers",
-    "reserved",
-    "run_until_disconnect",
-    "settle",
-]

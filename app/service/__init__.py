@@ -13,26 +13,3 @@ from .served_models import ServedModel, ServedModels
 from .stored_responses import StoredResponses
 from .tokenize_service import TokenizeService
 from .warm_service import WarmService, WarmupResult, totals
-
-__all__ = [
-    "BACKEND_HEADER",
-    "AnswerStream",
-    "ChatService",
-    "CheckService",
-    "Completion",
-    "CompletionService",
-    "ExplainService",
-    "Faults",
-    "GenerationService",
-    "RequestContext",
-    "ResponsesService",
-    "ServedModel",
-    "ServedModels",
-    "StoredResponses",
-    "TokenizeService",
-    "WarmService",
-    "WarmupResult",
-    "cache_report",
-    "shared_count",
-    "totals",
-]

@@ -12,18 +12,3 @@ from .error import PREFIX, SettingError
 from .gateway import MAX_JSON_VALUES, GatewaySettings, is_loopback
 from .model import ConstraintMode, ModelSettings, PolicyName, StrictProfile, UnenforcedStrict
 from .reading import Settings, read_settings
-
-__all__ = [
-    "MAX_JSON_VALUES",
-    "PREFIX",
-    "ConstraintMode",
-    "GatewaySettings",
-    "ModelSettings",
-    "PolicyName",
-    "SettingError",
-    "Settings",
-    "StrictProfile",
-    "UnenforcedStrict",
-    "is_loopback",
-    "read_settings",
-]

@@ -3,13 +3,3 @@
 from .byte_store import ByteStore, MemoryStore
 from .redis_store import RedisStore
 from .response_store import MOST_CHAIN_ITEMS, Chain, ResponseStore, previous_not_found
-
-__all__ = [
-    "MOST_CHAIN_ITEMS",
-    "ByteStore",
-    "Chain",
-    "MemoryStore",
-    "RedisStore",
-    "ResponseStore",
-    "previous_not_found",
-]

@@ -1,5 +1,3 @@
 """The page /ui: the state of the gateway, a playground of grammars, and a chat."""
 
 from .routes import ui_router
-
-__all__ = ["ui_router"]

@@ -17,21 +17,3 @@ from .text_completions import (
     TextWriter,
 )
 from .writer import Batch, EventWriter, WholeWriter
-
-__all__ = [
-    "Batch",
-    "ChunkWriter",
-    "CompletionWriter",
-    "Envelope",
-    "EventWriter",
-    "ResponseBuilder",
-    "ResponseEventWriter",
-    "ResponseWriter",
-    "TextChunkWriter",
-    "TextEnvelope",
-    "TextWriter",
-    "WholeWriter",
-    "finish_reason",
-    "response_object",
-    "text_of",
-]

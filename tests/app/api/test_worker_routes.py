@@ -7,13 +7,15 @@ from typing import Any
 
 import httpx
 import pytest
-from fastapi import FastAPI
+from fastapi import Depends, FastAPI, Request
 from fastapi.testclient import TestClient
 
 from adapters.workers import SGLangWorker
+from app.access import Client
 from app.api.arriving_bodies import ArrivingBodies
 from app.api.body import BodyReader
 from app.api.error_responses import install_error_handlers
+from app.api.exchange import exchange_of
 from app.api.middleware import RequestMiddleware
 from app.api.worker_routes import worker_router
 from app.concurrency import Offload
@@ -83,7 +85,11 @@ async def client(pool: Pool) -> AsyncIterator[TestClient]:
         SimpleNamespace(name="m", pool=pool),
         SimpleNamespace(name="other", pool=Pool([Fake("other model")])),
     ]
-    app.include_router(worker_router(served, bodies))
+
+    async def with_key(request: Request) -> None:
+        exchange_of(request).client = Client(id="operator")
+
+    app.include_router(worker_router(served, bodies), dependencies=[Depends(with_key)])
     install_error_handlers(app)
     # the record, where the handlers note errors
     app.add_middleware(
