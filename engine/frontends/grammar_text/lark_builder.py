@@ -54,7 +54,7 @@ class Terminal(Part, Protocol):
 
 
 class Body(Part, Protocol):
-    """What a name stands for."""
+    """The expression of a definition."""
 
     def all_nodes(self, builder: LarkBuilder, scope: Scope, /) -> list[list[Node]]:
         """Return the nodes of each alternative."""
