@@ -42,7 +42,8 @@ from .runtime.compiled import Compiled
 from .runtime.matcher import Matcher
 from .sharing.artifact_cache import LOADS_PER_SECOND, ArtifactCache, ArtifactLog
 from .sharing.artifact_kinds import TokenMaskArtifacts
-from .sharing.grammar_cache import GrammarCache, SpecHash
+from .sharing.grammar_cache import GrammarCache
+from .sharing.spec_hash import SpecHash
 from .vocabulary.vocabulary import Vocabulary
 
 #: texts that visit the rules that JSON grammars share: strings with and without a bounded length,

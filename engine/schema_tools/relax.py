@@ -35,7 +35,8 @@ from ..grammar.ir import FragmentCache, Grammar, Node
 from ..json_pointer import Path, path_of, pointer_of
 from ..limits import Limits
 from ..native.resources import WorkBudget
-from ..sharing.grammar_cache import SpecHash, again
+from ..sharing.grammar_cache import again
+from ..sharing.spec_hash import SpecHash
 from .document import count_values, value_at
 from .keywords import CONSTRAINTS, KNOWN
 from .weaken import Weakening
