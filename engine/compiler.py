@@ -1,8 +1,12 @@
 """The compiler: turns specs into compiled grammars, and owns everything that grammars share.
 
-There is one compiler per vocabulary and process. It owns the token masks and automata of its
-grammars (by rule digest), an LRU of compiled grammars and one of refusals (by spec hash,
-grammar_cache), and the artifact cache through which replicas share token masks.
+There is one compiler per vocabulary and process, and one more for each namespace. It owns the token
+masks and automata of its grammars (by rule digest), the fragments of their patterns and numbers, an
+LRU of compiled grammars and one of refusals (by spec hash, grammar_cache), and the artifact cache
+through which replicas share token masks.
+
+Isolation a cache of clients' content belongs to a compiler. The process has only what is the same
+          for all clients: tables of Unicode, and a vocabulary's bytes.
 
 Threads   `compile_*` may be called from many threads. If several need the same spec at once, one
           compiles it; if that one is cancelled, another one does.
@@ -25,10 +29,11 @@ from .frontends.choice import build_choice
 from .frontends.grammar_text import SYNTAXES, build_grammar
 from .frontends.json_schema import build_json_schema
 from .frontends.json_schema.formats import PATTERNS as FORMATS
+from .frontends.regex.char_classes import load_tables
 from .frontends.regex.front_end import build_regex
 from .frontends.structural_tag.structural_tag import build_structural_tag
 from .frontends.structural_tag.tag_vocabulary import TagVocabulary
-from .grammar.ir import Grammar, Node
+from .grammar.ir import FragmentCache, Grammar, Node
 from .limits import Limits
 from .masks.token_mask import TokenMaskCache
 from .native import resources as memory
@@ -37,7 +42,8 @@ from .runtime.compiled import Compiled
 from .runtime.matcher import Matcher
 from .sharing.artifact_cache import LOADS_PER_SECOND, ArtifactCache, ArtifactLog
 from .sharing.artifact_kinds import TokenMaskArtifacts
-from .sharing.grammar_cache import GrammarCache, SpecHash
+from .sharing.grammar_cache import GrammarCache
+from .sharing.spec_hash import SpecHash
 from .vocabulary.vocabulary import Vocabulary
 
 #: texts that visit the rules that JSON grammars share: strings with and without a bounded length,
@@ -93,12 +99,14 @@ class Compiler:
         shares = self.features.cross_grammar
         self._token_masks = TokenMaskCache(self.limits.token_mask_bytes) if shares else None
         self._automata = AutomatonCache(self.limits.automaton_bytes) if shares else None
+        self._fragments = FragmentCache(self.limits.fragment_bytes)
         self._cache: ArtifactCache | None = None
         if store is not None and self._token_masks is not None:
             self._cache = ArtifactCache(store, [TokenMaskArtifacts(self._token_masks, vocabulary)])
         self._tags = TagVocabulary.of(vocabulary)
         self._grammars = GrammarCache(self.limits)
 
+        load_tables()
         memory.keep_ready(wait=True)
         if self._token_masks is not None:
             self._warm()
@@ -311,7 +319,7 @@ class Compiler:
         self, spec: Any, build: Build, budget: WorkBudget, limits: Limits | None = None
     ) -> Compiled:
         """Compile a spec: IR, lowered grammar, first row. ``limits``: those of the result."""
-        grammar = Grammar(self.limits, budget)
+        grammar = Grammar(self.limits, budget, self._fragments)
         try:
             grammar.root = grammar.rule("root", build(grammar, spec))
         finally:
@@ -374,21 +382,21 @@ class Compiler:
 
     def stats(self) -> dict[str, int]:
         """Return counts of compiles, refusals and cache hits, and of cached grammars and refusals;
-        ``token_mask_*`` and ``automaton_*`` of the caches; and of the whole process ``pool_*``, the
-        bytes held by vectors and mapped for them.
+        ``token_mask_*``, ``automaton_*`` and ``fragment_*`` of the caches; and of the whole process
+        ``pool_*``, the bytes held by vectors and mapped for them.
         """
+        parts = {
+            "shared": self._cache,
+            "token_mask": self._token_masks,
+            "automaton": self._automata,
+            "fragment": self._fragments,
+            "pool": memory,
+        }
         out = self._grammars.stats()
-        if self._cache is not None:
-            out.update({f"shared_{name}": count for name, count in self._cache.stats().items()})
-        if self._token_masks is not None:
-            out.update(
-                {f"token_mask_{name}": count for name, count in self._token_masks.stats().items()}
-            )
-        if self._automata is not None:
-            out.update(
-                {f"automaton_{name}": count for name, count in self._automata.stats().items()}
-            )
-        return {**out, **{f"pool_{name}": count for name, count in memory.stats().items()}}
+        for prefix, part in parts.items():
+            if part is not None:
+                out.update({f"{prefix}_{name}": count for name, count in part.stats().items()})
+        return out
 
 
 def _plain(value: Any) -> tuple[Any, bytes]:

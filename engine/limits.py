@@ -75,10 +75,19 @@ class Limits:
     token_mask_bytes: int = 256 << 20
     #: bytes of automata that grammars share; those of the largest formats take some hundred KB
     automaton_bytes: int = 64 << 20
+    #: bytes of patterns, formats and bounded numbers as IR that grammars share; that of a format
+    #: takes some KB
+    fragment_bytes: int = 32 << 20
 
     def within(self, memory_bytes: int) -> "Limits":
         """Return the same limits for a compiler with about ``memory_bytes`` of caches in all,
         divided as in the defaults.
         """
-        part = max(1, memory_bytes // 13)
-        return replace(self, kept_bytes=8 * part, token_mask_bytes=4 * part, automaton_bytes=part)
+        part = max(1, memory_bytes // 27)
+        return replace(
+            self,
+            kept_bytes=16 * part,
+            token_mask_bytes=8 * part,
+            automaton_bytes=2 * part,
+            fragment_bytes=part,
+        )

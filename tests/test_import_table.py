@@ -116,7 +116,11 @@ _ENGINE_ROOMS: dict[str, tuple[str, ...]] = {
     "automata": ("native", "vocabulary", "grammar"),
     "earley": ("native", "vocabulary", "grammar", "automata"),
     "masks": ("native", "vocabulary", "grammar", "automata", "earley"),
-    "runtime": ("native", "vocabulary", "grammar", "automata", "earley", "masks"),
+    "unique_items": ("native", "vocabulary", "earley"),
+    "runtime": (
+        *("native", "vocabulary", "grammar", "automata", "earley", "masks"),
+        "unique_items",
+    ),
     "sharing": ("native", "vocabulary", "grammar", "masks", "runtime"),
     "frontends": ("native", "grammar"),
     "frontends.regex": ("native", "grammar", "automata.determinize"),

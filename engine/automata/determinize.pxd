@@ -139,6 +139,11 @@ cdef bint determinise(ByteNfaC* nfa, vector[DfaStateC]* out, uint32_t limit, Bui
 cdef void copy_nfa(ByteNfaC* nfa, vector[DfaStateC]* out) noexcept nogil
 cdef bint merge_edges(vector[DfaStateC]* dfa, uint32_t limit, BuildWorkC* work) noexcept nogil
 cdef void trim(vector[DfaStateC]* dfa) noexcept nogil
+# Number the states that lead to one whose name is not 0xFFFFFFFF; edge k leads from owners[k] to targets[k]. Names
+# of other states stay 0xFFFFFFFF, but for the start if it is kept. Return the number of named states
+cdef uint32_t number_live(
+    vector[uint32_t]* targets, const vector[uint32_t]* owners, bint keeps_start, vector[uint32_t]* names
+) noexcept nogil
 cdef void minimise(vector[DfaStateC]* dfa, BuildWorkC* work) noexcept nogil
 cdef size_t lazy_dfa_bytes(const LazyDfaC* lazy) noexcept nogil
 cdef void lazy_dfa_start(LazyDfaC* lazy, ClosureC* scratch) noexcept nogil

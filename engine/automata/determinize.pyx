@@ -935,29 +935,42 @@ cdef bint merge_edges(vector[DfaStateC]* dfa, uint32_t limit, BuildWorkC* done) 
 
 cdef void trim(vector[DfaStateC]* dfa) noexcept nogil:
     """Remove states that cannot reach a final one, and edges into them; keep the start."""
-    cdef uint32_t n = <uint32_t>dfa.size(), k, s
-    cdef vector[uint32_t] off, sources, todo, names
-    list_state_sources(dfa, &off, &sources)
-    names.assign(n, DEAD)
+    cdef uint32_t n = <uint32_t>dfa.size(), s, kept
+    cdef vector[uint32_t] of_one, targets, owners, names
     for s in range(n):
-        if dfa[0][s].flags & FINAL_STATE:
-            names[s] = 0
+        collect_targets(&dfa[0][s], &of_one)
+        targets.insert(targets.end(), of_one.begin(), of_one.end())
+        owners.resize(targets.size(), s)
+        names.push_back(0 if dfa[0][s].flags & FINAL_STATE else DEAD)
+    kept = number_live(&targets, &owners, True, &names)
+    if kept < n:
+        rename(dfa, &names, kept)
+
+
+cdef uint32_t number_live(
+    vector[uint32_t]* targets, const vector[uint32_t]* owners, bint keeps_start, vector[uint32_t]* names
+) noexcept nogil:
+    cdef vector[uint32_t] off, order, todo
+    cdef uint32_t n = <uint32_t>names.size(), s, k, source, count = 0
+    group_by_state(targets, n, &off, &order)
+    for s in range(n):
+        if names[0][s] != DEAD:
             todo.push_back(s)
     while todo.size():
         s = todo.back()
         todo.pop_back()
         for k in range(off[s], off[s + 1]):
-            if names[sources[k]] == DEAD:
-                names[sources[k]] = 0
-                todo.push_back(sources[k])
-    names[START] = 0
-    k = 0
+            source = owners[0][order[k]]
+            if names[0][source] == DEAD:
+                names[0][source] = 0
+                todo.push_back(source)
+    if keeps_start:
+        names[0][START] = 0
     for s in range(n):
-        if names[s] != DEAD:
-            names[s] = k
-            k += 1
-    if k < n:
-        rename(dfa, &names, k)
+        if names[0][s] != DEAD:
+            names[0][s] = count
+            count += 1
+    return count
 
 
 cdef void rename(vector[DfaStateC]* dfa, vector[uint32_t]* names, uint32_t size) noexcept nogil:
@@ -1056,18 +1069,3 @@ cdef uint32_t block_by_flags(vector[DfaStateC]* dfa, vector[uint32_t]* blocks) n
             count += 1
         blocks.push_back(by_flags[dfa[0][s].flags])
     return count
-
-
-cdef void list_state_sources(vector[DfaStateC]* dfa, vector[uint32_t]* off, vector[uint32_t]* sources) noexcept nogil:
-    """Group states by their successors: sources[off[s] .. off[s + 1] - 1] have an edge to s."""
-    cdef uint32_t k
-    cdef size_t s
-    cdef vector[uint32_t] of_one, targets, owners, order
-    for s in range(dfa.size()):
-        collect_targets(&dfa[0][s], &of_one)
-        targets.insert(targets.end(), of_one.begin(), of_one.end())
-        owners.resize(targets.size(), <uint32_t>s)
-    group_by_state(&targets, <uint32_t>dfa.size(), off, &order)
-    sources.clear()
-    for k in order:
-        sources.push_back(owners[k])

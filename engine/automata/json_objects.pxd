@@ -44,35 +44,9 @@ Not here     the meaning of schemas (frontends.json_schema), spellings in whole 
 
 from libc.stdint cimport uint32_t
 
-from ..grammar.ir cimport LAYOUT_PARTS
 from ..grammar.lowered cimport LoweredGrammar
-from ..native.pool cimport vector
-from ..native.word_table cimport WordTableC
 from .determinize cimport DfaStateC
-from .rule_automata cimport Automata
-
-cdef struct NamesC:
-    vector[uint32_t] points   # characters of all names, in sorted order
-    vector[uint32_t] off      # by index in the order: the begin of the name; one more at the end
-    vector[uint32_t] numbers  # by index in the order
-    bint spelled              # names have one spelling, as written
-
-cdef struct NameTrieC:
-    NamesC names
-    WordTableC nodes          # visited nodes (NameNodeC)
-    vector[uint32_t] states   # by node: its state in rule_automata, 0: none yet
-
-cdef struct ObjectC:
-    NamesC names
-    vector[uint32_t] values       # by member: its rule
-    vector[uint32_t] due          # by member: the next required one from here on; NO_NAME: none
-    vector[uint32_t] required     # bitset
-    WordTableC sets               # bitsets of members; the first one is empty
-    uint32_t extra, space         # rules, NO_RULE: none
-    uint32_t[LAYOUT_PARTS] layout     # rules of its parts, with LAID_OUT; NO_RULE: nothing
-    uint32_t flags                # as in ir
-    WordTableC positions          # the first one is the start
-    vector[uint32_t] states       # by position: its state in rule_automata, 0: none yet
+from .rule_automata cimport Automata, NameTrieC, ObjectC
 
 cdef size_t name_trie_bytes(const NameTrieC* trie) noexcept nogil
 cdef void build_name_trie(NameTrieC* out, const uint32_t* words, uint32_t n, bint spelled) noexcept nogil

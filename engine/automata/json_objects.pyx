@@ -15,7 +15,7 @@ from ..native.word_table cimport table_bytes, table_number
 from .determinize cimport (
     FINAL_STATE, UNBUILT_STATE, ByteEdgeC, DfaStateC, SymbolEdgeC, short_escape,
 )
-from .rule_automata cimport Automata, StateC
+from .rule_automata cimport Automata, NamesC, NameTrieC, ObjectC, StateC
 
 cdef enum:
     NO_NAME = 0xFFFFFFFF

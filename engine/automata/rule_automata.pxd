@@ -43,14 +43,15 @@ from libc.stdint cimport uint32_t, uint64_t, uint8_t
 from libcpp.memory cimport shared_ptr
 from libcpp.mutex cimport mutex
 
+from ..grammar.ir cimport LAYOUT_PARTS
 from ..grammar.lowered cimport LoweredGrammar
 from ..grammar.rule_digest cimport RuleDigests
 from ..native.hashing cimport U64MapC
 from ..native.pool cimport vector
 from ..native.resources cimport WorkBudget
+from ..native.word_table cimport WordTableC
 from ..vocabulary.vocabulary cimport Vocabulary
 from .determinize cimport BuildWorkC, ByteEdgeC, ByteNfaC, ClosureC, DfaStateC, LazyDfaC, SymbolEdgeC
-from .json_objects cimport NameTrieC, ObjectC
 
 cdef struct AutomatonC:
     uint64_t high, low        # the rule's digest
@@ -104,6 +105,32 @@ cdef inline void set_live(uint64_t* live, uint32_t low, uint32_t high) noexcept 
     for k in range(low >> 6, (high >> 6) + 1):
         live[k] |= (<uint64_t>-1 << (low & 63 if k == low >> 6 else 0)) & (
             <uint64_t>-1 >> (63 - (high & 63) if k == high >> 6 else 0))
+
+# -- names and objects (json_objects) --------------------------------------------------------------
+
+cdef struct NamesC:
+    vector[uint32_t] points   # characters of all names, in sorted order
+    vector[uint32_t] off      # by index in the order: the begin of the name; one more at the end
+    vector[uint32_t] numbers  # by index in the order
+    bint spelled              # names have one spelling, as written
+
+cdef struct NameTrieC:
+    NamesC names
+    WordTableC nodes          # visited nodes (NameNodeC)
+    vector[uint32_t] states   # by node: its state in `Automata`, 0: none yet
+
+cdef struct ObjectC:
+    NamesC names
+    vector[uint32_t] values       # by member: its rule
+    vector[uint32_t] due          # by member: the next required one from here on; NO_NAME: none
+    vector[uint32_t] required     # bitset
+    WordTableC sets               # bitsets of members; the first one is empty
+    uint32_t extra, space         # rules, NO_RULE: none
+    uint32_t[LAYOUT_PARTS] layout     # rules of its parts, with LAID_OUT; NO_RULE: nothing
+    uint32_t flags                # as in ir
+    WordTableC positions          # the first one is the start
+    vector[uint32_t] states       # by position: its state in `Automata`, 0: none yet
+
 
 cdef class Automata:
     cdef LoweredGrammar ir

@@ -92,7 +92,8 @@ node is an empty "end" capture belong to that capture.
 A fragment (``IrFragment``) is a piece of a grammar that can be put into other grammars: the result
 of a pattern, a format or a bounded number. It has the nodes below one root, children first,
 numbered from 0, and a pool of its own. Without nodes it means what its builder defines.
-``FragmentCache`` is a bounded LRU of fragments by the content they were built from.
+``FragmentCache`` is a bounded LRU of fragments by the content they were built from. A compiler has one;
+a grammar of its own has its own.
 
 Invariants   I1 children have smaller ids than their parents, except through REF.
              I2 equal content is the same id.
@@ -179,9 +180,13 @@ cdef struct NodeC:
 cdef inline uint32_t first_member(const NodeC* node) noexcept nogil:
     return node.off + 2 + (LAYOUT_PARTS if node.b & LAID_OUT else 0)
 
+cdef class FragmentCache
+
+
 cdef class Grammar:
     cdef readonly object limits
     cdef readonly WorkBudget budget       # of the request; several grammars may share it
+    cdef readonly FragmentCache fragments  # of the compiler, all of whose grammars have the same limits
     cdef public object root
     # by rule: a str, or an object whose str() is the name and which keeps no spec alive
     cdef list names
@@ -273,8 +278,9 @@ cdef class IrFragment:
 
 cdef class FragmentBuilder:
     """Builds one fragment."""
-    cdef WorkBudget budget  # of the requesting compile
+    cdef Grammar grammar          # which the fragment is for; pays for it
 
+    cdef Grammar new_grammar(self)
     cdef IrFragment make(self)
     cdef IrFragment run(self)     # make, and note its steps
 
@@ -283,7 +289,8 @@ cdef class FragmentCache:
     cdef object known       # OrderedDict
     cdef object guard
     cdef object calls       # SingleFlight
-    cdef Py_ssize_t held, most
+    cdef Py_ssize_t held, most            # words
+    cdef uint64_t hits, misses
 
     # the cached fragment, or None
     cdef IrFragment recall(self, tuple key)

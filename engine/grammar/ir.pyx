@@ -59,9 +59,10 @@ cdef dict ROLE_NAMES = {number: name for name, number in ROLES.items()}
 cdef class Grammar:
     """Hash-consed nodes, rules, and the root rule. Front ends build it; all other rooms read it."""
 
-    def __init__(self, limits=None, budget=None):
-        """Create a grammar; without a ``budget`` it gets its own."""
+    def __init__(self, limits=None, budget=None, fragments=None):
+        """Create a grammar; without a ``budget`` and ``fragments`` it gets its own."""
         self.limits = limits or Limits()
+        self.fragments = FragmentCache(self.limits.fragment_bytes) if fragments is None else fragments
         self.budget = WorkBudget(self.limits) if budget is None else budget
         self.most, self.most_operands = self.limits.ir_nodes, self.limits.ir_operands
         self.root = -1
@@ -986,22 +987,26 @@ cdef inline uint32_t child_step(uint32_t kind) noexcept nogil:
 
 
 cdef class FragmentBuilder:
+    cdef Grammar new_grammar(self):
+        return Grammar(self.grammar.limits, self.grammar.budget, self.grammar.fragments)
+
     cdef IrFragment make(self):
         raise NotImplementedError
 
     cdef IrFragment run(self):
-        cdef int64_t begun = spent(self.budget)
+        cdef int64_t begun = spent(self.grammar.budget)
         cdef IrFragment made = self.make()
         # a builder may leave out a part that is too large, but not for lack of budget
-        spend(self.budget, 0)
-        made.steps = spent(self.budget) - begun
+        spend(self.grammar.budget, 0)
+        made.steps = spent(self.grammar.budget) - begun
         return made
 
 
 cdef class FragmentCache:
-    def __init__(self, Py_ssize_t most):
-        """Create a cache of at most ``most`` words of four bytes."""
-        self.known, self.guard, self.held, self.most = OrderedDict(), Lock(), 0, most
+    def __init__(self, Py_ssize_t max_bytes):
+        """Create a cache of at most ``max_bytes``."""
+        self.known, self.guard, self.held, self.most = OrderedDict(), Lock(), 0, max_bytes // 4
+        self.hits = self.misses = 0
         self.calls = SingleFlight()
 
     cdef IrFragment recall(self, tuple key):
@@ -1009,13 +1014,13 @@ cdef class FragmentCache:
             found = self.known.get(key)
             if found is not None:
                 self.known.move_to_end(key)
+                self.hits += 1
             return found
 
-    def forget(self):
-        """Drop all fragments."""
+    def stats(self):
+        """Return counts of fragments, bytes, hits and misses."""
         with self.guard:
-            self.known.clear()
-            self.held = 0
+            return {"fragments": len(self.known), "bytes": 4 * self.held, "hits": self.hits, "misses": self.misses}
 
     cdef IrFragment get(self, Grammar grammar, tuple key, FragmentBuilder fragment_builder):
         cdef IrFragment found = self.recall(key)
@@ -1027,7 +1032,7 @@ cdef class FragmentCache:
 
     cdef IrFragment make(self, Grammar grammar, tuple key, FragmentBuilder fragment_builder):
         cdef IrFragment found = None
-        fragment_builder.budget = grammar.budget
+        fragment_builder.grammar = grammar
         mine, is_made = self.calls.begin(key, grammar.budget.check), False
         try:
             found = self.recall(key)
@@ -1045,6 +1050,7 @@ cdef class FragmentCache:
         if fragment.words() * 8 > self.most:
             return 0
         with self.guard:
+            self.misses += 1
             if key not in self.known:
                 self.known[key] = fragment
                 self.held += fragment.words()

@@ -29,8 +29,8 @@ from ..grammar.lowered cimport LoweredGrammar
 from ..masks.row_masks cimport RowMasks
 from ..masks.token_mask cimport TokenMaskCache
 from ..native.pool cimport vector
+from ..unique_items.repeat_candidates cimport RepeatCandidates
 from ..vocabulary.vocabulary cimport Vocabulary
-from .unique_items cimport RepeatCandidates
 
 cdef struct GenerationSizesC:
     # counts, and bytes of rows and automata (`bytes`) and of cached masks (`mask_bytes`)

@@ -12,7 +12,7 @@ from ..grammar.ir cimport Grammar
 from ..grammar.rule_digest cimport RuleDigests
 from ..native.hashing cimport MISSING, map_get
 from ..native.resources cimport WorkBudget
-from .unique_items cimport new_repeat_candidates
+from ..unique_items.repeat_candidates cimport new_repeat_candidates
 
 from sys import getsizeof
 

@@ -21,9 +21,9 @@ from libcpp.memory cimport shared_ptr
 from libcpp.vector cimport vector as plain_vector
 
 from ..native.pool cimport vector
+from ..unique_items.uniqueness cimport UniquenessState
 from ..vocabulary.vocabulary cimport Vocabulary
 from .compiled cimport Compiled, Generation
-from .unique_items cimport UniquenessState
 
 cdef class Segment:
     cdef Segment parent

@@ -15,9 +15,9 @@ from ..native.bitset cimport clear_bit
 from ..native.hashing cimport MISSING, map_get, map_put
 from ..native.pool cimport Pool, vector
 from ..native.resources cimport nanoseconds
+from ..unique_items.uniqueness cimport UniquenessSnapshot, UniquenessState, follow
 from ..vocabulary.vocabulary cimport EMPTY, ORDINARY, STOP, Vocabulary
 from .compiled cimport Compiled, Generation
-from .unique_items cimport UniquenessSnapshot, UniquenessState, follow
 
 from ..native.resources import keep_ready
 

@@ -1,7 +1,5 @@
 from typing import NamedTuple
 
-from .compiled import Compiled
-
 class Event(NamedTuple):
     """A part of a parsed text.
 
@@ -17,8 +15,8 @@ class Event(NamedTuple):
     bytes: bytes
 
 class Parser:
-    compiled: Compiled
-    def __init__(self, compiled: Compiled, *, most_parses: int | None = None) -> None: ...
+    """The events of one text, made by ``Compiled.parser``."""
+
     def feed(self, token: int) -> list[Event]: ...
     def feed_bytes(self, data: bytes | bytearray | memoryview) -> list[Event]: ...
     def finish(self) -> list[Event]: ...

@@ -31,11 +31,12 @@ from ..errors import LimitExceeded, SpecError, UnsupportedSchema
 from ..frontends.json_schema import build_json_schema
 from ..frontends.json_schema.arguments import build_arguments
 from ..frontends.structural_tag.tag_styles import STYLES
-from ..grammar.ir import Grammar, Node
+from ..grammar.ir import FragmentCache, Grammar, Node
 from ..json_pointer import Path, path_of, pointer_of
 from ..limits import Limits
 from ..native.resources import WorkBudget
-from ..sharing.grammar_cache import SpecHash, again
+from ..sharing.grammar_cache import again
+from ..sharing.spec_hash import SpecHash
 from .document import count_values, value_at
 from .keywords import CONSTRAINTS, KNOWN
 from .weaken import Weakening
@@ -124,7 +125,8 @@ def relax(
     """
     places: list[Relaxed] = []
     budget = WorkBudget(limits) if budget is None else budget
-    error = refusal(schema, limits, extra_keys, budget, style=style)
+    fragments = FragmentCache((limits or Limits()).fragment_bytes)
+    error = refusal(schema, limits, extra_keys, budget, fragments, style=style)
     if not is_relaxable(error):
         return Relaxation(schema, (), error)
     weakening = Weakening(schema)
@@ -142,7 +144,9 @@ def relax(
         if taken is None:
             break
         places += (Relaxed(place, refused, keyword, _reason(error)) for place in taken)
-        error = refusal(weakening.schema, limits, extra_keys, budget, style=style, weighed=values)
+        error = refusal(
+            weakening.schema, limits, extra_keys, budget, fragments, style=style, weighed=values
+        )
     return Relaxation(weakening.schema, tuple(places), _moved(error, weakening))
 
 
@@ -288,6 +292,7 @@ def refusal(
     limits: Limits | None,
     extra_keys: str,
     budget: WorkBudget,
+    fragments: FragmentCache,
     *,
     style: str = JSON,
     weighed: int = 0,
@@ -295,7 +300,7 @@ def refusal(
     """Return the front end's refusal of the schema; None: it accepts the schema. ``weighed``: steps
     charged for weakening the schema, one per value.
     """
-    grammar = Grammar(limits, budget)
+    grammar = Grammar(limits, budget, fragments)
     try:
         budget.spend(weighed)
         if style == JSON:

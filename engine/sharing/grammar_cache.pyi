@@ -6,16 +6,6 @@ from ..limits import Limits
 from ..native.resources import WorkBudget
 from ..runtime.compiled import Compiled
 
-class SpecHash:
-    def __init__(self, limits: Limits) -> None: ...
-    def of(self, kind: str, spec: Any) -> bytes:
-        """Return the digest of a spec and its kind, 16 bytes.
-
-        Raises:
-            LimitExceeded: spec_bytes or spec_depth.
-            SpecError: not a JSON value.
-        """
-
 def again(error: SpecError | LimitExceeded) -> SpecError | LimitExceeded:
     """Return the same error without traceback, cause and context."""
 

@@ -70,7 +70,8 @@ def resident_bytes() -> int:
 
 def counted_bytes(compiler: Compiler) -> int:
     stats = compiler.stats()
-    return stats["grammar_bytes"] + stats["token_mask_bytes"] + stats["automaton_bytes"]
+    parts = ("grammar_bytes", "token_mask_bytes", "automaton_bytes", "fragment_bytes")
+    return sum(stats[part] for part in parts)
 
 
 # -- specs -----------------------------------------------------------------------------------------

@@ -1,6 +1,5 @@
 """Walks through grammars for the exactness tests, with one check for each new place."""
 
-import gc
 import random
 import threading
 import time
@@ -9,7 +8,6 @@ from collections.abc import Callable, Iterator, Sequence
 import numpy as np
 
 import engine
-from engine.grammar.ir import FragmentCache
 from tests.engine.cases import Case
 from tests.engine.memory_log import PATIENCE_SECONDS
 from tests.reference import Column, Recogniser
@@ -22,13 +20,6 @@ def compile_case(compiler: engine.Compiler, case: Case) -> engine.Compiled:
     """``spec`` may be a tuple of arguments."""
     spec = case.spec if isinstance(case.spec, tuple) else (case.spec,)
     return getattr(compiler, f"compile_{case.kind}")(*spec)
-
-
-def forget_fragments() -> None:
-    """Empty the caches of grammar fragments, which belong to the process."""
-    for cache in gc.get_objects():
-        if isinstance(cache, FragmentCache):
-            cache.forget()
 
 
 def wait_for(holds: Callable[[], bool]) -> None:

@@ -2,7 +2,8 @@
 
 source            the text with a position, and its rules
 ebnf, macros      GBNF (llama.cpp) and EBNF (xgrammar); macros of EBNF, and substrings
-lark              statements of Lark (llguidance), its library of terminals, and its rules
+lark              statements of Lark (llguidance), and its library of terminals
+lark_builder      definitions of Lark, and the rules built from them
 lark_parser       expressions of Lark, and parameters of its rules
 lark_expressions  the syntax tree of expressions
 left_recursion    the check of grammars whose texts are read back

@@ -1,4 +1,4 @@
-"""Statements of Lark, as llguidance reads it, and the rules of a grammar.
+"""Statements of Lark, as llguidance reads it.
 
     start: "select" NAME ("," NAME)*       // rules in lower case, terminals in upper case
     NAME: /[a-z_][a-z0-9_]*/i
@@ -17,36 +17,22 @@ Refused    by name: templates, priorities, %declare, %override, %extend, %regex 
            refuses.
 In JSON    inside a JSON string, characters are escaped as there; elements that are not characters
            (tokens, %json, max_tokens) are refused by name.
-Not here   expressions and attributes (lark_parser, lark_expressions).
+Not here   rules and their nodes (lark_builder), expressions and attributes (lark_parser,
+           lark_expressions).
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from functools import partial
-from typing import TYPE_CHECKING, NamedTuple
 
-from ...errors import LimitExceeded
-from ...grammar.ir import ALT, GRAPH, REPEAT, SEQ, Grammar, Node
-from ..regex.char_automaton import Bound, CharAutomaton
-from ..regex.char_nfa import from_tree
-from ..regex.regex_syntax import Tree, accepted
+from ...grammar.ir import Grammar, Node
 from ..structural_tag.tag_vocabulary import TagVocabulary
-from .lark_expressions import (
-    Alternatives,
-    Attributes,
-    Literal,
-    ParameterExpression,
-    Scope,
-    Terminal,
-    is_terminal,
-)
+from .lark_builder import DEFINITION_STEPS, Definition, LarkBuilder, is_terminal
+from .lark_expressions import Alternatives, Attributes, Literal
 from .lark_parser import BuildSchema, Expressions
-from .source import Rules, Source
-
-if TYPE_CHECKING:
-    from ..regex.char_automaton import Edges
+from .source import Source
 
 #: terminals of Lark's library (lark/grammars/common.lark), one on each line, as they are parsed on
 #: import. Strings avoid look-behind, comments avoid lazy repetition
@@ -78,14 +64,12 @@ C_COMMENT: /\/\*[^*]*\*+([^\/*][^*]*\*+)*\//
 SQL_COMMENT: /--[^\n]*/
 """
 
-_COMPOUND = (SEQ, ALT, REPEAT, GRAPH)
 _MARKS = re.compile(r"[?!]+")
 _REFUSED_STATEMENTS = ("declare", "override", "extend", "regex", "lark")
 #: levels of parentheses that one grammar within another counts for
 _NESTED_DEPTH = 4
-#: steps for the reader of a nested grammar, for a definition, and for an attribute
+#: steps for the reader of a nested grammar, and for an attribute
 _NESTED_STEPS = 32
-_DEFINITION_STEPS = 8
 _ATTRIBUTE_STEPS = 4
 
 
@@ -152,7 +136,7 @@ class _Reader:
     def _statement(self) -> None:
         at = self.s.at
         self.s.at += 1
-        self.s.budget.spend(_DEFINITION_STEPS)
+        self.s.budget.spend(DEFINITION_STEPS)
         word = self._name("the name of a statement")
         self._blanks()
         if word == "ignore":
@@ -168,7 +152,7 @@ class _Reader:
 
     def _definition(self) -> None:
         at = self.s.at
-        self.s.budget.spend(_DEFINITION_STEPS)
+        self.s.budget.spend(DEFINITION_STEPS)
         self.s.scan(_MARKS)
         name = self._name("the name of a rule or a terminal")
         has_parameter = self.s.take("::")
@@ -246,7 +230,7 @@ class _Reader:
                 self._blanks(lines=True)
             self.s.want(")")
         for name, new in names:
-            self.s.budget.spend(_DEFINITION_STEPS)
+            self.s.budget.spend(DEFINITION_STEPS)
             self._import_one(name, new, at)
 
     def _imported(self) -> tuple[str, str]:
@@ -290,160 +274,3 @@ def _read_nested(
     if not source.take("}"):
         raise source.error("a { is never closed", at)
     return reader.builder.finish
-
-
-# -- definitions -----------------------------------------------------------------------------------
-class Definition(NamedTuple):
-    name: str
-    body: Alternatives
-    at: int
-    attributes: Attributes | None = None
-    has_parameter: bool = False
-
-
-class LarkBuilder:
-    """The definitions of one grammar, and the nodes and trees built from them.
-
-    ``inside_json``: characters are written as in a JSON string.
-    """
-
-    def __init__(
-        self, grammar: Grammar, source: Source, vocabulary: TagVocabulary, depth: int = 0,
-        *, inside_json: bool,
-    ) -> None:  # fmt: skip
-        self.g, self.s, self.vocabulary = grammar, source, vocabulary
-        self.inside_json = inside_json
-        # levels of the part under construction, and the most below any part so far
-        self._depth, self._deepest = depth, depth
-        self.definitions: dict[str, Definition] = {}
-        self.ignored: list[Alternatives] = []
-        self.rules = Rules(grammar, source)
-        self._gap: Node | None = None
-        self._trees: dict[str, tuple[Tree, int]] = {}  # with their levels
-        self._open: set[str] = set()  # terminals whose trees are under construction
-        self._built: dict[int, Node] = {}  # of rules with a parameter, by the identity of the part
-        self._wanted: dict[str, tuple[Definition, int]] = {}
-
-    def define(self, definition: Definition) -> None:
-        if definition.name in self.definitions:
-            raise self.s.error(f"{definition.name!r} is defined twice", definition.at)
-        self.definitions[definition.name] = definition
-        self.rules.check_count(len(self.definitions))
-
-    def finish(self, *, readable: bool = False) -> Node:
-        """Define all rules and return the node of ``start``."""
-        if self.ignored:
-            ways: list[Node] = []
-            for choice in self.ignored:
-                ways.append(choice.node(self, Scope(False)))
-            one = self.g.alt(*ways)
-            self._gap = self.g.ref(self.g.rule("%ignore", self.g.repeat(one, 0, None)))
-        for name, definition in self.definitions.items():
-            if not definition.has_parameter:
-                self._define(name, definition, Scope(not is_terminal(name)))
-        while self._wanted:
-            name, (definition, value) = self._wanted.popitem()
-            self._define(name, definition, Scope(True, value))
-        start = self.rules.finish("start", readable=readable)
-        return start if self._gap is None else self.g.seq(start, self._gap)
-
-    def _define(self, name: str, definition: Definition, scope: Scope) -> None:
-        self.g.budget.spend(_DEFINITION_STEPS)
-        if definition.attributes is None:
-            alternatives = definition.body.all_nodes(self, scope)
-        else:
-            node = definition.attributes.node(self, definition.body.tree(self))
-            alternatives = [[self.leaf(node, scope)]]
-        self.rules.define_alternatives(name, alternatives, definition.at)
-
-    # -- nodes ------------------------------------------------------------------------------------
-    def leaf(self, node: Node, scope: Scope) -> Node:
-        """Return a terminal; inside a rule, ignored text may precede it."""
-        if scope.in_rule and self._gap is not None:
-            return self.g.seq(self._gap, node)
-        return node
-
-    def terminal(self, part: Terminal, scope: Scope) -> Node:
-        """Return a terminal as a leaf. Rules of one definition with a parameter share its node."""
-        if scope.value is None:
-            return self.leaf(part.content(self), scope)
-        node = self._built.get(id(part))
-        if node is None:
-            node = part.content(self)
-            if self.g.kind(node) in _COMPOUND:
-                # it would be written out in each of them
-                node = self.g.ref(self.g.rule("terminal", node))
-            self._built[id(part)] = node
-        return self.leaf(node, scope)
-
-    def ref(self, name: str, at: int, parameter: ParameterExpression | None, scope: Scope) -> Node:
-        if not scope.in_rule and not is_terminal(name):
-            raise self.s.error(f"a terminal can't contain the rule {name!r}", at)
-        definition = self.definitions.get(name)
-        if definition is not None and definition.has_parameter is (parameter is None):
-            needs = "needs a" if parameter is None else "has no"
-            raise self.s.error(f"the rule {name!r} {needs} parameter", at)
-        if parameter is None or definition is None:
-            node = self.rules.ref(name, at)
-            return self.leaf(node, scope) if is_terminal(name) else node
-        value = parameter(scope.value)
-        made = f"{name}::{value:#x}"
-        if not self.rules.is_declared(made):
-            self._wanted[made] = definition, value
-        return self.rules.ref(made, at)
-
-    # -- regular expressions ----------------------------------------------------------------------
-    def tree_of(self, name: str, at: int) -> Tree:
-        """Return the regular expression of a terminal.
-
-        Raises:
-            SpecError: there is no such terminal.
-            UnsupportedSchema: the terminal is not regular.
-        """
-        if not is_terminal(name):
-            raise self.s.error(f"a terminal can't contain the rule {name!r}", at)
-        if name not in self.definitions:
-            raise self.s.error(f"there is no rule {name!r}", at)
-        if name in self._open:
-            raise self.s.refuse("a terminal that holds itself in a regular expression", at)
-        if name not in self._trees:
-            outer, self._deepest = self._deepest, self._depth
-            self._open.add(name)
-            tree = self.definitions[name].body.tree(self)
-            self._open.remove(name)
-            self._trees[name] = tree, self._deepest - self._depth
-            self._deepest = max(outer, self._deepest)
-        tree, levels = self._trees[name]
-        self.enter(levels)
-        self.leave(levels)
-        return tree
-
-    def enter(self, levels: int = 1) -> None:
-        """Count levels of parts within parts; each use of a name has those of its tree."""
-        self._depth += levels
-        self._deepest = max(self._deepest, self._depth)
-        self.s.check_depth(self._depth)
-
-    def leave(self, levels: int = 1) -> None:
-        self._depth -= levels
-
-    def check_parts(self, parts: int) -> None:
-        """Check the number of parts of a tree: each use of a name expands it."""
-        limit = self.g.limits.pattern_chars
-        if parts > limit:
-            raise LimitExceeded("pattern_chars", limit, parts, self.s.pointer)
-
-    def check_states(self, states: int) -> None:
-        limit = self.g.limits.pattern_states
-        if states > limit:
-            raise LimitExceeded("pattern_states", limit, states, self.s.pointer)
-
-    def bound(self) -> Bound:
-        return Bound(self.g.limits.pattern_states, self.s.pointer, self.g.budget)
-
-    def automaton(self, tree: Tree) -> CharAutomaton:
-        return from_tree(tree, self.bound(), search=False)
-
-    def deterministic(self, edges: list[Edges], finals: Iterable[int]) -> Tree:
-        """Return a tree of the texts of a nondeterministic automaton."""
-        return accepted(self.automaton(accepted(CharAutomaton(edges, finals))))

@@ -13,13 +13,13 @@ Attributes   ``rule[lazy]: ...`` treats the body of a rule as a regular expressi
              Captures do not change the language.
 Invariants   a tree has no anchors and contains characters only: a literal that is the text of a
              special token stands for that text, not for the token.
-Not here     parsing (lark_parser), names and rules (lark).
+Not here     parsing (lark_parser), names and rules (lark_builder).
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from typing import NamedTuple
 
 from ...grammar.ir import Node
 from ..regex.char_automaton import CharAutomaton, before, intersection, shortest
@@ -36,13 +36,9 @@ from ..regex.regex_syntax import (
     emit,
     repeat,
 )
+from .lark_builder import LarkBuilder, ParameterExpression, Part, Scope
 from .macros import substring_node
 
-if TYPE_CHECKING:
-    from .lark import LarkBuilder
-
-#: the value of a reference, given the value of the rule that contains it
-ParameterExpression = Callable[[int | None], int]
 #: whether an alternative is available
 Condition = Callable[[int], bool]
 
@@ -52,32 +48,6 @@ PART_STEPS = 2
 CHARS_PER_STEP = 4
 #: characters that free text may exclude
 MOST_LEFT_OUT = 64
-
-
-def is_terminal(name: str) -> bool:
-    """Whether a name is that of a terminal, in upper case."""
-    return name.lstrip("_")[:1].isupper()
-
-
-class Scope(NamedTuple):
-    """The context of an expression: a rule or a terminal, and the value of the rule's parameter."""
-
-    in_rule: bool
-    value: int | None = None
-
-
-class Part(Protocol):
-    def node(self, builder: LarkBuilder, scope: Scope, /) -> Node: ...
-
-    def tree(self, builder: LarkBuilder, /) -> Tree:
-        """Return the tree; raise UnsupportedSchema if the part is not regular."""
-
-
-class Terminal(Part, Protocol):
-    """A part whose node does not depend on the rule that contains it."""
-
-    def content(self, builder: LarkBuilder, /) -> Node:
-        """Return the node without ignored text."""
 
 
 class Regular(NamedTuple):

@@ -32,6 +32,7 @@ from ..regex.char_nfa import from_tree
 from ..regex.front_end import whole
 from ..regex.regex_syntax import END, START, Chars, Tree, accepted, cat, parse
 from ..structural_tag.tag_vocabulary import TagVocabulary
+from .lark_builder import ParameterExpression, Part, is_terminal
 from .lark_expressions import (
     Alternative,
     Alternatives,
@@ -41,12 +42,9 @@ from .lark_expressions import (
     Literal,
     Name,
     OpaqueTerminal,
-    ParameterExpression,
-    Part,
     Regular,
     Repeated,
     Substring,
-    is_terminal,
 )
 from .macros import chars_of, check_chunks, suffix_automaton, words_of
 from .source import NEWLINE, Source, blanks_of

@@ -18,7 +18,7 @@ Ambiguity  if a text can be read in several ways, it is the first of these that 
            empty object or an empty string, in this order.
 Refused    listed strings that contain the end of their element; required keys without a text, such as an empty
            one; items and additional keys that must differ, because their texts can't be compared
-           (runtime.unique_items reads JSON).
+           (unique_items reads JSON).
 """
 
 from libc.stdint cimport uint32_t

@@ -51,7 +51,7 @@ cdef class JsonText:
     Subclasses write strings and objects in other ways (styled_text).
     """
     cdef bint is_raw, is_bare, is_python        # a RawText, a BareText, a PythonText
-    cdef int comparable             # types whose values runtime.unique_items can compare
+    cdef int comparable             # types whose values unique_items can compare
     cdef bint repeats_keys          # behind the values of members
     cdef tuple constants            # the texts of true, false and null
     cdef tuple excluded             # texts
@@ -68,7 +68,6 @@ cdef class JsonText:
     cdef uint32_t shared[SHARED_RULES]
     cdef vector[uint32_t] ruled     # reference to the rule with a given body, or NO_NODE
     cdef dict kept                  # nodes of fragments (patterns, formats, bounds) by their cache keys
-    cdef tuple _limits
     cdef uint32_t body_rule         # number of the rule STRING_BODY, once it exists
     cdef uint32_t unguarded_rule    # the same without element_ends, or NO_NODE
     cdef uint32_t _quote, _comma, _colon, _deep
@@ -102,9 +101,6 @@ cdef class JsonText:
     cdef uint32_t new_rule(self, name, uint32_t node) except? NO_NODE
     cdef uint32_t rule_by(self, name, uint32_t node) except? NO_NODE
     cdef int define_shared(self, int which, IrFragment body) except -1
-
-    # the limits that are part of a fragment's cache key
-    cdef tuple limits(self)
 
     # parts of JSON
     cdef int below(self) noexcept

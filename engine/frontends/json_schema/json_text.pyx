@@ -143,13 +143,6 @@ cdef class JsonText:
         cdef uint32_t rule = self.declare_shared(which)
         return self.define(rule, body.put_into(self.grammar))
 
-    cdef tuple limits(self):
-        if self._limits is None:
-            limits = self.grammar.limits
-            self._limits = (
-                limits.pattern_chars, limits.pattern_states, limits.spec_depth, limits.ir_nodes)
-        return self._limits
-
     # -- parts of JSON ----------------------------------------------------------------------------
     cdef int below(self) noexcept:
         """Return the depth of the values inside the current one; 0 unless lines are indented."""

@@ -6,7 +6,7 @@ separators   the texts between items, and between a key and its value: a comma w
              "," and ": "
 
 White space before a comma is not allowed: after an item it would commit the text to another item,
-which may not exist if items must be unique (engine.runtime.unique_items).
+which may not exist if items must be unique (engine.unique_items).
 
 x-guidance   options of llguidance at the root of a schema. Those with a counterpart are supported.
              Those that weaken oneOf (``coerce_one_of``) or drop keywords (``lenient``) are ignored,

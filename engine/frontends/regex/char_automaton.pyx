@@ -3,7 +3,7 @@
 from libc.stdint cimport uint32_t, uint64_t, uint8_t
 from libcpp.algorithm cimport sort
 
-from ...automata.determinize cimport LetterEdgeC, LetterEdgesC, refine
+from ...automata.determinize cimport LetterEdgeC, LetterEdgesC, number_live, refine
 from ...grammar.ir cimport CHARS, JSON_CHARS, Grammar
 from ...native.pool cimport vector
 from ...native.resources cimport WorkBudget, spend
@@ -234,42 +234,21 @@ cdef void finish(StatesC* states) noexcept nogil:
 
 cdef void trim(StatesC* states) noexcept nogil:
     """Drop states that cannot reach a final one."""
-    cdef uint32_t n = state_count(states), s, k, kept = 0
-    cdef vector[uint32_t] off, sources, at, todo, names
+    cdef uint32_t n = state_count(states), s, k, kept
+    cdef vector[uint32_t] targets, owners, names
     cdef StatesC out
-    off.assign(n + 2, 0)
-    for k in range(<uint32_t>states.moves.size()):
-        off[states.moves[k].target + 1] += 1
-    for s in range(n):
-        off[s + 1] += off[s]
-    at = off
-    sources.resize(states.moves.size())
     for s in range(n):
         for k in range(states.first[s], states.first[s + 1]):
-            sources[at[states.moves[k].target]] = s
-            at[states.moves[k].target] += 1
-    names.assign(n, NO_STATE)
-    for s in range(n):
-        if states.final[s]:
-            names[s] = 0
-            todo.push_back(s)
-    while todo.size():
-        s = todo.back()
-        todo.pop_back()
-        for k in range(off[s], off[s + 1]):
-            if names[sources[k]] == NO_STATE:
-                names[sources[k]] = 0
-                todo.push_back(sources[k])
+            targets.push_back(states.moves[k].target)
+        owners.resize(targets.size(), s)
+        names.push_back(0 if states.final[s] else NO_STATE)
+    kept = number_live(&targets, &owners, False, &names)
     if n == 0 or names[0] == NO_STATE:
         states.first.clear()
         states.moves.clear()
         states.pool.clear()
         states.final.clear()
         return
-    for s in range(n):
-        if names[s] != NO_STATE:
-            names[s] = kept
-            kept += 1
     if kept == n:
         return
     for s in range(n):

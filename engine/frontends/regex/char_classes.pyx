@@ -2,9 +2,11 @@
 
 A set is a tuple of sorted, disjoint, inclusive ranges (low, high) of Unicode scalar values.
 
-Cost     linear in the ranges. Complements of small sets are cached: patterns use few classes.
-Source   Unicode 14.0, in two tables next to this file, each loaded on first use in a millisecond
-         (deriving the categories from ``unicodedata`` took 100 ms):
+Cost     linear in the ranges.
+Caches   the named sets, which are the same for all clients. They are read together, and when the first compiler
+         is made: a client cannot measure which of them others have used.
+Source   Unicode 14.0, in two tables next to this file, loaded in 7 ms (deriving the categories from
+         ``unicodedata`` took 100 ms):
 
          unicode_properties.json   name -> "370-373 375 ..."
          case_folding.json         the mappings C and S of CaseFolding.txt, which Canonicalize uses
@@ -17,7 +19,7 @@ from ...native.resources cimport WorkBudget, spend
 
 import json
 from bisect import bisect_left
-from functools import cache, lru_cache
+from functools import cache
 from itertools import permutations
 from pathlib import Path
 
@@ -28,10 +30,6 @@ cdef enum:
     LAST = 0x10FFFF
     FIRST_SURROGATE = 0xD800
     LAST_SURROGATE = 0xDFFF
-    # Cached complements, cached sets in any case, and ranges of each. A range takes about 250 bytes with its key,
-    # so each kind takes at most 16 MB; the largest category of Unicode has 650 ranges
-    KEPT_RANGES = 1000
-    KEPT_SETS = 64
     # ranges that a union gathers before it merges them
     MERGED = 4096
 
@@ -99,15 +97,6 @@ cpdef tuple intersect(tuple a, tuple b):
 
 
 def complement(ranges):
-    return cached_complement(ranges) if len(ranges) <= KEPT_RANGES else compute_complement(ranges)
-
-
-@lru_cache(maxsize=KEPT_SETS)
-def cached_complement(ranges):
-    return compute_complement(ranges)
-
-
-cdef tuple compute_complement(ranges):
     cdef list out = []
     cdef int low, high, start = 0
     for low, high in ranges:
@@ -164,8 +153,6 @@ CLASSES = {
 }
 CONTROLS = {"t": 0x09, "n": 0x0A, "v": 0x0B, "f": 0x0C, "r": 0x0D, "0": 0x00}
 
-#: sets of properties by name, each read once
-cdef dict KNOWN = {}
 LONG_NAMES = {
     "Letter": "L", "Cased_Letter": "LC", "Uppercase_Letter": "Lu", "Lowercase_Letter": "Ll",
     "Titlecase_Letter": "Lt", "Modifier_Letter": "Lm", "Other_Letter": "Lo", "Mark": "M",
@@ -189,68 +176,36 @@ PROPERTIES = Path(package.__file__).parent / "unicode_properties.json"
 
 
 @cache
-def table():
-    """Return ranges by name; categories have the prefix "Category=", scripts "Script "."""
-    cdef dict found = {}
+def properties():
+    """Return all sets by name; categories have the prefix "Category=", scripts "Script "."""
+    cdef dict found = {
+        "Any": ANY_CHAR, "ASCII": ((0, 0x7F),), "ASCII_Hex_Digit": ((0x30, 0x39), (0x41, 0x46), (0x61, 0x66)),
+        "White_Space": union(intersect(SPACE, complement(((0xFEFF, 0xFEFF),))), ((0x85, 0x85),)),
+    }
     for names, ranges in json.loads(PROPERTIES.read_text()).items():
         first, *others = names.split()
+        pairs = [each.partition("-") for each in ranges.split()]
+        ranges = normalise((int(low, 16), int(high or low, 16)) for low, _, high in pairs)
         for name in [f"Script {other}" for other in others] or [first]:
             found[name] = ranges
+    listed = [name for name in found if name.startswith("Category=")]
+    for short in {"LC", *LONG_NAMES.values()}:
+        parts = ("Lu", "Ll", "Lt") if short == "LC" else (short,)
+        beginnings = tuple(f"Category={part}" for part in parts)
+        found[f"Category={short}"] = union(*(found[name] for name in listed if name.startswith(beginnings)))
+    found["Assigned"] = complement(found["Category=Cn"])
     return found
-
-
-def listed(str name):
-    ranges = table().get(name)
-    if ranges is None:
-        return None
-    pairs = [each.partition("-") for each in ranges.split()]
-    return normalise((int(low, 16), int(high or low, 16)) for low, _, high in pairs)
-
-
-def binary(str name):
-    """Return the ranges of a binary property, or None."""
-    name = LONG_PROPERTIES.get(name, name)
-    if name == "Any":
-        return ANY_CHAR
-    if name == "ASCII":
-        return ((0, 0x7F),)
-    if name == "ASCII_Hex_Digit":
-        return ((0x30, 0x39), (0x41, 0x46), (0x61, 0x66))
-    if name == "Assigned":
-        return complement(category("Cn") or ())
-    if name == "White_Space":
-        return union(intersect(SPACE, complement(((0xFEFF, 0xFEFF),))), ((0x85, 0x85),))
-    return None if " " in name else listed(name)
 
 
 def property_ranges(str name):
-    # known names are few, so their sets stay; reading one takes up to a millisecond
-    found = KNOWN.get(name)
-    if found is None:
-        found = read_property(name)
-        if found is not None:
-            KNOWN[name] = found
-    return found
-
-
-cdef read_property(str name):
+    known = properties()
     kind, _, value = name.partition("=")
     if kind in ("Script", "sc") and value:
-        return listed(f"Script {value}")
+        return known.get(f"Script {value}")
     if kind in ("General_Category", "gc") and value:
-        return category(value)
-    found = category(name)
-    return binary(name) if found is None else found
-
-
-def category(str name):
-    short = LONG_NAMES.get(name, name)
-    if short == "LC":
-        return union(*(listed(f"Category={each}") or () for each in ("Lu", "Ll", "Lt")))
-    if short not in LONG_NAMES.values():
-        return None
-    names = (each for each in table() if each.startswith(f"Category={short}"))
-    return union(*(listed(each) or () for each in names))
+        return known.get(f"Category={LONG_NAMES.get(value, value)}")
+    found = known.get(f"Category={LONG_NAMES.get(name, name)}")
+    return known.get(LONG_PROPERTIES.get(name, name)) if found is None and " " not in name else found
 
 
 cdef dict foldings():
@@ -276,14 +231,10 @@ def alike():
 
 
 def any_case(tuple ranges):
-    return cached_any_case(ranges) if len(ranges) <= KEPT_RANGES else compute_any_case(ranges)
-
-
-@lru_cache(maxsize=KEPT_SETS)
-def cached_any_case(ranges):
-    return compute_any_case(ranges)
-
-
-cdef tuple compute_any_case(tuple ranges):
     characters, others = alike()
     return with_partners(ranges, characters, others)
+
+
+def load_tables():
+    properties()
+    alike()

@@ -23,6 +23,8 @@ cdef enum:
     CASED_PER_STEP = 4
     # ranges that become a node in about a microsecond
     EMITTED_PER_STEP = 128
+    # cached complements and sets in any case of one pattern, of at most some thousand ranges of 250 bytes
+    DERIVED_SETS = 16
 
 
 cdef class Tree:
@@ -275,13 +277,14 @@ cdef class PatternParser:
     cdef tuple line_ends
     cdef dict classes   # cache of classes by text and flags
     cdef dict known     # ranges of large sets, by themselves
+    cdef dict derived   # the last complements and sets in any case, by function and set
 
     def __init__(
         self, str pattern, str pointer, Py_ssize_t depth, WorkBudget budget, bint looks, tuple line_ends
     ):
         self.text, self.pointer, self.depth, self.looks = pattern, pointer, depth, looks
         self.budget, self.paid = budget, 0
-        self.line_ends, self.classes, self.known = line_ends, {}, {}
+        self.line_ends, self.classes, self.known, self.derived = line_ends, {}, {}, {}
         self.at = self.behind = self.flags = 0
 
     # -- structure --------------------------------------------------------------------------------
@@ -333,6 +336,16 @@ cdef class PatternParser:
         """Count a set, whether it is new or cached."""
         spend(self.budget, len(ranges) // RANGES_PER_STEP)
         return ranges
+
+    cdef tuple derive(self, function, tuple ranges):
+        """Return the complement of a set, or the set in any case."""
+        key = function, ranges
+        found = self.derived.get(key)
+        if found is None:
+            if len(self.derived) >= DERIVED_SETS:
+                self.derived.clear()
+            found = self.derived[key] = function(ranges)
+        return found
 
     cdef error(self, str message, Py_ssize_t back=0):
         return SpecError(f"pattern, position {self.at - back}: {message}", self.pointer)
@@ -463,7 +476,7 @@ cdef class PatternParser:
         if c == "[":
             return self.class_here()
         if c == ".":
-            return Chars(ANY_CHAR if self.flags & ALL_DOTS else complement(self.line_ends))
+            return Chars(ANY_CHAR if self.flags & ALL_DOTS else self.derive(complement, self.line_ends))
         if c == "^":
             return self.anchor(START, False)
         if c == "$":
@@ -491,7 +504,7 @@ cdef class PatternParser:
         if not self.flags & ANY_CASE:
             return ranges
         spend(self.budget, len(ranges) // CASED_PER_STEP)
-        return self.shared(any_case(ranges))
+        return self.shared(self.derive(any_case, ranges))
 
     cdef tuple shared(self, tuple ranges):
         """Return a set of many ranges with the tuples of earlier sets, so that thousands of similar
@@ -541,7 +554,7 @@ cdef class PatternParser:
                 found.append(literal(high) if isinstance(high, int) else high)
             found.append(literal(low) if isinstance(low, int) else low)
         ranges = self.cased(union_of(found, self.budget))
-        return self.shared(complement(self.paid_set(ranges)) if negated else ranges)
+        return self.shared(self.derive(complement, self.paid_set(ranges)) if negated else ranges)
 
     cdef tuple class_range(self, int low, int high):
         if high < low:
@@ -570,7 +583,7 @@ cdef class PatternParser:
         c = self.peek()
         if c in CLASSES:
             self.at += 1
-            return complement(self.cased(WORD)) if c == "W" else CLASSES[c]
+            return self.derive(complement, self.cased(WORD)) if c == "W" else CLASSES[c]
         if c and c in "pP":
             return self.category(c == "P")
         return literal(self.code(in_class))
@@ -647,12 +660,14 @@ cdef class PatternParser:
         if ranges is None:
             raise self.refuse(f"the property {name!r}")
         self.at = end + 1
-        return complement(self.paid_set(ranges)) if negated else ranges
+        return self.derive(complement, self.paid_set(ranges)) if negated else ranges
 
 
 @lru_cache(maxsize=2)
 def boundaries(tuple word):
-    """Return ``\\b`` and ``\\B``, each a look at both sides, cached because looks compare by identity."""
+    """Return ``\\b`` and ``\\B``, each a look at both sides, cached because looks compare by identity. There are two
+    sets of characters of words: one for each case.
+    """
     cdef Tree char = Chars(word)
     before, no_before = look(char, False, False), look(char, False, True)
     behind, no_behind = look(char, True, False), look(char, True, True)

@@ -45,7 +45,7 @@ def components(file: Path, **settings: Any) -> Components:
 async def test_models_of_one_vocabulary_share_an_engine_and_all_divide_the_memory(
     file: Path,
 ) -> None:
-    parts = components(file, compiler_memory_bytes=26 << 20)
+    parts = components(file, compiler_memory_bytes=27 << 20)
     try:
         limits = [engine.compiler.limits for engine in parts.engines]
         assert [each.kept_bytes for each in limits] == [8 << 20, 8 << 20]

@@ -1,7 +1,6 @@
 """What several threads want at once is made by one of them."""
 
 import threading
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -10,19 +9,11 @@ import engine
 from engine.frontends.regex import front_end as regex
 from engine.native import single_flight
 from engine.native.single_flight import SingleFlight
-from tests.engine.harness import THREADS, forget_fragments, in_threads
+from tests.engine.harness import THREADS, in_threads
 from tests.vocabularies import small_vocabulary
 
 #: takes long enough for all to come
 PATTERN = {"type": "string", "pattern": "^[ab]*a[ab]{10}$", "not": {"pattern": "bbb"}}
-
-
-@pytest.fixture(autouse=True)
-def nothing_is_kept() -> Iterator[None]:
-    """This process has made no pattern yet, and nobody gets what is made here."""
-    forget_fragments()
-    yield
-    forget_fragments()
 
 
 def test_one_makes_it_and_the_others_wait() -> None:

@@ -190,9 +190,10 @@ def test_a_cleared_compiler_has_no_grammars_and_goes_on() -> None:
 def test_memory_is_shared_out_as_in_the_defaults() -> None:
     defaults = engine.Limits()
     whole = defaults.kept_bytes + defaults.token_mask_bytes + defaults.automaton_bytes
-    assert defaults.within(whole) == defaults
+    assert defaults.within(whole + defaults.fragment_bytes) == defaults
     least = defaults.within(1)
-    assert (least.kept_bytes, least.token_mask_bytes, least.automaton_bytes) == (8, 4, 1)
+    assert (least.kept_bytes, least.token_mask_bytes, least.automaton_bytes) == (16, 8, 2)
+    assert least.fragment_bytes == 1
     compiled = engine.Compiler(small_vocabulary(), limits=least).compile_regex("a+")
     assert engine.Matcher(compiled).accept_bytes(b"aa")
 

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from engine.errors import LimitExceeded, SpecError
 from engine.limits import Limits
-from engine.sharing.grammar_cache import SpecHash
+from engine.sharing.spec_hash import SpecHash
 
 #: values that are easily taken for one another
 LEAVES = [
@@ -152,10 +152,10 @@ def test_a_value_past_the_limit_on_its_size_is_refused_with_both_numbers(value: 
 
 
 def test_the_limit_on_size_holds_exactly() -> None:
-    SpecHash(Limits(spec_bytes=110)).of("x", "y" * 101)
+    SpecHash(Limits(spec_bytes=112)).of("x", "y" * 101)
     with pytest.raises(LimitExceeded) as caught:
-        SpecHash(Limits(spec_bytes=109)).of("x", "y" * 101)
-    assert caught.value.got == 110
+        SpecHash(Limits(spec_bytes=111)).of("x", "y" * 101)
+    assert caught.value.got == 112
 
 
 def test_a_value_that_shares_its_parts_is_refused_before_it_is_written_out() -> None:

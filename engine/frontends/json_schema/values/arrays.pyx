@@ -8,7 +8,7 @@ Counted    ``contains`` needs a GRAPH whose state holds the number of items writ
            the number of items counted. An item may be left uncounted where enough others follow; under
            ``maxContains`` an uncounted item must not match.
 Distinct   Items of ``uniqueItems`` that come from at most ``MOST_VALUES`` listed values are a set in the state;
-           all others are compared by their text (runtime.unique_items). Arrays of at most one item, and those
+           all others are compared by their text (unique_items). Arrays of at most one item, and those
            whose items can never be equal, need neither. If there might be too few values for all required
            items, ``uniqueItems`` is refused.
 Cost       states multiply; json_text bounds them.

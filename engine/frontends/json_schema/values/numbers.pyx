@@ -12,7 +12,7 @@ Multiples   multiples, non-multiples and numbers with excluded values are plain 
             numbers need not be distinct.
 Cost        a DFA has about as many states as the product of the divisors and the lengths of the bounds;
             ``pattern_states`` bounds it, and each state, which takes one or two microseconds, counts on the
-            budget. ``KEPT_NUMBERS`` caches the result for later grammars.
+            budget. ``Grammar.fragments`` caches the result for later grammars.
 Source      JSON Schema Validation 2020-12, section 6.2.1: dividing by ``multipleOf`` gives an integer.
 """
 
@@ -59,10 +59,6 @@ FEW_BARRED = 50
 #: whole numbers of a short range that are listed one by one
 MOST_LISTED = 5_000
 
-#: words of cached bounded numbers in the process, 4 MB
-cdef Py_ssize_t KEPT_NUMBER_WORDS = 1 << 20
-cdef FragmentCache KEPT_NUMBERS = FragmentCache(KEPT_NUMBER_WORDS)
-
 
 cdef uint32_t bounded(JsonText text, Numbers numbers, bint whole) except? 0xFFFFFFFF:
     cdef IrFragment fragment
@@ -70,25 +66,24 @@ cdef uint32_t bounded(JsonText text, Numbers numbers, bint whole) except? 0xFFFF
     cdef tuple key = (
         whole, numbers.low, numbers.low_open, numbers.high, numbers.high_open,
         named_texts(numbers.multiples), named_texts(numbers.foreign), numbers.barred, numbers.is_plain,
-        text.canonical, text.limits())
+        text.canonical)
     made = text.kept.get(key)
     if made is None:
         fragment_builder = NumberFragment.__new__(NumberFragment)
-        fragment_builder.limits, fragment_builder.numbers, fragment_builder.whole = text.grammar.limits, numbers, whole
+        fragment_builder.numbers, fragment_builder.whole = numbers, whole
         fragment_builder.canonical = text.canonical
-        fragment = KEPT_NUMBERS.get(text.grammar, key, fragment_builder)
+        fragment = text.grammar.fragments.get(text.grammar, key, fragment_builder)
         made = text.kept[key] = fragment.put_into(text.grammar)
     return made
 
 
 cdef class NumberFragment(FragmentBuilder):
     """The fragment of bounded numbers."""
-    cdef object limits
     cdef Numbers numbers
     cdef bint whole, canonical
 
     cdef IrFragment make(self):
-        grammar = Grammar(self.limits, self.budget)
+        grammar = self.new_grammar()
         return fragment_of(grammar, within(grammar, self.numbers, self.whole, self.canonical))
 
 
@@ -216,7 +211,7 @@ cdef bint is_free(Numbers numbers) noexcept:
 
 cdef uint32_t any_integer(JsonText text) except? 0xFFFFFFFF:
     if text.shared[ANY_INTEGER] == NO_NODE:
-        text.define_shared(ANY_INTEGER, unbounded_number(True, text.canonical))
+        text.define_shared(ANY_INTEGER, unbounded_number(text, True))
     return text.shared[ANY_INTEGER]
 
 
@@ -357,7 +352,7 @@ cdef whole_number(g, low, high):
 
 cdef uint32_t any_number(JsonText text) except? 0xFFFFFFFF:
     if text.shared[ANY_NUMBER] == NO_NODE:
-        text.define_shared(ANY_NUMBER, unbounded_number(False, text.canonical))
+        text.define_shared(ANY_NUMBER, unbounded_number(text, False))
     return text.shared[ANY_NUMBER]
 
 
@@ -540,8 +535,10 @@ cdef two_digits(g, low, high):
     return g.alt(g.seq(g.optional(g.bytes(b"0")), natural(g, low, last)), natural(g, LAST_DIGIT + 1, high))
 
 
-cdef IrFragment unbounded_number(bint whole, bint canonical):
-    cdef IrFragment fragment = KEPT_NUMBERS.recall((whole, canonical))
+cdef IrFragment unbounded_number(JsonText text, bint whole):
+    cdef bint canonical = text.canonical
+    cdef FragmentCache fragments = text.grammar.fragments
+    cdef IrFragment fragment = fragments.recall((whole, canonical))
     if fragment is None:
         g = Grammar()
         if canonical:
@@ -549,7 +546,7 @@ cdef IrFragment unbounded_number(bint whole, bint canonical):
         else:
             node = g.seq(g.optional(g.bytes(b"-")), whole_number(g, 0, None) if whole else without_sign(g))
         fragment = fragment_of(g, node)
-        KEPT_NUMBERS.keep((whole, canonical), fragment)
+        fragments.keep((whole, canonical), fragment)
     return fragment
 
 

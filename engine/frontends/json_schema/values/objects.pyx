@@ -14,7 +14,7 @@ Counting   An object whose members must be counted, or of which some member must
 Repeats    Additional keys may repeat: each value satisfies the schema, and only the whole text could tell.
            They must differ where repeats matter because a reader keeps only the last one: for
            ``minProperties`` and for negated ``additionalProperties`` or ``patternProperties``
-           (runtime.unique_items enforces this).
+           (unique_items enforces this).
 Cost       at most ``MOST_CLASSES`` classes; states of a GRAPH as in json_text.
 """
 

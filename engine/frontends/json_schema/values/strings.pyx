@@ -7,26 +7,21 @@ Together   a pattern stays as it stands if its own lengths lie within the bounds
            length, a format with a short form uses it, which excludes a few rare texts.
 Excludes   strings with a pattern or format ignore ``excludes`` of a structural tag, as in xgrammar; all other
            strings, and all keys, contain nothing excluded.
-Cost       ``pattern_states`` bounds automata. ``KEPT_STRINGS`` caches the result for later grammars.
+Cost       ``pattern_states`` bounds automata. ``Grammar.fragments`` caches the result for later grammars.
 """
 
 from libc.stdint cimport uint32_t
 
-from ....grammar.ir cimport FragmentBuilder, FragmentCache, IrFragment, fragment_of
+from ....grammar.ir cimport FragmentBuilder, IrFragment, fragment_of
 from ..evaluator cimport Evaluator
 from ..json_text cimport STRING_BODY, JsonText, named_texts
 from ..schema_types cimport ConstraintText, Strings, smaller_bound
 from ..styled_text cimport PythonText, RawText
 
-from ....grammar.ir import Grammar
 from ...regex.char_automaton import Bound, bounded_node, intersection, with_length, words
 from ...regex.front_end import emit_search, search_automaton, whole as whole_pattern, with_lengths
 from ...regex.regex_syntax import ANYTHING, END, START, Cat, Chars, Repeat, cat, repeat
 from .. import formats
-
-#: words of cached patterns and formats in the process, 32 MB
-cdef Py_ssize_t KEPT_STRING_WORDS = 8 << 20
-cdef FragmentCache KEPT_STRINGS = FragmentCache(KEPT_STRING_WORDS)
 
 
 cdef uint32_t build_string(JsonText text, Strings strings, Evaluator evaluator, bint separate=False) except? 0xFFFFFFFF:
@@ -108,14 +103,12 @@ cdef uint32_t patterned(JsonText text, Strings strings, Evaluator evaluator) exc
         named_texts(strings.formats),
         named_texts(strings.without),
         strings.barred,
-        text.limits(),
     )
     made = text.kept.get(key)
     if made is None:
         fragment_builder = StringFragment.__new__(StringFragment)
-        fragment_builder.limits, fragment_builder.strings = text.grammar.limits, strings
-        fragment_builder.evaluator = evaluator
-        fragment = KEPT_STRINGS.get(text.grammar, key, fragment_builder)
+        fragment_builder.strings, fragment_builder.evaluator = strings, evaluator
+        fragment = text.grammar.fragments.get(text.grammar, key, fragment_builder)
         made = text.kept[key] = (
             any_of_length(text, strings.minimum, strings.maximum) if fragment.is_nothing()
             else fragment.put_into(text.grammar))
@@ -124,7 +117,6 @@ cdef uint32_t patterned(JsonText text, Strings strings, Evaluator evaluator) exc
 
 cdef class StringFragment(FragmentBuilder):
     """The fragment of the inside of a string; empty if only the length is constrained."""
-    cdef object limits
     cdef Strings strings
     cdef Evaluator evaluator
 
@@ -138,7 +130,7 @@ cdef class StringFragment(FragmentBuilder):
             add_tree(formats.PATTERNS[each.text], each, self.evaluator, asked)
         if not asked and not is_barred:
             return IrFragment.__new__(IrFragment)
-        grammar = Grammar(self.limits, self.budget)
+        grammar = self.new_grammar()
         # the cost of a cached fragment must not depend on automata that the evaluator has paid for
         paid, self.evaluator._paid = self.evaluator._paid, None
         try:

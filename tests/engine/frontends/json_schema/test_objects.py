@@ -11,7 +11,7 @@ from engine.errors import SpecError
 from tests.conformance.oracle import Oracle
 from tests.engine.frontends.accepting import check, check_table, compiler
 from tests.engine.frontends.random_schemas import byte_vocabulary, takes
-from tests.engine.harness import forget_fragments
+from tests.vocabularies import small_vocabulary
 
 STRING, INTEGER = {"type": "string"}, {"type": "integer"}
 
@@ -170,10 +170,10 @@ def test_keys_that_several_patterns_divide_are_judged_as_a_validator_does(seed: 
             assert takes(compiled, text) == oracle.accepts({key: value}), (schema, text)
 
 
-def steps_of(schema: Any) -> int:
+def steps_of(schema: Any, made: engine.Compiler) -> int:
     budget = engine.WorkBudget()
-    compiler().clear()
-    compiler().compile_json_schema(schema, budget=budget)
+    made.clear()
+    made.compile_json_schema(schema, budget=budget)
     return budget.spent
 
 
@@ -182,9 +182,8 @@ def test_automata_that_classes_of_keys_share_cost_each_of_them_their_steps() -> 
     patterns = {"^a": INTEGER, "^ab": STRING, "b$": {"minimum": 5}}
     one = obj(patternProperties=patterns, properties={"ac": {}}, minProperties=2)
     both = obj(properties={"x": one, "y": {**one, "minProperties": 3}})
-    forget_fragments()
-    alone = steps_of(one)
-    forget_fragments()
-    first = steps_of(both)
-    assert steps_of(both) == first
-    assert steps_of(one) == alone
+    made = engine.Compiler(small_vocabulary())
+    alone = steps_of(one, engine.Compiler(small_vocabulary()))
+    first = steps_of(both, made)
+    assert steps_of(both, made) == first
+    assert steps_of(one, made) == alone

@@ -18,7 +18,7 @@
 //             try others. Copies share the text, which only grows; a state that diverges copies it.
 // Cost        a byte: a few nanoseconds. The end of an item: O(log n) amortised. A copy: O(levels).
 // Threads     read and copied under the arena's mutex.
-// Not here    which arrays are unique (front ends), counting continuations (unique_items.pyx).
+// Not here    which arrays are unique (front ends), counting continuations (continuations).
 #pragma once
 
 #include <algorithm>

@@ -1,0 +1,1 @@
+"""Unique items and keys: what a mask loses because the text has used a value already."""
