@@ -8,7 +8,7 @@ SHELL := bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup build debug test test-unit test-clients test-deploy test-sglang test-peers load check format fuzz walks campaign conformance real-input lock sbom bench bench-peers bench-all pictures serve docs data clean distclean
+.PHONY: help setup build debug test test-whole test-unit test-clients test-deploy test-sglang test-peers load check format fuzz walks campaign conformance real-input lock sbom bench bench-peers bench-all pictures serve docs data clean distclean
 
 PYTHON ?= python3
 VENV ?= .venv
@@ -77,14 +77,20 @@ debug: $(VENV)/.dev data ## look for data races, then run all tests with an engi
 	ENGINE_DEBUG=1 $(COMPILE)
 	$(PY) -m pytest $(PARALLEL) $(ARGS)
 
-# One process for each processor. The tests of a file stay together: they share fixtures, and some rely on order.
-PARALLEL := --numprocesses logical --dist loadfile --durations 30
+# A process more than there are processors, since many tests wait. The tests of a file stay together: they share
+# fixtures, and some rely on order. tests/durations.py puts the slowest files first.
+PARALLEL := --numprocesses $(shell echo $$(($$(nproc) + 1))) --dist loadfile --no-loadscope-reorder --durations 30
+# Of inputs that never change, each commit runs a tenth (tests/turns.py).
+TURN ?= $(shell git rev-list --count HEAD 2>/dev/null || echo 0)
 
-test: setup build check data ## run check, then all tests
-	$(PY) -m pytest $(PARALLEL) $(ARGS)
+test: setup build check data ## run check, then the tests of every layer, with a tenth of the inputs that never change
+	TURN=$(TURN) $(PY) -m pytest $(PARALLEL) $(ARGS)
+
+test-whole: setup build data ## run the tests of every layer with all inputs, from fresh seeds
+	SEED=$${SEED:-$$(date +%s)} $(PY) -m pytest $(PARALLEL) $(ARGS)
 
 test-unit: setup build data ## unit tests only, in three minutes; the other layers are marks in pyproject.toml
-	$(PY) -m pytest $(PARALLEL) -m "not exact and not campaign and not server" $(ARGS)
+	TURN=$(TURN) $(PY) -m pytest $(PARALLEL) -m "not exact and not campaign and not server" $(ARGS)
 
 # The client frameworks are in two venvs of their own and in a folder of Node packages.
 CLIENTS ?= .data/clients
