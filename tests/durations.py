@@ -49,8 +49,9 @@ class Meter:
         self._used = self._cpu()
 
     @pytest.hookimpl(wrapper=True)
-    def pytest_runtest_makereport(self) -> Iterator[None]:
+    def pytest_runtest_makereport(self, item: pytest.Item) -> Iterator[None]:
         report: Any = yield
+        report.layer = next((name for name in LAYERS if item.get_closest_marker(name)), "unit")
         before, self._used = self._used, self._cpu()
         report.cpu_seconds, report.loop_seconds = self._used - before, None
         if time.monotonic() > self._next:
@@ -75,10 +76,9 @@ class Table:
         self._loops: list[float] = []
 
     def pytest_runtest_logreport(self, report: Any) -> None:
-        layer = next((name for name in LAYERS if name in report.keywords), "unit")
         if report.loop_seconds:
             self._loops.append(report.loop_seconds)
-        for name in (layer, report.nodeid.split("::")[0]):
+        for name in (report.layer, report.nodeid.split("::")[0]):
             self._tests[name] += report.when == "setup"
             self._cpu[name] += report.cpu_seconds
             self._wall[name] += report.duration
