@@ -60,17 +60,18 @@ def pytest_report_header() -> str:
 
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Keep the cases of this turn, by a hash of their names."""
-    left: list[pytest.Item] = []
-    for item in items if _TURN else []:
-        has_shares = item.get_closest_marker("share") or item.get_closest_marker("exact")
-        turn = zlib.crc32(item.nodeid.encode()) % SHARES
-        if has_shares and turn != int(_TURN or 0) % SHARES:
-            left.append(item)
+    """Keep the cases of this turn."""
+    left = [item for item in items if not _is_due(item)]
     if left:
         config.hook.pytest_deselected(items=left)
-        gone = set(left)
-        items[:] = [item for item in items if item not in gone]
+        items[:] = filter(_is_due, items)
+
+
+def _is_due(item: pytest.Item) -> bool:
+    """Spread the cases over the turns by a hash of their names."""
+    if not _TURN or not (item.get_closest_marker("share") or item.get_closest_marker("exact")):
+        return True
+    return zlib.crc32(item.nodeid.encode()) % SHARES == int(_TURN) % SHARES
 
 
 class LeftOut:
