@@ -89,5 +89,5 @@ def test_a_layer_that_takes_five_percent_more_is_named(
             cpu_seconds=seconds, loop_seconds=loop,
         )
     )  # fmt: skip
-    warnings = list(table._grown(["unit"]))
+    warnings = list(table._grown())
     assert [line.split()[3] for line in warnings] == grown

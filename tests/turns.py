@@ -100,6 +100,7 @@ class LeftOut:
         shares = f"{self._deselected} cases of other turns, and nine tenths of the drawn examples"
         for line in [
             f"{shares}: `make test-whole`",
+            f"turn {_TURN}: `TURN={_TURN} SEED={_SEED}` before a command repeats its inputs",
             *(f"{what}: `{command}`" for what, command in ELSEWHERE.items()),
             *(f"{number} tests: {reason}" for reason, number in skipped.most_common()),
         ]:
