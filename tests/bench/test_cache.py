@@ -1,6 +1,10 @@
 """The benchmark of the cache runs, on the data that is built in."""
 
+import pytest
+
 from bench.cache import arguments, figures, measure, table
+
+pytestmark = pytest.mark.campaign
 
 GIVEN = ["--maskbench=", "--bfcl=", "--shared=2"]
 

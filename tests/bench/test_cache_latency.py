@@ -1,6 +1,10 @@
 """The benchmark of what Redis adds to an answer runs, in all states of Redis."""
 
+import pytest
+
 from bench.cache_latency import measure, table
+
+pytestmark = pytest.mark.campaign
 
 
 def test_every_state_of_redis_gets_its_requests() -> None:

@@ -1,7 +1,11 @@
 """The benchmark of cache namespaces counts what it says."""
 
+import pytest
+
 from bench.tenants import rows
 from tests.engine.frontends.random_schemas import byte_vocabulary
+
+pytestmark = pytest.mark.campaign
 
 
 def test_tenants_find_the_grammars_of_others_only_if_they_share_them():

@@ -5,12 +5,13 @@ from random import Random
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
 
 import engine
 from engine.schema_tools.keywords import CONSTRAINTS
 from tests.engine.frontends.json_schema.schema_cases import CASES
+from tests.turns import draws
 
 from .mutants import check_mutants, keywords, without
 from .schemas import documents
@@ -80,7 +81,7 @@ SLOW = (HealthCheck.too_slow, HealthCheck.data_too_large)
 
 
 @given(documents, st.integers(0, 1 << 30))
-@settings(max_examples=25, derandomize=True, deadline=None, suppress_health_check=SLOW)
+@draws(25, suppress_health_check=SLOW)
 def test_no_keyword_of_a_drawn_schema_is_dropped(schema: Any, seed: int) -> None:
     check_mutants(engine.Compiler(vocabulary()), schema, Random(seed))
 

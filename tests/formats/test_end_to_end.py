@@ -191,6 +191,7 @@ def check(said: Said, output: OutputSpec) -> None:
         assert not said.content or said.calls
 
 
+@pytest.mark.share
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize("output", OUTPUTS)
 def test_even_noise_is_a_valid_message(name: str, output: str) -> None:

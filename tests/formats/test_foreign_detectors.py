@@ -388,6 +388,7 @@ CASES = [(name, judge) for name, judges in JUDGES.items() for judge in judges]
 IDS = [f"{name}-{judge.detector}" for name, judge in CASES]
 
 
+@pytest.mark.share
 @pytest.mark.parametrize(("name", "judge"), CASES, ids=IDS)
 def test_a_foreign_detector_reads_random_answers_as_the_reader_does(
     name: str, judge: Judge

@@ -150,6 +150,7 @@ def test_refusals_name_the_place(name: str, output: OutputSpec, param: str) -> N
     assert refusal(name, output).location.param == param
 
 
+@pytest.mark.share
 @pytest.mark.parametrize("name", NAMES)
 def test_a_schema_nested_too_deep_is_refused(name: str) -> None:
     deep: dict[str, Any] = {}

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
 
 from engine import (
@@ -29,6 +29,7 @@ from engine import (
 from tests.conformance.oracle import Oracle, parsed
 from tests.engine.frontends.random_schemas import NAMES, nested, takes
 from tests.engine.harness import bits, new_mask
+from tests.turns import draws
 
 from .test_argument_reader import NOTATIONS, read_with
 
@@ -182,7 +183,7 @@ def grammars(style: str, schema: Any) -> tuple[Compiled, Compiled] | None:
 
 
 @pytest.mark.parametrize("style", NOTATIONS)
-@settings(max_examples=30, suppress_health_check=list(HealthCheck), deadline=None)
+@draws(100, suppress_health_check=list(HealthCheck))
 @given(roots, st.integers(0, 1000))
 def test_a_style_is_as_faithful_as_json(style: str, schema: Any, seed: int) -> None:
     made = grammars(style, schema)
@@ -210,7 +211,7 @@ def is_unsupported(style: str, schema: Any) -> bool:
 
 
 @pytest.mark.parametrize("style", NOTATIONS)
-@settings(max_examples=20, suppress_health_check=list(HealthCheck), deadline=None)
+@draws(60, suppress_health_check=list(HealthCheck))
 @given(roots)
 def test_what_a_style_refuses_is_relaxed(style: str, schema: Any) -> None:
     relaxed, in_json = relax(schema, style=style), relax(schema, extra_keys="last")

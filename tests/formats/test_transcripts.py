@@ -88,16 +88,19 @@ def misread(
     return found
 
 
+@pytest.mark.share
 @pytest.mark.parametrize("cell", ACCEPTED, ids=cell_id)
 def test_right_transcripts_are_accepted_and_read(cell: Cell) -> None:
     assert misread(cell, ACCEPTED[cell], for_own_engine) == []
 
 
+@pytest.mark.share
 @pytest.mark.parametrize("cell", ACCEPTED, ids=cell_id)
 def test_right_transcripts_of_foreign_engines_are_read(cell: Cell) -> None:
     assert misread(cell, ACCEPTED[cell], for_reading_foreign) == []
 
 
+@pytest.mark.share
 @pytest.mark.parametrize("cell", REJECTED, ids=cell_id)
 def test_wrong_transcripts_are_rejected(cell: Cell) -> None:
     _, grammar = grammar_of(cell, for_own_engine)

@@ -17,14 +17,19 @@ HERE = Path(__file__).parent
 WANTED = os.environ.get("SWITCHYARD_SGLANG") == "1"
 #: further rows of logits, as models have them that round their vocabulary up
 PADDING = 128
+#: files whose servers are another file's
+SHARED = {"test_switchyard_gateway": "test_switchyard"}
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark all as tests of a server. Those of one group share a process and its servers."""
     reason = "needs a venv with SGLang (2 GB): run `make test-sglang`, or set SWITCHYARD_SGLANG=1"
     for item in items:
         if HERE in item.path.parents:
             item.add_marker(pytest.mark.server)
             item.add_marker(pytest.mark.skipif(not WANTED, reason=reason))
+            if item.get_closest_marker("xdist_group") is None:
+                item.add_marker(pytest.mark.xdist_group(SHARED.get(item.path.stem, item.path.stem)))
 
 
 @pytest.fixture(scope="session")

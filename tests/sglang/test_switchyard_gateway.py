@@ -226,6 +226,7 @@ async def test_a_gateway_takes_no_worker_that_runs_another_engine(
         pass
 
 
+@pytest.mark.xdist_group("test_harness")
 async def test_behind_xgrammar_what_passes_is_named(sglang_server: Servers) -> None:
     worker = sglang_server("xgrammar", COMPACT)
     own = settings(worker, GRAMMAR_BACKEND="xgrammar", STRICT_PROFILE="extended")
@@ -237,6 +238,7 @@ async def test_behind_xgrammar_what_passes_is_named(sglang_server: Servers) -> N
             await asked_for(url, UNIQUE, strict=True)
 
 
+@pytest.mark.xdist_group("test_harness")
 async def test_behind_llguidance_a_whole_answer_is_a_schema(sglang_server: Servers) -> None:
     worker = sglang_server("llguidance", COMPACT, **UNCOMPILED)
     own = settings(worker, GRAMMAR_BACKEND="llguidance", REASONING="off")

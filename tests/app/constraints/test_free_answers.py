@@ -35,6 +35,7 @@ def meaning(said: Said) -> list[Any]:
     return [said.content, [(name, json.loads(text)) for name, text in said.calls]]
 
 
+@pytest.mark.share
 @pytest.mark.parametrize("name", sorted(set(FORMATS) & set(SPECIALS)))
 def test_answers_of_the_grammar_read_the_same(name: str):
     walker, chance, ended = Walker(name), Random(name), 0

@@ -3,7 +3,7 @@
 import re
 from functools import cache
 from pathlib import Path
-from tempfile import mkdtemp
+from tempfile import TemporaryDirectory
 
 from tokenizers import AddedToken, Tokenizer, decoders, models, pre_tokenizers
 from transformers import PreTrainedTokenizerFast
@@ -44,6 +44,12 @@ def tokenizer_of(name: str) -> HuggingFaceTokenizer:
 
 
 @cache
+def _folders() -> "TemporaryDirectory[str]":
+    """Removed when the process ends."""
+    return TemporaryDirectory(prefix="chat-templates-")
+
+
+@cache
 def folder_of(name: str) -> str:
     """The folder of a byte-level tokenizer with the special tokens that occur in the template."""
     template = (FOLDER / f"{name}.jinja").read_text("utf-8")
@@ -59,6 +65,6 @@ def folder_of(name: str) -> str:
     made.add_special_tokens([AddedToken(text, special=True) for text in special])
     wrapped = PreTrainedTokenizerFast(tokenizer_object=made, bos_token="<s>", eos_token="</s>")
     wrapped.chat_template = template
-    folder = mkdtemp()
+    folder = f"{_folders().name}/{name}"
     wrapped.save_pretrained(folder)
     return folder

@@ -61,6 +61,7 @@ def prompt_of(tokenizer: HuggingFaceTokenizer, text: str) -> list[int] | str:
     return ids
 
 
+@pytest.mark.share
 @pytest.mark.skipif(not TEMPLATES, reason=FETCH)
 @pytest.mark.parametrize("name", TEMPLATES)
 def test_control_text_of_a_client_makes_no_control_tokens(name: str) -> None:
@@ -79,6 +80,7 @@ def test_control_text_of_a_client_makes_no_control_tokens(name: str) -> None:
     assert f"{said} user" in shown
 
 
+@pytest.mark.share
 @pytest.mark.skipif(not TEMPLATES, reason=FETCH)
 @pytest.mark.parametrize("name", TEMPLATES)
 def test_other_text_has_the_ids_that_the_tokenizer_gives_it(name: str) -> None:

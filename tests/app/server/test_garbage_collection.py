@@ -4,14 +4,16 @@ import gc
 
 import pytest
 
+from app.main import create_app
 from app.server.garbage_collection import frozen
-from tests.app.gateway import Gateway
+from app.settings import read_settings
 
 
-def test_a_running_gateway_has_frozen_what_its_start_made() -> None:
+async def test_a_running_gateway_has_frozen_what_its_start_made() -> None:
     """REGRESSION: all streams stood still for 220 ms every few seconds."""
     thresholds = gc.get_threshold()
-    with Gateway():
+    app = create_app(read_settings(noise_seed=1, log_level="error"))
+    async with app.router.lifespan_context(app):
         assert gc.get_freeze_count() > len(gc.get_objects())
         assert gc.get_threshold() == thresholds and gc.isenabled()
     assert gc.get_freeze_count() == 0

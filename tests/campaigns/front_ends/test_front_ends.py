@@ -13,6 +13,8 @@ from .measured import run_measured
 from .subjects import FRONT_ENDS, Case, Subjects, refusal_of, walk
 from .trial import Trial
 
+pytestmark = pytest.mark.campaign
+
 #: random inputs of each front end
 RANDOM = 20
 

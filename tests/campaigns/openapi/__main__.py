@@ -11,7 +11,7 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -28,6 +28,8 @@ SETTINGS: dict[str, Any] = {
     "format": "hermes",
     "reasoning": "on",
 }
+#: phases in which operations do not follow each other
+ALONE = "examples,coverage,fuzzing"
 
 
 def narrowed(value: Any) -> Any:
@@ -44,11 +46,23 @@ def narrowed(value: Any) -> Any:
     return found
 
 
-def run(*, examples: int, seed: int) -> tuple[int, str]:
-    """Return the exit status of Schemathesis and its report."""
+def run(
+    *,
+    examples: int,
+    seed: int,
+    part: Callable[[list[str]], Sequence[str]] = list,
+    phases: str = ALONE + ",stateful",
+) -> tuple[int, str]:
+    """Return the exit status of Schemathesis and its report.
+
+    Args:
+        part: chooses among the paths of the document.
+        phases: of Schemathesis. Links of operations need all paths.
+    """
     with Gateway(**SETTINGS) as gateway, TemporaryDirectory() as folder:
         document = Path(folder) / "openapi.json"
-        document.write_text(json.dumps(narrowed(gateway.get("/openapi.json").json())))
+        described = narrowed(gateway.get("/openapi.json").json())
+        document.write_text(json.dumps(described))
         command = [sys.executable, "-m", "schemathesis.cli", "--config-file", str(CONFIG), "run"]
         command += [str(document), "--url", gateway.url, "--checks", "all", "--warnings", "off"]
         # the seed makes a run repeatable; a database of earlier failures would not
@@ -56,7 +70,9 @@ def run(*, examples: int, seed: int) -> tuple[int, str]:
         # slow machines fail the checks of the time that data take to make. One thread: Python 3.11
         # cannot parse sources in two threads, which Hypothesis does
         command += ["--generation-database", "none", "--suppress-health-check", "all"]
-        command += ["--workers", "1"]
+        command += ["--workers", "1", "--phases", phases]
+        for path in part(sorted(described["paths"])):
+            command += ["--include-path", path]
         # it writes a cache into its folder
         environment = os.environ | {"PYTHONUTF8": "1"}
         done = subprocess.run(command, capture_output=True, text=True, cwd=folder, env=environment)

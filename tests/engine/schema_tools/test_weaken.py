@@ -5,13 +5,14 @@ from random import Random
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 
 from engine.json_pointer import pointer_of
 from engine.schema_tools.document import schemas_below
 from engine.schema_tools.weaken import Weakening, weaken
+from tests.turns import draws
 
 UNIQUE = {"uniqueItems": True}
 ODD = {"type": "array", "uniqueItems": True}
@@ -405,9 +406,7 @@ def keywords_of(schema: Any, place: tuple[str, ...] = ()) -> Iterator[tuple[str,
 
 
 @pytest.mark.campaign
-@settings(
-    max_examples=1500, deadline=None, suppress_health_check=list(HealthCheck), derandomize=True
-)
+@draws(1500, suppress_health_check=list(HealthCheck))
 @given(random=st.randoms(use_true_random=True))
 def test_a_weaker_schema_accepts_all_that_the_schema_accepts(random: Random):
     """Three keywords of a drawn schema are refused, one after the other."""
@@ -425,7 +424,7 @@ def test_a_weaker_schema_accepts_all_that_the_schema_accepts(random: Random):
             assert now.is_valid(value), (whole, weakening.schema, pointer_of(place), value)
 
 
-@settings(max_examples=100, deadline=None, derandomize=True)
+@draws(100)
 @given(random=st.randoms(use_true_random=True))
 def test_whatever_is_refused_goes_in_the_end(random: Random):
     """Refused again and again, a keyword's place is empty after as many steps as it is deep."""

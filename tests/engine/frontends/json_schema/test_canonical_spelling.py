@@ -5,7 +5,7 @@ from functools import cache
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import engine
@@ -14,6 +14,7 @@ from tests.engine.frontends.json_schema.schema_cases import CASES
 from tests.engine.frontends.oracle import is_valid
 from tests.engine.frontends.random_schemas import byte_vocabulary, noise, schemas, takes
 from tests.engine.frontends.recognise import accepts, schema_language
+from tests.turns import draws
 
 INTEGER, NUMBER = {"type": "integer"}, {"type": "number"}
 KEYS = {
@@ -96,7 +97,7 @@ def compiler() -> engine.Compiler:
 
 @pytest.mark.campaign
 @given(schemas, st.integers(0, 1 << 30), st.sampled_from(["flexible", "compact"]))
-@settings(max_examples=200, derandomize=True)
+@draws(200)
 def test_what_is_canonical_is_valid_in_any_spelling(
     schema: Any, seed: int, whitespace: str
 ) -> None:

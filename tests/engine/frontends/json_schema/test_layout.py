@@ -5,7 +5,7 @@ from functools import cache
 from typing import Any
 
 import pytest
-from hypothesis import assume, event, given, settings
+from hypothesis import assume, event, given
 from hypothesis import strategies as st
 
 import engine
@@ -14,6 +14,7 @@ from tests.engine.frontends.json_schema.schema_cases import CASES, INTEGER, NODE
 from tests.engine.frontends.oracle import oracle
 from tests.engine.frontends.random_schemas import byte_vocabulary, noise, schemas, takes, values
 from tests.engine.frontends.recognise import accepts, schema_language
+from tests.turns import draws
 
 EXACT_LEVELS, MOST_DEPTH = 16, 128
 
@@ -48,7 +49,7 @@ def nearby(text: str) -> list[str]:
 
 
 @given(values, st.sampled_from(LAYOUTS))
-@settings(max_examples=100, derandomize=True)
+@draws(100)
 def test_the_judge_of_layouts_writes_as_json_dumps(value: Any, options: dict[str, Any]) -> None:
     assert laid_out(json.dumps(value), **options) == json.dumps(value, **options)
 
@@ -80,7 +81,7 @@ def test_every_valid_value_is_taken_as_json_dumps_writes_it_and_not_otherwise(
     st.booleans(),
     st.sampled_from(["any", "canonical"]),
 )
-@settings(max_examples=300, derandomize=True)
+@draws(300)
 def test_the_language_is_the_flexible_one_laid_out(
     schema: Any, seed: int, options: dict[str, Any], any_order: bool, spelling: str
 ) -> None:

@@ -5,7 +5,7 @@ from functools import cache
 from typing import Any
 
 import pytest
-from hypothesis import event, given, settings
+from hypothesis import event, given
 from hypothesis import strategies as st
 
 import engine
@@ -22,6 +22,7 @@ from tests.engine.frontends.random_schemas import (
 )
 from tests.engine.frontends.recognise import layouts
 from tests.reference import Recogniser
+from tests.turns import draws
 
 
 @cache
@@ -56,7 +57,7 @@ def compiled_or_none(schema: Any, **options: Any) -> engine.Compiled | None:
     st.booleans(),
     st.sampled_from(["flexible", "compact"]),
 )
-@settings(max_examples=400, derandomize=True)
+@draws(400)
 def test_noise_comes_out_valid(schema: Any, seed: int, any_order: bool, whitespace: str) -> None:
     """Whatever a model writes, as long as the masks hold it: it is JSON, and the schema accepts it."""
     compiled = compiled_or_none(schema, any_order=any_order, whitespace=whitespace)
@@ -85,7 +86,7 @@ def changed(value: Any, at: int) -> Any:
 
 @pytest.mark.campaign
 @given(schemas, st.integers(0, 1 << 30), values | scalars)
-@settings(max_examples=400, derandomize=True)
+@draws(400)
 def test_values_close_to_valid_ones_are_not_taken_unless_they_are_valid(
     schema: Any, seed: int, other: Any
 ) -> None:
@@ -105,7 +106,7 @@ def test_values_close_to_valid_ones_are_not_taken_unless_they_are_valid(
 
 
 @given(schemas, st.integers(0, 1 << 30))
-@settings(max_examples=150, derandomize=True)
+@draws(150)
 def test_rows_and_the_plain_recogniser_agree_on_noise(schema: Any, seed: int) -> None:
     compiled = compiled_or_none(schema)
     text = None if compiled is None else noise(compiled, seed, 80)

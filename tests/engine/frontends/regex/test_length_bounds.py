@@ -71,6 +71,7 @@ def found_texts(
     return found
 
 
+@pytest.mark.share
 @pytest.mark.parametrize("pattern", PATTERNS)
 @pytest.mark.parametrize(("minimum", "maximum"), BOUNDS)
 @pytest.mark.parametrize("count_registers", [True, False], ids=["registers", "written out"])
