@@ -1,7 +1,7 @@
 """Invalid settings, and the places that their messages name.
 
 A place is a variable, ``SWITCHYARD_TOKENIZER``, or a key of the configuration file,
-``gateway.toml:7: models[0].tokenizer``. Messages about a model name its settings in backquotes, as
+``gateway.toml: models[0].tokenizer``. Messages about a model name its settings in backquotes, as
 in the file; ``Places.reworded`` replaces them by variables for a model of the environment.
 """
 
@@ -60,26 +60,22 @@ class VariablePlaces:
 
 @dataclass(frozen=True)
 class FilePlaces:
-    """Settings of table ``number`` of a configuration file. ``lines``: of all its keys."""
+    """Settings of table ``number`` of a configuration file."""
 
     file: Path
     number: int
-    lines: Mapping[KeyPath, int]
 
     def of(self, setting: str) -> str:
-        table: KeyPath = ("models", self.number)
-        return place_of(self.file, self.lines, (*table, setting) if setting else table)
+        return place_of(self.file, ("models", self.number, *filter(None, [setting])))
 
     def reworded(self, message: str) -> str:
         return message
 
 
-def place_of(file: Path, lines: Mapping[KeyPath, int], key: KeyPath) -> str:
-    """Return ``FILE:LINE: KEY``; a missing key has the line of its table."""
+def place_of(file: Path, key: KeyPath) -> str:
+    """Return ``FILE: KEY``."""
     shown = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in key)
-    known = [lines[key[:size]] for size in range(len(key), 0, -1) if key[:size] in lines]
-    line = f":{known[0]}" if known else ""
-    return f"{file}{line}: {shown.removeprefix('.')}"
+    return f"{file}: {shown.removeprefix('.')}"
 
 
 def variable_of(setting: str) -> str:
