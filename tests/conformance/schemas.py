@@ -18,7 +18,7 @@ TYPES = ("string", "integer", "number", "boolean", "null", "array", "object")
 
 @dataclass(frozen=True)
 class Words:
-    """The names, patterns, formats and numbers that schemas are drawn of."""
+    """The names, patterns, formats and numbers that schemas are drawn of; ``counts``: of parts."""
 
     names: Sequence[str] = ("a", "b", "ab", "x-1")
     patterns: Sequence[str] = (
@@ -26,6 +26,7 @@ class Words:
     )
     formats: Sequence[str] = ("date", "ipv4", "uuid", "time", "email", "uri", "unknown")
     bounds: Sequence[float] = (0, 1, -1, 2, 3, 5, 10, 0.5, 1.5, -2.5, 12.25)
+    counts: Sequence[int] = (0, 1, 1, 2, 2, 3)
     divisors: Sequence[float] = (1, 2, 3, 5, 0.5, 0.1, 0.01, 1.5, 2.0)
     scalars: Sequence[Any] = (
         *("", "a", "b", "ab", "x-1", 0, 1, 2, 3, -1, 0.5, 1.0, 2.5, True, False, None),
@@ -128,7 +129,7 @@ class SchemaMaker:
         return bound
 
     def count(self, _: int) -> int:
-        return self.rng.choice((0, 1, 1, 2, 2, 3))
+        return self.rng.choice(self.words.counts)
 
     def branches(self, depth: int) -> list[Schema]:
         return [self.schema(depth) for _ in range(self.rng.randint(1, 3))]

@@ -3,6 +3,7 @@
 Most counts are small; some are large, and many of them in a heavy schema, because costs hide there.
 """
 
+from collections.abc import Sequence
 from random import Random
 from typing import Any
 
@@ -46,6 +47,7 @@ WORDS = Words(
     patterns=tuple(PATTERNS),
     formats=tuple(FORMATS),
     bounds=NUMBERS,
+    counts=(0, 1, 1, 2, 2, 3, 5),
     divisors=(1, 2, 3, 5, 10, 0.5, 0.25, 0.1, 0.01, 1.5),
     scalars=(*TEXTS, *NUMBERS, True, False, None),
 )
@@ -76,9 +78,8 @@ class Composer(SchemaMaker):
     def is_large(self) -> bool:
         return self.rng.random() < self.large
 
-    def count(self, _: int, large: tuple[int, ...] = LARGE_COUNTS[:2]) -> int:
-        chosen: int = self.pick(large if self.is_large() else (0, 1, 1, 2, 2, 3, 5))
-        return chosen
+    def count(self, _: int, large: Sequence[int] = LARGE_COUNTS[:2]) -> int:
+        return self.rng.choice(large if self.is_large() else self.words.counts)
 
     def branches(self, depth: int) -> list[Schema]:
         if self.is_large():
