@@ -1,7 +1,7 @@
 """Shared servers: a request for an equal server returns the running one.
 
 Representation   running servers by their arguments, the most recently used one last.
-Invariants       I1 at most ``limit`` run at once; who was asked for longest ago makes room.
+Invariants       I1 at most ``limit`` run at once; the least recently used one makes room.
                  I2 a server that has died is never handed out: it is started again.
 Threads          one.
 """

@@ -1,4 +1,4 @@
-"""What several threads want at once is made by one of them."""
+"""One thread makes a value that several want at once."""
 
 import threading
 from collections.abc import Iterator
@@ -19,7 +19,7 @@ PATTERN = {"type": "string", "pattern": "^[ab]*a[ab]{10}$", "not": {"pattern": "
 
 @pytest.fixture(autouse=True)
 def nothing_is_kept() -> Iterator[None]:
-    """This process has made no pattern yet, and nobody gets what is made here."""
+    """This process has made no pattern yet, and no other test gets those made here."""
     forget_fragments()
     yield
     forget_fragments()
@@ -58,7 +58,7 @@ def test_a_maker_that_is_gone_is_waited_for_once(monkeypatch: pytest.MonkeyPatch
     next_one = under_way.begin("it")
     assert next_one is not None
     under_way.end("it", gone)
-    assert under_way.begin("it") is None, "the late one ends what is his and nothing else"
+    assert under_way.begin("it") is None, "the late one ends only its own"
 
 
 def test_threads_that_want_one_spec_compile_it_once() -> None:

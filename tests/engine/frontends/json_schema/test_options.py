@@ -49,7 +49,7 @@ def ways(schema: Any, layout: dict[str, Any]) -> dict[str, engine.Compiled]:
 
 
 def check_forced(compiled: engine.Compiled, text: str) -> None:
-    """What is forced along a text is what follows in it."""
+    """Forced bytes along a text are those that follow in it."""
     data, matcher = text.encode(), engine.Matcher(compiled)
     for at in range(len(data)):
         assert data[at:].startswith(matcher.forced_bytes()), data[:at]
