@@ -22,7 +22,6 @@ import time
 from collections.abc import Mapping
 from itertools import chain
 from pathlib import Path
-from types import TracebackType
 from typing import Any
 
 import httpx
@@ -72,12 +71,7 @@ class SGLangServer:
         self.start()
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.stop()
 
     def start(self, patience: float = START_SECONDS) -> None:

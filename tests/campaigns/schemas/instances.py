@@ -53,13 +53,8 @@ EXACT_FORMATS = frozenset(("date", "ipv4", "something-unknown"))
 
 def keywords(schema: Schema) -> Iterator[str]:
     """All keys of all objects in it: the keywords and, harmlessly, names and listed values."""
-    if isinstance(schema, dict):
-        for keyword, value in schema.items():
-            yield keyword
-            yield from keywords(value)
-    elif isinstance(schema, list):
-        for each in schema:
-            yield from keywords(each)
+    for part in parts(schema):
+        yield from part if isinstance(part, dict) else ()
 
 
 def target_of(document: Schema, pointer: str) -> Schema:
