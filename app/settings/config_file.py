@@ -18,7 +18,7 @@ from typing import Any, Final
 from pydantic import BaseModel, ConfigDict, ValidationError
 from pydantic_core import ErrorDetails
 
-from .error import PREFIX, FilePlaces, KeyPath, SettingError, place_of, reason_of
+from .error import PREFIX, KeyPath, Places, SettingError, place_of, reason_of
 from .gateway import GatewaySettings
 from .model import ModelSettings
 
@@ -52,7 +52,7 @@ def read_config_file(file: Path) -> tuple[ModelSettings, ...]:
         raise SettingError(*mistakes)
     if not found.models:
         raise SettingError(f"{file}: models: at least one [[models]] table is required")
-    return tuple(model.at(FilePlaces(file, number)) for number, model in enumerate(found.models))
+    return tuple(model.at(Places(file, number)) for number, model in enumerate(found.models))
 
 
 def _read(file: Path) -> str:

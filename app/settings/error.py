@@ -9,7 +9,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final, Protocol
+from typing import Any, Final
 
 #: prefix of the gateway's variables
 PREFIX: Final = "SWITCHYARD_"
@@ -35,41 +35,24 @@ class SettingError(ValueError):
         self.sentences = sentences
 
 
-class Places(Protocol):
-    """The places of one model's settings."""
+@dataclass(frozen=True)
+class Places:
+    """The places of one model's settings: variables, or keys of table ``number`` of a file."""
+
+    file: Path | None = None
+    number: int = 0
 
     def of(self, setting: str) -> str:
         """Return the place of a setting, for the beginning of a sentence; "": of all together."""
-        ...
-
-    def reworded(self, message: str) -> str:
-        """Return the message with the names that settings have in this source."""
-        ...
-
-
-@dataclass(frozen=True)
-class VariablePlaces:
-    """Settings from environment variables."""
-
-    def of(self, setting: str) -> str:
+        if self.file is not None:
+            return place_of(self.file, ("models", self.number, *filter(None, [setting])))
         return variable_of(setting) if setting else "settings"
 
     def reworded(self, message: str) -> str:
+        """Return the message with the names that settings have in this source."""
+        if self.file is not None:
+            return message
         return _QUOTED.sub(lambda quoted: variable_of(quoted[1]), message)
-
-
-@dataclass(frozen=True)
-class FilePlaces:
-    """Settings of table ``number`` of a configuration file."""
-
-    file: Path
-    number: int
-
-    def of(self, setting: str) -> str:
-        return place_of(self.file, ("models", self.number, *filter(None, [setting])))
-
-    def reworded(self, message: str) -> str:
-        return message
 
 
 def place_of(file: Path, key: KeyPath) -> str:
