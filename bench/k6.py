@@ -17,7 +17,9 @@ import sys
 import threading
 from pathlib import Path
 
-from .gateway.processes import Process, free_port, running
+from tests.redis_server import free_port
+
+from .gateway.processes import Process, running
 
 SCENARIOS = ("stream", "spike", "churn", "soak")
 SCRIPT = Path(__file__).parents[1] / "k6" / "load.js"

@@ -10,7 +10,7 @@ from functools import partial
 from typing import Any, Final
 
 from .address import RedisAddress
-from .clients import REPLY_BYTES, client_options
+from .clients import REPLY_BYTES, client_options, primary_of
 
 #: connections of one client; further calls wait for a free one
 MOST_CONNECTIONS: Final = 16
@@ -53,16 +53,7 @@ def connect_async(
         return found
     shared["redis_connect_func"] = connect
     if address.kind == "sentinel":
-        own = {
-            name: address.options[f"sentinel_{name}"]
-            for name in ("username", "password")
-            if f"sentinel_{name}" in address.options
-        }
-        asked = {"ssl": address.tls, **shared, **own}
-        sentinel = Sentinel(address.hosts, sentinel_kwargs=asked)
-        return sentinel.master_for(
-            address.primary, db=address.db, ssl=address.tls, **login, **shared
-        )
+        return primary_of(Sentinel, address, {**login, **shared}, shared)
     place: dict[str, Any]
     if address.kind == "unix":
         place = {"connection_class": UnixDomainSocketConnection, "path": address.path}

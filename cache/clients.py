@@ -83,18 +83,23 @@ def connect(address: RedisAddress) -> Any:
     if address.kind == "unix":
         return Redis(unix_socket_path=address.path, db=address.db, **login, **shared)
     if address.kind == "sentinel":
-        own = {
-            name: address.options[f"sentinel_{name}"]
-            for name in ("username", "password")
-            if f"sentinel_{name}" in address.options
-        }
-        asked = {"ssl": address.tls, **shared, **own}
-        sentinel = Sentinel(address.hosts, sentinel_kwargs=asked)
-        return sentinel.master_for(
-            address.primary, db=address.db, ssl=address.tls, **login, **shared
-        )
+        return primary_of(Sentinel, address, {**login, **shared}, shared)
     ((host, port),) = address.hosts[:1]
     return Redis(host=host, port=port, db=address.db, ssl=address.tls, **login, **shared)
+
+
+def primary_of(
+    sentinels: Any, address: RedisAddress, options: dict[str, Any], shared: dict[str, Any]
+) -> Any:
+    """Return a client of the primary; ``sentinels``: redis-py's class for Sentinels."""
+    own = {
+        name: address.options[f"sentinel_{name}"]
+        for name in ("username", "password")
+        if f"sentinel_{name}" in address.options
+    }
+    asked = {"ssl": address.tls, **shared, **own}
+    sentinel = sentinels(address.hosts, sentinel_kwargs=asked)
+    return sentinel.master_for(address.primary, db=address.db, ssl=address.tls, **options)
 
 
 def _cluster(address: RedisAddress, options: dict[str, Any]) -> Any:

@@ -91,7 +91,7 @@ class Shadow:
         """Return the comparison of one answer."""
         self.begin()
         plan, tokens = self.expected.format_plan, self.expected.compiled.vocabulary.tokens
-        return ShadowParser(self.expected.parser, plan.roles, tokens, self.report)
+        return ShadowParser(self.expected.parser(), plan.roles, tokens, self.report)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -238,14 +238,8 @@ class ConstraintPlanner:
         return Shadow(found, metrics.answer, self._report_divergence)
 
     def _report_divergence(self, found: Divergence) -> None:
-        self._shadow.diverged(found.place, found.part)
-        self._logger.info(
-            "answer left its grammar",
-            place=found.place,
-            part=found.part,
-            token=found.token,
-            byte=found.byte,
-        )
+        self._shadow.diverged(found.place)
+        self._logger.info("answer left its grammar", place=found.place, token=found.token)
 
     # -- enforced constraints ----------------------------------------------------------------------
     def _format_plan(self, output: OutputSpec) -> FormatPlan:

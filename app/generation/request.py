@@ -198,7 +198,7 @@ class GenerationRequest:
 class ApiNames:
     """The names that an API has for the fields of the common form.
 
-    ``fields``    by the first step of a path. What chat completions wrap into an object of its own
+    ``fields``    by the first step of a path. An object that only chat completions have
                   (``function``, ``json_schema``) has no name of its own there.
     ``messages``  the field that each message comes from; None: those of chat completions.
     ``tools``     the field that each tool comes from; None: those of chat completions.

@@ -194,8 +194,8 @@ class Metrics:
         )
         self.shadow_divergences = self._counter(
             "shadow_divergences",
-            "Answers that left their grammar, by place and part",
-            ["model", "place", "part"],
+            "Answers that left their grammar, by place",
+            ["model", "place"],
         )
 
     def _counter(self, name: str, text: str, labels: list[str] | None = None) -> Counter:

@@ -34,6 +34,6 @@ class ShadowMetrics:
         """Count an answer that is compared with its grammar."""
         self._metrics.shadow_answers.labels(self._model).inc()
 
-    def diverged(self, place: str, part: str) -> None:
-        """Count an answer that left its grammar; both labels come from closed sets."""
-        self._metrics.shadow_divergences.labels(self._model, place, part).inc()
+    def diverged(self, place: str) -> None:
+        """Count an answer that left its grammar; places come from a closed set."""
+        self._metrics.shadow_divergences.labels(self._model, place).inc()

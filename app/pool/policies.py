@@ -29,7 +29,7 @@ POLICIES: tuple[PolicyName, ...] = get_args(PolicyName)
 
 #: prefix-aware: a worker may have this many times the mean of running generations, and SLACK more.
 #: Both are needed. With 1.25 alone, 76 % of later turns meet their worker at a mean of 16, and 29 %
-#: at a mean of one; with both, 99 % (bench/policy_sim.py)
+#: at a mean of one; with both, 99 % (docs/adr/0011)
 LOAD_FACTOR, SLACK = 1.25, 4
 
 

@@ -3,15 +3,14 @@
 Values are never converted: a number in quotes is an error. The file holds no secrets, so that it
 can lie in a repository; it names files that contain them.
 
-Invariants   I1 each mistake is a sentence that begins with the file, the line and the key. All
+Invariants   I1 each mistake is a sentence that begins with the file and the key. All
                 mistakes are reported at once, except that a file that is no TOML has only one.
-Not here     the meaning of the keys (model), the lines (toml_lines).
+Not here     the meaning of the keys (model).
 """
 
 import json
 import re
 import tomllib
-from collections.abc import Mapping
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, Final
@@ -19,10 +18,9 @@ from typing import Any, Final
 from pydantic import BaseModel, ConfigDict, ValidationError
 from pydantic_core import ErrorDetails
 
-from .error import PREFIX, FilePlaces, KeyPath, SettingError, place_of, reason_of
+from .error import PREFIX, KeyPath, Places, SettingError, place_of, reason_of
 from .gateway import GatewaySettings
 from .model import ModelSettings
-from .toml_lines import lines_of
 
 #: bytes of a file, which usually has some thousand
 MOST_FILE_BYTES: Final = 1 << 20
@@ -44,21 +42,17 @@ def read_config_file(file: Path) -> tuple[ModelSettings, ...]:
     """Return the models of a file. Raises SettingError."""
     text = _read(file)
     raw = _parse(file, text)
-    lines = lines_of(text)
-    mistakes = _secrets(file, lines, raw)
+    mistakes = _secrets(file, raw)
     try:
         # JSON has arrays and no paths: pydantic's strict mode for Python refuses both
         found = ConfigFile.model_validate_json(_as_json(file, raw), strict=True)
     except ValidationError as error:
-        mistakes += [_sentence(file, lines, each) for each in error.errors(include_url=False)]
+        mistakes += [_sentence(file, each) for each in error.errors(include_url=False)]
     if mistakes:
         raise SettingError(*mistakes)
     if not found.models:
-        place = place_of(file, lines, ("models",))
-        raise SettingError(f"{place}: at least one [[models]] table is required")
-    return tuple(
-        model.at(FilePlaces(file, number, lines)) for number, model in enumerate(found.models)
-    )
+        raise SettingError(f"{file}: models: at least one [[models]] table is required")
+    return tuple(model.at(Places(file, number)) for number, model in enumerate(found.models))
 
 
 def _read(file: Path) -> str:
@@ -100,11 +94,11 @@ def _as_json(file: Path, raw: dict[str, Any]) -> str:
         raise SettingError(f"{file}: a number has too many digits") from None
 
 
-def _sentence(file: Path, lines: Mapping[KeyPath, int], problem: ErrorDetails) -> str:
+def _sentence(file: Path, problem: ErrorDetails) -> str:
     key: KeyPath = problem["loc"]
     if key[2:] == (_SECRET,):
         key = (*key[:2], _SECRET_FILE)  # the key that the file named
-    place = place_of(file, lines, key)
+    place = place_of(file, key)
     kind = problem["type"]
     if kind == "extra_forbidden":
         return f"{place}: {_unknown(key)}"
@@ -122,12 +116,12 @@ def _unknown(key: KeyPath) -> str:
     return f"no such setting; did you mean {near[0]}?" if near else "no such setting"
 
 
-def _secrets(file: Path, lines: Mapping[KeyPath, int], raw: dict[str, Any]) -> list[str]:
+def _secrets(file: Path, raw: dict[str, Any]) -> list[str]:
     """Return a sentence for each secret in the file."""
     models = raw.get("models")
     tables = models if isinstance(models, list) else []
     return [
-        f"{place_of(file, lines, ('models', number, _SECRET))}: the file holds no secrets: write "
+        f"{place_of(file, ('models', number, _SECRET))}: the file holds no secrets: write "
         f"the key into a file of its own and name it in {_SECRET_FILE}"
         for number, table in enumerate(tables)
         if isinstance(table, dict) and _SECRET in table

@@ -1,7 +1,7 @@
 """Invalid settings, and the places that their messages name.
 
 A place is a variable, ``SWITCHYARD_TOKENIZER``, or a key of the configuration file,
-``gateway.toml:7: models[0].tokenizer``. Messages about a model name its settings in backquotes, as
+``gateway.toml: models[0].tokenizer``. Messages about a model name its settings in backquotes, as
 in the file; ``Places.reworded`` replaces them by variables for a model of the environment.
 """
 
@@ -9,7 +9,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final, Protocol
+from typing import Any, Final
 
 #: prefix of the gateway's variables
 PREFIX: Final = "SWITCHYARD_"
@@ -35,51 +35,30 @@ class SettingError(ValueError):
         self.sentences = sentences
 
 
-class Places(Protocol):
-    """The places of one model's settings."""
+@dataclass(frozen=True)
+class Places:
+    """The places of one model's settings: variables, or keys of table ``number`` of a file."""
+
+    file: Path | None = None
+    number: int = 0
 
     def of(self, setting: str) -> str:
         """Return the place of a setting, for the beginning of a sentence; "": of all together."""
-        ...
-
-    def reworded(self, message: str) -> str:
-        """Return the message with the names that settings have in this source."""
-        ...
-
-
-@dataclass(frozen=True)
-class VariablePlaces:
-    """Settings from environment variables."""
-
-    def of(self, setting: str) -> str:
+        if self.file is not None:
+            return place_of(self.file, ("models", self.number, *filter(None, [setting])))
         return variable_of(setting) if setting else "settings"
 
     def reworded(self, message: str) -> str:
+        """Return the message with the names that settings have in this source."""
+        if self.file is not None:
+            return message
         return _QUOTED.sub(lambda quoted: variable_of(quoted[1]), message)
 
 
-@dataclass(frozen=True)
-class FilePlaces:
-    """Settings of table ``number`` of a configuration file. ``lines``: of all its keys."""
-
-    file: Path
-    number: int
-    lines: Mapping[KeyPath, int]
-
-    def of(self, setting: str) -> str:
-        table: KeyPath = ("models", self.number)
-        return place_of(self.file, self.lines, (*table, setting) if setting else table)
-
-    def reworded(self, message: str) -> str:
-        return message
-
-
-def place_of(file: Path, lines: Mapping[KeyPath, int], key: KeyPath) -> str:
-    """Return ``FILE:LINE: KEY``; a missing key has the line of its table."""
+def place_of(file: Path, key: KeyPath) -> str:
+    """Return ``FILE: KEY``."""
     shown = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in key)
-    known = [lines[key[:size]] for size in range(len(key), 0, -1) if key[:size] in lines]
-    line = f":{known[0]}" if known else ""
-    return f"{file}{line}: {shown.removeprefix('.')}"
+    return f"{file}: {shown.removeprefix('.')}"
 
 
 def variable_of(setting: str) -> str:

@@ -25,7 +25,7 @@ from pydantic import (
 
 from adapters.formats import FORMATS
 
-from .error import Places, SettingError, VariablePlaces
+from .error import Places, SettingError
 
 #: workers that run in the gateway's process
 IN_PROCESS: Final = ("noise", "transformers")
@@ -225,7 +225,7 @@ class ModelSettings(BaseModel):
         "`off`: get 400 (`refuse`), or an answer that nothing constrains (`answer`)",
     )
 
-    _places: Places = PrivateAttr(default=VariablePlaces())
+    _places: Places = PrivateAttr(default=Places())
 
     @field_validator("format")
     @classmethod

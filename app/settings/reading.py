@@ -17,7 +17,7 @@ from typing import Any, Final
 from pydantic import ValidationError
 
 from .config_file import read_config_file
-from .error import PREFIX, SettingError, VariablePlaces, reason_of, variable_of
+from .error import PREFIX, Places, SettingError, reason_of, variable_of
 from .gateway import GatewaySettings
 from .model import ModelSettings
 
@@ -120,7 +120,7 @@ def _only_model(found: Mapping[str, Any]) -> ModelSettings:
 
 def _explained(error: ValidationError, variable: Callable[[str], str]) -> SettingError:
     """Return the error with a sentence per variable, without its value: it may be a secret."""
-    places = VariablePlaces()
+    places = Places()
     return SettingError(
         *(
             f"{variable(str(problem['loc'][0])) if problem['loc'] else 'settings'}: "

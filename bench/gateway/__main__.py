@@ -25,9 +25,10 @@ from app.conversation.tokenizer import load_tokenizer
 from bench.report import markdown
 from engine import SPEC_VERSION
 from tests.app.small_tokenizer import TEMPLATE, folder
+from tests.redis_server import free_port
 
 from .memory import idle_streams, resident, tokenizer_folder
-from .processes import Process, free_port, running
+from .processes import Process, running
 
 OURS = "switchyard"
 MODEL = "m"

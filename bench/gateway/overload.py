@@ -22,9 +22,10 @@ from typing import Any
 
 from bench.report import markdown
 from tests.app.small_tokenizer import TEMPLATE, folder
+from tests.redis_server import free_port
 
 from .__main__ import INTERVAL_MS, MODEL, worker
-from .processes import Process, free_port, running
+from .processes import Process, running
 
 #: times as many users as streams may run
 BEYOND = 3

@@ -18,7 +18,6 @@ import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from types import TracebackType
 from typing import Any
 
 from tests.sglang.environment import ROOT, ensure_python
@@ -72,12 +71,7 @@ class Fleet:
     def __enter__(self) -> "Fleet":
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self._folder.cleanup()
 
     @contextmanager

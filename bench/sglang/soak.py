@@ -40,8 +40,7 @@ WARM, WINDOW = 0.3, 0.2
 #: findings that are stored, and characters of their grammars
 MOST_FINDINGS, MOST_CHARS = 50, 4_000
 MUST_BE_0 = ("errors", "refused_tokens", "mask_failures")
-#: SGLang's messages for refused grammars, and for grammars that exceeded a limit
-REFUSALS = ("Failed to compile", "Aborted by AbortReq", "Only one of", "Unknown sampling")
+#: SGLang's messages for grammars that exceeded a limit
 LIMITS = ("making a mask failed", "accepting a token failed")
 CLIENTS_FAULT = (400, 413, 422)
 #: bias on tokens that end values, for every other request

@@ -12,6 +12,8 @@ from collections.abc import Sequence
 from random import Random
 from typing import Any
 
+from tests.app.examples import closed
+
 from ..made import tool_case
 from . import FREE
 from .client import Asked
@@ -27,22 +29,13 @@ def _text(most: int) -> dict[str, Any]:
     return {"type": "string", "maxLength": most}
 
 
-def _closed(**properties: Any) -> dict[str, Any]:
-    return {
-        "type": "object",
-        "properties": properties,
-        "required": list(properties),
-        "additionalProperties": False,
-    }
-
-
-_ADDRESS = _closed(
+_ADDRESS = closed(
     street=_text(30),
     city=_text(20),
     zip={"type": "string", "pattern": "^[0-9]{5}$"},
     country={"enum": ["DE", "FR", "NO", "PT", "US"]},
 )
-_ORDER = _closed(
+_ORDER = closed(
     id={"type": "string", "pattern": "^[A-Z]{2}-[0-9]{6}$"},
     state={"enum": ["open", "paid", "sent", "returned"]},
     address=_ADDRESS,
@@ -50,12 +43,12 @@ _ORDER = _closed(
         "type": "array",
         "minItems": 2,
         "maxItems": 8,
-        "items": _closed(
+        "items": closed(
             sku=_text(12), count={"type": "integer", "minimum": 1, "maximum": 99}, price=_text(8)
         ),
     },
 )
-_PERSON = _closed(
+_PERSON = closed(
     name=_text(24),
     age={"type": "integer", "minimum": 0, "maximum": 120},
     mail=_text(24),
@@ -63,12 +56,12 @@ _PERSON = _closed(
     roles={"type": "array", "minItems": 1, "maxItems": 4, "items": {"enum": ["admin", "user"]}},
     address=_ADDRESS,
 )
-_REVIEW = _closed(
+_REVIEW = closed(
     title=_text(40),
     stars={"type": "integer", "minimum": 1, "maximum": 5},
     text={"type": "string"},
 )
-_EVENT = _closed(
+_EVENT = closed(
     kind={"enum": ["click", "view", "buy"]},
     at={"type": "string", "pattern": "^20[0-9]{2}-[01][0-9]-[0-3][0-9]$"},
     who={"anyOf": [_text(16), {"type": "null"}]},
@@ -130,7 +123,7 @@ def tool_sets(count: int, most_tools: int = 40, seed: int = 31) -> list[list[tup
 def any_tool(tools: Sequence[tuple[str, Any]]) -> dict[str, Any]:
     """Return the schema of a call of one of them."""
     return {
-        "anyOf": [_closed(name={"const": name}, arguments=schema) for name, schema in tools],
+        "anyOf": [closed(name={"const": name}, arguments=schema) for name, schema in tools],
     }
 
 

@@ -21,6 +21,11 @@ LIGHT: dict[str, Any] = {
 MESSAGES: list[Any] = [{"role": "user", "content": "Wake me with birds. Answer in JSON."}]
 
 
+def closed(**properties: Any) -> dict[str, Any]:
+    """Return the schema of an object with these members, all required, and no others."""
+    return {**LIGHT, "properties": properties, "required": list(properties)}
+
+
 def tool(name: str, parameters: dict[str, Any], **more: Any) -> dict[str, Any]:
     return {"type": "function", "function": {"name": name, "parameters": parameters, **more}}
 

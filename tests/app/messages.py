@@ -4,14 +4,17 @@ import json
 from typing import Any
 
 
+def payloads(text: str) -> list[str]:
+    """The data of a stream's events."""
+    return [line[6:] for line in text.split("\n") if line.startswith("data: ")]
+
+
 def events(text: str) -> list[Any]:
-    """The stream's events as JSON; checks that nothing else is in it."""
-    assert text.endswith("data: [DONE]\n\n")
-    parts = text.split("\n\n")
-    assert parts.pop() == ""
-    assert parts.pop() == "data: [DONE]"
-    assert all(part.startswith("data: ") and "\n" not in part for part in parts)
-    return [json.loads(part.removeprefix("data: ")) for part in parts]
+    """The stream's events as JSON, ``[DONE]`` left out; checks that nothing else is in it."""
+    found = payloads(text)
+    assert text == "".join(f"data: {data}\n\n" for data in found)
+    assert found.pop() == "[DONE]"
+    return list(map(json.loads, found))
 
 
 def added_up(chunks: list[Any], choices: int = 1) -> list[dict[str, Any]]:

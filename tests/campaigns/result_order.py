@@ -1,4 +1,4 @@
-"""Results of parallel calls in any order: each stands beside its call in the prompt.
+"""Results of parallel calls in any order: each follows its call in the prompt.
 
     python -m tests.campaigns.result_order [--conversations 1000] [--seed 0]
 

@@ -5,7 +5,6 @@ import subprocess
 import time
 import urllib.request
 from pathlib import Path
-from types import TracebackType
 from typing import Self
 
 from tests.redis_server import free_port
@@ -67,12 +66,7 @@ class Served:
             time.sleep(0.05)
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self._end()
 
     def faults(self) -> list[str]:

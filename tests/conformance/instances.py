@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from random import Random
 from typing import Any
 
-from .schemas import NAMES, SCALARS
+from .schemas import Words
 
 #: orders of keys that are tried for one value
 MOST_ORDERS = 120
@@ -36,16 +36,16 @@ _OTHER_NUMBERS = (
 
 def pool() -> list[Any]:
     """Small values of every kind."""
-    return [*SCALARS, *_OTHER_TEXTS, *_OTHER_NUMBERS, *_LISTS, *_OBJECTS]
+    return [*Words.scalars, *_OTHER_TEXTS, *_OTHER_NUMBERS, *_LISTS, *_OBJECTS]
 
 
 def drawn(rng: Random, depth: int = 2) -> Any:
     draw = rng.random()
     if depth == 0 or draw < 0.3:
-        return rng.choice((*SCALARS, *_OTHER_TEXTS, *_OTHER_NUMBERS))
+        return rng.choice((*Words.scalars, *_OTHER_TEXTS, *_OTHER_NUMBERS))
     if draw < 0.6:
         return [drawn(rng, depth - 1) for _ in range(rng.randint(0, 4))]
-    names = rng.sample((*NAMES, "zz", "abc"), rng.randint(0, 4))
+    names = rng.sample((*Words.names, "zz", "abc"), rng.randint(0, 4))
     return {name: drawn(rng, depth - 1) for name in names}
 
 
@@ -65,7 +65,7 @@ def changed(value: Any, rng: Random) -> Any:
         if rng.random() < 0.5:
             chosen[name] = drawn(rng, 1)
     else:
-        chosen[rng.choice((*NAMES, "zz"))] = drawn(rng, 1)
+        chosen[rng.choice((*Words.names, "zz"))] = drawn(rng, 1)
     return made
 
 

@@ -16,6 +16,8 @@ from dataclasses import dataclass
 
 import aiohttp
 
+from tests.app.messages import payloads
+
 #: seconds that a client waits for an answer; nothing in the stack should take that long
 PATIENCE_S = 60.0
 #: seconds that a client waits after a failure, as clients do
@@ -129,10 +131,8 @@ def _whole(text: str) -> str:
 
 
 def _streamed(text: str) -> str:
-    lines = [
-        line.removeprefix("data: ") for line in text.split("\n\n") if line.startswith("data: ")
-    ]
-    if lines[-1] != "[DONE]":
-        raise ValueError(f"the stream ends with {lines[-1][:100]}")
-    deltas = [choice["delta"] for line in lines[:-1] for choice in json.loads(line)["choices"]]
+    *found, last = payloads(text)
+    if last != "[DONE]":
+        raise ValueError(f"the stream ends with {last[:100]}")
+    deltas = [choice["delta"] for data in found for choice in json.loads(data)["choices"]]
     return "".join(delta.get("content") or "" for delta in deltas)

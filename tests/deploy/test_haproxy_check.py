@@ -16,7 +16,7 @@ WAYS = [way for way in ("wget", "curl", "bash") if shutil.which(way)]
 
 class Answering:
     """A port that answers each path with a status; without one, it closes the connection, or with
-    ``hangs`` says nothing.
+    ``hangs`` never answers.
     """
 
     def __init__(self) -> None:

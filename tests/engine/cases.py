@@ -264,7 +264,7 @@ MANY = [
 TRIGGERED = {"type": "triggered_tags", "triggers": ["<function="], "tags": [F, G]}
 
 TAGS = [
-    _tag("const", {"type": "const_string", "value": 'he said "é"\n'}, 'he said "é"\n'),
+    _tag("const", {"type": "const_string", "value": 'they said "é"\n'}, 'they said "é"\n'),
     _tag("json", _json(_object({"a": INTEGER})), '{"a":1}'),
     _canonical("object", _object({'a"b\n': NUMBER, "é": STRING, "a/b": INTEGER}, []), {'a"b\n': 1.5, "a/b": -3}, {"é": "\n"}),
     _canonical("open", _object({"a": INTEGER, "ab": True}, ["a"], True), {"a": 1, "ab": {"x": 1e-7}, "b": "é"}),

@@ -48,7 +48,7 @@ def masks_along(compiled: engine.Compiled, texts: Sequence[bytes]) -> list[bytes
 
 
 def in_threads(work) -> list:  # type: ignore[no-untyped-def, type-arg]
-    """What every thread gets out of ``work``, all begun together."""
+    """The result of ``work`` in each thread; all begin together."""
     found: list[object] = [None] * THREADS
     ready = threading.Barrier(THREADS)
 

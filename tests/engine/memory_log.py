@@ -12,7 +12,7 @@ PATIENCE_SECONDS = 30.0
 
 
 class Redis:
-    """What replicas share: values by key, their popularity, and announcements."""
+    """The shared state of replicas: values by key, their popularity, and announcements."""
 
     def __init__(self) -> None:
         self.kept: dict[bytes, bytes] = {}

@@ -32,7 +32,7 @@ class Picture:
         return engine.inspect(compiled, explore=self.explore).dot(rule=self.rule)
 
     def mark(self) -> str:
-        """What the picture carries."""
+        """The comment in the picture's file."""
         return f"<!-- drawing {blake2b(self.drawing().encode(), digest_size=16).hexdigest()} -->"
 
 

@@ -16,6 +16,8 @@ from typing import Any
 
 import httpx
 
+from tests.app.messages import payloads
+
 #: the noise worker is one thread of the gateway; these are compiling while others draw
 AT_ONCE = 4
 #: tokens of an answer; most rules are left long before
@@ -70,7 +72,7 @@ async def _ask(client: httpx.AsyncClient, gate: asyncio.Semaphore, number: int) 
         return f"error {reply.status_code}: {reply.text[:300]}"
     if not body_of(number)["stream"]:
         return json.dumps(_told(reply.json()))
-    events = [line[6:] for line in reply.text.split("\n") if line.startswith("data: ")]
+    events = payloads(reply.text)
     if events[-1:] != ["[DONE]"]:
         return f"error: the stream ends with {events[-1:]}"
     return json.dumps([_told(json.loads(event)) for event in events[:-1]])

@@ -12,6 +12,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
+from tests.conformance.instances import parts
+
 from .random_answers import RandomAnswer
 from .random_schemas import TOOL_SETS
 
@@ -40,14 +42,9 @@ def arguments_of(answer: RandomAnswer) -> Iterator[tuple[Any, Any]]:
 
 def values_of(value: Any) -> Iterator[Any]:
     """Yield a value, all values inside it, and all keys."""
-    yield value
-    if isinstance(value, dict):
-        for key, each in value.items():
-            yield key
-            yield from values_of(each)
-    elif isinstance(value, list):
-        for each in value:
-            yield from values_of(each)
+    for part in parts(value):
+        yield part
+        yield from part if isinstance(part, dict) else ()
 
 
 def all_values(answer: RandomAnswer) -> Iterator[Any]:

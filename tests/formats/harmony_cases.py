@@ -220,7 +220,7 @@ _REJECTED: list[tuple[OutputSpec, str, str]] = [
     (AUTO, f" to=functions.f<|channel|>commentary to=functions.g{BODY}", "two recipients"),
     (AUTO, f" to=functions.g<|channel|>commentary to=functions.f{BODY}", "two recipients"),
     (AUTO, f"<|channel|>commentary to=functions.f<|channel|>final{BODY}", "a call turned final"),
-    (AUTO, f"<|channel|>commentary to=assistant{BODY}", "a call of nobody"),
+    (AUTO, f"<|channel|>commentary to=assistant{BODY}", "a call of no tool"),
     (AUTO, f"<|channel|>commentary to=functions.f <|constrain|>I call f{BODY}", "text as a type"),
     (AUTO, f"<|channel|>commentary to=functions.f response{BODY}", "an answer's type in a call"),
     (AUTO, f"<|channel|>commentary  to=functions.f{BODY}", "two spaces"),

@@ -50,6 +50,8 @@ class Walker:
     def __init__(self, compiled: engine.Compiled, rng: Random, *, with_reference: bool) -> None:
         self.compiled, self.rng = compiled, rng
         self.vocabulary = compiled.vocabulary
+        # items and keys that must differ are compared by address, and no matter of the recogniser
+        with_reference = with_reference and len(engine.Matcher(compiled).place()) == 2
         self.reference = Recogniser(compiled.grammar) if with_reference else None
         self.stops = set(self.vocabulary.stop_token_ids)
         self.special = {*self.vocabulary.special_token_ids, *self.stops}
@@ -163,12 +165,12 @@ class Walker:
 
     def check_rollback(self, matcher: engine.Matcher, path: Path, masks: list[bytes]) -> None:
         back = self.rng.randint(1, len(path))
-        place, fork = matcher.place(), matcher.fork() if self.rng.random() < 0.5 else matcher
+        place, fork = matcher.place()[:2], matcher.fork() if self.rng.random() < 0.5 else matcher
         fork.rollback(back)
         fork.fill_bitmask(self.want)
         if self.want.tobytes() != masks[len(path) - back]:
             raise Wrong(f"another mask after rollback({back}) of {path}")
-        if not all(fork.accept_token(token) for token in path[-back:]) or fork.place() != place:
+        if not all(fork.accept_token(token) for token in path[-back:]) or fork.place()[:2] != place:
             raise Wrong(f"another place after rollback({back}) of {path}, and the same tokens")
 
     # -- the event parser -------------------------------------------------------------------------

@@ -9,6 +9,7 @@ from random import Random
 from typing import Any
 
 from engine import SPEC_VERSION
+from tests.conformance.schemas import Schema, SchemaMaker, Words
 from tests.engine.cases import Case
 from tests.engine.frontends.random_schemas import BOUNDS, FORMATS, NAMES, PATTERNS
 
@@ -19,7 +20,14 @@ ENDS = ["</t>", ")", "END", "é", "aab", "<|call|>", "\n", "</function>"]
 EXCLUDES = ["ab", "<", "é", "</t>", "END", "aa", "<tool_call>"]
 SPECIALS = ["<|start|>", "<|message|>", "<tool_call>", "</tool_call>", "<|end|>"]
 CLASSES = ["a", "[ab]", "[^a]", ".", "[a-zé]", "\\d", "[^<\\n]", "漢", "[é-ü]", "\\w", " ", "<"]
-SCALARS = ["", "a", "ab", "é", 'c"d', "a/b", "zz\n", 0, 1, -1, 2.5, 1e22, True, False, None]
+WORDS = Words(
+    names=NAMES,
+    patterns=PATTERNS,
+    formats=FORMATS,
+    bounds=BOUNDS,
+    counts=(0, 0, 0, 1, 2, 3, 5, 8, 13, 24, 40),
+    scalars=("", "a", "ab", "é", 'c"d', "a/b", "zz\n", 0, 1, -1, 2.5, 1e22, True, False, None),
+)
 LAYOUTS: list[Spec] = [{"indent": 1}, {"separators": [", ", ": "]}, {"indent": "\t"}]
 STYLES = ["json", "qwen_xml", "minimax_xml", "glm_xml", "cohere_xml", "kimi_k3_xml"]
 
@@ -32,7 +40,7 @@ class SpecMaker:
 
     def case(self, name: str) -> Case:
         kinds: list[tuple[str, Callable[[], Any], int]] = [
-            ("json_schema", lambda: self.schema(3), 4),
+            ("json_schema", lambda: self.schema(3), 6),
             ("regex", lambda: self.pattern(3), 3),
             ("structural_tag", lambda: {"type": "structural_tag", "format": self.format(3)}, 8),
             ("grammar", lambda: (self.grammar(), "ebnf"), 2),
@@ -62,48 +70,12 @@ class SpecMaker:
         return f"({self.pattern(depth - 1)}){times}"
 
     # -- schemas ----------------------------------------------------------------------------------
-    def schema(self, depth: int) -> Any:
-        draw = self.rng.random()
-        if draw < 0.06:
-            return True
-        if depth == 0 or draw < 0.45:
-            return self.scalar()
-        if draw < 0.6:
-            made: Spec = {"type": "array", "items": self.schema(depth - 1)}
-            if self.rng.random() < 0.7:
-                made["minItems"], made["maxItems"] = self.bounds(12)
-            return made
-        if draw < 0.7:
-            word = self.rng.choice(["anyOf", "oneOf", "allOf"])
-            return {word: [self.schema(depth - 1) for _ in range(self.rng.randint(1, 3))]}
-        return self.object_schema(depth)
+    def schema(self, depth: int) -> Schema:
+        return SchemaMaker(self.rng, depth=depth, words=WORDS).document()
 
     def object_schema(self, depth: int) -> Spec:
-        properties = {name: self.schema(depth - 1) for name in self.some(NAMES, 4)}
-        made: Spec = {"type": "object", "properties": properties}
-        made["required"] = self.some([*properties, "b", "z"], 3)
-        if self.rng.random() < 0.7:
-            made["additionalProperties"] = self.rng.choice([False, True, self.scalar()])
-        return made
-
-    def scalar(self) -> Spec:
-        kind = self.rng.choice(["string"] * 4 + ["integer", "number", "boolean", "null", "enum"])
-        made: Spec = {"type": kind}
-        if kind == "enum":
-            return {"enum": self.some(SCALARS, 4) or [None]}
-        if kind == "string":
-            draw = self.rng.random()
-            if draw < 0.5:
-                low, high = self.bounds()
-                made |= self.rng.choice([{"minLength": low}, {"maxLength": high}, {}])
-            if draw > 0.4:
-                made |= self.rng.choice(
-                    [{"pattern": self.rng.choice(PATTERNS)}, {"format": self.rng.choice(FORMATS)}]
-                )
-        if kind in ("integer", "number"):
-            for word in self.some(["minimum", "maximum", "exclusiveMaximum"], 2):
-                made[word] = self.rng.choice(BOUNDS)
-        return made
+        schema = self.schema(depth)
+        return {**(schema if isinstance(schema, dict) else {}), "type": "object"}
 
     # -- structural tags --------------------------------------------------------------------------
     def format(self, depth: int) -> Spec:

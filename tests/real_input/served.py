@@ -1,7 +1,6 @@
 """A gateway as people run it: ``python -m app`` in a process of its own."""
 
 import os
-import socket
 import subprocess
 import sys
 import time
@@ -11,6 +10,8 @@ from pathlib import Path
 from tempfile import TemporaryFile
 
 import httpx
+
+from tests.redis_server import free_port
 
 ROOT = Path(__file__).parents[2]
 #: seconds that it may take to start or to stop on a slow machine
@@ -30,7 +31,7 @@ def served_gateway(
     ``settings`` are SWITCHYARD_* variables without the prefix; those of the caller's environment
     don't count. ``module`` is what ``python -m`` runs.
     """
-    port = _free_port()
+    port = free_port()
     chosen = {"PORT": str(port), "LOG_LEVEL": "warning", **(settings or {})}
     kept = {key: value for key, value in os.environ.items() if not key.startswith("SWITCHYARD_")}
     environment = kept | {f"SWITCHYARD_{key}": value for key, value in chosen.items()}
@@ -81,10 +82,3 @@ def metric(url: str, name: str) -> float:
     lines = httpx.get(f"{url}/metrics", timeout=PATIENCE).text.splitlines()
     heads = (line.rpartition(" ") for line in lines if not line.startswith("#"))
     return sum(float(value) for head, _, value in heads if head.split("{")[0] == name)
-
-
-def _free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-        return port

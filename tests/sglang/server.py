@@ -14,7 +14,6 @@ Not here         who shares a server (servers.py), what it is installed in (envi
                  it is started with (platforms.py).
 """
 
-import socket
 import subprocess
 import sys
 import tempfile
@@ -22,10 +21,11 @@ import time
 from collections.abc import Mapping
 from itertools import chain
 from pathlib import Path
-from types import TracebackType
 from typing import Any
 
 import httpx
+
+from tests.redis_server import free_port
 
 from . import processes
 from .environment import ROOT
@@ -53,7 +53,7 @@ class SGLangServer:
         platform: Platform = CPU,
     ) -> None:
         self.python, self.model, self.grammar_backend = python, model, grammar_backend
-        self.port = _free_port()
+        self.port = free_port()
         self._arguments = arguments
         self._platform, self._own_environment = platform, dict(environment or {})
         self._guard: subprocess.Popen[bytes] | None = None
@@ -72,12 +72,7 @@ class SGLangServer:
         self.start()
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.stop()
 
     def start(self, patience: float = START_SECONDS) -> None:
@@ -212,9 +207,3 @@ def _end(guard: subprocess.Popen[bytes]) -> None:
             processes.kill(process)
         guard.wait()
         raise RuntimeError(f"these processes had to be ended from outside: {left}") from None
-
-
-def _free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])

@@ -118,7 +118,7 @@ MALFORMED = "This token is malformed."
 
 
 def confused() -> str:
-    """The classical confusion: the public key, as everybody has it, as the secret of an HMAC."""
+    """The classical confusion: the public key, which is known to all, as the secret of an HMAC."""
     public = private_key("rsa").public_key()
     text = public.public_bytes(Encoding.PEM, PublicFormat.SubjectPublicKeyInfo)
     unsigned = spliced({"alg": "HS256", "typ": "JWT", "kid": "rsa"}, claims())

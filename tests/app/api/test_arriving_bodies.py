@@ -1,4 +1,4 @@
-"""Bodies that are arriving have a bound in bytes, and whoever sends the most makes room."""
+"""Bodies that are arriving have a bound in bytes, and the client with the most makes room."""
 
 import asyncio
 import json

@@ -8,6 +8,7 @@ import pytest
 
 from tests.app.examples import ALARM, LIGHT, TOOLS, body, json_schema
 from tests.app.gateway import Gateway
+from tests.app.messages import events, payloads
 
 PATTERN = "[a-c]{3,5}é+!"
 EBNF = 'root ::= "é" [a-c]+ "!"'
@@ -81,12 +82,6 @@ def reasoning(request: pytest.FixtureRequest) -> Iterator[Gateway]:
         assert running.metric("switchyard_worker_failures_total") == 0
 
 
-def events(text: str) -> list[Any]:
-    """The JSON of a stream's events."""
-    lines = [line[6:] for line in text.splitlines() if line.startswith("data: {")]
-    return [json.loads(line) for line in lines]
-
-
 def check(content: str | None, listed: list[dict[str, Any]]) -> None:
     """The tokens spell the content; the first and the last may have bytes that are no content, and
     a character that the end cuts has fewer bytes.
@@ -142,7 +137,7 @@ def test_responses(reasoning: Gateway, more: dict[str, Any], stream: bool):
     asked = {"model": "noise", "input": "JSON", "max_output_tokens": 1500, "top_logprobs": 1}
     answer = reasoning.post(asked | {"stream": stream} | more, path="/v1/responses")
     assert answer.status_code == 200, answer.text
-    body = events(answer.text)[-1]["response"] if stream else answer.json()
+    body = json.loads(payloads(answer.text)[-1])["response"] if stream else answer.json()
     assert body["status"] in ("completed", "incomplete")
     for item in body["output"]:
         if item["type"] == "message":

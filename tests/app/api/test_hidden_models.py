@@ -22,7 +22,7 @@ MESSAGES = [{"role": "user", "content": "x"}]
 ROUTES: list[tuple[str, dict[str, Any]]] = [
     ("/v1/chat/completions", {"messages": MESSAGES}),
     ("/v1/chat/completions", {"messages": MESSAGES, "stream": True}),
-    # invalid for the model, which must not be told either
+    # invalid for the model, which the error must not reveal either
     ("/v1/chat/completions", {"messages": MESSAGES, "n": 128}),
     ("/v1/completions", {"prompt": "x"}),
     ("/v1/completions", {"prompt": "x", "stream": True}),

@@ -91,7 +91,7 @@ def test_a_silent_redis_holds_no_answer_back_for_ever(redis_server: RedisServer)
 
 
 def test_a_flood_of_one_key_evicts_no_conversation_of_another(redis_server: RedisServer):
-    """REGRESSION: nobody had a share of Redis; the flood goes to two replicas."""
+    """REGRESSION: no client had a share of Redis; the flood goes to two replicas."""
     settings = {"api_keys": "flood,other", "responses_redis_bytes": 256 << 10}
     with replica(redis_server, **settings) as one, replica(redis_server, **settings) as two:
         other = openai.OpenAI(base_url=f"{one.url}/v1", api_key="other", max_retries=0)

@@ -10,17 +10,13 @@ import pytest
 from app.constraints.relaxation import RELAXED_HEADER
 from app.errors import ApiError
 from app.observability.left_out import MOST_HEADER_CHARS
-from tests.app.examples import LIGHT, MESSAGES, body, json_schema, tool
+from tests.app.examples import LIGHT, MESSAGES, body, closed, json_schema, tool
 from tests.app.gateway import Gateway
 from tests.app.service.scripted import Service, script
 
 #: what no engine can enforce: it leaves the document
 AWAY = {"$ref": "https://example.org/schema"}
 END = "<|im_end|>"
-
-
-def closed(**properties: Any) -> dict[str, Any]:
-    return {**LIGHT, "properties": properties, "required": list(properties)}
 
 
 #: the pattern of zod's z.hostname(), and seconds in whole days

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from app.constraints.relaxation import RELAXED_HEADER
-from tests.app.examples import body, tool
+from tests.app.examples import body, closed, tool
 from tests.app.gateway import Gateway
 
 FORMATS = ("qwen_coder", "minimax_m3", "llama4_pythonic", "gemma_4")
@@ -18,15 +18,6 @@ PARAM = "tools/0/function/parameters#"
 def styled(request: pytest.FixtureRequest) -> Iterator[tuple[str, Gateway]]:
     with Gateway(format=request.param, strict_profile="extended") as running:
         yield request.param, running
-
-
-def closed(**properties: Any) -> dict[str, Any]:
-    return {
-        "type": "object",
-        "properties": properties,
-        "required": list(properties),
-        "additionalProperties": False,
-    }
 
 
 END = {"qwen_coder": "</parameter>", "minimax_m3": "]<]minimax[>[", "gemma_4": '<|"|>'}

@@ -7,19 +7,10 @@ import pytest
 from app.constraints import strict_profile as strict
 from app.constraints.strict_profile import check_strict, violations
 from app.errors import ApiError
-from tests.app.examples import LIGHT, json_schema, tool
+from tests.app.examples import LIGHT, closed, json_schema, tool
 from tests.app.service.scripted import Service, script
 
 TEXT = {"type": "string"}
-
-
-def closed(**properties: Any) -> dict[str, Any]:
-    return {
-        "type": "object",
-        "properties": properties,
-        "required": list(properties),
-        "additionalProperties": False,
-    }
 
 
 def nested(levels: int) -> dict[str, Any]:

@@ -8,6 +8,7 @@ import httpx
 from jsonschema import Draft202012Validator
 
 from app.openapi.document import schemas
+from tests.app.messages import payloads
 
 JSON, EVENTS = "application/json", "text/event-stream"
 #: beginnings of the headers that this server adds, and one of streams, for proxies
@@ -55,7 +56,7 @@ class Document:
         content = found["content"][kind]["schema"]
         if kind == EVENTS:
             name = _name(content["properties"]["data"]["contentSchema"])
-            events = [line[6:] for line in answer.text.splitlines() if line.startswith("data: ")]
+            events = payloads(answer.text)
             assert events
             for data in events:
                 if data != "[DONE]":

@@ -18,6 +18,7 @@ from openai.types.responses import Response, ResponseStreamEvent
 
 from tests.app.examples import LIGHT
 from tests.app.gateway import OPTIONS, Gateway
+from tests.app.messages import payloads
 
 #: fields of OpenAI's document that are optional and not nullable, by type
 NO_NULLS: dict[str, tuple[str, ...]] = {
@@ -144,9 +145,8 @@ def test_each_object_is_of_openais_types(gateway: Gateway, more: dict[str, Any])
     assert mistakes(Response, whole) == []
     assert REQUIRED - whole.keys() == set()
     stream = httpx.post(f"{gateway.url}/v1/responses", json={**body, "stream": True}, **OPTIONS)
-    for line in stream.text.split("\n"):
-        if line.startswith("data: "):
-            assert mistakes(ResponseStreamEvent, json.loads(line[6:])) == []
+    for data in payloads(stream.text):
+        assert mistakes(ResponseStreamEvent, json.loads(data)) == []
     stored = httpx.get(f"{gateway.url}/v1/responses/{whole['id']}", **OPTIONS).json()
     assert mistakes(Response, stored) == []
 

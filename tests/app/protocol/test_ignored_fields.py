@@ -34,7 +34,7 @@ LISTED: dict[str, tuple[list[dict[str, Any]], list[str]]] = {
     "each name once": ([{**USER, "x": 1}, {**USER, "x": 2, "y": 3}], [
         "messages/0/x field", "messages/1/y field",
     ]),
-    "values that mean nothing": (
+    "values without effect": (
         [{**USER, "a": None, "b": False, "c": "", "d": [], "e": {}, "f": 0}], [],
     ),
     "a field of another role": (

@@ -25,6 +25,7 @@ from app.service.request_context import RequestContext
 from app.settings import ModelSettings
 from engine import Compiler
 from tests.app.examples import body
+from tests.app.messages import payloads
 
 #: a step of a script: a chunk, an error to raise, or None to wait for ever
 Step = Chunk | Exception | None
@@ -127,8 +128,7 @@ class Service:
         stream = await self.chat.stream(request(**asked, stream=True), context())
         whole = b"".join([data async for data in stream]).decode()
         await stream.aclose()
-        texts = [text.removeprefix("data: ") for text in whole.split("\n\n") if text]
-        return [text if text == "[DONE]" else json.loads(text) for text in texts]
+        return [data if data == "[DONE]" else json.loads(data) for data in payloads(whole)]
 
 
 def context(

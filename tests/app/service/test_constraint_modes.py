@@ -14,9 +14,9 @@ TOOLS = [tool("f", LIGHT)]
 BAD_SCHEMA = {"type": "object", "properties": {"a": {"type": "strin"}}}
 
 
-def divergences(service: Service) -> dict[tuple[str, str], float]:
+def divergences(service: Service) -> dict[str, float]:
     return {
-        (sample.labels["place"], sample.labels["part"]): sample.value
+        sample.labels["place"]: sample.value
         for family in service.metrics.registry.collect()
         for sample in family.samples
         if sample.name == "switchyard_shadow_divergences_total"
@@ -46,16 +46,16 @@ async def test_enforced_answers_have_no_header_of_the_mode():
 
 
 #: (what, answer, request, the divergence)
-DIVERGENCES: list[tuple[str, str, dict[str, Any], tuple[str, str] | None]] = [
+DIVERGENCES: list[tuple[str, str, dict[str, Any], str | None]] = [
     ("fits", CALL % '{"on": true}', {"tools": TOOLS}, None),
     ("text", "hello", {"tools": TOOLS}, None),
-    ("type", CALL % '{"on": 1}', {"tools": TOOLS}, ("arguments", "value")),
-    ("other name", CALL % '{"off": true}', {"tools": TOOLS}, ("arguments", "name")),
-    ("missing name", CALL % "{}", {"tools": TOOLS}, ("arguments", "name")),
-    ("unknown tool", CALL.replace("f", "g", 1) % "{}", {"tools": TOOLS}, ("call", "none")),
-    ("no call", "hello", {"tools": TOOLS, "tool_choice": "required"}, ("marks", "none")),
-    ("value", '{"on": 1}', {"response_format": json_schema(LIGHT)}, ("value", "value")),
-    ("too early", '{"on": tru', {"response_format": json_schema(LIGHT)}, ("end", "none")),
+    ("type", CALL % '{"on": 1}', {"tools": TOOLS}, "arguments"),
+    ("other name", CALL % '{"off": true}', {"tools": TOOLS}, "arguments"),
+    ("missing name", CALL % "{}", {"tools": TOOLS}, "arguments"),
+    ("unknown tool", CALL.replace("f", "g", 1) % "{}", {"tools": TOOLS}, "call"),
+    ("no call", "hello", {"tools": TOOLS, "tool_choice": "required"}, "marks"),
+    ("value", '{"on": 1}', {"response_format": json_schema(LIGHT)}, "value"),
+    ("too early", '{"on": tru', {"response_format": json_schema(LIGHT)}, "end"),
 ]
 
 
@@ -65,7 +65,7 @@ DIVERGENCES: list[tuple[str, str, dict[str, Any], tuple[str, str] | None]] = [
     ids=[row[0] for row in DIVERGENCES],
 )
 async def test_a_shadow_counts_where_an_answer_leaves_its_grammar(
-    text: str, asked: dict[str, Any], found: tuple[str, str] | None
+    text: str, asked: dict[str, Any], found: str | None
 ):
     service = Service(script(text), constraints="shadow")
     await service.complete(**asked)
@@ -73,11 +73,8 @@ async def test_a_shadow_counts_where_an_answer_leaves_its_grammar(
     assert service.count("shadow_requests_total", model="noise", outcome="compiled") == 1
     assert service.count("shadow_answers_total", model="noise") == 1
     lines = [json.loads(line) for line in service.log.getvalue().splitlines()]
-    assert [(line["place"], line["part"]) for line in lines] == ([] if found is None else [found])
-    assert all(
-        line.keys() == {"event", "level", "timestamp", "place", "part", "token", "byte"}
-        for line in lines
-    )
+    assert [line["place"] for line in lines] == ([] if found is None else [found])
+    assert all(line.keys() == {"event", "level", "timestamp", "place", "token"} for line in lines)
 
 
 async def test_an_answer_cut_by_its_limit_does_not_diverge():

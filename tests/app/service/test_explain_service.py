@@ -1,4 +1,4 @@
-"""Explanations: the caches of each client, and the size of what is inspected."""
+"""Explanations: the caches of each client, and the size of inspected grammars."""
 
 import io
 from collections.abc import AsyncIterator, Callable

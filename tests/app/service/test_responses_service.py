@@ -20,6 +20,7 @@ from app.service.stored_responses import StoredResponses
 from app.state.byte_store import MemoryStore, StateUnavailable
 from app.state.response_store import BLOCK, MOST_CHAIN_ITEMS, Chain, ResponseStore
 from tests.app.examples import LIGHT
+from tests.app.messages import payloads
 from tests.app.service.scripted import Service, Step, context, error, script, tokens
 
 END = "<|im_end|>"
@@ -76,7 +77,7 @@ class Responses:
         stream = await self.responses.stream(request(**asked), context())
         whole = b"".join([data async for data in stream]).decode()
         await stream.aclose()
-        return [json.loads(text.partition("data: ")[2]) for text in whole.split("\n\n") if text]
+        return list(map(json.loads, payloads(whole)))
 
 
 def request(**asked: Any) -> ResponseRequest:

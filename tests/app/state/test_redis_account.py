@@ -64,7 +64,7 @@ def check(redis: Redis) -> None:
 async def test_the_owner_with_the_most_bytes_makes_room(
     stores: list[RedisStore], redis: Redis, stored: str, kept: str
 ):
-    """REGRESSION: nobody had a share in Redis."""
+    """REGRESSION: no client had a share in Redis."""
     assert await left(stores[0], stored) == kept
     assert held(redis) == set(kept.split())
     check(redis)

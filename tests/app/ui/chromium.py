@@ -16,7 +16,7 @@ NEEDS_CHROMIUM = [
 ]
 KEY = "one"
 VIEWS = ("status", "playground", "chat")
-#: an element of each view that is there once the gateway has answered
+#: an element of each view that appears once the gateway has answered
 READY = {"status": "#figures strong", "playground": "#drawing svg", "chat": "#model option"}
 
 

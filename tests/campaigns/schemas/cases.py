@@ -19,10 +19,11 @@ from random import Random
 from typing import Any
 
 import engine
+from tests.conformance.instances import MOST_ORDERS, in_all_orders, orders
 from tests.conformance.oracle import Oracle, parsed
+from tests.conformance.schemas import Schema
 
 from . import instances
-from .compositions import Schema
 from .walks import Stuck, hints, walker
 
 #: CPU seconds that a compile, or a refusal, may take
@@ -184,8 +185,8 @@ class Trial:
             return
         if instances.has_plain_order(self._schema):
             self.outcome.find("refused valid", f"in the schema's order: {text.decode()}")
-        elif instances.orders(value) <= instances.MOST_ORDERS and not any(
-            accepts(plain, instances.written(each)) for each in instances.in_all_orders(value)
+        elif orders(value) <= MOST_ORDERS and not any(
+            accepts(plain, instances.written(each)) for each in in_all_orders(value)
         ):
             self.outcome.find("refused valid", f"in every order: {text.decode()}")
 

@@ -12,17 +12,17 @@ schema's order  `properties` first, as listed, then the required ones; other mem
                 the promise is one order among all (`has_plain_order`).
 """
 
-import itertools
 import json
 import math
 from collections.abc import Iterator
 from random import Random
 from typing import Any
 
-from .compositions import FORMATS, NAMES, NUMBERS, OF_TYPE, PATTERNS, TYPES, WORDS, Schema
+from tests.conformance.instances import parts
+from tests.conformance.schemas import TOPICS, TYPES, Schema
 
-#: permutations tried where only some order is promised
-MOST_ORDERS = 120
+from .compositions import FORMATS, NAMES, NUMBERS, PATTERNS, TEXTS
+
 #: levels of a made value; a recursive schema would go on
 MOST_LEVELS = 6
 #: values within a made one, after which only scalars and empty ones follow
@@ -53,21 +53,8 @@ EXACT_FORMATS = frozenset(("date", "ipv4", "something-unknown"))
 
 def keywords(schema: Schema) -> Iterator[str]:
     """All keys of all objects in it: the keywords and, harmlessly, names and listed values."""
-    if isinstance(schema, dict):
-        for keyword, value in schema.items():
-            yield keyword
-            yield from keywords(value)
-    elif isinstance(schema, list):
-        for each in schema:
-            yield from keywords(each)
-
-
-def parts(value: Any) -> Iterator[Any]:
-    """The value, and every value in it."""
-    yield value
-    inside = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
-    for each in inside:
-        yield from parts(each)
+    for part in parts(schema):
+        yield from part if isinstance(part, dict) else ()
 
 
 def target_of(document: Schema, pointer: str) -> Schema:
@@ -112,7 +99,7 @@ class InstanceMaker:
 
     def _fitting(self, view: dict[str, Any]) -> str:
         """A type that the keywords speak of, mostly; they don't judge the others."""
-        spoken = [kind for kind, words in OF_TYPE.items() for word in words if word in view]
+        spoken = [kind for kind, words in TOPICS.items() for word in words if word in view]
         among = spoken if spoken and self._rng.random() < 0.8 else TYPES
         return str(self._rng.choice(among))
 
@@ -163,7 +150,7 @@ class InstanceMaker:
 
     def _add_dependents(self, view: dict[str, Any], dependents: dict[str, list[str]]) -> None:
         required = list(view.get("required", ()))
-        if self._rng.random() < 0.3:
+        if dependents and self._rng.random() < 0.3:
             required.append(self._rng.choice(list(dependents)))
         for name in required:
             required += [each for each in dependents.get(name, ()) if each not in required]
@@ -182,7 +169,7 @@ class InstanceMaker:
         optional = [name for name in listed if name not in names and listed[name] is not False]
         rng.shuffle(optional)
         patterns = view.get("patternProperties", {})
-        others = list(NAMES if rng.random() < 0.7 else WORDS)
+        others = list(NAMES if rng.random() < 0.7 else TEXTS)
         for pattern in patterns:
             others += PATTERNS.get(pattern, (pattern, f"{pattern}1", f"1{pattern}"))
         rng.shuffle(others)
@@ -220,7 +207,7 @@ class InstanceMaker:
         return made
 
     def _string(self, view: dict[str, Any], _: int) -> str:
-        among = FORMATS.get(view.get("format", ""), PATTERNS.get(view.get("pattern", ""), WORDS))
+        among = FORMATS.get(view.get("format", ""), PATTERNS.get(view.get("pattern", ""), TEXTS))
         made = self._rng.choice(among)
         low, high = view.get("minLength", 0), view.get("maxLength", MOST_LENGTH)
         return (made + "abcé" * MOST_LENGTH)[:low] if len(made) < low else made[:high]
@@ -303,24 +290,6 @@ def in_order_of(schema: Schema, value: Any) -> Any:
     names |= dict.fromkeys(value)
     other = own.get("additionalProperties", {})
     return {name: in_order_of(listed.get(name, other), value[name]) for name in names}
-
-
-def orders(value: Any) -> int:
-    """How many orders of keys the value has."""
-    inside = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
-    own = math.factorial(len(value)) if isinstance(value, dict) else 1
-    return own * math.prod(map(orders, inside))
-
-
-def in_all_orders(value: Any) -> Iterator[Any]:
-    if isinstance(value, list):
-        yield from map(list, itertools.product(*map(in_all_orders, value)))
-    elif isinstance(value, dict):
-        for names in itertools.permutations(value):
-            for items in itertools.product(*(in_all_orders(value[name]) for name in names)):
-                yield dict(zip(names, items, strict=True))
-    else:
-        yield value
 
 
 def shuffled(value: Any, rng: Random, kept: list[Any]) -> Any:

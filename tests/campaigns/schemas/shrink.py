@@ -8,9 +8,10 @@ from typing import Any
 
 import jsonschema
 
+from tests.conformance.schemas import Schema
+
 from . import instances
 from .cases import Case
-from .compositions import Schema
 from .watched import Workers
 
 #: seconds for one finding, and of one phase while it is shrunk

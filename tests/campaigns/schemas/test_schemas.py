@@ -13,11 +13,12 @@ import jsonschema
 import pytest
 
 import engine
+from tests.conformance.schemas import COMPOSED, TOPICS
 from tests.vocabularies import small_vocabulary
 
 from .__main__ import composed_case, unique_cases
 from .cases import Case, Outcome, at_most
-from .compositions import ANYWHERE, OF_TYPE, composition
+from .compositions import composition
 from .instances import Promise, has_plain_order, in_order_of, keywords
 from .shrink import leads_back, shrunk, smaller
 from .unique_items import UNIQUE_SCHEMAS
@@ -71,7 +72,7 @@ def test_compositions_are_well_formed_the_same_again_and_of_all_keywords() -> No
         assert schema == composition(SEED, number)
         assert not leads_back(schema)
         seen.update(keywords(schema))
-    assert seen >= {*ANYWHERE, *(word for words in OF_TYPE.values() for word in words)}
+    assert seen >= {*COMPOSED, *(word for words in TOPICS.values() for word in words)}
 
 
 @pytest.mark.parametrize(

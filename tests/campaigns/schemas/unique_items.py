@@ -2,22 +2,14 @@
 
 from typing import Any
 
+from tests.app.examples import closed
+
 WEEKDAYS = ["Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday"]
 ROLES = ["admin", "member"]
 
 
 def unique(items: Any, **more: Any) -> dict[str, Any]:
     return {"type": "array", "items": items, "uniqueItems": True, **more}
-
-
-def record(**members: Any) -> dict[str, Any]:
-    """An object of these members, all required and no others."""
-    return {
-        "type": "object",
-        "properties": members,
-        "required": list(members),
-        "additionalProperties": False,
-    }
 
 
 def text(**more: Any) -> dict[str, Any]:
@@ -33,16 +25,16 @@ def listed(*values: Any) -> dict[str, Any]:
 
 
 _TAG = text(pattern="^[a-z][a-z0-9-]{0,15}$")
-_POINT = record(x=number("number"), y=number("number"))
+_POINT = closed(x=number("number"), y=number("number"))
 UNIQUE_SCHEMAS: dict[str, dict[str, Any]] = {
     "all weekdays": unique(listed(*WEEKDAYS), minItems=7, maxItems=7),
-    "weekday objects": unique(record(day=listed(*WEEKDAYS)), minItems=7, maxItems=7),
+    "weekday objects": unique(closed(day=listed(*WEEKDAYS)), minItems=7, maxItems=7),
     "some weekdays": unique(listed(*WEEKDAYS), minItems=1),
     "optional weekdays": unique(text(enum=WEEKDAYS), maxItems=3),
     "roles": unique(listed(*ROLES)),
-    "role objects": unique(record(role=listed(*ROLES))),
-    "role objects, two of them": unique(record(role=listed(*ROLES)), minItems=2),
-    "role and state": unique(record(role=listed(*ROLES), active={"type": "boolean"}), minItems=4),
+    "role objects": unique(closed(role=listed(*ROLES))),
+    "role objects, two of them": unique(closed(role=listed(*ROLES)), minItems=2),
+    "role and state": unique(closed(role=listed(*ROLES), active={"type": "boolean"}), minItems=4),
     "UUIDs": unique(text(format="uuid"), minItems=2),
     "e-mail addresses": unique(text(format="email"), minItems=1, maxItems=5),
     "dates": unique(text(format="date"), minItems=2),
@@ -74,7 +66,7 @@ UNIQUE_SCHEMAS: dict[str, dict[str, Any]] = {
     "pairs": unique({"type": "array", "items": number("number"), "minItems": 2, "maxItems": 2}),
     "small pairs": unique({"prefixItems": [listed(0, 1), listed(0, 1)], "minItems": 2,
                            "items": False, "type": "array"}, minItems=4),
-    "records": unique(record(id=number(), name=text()), minItems=1, maxItems=10),
+    "records": unique(closed(id=number(), name=text()), minItems=1, maxItems=10),
     "open records": unique({"type": "object", "properties": {"id": number()}, "required": ["id"]}),
     "optional members": unique({"type": "object", "properties": {"a": listed(1), "b": listed(2)},
                                 "additionalProperties": False}),
@@ -87,6 +79,6 @@ UNIQUE_SCHEMAS: dict[str, dict[str, Any]] = {
     "contains": unique(text(), contains={"const": "x"}),
     "contains twice": unique(number(minimum=0, maximum=9), contains=number(maximum=3),
                              minContains=2, minItems=4),
-    "one of two records": unique({"oneOf": [record(kind=listed("a")), record(kind=listed("b"))]}),
-    "user with roles": record(name=text(), roles=unique(listed(*ROLES, "guest"), minItems=1)),
+    "one of two records": unique({"oneOf": [closed(kind=listed("a")), closed(kind=listed("b"))]}),
+    "user with roles": closed(name=text(), roles=unique(listed(*ROLES, "guest"), minItems=1)),
 }  # fmt: skip

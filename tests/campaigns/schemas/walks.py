@@ -16,11 +16,13 @@ from typing import Any
 import numpy as np
 
 import engine
+from tests.conformance.instances import parts
+from tests.conformance.schemas import Schema
 from tests.engine.harness import bits, new_mask
 from tests.vocabularies import VOCABULARIES
 
-from .compositions import FORMATS, PATTERNS, Schema
-from .instances import InstanceMaker, parts
+from .compositions import FORMATS, PATTERNS
+from .instances import InstanceMaker
 
 #: tokens after which a walk is given up, and counts as unfinished
 MOST_TOKENS = 400

@@ -20,6 +20,7 @@ import httpx
 from app.conversation.tokenizer import load_tokenizer
 from app.pool.member import EJECT_AFTER
 from tests.app.gateway import OPERATOR, Gateway
+from tests.app.messages import payloads
 from tests.sglang.tiny_model import make_tokenizer
 
 from .fake import FakeWorker, Fault, Loop
@@ -193,7 +194,7 @@ def _text(response: httpx.Response, streams: bool) -> str:
     if not streams:
         choice = response.json()["choices"][0]
         return _finished(choice["message"]["content"], choice["finish_reason"])
-    *events, last = [line[6:] for line in response.text.split("\n\n") if line]
+    *events, last = payloads(response.text)
     if last != "[DONE]":
         raise _Failed(_error(json.loads(last)))
     choices = [json.loads(event)["choices"][0] for event in events]

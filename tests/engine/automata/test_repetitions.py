@@ -1,4 +1,4 @@
-"""Repetitions as automata: the copies that are made of what is repeated."""
+"""Repetitions as automata: the copies of the repeated part."""
 
 from typing import Any
 

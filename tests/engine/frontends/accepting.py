@@ -1,6 +1,4 @@
-"""What the engine takes of texts, for tables of (schema, accepted, rejected): texts without spaces,
-separated by them.
-"""
+"""Checks of tables of (schema, accepted, rejected): texts without spaces, separated by spaces."""
 
 import json
 from functools import cache

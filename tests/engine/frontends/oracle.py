@@ -1,4 +1,4 @@
-"""What ``jsonschema`` says of values."""
+"""The verdicts of ``jsonschema``."""
 
 from typing import Any
 

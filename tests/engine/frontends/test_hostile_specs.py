@@ -1,6 +1,6 @@
 """Specs made to hurt: each is compiled and used, or refused by the name of a bound, after bounded work.
 
-Nothing here measures time. What would take minutes or gigabytes without a bound is called REGRESSION.
+Nothing here measures time. Specs that took minutes or gigabytes without a bound are called REGRESSION.
 """
 
 import sys
@@ -48,7 +48,7 @@ def nested(levels: int, wrap: Callable[[Any], Any], inner: Any) -> Any:
 
 
 def twice(end: Any) -> dict[str, Any]:
-    """What meets itself at each of 60 levels."""
+    """A schema that meets itself at each of 60 levels."""
     return chain(60, lambda ref: {"allOf": [ref, {**ref, "title": ""}]}, end)
 
 
@@ -259,7 +259,7 @@ def test_compiles_of_one_request_share_a_budget() -> None:
 
 @pytest.mark.parametrize("keyword", ["anyOf", "oneOf"])
 def test_alternatives_are_bounded(keyword: str) -> None:
-    """What only lists values counts as nothing; more alternatives than allowed are refused unread."""
+    """Alternatives that only list values do not count; more alternatives than allowed are refused unread."""
     branches: list[Any] = [{"type": "string", "maxLength": n} for n in range(1, 5)]
     limits = Limits(alternatives=4)
     assert takes(
@@ -317,7 +317,7 @@ def test_automata_that_are_slow_to_minimise_stay_as_they_are() -> None:
 
 
 def deep_under_enum() -> dict[str, Any]:
-    """A value of 120 levels whose innermost schema lies behind 120 references that nobody has followed yet."""
+    """A value of 120 levels whose innermost schema is behind 120 references that are not yet followed."""
     arrays = chain(120, lambda ref: {"type": "array", "items": ref}, {"$ref": "#/$defs/e0"})
     more = {f"e{n}": {"allOf": [{"$ref": f"#/$defs/e{n + 1}"}]} for n in range(120)}
     defs = {**arrays["$defs"], **more, "e120": {"type": "integer"}}
@@ -341,7 +341,7 @@ def test_a_refusal_does_not_depend_on_how_deep_the_caller_stands() -> None:
 
 # -- what is no JSON ------------------------------------------------------------------------------
 
-# (a Python value, the pointer of what is no JSON in it)
+# (a Python value, the pointer of the part that is no JSON)
 NO_JSON: list[tuple[Any, str]] = [
     ({"properties": {1: {}}}, "/properties"),
     ({"const": {"a": [{None: 1}]}}, "/const/a/0"),

@@ -1,4 +1,4 @@
-"""What ``inspect`` shows is what the engine built, and looking changes nothing."""
+"""``inspect`` shows what the engine built, and changes nothing."""
 
 import re
 import threading
@@ -165,7 +165,7 @@ WAYS = [
 
 @pytest.mark.parametrize(("grammar", "text", "way"), WAYS, ids=[way for _, _, way in WAYS])
 def test_ways_through_a_rule(grammar: str, text: bytes, way: str) -> None:
-    """States that nobody visited end a way; exploring visits all of these."""
+    """Unvisited states end a way; exploring visits all of these."""
     compiled = compiled_grammar(grammar)
     engine.inspect(compiled, explore=100)
     matcher = engine.Matcher(compiled)

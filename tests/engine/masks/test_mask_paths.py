@@ -61,7 +61,7 @@ Walk = list[int]
 
 @dataclass(frozen=True)
 class Trace:
-    """What a grammar's first compile said: tokens, and the mask before each and behind the last."""
+    """The first compile of a grammar: tokens, and the masks before each and after the last."""
 
     walks: list[Walk]
     masks: list[bytes]
@@ -188,7 +188,7 @@ class Paths:
         return self.traces[case.name]
 
     def fresh(self, case: Case) -> engine.Compiled:
-        """A grammar that nobody has walked, with a store that knows what the trace taught."""
+        """A grammar without walks, with a store that knows what the trace taught."""
         self.first.flush()
         return compile_case(loaded(self.redis, self.vocabulary), case)
 

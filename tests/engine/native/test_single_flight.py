@@ -1,4 +1,4 @@
-"""What several threads want at once is made by one of them."""
+"""One thread makes a value that several want at once."""
 
 import threading
 from typing import Any
@@ -49,7 +49,7 @@ def test_a_maker_that_is_gone_is_waited_for_once(monkeypatch: pytest.MonkeyPatch
     next_one = under_way.begin("it")
     assert next_one is not None
     under_way.end("it", gone)
-    assert under_way.begin("it") is None, "the late one ends what is his and nothing else"
+    assert under_way.begin("it") is None, "the late one ends only its own"
 
 
 def test_threads_that_want_one_spec_compile_it_once() -> None:

@@ -1,4 +1,4 @@
-"""A batch writes what single fills write, whoever works on it."""
+"""A batch writes what single fills write, in any thread."""
 
 import numpy as np
 import pytest

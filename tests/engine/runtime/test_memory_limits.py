@@ -1,4 +1,4 @@
-"""What is kept is bounded, and dropping it changes no answer."""
+"""Caches are bounded, and dropping entries changes no answer."""
 
 import gc
 import json
@@ -273,7 +273,7 @@ def go_on_until_a_limit(matcher: engine.Matcher) -> None:
 
 @pytest.mark.parametrize("name", LIMITS)
 def test_a_limit_ends_the_text_that_passed_it_and_no_other(name: str) -> None:
-    """REGRESSION: all that walked in the same rows ended with it. What was cut short is in none."""
+    """REGRESSION: all that walked in the same rows ended with it. No row keeps a step cut short."""
     limits, grammar = LIMITS[name]
     compiled = engine.Compiler(small_vocabulary(), limits=limits).compile_grammar(grammar)
     free = engine.Compiler(small_vocabulary()).compile_grammar(grammar)
@@ -336,7 +336,7 @@ def test_one_mask_meets_so_many_items_and_no_more() -> None:
 
 
 def test_a_mask_that_is_given_up_is_given_up_at_once() -> None:
-    """REGRESSION: past the limit each of millions of steps was tried all the same, for a minute."""
+    """REGRESSION: past the limit each of millions of steps was still tried, for a minute."""
     pattern = r"(?:(?:(?:[^x])+|(?:é)?)|(?:(?:[^x]|[a-f]|_)*(?:[^x]){1,3}){0,20}){0,20}"
     compiled = engine.Compiler(real_vocabulary("llama3")).compile_regex(pattern)
     mask = new_mask(compiled.vocabulary)

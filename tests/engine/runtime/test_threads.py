@@ -62,7 +62,7 @@ def test_batches_of_one_grammar_in_many_threads() -> None:
 
 # -- everything at once ----------------------------------------------------------------------------
 def events_of(compiled: engine.Compiled, case: Case) -> list[object]:
-    """What the parser reads in every sample."""
+    """The events of the parser for every sample."""
     found: list[object] = []
     for sample in case.samples:
         parser = compiled.parser()
@@ -107,7 +107,7 @@ def masks_in_a_batch(compiled: engine.Compiled, case: Case) -> list[bytes]:
 
 
 def forced_of(compiled: engine.Compiled, case: Case) -> list[tuple[bytes, bool]]:
-    """What is forced after every token of every sample, and whether the text may end."""
+    """The forced bytes after every token of every sample, and whether the text may end."""
     found = []
     for sample in case.samples:
         matcher = engine.Matcher(compiled)

@@ -105,7 +105,7 @@ STYLED: dict[str, tuple[str, Any, Any, list[str]]] = {
         {"properties": {"a": {"enum": ["x"]}}},
         ["/properties/a/enum/0", "/properties/a/enum/1"],
     ),
-    "a value of a definition inside of what was a oneOf": (
+    "a value of a definition inside of a former oneOf": (
         "cohere_xml",
         {
             "properties": {"l": {"oneOf": [{"items": AWAY}, {"items": {"$ref": "#/$defs/e"}}]}},

@@ -108,7 +108,7 @@ CASES: dict[str, tuple[Any, str, str, Any, list[str], Any]] = {
         "/patternProperties/^a", "pattern",
         {"required": ["a"]}, ["/additionalProperties", "/patternProperties"], {"a": 1},
     ),
-    "properties, beside what says nothing about the rest": (
+    "properties, next to a keyword that allows the rest": (
         {"properties": {"a": {}}, "additionalProperties": True}, "/properties", "properties",
         {"additionalProperties": True}, ["/properties"], {"a": 1},
     ),
@@ -172,7 +172,7 @@ CASES: dict[str, tuple[Any, str, str, Any, list[str], Any]] = {
         {"items": {"$ref": "#/$defs/x"}, "$defs": {"x": UNIQUE, "y": {}}},
         ["/$defs/x/not", "/$defs/y/not"], [[1]],
     ),
-    "a not that only lies beside the definition": (
+    "a not that only holds the definition": (
         {"not": {"$defs": {"x": ODD}, "type": "null"}, "items": {"$ref": "#/not/$defs/x"}},
         "/not/$defs/x/uniqueItems", "uniqueItems",
         {"not": {"$defs": {"x": {"type": "array"}}, "type": "null"},
@@ -198,7 +198,7 @@ CASES: dict[str, tuple[Any, str, str, Any, list[str], Any]] = {
         {"items": ODD, "not": {"$dynamicRef": "#x"}}, "/items/uniqueItems", "uniqueItems",
         {"items": ODD}, ["/not"], None,
     ),
-    "a reference that leaves the document, below oneOf, is nobody's business": (
+    "a reference that leaves the document, below oneOf, changes nothing": (
         {"items": ODD, "oneOf": [{"$ref": "https://example.org/x"}]}, "/items/uniqueItems",
         "uniqueItems", {"items": {"type": "array"}, "oneOf": [{"$ref": "https://example.org/x"}]},
         ["/items/uniqueItems"], None,

@@ -1,4 +1,4 @@
-"""What a request's budget, a cancellation and a remembered refusal mean to compiles."""
+"""The effects of a request's budget, a cancellation and a remembered refusal on compiles."""
 
 import threading
 from typing import Any

@@ -1,4 +1,4 @@
-"""What one compiler leaves in a store serves others; what does not fit is refused and not used."""
+"""Entries of one compiler serve others; entries that do not fit are refused and not used."""
 
 import struct
 from collections.abc import Callable, Iterator
@@ -43,7 +43,7 @@ def walk(compiler: engine.Compiler, name: str, texts: tuple[str, ...]) -> list[b
     return found
 
 
-TEXTS = ('{"NAME": "somebody@example.org"', '{"free": "\\u00e9 and more"}')
+TEXTS = ('{"NAME": "someone0@example.org"', '{"free": "\\u00e9 and more"}')
 
 
 def learnt(*texts: str) -> MemoryLog:
@@ -154,7 +154,7 @@ def test_masks_without_counts_break_no_rule_that_counts(counted: dict[bytes, byt
 
 
 def test_masks_of_any_rule_break_no_other(counted: dict[bytes, bytes]) -> None:
-    """What only who has the key can do: the masks may be wrong, and nothing worse."""
+    """Entries that only a holder of the key can forge: masks may be wrong, and nothing worse."""
     keys, values = list(counted), list(counted.values())
     for shift in range(1, len(keys)):
         walk_counted(taken(dict(zip(keys, values[shift:] + values[:shift], strict=True))))
@@ -176,7 +176,7 @@ LISTED, ALL_BUT, WORDS, SAME = range(4)
 
 
 class TokenMask:
-    """A token mask as it is told in mask_bytes' header; ``body`` is its bytes."""
+    """A token mask by the header of mask_bytes; ``body`` is its bytes."""
 
     def __init__(self, left: "Left", words: int) -> None:
         self.state, self.node, self.took_ns = left.number(), left.number(), left.number()
@@ -229,7 +229,7 @@ class TokenMask:
 
 
 class Left:
-    """What is left to read."""
+    """The unread bytes."""
 
     def __init__(self, data: bytes) -> None:
         self.data, self.at = data, 0

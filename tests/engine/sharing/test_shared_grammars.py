@@ -1,7 +1,7 @@
 """Grammars that share a compiler, or a store, have the masks that each has alone.
 
-What they share goes by digests, so two rules of one digest must have one automaton: what is
-referred to and what is written out do not.
+They share by digests, so two rules of one digest must have one automaton: a rule that is
+referred to and its text written out have different digests.
 """
 
 import random

@@ -1,4 +1,4 @@
-"""What grammars given as text accept. ``ours`` other engines refuse, for ``reason``."""
+"""Texts that grammars given as text accept. Other engines refuse ``ours``, for ``reason``."""
 
 from dataclasses import dataclass
 

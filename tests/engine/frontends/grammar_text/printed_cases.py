@@ -1,4 +1,4 @@
-"""What xgrammar 0.2.8 prints of its own grammars. ``printed_grammars.json`` has the texts; to write it
+"""Grammars as xgrammar 0.2.8 prints them. ``printed_grammars.json`` has the texts; to write it
 again: ``python -m tests.engine.frontends.grammar_text.printed_cases``.
 
 The vocabulary is that of tag_specs.

@@ -76,7 +76,7 @@ def takes(syntax: str, grammar: str, text: str) -> bool:
 
 
 def is_written_so(syntax: str, text: str) -> bool:
-    """What the document's grammar of the notation says."""
+    """The verdict of the document's grammar of the notation."""
     return takes("ebnf", block(syntax, "Notation", "ebnf"), text)
 
 
@@ -111,7 +111,7 @@ def changed(syntax: str) -> list[str]:
 
 
 def kind(syntax: str, message: str) -> str:
-    """What is wrong, without its place, names and numbers; of a pattern in a grammar just that."""
+    """The error without its place, names and numbers; for a pattern in a grammar nothing else."""
     words = re.sub(r"^line \d+, column \d+: ", "", message)
     if syntax != "regex" and words.startswith("pattern, "):
         return "pattern, position"
@@ -132,8 +132,8 @@ def test_a_notation_has_what_is_read(syntax: str) -> None:
 
 @pytest.mark.parametrize("syntax", SYNTAXES)
 def test_a_notation_and_its_errors_say_what_is_read(syntax: str) -> None:
-    """Whatever is read is in the notation; what is in it and not read is an error of the table,
-    or of a schema, which has a pointer.
+    """Every text that is read is in the notation. A text in it that is not read is an error of
+    the table, or of a schema, which has a pointer.
     """
     texts = [text for each, text, *_ in MISTAKES if each == syntax]
     if syntax == "regex":

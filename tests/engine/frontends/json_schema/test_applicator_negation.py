@@ -1,4 +1,4 @@
-"""What is left without a schema that is made of others, keyword by keyword."""
+"""The complements of schemas made of others, keyword by keyword."""
 
 import itertools
 import json
@@ -50,7 +50,7 @@ EACH = [
     ),
     # enum and const beside applicators
     (without({"enum": [{"a": 1}, {"b": 1}], "anyOf": [A]}), '{} {"b":1} {"a":2}', '{"a":1}'),
-    # what is evaluated within is nobody's
+    # members evaluated within ``not`` stay unevaluated
     (
         {"type": "object", "properties": {"a": {}}, "not": {"oneOf": [B, C]}, "unevaluatedProperties": INTEGER},
         '{} {"a":"x"} {"b":1,"c":1}', '{"b":1} {"d":"x"} {"b":"x","c":1}',

@@ -9,6 +9,7 @@ from hypothesis import assume, event, given
 from hypothesis import strategies as st
 
 import engine
+from tests.app.examples import closed
 from tests.engine.frontends.json_schema.json_texts import LAYOUTS, TOKENS, laid_out, written
 from tests.engine.frontends.json_schema.schema_cases import CASES, INTEGER, NODE
 from tests.engine.frontends.oracle import oracle
@@ -165,15 +166,6 @@ def test_outside_of_recursion_every_depth_is_exact() -> None:
     text = json.dumps(value, indent=1)
     assert takes(compiled, text)
     assert [other for other in nearby(text) if takes(compiled, other)] == []
-
-
-def closed(**properties: Any) -> dict[str, Any]:
-    return {
-        "type": "object",
-        "properties": properties,
-        "required": list(properties),
-        "additionalProperties": False,
-    }
 
 
 POINT = closed(x=closed(y={"const": 1}), z={"type": "array", "maxItems": 0})

@@ -59,7 +59,7 @@ def compiled_or_none(schema: Any, **options: Any) -> engine.Compiled | None:
 )
 @draws(400)
 def test_noise_comes_out_valid(schema: Any, seed: int, any_order: bool, whitespace: str) -> None:
-    """Whatever a model writes, as long as the masks hold it: it is JSON, and the schema accepts it."""
+    """Any text that the masks allow is JSON, and the schema accepts it."""
     compiled = compiled_or_none(schema, any_order=any_order, whitespace=whitespace)
     if compiled is None:
         return

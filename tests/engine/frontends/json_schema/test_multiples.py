@@ -74,8 +74,8 @@ def test_a_divisor_of_too_many_states_is_refused_by_its_place() -> None:
 
 
 def test_large_multiples_of_one_schema_share_a_bound() -> None:
-    """REGRESSION: each was bounded by itself. What the process keeps of them is charged as if it
-    had been made again, so a schema is not accepted because it was sent before.
+    """REGRESSION: each was bounded by itself. Results that the process keeps are charged as if
+    rebuilt, so a schema is not accepted because it was sent before.
     """
     schema = {"properties": {f"p{n}": whole(19_990 - 7 * n) for n in range(60)}}
     spent = []

@@ -1,4 +1,4 @@
-"""What ``not`` leaves: the complement of every keyword, and of schemas made of others."""
+"""``not``: the complement of every keyword, and of schemas made of others."""
 
 from typing import Any
 

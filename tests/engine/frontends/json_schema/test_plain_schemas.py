@@ -1,4 +1,4 @@
-"""What is seen at a glance means what a closer look finds, and a grammar keeps nothing of its schemas."""
+"""The short way for plain schemas finds what the long way finds, and a grammar keeps nothing of its schemas."""
 
 import sys
 from typing import Any

@@ -1,4 +1,4 @@
-"""What references name inside a document, and which keywords a dialect knows."""
+"""The targets of references inside a document, and the keywords of each dialect."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""What can't be enforced, means nothing or is too large is refused by name, place and number."""
+"""Keywords that can't be enforced, are invalid or too large are refused by name, place and number."""
 
 import itertools
 import json

@@ -1,4 +1,4 @@
-"""What no other keyword has looked at: unevaluatedProperties and unevaluatedItems, through every applicator."""
+"""Parts that no other keyword evaluates: unevaluatedProperties and unevaluatedItems, through every applicator."""
 
 from typing import Any
 

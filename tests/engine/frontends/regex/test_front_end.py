@@ -141,7 +141,7 @@ def test_a_search_finds_a_match_anywhere_unless_anchored(
 def test_a_counted_class_stays_one_repetition(
     pattern: str, minimum: int | None, maximum: int | None
 ) -> None:
-    """What follows ^[ab]* is any text, which takes the repetition in."""
+    """Any text follows ^[ab]*, so it includes the repetition."""
     grammar = Grammar()
     node = grammar.nodes[build_search(grammar, pattern)]
     assert node[0] == REPEAT

@@ -89,7 +89,7 @@ def test_texts_are_those_that_fit_both(
 
 
 # repetitions of wide classes, which are counted; many where an iteration may go on after it could
-# have ended, some where its end can't be told
+# have ended, some where its end is ambiguous
 COUNTED_PATTERNS = [
     "(?:[^c]+c+){2,3}", "(?:[^c]+c+){0,2}[^c]+", "(?:[^c]+c+){1,2}c", "(?:[^c]c?){1,4}",
     "(?:[^c]+){2,3}", "(?:[^ab](?:a|ab)){1,3}", "(?:[^c]a*b*){2,4}c*", "(?:c[^c]*){3}",

@@ -1,4 +1,4 @@
-"""What counted text, token sets, repetitions, dispatches and grammars accept; see tag_specs."""
+"""Texts that counted text, token sets, repetitions, dispatches and grammars accept; see tag_specs."""
 
 from .tag_specs import (
     ANY_TEXT,

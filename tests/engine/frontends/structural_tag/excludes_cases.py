@@ -1,4 +1,4 @@
-"""What json_schema nodes with ``excludes`` accept; see tag_specs for the notation."""
+"""Texts that json_schema nodes with ``excludes`` accept; see tag_specs for the notation."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""What tags and the formats in them accept; see tag_specs for the notation."""
+"""Texts that tags and the formats in them accept; see tag_specs for the notation."""
 
 from .tag_specs import (
     ANY_TEXT,

@@ -1,4 +1,4 @@
-"""What triggered and separated tags accept; see tag_specs for the notation."""
+"""Texts that triggered and separated tags accept; see tag_specs for the notation."""
 
 from .tag_specs import (
     ANY_TEXT,

@@ -1,4 +1,4 @@
-"""What arguments in the styles of model families accept; see tag_specs for the notation."""
+"""Texts that arguments in the styles of model families accept; see tag_specs for the notation."""
 
 from typing import Any
 
