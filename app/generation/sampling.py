@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping, Set
 from dataclasses import dataclass
 from typing import Any
 
-from adapters.workers import SamplingOptions
+from adapters.workers import SAMPLING_OPTIONS, SamplingOptions
 from engine import Vocabulary
 
 from ..errors import bad_request, unsupported_parameter
@@ -122,8 +122,8 @@ def _ends_in_text(answer: Mapping[str, Any], stops: Set[str]) -> bool:
 
 
 def _options(request: ChatRequest, vocabulary: Vocabulary) -> SamplingOptions:
-    """Return the options. Off: null, a top_k of the whole vocabulary, and the model's own stop
-    tokens, which end the answer anyway.
+    """Return the options: fields of the same names, with a few exceptions. Off: null, a top_k of
+    the whole vocabulary, and the model's own stop tokens, which end the answer anyway.
 
     Raises:
         ApiError: 400, a token id is beyond the vocabulary.
@@ -133,19 +133,13 @@ def _options(request: ChatRequest, vocabulary: Vocabulary) -> SamplingOptions:
     stops = dict.fromkeys(request.stop_token_ids or ())
     _check_ids("stop_token_ids", stops, vocabulary)
     top_k = request.top_k or 0
-    repetition = request.repetition_penalty
-    return SamplingOptions(
-        top_k=top_k if 0 < top_k < vocabulary.size else 0,
-        min_p=request.min_p or 0.0,
-        frequency_penalty=request.frequency_penalty or 0.0,
-        presence_penalty=request.presence_penalty or 0.0,
-        repetition_penalty=1.0 if repetition is None else repetition,
-        logit_bias=tuple((number, bias) for number, bias in biases if bias),
-        min_tokens=request.min_tokens or 0,
-        ignore_eos=bool(request.ignore_eos),
-        stop_token_ids=tuple(n for n in stops if n not in vocabulary.stop_token_ids),
-        logprobs=_logprobs(request),
-    )
+    options = {name: getattr(request, name) for name in SAMPLING_OPTIONS} | {
+        "top_k": top_k if 0 < top_k < vocabulary.size else 0,
+        "logit_bias": tuple((number, bias) for number, bias in biases if bias),
+        "stop_token_ids": tuple(n for n in stops if n not in vocabulary.stop_token_ids),
+        "logprobs": _logprobs(request),
+    }
+    return SamplingOptions(**{name: each for name, each in options.items() if each is not None})
 
 
 def _logprobs(request: ChatRequest) -> int | None:

@@ -1,6 +1,6 @@
 """The bodies of requests of every API, as validated types."""
 
-from .chat_request import MOST_BIASES, ChatRequest
+from .chat_request import ChatRequest
 from .check_request import CheckRequest
 from .completion_request import CompletionRequest
 from .explain_request import ExplainRequest
@@ -26,6 +26,7 @@ from .responses.items_query import ItemsQuery
 from .responses.request import RESPONSES_IGNORED, RESPONSES_UNSUPPORTED, ResponseRequest
 from .responses.tool_names import ToolNames
 from .responses.tools import RESPONSES_TOOL_OFF, HostedTool, shown_format
+from .sampling_fields import MOST_BIASES
 from .thinking_fields import UNBOUNDED, ReasoningEffort, ReasoningOptions
 from .tokenize_request import DetokenizeRequest, TokenizeRequest
 from .tools import (
