@@ -10,14 +10,11 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
-from typing import Protocol
-
-from prometheus_client import Histogram
 
 from adapters.formats import Format, FormatError, FormatPlan, InputFormat, Location, OutputSpec
 from engine import LimitExceeded, SpecError, WorkBudget, is_relaxable, with_namespace
 
-from ..observability import Logger
+from ..observability import Logger, Metrics, ShadowMetrics
 from .constraint_plan import ConstraintPlan
 from .grammar_backend import GrammarBackend
 from .refusals import BeyondBackend, ConstraintRefused, refusal
@@ -26,15 +23,6 @@ from .tenant_caches import TenantCaches
 
 #: compiles a plan with a budget
 Work = Callable[[WorkBudget], ConstraintPlan]
-
-
-class CompileMetrics(Protocol):
-    """The metrics of a compile: those of enforced constraints, or of a shadow's."""
-
-    @property
-    def compile_seconds(self) -> Histogram: ...
-    def refused(self, keyword: str) -> None: ...
-    def relaxed(self, keyword: str) -> None: ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,7 +39,7 @@ class Enforcement:
     special_texts: tuple[str, ...]
     backend: GrammarBackend
     caches: TenantCaches
-    metrics: CompileMetrics
+    metrics: Metrics | ShadowMetrics
     logger: Logger
     namespace: str = ""
 

@@ -9,7 +9,7 @@ Not here   what the fields mean together (generation.sampling).
 import re
 from typing import Annotated, Any
 
-from pydantic import BeforeValidator, Discriminator, Field, Tag, model_validator
+from pydantic import BeforeValidator, ConfigDict, Discriminator, Field, Tag, model_validator
 from pydantic_core import PydanticCustomError
 
 from .unserved_fields import Body, unsupported_field
@@ -97,47 +97,41 @@ class SamplingFields(Body):
     ``model``  the only model may stay unnamed.
     """
 
+    model_config = ConfigDict(use_attribute_docstrings=True)
+
     model: str | None = None
-    temperature: float | None = Field(
-        None, ge=0, le=2, description="1 changes nothing; 0 picks the most likely token."
-    )
-    top_p: float | None = Field(
-        None, ge=0, le=1, description="Only the most likely tokens with this sum of probabilities."
-    )
-    top_k: int | None = Field(
-        None,
-        ge=-1,
-        le=MOST_TOKEN_ID,
-        description="Only this number of most likely tokens; 0 and -1: all.",
-    )
-    min_p: float | None = Field(
-        None, ge=0, le=1, description="Only tokens with this share of the highest probability."
-    )
-    frequency_penalty: float | None = Field(
-        None, ge=-PENALTY, le=PENALTY, description="Penalty for each earlier use of a token."
-    )
-    presence_penalty: float | None = Field(
-        None, ge=-PENALTY, le=PENALTY, description="Penalty for tokens that were used."
-    )
-    repetition_penalty: float | None = Field(
-        None,
-        ge=LEAST_REPETITION,
-        le=MOST_REPETITION,
-        description="Factor for tokens that were used; 1 changes nothing.",
-    )
-    logit_bias: LogitBias | None = Field(None, description="Added to the logits of tokens, by id.")
-    seed: int | None = Field(None, ge=-SEED, lt=SEED, description="One seed gives one answer.")
+    temperature: float | None = Field(None, ge=0, le=2)
+    """1 changes nothing; 0 picks the most likely token."""
+    top_p: float | None = Field(None, ge=0, le=1)
+    """Only the most likely tokens with this sum of probabilities."""
+    top_k: int | None = Field(None, ge=-1, le=MOST_TOKEN_ID)
+    """Only this number of most likely tokens; 0 and -1: all."""
+    min_p: float | None = Field(None, ge=0, le=1)
+    """Only tokens with this share of the highest probability."""
+    frequency_penalty: float | None = Field(None, ge=-PENALTY, le=PENALTY)
+    """Penalty for each earlier use of a token."""
+    presence_penalty: float | None = Field(None, ge=-PENALTY, le=PENALTY)
+    """Penalty for tokens that were used."""
+    repetition_penalty: float | None = Field(None, ge=LEAST_REPETITION, le=MOST_REPETITION)
+    """Factor for tokens that were used; 1 changes nothing."""
+    logit_bias: LogitBias | None = None
+    """Added to the logits of tokens, by id."""
+    seed: int | None = Field(None, ge=-SEED, lt=SEED)
+    """One seed gives one answer."""
     stream: bool | None = None
 
 
 class ChoiceFields(SamplingFields):
     """The fields of chat completions and of text completions."""
 
-    min_tokens: int | None = Field(None, ge=0, description="Least tokens of the answer.")
-    ignore_eos: bool | None = Field(None, description="Generate until the output limit.")
+    min_tokens: int | None = Field(None, ge=0)
+    """Least tokens of the answer."""
+    ignore_eos: bool | None = None
+    """Generate until the output limit."""
     stop_token_ids: (
         Annotated[list[TokenId], Field(max_length=MOST_STOP_TOKENS, fail_fast=True)] | None
-    ) = Field(None, description="The model's own stop tokens only; use `stop`.")
+    ) = None
+    """The model's own stop tokens only; use `stop`."""
     stop: Stop | None = None
     max_tokens: int | None = Field(None, ge=1)
     n: int | None = Field(None, ge=1)
