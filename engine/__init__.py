@@ -10,7 +10,7 @@ The engine can be used without the gateway:
 """
 
 from . import _modules as _modules
-from .compiler import Compiler
+from .compiler import Compiler, from_caches
 from .errors import (
     Cancelled,
     EngineError,
@@ -85,6 +85,7 @@ __all__ = [
     "check_json_schema",
     "fill_bitmask_batch",
     "fill_bitmask_tree",
+    "from_caches",
     "inspect",
     "is_relaxable",
     "namespace_of",

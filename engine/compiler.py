@@ -11,7 +11,7 @@ Isolation a cache of clients' content belongs to a compiler. The process has onl
 Threads   `compile_*` may be called from many threads. If several need the same spec at once, one
           compiles it; if that one is cancelled, another one does.
 Budgets   Compiles of one request share a ``WorkBudget``; without one, a compile has its own. Cached
-          results are free, so a budget without steps finds cached results only.
+          results are free: ``from_caches`` asks for nothing else.
 Not here  front ends (frontends), rule digests (rule_digest), bytes of artifacts (mask_codec).
 """
 
@@ -20,10 +20,10 @@ import marshal
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from itertools import product
-from typing import Any
+from typing import Any, TypeVar
 
 from .automata.rule_automata import AutomatonCache
-from .errors import LimitExceeded, SpecError
+from .errors import Cancelled, LimitExceeded, SpecError
 from .features import Features
 from .frontends.choice import build_choice
 from .frontends.grammar_text import SYNTAXES, build_grammar
@@ -66,6 +66,7 @@ WARM_TAG = {"type": "structural_tag", "format": {"type": "any_text"}}
 
 #: a front end: adds a spec to a grammar and returns its node
 Build = Callable[[Grammar, Any], Node]
+Result = TypeVar("Result")
 
 
 class Compiler:
@@ -397,6 +398,20 @@ class Compiler:
             if part is not None:
                 out.update({f"{prefix}_{name}": count for name, count in part.stats().items()})
         return out
+
+
+def from_caches(work: Callable[[WorkBudget], Result]) -> Result | None:
+    """Return the result of ``work``, which compiles with the budget that it gets, if caches have
+    everything that it asks for, else None. Nothing is compiled or waited for.
+
+    Raises:
+        SpecError, LimitExceeded: a cached refusal, unless ``work`` handles it.
+    """
+    try:
+        # the same way out as that of a cancelled compile: work of several compiles needs no other
+        return work(WorkBudget.exhausted())
+    except Cancelled:
+        return None
 
 
 def _plain(value: Any) -> tuple[Any, bytes]:

@@ -16,7 +16,8 @@ from openai.types.chat.completion_create_params import (
     CompletionCreateParamsStreaming,
 )
 
-from app.protocol.chat_request import ChatRequest, StreamOptions
+from app.protocol.chat_request import ChatRequest
+from app.protocol.sampling_fields import StreamOptions
 from app.protocol.unserved_fields import IGNORED, INSTEAD, UNSUPPORTED
 
 DOCUMENT = Path(__file__).parent.parent / "docs" / "api.md"

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from engine import Cancelled, Compiled, Compiler, SpecError, WorkBudget
+from engine import Compiled, Compiler, SpecError, WorkBudget, from_caches
 
 #: SGLang's names of grammar kinds
 KINDS = ("json", "regex", "ebnf", "full_assistant_ebnf", "structural_tag")
@@ -81,10 +81,7 @@ def find_grammar(compiler: Compiler, spec: GrammarSpec) -> Compiled | None:
     Raises:
         SpecError, LimitExceeded: the compiler keeps a refusal of the spec.
     """
-    try:
-        return compile_grammar(compiler, spec, WorkBudget.exhausted())
-    except Cancelled:
-        return None
+    return from_caches(partial(compile_grammar, compiler, spec))
 
 
 def _structural_tag(compiler: Compiler, spec: GrammarSpec) -> dict[str, Any]:

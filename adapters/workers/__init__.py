@@ -8,6 +8,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from .base import (
+    SAMPLING_OPTIONS,
     Chunk,
     FailureReason,
     FinishReason,
@@ -34,6 +35,7 @@ _LAZY = {
 }
 
 __all__ = [
+    "SAMPLING_OPTIONS",
     "Chunk",
     "FailureReason",
     "FinishReason",

@@ -46,12 +46,17 @@ FailureReason = Literal[
 ]
 
 
+def _shaping(off: float) -> Any:
+    """Return an option that only shapes probabilities (see ``SHAPING``), with its "off" value."""
+    return field(default=off, metadata={"shapes": True})
+
+
 @dataclass(frozen=True, slots=True)
 class SamplingOptions:
     """Sampling options besides temperature, top_p and seed; every default means "off".
 
     A worker declares the options that it supports. No option allows a token that the grammar
-    forbids.
+    forbids. Requests have fields with these names, see app.protocol.sampling_fields.
 
     ``top_k``               number of most likely tokens to draw from; 0: all.
     ``min_p``               in [0, 1]: minimum probability, as a fraction of the highest one.
@@ -70,11 +75,11 @@ class SamplingOptions:
                             likely tokens at its position; None: report nothing.
     """
 
-    top_k: int = 0
-    min_p: float = 0.0
-    frequency_penalty: float = 0.0
-    presence_penalty: float = 0.0
-    repetition_penalty: float = 1.0
+    top_k: int = _shaping(0)
+    min_p: float = _shaping(0.0)
+    frequency_penalty: float = _shaping(0.0)
+    presence_penalty: float = _shaping(0.0)
+    repetition_penalty: float = _shaping(1.0)
     logit_bias: tuple[tuple[int, float], ...] = ()
     min_tokens: int = 0
     ignore_eos: bool = False
@@ -89,6 +94,13 @@ class SamplingOptions:
     def least_tokens(self, limit: int) -> int:
         """Return the tokens required before a stop token, in an answer of at most ``limit``."""
         return limit if self.ignore_eos else min(self.min_tokens, limit)
+
+
+#: the names of all options
+SAMPLING_OPTIONS = tuple(option.name for option in fields(SamplingOptions))
+#: those that only shape probabilities: SGLang has them by the same names, and a draw among equally
+#: likely tokens needs none of them
+SHAPING = tuple(option.name for option in fields(SamplingOptions) if option.metadata)
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,10 +7,8 @@ Not here         drawing a token (each worker's own), stop strings (stop_strings
 """
 
 import asyncio
-from functools import partial
 
 from engine import (
-    Cancelled,
     Compiled,
     Compiler,
     EngineError,
@@ -20,6 +18,7 @@ from engine import (
     SpecError,
     Vocabulary,
     WorkBudget,
+    from_caches,
 )
 
 from .base import Chunk, FinishReason, Generation, TokenLogprob, WorkerError
@@ -35,13 +34,14 @@ async def compile_spec(compiler: Compiler, spec: str | None) -> Compiled:
     Raises:
         WorkerError: 400 for an invalid spec, 500 for a fault of the engine.
     """
-    compile_tag = partial(compiler.compile_structural_tag, spec or ANY_TEXT)
+
+    def work(budget: WorkBudget | None = None) -> Compiled:
+        return compiler.compile_structural_tag(spec or ANY_TEXT, budget=budget)
+
     try:
-        try:
-            # the look takes some microseconds; another thread would wait for the GIL
-            return compile_tag(budget=WorkBudget.exhausted())
-        except Cancelled:
-            return await asyncio.to_thread(compile_tag)
+        # the look takes some microseconds; another thread would wait for the GIL
+        kept = from_caches(work)
+        return await asyncio.to_thread(work) if kept is None else kept
     except EngineError as error:
         raise worker_error(error) from error
 

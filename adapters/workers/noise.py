@@ -7,10 +7,11 @@ quote happens to be drawn, or ``max_tokens`` is reached.
 Determinism      one seed and one spec give one output, on every machine and whatever PYTHONHASHSEED
                  is: draws come from Mersenne Twister's ``random()``, seeded with the request's
                  integer or, without one, with the worker's own seed and a running number.
-Ignored          ``temperature``, ``top_p``, ``top_k``, ``min_p`` and the penalties: any temperature
-                 leaves equal probabilities equal, and a choice among equals would be arbitrary. The
-                 prompt is counted, not read. ``min_tokens`` and ``ignore_eos`` hold. ``logit_bias``
-                 is not supported: a ban that does not hold would be a wrong answer.
+Ignored          ``temperature``, ``top_p`` and the options that only shape probabilities (SHAPING):
+                 any temperature leaves equal probabilities equal, and a choice among equals would
+                 be arbitrary. The prompt is counted, not read. ``min_tokens`` and ``ignore_eos``
+                 hold. ``logit_bias`` is not supported: a ban that does not hold would be a wrong
+                 answer.
 Logprobs         of the uniform draw: all allowed tokens have the same. The drawn token is the first
                  of the most likely ones, others follow by id.
 Threads          everything on the event loop, which gets its turn after every batch of tokens;
@@ -24,7 +25,7 @@ from collections.abc import AsyncGenerator
 
 from engine import Compiler, EngineError
 
-from .base import Chunk, Generation, Health, TokenLogprob, WorkerError
+from .base import SHAPING, Chunk, Generation, Health, TokenLogprob, WorkerError
 from .inprocess import Answer, compile_spec, worker_error
 from .noise_vocabulary import Encoder
 
@@ -33,14 +34,6 @@ from .noise_vocabulary import Encoder
 BATCH = 16
 #: texts up to this many characters are tokenized on the event loop, in 2 ms; 4 MiB take 0.6 s
 SHORT_PROMPT = 10_000
-#: options that only shift probabilities, of which there are none
-WITHOUT_EFFECT = (
-    "top_k",
-    "min_p",
-    "frequency_penalty",
-    "presence_penalty",
-    "repetition_penalty",
-)
 
 
 def draw(bits: int, width: int, chance: float) -> int:
@@ -77,7 +70,7 @@ class NoiseWorker:
     """See the file's header. ``seed`` makes the sequence of unseeded requests repeatable."""
 
     name = "noise"
-    supported_sampling = frozenset([*WITHOUT_EFFECT, "min_tokens", "ignore_eos", "logprobs"])
+    supported_sampling = frozenset([*SHAPING, "min_tokens", "ignore_eos", "logprobs"])
     max_model_len: int | None = None
 
     def __init__(
@@ -92,7 +85,7 @@ class NoiseWorker:
         self.model = model
         self.description = (
             f"noise: no model; uniform draws among the allowed of {vocabulary.size:,} tokens, "
-            "temperature, top_p, top_k, min_p and penalties have no effect"
+            "parameters that only shape probabilities have no effect"
         )
         self._compiler = compiler
         self._encode = vocabulary.encode or Encoder(vocabulary.tokens, vocabulary.special_token_ids)

@@ -14,17 +14,10 @@ from collections import Counter
 
 import torch
 
-from .base import SamplingOptions, TokenLogprob
+from .base import SHAPING, SamplingOptions, TokenLogprob
 
 #: the SamplingOptions that act on a row of logits
-SAMPLER_OPTIONS = (
-    "top_k",
-    "min_p",
-    "frequency_penalty",
-    "presence_penalty",
-    "repetition_penalty",
-    "logit_bias",
-)
+SAMPLER_OPTIONS = (*SHAPING, "logit_bias")
 OFF = SamplingOptions()
 
 

@@ -24,7 +24,7 @@ from functools import partial
 from typing import Any
 from urllib.parse import urlsplit
 
-from .base import Chunk, Generation, Health, WorkerError
+from .base import SHAPING, Chunk, Generation, Health, WorkerError
 from .http_client import CONNECT_S, AiohttpClient, HttpClient, Response
 from .plugin_versions import mismatch, refused_specs
 from .sglang_values import printable
@@ -63,23 +63,6 @@ DONE = b"[DONE]"
 PLUGIN = "switchyard"
 
 
-#: options that ``request_body`` translates. Not stop_token_ids: such a token would end an answer
-#: where its grammar does not
-SUPPORTED_SAMPLING = frozenset(
-    [
-        "top_k",
-        "min_p",
-        "frequency_penalty",
-        "presence_penalty",
-        "repetition_penalty",
-        "logit_bias",
-        "min_tokens",
-        "ignore_eos",
-        "logprobs",
-    ]
-)
-
-
 class SGLangWorker:
     """A client of the server at ``base_url``.
 
@@ -98,7 +81,8 @@ class SGLangWorker:
         tls: see AiohttpClient.
     """
 
-    supported_sampling = SUPPORTED_SAMPLING
+    #: not stop_token_ids: such a token would end an answer where its grammar does not
+    supported_sampling = frozenset([*SHAPING, "logit_bias", "min_tokens", "ignore_eos", "logprobs"])
 
     def __init__(
         self,

@@ -21,6 +21,7 @@ from typing import Any, NamedTuple, TypeVar
 import orjson
 
 from .base import (
+    SHAPING,
     Chunk,
     FailureReason,
     FinishReason,
@@ -39,9 +40,6 @@ MESSAGE_CHARS = 500
 PIECE = 16_384
 #: the "stop string" that SGLang reports when the model produces NaN
 BROKEN_NUMBERS = "NaN happened"
-#: options with the same name and meaning in SGLang
-SAME_NAME = ("top_k", "min_p", "frequency_penalty", "presence_penalty", "repetition_penalty")
-OFF = SamplingOptions()
 #: events of an answer with log probabilities from a server that repeats them in each event; the
 #: bytes of all events grow with this number, with one event a token they grow with the square
 LOGPROB_EVENTS = 128
@@ -124,12 +122,13 @@ def _options(sampling: SamplingOptions, max_tokens: int) -> dict[str, Any]:
     where a finite bias cannot override minus infinity. Its ``ignore_eos`` has no effect with a
     grammar, whose end ends the answer; ``min_new_tokens`` does.
     """
-    params: dict[str, Any] = {name: getattr(sampling, name) for name in SAME_NAME}
-    params["logit_bias"] = {str(number): bias for number, bias in sampling.logit_bias}
-    params["min_new_tokens"] = sampling.least_tokens(max_tokens)
-    off = {name: getattr(OFF, name) for name in SAME_NAME}
-    off |= {"logit_bias": {}, "min_new_tokens": 0}
-    return {name: value for name, value in params.items() if value != off[name]}
+    active = sampling.active
+    params: dict[str, Any] = {name: getattr(sampling, name) for name in SHAPING if name in active}
+    if sampling.logit_bias:
+        params["logit_bias"] = {str(number): bias for number, bias in sampling.logit_bias}
+    if least := sampling.least_tokens(max_tokens):
+        params["min_new_tokens"] = least
+    return params
 
 
 def _check(prompt: list[int], vocabulary: int, context: int | None) -> None:

@@ -13,10 +13,10 @@ from pydantic_core import to_json
 
 from ..errors import ApiError
 from ..openapi import operation
-from ..protocol import ChatRequest, CompletionRequest, GenerationBody, ResponseRequest
+from ..protocol import ChatRequest, CompletionRequest, ResponseRequest, SamplingFields
 from ..service import AnswerStream, Completion, RequestContext, ServedModel
 
-Body = TypeVar("Body", bound=GenerationBody)
+Body = TypeVar("Body", bound=SamplingFields)
 BodyIn = TypeVar("BodyIn", contravariant=True)
 
 

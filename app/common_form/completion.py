@@ -1,7 +1,7 @@
 """The parameters of a text completion in the common form; it has no messages and no tools."""
 
 from ..generation import ApiNames, AskedSampling, GenerationRequest
-from ..protocol import CompletionRequest, stop_strings
+from ..protocol import CompletionRequest
 from .chat import check_stream_options
 from .constraints import common_constraints
 
@@ -18,7 +18,6 @@ def common_completion(request: CompletionRequest) -> GenerationRequest:
         sampling=AskedSampling.of(
             request,
             max_tokens=DEFAULT_TOKENS if request.max_tokens is None else request.max_tokens,
-            stops=stop_strings(request.stop),
             logprobs=request.logprobs is not None,
             top_logprobs=request.logprobs,
         ),

@@ -9,7 +9,7 @@ from hashlib import sha256
 from engine import ARTIFACT_VERSION
 
 from ..concurrency import Offload
-from ..constraints import OWN_BACKEND, CompileScheduler, ConstraintPlanner, ModeSwitch
+from ..constraints import CompileScheduler, ConstraintPlanner, Enforcement, ModeSwitch
 from ..conversation import Tokenizer
 from ..observability import Logger, Metrics, ModelMetrics, ShadowMetrics
 from ..pool import Pool
@@ -77,19 +77,21 @@ def load_tokenizers(models: Iterable[ModelSettings], load: Load) -> list[Tokeniz
 def make_core(shared: Shared, model: ModelSettings, tokenizer: Tokenizer, engine: Engine) -> Core:
     """Return the components of a model that compile."""
     switch = ModeSwitch(model.constraints, unenforced_strict=model.unenforced_strict)
+    backend = backend_of(model)
     planner = ConstraintPlanner(
-        engine.compiler,
-        tokenizer.wire,
-        tokenizer.special_texts,
-        shared.metrics,
-        shared.logger,
-        backend=backend_of(model),
+        enforcement=Enforcement(
+            wire=tokenizer.wire,
+            special_texts=tokenizer.special_texts,
+            backend=backend,
+            caches=engine.namespaces.shared,
+            metrics=shared.metrics,
+            logger=shared.logger,
+        ),
         scheduler=shared.scheduler,
-        relaxations=engine.relaxations,
         switch=switch,
         shadow=ShadowMetrics(shared.metrics, model.served_model),
         namespaces=engine.namespaces if engine.namespaces.most else None,
-        names_namespace=model.worker_kind == "sglang" and backend_of(model) == OWN_BACKEND,
+        names_namespace=model.worker_kind == "sglang" and backend.reads_namespaces,
     )
     warming = WarmService(model, planner.enforcing(), engine.compiler, shared.warming)
     return Core(engine, tokenizer, shared.scheduler, planner, warming, switch)

@@ -6,7 +6,7 @@ from functools import partial
 from adapters.workers import Worker
 from engine import SPEC_VERSION, Compiler
 
-from ..constraints import OWN_BACKEND
+from ..constraints import BACKENDS, OWN_BACKEND, GrammarBackend
 from ..conversation import Tokenizer
 from ..observability import Logger, ModelMetrics
 from ..pool import Discovery, Observer, Pool, RetryBudget, make_policy
@@ -129,9 +129,10 @@ def make_pool(
     )
 
 
-def backend_of(settings: ModelSettings) -> str:
+def backend_of(settings: ModelSettings) -> GrammarBackend:
     """Return the grammar backend; workers in this process use the own engine."""
-    return settings.grammar_backend if settings.worker_kind == "sglang" else OWN_BACKEND
+    is_remote = settings.worker_kind == "sglang"
+    return BACKENDS[settings.grammar_backend if is_remote else OWN_BACKEND]
 
 
 def running(pool: Pool) -> dict[str, int]:

@@ -2,8 +2,10 @@
 
 from .compile_scheduler import CompileScheduler, OneBudget
 from .constraint_plan import ConstraintPlan
+from .enforcement import Enforcement
+from .grammar_backend import BACKENDS, OWN_BACKEND, GrammarBackend
 from .mode import MODE_HEADER, ModeSwitch
-from .planner import OWN_BACKEND, ConstraintPlanner, Found
+from .planner import ConstraintPlanner, Found
 from .refusals import ConstraintRefused
 from .relaxation import RELAXED_HEADER, relaxed_header
 from .requested_output import VERBOSITY, output_after_prompt, requested_output, template_variables

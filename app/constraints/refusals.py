@@ -15,14 +15,14 @@ _CODES: Mapping[FieldKind, str] = {
 }
 
 
-def refusal_label(error: SpecError | LimitExceeded) -> str:
+def _label(error: SpecError | LimitExceeded) -> str:
     """Return the label under which metrics count a refusal."""
     if isinstance(error, UnsupportedSchema):
         return error.keyword
     return error.limit if isinstance(error, LimitExceeded) else "invalid"
 
 
-def message_of(error: SpecError | LimitExceeded) -> str:
+def _message(error: SpecError | LimitExceeded) -> str:
     """Return the engine's message without its pointer, which leads into the spec."""
     if isinstance(error, LimitExceeded):
         return f"{error.limit}: at most {error.maximum:,} allowed, got {error.got:,}"
@@ -30,9 +30,9 @@ def message_of(error: SpecError | LimitExceeded) -> str:
 
 
 class ConstraintRefused(ApiError):
-    """A 400 that names the field, and the place inside it."""
+    """A 400 that names the field, and the place inside it. ``label``: in metrics."""
 
-    def __init__(self, location: Location, message: str) -> None:
+    def __init__(self, location: Location, message: str, label: str) -> None:
         what = location.param or "the request"
         place = f"at {location.pointer}: " if location.pointer else ""
         super().__init__(
@@ -42,8 +42,18 @@ class ConstraintRefused(ApiError):
             code=_CODES[location.what],
         )
         self.location = location
+        self.label = label
 
 
-def refusal(location: Location, message: str) -> ConstraintRefused:
-    """Return the error of a constraint."""
-    return ConstraintRefused(location, message)
+class BeyondBackend(ApiError):
+    """A 400 for a constraint that the workers' grammar engine cannot enforce at all."""
+
+    label = "backend"
+
+    def __init__(self, message: str, param: str | None) -> None:
+        super().__init__(400, message, param=param, code="unsupported_by_backend")
+
+
+def refusal(location: Location, error: SpecError | LimitExceeded) -> ConstraintRefused:
+    """Return an error of the engine as one of a constraint."""
+    return ConstraintRefused(location, _message(error), _label(error))

@@ -14,6 +14,7 @@ from dataclasses import dataclass, field, fields
 from typing import Any, Literal, Self
 
 from adapters.formats import Tool
+from adapters.workers import SAMPLING_OPTIONS
 
 from ..errors import FieldNames, FieldPath, dotted
 
@@ -139,34 +140,34 @@ class AskedThinking:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AskedSampling:
-    """The parameters of sampling, with the names that chat completions have for them."""
+    """The parameters of sampling, with the names and values that chat completions have for them.
+
+    ``options``: of the workers' SamplingOptions, those that a body has, by name.
+    """
 
     n: int | None = None
     max_tokens: int | None = None
     max_completion_tokens: int | None = None
     temperature: float | None = None
     top_p: float | None = None
-    top_k: int | None = None
-    min_p: float | None = None
-    frequency_penalty: float | None = None
-    presence_penalty: float | None = None
-    repetition_penalty: float | None = None
-    logit_bias: Mapping[str, float] | None = None
     seed: int | None = None
-    min_tokens: int | None = None
-    ignore_eos: bool | None = None
-    stop_token_ids: Sequence[int] | None = None
     stops: tuple[str, ...] = ()
     logprobs: bool | None = None
     top_logprobs: int | None = None
     stream: bool | None = None
+    options: Mapping[str, Any] = field(default_factory=dict)
 
     @classmethod
     def of(cls, body: object, **changes: Any) -> Self:
         """Return the parameters that a body has under these names, with changes."""
-        names = [each.name for each in fields(cls) if each.name not in changes]
-        given = {name: getattr(body, name) for name in names if hasattr(body, name)}
-        return cls(**given, **changes)
+        given = {name: getattr(body, name) for name in _SAMPLING if hasattr(body, name)}
+        options = {name: getattr(body, name, None) for name in _OPTIONS}
+        return cls(options=options, **given | changes)
+
+
+#: names of the parameters; ``logprobs`` of a body is one of them, and no option
+_SAMPLING = tuple(each.name for each in fields(AskedSampling) if each.name != "options")
+_OPTIONS = tuple(name for name in SAMPLING_OPTIONS if name != "logprobs")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

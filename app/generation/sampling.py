@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping, Set
 from dataclasses import dataclass
 from typing import Any
 
-from adapters.workers import SamplingOptions
+from adapters.workers import SAMPLING_OPTIONS, SamplingOptions
 from engine import Vocabulary
 
 from ..errors import bad_request, unsupported_parameter
@@ -123,24 +123,19 @@ def _options(asked: AskedSampling, vocabulary: Vocabulary) -> SamplingOptions:
     Raises:
         ApiError: 400, a token id is beyond the vocabulary.
     """
-    biases = tuple((int(name), bias) for name, bias in (asked.logit_bias or {}).items())
+    options = dict.fromkeys(SAMPLING_OPTIONS) | dict(asked.options)
+    biases = tuple((int(name), bias) for name, bias in (options["logit_bias"] or {}).items())
     _check_ids("logit_bias", [number for number, _ in biases], vocabulary)
-    stops = dict.fromkeys(asked.stop_token_ids or ())
+    stops = dict.fromkeys(options["stop_token_ids"] or ())
     _check_ids("stop_token_ids", stops, vocabulary)
-    top_k = asked.top_k or 0
-    repetition = asked.repetition_penalty
-    return SamplingOptions(
-        top_k=top_k if 0 < top_k < vocabulary.size else 0,
-        min_p=asked.min_p or 0.0,
-        frequency_penalty=asked.frequency_penalty or 0.0,
-        presence_penalty=asked.presence_penalty or 0.0,
-        repetition_penalty=1.0 if repetition is None else repetition,
-        logit_bias=tuple((number, bias) for number, bias in biases if bias),
-        min_tokens=asked.min_tokens or 0,
-        ignore_eos=bool(asked.ignore_eos),
-        stop_token_ids=tuple(n for n in stops if n not in vocabulary.stop_token_ids),
-        logprobs=_logprobs(asked),
-    )
+    top_k = options["top_k"] or 0
+    options |= {
+        "top_k": top_k if 0 < top_k < vocabulary.size else 0,
+        "logit_bias": tuple((number, bias) for number, bias in biases if bias),
+        "stop_token_ids": tuple(n for n in stops if n not in vocabulary.stop_token_ids),
+        "logprobs": _logprobs(asked),
+    }
+    return SamplingOptions(**{name: each for name, each in options.items() if each is not None})
 
 
 def _logprobs(asked: AskedSampling) -> int | None:

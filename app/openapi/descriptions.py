@@ -1,18 +1,9 @@
-"""Descriptions of request bodies and their fields; docs/api.md has the details."""
+"""Descriptions of request bodies and of fields without one; docs/api.md has the details."""
 
 _GENERATION = {
     "model": "A served model, by name or alias.",
     "parallel_tool_calls": "`false` allows one call.",
     "include_schema_in_prompt": "`false` leaves the response format out of the prompt.",
-    "temperature": "1 changes nothing; 0 picks the most likely token.",
-    "top_p": "Only the most likely tokens with this sum of probabilities.",
-    "top_k": "Only this number of most likely tokens; 0 and -1: all.",
-    "min_p": "Only tokens with this share of the highest probability.",
-    "frequency_penalty": "Penalty for each earlier use of a token.",
-    "presence_penalty": "Penalty for tokens that were used.",
-    "repetition_penalty": "Factor for tokens that were used; 1 changes nothing.",
-    "logit_bias": "Added to the logits of tokens, by id.",
-    "seed": "One seed gives one answer.",
     "thinking_token_budget": "Maximum tokens of reasoning; 0 turns it off, -1: no bound.",
     "enable_thinking": "Turns reasoning on or off.",
     "thinking": "Turns reasoning on or off, as with Anthropic and DeepSeek.",
@@ -21,9 +12,6 @@ _GENERATION = {
     "stream_options": "Only with `stream`.",
     "stop": "Strings that end the answer.",
     "n": "Number of answers.",
-    "min_tokens": "Least tokens of the answer.",
-    "ignore_eos": "Generate until the output limit.",
-    "stop_token_ids": "The model's own stop tokens only; use `stop`.",
     "max_tokens": "Maximum tokens of the answer.",
     "response_format": "The form of the content, enforced by a grammar.",
 }

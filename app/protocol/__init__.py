@@ -1,6 +1,6 @@
 """The bodies of requests of every API, as validated types."""
 
-from .chat_request import MOST_BIASES, ChatRequest, GenerationBody, StreamOptions, stop_strings
+from .chat_request import ChatRequest
 from .check_request import CheckRequest
 from .completion_request import CompletionRequest
 from .explain_request import ExplainRequest
@@ -53,6 +53,7 @@ from .responses.tools import JsonSchemaFormat as ResponseSchemaFormat
 from .responses.tools import NamedTool as ResponseNamedTool
 from .responses.tools import TextFormat as ResponseTextFormat
 from .responses.tools import Tool as ResponseTool
+from .sampling_fields import MOST_BIASES, SamplingFields, StreamOptions
 from .thinking_fields import UNBOUNDED, ReasoningEffort, ReasoningOptions, ThinkingFields
 from .tokenize_request import DetokenizeRequest, TokenizeRequest
 from .tools import (

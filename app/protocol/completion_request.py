@@ -1,6 +1,6 @@
 """The body of POST /v1/completions, OpenAI's endpoint for text without a chat template.
 
-Values are never converted to another type. Sampling parameters are those of chat completions.
+Values are never converted to another type.
 
 Not here   the prompts' tokens and the constraint (service.completion_service).
 """
@@ -11,19 +11,8 @@ from typing import Annotated, Any
 from pydantic import Discriminator, Field, Tag
 
 from ..errors import bad_request, unsupported_parameter
-from .chat_request import (
-    LEAST_REPETITION,
-    MOST_REPETITION,
-    MOST_STOP_TOKENS,
-    MOST_TOKEN_ID,
-    PENALTY,
-    SEED,
-    LogitBias,
-    Stop,
-    StreamOptions,
-    TokenId,
-)
 from .extensions import ConstraintFields
+from .sampling_fields import ChoiceFields, TokenId
 from .tools import ResponseFormat
 
 #: OpenAI's bound on ``logprobs``
@@ -63,42 +52,21 @@ PromptField = Annotated[
 ]
 
 
-class CompletionRequest(ConstraintFields):
+class CompletionRequest(ChoiceFields, ConstraintFields):
     """A request.
 
-    ``model``               the only model may stay unnamed.
     ``add_special_tokens``  put the tokenizer's BOS token before a text; default: true.
     ``response_format``     and the other constraints: as in chat completions, but not shown to the
                             model.
     """
 
-    model: str | None = None
     prompt: PromptField | None = ""
     add_special_tokens: bool | None = None
     response_format: ResponseFormat | None = None
     suffix: str | None = None
     echo: bool | None = None
     best_of: int | None = Field(None, ge=1)
-    temperature: float | None = Field(None, ge=0, le=2)
-    top_p: float | None = Field(None, ge=0, le=1)
-    top_k: int | None = Field(None, ge=-1, le=MOST_TOKEN_ID)
-    min_p: float | None = Field(None, ge=0, le=1)
-    frequency_penalty: float | None = Field(None, ge=-PENALTY, le=PENALTY)
-    presence_penalty: float | None = Field(None, ge=-PENALTY, le=PENALTY)
-    repetition_penalty: float | None = Field(None, ge=LEAST_REPETITION, le=MOST_REPETITION)
-    logit_bias: LogitBias | None = None
     logprobs: int | None = Field(None, ge=0, le=MOST_LEGACY_LOGPROBS)
-    seed: int | None = Field(None, ge=-SEED, lt=SEED)
-    min_tokens: int | None = Field(None, ge=0)
-    ignore_eos: bool | None = None
-    stop_token_ids: (
-        Annotated[list[TokenId], Field(max_length=MOST_STOP_TOKENS, fail_fast=True)] | None
-    ) = None
-    stop: Stop | None = None
-    max_tokens: int | None = Field(None, ge=1)
-    n: int | None = Field(None, ge=1)
-    stream: bool | None = None
-    stream_options: StreamOptions | None = None
 
     @property
     def prompts(self) -> Sequence[str | list[int]]:

@@ -9,8 +9,9 @@ from typing import Annotated
 from pydantic import Field
 
 from ..errors import bad_request, unsupported_parameter
-from .chat_request import TemplateVariables, TokenId
+from .chat_request import TemplateVariables
 from .messages import Messages
+from .sampling_fields import TokenId
 from .thinking_fields import ReasoningEffort, ReasoningOptions, ThinkingFields
 from .tools import ToolDefinition
 from .unserved_fields import Body

@@ -277,7 +277,7 @@ def test_a_heavy_schema_takes_nothing_from_others_and_ends_with_its_request(
 async def test_what_is_known_is_not_compiled_again() -> None:
     """REGRESSION: a schema that was refused or relaxed was so anew with every request."""
     service = Service(strict_profile="extended")
-    planner = service.generation._planner
+    caches = service.planner.enforcement.caches
     schema = {"type": "object", "properties": {"a": {"$ref": "https://a.example/b"}}}
     for _ in range(3):
         asked = partial(common_chat, request(response_format=json_schema(schema)))
@@ -286,7 +286,7 @@ async def test_what_is_known_is_not_compiled_again() -> None:
         with pytest.raises(ApiError) as caught:
             await service.complete(response_format=json_schema(schema, strict=True))
         assert caught.value.status == 400
-    stats = planner._compiler.stats() | planner._relaxations.stats() | planner._scheduler.stats()
+    stats = caches.compiler.stats() | caches.relaxations.stats() | service.scheduler.stats()
     assert (stats["started"], stats["compiles"], stats["grammar_hits"]) == (1, 1, 2)
     assert (stats["refused"], stats["refusal_hits"]) == (1, 5)
     assert (stats["relaxations_made"], stats["relaxation_hits"]) == (1, 2)

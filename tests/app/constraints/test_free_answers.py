@@ -15,13 +15,13 @@ from app.constraints.compile_scheduler import CompileScheduler
 from app.constraints.constraint_plan import ConstraintPlan
 from app.constraints.free_text import FreeParser, FreeText, TolerantParser
 from app.constraints.mode import ModeSwitch
-from app.constraints.planner import ConstraintPlanner
 from app.constraints.shadow import PLACES, Divergence, ShadowParser
 from app.conversation.tokenizer import BuiltinTokenizer
 from app.generation.foreign_parser import token_node_ids
 from app.observability.logs import make_logger
 from app.observability.metrics import Metrics
 from engine import Compiler, WorkBudget
+from tests.app.planners import make_planner
 from tests.formats.cases import SPECIALS, Said
 from tests.formats.harness import read
 from tests.formats.random_answers import Walker
@@ -96,7 +96,7 @@ def test_no_answer_ends_a_shadow(backend: str, wire: str, output: OutputSpec, id
 
     async def plan() -> ConstraintPlan:
         scheduler = CompileScheduler(COMPILER.limits)
-        planner = ConstraintPlanner(
+        planner = make_planner(
             COMPILER,
             get_format(wire),
             BuiltinTokenizer().special_texts,

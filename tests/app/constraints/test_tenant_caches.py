@@ -18,6 +18,7 @@ from app.observability.metrics import Metrics
 from app.settings import SettingError, read_settings
 from engine import Compiler, Limits, Namespaces, Relaxations, namespace_of, split_namespace
 from tests.app.gateway import Gateway
+from tests.app.planners import make_planner
 
 VOCABULARY = BuiltinTokenizer().vocabulary
 SCHEMA = {"type": "object", "properties": {"a": {"type": "integer"}}}
@@ -40,7 +41,7 @@ def planner_of(
     namespaces: TenantNamespaces, scheduler: CompileScheduler, **options: Any
 ) -> ConstraintPlanner:
     shared = namespaces.shared
-    return ConstraintPlanner(
+    return make_planner(
         shared.compiler,
         get_format("plain"),
         (),

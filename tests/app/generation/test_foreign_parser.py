@@ -16,13 +16,14 @@ from adapters.formats import (
     ToolInput,
     custom_tool,
 )
-from app.constraints.planner import ConstraintPlan, ConstraintPlanner
+from app.constraints.constraint_plan import ConstraintPlan
 from app.conversation.tokenizer import BuiltinTokenizer
 from app.errors import ApiError
 from app.generation.foreign_parser import ForeignParser
 from app.observability.logs import make_logger
 from app.observability.metrics import Metrics
 from engine import Compiler, Event, ParseDivergence, Parser
+from tests.app.planners import make_planner
 
 CALL = '<tool_call>\n{"name": "f", "arguments": %s}\n</tool_call><|im_end|>'
 HARMONY = (
@@ -37,7 +38,7 @@ async def constraint(
 ) -> ConstraintPlan:
     tokenizer = TOKENIZERS[name]
     compiler = Compiler(tokenizer.vocabulary)
-    planner = ConstraintPlanner(
+    planner = make_planner(
         compiler,
         tokenizer.wire,
         tokenizer.special_texts,

@@ -1,7 +1,9 @@
 """Sampling options: carried to the worker, refused by name where the workers lack them."""
 
 import asyncio
+import re
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -11,6 +13,7 @@ from app.errors import ApiError
 from tests.app.examples import TOOLS, json_schema
 from tests.app.service.scripted import Service, script
 
+ROOT = Path(__file__).parents[3]
 END = "<|im_end|>"
 #: (name, value, the option that the worker gets)
 OPTIONS: list[tuple[str, Any, Any]] = [
@@ -56,6 +59,21 @@ async def refused(made: Service, **asked: Any) -> ApiError:
     assert caught.value.status == 400
     assert made.worker.asked == []
     return caught.value
+
+
+def test_a_field_that_shapes_probabilities_has_three_sources():
+    """What CONTRIBUTING.md says about a new one: all others know it from these."""
+    sources = {
+        str(path.relative_to(ROOT))
+        for room in ("app", "adapters", "cache")
+        for path in (ROOT / room).rglob("*.py")
+        if re.search(r"\bmin_p\b", path.read_text("utf-8"))
+    }
+    assert sources == {
+        "app/protocol/sampling_fields.py",
+        "adapters/workers/base.py",
+        "adapters/workers/sampling.py",
+    }
 
 
 @pytest.mark.parametrize(("name", "value", "carried"), OPTIONS, ids=NAMES)

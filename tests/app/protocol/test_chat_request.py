@@ -9,9 +9,10 @@ from pydantic.fields import FieldInfo
 
 from app.api.body import has_more_values, parse_as, parse_request, read_body
 from app.errors import ApiError
-from app.protocol import chat_request, messages, tools
+from app.protocol import messages, tools
 from app.protocol.chat_request import ChatRequest
 from app.protocol.check_request import CheckRequest
+from app.protocol.sampling_fields import StreamOptions
 from app.protocol.validation import MOST_ITEMS, MOST_NAMES
 from app.protocol.warmup_request import WarmupRequest
 from tests.app.openapi.described import refused_by_document
@@ -573,7 +574,7 @@ def test_messages_are_bounded():
 def optional_fields() -> list[Any]:
     """The fields of all objects of a request that may be absent."""
     kinds = [
-        *(chat_request.ChatRequest, chat_request.StreamOptions, tools.FunctionDefinition),
+        *(ChatRequest, StreamOptions, tools.FunctionDefinition),
         *(tools.JsonSchema, messages.SystemMessage, messages.UserMessage),
         *(messages.AssistantMessage, messages.ToolMessage, messages.PastToolCall),
     ]

@@ -9,8 +9,8 @@ from typing import Any
 from adapters.workers import Chunk, FailureReason, Generation, Health, WorkerError
 from app.api.body import parse_request
 from app.concurrency import Offload
+from app.constraints.compile_scheduler import CompileScheduler
 from app.constraints.mode import ModeSwitch
-from app.constraints.planner import ConstraintPlanner
 from app.conversation.tokenizer import BuiltinTokenizer
 from app.observability import RequestRecord
 from app.observability.logs import make_logger
@@ -26,6 +26,7 @@ from app.settings import ModelSettings
 from engine import Compiler
 from tests.app.examples import body
 from tests.app.messages import payloads
+from tests.app.planners import make_planner
 
 #: a step of a script: a chunk, an error to raise, or None to wait for ever
 Step = Chunk | Exception | None
@@ -87,19 +88,21 @@ class Service:
         self.pool = Pool([self.worker])
         model = ModelSettings(**{"reasoning": "on", **settings})
         self.switch = ModeSwitch(model.constraints, unenforced_strict=model.unenforced_strict)
-        planner = ConstraintPlanner(
+        self.scheduler = CompileScheduler(compiler.limits)
+        self.planner = make_planner(
             compiler,
             wire,
             special,
             self.metrics,
             logger,
+            scheduler=self.scheduler,
             switch=self.switch,
             shadow=ShadowMetrics(self.metrics, "noise"),
         )
         self.generation = GenerationService(
             settings=model,
             offload=Offload(),
-            planner=planner,
+            planner=self.planner,
             tokenizer=self.tokenizer,
             pool=self.pool,
             metrics=ModelMetrics(self.metrics, "noise"),

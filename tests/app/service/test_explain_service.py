@@ -8,7 +8,6 @@ import pytest
 
 from app.concurrency import Offload
 from app.constraints.compile_scheduler import CompileScheduler
-from app.constraints.planner import ConstraintPlanner
 from app.constraints.tenant_caches import TenantCaches, TenantNamespaces
 from app.conversation.tokenizer import BuiltinTokenizer
 from app.observability.logs import make_logger
@@ -28,6 +27,7 @@ from engine import (
     namespace_of,
 )
 from tests.app.examples import json_schema
+from tests.app.planners import make_planner
 
 TOKENIZER = BuiltinTokenizer()
 DAYS = {"type": "object", "properties": {"days": {"type": "integer"}}, "required": ["days"]}
@@ -86,7 +86,7 @@ async def scheduler() -> AsyncIterator[CompileScheduler]:
 
 
 def service_of(namespaces: TenantNamespaces, scheduler: CompileScheduler) -> ExplainService:
-    planner = ConstraintPlanner(
+    planner = make_planner(
         namespaces.shared.compiler,
         TOKENIZER.wire,
         TOKENIZER.special_texts,

@@ -41,6 +41,7 @@ from engine import (
     UnsupportedSchema,
     WorkBudget,
 )
+from tests.app.planners import make_planner
 from tests.vocabularies import VOCABULARIES, special_texts
 
 from .measured import Work
@@ -189,7 +190,7 @@ class Subjects:
         return work
 
     def _planner(self, wire: Format, budget: WorkBudget) -> ConstraintPlanner:
-        return ConstraintPlanner(
+        return make_planner(
             self.caches.compiler, wire, self.tokenizer.special_texts, Metrics(),
             make_logger("error", io.StringIO()), scheduler=InlineScheduler(budget, self.limits),
             relaxations=self.caches.relaxations,

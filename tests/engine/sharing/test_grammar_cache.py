@@ -6,7 +6,15 @@ from typing import Any
 import pytest
 
 import engine
-from engine import Cancelled, Compiler, LimitExceeded, Limits, SpecError, UnsupportedSchema
+from engine import (
+    Cancelled,
+    Compiler,
+    LimitExceeded,
+    Limits,
+    SpecError,
+    UnsupportedSchema,
+    from_caches,
+)
 from tests.engine.harness import THREADS, in_threads
 from tests.vocabularies import small_vocabulary
 
@@ -103,6 +111,27 @@ def test_one_step_more_than_the_bound_is_refused_once_and_for_all() -> None:
         with pytest.raises(LimitExceeded, match="compile_steps"):
             one.compile_json_schema(GOOD)
     assert counted(one, "compiles", "refused", "refusal_hits") == [0, 1, 1]
+
+
+def test_caches_alone_compile_nothing() -> None:
+    """A new spec gives None, a cached grammar itself, and a cached refusal is raised again."""
+    one = compiler()
+
+    def good(budget: engine.WorkBudget) -> engine.Compiled:
+        return one.compile_json_schema(GOOD, budget=budget)
+
+    def bad(budget: engine.WorkBudget) -> engine.Compiled:
+        return one.compile_regex("(", budget=budget)
+
+    assert from_caches(good) is None and from_caches(bad) is None
+    assert counted(one, "compiles", "refused", "refusals") == [0, 0, 0]
+    kept = one.compile_json_schema(GOOD)
+    assert from_caches(good) is kept
+    with pytest.raises(SpecError):
+        one.compile_regex("(")
+    with pytest.raises(SpecError):
+        from_caches(bad)
+    assert counted(one, "compiles", "refused", "refusal_hits") == [1, 1, 1]
 
 
 def test_what_is_kept_costs_nothing() -> None:

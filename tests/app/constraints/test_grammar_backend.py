@@ -2,18 +2,21 @@
 
 import json
 from io import StringIO
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 
 from adapters.formats import OutputSpec, Tool
-from app.constraints.backend_limits import unenforced_keywords
-from app.constraints.planner import ConstraintPlan, ConstraintPlanner
+from app.constraints import BACKENDS
+from app.constraints.constraint_plan import ConstraintPlan
+from app.constraints.xgrammar_limits import unenforced_keywords
 from app.conversation.tokenizer import BuiltinTokenizer
 from app.errors import ApiError
 from app.observability.logs import make_logger
 from app.observability.metrics import Metrics
+from app.settings import ModelSettings
 from engine import Compiler
+from tests.app.planners import make_planner
 
 TOKENIZERS = {name: BuiltinTokenizer(name) for name in ("plain", "hermes")}
 
@@ -44,16 +47,18 @@ LET_PASS: list[tuple[Any, list[str]]] = [
 
 @pytest.mark.parametrize(("schema", "pointers"), LET_PASS)
 def test_what_xgrammar_lets_pass_is_known_by_its_place(schema: Any, pointers: list[str]) -> None:
-    assert [pointer for pointer, _ in unenforced_keywords("xgrammar", schema)] == pointers
-    assert (
-        unenforced_keywords("switchyard", schema) == unenforced_keywords("llguidance", schema) == []
-    )
+    assert [pointer for pointer, _ in unenforced_keywords(schema)] == pointers
+
+
+def test_the_setting_names_the_engines() -> None:
+    names = get_args(ModelSettings.model_fields["grammar_backend"].annotation)
+    assert set(names) == set(BACKENDS)
 
 
 async def constraint(backend: str, output: OutputSpec, name: str = "hermes") -> ConstraintPlan:
     tokenizer = TOKENIZERS[name]
     logger = make_logger("info", StringIO())
-    planner = ConstraintPlanner(
+    planner = make_planner(
         Compiler(tokenizer.vocabulary),
         tokenizer.wire,
         tokenizer.special_texts,

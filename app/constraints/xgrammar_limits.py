@@ -1,7 +1,7 @@
-"""Backend limits: JSON Schema keywords that a foreign grammar engine does not enforce.
+"""Keywords of JSON Schema that xgrammar does not enforce.
 
-xgrammar accepts these schemas and drops or weakens the keyword; llguidance refuses what it cannot
-enforce. The lists name keywords, not exact cases: one of them may be enforced in a simple schema,
+It accepts these schemas and drops or weakens the keyword (llguidance refuses what it cannot
+enforce). The lists name keywords, not exact cases: one of them may be enforced in a simple schema,
 but no rule says in which.
 
 Seen with   xgrammar 0.2.8, on JSON-Schema-Test-Suite 2020-12: each file in which it accepts
@@ -12,9 +12,6 @@ from collections.abc import Iterator
 from typing import Any
 
 from adapters.formats import join_pointer
-
-#: SGLang's backend that accepts no structural tags
-WITHOUT_TAGS = "llguidance"
 
 #: keywords that are dropped, or that count only where the schema has no other
 DROPPED = frozenset(
@@ -73,10 +70,8 @@ _MANY = ("allOf", "anyOf", "oneOf", "prefixItems")
 _NAMED = ("properties", "patternProperties", "$defs", "definitions", "dependentSchemas")
 
 
-def unenforced_keywords(backend: str, schema: Any) -> list[tuple[str, str]]:
-    """Return (pointer, keyword) of what ``backend`` does not enforce of an enforceable schema."""
-    if backend != "xgrammar":
-        return []
+def unenforced_keywords(schema: Any) -> list[tuple[str, str]]:
+    """Return (pointer, keyword) of what xgrammar does not enforce of an enforceable schema."""
     return [(f"{pointer}/{keyword}", keyword) for pointer, keyword in _walk(schema, "")]
 
 

@@ -1,0 +1,143 @@
+"""Enforced constraints: from an output spec to the grammar that the workers enforce.
+
+An unenforceable keyword is relaxed if its schema is not strict (relaxation). Any other constraint
+that cannot be enforced is refused with its location. Keywords that the workers' engine does not
+enforce (grammar_backend) are reported like relaxed ones, and refused in strict schemas.
+"""
+
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import partial
+
+from adapters.formats import Format, FormatError, FormatPlan, InputFormat, Location, OutputSpec
+from engine import LimitExceeded, SpecError, WorkBudget, is_relaxable, with_namespace
+
+from ..observability import Logger, Metrics, ShadowMetrics
+from .constraint_plan import ConstraintPlan
+from .grammar_backend import GrammarBackend
+from .refusals import BeyondBackend, ConstraintRefused, refusal
+from .relaxation import MOST_LOGGED, RelaxedKeyword, SchemaRefused, relaxed_plan
+from .tenant_caches import TenantCaches
+
+#: compiles a plan with a budget
+Work = Callable[[WorkBudget], ConstraintPlan]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Enforcement:
+    """How one model's workers enforce constraints.
+
+    ``wire``           the format of answers.
+    ``special_texts``  the vocabulary's special tokens.
+    ``caches``         those of all clients, or of one.
+    ``namespace``      of the caches, which specs name; "": they name none.
+    """
+
+    wire: Format
+    special_texts: tuple[str, ...]
+    backend: GrammarBackend
+    caches: TenantCaches
+    metrics: Metrics | ShadowMetrics
+    logger: Logger
+    namespace: str = ""
+
+    def begin(self, output: OutputSpec) -> Work:
+        """Return the work that compiles the grammar; takes time in proportion to the constraints.
+
+        Raises (as the work does):
+            ApiError: 400 if a constraint cannot be enforced.
+            engine.InternalError: a fault of the engine.
+        """
+        start = time.perf_counter()
+        with self._counting():
+            self.backend.check(output)
+            plan = self.wire.plan(output, self.special_texts)
+        return partial(self._compile, output, plan, time.perf_counter() - start)
+
+    def _compile(
+        self, output: OutputSpec, plan: FormatPlan, seconds: float, budget: WorkBudget
+    ) -> ConstraintPlan:
+        """``seconds``: what the format plan took."""
+        start = time.perf_counter()
+        backend, compiler = self.backend, self.caches.compiler
+        with self._counting():
+            self._check_grammars(plan, budget)
+            relaxed: tuple[RelaxedKeyword, ...] = ()
+            try:
+                enforced, compiled = backend.compile(compiler, plan, budget)
+            except (SpecError, LimitExceeded) as error:
+                plan, relaxed = self._relax(plan, error, budget)
+                try:
+                    enforced, compiled = backend.compile(compiler, plan, budget)
+                except (SpecError, LimitExceeded) as left:
+                    raise refusal(plan.locate(left.pointer), left) from None
+            spec, kind = backend.spec(enforced, output)
+            relaxed += backend.unenforced(plan)
+        self.metrics.compile_seconds.observe(seconds + time.perf_counter() - start)
+        self._report(relaxed)
+        if spec is not None:
+            spec = with_namespace(spec, self.namespace)
+        token_ids = backend.token_ids(plan, compiler.vocabulary)
+        return ConstraintPlan(enforced, spec, kind, backend.name, compiled, token_ids, relaxed)
+
+    def _check_grammars(self, plan: FormatPlan, budget: WorkBudget) -> None:
+        """Check the client's grammars where the spec does not show their errors.
+
+        Raises:
+            ApiError: 400, a grammar is invalid alone, though maybe not as a part of the spec, or
+                the workers' engine does not read it.
+        """
+        for origin in plan.origins.values():
+            if origin.grammar is not None:
+                try:
+                    self._compile_alone(origin.grammar, budget)
+                except (SpecError, LimitExceeded) as error:
+                    raise refusal(Location(origin.param, what=origin.what), error) from None
+            self.backend.check_origin(origin)
+
+    def _compile_alone(self, grammar: InputFormat, budget: WorkBudget) -> None:
+        compiler = self.caches.compiler
+        if grammar.syntax == "regex":
+            compiler.compile_regex(grammar.definition, budget=budget)
+        else:
+            compiler.compile_grammar(grammar.definition, grammar.syntax, budget=budget)
+
+    def _relax(
+        self, plan: FormatPlan, error: SpecError | LimitExceeded, budget: WorkBudget
+    ) -> tuple[FormatPlan, tuple[RelaxedKeyword, ...]]:
+        """Return the plan without unenforceable keywords.
+
+        Raises:
+            ApiError: 400, the schema is strict, or removing keywords does not help.
+        """
+        if is_relaxable(error):
+            relax = partial(self.caches.relaxations.of, budget=budget)
+            try:
+                weaker, relaxed = relaxed_plan(plan, relax, extra_keys=self.backend.extra_keys)
+            except SchemaRefused as refused:
+                raise refusal(refused.location, refused.error) from None
+            if relaxed:
+                return weaker, relaxed
+        raise refusal(plan.locate(error.pointer), error) from None
+
+    # -- metrics and log ---------------------------------------------------------------------------
+    @contextmanager
+    def _counting(self) -> Iterator[None]:
+        """Count refusals, and make them of what the format cannot write."""
+        try:
+            yield
+        except FormatError as error:
+            self.metrics.refused("format")
+            raise ConstraintRefused(error.location, error.message, "format") from None
+        except (ConstraintRefused, BeyondBackend) as error:
+            self.metrics.refused(error.label)
+            raise
+
+    def _report(self, relaxed: tuple[RelaxedKeyword, ...]) -> None:
+        for each in relaxed:
+            self.metrics.relaxed(each.relaxed.keyword)
+        if relaxed:
+            outlines = [each.outline for each in relaxed[:MOST_LOGGED]]
+            self.logger.warning("schema relaxed", count=len(relaxed), places=outlines)

@@ -1,0 +1,161 @@
+"""The fields of requests that control how tokens are drawn, and where answers end.
+
+A field with the name of one of the workers' SamplingOptions is that option, see
+generation.sampling.
+
+Not here   what the fields mean together (generation.sampling).
+"""
+
+import re
+from typing import Annotated, Any
+
+from pydantic import BeforeValidator, ConfigDict, Discriminator, Field, Tag, model_validator
+from pydantic_core import PydanticCustomError
+
+from .unserved_fields import Body, unsupported_field
+from .validation import Exact, is_off
+
+#: OpenAI's bounds on ``stop``
+MOST_STOPS, STOP_CHARS = 4, 1000
+#: OpenAI's bounds on both penalties
+PENALTY = 2
+#: a smaller repetition penalty makes infinities of logits in half precision: no draw is possible
+LEAST_REPETITION, MOST_REPETITION = 0.01, 2
+#: OpenAI's bound on a bias, and a bound on their number: a request may not carry a vocabulary
+BIAS, MOST_BIASES = 100, 1024
+#: stop tokens of a request; models have one to five
+MOST_STOP_TOKENS = 16
+#: token ids as keys of an object
+TOKEN_ID = re.compile(r"0|[1-9][0-9]{0,9}")
+#: token ids fit 32 bits in every worker
+MOST_TOKEN_ID = (1 << 31) - 1
+#: seeds are 64-bit integers at OpenAI
+SEED = 1 << 63
+
+
+class StreamOptions(Exact):
+    include_usage: bool | None = None
+    include_obfuscation: bool | None = None
+
+    @model_validator(mode="before")
+    @classmethod
+    def _without_extensions(cls, value: Any) -> Any:
+        if not isinstance(value, dict) or "continuous_usage_stats" not in value:
+            return value
+        if not is_off(value["continuous_usage_stats"], (False,)):
+            raise unsupported_field("stream_options.continuous_usage_stats")
+        return {name: each for name, each in value.items() if name != "continuous_usage_stats"}
+
+
+StopString = Annotated[str, Field(min_length=1, max_length=STOP_CHARS)]
+
+
+def _stop_kind(value: Any) -> str | None:
+    if isinstance(value, str):
+        return "one"
+    return "many" if isinstance(value, list) else None
+
+
+Stop = Annotated[
+    Annotated[StopString, Tag("one")]
+    | Annotated[
+        Annotated[list[StopString], Field(max_length=MOST_STOPS, fail_fast=True)], Tag("many")
+    ],
+    Discriminator(_stop_kind, custom_error_type="content_type", custom_error_message="stop"),
+]
+
+
+def _check_biases(value: Any) -> Any:
+    """Bound the work of validation, and refuse a second spelling of an id ("1", "01")."""
+    if not isinstance(value, dict):
+        return value
+    if len(value) > MOST_BIASES:
+        raise PydanticCustomError(
+            "too_many_biases",
+            "at most {most} token ids are allowed, got {got}",
+            {"most": MOST_BIASES, "got": len(value)},
+        )
+    for name in value:
+        if not TOKEN_ID.fullmatch(name):
+            raise PydanticCustomError(
+                "invalid_token_id",
+                "expected decimal token ids as keys, got {got}",
+                {"got": repr(name[:20])},
+            )
+    return value
+
+
+LogitBias = Annotated[
+    dict[str, Annotated[float, Field(ge=-BIAS, le=BIAS)]], BeforeValidator(_check_biases)
+]
+TokenId = Annotated[int, Field(ge=0, le=MOST_TOKEN_ID)]
+
+
+class SamplingFields(Body):
+    """The fields of every API.
+
+    ``model``  the only model may stay unnamed.
+    """
+
+    model_config = ConfigDict(use_attribute_docstrings=True)
+
+    model: str | None = None
+    temperature: float | None = Field(None, ge=0, le=2)
+    """1 changes nothing; 0 picks the most likely token."""
+    top_p: float | None = Field(None, ge=0, le=1)
+    """Only the most likely tokens with this sum of probabilities."""
+    top_k: int | None = Field(None, ge=-1, le=MOST_TOKEN_ID)
+    """Only this number of most likely tokens; 0 and -1: all."""
+    min_p: float | None = Field(None, ge=0, le=1)
+    """Only tokens with this share of the highest probability."""
+    frequency_penalty: float | None = Field(None, ge=-PENALTY, le=PENALTY)
+    """Penalty for each earlier use of a token."""
+    presence_penalty: float | None = Field(None, ge=-PENALTY, le=PENALTY)
+    """Penalty for tokens that were used."""
+    repetition_penalty: float | None = Field(None, ge=LEAST_REPETITION, le=MOST_REPETITION)
+    """Factor for tokens that were used; 1 changes nothing."""
+    logit_bias: LogitBias | None = None
+    """Added to the logits of tokens, by id."""
+    seed: int | None = Field(None, ge=-SEED, lt=SEED)
+    """One seed gives one answer."""
+    stream: bool | None = None
+
+    @property
+    def choices(self) -> int:
+        """The number of answers to generate."""
+        return 1
+
+    def check(self) -> None:
+        """Raise ApiError 400 for fields that are not served, or contradict each other; those of the
+        common form are checked later.
+        """
+
+
+class ChoiceFields(SamplingFields):
+    """The fields of chat completions and of text completions."""
+
+    min_tokens: int | None = Field(None, ge=0)
+    """Least tokens of the answer."""
+    ignore_eos: bool | None = None
+    """Generate until the output limit."""
+    stop_token_ids: (
+        Annotated[list[TokenId], Field(max_length=MOST_STOP_TOKENS, fail_fast=True)] | None
+    ) = None
+    """The model's own stop tokens only; use `stop`."""
+    stop: Stop | None = None
+    max_tokens: int | None = Field(None, ge=1)
+    n: int | None = Field(None, ge=1)
+    stream_options: StreamOptions | None = None
+
+    @property
+    def choices(self) -> int:
+        """The number of answers to generate."""
+        return self.n or 1
+
+    @property
+    def stops(self) -> tuple[str, ...]:
+        """The stop strings without duplicates."""
+        stop = self.stop
+        if stop is None:
+            return ()
+        return (stop,) if isinstance(stop, str) else tuple(dict.fromkeys(stop))
