@@ -9,7 +9,7 @@ from pydantic_core import to_json
 from ..errors import unsupported_parameter
 from ..openapi import operation, query
 from ..protocol import ItemsQuery, ResponseRequest
-from ..service import Completion, ServedModels, StoredResponses
+from ..service import Completion, ResponseDeleted, ServedModels, StoredResponses
 from .answering import Answering
 from .body import BodyReader, validated
 
@@ -98,7 +98,7 @@ def responses_router(
         return _json(await stored.retrieve(response_id, request.state.client.id))
 
     @router.delete("/v1/responses/{response_id}", **_DELETE)
-    async def delete(response_id: str, request: Request) -> dict[str, Any]:
+    async def delete(response_id: str, request: Request) -> ResponseDeleted:
         return await stored.delete(response_id, request.state.client.id)
 
     @router.post("/v1/responses/{response_id}/cancel", status_code=400, **_CANCEL)
@@ -128,6 +128,6 @@ def _encoded(whole: Completion) -> Response:
     return _json(whole.body, whole.headers)
 
 
-def _json(body: dict[str, Any], headers: Mapping[str, str] | None = None) -> Response:
+def _json(body: Mapping[str, Any], headers: Mapping[str, str] | None = None) -> Response:
     """Return an answer, written as the events of streams are."""
     return Response(to_json(body), headers=headers, media_type="application/json")

@@ -159,6 +159,7 @@ def make_model(
             cache_report,
             engine.store,
             engine.compiler,
+            model=model.served_model,
             wire=tokenizer.wire.name,
             vocabulary=tokenizer.vocabulary,
         ),

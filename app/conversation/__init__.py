@@ -6,7 +6,7 @@ names the message.
 """
 
 from .control import ControlText, DeepArguments, UnwritableText, encoded
-from .detection import Evidence, detect
+from .detection import Evidence, FormatEvidence, detect
 from .fitting import fitted, too_deep
 from .history import check_messages, left_out, plain_messages
 from .named_template import NamedTemplate
@@ -21,6 +21,7 @@ __all__ = [
     "ControlText",
     "DeepArguments",
     "Evidence",
+    "FormatEvidence",
     "Messages",
     "NamedTemplate",
     "TemplateError",

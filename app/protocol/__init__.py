@@ -24,7 +24,7 @@ from .responses.ids import is_response_id, item_id, new_response_id, pointer, re
 from .responses.items import ITEMS, ContentItem, ItemReference, LeftOutItem, MessageItem, listed
 from .responses.items_query import ItemsQuery
 from .responses.request import RESPONSES_IGNORED, RESPONSES_UNSUPPORTED, ResponseRequest
-from .responses.tool_names import ToolNames
+from .responses.tool_names import ToolName, ToolNames
 from .responses.tools import RESPONSES_TOOL_OFF, HostedTool, shown_format
 from .thinking_fields import UNBOUNDED, ReasoningEffort, ReasoningOptions
 from .tokenize_request import DetokenizeRequest, TokenizeRequest
@@ -95,6 +95,7 @@ __all__ = [
     "ToolDefinition",
     "ToolMessage",
     "ToolMode",
+    "ToolName",
     "ToolNames",
     "UndrainRequest",
     "WarmupRequest",

@@ -38,7 +38,13 @@ from ..protocol import (
     response_of,
 )
 from ..state import MOST_CHAIN_ITEMS, Chain, ResponseStore, previous_not_found
-from ..writers import ResponseBuilder, ResponseEventWriter, ResponseWriter, response_object
+from ..writers import (
+    ResponseBuilder,
+    ResponseEventWriter,
+    ResponseObject,
+    ResponseWriter,
+    response_object,
+)
 from .generation_service import AnswerStream, Completion, GenerationService
 
 
@@ -127,7 +133,7 @@ class ResponsesService:
         read = step() if size < LARGE_BYTES else await self._offload.run(client, size, step)
         conversation, inputs = read
 
-        async def save(response: dict[str, Any]) -> bool:
+        async def save(response: ResponseObject) -> bool:
             is_stored = await self._store.save(client, response, inputs, chain, size=size)
             if not is_stored:
                 self._on_unstored()

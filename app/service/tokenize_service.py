@@ -7,7 +7,8 @@ which other threads run.
 import json
 from collections.abc import Sequence
 from functools import partial
-from typing import Any
+
+from typing_extensions import TypedDict
 
 from ..concurrency import Offload
 from ..conversation import Tokenizer
@@ -21,6 +22,17 @@ from .generation_service import GenerationService, weight_of
 MOST_TOKENS = 1_000_000
 #: values encoded in one call, which holds the GIL for about 0.2 ms
 PIECE = 2_048
+
+
+class TokenizeResponse(TypedDict):
+    count: int
+    max_model_len: int | None
+    tokens: list[int]
+    token_strs: list[str] | None
+
+
+class DetokenizeResponse(TypedDict):
+    prompt: str
 
 
 class TokenizeService:
@@ -40,7 +52,7 @@ class TokenizeService:
         self._offload = offload
 
     async def tokenize(self, request: TokenizeRequest, size: int, client: str) -> bytes:
-        """Return the answer as JSON; ``size``: bytes of the request's body. Raises ApiError."""
+        """Return a TokenizeResponse as JSON; ``size``: bytes of the body. Raises ApiError."""
         request.check()
         chat = None if request.messages is None else request.as_chat()
         weight = size if chat is None else weight_of(chat, size)
@@ -70,7 +82,7 @@ class TokenizeService:
 
     async def detokenize(
         self, request: DetokenizeRequest, size: int, client: str
-    ) -> dict[str, Any]:
+    ) -> DetokenizeResponse:
         """Return the answer; ``size``: bytes of the request's body. Raises ApiError."""
         most = self._tokenizer.vocabulary.size
         for at, number in enumerate(request.tokens):

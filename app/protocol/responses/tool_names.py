@@ -10,8 +10,11 @@ Invariants   I1 names depend on the tools of the request only, and those outside
                 steps refuse.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from hashlib import sha256
+from typing import NotRequired
+
+from typing_extensions import TypedDict
 
 from ...errors import bad_request
 from .. import tools as chat
@@ -21,6 +24,13 @@ from .tools import CustomTool, FunctionTool, HostedTool, NamespaceTool, Tool
 #: characters of a name, as OpenAI bounds the names of functions
 MOST_NAME = 64
 _DIGITS = 8
+
+
+class ToolName(TypedDict):
+    """The fields of a call that name its tool."""
+
+    name: str
+    namespace: NotRequired[str]
 
 
 class ToolNames:
@@ -76,7 +86,7 @@ class ToolNames:
         """Note a part that is left out."""
         self.ignored.append(f"{pointer(place)} {kind}")
 
-    def named(self, flat: str) -> Mapping[str, str]:
+    def named(self, flat: str) -> ToolName:
         """Return the fields of a call that name its tool."""
         namespace, name = self._tools.get(flat, (None, flat))
         return {"name": name} if namespace is None else {"name": name, "namespace": namespace}
