@@ -11,7 +11,30 @@ with the name that the client's API has.
 """
 
 from collections.abc import Callable
-from typing import Any, Self
+from typing import Annotated, Self
+
+from pydantic import Field
+from typing_extensions import TypedDict
+
+
+class ErrorObject(TypedDict):
+    message: Annotated[
+        str, Field(description="The problem, with the value and those that are allowed.")
+    ]
+    type: Annotated[
+        str, Field(examples=["invalid_request_error", "rate_limit_error", "server_error"])
+    ]
+    param: Annotated[
+        str | None, Field(description="The field of the request, such as `tools[0].type`.")
+    ]
+    code: Annotated[str | None, Field(description="The reason for programs.")]
+
+
+class ErrorResponse(TypedDict):
+    """The answer of every error."""
+
+    error: ErrorObject
+
 
 _TYPES = {
     400: "invalid_request_error",
@@ -103,7 +126,7 @@ class ApiError(Exception):
             self.status, "server_error" if self.status >= 500 else "invalid_request_error"
         )
 
-    def body(self) -> dict[str, Any]:
+    def body(self) -> ErrorResponse:
         """Return the error object."""
         return {
             "error": {

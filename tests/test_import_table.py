@@ -41,6 +41,7 @@ GATEWAY = frozenset(
         "pydantic",
         "pydantic_core",
         "pydantic_settings",
+        "typing_extensions",
         "uvicorn",
         "h11",
         "httpx",
@@ -186,7 +187,7 @@ _APP_ROOMS: dict[str, tuple[str, ...]] = {
         "writers",
     ),
     "server": ("settings", "observability", "concurrency"),
-    "openapi": ("protocol",),
+    "openapi": ("observability", "protocol", "writers", "service"),
     "api": (
         "settings",
         "observability",

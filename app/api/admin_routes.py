@@ -45,6 +45,6 @@ def admin_router(models: ServedModels, bodies: BodyReader) -> APIRouter:
     @router.get("/v1/cache", **_CACHE)
     async def cache(request: Request) -> JSONResponse:
         found = models.find_or_only(request.query_params.get("model"))
-        return JSONResponse({"object": "cache", "model": found.name, **found.cache_report()})
+        return JSONResponse(found.cache_report())
 
     return router

@@ -8,8 +8,6 @@ Not here   the operator's key (the caller guards the routes); the meaning of mod
            (constraints.mode).
 """
 
-from typing import Any
-
 from fastapi import APIRouter, Request
 from fastapi.responses import JSONResponse
 
@@ -17,7 +15,7 @@ from ..errors import ApiError
 from ..observability import Logger
 from ..openapi import operation
 from ..protocol import ModeRequest
-from ..service import ServedModel, ServedModels
+from ..service import ConstraintModes, ConstraintState, ServedModel, ServedModels
 from ..settings import PREFIX
 from .body import BodyReader
 
@@ -49,7 +47,7 @@ def constraint_router(
     router = APIRouter()
 
     @router.get("/admin/constraints", **_MODES)
-    async def constraints() -> dict[str, Any]:
+    async def constraints() -> ConstraintModes:
         return {"object": "list", "data": [mode_details(model) for model in models]}
 
     @router.post("/admin/constraints", **_SWITCH)
@@ -61,12 +59,13 @@ def constraint_router(
         before, model.switch.mode = model.switch.mode, asked.mode
         logger.warning("constraint mode set", model=model.name, before=before, mode=asked.mode)
         warn_unenforced(logger, model)
-        return JSONResponse({"object": "list", "data": [mode_details(model)]})
+        modes: ConstraintModes = {"object": "list", "data": [mode_details(model)]}
+        return JSONResponse(modes)
 
     return router
 
 
-def mode_details(model: ServedModel) -> dict[str, Any]:
+def mode_details(model: ServedModel) -> ConstraintState:
     """Describe a model's mode for operators; ``setting``: the mode after a restart."""
     return {
         "model": model.name,

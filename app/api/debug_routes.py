@@ -5,11 +5,10 @@ Not here   the operator's key (the caller guards the route); the requests of the
 """
 
 import os
-from typing import Any
 
 from fastapi import APIRouter
 
-from ..observability import RequestLog
+from ..observability import RequestLog, Requests
 from ..openapi import operation
 
 _REQUESTS = operation(
@@ -26,7 +25,7 @@ def debug_router(requests: RequestLog) -> APIRouter:
     router = APIRouter()
 
     @router.get("/debug/requests", **_REQUESTS)
-    async def all_requests() -> dict[str, Any]:
+    async def all_requests() -> Requests:
         return {
             "object": "requests",
             "process": os.getpid(),

@@ -20,7 +20,7 @@ import structlog
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from ..errors import ApiError, internal_error
-from ..observability import Logger, Metrics, RequestLog, method_label
+from ..observability import Logger, Metrics, Outcome, RequestLog, method_label
 from ..server import Drain
 from .error_responses import error_response
 from .exchange import Exchange
@@ -88,7 +88,7 @@ class RequestMiddleware:
         status, seconds = exchange.status or 499, exchange.seconds
         self._metrics.requests.labels(method, route, status).inc()
         self._metrics.request_seconds.labels(route).observe(seconds)
-        outcome = {"route": route, "status": status, "ms": round(seconds * 1000, 1)}
+        outcome: Outcome = {"route": route, "status": status, "ms": round(seconds * 1000, 1)}
         self._requests.end(exchange.record, method=method, outcome=outcome)
         if route not in _QUIET or status >= 400:
             facts = exchange.record.facts()

@@ -18,7 +18,16 @@ from prometheus_client import CONTENT_TYPE_LATEST
 
 from ..observability import Metrics
 from ..openapi import operation, schema
-from ..service import ServedModel, ServedModels
+from ..service import (
+    Alive,
+    ContextLength,
+    Model,
+    ModelList,
+    Readiness,
+    ServedModel,
+    ServedModels,
+    Version,
+)
 from .exchange import exchange_of
 from .worker_routes import all_workers
 
@@ -78,25 +87,27 @@ def models_router(models: ServedModels, created: int) -> APIRouter:
     """
     router = APIRouter()
 
-    def card(model: ServedModel) -> dict[str, Any]:
-        length = model.pool.max_model_len
+    def card(model: ServedModel) -> Model:
+        length: ContextLength = {}
+        if model.pool.max_model_len is not None:
+            length = {"max_model_len": model.pool.max_model_len}
         return {
             "id": model.name,
             "object": "model",
             "created": created,
             "owned_by": "switchyard",
-            "aliases": model.settings.aliases,
+            "aliases": [*model.settings.aliases],
             **model.described(),
-            **({} if length is None else {"max_model_len": length}),
+            **length,
         }
 
     @router.get("/v1/models", **_MODELS)
-    async def all_models(request: Request) -> dict[str, Any]:
+    async def all_models(request: Request) -> ModelList:
         usable = models.all_usable(exchange_of(request).client)
         return {"object": "list", "data": [card(model) for model in usable]}
 
     @router.get("/v1/models/{name:path}", **_MODEL)
-    async def one_model(name: str, request: Request) -> dict[str, Any]:
+    async def one_model(name: str, request: Request) -> Model:
         return card(models.usable(name, exchange_of(request).client))
 
     return router
@@ -118,7 +129,7 @@ def operations_router(
 
     @router.head("/health/live", **_live("check_liveness_head"))
     @router.get("/health/live", **_live("check_liveness"))
-    async def live() -> dict[str, str]:
+    async def live() -> Alive:
         return {"status": "ok"}
 
     @router.head("/health", **_ready("check_health_head"))
@@ -126,21 +137,20 @@ def operations_router(
     @router.get("/health", **_ready("check_health"))
     @router.get("/health/ready", **_ready("check_readiness"))
     async def ready(request: Request) -> JSONResponse:
-        status = "draining" if is_draining() else models.status
-        body: dict[str, Any] = {"status": status}
+        body: Readiness = {"status": "draining" if is_draining() else models.status}
         if is_operator(request):
             body["models"] = {model.name: model.pool.status for model in models}
             body["constraints"] = {model.name: model.switch.mode for model in models}
             body["workers"] = all_workers(models)
             body["cache"] = cache()
-        return JSONResponse(body, status_code=_READY_STATUS.get(status, 200))
+        return JSONResponse(body, status_code=_READY_STATUS.get(body["status"], 200))
 
     @router.get("/metrics", **_METRICS)
     async def all_metrics() -> Response:
         return Response(await metrics.exposition(), media_type=CONTENT_TYPE_LATEST)
 
     @router.get("/version", **_VERSION)
-    async def versions() -> dict[str, Any]:
+    async def versions() -> Version:
         formats = sorted({model.tokenizer.wire.name for model in models})
         return {"version": version, "formats": formats}
 

@@ -7,7 +7,7 @@ from fastapi import APIRouter, Request, Response
 from ..errors import unsupported_parameter
 from ..openapi import operation, query
 from ..protocol import ItemsQuery
-from ..service import StoredResponses
+from ..service import ResponseDeleted, StoredResponses
 from .body import validated
 from .exchange import exchange_of
 from .surfaces import exact_json
@@ -66,7 +66,7 @@ def responses_router(stored: StoredResponses) -> APIRouter:
         return exact_json(await stored.retrieve(response_id, exchange_of(request).client.id))
 
     @router.delete("/v1/responses/{response_id}", **_DELETE)
-    async def delete(response_id: str, request: Request) -> dict[str, Any]:
+    async def delete(response_id: str, request: Request) -> ResponseDeleted:
         return await stored.delete(response_id, exchange_of(request).client.id)
 
     @router.post("/v1/responses/{response_id}/cancel", status_code=400, **_CANCEL)

@@ -45,10 +45,10 @@ class Surface(Generic[Body]):
     encode: Callable[[Completion], Response] = lambda whole: JSONResponse(
         whole.body, headers=whole.headers
     )
-    envelope: Callable[[ApiError], dict[str, Any]] = ApiError.body
+    envelope: Callable[[ApiError], Mapping[str, Any]] = ApiError.body
 
 
-def exact_json(body: dict[str, Any], headers: Mapping[str, str] | None = None) -> Response:
+def exact_json(body: Mapping[str, Any], headers: Mapping[str, str] | None = None) -> Response:
     """Return an answer as the Responses API writes it: schemas of tools may have numbers beyond 64
     bits, and the events of its streams are written the same way.
     """
@@ -117,6 +117,6 @@ SURFACES: tuple[Surface[Any], ...] = (CHAT, RESPONSES, COMPLETIONS)
 _ENVELOPES = {surface.path: surface.envelope for surface in SURFACES}
 
 
-def error_body(error: ApiError, path: str) -> dict[str, Any]:
+def error_body(error: ApiError, path: str) -> Mapping[str, Any]:
     """Return the body of an error as the API at a path writes it."""
     return _ENVELOPES.get(path, ApiError.body)(error)

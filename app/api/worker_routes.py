@@ -16,7 +16,7 @@ from ..errors import ApiError
 from ..openapi import operation
 from ..pool import Member
 from ..protocol import DrainRequest, UndrainRequest
-from ..service import ServedModels
+from ..service import ServedModels, WorkerList, WorkerState
 from .body import BodyReader
 
 _LIST = operation(
@@ -49,7 +49,7 @@ def worker_router(models: ServedModels, bodies: BodyReader) -> APIRouter:
     router = APIRouter()
 
     @router.get("/admin/workers", **_LIST)
-    async def workers() -> dict[str, Any]:
+    async def workers() -> WorkerList:
         waiting = sum(model.pool.waiting for model in models)
         return {"object": "list", "data": all_workers(models), "waiting": waiting}
 
@@ -68,14 +68,14 @@ def worker_router(models: ServedModels, bodies: BodyReader) -> APIRouter:
     return router
 
 
-def all_workers(models: ServedModels) -> list[dict[str, Any]]:
+def all_workers(models: ServedModels) -> list[WorkerState]:
     """Describe the workers of all models."""
     return [worker_details(member, model.name) for model in models for member in model.pool.members]
 
 
-def worker_details(member: Member, model: str) -> dict[str, Any]:
+def worker_details(member: Member, model: str) -> WorkerState:
     """Describe a worker for operators; its own details never hide ours."""
-    return member.health.details | {
+    own: WorkerState = {
         "name": member.name,
         "model": model,
         "description": member.worker.description,
@@ -88,6 +88,8 @@ def worker_details(member: Member, model: str) -> dict[str, Any]:
         "answers": member.answers,
         "failures": member.failures,
     }
+    details: Any = member.health.details
+    return {**details, **own}
 
 
 def _drained(models: ServedModels, name: str, *, is_draining: bool) -> JSONResponse:
@@ -104,7 +106,8 @@ def _drained(models: ServedModels, name: str, *, is_draining: bool) -> JSONRespo
             param="worker",
             code="worker_not_found",
         )
-    return JSONResponse({"object": "list", "data": changed})
+    listed: WorkerList = {"object": "list", "data": changed}
+    return JSONResponse(listed)
 
 
 def _refuse_last(models: ServedModels, name: str) -> None:

@@ -160,6 +160,7 @@ def make_model(
             cache_report,
             engine.store,
             engine.compiler,
+            model=model.served_model,
             wire=tokenizer.wire.name,
             vocabulary=tokenizer.vocabulary,
         ),

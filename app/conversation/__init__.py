@@ -6,7 +6,7 @@ names the message.
 """
 
 from .control import ControlText, DeepArguments, UnwritableText, encoded
-from .detection import Evidence, detect
+from .detection import Evidence, FormatEvidence, detect
 from .fitting import fitted, too_deep
 from .history import plain_messages
 from .named_template import NamedTemplate

@@ -12,7 +12,10 @@ Not here    how a template is called (template), the formats (adapters.formats).
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
-from typing import Any, Literal
+from typing import Annotated, Any, Literal, NotRequired
+
+from pydantic import Field
+from typing_extensions import TypedDict
 
 from adapters.formats import FORMATS, Format, PastCall
 
@@ -26,6 +29,12 @@ MOST_SHOWN = 300
 _TAUGHT = "plain"
 
 
+class FormatEvidence(TypedDict):
+    basis: Annotated[str, Field(description="The source of the detected format.")]
+    shown: str
+    failure: NotRequired[str]
+
+
 @dataclass(frozen=True, slots=True)
 class Evidence:
     """The format of a model and its basis; ``shown``: the rendered call or the found marks;
@@ -37,10 +46,12 @@ class Evidence:
     shown: str = ""
     failure: str = ""
 
-    def described(self) -> dict[str, str]:
+    def described(self) -> FormatEvidence:
         """Return the fields for the log and for /v1/models."""
-        shown = {"basis": self.basis, "shown": self.shown}
-        return {**shown, "failure": self.failure} if self.failure else shown
+        shown: FormatEvidence = {"basis": self.basis, "shown": self.shown}
+        if self.failure:
+            shown["failure"] = self.failure
+        return shown
 
 
 def detect(template: ChatTemplate | None, source: str, special_texts: Collection[str]) -> Evidence:

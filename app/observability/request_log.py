@@ -6,15 +6,42 @@ Threads      the event loop only.
 
 import time
 from collections import deque
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Literal
 
-from .request_record import RequestRecord, milliseconds
+from typing_extensions import TypedDict
+
+from .request_record import Phase, RequestFacts, RequestRecord
 
 if TYPE_CHECKING:
     from .tracing import Tracer
 
 #: finished requests that are kept; each has about 1 KB
 MOST_RECENT = 200
+
+
+class RunningRequest(RequestFacts):
+    id: str
+    phase: Phase
+    age_ms: float
+
+
+class Outcome(TypedDict):
+    route: str
+    status: int
+    ms: float
+
+
+class EndedRequest(RequestFacts, Outcome):
+    id: str
+
+
+class Requests(TypedDict):
+    """Requests for answers; of one process, if there are several."""
+
+    object: Literal["requests"]
+    process: int
+    running: list[RunningRequest]
+    recent: list[EndedRequest]
 
 
 class RequestLog:
@@ -26,7 +53,7 @@ class RequestLog:
     def __init__(self) -> None:
         self.tracer: Tracer | None = None
         self._running: dict[RequestRecord, None] = {}
-        self._recent: deque[dict[str, Any]] = deque(maxlen=MOST_RECENT)
+        self._recent: deque[EndedRequest] = deque(maxlen=MOST_RECENT)
 
     def begin(self, record: RequestRecord, traceparent: str | None = None) -> None:
         """Add a running request; ``traceparent``: the client's header."""
@@ -34,8 +61,8 @@ class RequestLog:
         if self.tracer is not None:
             record.trace = self.tracer.begin(traceparent)
 
-    def end(self, record: RequestRecord, *, method: str, outcome: dict[str, Any]) -> None:
-        """Note how a request ended, if it was begun; ``outcome``: route, status and more facts."""
+    def end(self, record: RequestRecord, *, method: str, outcome: Outcome) -> None:
+        """Note how a request ended, if it was begun."""
         if record not in self._running:
             return
         del self._running[record]
@@ -43,19 +70,19 @@ class RequestLog:
         if self.tracer is not None:
             self.tracer.end(record, method=method, route=outcome["route"], status=outcome["status"])
 
-    def running(self) -> list[dict[str, Any]]:
+    def running(self) -> list[RunningRequest]:
         """Describe the running requests, the oldest first."""
         now = time.perf_counter()
         return [
             {
                 "id": record.id,
                 "phase": record.phase,
-                "age_ms": milliseconds(now - record.started),
+                "age_ms": round(1000 * (now - record.started), 1),
                 **record.facts(),
             }
             for record in self._running
         ]
 
-    def recent(self) -> list[dict[str, Any]]:
+    def recent(self) -> list[EndedRequest]:
         """Describe the last requests, the latest first."""
         return list(reversed(self._recent))

@@ -10,7 +10,9 @@ Threads      the event loop only.
 
 import time
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any, Literal, cast
+
+from typing_extensions import TypedDict
 
 from adapters.workers import Chunk
 
@@ -41,6 +43,31 @@ class Attempt:
     def end(self) -> None:
         """Note the time of the end."""
         self.ended = time.perf_counter()
+
+
+class RequestFacts(TypedDict, total=False):
+    """The known facts of a request; unknown ones are absent. ``key``: the name of its
+    API key; ``token_ms``: the mean of the tokens after the first; ``ignored``: parts that were
+    left out; ``workers``: those asked, in order; ``error``: the code of the error that ended it.
+    """
+
+    model: str
+    key: str
+    stream: bool
+    queue_ms: float
+    prepare_ms: float
+    first_token_ms: float
+    token_ms: float
+    prompt_tokens: int
+    cached_tokens: int
+    completion_tokens: int
+    reasoning_tokens: int
+    backend: str
+    ignored: list[str]
+    workers: list[str]
+    finish_reasons: list[str]
+    error: str
+    trace_id: str
 
 
 @dataclass(slots=True, eq=False)
@@ -105,7 +132,7 @@ class RequestRecord:
             return None
         return (self.last_token_at - self.first_token_at) / (self.completion_tokens - 1)
 
-    def facts(self) -> dict[str, Any]:
+    def facts(self) -> RequestFacts:
         """Return what is known, for people: times in milliseconds, without what is not known."""
         first = None if self.first_token_at is None else self.first_token_at - self.started
         facts: dict[str, Any] = {
@@ -127,7 +154,8 @@ class RequestRecord:
             "error": self.error,
             "trace_id": None if self.trace is None else self.trace.shown_id,
         }
-        return {name: value for name, value in facts.items() if value is not None}
+        known = {name: value for name, value in facts.items() if value is not None}
+        return cast(RequestFacts, known)
 
 
 def milliseconds(seconds: float | None, digits: int = 1) -> float | None:

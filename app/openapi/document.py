@@ -10,12 +10,11 @@ from typing import Any
 
 from fastapi import FastAPI
 from fastapi.openapi.utils import get_openapi
-from pydantic import BaseModel
-from pydantic.json_schema import GenerateJsonSchema, models_json_schema
+from pydantic import TypeAdapter
+from pydantic.json_schema import GenerateJsonSchema
 from pydantic_core import to_json
 
-from .answers import completions, grammars, operations, responses
-from .answers.base import ErrorResponse
+from .answers import ANSWERS
 from .components import TAGS, response_headers, security_schemes
 from .components import responses as error_responses
 from .operation import SCHEMES, Key
@@ -24,33 +23,6 @@ from .requests import BODIES, amend
 DESCRIPTION = (
     "An OpenAI-compatible gateway. A grammar constrains the output of the models, so tool calls "
     "and structured output always fit. Errors are objects of OpenAI's form."
-)
-#: answers that operations name
-ANSWERS: tuple[type[BaseModel], ...] = (
-    ErrorResponse,
-    completions.ChatCompletion,
-    completions.ChatCompletionEvent,
-    completions.TextCompletion,
-    completions.TextCompletionEvent,
-    responses.ResponseObject,
-    responses.ResponseEvent,
-    responses.ResponseDeleted,
-    responses.ItemPage,
-    operations.Model,
-    operations.ModelList,
-    operations.TokenizeResponse,
-    operations.DetokenizeResponse,
-    operations.GrammarCheck,
-    grammars.GrammarExplanation,
-    operations.GrammarWarmup,
-    operations.Alive,
-    operations.Readiness,
-    operations.Version,
-    operations.MetricsText,
-    operations.WorkerList,
-    operations.Requests,
-    operations.ConstraintModes,
-    operations.CacheReport,
 )
 #: keywords whose values hold names, and those whose values are no schemas
 _MAPS = frozenset({"properties", "patternProperties", "$defs"})
@@ -110,19 +82,26 @@ def schemas() -> dict[str, Schema]:
     bodies = _generated(BODIES)
     amend(bodies)
     answers = _generated(ANSWERS)
-    for answer in answers.values():
-        for field in answer.get("properties", {}).values():
-            field.pop("default", None)
+    _number(answers)
     shared = bodies.keys() & answers.keys()
     if shared:
         raise RuntimeError(f"schemas of bodies and of answers have one name: {sorted(shared)}")
     return dict(sorted({**bodies, **answers}.items()))
 
 
-def _generated(kinds: Iterable[type[BaseModel]]) -> dict[str, Schema]:
+def _number(answers: dict[str, Schema]) -> None:
+    """Add the number that an event of a response gets when it is sent (ResponseEventWriter)."""
+    number = {"type": "integer", "description": "Counted from 0."}
+    for place in {*answers["ResponseEvent"]["discriminator"]["mapping"].values()}:
+        event = answers[place.rpartition("/")[2]]
+        event["properties"]["sequence_number"] = number
+        event["required"].append("sequence_number")
+
+
+def _generated(kinds: Iterable[Any]) -> dict[str, Schema]:
     """Return pydantic's schemas, without titles."""
-    _, made = models_json_schema(
-        [(kind, "validation") for kind in kinds],
+    _, made = TypeAdapter.json_schemas(
+        [(kind, "validation", TypeAdapter(kind)) for kind in kinds],
         ref_template="#/components/schemas/{model}",
         schema_generator=_Untitled,
     )

@@ -45,6 +45,7 @@ from .responses.tools import (
     FunctionTool,
     HostedTool,
     NamespaceTool,
+    ToolName,
     shown_format,
 )
 from .responses.tools import AllowedTools as ResponseAllowedTools

@@ -1,15 +1,27 @@
 """Use cases, one class per route: the only modules that know the order of the steps."""
 
-from .cache_report import cache_report, shared_count
+from .cache_report import CacheReport, cache_report, shared_count
 from .chat_service import ChatService
-from .check_service import CheckService
+from .check_service import CheckService, GrammarCheck
 from .completion_service import CompletionService
-from .explain_service import ExplainService
+from .explain_service import ExplainService, GrammarExplanation
 from .faults import Faults
 from .generation_service import BACKEND_HEADER, AnswerStream, Completion, GenerationService
+from .operation_types import (
+    Alive,
+    ConstraintModes,
+    ConstraintState,
+    ContextLength,
+    Model,
+    ModelList,
+    Readiness,
+    Version,
+    WorkerList,
+    WorkerState,
+)
 from .request_context import RequestContext
 from .responses_service import ResponsesService
 from .served_models import ServedModel, ServedModels
-from .stored_responses import StoredResponses
-from .tokenize_service import TokenizeService
-from .warm_service import WarmService, WarmupResult, totals
+from .stored_responses import ItemPage, ResponseDeleted, StoredResponses
+from .tokenize_service import DetokenizeResponse, TokenizeResponse, TokenizeService
+from .warm_service import GrammarWarmup, WarmService, WarmupResult, totals

@@ -11,7 +11,10 @@
 """
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Annotated, Literal
+
+from pydantic import Field
+from typing_extensions import TypedDict
 
 from cache import RedisLog
 from engine import ARTIFACT_VERSION, Compiler, Vocabulary
@@ -22,13 +25,48 @@ _KINDS = ("masks",)
 _COUNTED = ("loaded", "refused", "missing", "skipped", "published", "dropped")
 
 
+class VocabularyReport(TypedDict):
+    fingerprint: str
+    tokens: int
+
+
+class CompileCounts(TypedDict):
+    made: int
+    known: int
+
+
+class CacheTimes(TypedDict):
+    saved_ms: float
+    read_ms: float
+    load_ms: float
+    made_ms: float
+
+
+class CacheReport(TypedDict):
+    """The use of the cache that replicas share."""
+
+    object: Literal["cache"]
+    model: str
+    version: str
+    format: str
+    vocabulary: VocabularyReport
+    artifact_version: int
+    following: Annotated[bool | None, Field(description="null: no Redis.")]
+    log: dict[str, int] | None
+    compiles: CompileCounts
+    artifacts: dict[str, dict[str, int]]
+    time: CacheTimes
+
+
 def cache_report(
-    store: RedisLog | None, compiler: Compiler, *, wire: str, vocabulary: Vocabulary
-) -> dict[str, Any]:
-    """Return the answer as JSON, without its object type. ``wire``: the format's name."""
+    store: RedisLog | None, compiler: Compiler, *, model: str, wire: str, vocabulary: Vocabulary
+) -> CacheReport:
+    """Return the answer. ``wire``: the format's name."""
     stats = compiler.stats()
     following = stats.get("shared_following")
     return {
+        "object": "cache",
+        "model": model,
         "version": version(),
         "format": wire,
         "vocabulary": {"fingerprint": vocabulary.fingerprint, "tokens": vocabulary.size},

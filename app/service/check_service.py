@@ -6,16 +6,35 @@ profile, and whether a request with ``strict: true`` would be accepted.
 
 from functools import partial
 from itertools import islice
-from typing import Any
+from typing import Annotated, Any, Literal
+
+from pydantic import Field
+from typing_extensions import TypedDict
 
 from engine import WorkBudget
 
 from ..constraints import CompileScheduler, TenantCaches, TenantNamespaces, caches_of, violations
 from ..settings import StrictProfile
-from .schema_report import schema_report, shortened
+from .schema_report import EngineReport, SchemaMistake, schema_report, shortened
 
 #: broken rules that an answer lists
 MOST_VIOLATIONS = 1_000
+
+
+class StrictReport(TypedDict):
+    profile: str
+    is_taken: Annotated[bool, Field(description="Whether `strict: true` would be accepted.")]
+    violations: list[SchemaMistake]
+
+
+class StrictPart(TypedDict, total=False):
+    strict: StrictReport
+
+
+class GrammarCheck(EngineReport, StrictPart):
+    """Which keywords of a schema are enforced."""
+
+    object: Literal["grammar.check"]
 
 
 class CheckService:
@@ -30,7 +49,7 @@ class CheckService:
 
     async def check(
         self, schema: dict[str, Any] | bool, client: str, *, strict: bool
-    ) -> dict[str, Any]:
+    ) -> GrammarCheck:
         """Return the report as JSON. Raises ApiError 429 (see ``CompileScheduler.run``)."""
         _, caches = await caches_of(client, self._namespaces, self._scheduler)
         return await self._scheduler.run(client, partial(self._check, caches, schema, strict))
@@ -41,18 +60,17 @@ class CheckService:
         schema: dict[str, Any] | bool,
         strict: bool,
         budget: WorkBudget,
-    ) -> dict[str, Any]:
+    ) -> GrammarCheck:
         report = schema_report(schema, caches, budget)
-        answer = {"object": "grammar.check", **report}
-        if not strict:
-            return answer
-        broken: list[dict[str, str]] = []
+        profile = self._strict(schema, report) if strict else StrictPart()
+        return {"object": "grammar.check", **report, **profile}
+
+    def _strict(self, schema: dict[str, Any] | bool, report: EngineReport) -> StrictPart:
+        broken: list[SchemaMistake] = []
         if self._profile == "openai":
             found = islice(violations(schema if isinstance(schema, dict) else {}), MOST_VIOLATIONS)
             broken = [
                 shortened({"pointer": each.pointer, "reason": each.message}) for each in found
             ]
         is_taken = report["is_enforced"] and not broken
-        return answer | {
-            "strict": {"profile": self._profile, "is_taken": is_taken, "violations": broken}
-        }
+        return {"strict": {"profile": self._profile, "is_taken": is_taken, "violations": broken}}

@@ -14,7 +14,10 @@ Threads    the event loop; compiling, drawing and tracing run in compile threads
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any
+from typing import Annotated, Any, Literal
+
+from pydantic import Field
+from typing_extensions import TypedDict
 
 from adapters.formats import FORMATS, Format, Location, get_format
 from engine import Compiled, Compiler, LimitExceeded, Limits, WorkBudget
@@ -34,17 +37,76 @@ from ..constraints import (
     requested_output,
 )
 from ..conversation import Tokenizer, check_fit
-from ..errors import ApiError, bad_request
+from ..errors import ApiError, ErrorObject, bad_request
 from ..protocol import ExplainRequest
 from ..settings import ModelSettings
-from .grammar_outline import EXPLORED_BYTES, outline
-from .output_trace import trace
-from .schema_report import schema_report, shortened
+from .grammar_outline import EXPLORED_BYTES, GrammarOutline, outline
+from .output_trace import OutputTrace, trace
+from .schema_report import (
+    KeywordWithoutEffect,
+    RefusedKeyword,
+    SchemaMistake,
+    schema_report,
+    shortened,
+)
 
 #: schemas whose keywords are listed, and entries of each list about one
 MOST_SCHEMAS, MOST_KEYWORDS = 16, 100
 #: characters of the structural tag that are shown
 MOST_SPEC = 32_768
+
+
+class ExplainedError(ErrorObject):
+    pointer: Annotated[str, Field(description="A JSON pointer into the request.")]
+
+
+class SchemaReport(TypedDict):
+    param: str
+    pointer: Annotated[
+        str, Field(description="The schema in the request; other pointers start there.")
+    ]
+    is_enforced: bool
+    enforced: dict[str, int]
+    refused: list[RefusedKeyword]
+    more_refused: int
+    mistake: SchemaMistake | None
+    annotations: list[KeywordWithoutEffect]
+    more_annotations: int
+
+
+class SchemaReports(TypedDict):
+    schemas: list[SchemaReport]
+    more_schemas: int
+
+
+class RelaxedPlace(TypedDict):
+    pointer: Annotated[str, Field(description="A JSON pointer into the request.")]
+    keyword: str
+    reason: str
+
+
+class ExplainedGrammar(GrammarOutline):
+    backend: str
+    spec: Annotated[str, Field(description="The structural tag, or the schema, that workers get.")]
+    more_spec: Annotated[int, Field(description="Characters left out.")]
+
+
+class ExplainedPlan(TypedDict):
+    relaxed: list[RelaxedPlace]
+    more_relaxed: int
+    grammar: ExplainedGrammar | None
+
+
+class GrammarExplanation(SchemaReports, ExplainedPlan):
+    """The grammar of a request; `grammar` is null if the request is refused."""
+
+    object: Literal["grammar.explanation"]
+    format: str
+    formats: Annotated[list[str], Field(description="Formats whose tokens the vocabulary has.")]
+    error: Annotated[
+        ExplainedError | None, Field(description="The error that a completion would get.")
+    ]
+    trace: OutputTrace | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +148,7 @@ class ExplainService:
         self._offload = offload
         self._formats = [name for name in FORMATS if self._fits(get_format(name))]
 
-    async def explain(self, request: ExplainRequest, size: int, client: str) -> dict[str, Any]:
+    async def explain(self, request: ExplainRequest, size: int, client: str) -> GrammarExplanation:
         """Return the explanation as JSON values; ``size``: bytes of the request's body.
 
         A refused constraint is part of the answer.
@@ -150,7 +212,7 @@ class ExplainService:
     # -- in a compile thread -----------------------------------------------------------------------
     def _traced(
         self, request: ExplainRequest, copies: _Copies, budget: WorkBudget
-    ) -> dict[str, Any] | None:
+    ) -> OutputTrace | None:
         if request.output is None or copies.traced is None:
             return None
         ids = self._tokenizer.encode(request.output, add_special_tokens=False)
@@ -159,11 +221,11 @@ class ExplainService:
 
 def _drawn(
     request: ExplainRequest, plan: ConstraintPlan | None, copies: _Copies, budget: WorkBudget
-) -> dict[str, Any]:
+) -> ExplainedPlan:
     """Return what is relaxed, and the grammar."""
     if plan is None:
         return {"relaxed": [], "more_relaxed": 0, "grammar": None}
-    relaxed = [
+    relaxed: list[RelaxedPlace] = [
         {
             "pointer": f"/{each.location.path}{each.relaxed.pointer}",
             "keyword": each.relaxed.keyword,
@@ -199,10 +261,10 @@ def _copy(
 
 def _reports(
     request: ExplainRequest, plan: ConstraintPlan | None, caches: TenantCaches, budget: WorkBudget
-) -> dict[str, Any]:
+) -> SchemaReports:
     """Return the reports on schemas, as many as the budget reaches."""
     schemas = list(_schemas(request))
-    reports: list[dict[str, Any]] = []
+    reports: list[SchemaReport] = []
     for each in schemas[:MOST_SCHEMAS]:
         if budget.spent > budget.limit:
             break
@@ -214,7 +276,7 @@ def _reports(
     return {"schemas": reports, "more_schemas": len(schemas) - len(reports)}
 
 
-def _report(schema: _Schema, caches: TenantCaches, budget: WorkBudget) -> dict[str, Any]:
+def _report(schema: _Schema, caches: TenantCaches, budget: WorkBudget) -> SchemaReport:
     report = schema_report(schema.value, caches, budget, is_measured=False)
     refused, without_effect = report["refused"], report["annotations"]
     return {
@@ -243,17 +305,17 @@ def _schemas(request: ExplainRequest) -> Iterator[_Schema]:
             yield _Schema("response_format", schema)
 
 
-def _described(error: ApiError) -> dict[str, Any]:
+def _described(error: ApiError) -> ExplainedError:
     """Return an error object with the place in the request as a JSON pointer."""
     location = error.location if isinstance(error, ConstraintRefused) else Location(error.param)
     path = f"/{location.path}" if location.path else ""
-    found: dict[str, Any] = shortened(error.body()["error"])
+    found: ErrorObject = shortened(error.body()["error"])
     return {**found, "pointer": shortened(path + location.pointer)}
 
 
 def _grammar(
     plan: ConstraintPlan, copy: Compiled | None, rule: str | None, budget: WorkBudget
-) -> dict[str, Any]:
+) -> ExplainedGrammar:
     spec = plan.spec or ""
     return {
         "backend": plan.backend,

@@ -17,7 +17,7 @@ Not here     HTTP (api), the objects of answers (the services of each API), the 
 
 import time
 import uuid
-from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import aclosing
 from dataclasses import dataclass
 from typing import Any, TypeVar
@@ -103,7 +103,7 @@ class PreparedRequest:
 class Completion:
     """A whole answer and its headers."""
 
-    body: dict[str, Any]
+    body: Mapping[str, Any]
     headers: dict[str, str]
 
 
@@ -329,7 +329,7 @@ class GenerationService:
         choices: Multiplexer,
         writer: WholeWriter,
         record: RequestRecord,
-    ) -> dict[str, Any]:
+    ) -> Mapping[str, Any]:
         async with aclosing(choices.batches()) as batches:
             async for batch in batches:
                 self._count(batch, prepared, record)

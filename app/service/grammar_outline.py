@@ -7,7 +7,10 @@ Threads     any one.
 """
 
 from contextlib import suppress
-from typing import Any
+from typing import Annotated
+
+from pydantic import Field
+from typing_extensions import TypedDict
 
 from engine import Compiled, Inspection, LimitExceeded, Matcher, WorkBudget, inspect
 
@@ -25,6 +28,48 @@ EXPLORED, EXPLORED_BYTES = 300, 2 << 20
 MOST_INSPECTED = 6 << 20
 
 
+class GrammarRule(TypedDict):
+    name: str
+    kind: str
+    automaton: str
+    minimum: int
+    maximum: int | None
+    states: Annotated[int, Field(description="States of its automaton that were built.")]
+    text: Annotated[str, Field(description="The start of the rule.")]
+
+
+class DrawnNode(TypedDict):
+    id: int
+    title: str
+    lines: list[str]
+    is_final: bool
+
+
+class DrawnEdge(TypedDict):
+    source: int
+    target: int
+    label: str
+
+
+class GrammarDrawing(TypedDict):
+    rule: Annotated[
+        str | None, Field(description="The rule whose automaton this is; null: the rows.")
+    ]
+    nodes: list[DrawnNode]
+    edges: list[DrawnEdge]
+    hidden_nodes: int
+    hidden_edges: int
+
+
+class GrammarOutline(TypedDict):
+    rules: list[GrammarRule]
+    more_rules: int
+    drawing: Annotated[
+        GrammarDrawing | None,
+        Field(description="null: the grammar is too large; then no rules are listed either."),
+    ]
+
+
 def inspected(
     subject: Compiled | Matcher, budget: WorkBudget, explore: int = 0
 ) -> Inspection | None:
@@ -40,7 +85,7 @@ def inspected(
     return None
 
 
-def outline(compiled: Compiled | None, rule: str | None, budget: WorkBudget) -> dict[str, Any]:
+def outline(compiled: Compiled | None, rule: str | None, budget: WorkBudget) -> GrammarOutline:
     """Return the rules and the drawing of ``rule``; None: of the rows. Without a grammar, which is
     one too large to be drawn, there are none.
 
@@ -57,11 +102,11 @@ def outline(compiled: Compiled | None, rule: str | None, budget: WorkBudget) -> 
     return {
         "rules": rules,
         "more_rules": len(found.rules) - len(rules),
-        "drawing": {"rule": rule, **_drawing(found, None if rule is None else names[rule])},
+        "drawing": _drawing(found, rule, None if rule is None else names[rule]),
     }
 
 
-def _rules(found: Inspection) -> list[dict[str, Any]]:
+def _rules(found: Inspection) -> list[GrammarRule]:
     sizes: dict[int, int] = {}
     for state in found.states.values():
         sizes[state.rule] = sizes.get(state.rule, 0) + 1
@@ -79,10 +124,11 @@ def _rules(found: Inspection) -> list[dict[str, Any]]:
     ]
 
 
-def _drawing(found: Inspection, rule: str | None) -> dict[str, Any]:
+def _drawing(found: Inspection, shown: str | None, rule: str | None) -> GrammarDrawing:
+    """Return a drawing; ``shown``: the name of ``rule`` in the answer."""
     diagram = found.diagram(rule=rule, most=MOST_NODES)
     edges = diagram.edges[:MOST_EDGES]
-    nodes = [
+    nodes: list[DrawnNode] = [
         {
             "id": node.number,
             "title": node.title,
@@ -92,6 +138,7 @@ def _drawing(found: Inspection, rule: str | None) -> dict[str, Any]:
         for node in diagram.nodes
     ]
     return {
+        "rule": shown,
         "nodes": nodes,
         "edges": [
             {

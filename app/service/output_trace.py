@@ -10,7 +10,10 @@ from array import array
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
-from typing import Any
+from typing import Annotated
+
+from pydantic import Field
+from typing_extensions import TypedDict
 
 from engine import Compiled, LimitExceeded, Matcher, WorkBudget
 
@@ -29,6 +32,37 @@ MOST_LISTED, TOKEN_CHARS = 60, 200
 MOST_ITEMS, ITEM_CHARS = 12, 240
 
 
+class TracedToken(TypedDict):
+    id: int
+    text: str
+
+
+class Rejection(TypedDict):
+    text: Annotated[str, Field(description="The rejected token.")]
+    byte: Annotated[int, Field(description="The first rejected byte of it.")]
+    accepted_text: str
+    expected: Annotated[str, Field(description="Bytes that may stand there.")]
+    items: Annotated[list[str], Field(description="Parts of the grammar that are open there.")]
+    more_items: int
+
+
+class AllowedTokens(TypedDict):
+    tokens: list[TracedToken]
+    count: int
+    may_end: bool
+    forced: Annotated[str, Field(description="Text that must come next.")]
+
+
+class OutputTrace(TypedDict):
+    tokens: list[TracedToken]
+    accepted: Annotated[int, Field(description="Number of accepted tokens.")]
+    is_complete: Annotated[bool, Field(description="Whether the output may end here.")]
+    rejected: Rejection | None
+    problem: Annotated[str | None, Field(description="The reason for reading no further.")]
+    at: int
+    next: AllowedTokens
+
+
 @dataclass(frozen=True, slots=True)
 class _Read:
     """The matcher after ``accepted`` tokens, and before token ``at``. ``problem``: the reason for
@@ -44,7 +78,7 @@ class _Read:
 
 def trace(
     compiled: Compiled, ids: Sequence[int], budget: WorkBudget, at: int | None
-) -> dict[str, Any]:
+) -> OutputTrace:
     """Return the trace of these tokens as JSON values.
 
     ``at``: the token before which allowed tokens are listed; None: after the last accepted one.
@@ -91,10 +125,10 @@ def _read(compiled: Compiled, ids: Sequence[int], budget: WorkBudget, at: int | 
     return _Read(end, accepted, place, at, problem)
 
 
-def _allowed(matcher: Matcher) -> dict[str, Any]:
+def _allowed(matcher: Matcher) -> AllowedTokens:
     """Return the tokens that may follow, the lowest ids first: merges order them by frequency."""
     vocabulary = matcher.compiled.vocabulary
-    nothing: dict[str, Any] = {"tokens": [], "count": 0, "may_end": False, "forced": ""}
+    nothing: AllowedTokens = {"tokens": [], "count": 0, "may_end": False, "forced": ""}
     if matcher.is_terminated():
         return {**nothing, "may_end": True}
     bitmask = array("I", bytes(4 * vocabulary.words))
@@ -106,7 +140,7 @@ def _allowed(matcher: Matcher) -> dict[str, Any]:
         return nothing
     for number in vocabulary.stop_token_ids:
         bitmask[number >> 5] &= ~(1 << (number & 31))
-    listed = [
+    listed: list[TracedToken] = [
         {"id": number, "text": text_of(vocabulary.tokens[number])[:TOKEN_CHARS]}
         for number in islice(_bits(bitmask), MOST_LISTED)
     ]
@@ -127,7 +161,7 @@ def _bits(words: Sequence[int]) -> Iterator[int]:
             left ^= lowest
 
 
-def _rejection(matcher: Matcher, token: int, budget: WorkBudget) -> dict[str, Any]:
+def _rejection(matcher: Matcher, token: int, budget: WorkBudget) -> Rejection:
     """Return where in a token the grammar rejects it, and what it expects there."""
     vocabulary, place = matcher.compiled.vocabulary, matcher.fork()
     data = vocabulary.tokens[token]

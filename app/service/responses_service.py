@@ -31,7 +31,13 @@ from ..protocol import (
     response_of,
 )
 from ..state import MOST_CHAIN_ITEMS, Chain, ResponseStore, previous_not_found
-from ..writers import ResponseBuilder, ResponseEventWriter, ResponseWriter, response_object
+from ..writers import (
+    ResponseBuilder,
+    ResponseEventWriter,
+    ResponseObject,
+    ResponseWriter,
+    response_object,
+)
 from .generation_service import AnswerStream, Completion, GenerationService, Read
 from .request_context import RequestContext
 
@@ -83,7 +89,7 @@ class ResponsesService:
             )
             return common_response(request, conversation, names)
 
-        async def save(response: dict[str, Any]) -> bool:
+        async def save(response: ResponseObject) -> bool:
             is_stored = await self._store.save(client, response, inputs, chain, size=size)
             if not is_stored:
                 self._on_unstored()

@@ -6,7 +6,10 @@ long name gets an answer of 40 MB.
 Not here   the report itself (engine.check_json_schema).
 """
 
-from typing import Any
+from typing import Annotated, Any
+
+from pydantic import Field
+from typing_extensions import TypedDict
 
 from engine import WorkBudget, check_json_schema
 
@@ -16,9 +19,46 @@ from ..constraints import TenantCaches
 MOST_TEXT = 1_024
 
 
+class SchemaMistake(TypedDict):
+    pointer: str
+    reason: str
+
+
+class KeywordWithoutEffect(TypedDict):
+    pointer: str
+    keyword: str
+    reason: str
+
+
+class RefusedKeyword(KeywordWithoutEffect):
+    relaxed: list[str]
+
+
+class GrammarCost(TypedDict):
+    rules: int
+    ir_nodes: int
+    states: int
+    edges: int
+    bytes: int
+    compile_ms: float
+    first_mask_ms: float
+
+
+class EngineReport(TypedDict):
+    """The report of the engine, as JSON values."""
+
+    is_enforced: bool
+    enforced: Annotated[dict[str, int], Field(description="Uses of each enforced keyword.")]
+    refused: list[RefusedKeyword]
+    mistake: SchemaMistake | None
+    annotations: list[KeywordWithoutEffect]
+    more_annotations: int
+    cost: GrammarCost | None
+
+
 def schema_report(
     schema: Any, caches: TenantCaches, budget: WorkBudget, *, is_measured: bool = True
-) -> dict[str, Any]:
+) -> EngineReport:
     """Return the report. ``is_measured``: whether it has the cost of the grammar.
 
     Raises:
@@ -31,7 +71,7 @@ def schema_report(
         budget=budget,
         is_measured=is_measured,
     )
-    found: dict[str, Any] = shortened(report.as_dict())
+    found: EngineReport = shortened(report.as_dict())
     return found
 
 

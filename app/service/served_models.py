@@ -5,16 +5,20 @@ Invariants   I1 each name and alias stands for one model. I2 there is at least o
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Annotated, Any
+
+from pydantic import Field
+from typing_extensions import TypedDict
 
 from adapters.workers import Worker
 
 from ..access import Client
 from ..constraints import ModeSwitch
-from ..conversation import Tokenizer
+from ..conversation import FormatEvidence, Tokenizer
 from ..errors import bad_request, model_not_found
 from ..pool import Pool, Status
-from ..settings import ModelSettings
+from ..settings import ConstraintMode, ModelSettings
+from .cache_report import CacheReport
 from .chat_service import ChatService
 from .check_service import CheckService
 from .completion_service import CompletionService
@@ -22,6 +26,15 @@ from .explain_service import ExplainService
 from .responses_service import ResponsesService
 from .tokenize_service import TokenizeService
 from .warm_service import WarmService
+
+
+class ModelFacts(TypedDict):
+    format: Annotated[str, Field(description="The syntax of its calls.")]
+    format_evidence: FormatEvidence
+    chat_template: Annotated[
+        dict[str, Any] | None, Field(description="Limitations of its chat template.")
+    ]
+    constraints: ConstraintMode
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,14 +53,14 @@ class ServedModel:
     explanations: ExplainService
     warming: WarmService
     switch: ModeSwitch
-    cache_report: Callable[[], dict[str, Any]]
+    cache_report: Callable[[], CacheReport]
 
     @property
     def name(self) -> str:
         """The id that answers show."""
         return self.settings.served_model
 
-    def described(self) -> dict[str, Any]:
+    def described(self) -> ModelFacts:
         """Return the model's format, what its chat template does not show by itself, and whether
         constraints are enforced.
         """

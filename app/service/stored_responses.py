@@ -1,9 +1,28 @@
 """The use cases of stored responses: read, delete, list the input. All models share the store."""
 
-from typing import Any
+from typing import Any, Literal
+
+from typing_extensions import TypedDict
 
 from ..errors import bad_request
 from ..state import ResponseStore
+from ..writers import ListedItem
+
+
+class ItemPage(TypedDict):
+    """Input items of a response."""
+
+    object: Literal["list"]
+    data: list[ListedItem]
+    first_id: str | None
+    last_id: str | None
+    has_more: bool
+
+
+class ResponseDeleted(TypedDict):
+    id: str
+    object: Literal["response"]
+    deleted: bool
 
 
 class StoredResponses:
@@ -16,7 +35,7 @@ class StoredResponses:
         """Return a stored response. Raises ApiError 404 or 503."""
         return await self._store.response(client, number)
 
-    async def delete(self, number: str, client: str) -> dict[str, Any]:
+    async def delete(self, number: str, client: str) -> ResponseDeleted:
         """Delete a stored response. Raises ApiError 404 or 503."""
         await self._store.delete(client, number)
         return {"id": number, "object": "response", "deleted": True}
@@ -28,9 +47,9 @@ class StoredResponses:
 
     async def input_items(
         self, number: str, client: str, *, limit: int, after: str | None, newest_first: bool
-    ) -> dict[str, Any]:
+    ) -> ItemPage:
         """Return a page of the input items of a response. Raises ApiError 400, 404 or 503."""
-        items = await self._store.input_items(client, number)
+        items: list[Any] = await self._store.input_items(client, number)
         if newest_first:
             items = items[::-1]
         if after is not None:

@@ -7,7 +7,8 @@ which other threads run.
 import json
 from collections.abc import Sequence
 from functools import partial
-from typing import Any
+
+from typing_extensions import TypedDict
 
 from ..common_form import common_prompt
 from ..concurrency import Offload
@@ -23,6 +24,17 @@ from .generation_service import GenerationService, weight_of
 MOST_TOKENS = 1_000_000
 #: values encoded in one call, which holds the GIL for about 0.2 ms
 PIECE = 2_048
+
+
+class TokenizeResponse(TypedDict):
+    count: int
+    max_model_len: int | None
+    tokens: list[int]
+    token_strs: list[str] | None
+
+
+class DetokenizeResponse(TypedDict):
+    prompt: str
 
 
 class TokenizeService:
@@ -42,7 +54,7 @@ class TokenizeService:
         self._offload = offload
 
     async def tokenize(self, request: TokenizeRequest, size: int, client: str) -> bytes:
-        """Return the answer as JSON; ``size``: bytes of the request's body. Raises ApiError."""
+        """Return a TokenizeResponse as JSON; ``size``: bytes of the body. Raises ApiError."""
         request.check()
         if request.messages is None:
             return await self._offload.run(client, size, partial(self._answer, request, None))
@@ -74,7 +86,7 @@ class TokenizeService:
 
     async def detokenize(
         self, request: DetokenizeRequest, size: int, client: str
-    ) -> dict[str, Any]:
+    ) -> DetokenizeResponse:
         """Return the answer; ``size``: bytes of the request's body. Raises ApiError."""
         most = self._tokenizer.vocabulary.size
         for at, number in enumerate(request.tokens):

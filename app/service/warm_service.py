@@ -16,13 +16,16 @@ import asyncio
 import time
 from collections.abc import Coroutine, Sequence
 from dataclasses import dataclass, field
-from typing import Any, TypeVar
+from typing import Annotated, Any, Literal, TypeVar
+
+from pydantic import Field
+from typing_extensions import TypedDict
 
 from engine import Compiled, Compiler
 
 from ..common_form import common_grammar
 from ..constraints import ConstraintPlanner, requested_output
-from ..errors import RETRY_AFTER, ApiError
+from ..errors import RETRY_AFTER, ApiError, ErrorObject
 from ..protocol import GrammarRequest
 from ..settings import ModelSettings
 from .cache_report import shared_count
@@ -37,12 +40,51 @@ MASKS, LEAST_MASKS = 1_024, 64
 CLIENT = "warm-up"
 
 
+WarmupStatus = Literal["compiled", "refused", "skipped"]
+
+
+class WarmupCounts(TypedDict):
+    grammars: int
+    masks: int
+    compile_ms: float
+    mask_ms: float
+
+
+class WarmedRequest(WarmupCounts):
+    index: int
+    status: WarmupStatus
+    relaxed: list[str]
+    error: ErrorObject | None
+
+
+class WarmupSums(WarmupCounts):
+    requests: int
+    compiled: int
+    refused: int
+    skipped: int
+
+
+class WarmupTotals(WarmupSums):
+    seconds: float
+
+
+class GrammarWarmup(TypedDict):
+    """The result of a warm-up."""
+
+    object: Literal["grammar.warmup"]
+    requests: list[WarmedRequest]
+    totals: WarmupTotals
+    stored: Annotated[
+        bool | None, Field(description="Whether Redis has the results; null: no Redis.")
+    ]
+
+
 @dataclass(slots=True)
 class WarmupResult:
     """The result of one request. ``prefix``: precedes the fields that its errors name."""
 
     prefix: str
-    status: str = "compiled"
+    status: WarmupStatus = "compiled"
     grammars: int = 0
     masks: int = 0
     compile_seconds: float = 0.0
@@ -57,9 +99,10 @@ class WarmupResult:
         param = None if error.param is None else self.prefix + error.param
         self.error = ApiError(error.status, error.message, param=param, code=error.code)
 
-    def as_dict(self) -> dict[str, Any]:
+    def as_dict(self, index: int) -> WarmedRequest:
         """Return the result as JSON."""
         return {
+            "index": index,
             "status": self.status,
             "grammars": self.grammars,
             "masks": self.masks,
@@ -85,7 +128,7 @@ class WarmService:
         self._compiler = compiler
         self._running = running or asyncio.Lock()
 
-    async def warm(self, requests: Sequence[tuple[str, GrammarRequest]]) -> dict[str, Any]:
+    async def warm(self, requests: Sequence[tuple[str, GrammarRequest]]) -> GrammarWarmup:
         """Return the answer as JSON. Raises ApiError 429: another warm-up is running."""
         if self._running.locked():
             raise ApiError(
@@ -102,7 +145,7 @@ class WarmService:
             seconds = time.perf_counter() - start
         return {
             "object": "grammar.warmup",
-            "requests": [{"index": n, **each.as_dict()} for n, each in enumerate(warmed)],
+            "requests": [each.as_dict(index) for index, each in enumerate(warmed)],
             "totals": {**totals(warmed), "seconds": round(seconds, 3)},
             # the background thread may have failed before ``publish`` did
             "stored": is_published and dropped == self._dropped(),
@@ -170,12 +213,14 @@ async def _to_its_end(work: Coroutine[Any, Any, Result]) -> Result:
         raise
 
 
-def totals(warmed: Sequence[WarmupResult]) -> dict[str, Any]:
+def totals(warmed: Sequence[WarmupResult]) -> WarmupSums:
     """Return sums over the requests."""
     statuses = [each.status for each in warmed]
     return {
         "requests": len(warmed),
-        **{status: statuses.count(status) for status in ("compiled", "refused", "skipped")},
+        "compiled": statuses.count("compiled"),
+        "refused": statuses.count("refused"),
+        "skipped": statuses.count("skipped"),
         "grammars": sum(each.grammars for each in warmed),
         "masks": sum(each.masks for each in warmed),
         "compile_ms": round(1e3 * sum(each.compile_seconds for each in warmed), 3),

@@ -18,7 +18,7 @@ Invariants       I1 a response belongs to the client that made it: its name in t
 """
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from hashlib import sha256
@@ -86,7 +86,7 @@ class ResponseStore:
     async def save(
         self,
         client: str,
-        response: dict[str, Any],
+        response: Mapping[str, Any],
         inputs: list[dict[str, Any]],
         before: Chain,
         *,
@@ -216,7 +216,7 @@ def _response(found: bytes, value: bytes) -> dict[str, Any] | None:
 
 
 def _encoded(
-    client: str, response: dict[str, Any], inputs: list[dict[str, Any]], before: Chain
+    client: str, response: Mapping[str, Any], inputs: list[dict[str, Any]], before: Chain
 ) -> dict[str, bytes]:
     found = to_json({**response, "output": []})
     turn = to_json({"input": inputs, "output": response["output"]})

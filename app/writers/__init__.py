@@ -7,12 +7,16 @@ from .chat_objects import (
     Envelope,
     finish_reason,
 )
+from .chat_types import ChatCompletion, ChatCompletionChunk
 from .chat_writers import ChunkWriter, CompletionWriter
 from .logprobs import text_of
 from .response_object import response_object
+from .response_types import Event, ListedItem, ResponseObject
 from .response_writers import ResponseBuilder, ResponseEventWriter, ResponseWriter
 from .text_completions import (
     TextChunkWriter,
+    TextCompletion,
+    TextCompletionChunk,
     TextEnvelope,
     TextWriter,
 )

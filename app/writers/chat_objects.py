@@ -11,9 +11,8 @@ Not here    transport (server.event_stream), the order of events (chat_writers).
 """
 
 import uuid
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal
 
 from adapters.formats import (
     ContentDelta,
@@ -25,12 +24,24 @@ from adapters.formats import (
 )
 
 from ..generation import ChoiceDeltas, ChoiceEnd, ContentToken, ToolMode
-from .logprobs import logprobs_object
+from .chat_types import (
+    ChatChoice,
+    ChatCompletion,
+    ChatCompletionChunk,
+    ChatDelta,
+    ChatMessage,
+    ChatUsage,
+    ChunkChoice,
+    CustomToolCall,
+    FinishReason,
+    FunctionText,
+    FunctionToolCall,
+    ToolCallDelta,
+)
+from .logprobs import ChoiceLogprobs, logprobs_object
 
-FinishReason = Literal["stop", "length", "tool_calls"]
-
-#: what a message or a delta without reasoning has
-NO_REASONING: Mapping[str, None] = {"reasoning_content": None, "reasoning": None}
+#: what a delta without reasoning has
+NO_REASONING: ChatDelta = {"reasoning_content": None, "reasoning": None}
 
 
 def finish_reason(end: ChoiceEnd, choice: ToolMode) -> FinishReason:
@@ -40,7 +51,7 @@ def finish_reason(end: ChoiceEnd, choice: ToolMode) -> FinishReason:
     return "tool_calls" if end.called and choice != "named" else "stop"
 
 
-def usage(endings: Sequence[ChoiceEnd]) -> dict[str, Any]:
+def usage(endings: Sequence[ChoiceEnd]) -> ChatUsage:
     """Return the usage object; the prompt counts once, whatever the number of choices."""
     prompt = endings[0].prompt_tokens
     completion = sum(end.completion_tokens for end in endings)
@@ -90,16 +101,18 @@ class MessageBuilder:
                 case ToolArguments(index, text) | ToolInput(index, text):
                     self.calls[index].parts.append(text)
 
-    def as_json(self) -> dict[str, Any]:
+    def as_json(self) -> ChatMessage:
         """Return the message object."""
         empty = not (self.content or self.reasoning or self.calls)
         text = "".join(self.content) if self.content or empty else None
-        message: dict[str, Any] = {
+        reasoning = "".join(self.reasoning) if self.reasoning else None
+        message: ChatMessage = {
             "role": "assistant",
             "content": text,
             "refusal": None,
             "annotations": [],
-            **(_reasoning("".join(self.reasoning)) if self.reasoning else NO_REASONING),
+            "reasoning_content": reasoning,
+            "reasoning": reasoning,
         }
         if self.calls:
             message["tool_calls"] = [call.as_json() for call in self.calls]
@@ -115,8 +128,12 @@ class _Call:
     is_custom: bool
     parts: list[str] = field(default_factory=list)
 
-    def as_json(self) -> dict[str, Any]:
-        return {"id": self.id, **_call(self.name, "".join(self.parts), is_custom=self.is_custom)}
+    def as_json(self) -> FunctionToolCall | CustomToolCall:
+        text = "".join(self.parts)
+        if self.is_custom:
+            return {"id": self.id, "type": "custom", "custom": {"name": self.name, "input": text}}
+        function: FunctionText = {"name": self.name, "arguments": text}
+        return {"id": self.id, "type": "function", "function": function}
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,7 +145,7 @@ class Envelope:
     model: str
     system_fingerprint: str
 
-    def completion(self, choices: list[dict[str, Any]], used: dict[str, Any]) -> dict[str, Any]:
+    def completion(self, choices: list[ChatChoice], used: ChatUsage) -> ChatCompletion:
         """Return a whole completion."""
         return {
             "id": self.id,
@@ -140,7 +157,7 @@ class Envelope:
             "system_fingerprint": self.system_fingerprint,
         }
 
-    def chunk(self, choices: list[dict[str, Any]]) -> dict[str, Any]:
+    def chunk(self, choices: list[ChunkChoice]) -> ChatCompletionChunk:
         """Return a chunk of a stream."""
         return {
             "id": self.id,
@@ -152,7 +169,7 @@ class Envelope:
         }
 
 
-def choice_object(number: int, builder: MessageBuilder, reason: FinishReason) -> dict[str, Any]:
+def choice_object(number: int, builder: MessageBuilder, reason: FinishReason) -> ChatChoice:
     """Return a choice of a whole completion; one without content has no log probabilities."""
     message = builder.as_json()
     logprobs = None
@@ -169,7 +186,7 @@ class ChoiceStream:
         self._number = number
         self._begun = False
 
-    def deltas(self, item: ChoiceDeltas) -> Iterable[dict[str, Any]]:
+    def deltas(self, item: ChoiceDeltas) -> Iterable[ChatCompletionChunk]:
         """Yield the chunks of these deltas."""
         listed = item.logprobs
         for number, delta in enumerate(item.deltas):
@@ -179,50 +196,46 @@ class ChoiceStream:
             logprobs = None if tokens is None else logprobs_object(tokens)
             yield self._chunk(_delta(delta), None, logprobs)
 
-    def end(self, reason: FinishReason) -> Iterable[dict[str, Any]]:
+    def end(self, reason: FinishReason) -> Iterable[ChatCompletionChunk]:
         """Yield the last chunk."""
         if not self._begun:
             yield self._begin("")
         yield self._chunk(NO_REASONING, reason)
 
-    def _begin(self, content: str | None) -> dict[str, Any]:
+    def _begin(self, content: str | None) -> ChatCompletionChunk:
         self._begun = True
         return self._chunk({"role": "assistant", "content": content, **NO_REASONING})
 
     def _chunk(
         self,
-        delta: Mapping[str, Any],
+        delta: ChatDelta,
         reason: FinishReason | None = None,
-        logprobs: dict[str, Any] | None = None,
-    ) -> dict[str, Any]:
+        logprobs: ChoiceLogprobs | None = None,
+    ) -> ChatCompletionChunk:
         return self._envelope.chunk(
             [{"index": self._number, "delta": delta, "logprobs": logprobs, "finish_reason": reason}]
         )
 
 
-def _delta(delta: Delta) -> dict[str, Any]:
+def _delta(delta: Delta) -> ChatDelta:
     match delta:
         case ContentDelta(text):
             return {"content": text, **NO_REASONING}
         case ReasoningDelta(text):
             return _reasoning(text)
         case ToolArguments(index, text):
-            call: dict[str, Any] = {"index": index, "function": {"arguments": text}}
+            call: ToolCallDelta = {"index": index, "function": {"arguments": text}}
         case ToolInput(index, text):
             call = {"index": index, "custom": {"input": text}}
         case ToolStart(index, name, written, is_custom):
-            number = written or new_call_id()
-            call = {"index": index, "id": number, **_call(name, "", is_custom=is_custom)}
+            call = {"index": index, "id": written or new_call_id(), "type": "function"}
+            if is_custom:
+                call |= {"type": "custom", "custom": {"name": name, "input": ""}}
+            else:
+                call["function"] = {"name": name, "arguments": ""}
     return {"tool_calls": [call], **NO_REASONING}
 
 
-def _call(name: str, text: str, *, is_custom: bool) -> dict[str, Any]:
-    """Return a call without its id; ``text``: its arguments, or the input of a custom tool."""
-    if is_custom:
-        return {"type": "custom", "custom": {"name": name, "input": text}}
-    return {"type": "function", "function": {"name": name, "arguments": text}}
-
-
-def _reasoning(text: str) -> dict[str, str]:
+def _reasoning(text: str) -> ChatDelta:
     """Return reasoning under both names that clients read."""
     return {"reasoning_content": text, "reasoning": text}

@@ -15,6 +15,7 @@ from .chat_objects import (
     finish_reason,
     usage,
 )
+from .chat_types import ChatCompletion, ChatCompletionChunk
 from .events import DONE, event
 from .writer import Batch
 
@@ -41,7 +42,7 @@ class CompletionWriter:
             else:
                 self._endings[number] = item
 
-    async def whole(self) -> dict[str, Any]:
+    async def whole(self) -> ChatCompletion:
         """Return the completion."""
         choices = [
             choice_object(number, message, finish_reason(self._endings[number], self._mode))
@@ -80,7 +81,7 @@ class ChunkWriter:
     def write(self, batch: Batch) -> bytes:
         """Return the chunks of these items."""
         extra = {"usage": None} if self._include_usage else {}
-        chunks: list[dict[str, Any]] = []
+        chunks: list[ChatCompletionChunk] = []
         for number, item in batch:
             if isinstance(item, ChoiceDeltas):
                 chunks += self._streams[number].deltas(item)
@@ -103,7 +104,7 @@ class ChunkWriter:
         return event(error.body())
 
 
-def _legacy_choice(choice: dict[str, Any]) -> dict[str, Any]:
+def _legacy_choice(choice: Any) -> Any:
     """Return a choice of an answer or of a chunk in the old shape."""
     key = "message" if "message" in choice else "delta"
     said = dict(choice[key])

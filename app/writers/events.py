@@ -3,6 +3,7 @@
 Not here   sending them (server.event_stream).
 """
 
+from collections.abc import Mapping
 from typing import Any
 
 import orjson
@@ -28,12 +29,12 @@ def one_line(data: bytes) -> bytes:
     return data
 
 
-def event(value: dict[str, Any]) -> bytes:
+def event(value: Mapping[str, Any]) -> bytes:
     """Encode one event, on one line."""
     return b"data: " + one_line(orjson.dumps(value)) + b"\n\n"
 
 
-def named_event(value: dict[str, Any]) -> bytes:
+def named_event(value: Mapping[str, Any]) -> bytes:
     """Encode one event whose name is its type, with pydantic's encoder: events of responses repeat
     all tools, and json takes five times as long for them.
     """

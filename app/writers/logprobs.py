@@ -6,23 +6,39 @@ stays.
 """
 
 from collections.abc import Iterable
-from typing import Any
+
+from typing_extensions import TypedDict
 
 from ..generation import ContentToken
 
 
-def logprobs_object(tokens: Iterable[ContentToken]) -> dict[str, Any]:
+class TopLogprob(TypedDict):
+    token: str
+    logprob: float
+    bytes: list[int]
+
+
+class TokenLogprob(TopLogprob):
+    top_logprobs: list[TopLogprob]
+
+
+class ChoiceLogprobs(TypedDict):
+    content: list[TokenLogprob] | None
+    refusal: None
+
+
+def logprobs_object(tokens: Iterable[ContentToken]) -> ChoiceLogprobs:
     """Return ``choices[].logprobs`` of the tokens of content."""
     return {"content": [token_object(token) for token in tokens], "refusal": None}
 
 
-def token_object(token: ContentToken) -> dict[str, Any]:
+def token_object(token: ContentToken) -> TokenLogprob:
     """Return one entry of a list of log probabilities."""
     top = [_entry(data, logprob) for data, logprob in token.top]
     return {**_entry(token.data, token.logprob), "top_logprobs": top}
 
 
-def _entry(data: bytes, logprob: float) -> dict[str, Any]:
+def _entry(data: bytes, logprob: float) -> TopLogprob:
     return {"token": text_of(data), "logprob": logprob, "bytes": list(data)}
 
 

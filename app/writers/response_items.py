@@ -13,8 +13,8 @@ Invariants   I1 the events of an item are output_item.added, those of its text, 
 Not here     the events of the response itself, and sequence numbers (writers).
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Any, Literal, assert_never
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Literal, assert_never
 
 from adapters.formats import (
     ContentDelta,
@@ -26,22 +26,30 @@ from adapters.formats import (
 )
 
 from ..generation import ContentToken
-from ..protocol import item_id
+from ..protocol import ToolName, item_id
 from .chat_objects import new_call_id
-from .logprobs import token_object
+from .logprobs import TokenLogprob, token_object
+from .response_types import (
+    CustomCallOutput,
+    Event,
+    FunctionCallOutput,
+    ItemPlace,
+    ItemStatus,
+    NamedCall,
+    OutputItem,
+    OutputMessage,
+    OutputText,
+    PartPlace,
+    PieceName,
+    ReasoningOutput,
+    ReasoningText,
+    TextPlace,
+)
 
-Event = dict[str, Any]
-ItemStatus = Literal["in_progress", "completed", "incomplete"]
-_PARTS = {"reasoning": "reasoning_text", "message": "output_text"}
-#: of each kind of call: the key of its text, and the name of its events
-_CALLS = {
-    "function_call": ("arguments", "function_call_arguments"),
-    "custom_tool_call": ("input", "custom_tool_call_input"),
-}
-
-
+TextKind = Literal["message", "reasoning"]
+CallKind = Literal["function_call", "custom_tool_call"]
 #: returns the fields of a call that name its tool, by the name that the model writes
-Named = Callable[[str], Mapping[str, str]]
+Named = Callable[[str], ToolName]
 
 
 class OutputItems:
@@ -49,9 +57,9 @@ class OutputItems:
 
     def __init__(self, response_id: str, named: Named = lambda name: {"name": name}) -> None:
         self._named = named
-        self.items: list[dict[str, Any]] = []
+        self.items: list[OutputItem] = []
         self._response_id = response_id
-        self._open: _OpenItem | None = None
+        self._open: _OpenText | _OpenCall | None = None
         #: number of the open call
         self._call = -1
 
@@ -69,12 +77,13 @@ class OutputItems:
                 case ReasoningDelta(text):
                     yield from self._text("reasoning", text)
                 case ToolStart(index, name, written, is_custom):
+                    yield from self._close("completed")
                     self._call = index
-                    call = {"call_id": written or new_call_id(), **self._named(name)}
-                    kind = "custom_tool_call" if is_custom else "function_call"
-                    yield from self._begin(kind, **call)
+                    kind: CallKind = "custom_tool_call" if is_custom else "function_call"
+                    call: NamedCall = {"call_id": written or new_call_id(), **self._named(name)}
+                    yield from self._begin(_OpenCall(kind, *self._next(kind), call))
                 case ToolArguments(index, text) | ToolInput(index, text):
-                    if self._open is None or self._open.kind not in _CALLS:
+                    if not isinstance(self._open, _OpenCall):
                         raise RuntimeError(f"arguments of call {index}, but no call is open")
                     if index != self._call:
                         raise RuntimeError(f"arguments of call {index}, which is not open")
@@ -85,23 +94,29 @@ class OutputItems:
     def end(self, status: ItemStatus) -> Iterator[Event]:
         """Close the last item; an empty output gets a message, as chat completions have one."""
         if self._open is None and not self.items:
-            yield from self._begin("message")
+            yield from self._begin(_OpenText("message", *self._next("message")))
         yield from self._close(status)
 
     def cut(self) -> Iterator[Event]:
         """Close the item that a failure cut off."""
         yield from self._close("incomplete")
 
-    def _text(self, kind: str, text: str, tokens: Iterable[ContentToken] = ()) -> Iterator[Event]:
-        if self._open is None or self._open.kind != kind:
-            yield from self._begin(kind)
-        assert self._open is not None
-        yield self._open.delta(text, [token_object(token) for token in tokens])
+    def _text(
+        self, kind: TextKind, text: str, tokens: Iterable[ContentToken] = ()
+    ) -> Iterator[Event]:
+        opened = self._open
+        if not isinstance(opened, _OpenText) or opened.kind != kind:
+            yield from self._close("completed")
+            opened = _OpenText(kind, *self._next(kind))
+            yield from self._begin(opened)
+        yield opened.delta(text, [token_object(token) for token in tokens])
 
-    def _begin(self, kind: str, **fields: Any) -> Iterator[Event]:
-        yield from self._close("completed")
+    def _next(self, kind: TextKind | CallKind) -> tuple[str, int]:
+        """Return the id and the number of the next item; none is open."""
         number = len(self.items)
-        opened = _OpenItem(kind, item_id(kind, self._response_id, "o", number), number, fields)
+        return item_id(kind, self._response_id, "o", number), number
+
+    def _begin(self, opened: "_OpenText | _OpenCall") -> Iterator[Event]:
         self._open = opened
         yield from opened.begin()
 
@@ -112,72 +127,129 @@ class OutputItems:
             self.items.append(opened.item(status))
 
 
-class _OpenItem:
-    """An item that grows."""
+class _OpenText:
+    """A message or reasoning that grows. ``number``: its id."""
 
-    def __init__(self, kind: str, number: str, index: int, fields: dict[str, Any]) -> None:
+    def __init__(self, kind: TextKind, number: str, index: int) -> None:
         self.kind = kind
         self._id = number
         self._index = index
-        self._fields = fields
         self._texts: list[str] = []
         #: of the text so far
-        self._logprobs: list[dict[str, Any]] = []
+        self._logprobs: list[TokenLogprob] = []
 
-    @property
-    def _place(self) -> dict[str, Any]:
-        """The fields that tell where an event belongs."""
-        place = {"item_id": self._id, "output_index": self._index}
-        return place if self.kind in _CALLS else {**place, "content_index": 0}
-
-    def item(self, status: ItemStatus) -> dict[str, Any]:
+    def item(self, status: ItemStatus) -> OutputMessage | ReasoningOutput:
         """Return the item; in progress it has no content yet."""
-        is_new = status == "in_progress"
-        text = "" if is_new else "".join(self._texts)
-        base = {"id": self._id, "type": self.kind, "status": status}
-        if self.kind in _CALLS:
-            key, _ = _CALLS[self.kind]
-            return {**base, **self._fields, key: text}
-        content = [] if is_new else [self._part(text, self._logprobs)]
+        text, is_new = "".join(self._texts), status == "in_progress"
         if self.kind == "reasoning":
-            return {**base, "summary": [], "content": content}
-        return {**base, "role": "assistant", "content": content}
-
-    def _part(self, text: str, logprobs: list[dict[str, Any]]) -> dict[str, Any]:
-        if self.kind == "reasoning":
-            return {"type": "reasoning_text", "text": text}
-        return {"type": "output_text", "text": text, "annotations": [], "logprobs": logprobs}
+            return {
+                "id": self._id,
+                "type": "reasoning",
+                "status": status,
+                "summary": [],
+                "content": [] if is_new else [_thought(text)],
+            }
+        return {
+            "id": self._id,
+            "type": "message",
+            "status": status,
+            "role": "assistant",
+            "content": [] if is_new else [_said(text, self._logprobs)],
+        }
 
     def begin(self) -> Iterator[Event]:
         """Yield the first events."""
         added = self.item("in_progress")
         yield {"type": "response.output_item.added", "output_index": self._index, "item": added}
-        if self.kind not in _CALLS:
-            part = self._part("", [])
-            yield {"type": "response.content_part.added", **self._place, "part": part}
+        part = _thought("") if self.kind == "reasoning" else _said("", [])
+        yield {"type": "response.content_part.added", **self._place, "part": part}
 
-    def delta(self, text: str, logprobs: Sequence[dict[str, Any]] = ()) -> Event:
+    def delta(self, text: str, logprobs: list[TokenLogprob]) -> Event:
         """Add text and return its event; ``logprobs``: of its tokens."""
         self._texts.append(text)
         self._logprobs += logprobs
-        return {**self._event("delta", list(logprobs)), "delta": text}
+        kind: PieceName = "response.output_text.delta"
+        if self.kind == "reasoning":
+            kind = "response.reasoning_text.delta"
+        return {"type": kind, **self._text_place(logprobs), "delta": text}
+
+    def end(self, status: ItemStatus) -> Iterator[Event]:
+        """Yield the last events."""
+        text, place = "".join(self._texts), self._text_place(self._logprobs)
+        if self.kind == "reasoning":
+            part: OutputText | ReasoningText = _thought(text)
+            yield {"type": "response.reasoning_text.done", **place, "text": text}
+        else:
+            part = _said(text, self._logprobs)
+            yield {"type": "response.output_text.done", **place, "text": text}
+        yield {"type": "response.content_part.done", **self._place, "part": part}
+        done = self.item(status)
+        yield {"type": "response.output_item.done", "output_index": self._index, "item": done}
+
+    @property
+    def _place(self) -> PartPlace:
+        return {"item_id": self._id, "output_index": self._index, "content_index": 0}
+
+    def _text_place(self, logprobs: list[TokenLogprob]) -> TextPlace:
+        """Return the place of a text, and the log probabilities of a message's."""
+        place: TextPlace = {"item_id": self._id, "output_index": self._index, "content_index": 0}
+        if self.kind == "message":
+            place["logprobs"] = logprobs
+        return place
+
+
+def _thought(text: str) -> ReasoningText:
+    return {"type": "reasoning_text", "text": text}
+
+
+def _said(text: str, logprobs: list[TokenLogprob]) -> OutputText:
+    return {"type": "output_text", "text": text, "annotations": [], "logprobs": logprobs}
+
+
+class _OpenCall:
+    """A call whose arguments, or input, grow. ``number``: its id."""
+
+    def __init__(self, kind: CallKind, number: str, index: int, call: NamedCall) -> None:
+        self.kind = kind
+        self._id = number
+        self._index = index
+        self._call = call
+        self._texts: list[str] = []
+
+    def item(self, status: ItemStatus) -> FunctionCallOutput | CustomCallOutput:
+        """Return the item with the text so far."""
+        number, call, text = self._id, self._call, "".join(self._texts)
+        if self.kind == "custom_tool_call":
+            return {"id": number, "type": self.kind, "status": status, **call, "input": text}
+        return {"id": number, "type": self.kind, "status": status, **call, "arguments": text}
+
+    def begin(self) -> Iterator[Event]:
+        """Yield the first event."""
+        added = self.item("in_progress")
+        yield {"type": "response.output_item.added", "output_index": self._index, "item": added}
+
+    def delta(self, text: str) -> Event:
+        """Add text and return its event."""
+        self._texts.append(text)
+        kind: PieceName = "response.function_call_arguments.delta"
+        if self.kind == "custom_tool_call":
+            kind = "response.custom_tool_call_input.delta"
+        return {"type": kind, "item_id": self._id, "output_index": self._index, "delta": text}
 
     def end(self, status: ItemStatus) -> Iterator[Event]:
         """Yield the last events."""
         text = "".join(self._texts)
+        place: ItemPlace = {"item_id": self._id, "output_index": self._index}
         if self.kind == "function_call":
             # some versions of OpenAI's clients know the name here
-            yield {**self._event("done"), "name": self._fields["name"], "arguments": text}
-        elif self.kind == "custom_tool_call":
-            yield {**self._event("done"), "input": text}
+            name = self._call["name"]
+            yield {
+                "type": "response.function_call_arguments.done",
+                **place,
+                "name": name,
+                "arguments": text,
+            }
         else:
-            yield {**self._event("done", self._logprobs), "text": text}
-            part = self._part(text, self._logprobs)
-            yield {"type": "response.content_part.done", **self._place, "part": part}
+            yield {"type": "response.custom_tool_call_input.done", **place, "input": text}
         done = self.item(status)
         yield {"type": "response.output_item.done", "output_index": self._index, "item": done}
-
-    def _event(self, step: str, logprobs: Sequence[dict[str, Any]] = ()) -> Event:
-        name = _CALLS[self.kind][1] if self.kind in _CALLS else _PARTS[self.kind]
-        listed: Event = {"logprobs": logprobs} if self.kind == "message" else {}
-        return {"type": f"response.{name}.{step}", **self._place, **listed}

@@ -1,19 +1,17 @@
 """The response object: the request's fields as they were applied, the output and the usage."""
 
-from typing import Any, Literal
-
 from ..errors import ApiError
 from ..generation import ChoiceEnd
 from ..protocol import HostedTool, ResponseRequest, shown_format
+from .response_types import ResponseError, ResponseObject, ResponseUsage
 
-Status = Literal["in_progress", "completed", "incomplete", "failed"]
 #: OpenAI's codes of failed responses, by the status that the same failure has before a stream
 _CODES = {400: "invalid_prompt", 429: "rate_limit_exceeded"}
 
 
 def response_object(
     request: ResponseRequest, model: str, number: str, created: int
-) -> dict[str, Any]:
+) -> ResponseObject:
     """Return the object of a response that begins. ``model``: its name; ``number``: its id."""
     wanted, effort = request.text, request.reasoning.effort if request.reasoning else None
     shown = shown_format(wanted.format) if wanted and wanted.format else None
@@ -55,7 +53,7 @@ def response_object(
     }
 
 
-def usage(end: ChoiceEnd) -> dict[str, Any]:
+def usage(end: ChoiceEnd) -> ResponseUsage:
     """Return the usage object."""
     return {
         "input_tokens": end.prompt_tokens,
@@ -66,7 +64,7 @@ def usage(end: ChoiceEnd) -> dict[str, Any]:
     }
 
 
-def failure(error: ApiError) -> dict[str, Any]:
+def failure(error: ApiError) -> ResponseError:
     """Return the error object of a failed response."""
     code = _CODES.get(error.status, "server_error")
     return {"code": code, "message": error.message, "param": error.param, "type": error.type}

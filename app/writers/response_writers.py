@@ -10,19 +10,25 @@ seen the end can continue it.
 
 import time
 from collections.abc import Awaitable, Callable
-from typing import Any
 
 from pydantic_core import to_json
 
 from ..errors import ApiError
 from ..generation import ChoiceDeltas, ChoiceEnd
 from .events import named_event, one_line
-from .response_items import Event, Named, OutputItems
-from .response_object import Status, failure, usage
+from .response_items import Named, OutputItems
+from .response_object import failure, usage
+from .response_types import EndedName, Event, ResponseObject, Status
 from .writer import Batch
 
 #: stores a response, and returns whether it did
-Save = Callable[[dict[str, Any]], Awaitable[bool]]
+Save = Callable[[ResponseObject], Awaitable[bool]]
+#: the last event of a response, by its status
+_ENDED: dict[Status, EndedName] = {
+    "completed": "response.completed",
+    "incomplete": "response.incomplete",
+    "failed": "response.failed",
+}
 
 
 class ResponseBuilder:
@@ -31,7 +37,7 @@ class ResponseBuilder:
     """
 
     def __init__(
-        self, begun: dict[str, Any], save: Save | None, named: Named = lambda name: {"name": name}
+        self, begun: ResponseObject, save: Save | None, named: Named = lambda name: {"name": name}
     ) -> None:
         self.begun = begun
         self._save = save
@@ -49,26 +55,29 @@ class ResponseBuilder:
                 events += self._items.end("incomplete" if item.finish == "length" else "completed")
         return events
 
-    async def finish(self) -> dict[str, Any]:
+    async def finish(self) -> ResponseObject:
         """Store the response and return it; ``store`` says whether it was stored."""
         assert self._end is not None
         if self._end.finish == "length":
-            more: dict[str, Any] = {"incomplete_details": {"reason": "max_output_tokens"}}
-            response = self._response("incomplete", **more)
+            response = self._response("incomplete")
+            response["incomplete_details"] = {"reason": "max_output_tokens"}
         else:
-            response = self._response("completed", completed_at=int(time.time()))
+            response = self._response("completed")
+            response["completed_at"] = int(time.time())
         response["usage"] = usage(self._end)
         if self._save is not None:
             response["store"] = await self._save(response)
         return response
 
-    def fail(self, error: ApiError) -> tuple[list[Event], dict[str, Any]]:
+    def fail(self, error: ApiError) -> tuple[list[Event], ResponseObject]:
         """Return the events of the item that was cut off, and the failed response."""
         events = list(self._items.cut())
-        return events, self._response("failed", error=failure(error)) | {"store": False}
+        response = self._response("failed")
+        response["error"], response["store"] = failure(error), False
+        return events, response
 
-    def _response(self, status: Status, **fields: Any) -> dict[str, Any]:
-        return {**self.begun, "status": status, "output": self._items.items, **fields}
+    def _response(self, status: Status) -> ResponseObject:
+        return {**self.begun, "status": status, "output": self._items.items}
 
 
 class ResponseWriter:
@@ -81,7 +90,7 @@ class ResponseWriter:
         """Add items."""
         self._builder.add(batch)
 
-    async def whole(self) -> dict[str, Any]:
+    async def whole(self) -> ResponseObject:
         """Return the response."""
         return await self._builder.finish()
 
@@ -112,7 +121,7 @@ class ResponseEventWriter:
     async def end(self) -> bytes:
         """Return the last event."""
         response = await self._builder.finish()
-        return self._encode([{"type": f"response.{response['status']}", "response": response}])
+        return self._encode([{"type": _ENDED[response["status"]], "response": response}])
 
     def failed(self, error: ApiError) -> bytes:
         """Return the last events of a response that failed."""

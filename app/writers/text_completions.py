@@ -8,7 +8,9 @@ of the text in which a token begins.
 import codecs
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Literal, NotRequired
+
+from typing_extensions import TypedDict
 
 from adapters.formats import ContentDelta
 
@@ -18,8 +20,66 @@ from .events import DONE, event
 from .logprobs import text_of
 from .writer import Batch
 
+FinishReason = Literal["stop", "length"]
 
-class TextChoice:
+
+class TextLogprobs(TypedDict):
+    tokens: list[str]
+    token_logprobs: list[float]
+    top_logprobs: list[dict[str, float]]
+    text_offset: list[int]
+
+
+class TextPiece(TypedDict):
+    index: int
+    text: str
+    logprobs: TextLogprobs | None
+
+
+class TextChoice(TextPiece):
+    finish_reason: FinishReason
+
+
+class TextChunkChoice(TextPiece):
+    finish_reason: FinishReason | None
+
+
+class TextPromptDetails(TypedDict):
+    cached_tokens: int
+
+
+class TextUsage(TypedDict):
+    prompt_tokens: int
+    completion_tokens: int
+    total_tokens: int
+    prompt_tokens_details: TextPromptDetails
+
+
+class TextCompletionChunk(TypedDict):
+    """A part of a text completion; see ChatCompletionChunk for its usage."""
+
+    id: str
+    object: Literal["text_completion"]
+    created: int
+    model: str
+    system_fingerprint: str
+    choices: list[TextChunkChoice]
+    usage: NotRequired[TextUsage | None]
+
+
+class TextCompletion(TypedDict):
+    """A whole text completion."""
+
+    id: str
+    object: Literal["text_completion"]
+    created: int
+    model: str
+    system_fingerprint: str
+    choices: list[TextChoice]
+    usage: TextUsage
+
+
+class ChoiceText:
     """One choice: takes deltas, returns text and log probabilities. ``echo``: before the text."""
 
     def __init__(self, echo: str = "") -> None:
@@ -27,7 +87,7 @@ class TextChoice:
         self._offset = len(echo)
         self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
 
-    def take(self, item: ChoiceDeltas) -> tuple[str, dict[str, Any] | None]:
+    def take(self, item: ChoiceDeltas) -> tuple[str, TextLogprobs | None]:
         """Return the new text, after the first call also the echo, and its log probabilities; None:
         they were not asked for.
         """
@@ -39,7 +99,7 @@ class TextChoice:
             return text, None
         return text, self._logprobs([each for listed in item.logprobs for each in listed or ()])
 
-    def _logprobs(self, tokens: Sequence[ContentToken]) -> dict[str, Any]:
+    def _logprobs(self, tokens: Sequence[ContentToken]) -> TextLogprobs:
         return {
             "tokens": [text_of(token.data) for token in tokens],
             "token_logprobs": [token.logprob for token in tokens],
@@ -60,27 +120,23 @@ def _tops(token: ContentToken) -> dict[str, float]:
     return tops
 
 
-def joined(parts: Iterable[tuple[str, dict[str, Any] | None]]) -> tuple[str, dict[str, Any] | None]:
+def joined(parts: Iterable[tuple[str, TextLogprobs | None]]) -> tuple[str, TextLogprobs | None]:
     """Return the parts of a choice as one."""
     texts: list[str] = []
-    lists: dict[str, Any] | None = None
+    lists: TextLogprobs | None = None
     for text, logprobs in parts:
         texts.append(text)
-        if logprobs is not None:
-            lists = lists or {name: [] for name in logprobs}
-            for name, values in logprobs.items():
-                lists[name] += values
+        if lists is None:
+            lists = logprobs
+        elif logprobs is not None:
+            lists["tokens"] += logprobs["tokens"]
+            lists["token_logprobs"] += logprobs["token_logprobs"]
+            lists["top_logprobs"] += logprobs["top_logprobs"]
+            lists["text_offset"] += logprobs["text_offset"]
     return "".join(texts), lists
 
 
-def text_choice(
-    number: int, text: str, logprobs: dict[str, Any] | None, reason: str | None
-) -> dict[str, Any]:
-    """Return a choice of an answer or of a chunk."""
-    return {"index": number, "text": text, "logprobs": logprobs, "finish_reason": reason}
-
-
-def text_usage(endings: Sequence[ChoiceEnd], per_prompt: int) -> dict[str, Any]:
+def text_usage(endings: Sequence[ChoiceEnd], per_prompt: int) -> TextUsage:
     """Return the usage object of choices in order; each prompt, with ``per_prompt`` choices, counts
     once.
     """
@@ -104,8 +160,8 @@ class TextEnvelope:
     model: str
     system_fingerprint: str
 
-    def completion(self, choices: list[dict[str, Any]]) -> dict[str, Any]:
-        """Return an answer without usage, or a chunk."""
+    def chunk(self, choices: list[TextChunkChoice]) -> TextCompletionChunk:
+        """Return a chunk."""
         return {
             "id": self.id,
             "object": "text_completion",
@@ -122,8 +178,8 @@ class TextWriter:
     def __init__(self, envelope: TextEnvelope, echoes: Sequence[str], per_prompt: int) -> None:
         self._envelope = envelope
         self._per_prompt = per_prompt
-        self._choices = [TextChoice(echo) for echo in echoes]
-        self._parts: list[list[tuple[str, dict[str, Any] | None]]] = [[] for _ in self._choices]
+        self._choices = [ChoiceText(echo) for echo in echoes]
+        self._parts: list[list[tuple[str, TextLogprobs | None]]] = [[] for _ in self._choices]
         self._endings: dict[int, ChoiceEnd] = {}
 
     def write(self, batch: Batch) -> None:
@@ -134,15 +190,18 @@ class TextWriter:
             else:
                 self._endings[number] = item
 
-    async def whole(self) -> dict[str, Any]:
+    async def whole(self) -> TextCompletion:
         """Return the completion."""
         endings = [self._endings[number] for number in range(len(self._choices))]
-        choices = [
-            text_choice(number, *joined(parts), endings[number].finish)
-            for number, parts in enumerate(self._parts)
-        ]
+        choices: list[TextChoice] = []
+        for number, parts in enumerate(self._parts):
+            text, logprobs = joined(parts)
+            reason = endings[number].finish
+            choices.append(
+                {"index": number, "text": text, "logprobs": logprobs, "finish_reason": reason}
+            )
         usage = text_usage(endings, self._per_prompt)
-        return {**self._envelope.completion(choices), "usage": usage}
+        return {**self._envelope.chunk([]), "choices": choices, "usage": usage}
 
 
 class TextChunkWriter:
@@ -161,7 +220,7 @@ class TextChunkWriter:
         self._envelope = envelope
         self._per_prompt = per_prompt
         self._include_usage = include_usage
-        self._choices = [TextChoice(echo) for echo in echoes]
+        self._choices = [ChoiceText(echo) for echo in echoes]
         self._endings: dict[int, ChoiceEnd] = {}
 
     def begin(self) -> bytes:
@@ -170,17 +229,21 @@ class TextChunkWriter:
 
     def write(self, batch: Batch) -> bytes:
         """Return the chunks of these items."""
-        chunks = []
+        chunks: list[TextChunkChoice] = []
         for number, item in batch:
+            reason: FinishReason | None = None
+            text, logprobs = "", None
             if isinstance(item, ChoiceEnd):
                 self._endings[number] = item
-                chunks.append(text_choice(number, "", None, item.finish))
-                continue
-            text, logprobs = self._choices[number].take(item)
-            if text:
-                chunks.append(text_choice(number, text, logprobs, None))
+                reason = item.finish
+            else:
+                text, logprobs = self._choices[number].take(item)
+            if reason or text:
+                chunks.append(
+                    {"index": number, "text": text, "logprobs": logprobs, "finish_reason": reason}
+                )
         extra = {"usage": None} if self._include_usage else {}
-        return b"".join(event(self._envelope.completion([chunk]) | extra) for chunk in chunks)
+        return b"".join(event(self._envelope.chunk([chunk]) | extra) for chunk in chunks)
 
     async def end(self) -> bytes:
         """Return the chunk of the usage, if it was asked for, and [DONE]."""
@@ -188,7 +251,7 @@ class TextChunkWriter:
             return DONE
         endings = [self._endings[number] for number in range(len(self._choices))]
         usage = text_usage(endings, self._per_prompt)
-        return event(self._envelope.completion([]) | {"usage": usage}) + DONE
+        return event(self._envelope.chunk([]) | {"usage": usage}) + DONE
 
     def failed(self, error: ApiError) -> bytes:
         """Return the error as the last event."""

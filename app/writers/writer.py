@@ -4,7 +4,7 @@ A writer is made for one answer. The generation gives it the items in order, and
 with ``whole`` or ``end``, or with ``failed``.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Protocol
 
 from ..errors import ApiError
@@ -20,7 +20,7 @@ class WholeWriter(Protocol):
     def write(self, batch: Batch) -> None:
         """Add items."""
 
-    async def whole(self) -> dict[str, Any]:
+    async def whole(self) -> Mapping[str, Any]:
         """Return the object, after the last item."""
 
 

@@ -10,7 +10,7 @@ Invariants   I1 names depend on the tools of the request only, and those outside
                 steps refuse.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from hashlib import sha256
 
 from adapters.formats import NO_PARAMETERS, InputFormat, Tool, custom_tool
@@ -24,6 +24,7 @@ from ...protocol import (
     NamespaceTool,
     ResponseTool,
     SyntaxInput,
+    ToolName,
     pointer,
 )
 
@@ -82,7 +83,7 @@ class ToolNames:
         """Note a part that is left out."""
         self.ignored.append(f"{pointer(place)} {kind}")
 
-    def named(self, flat: str) -> Mapping[str, str]:
+    def named(self, flat: str) -> ToolName:
         """Return the fields of a call that name its tool."""
         namespace, name = self._tools.get(flat, (None, flat))
         return {"name": name} if namespace is None else {"name": name, "namespace": namespace}

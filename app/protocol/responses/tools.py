@@ -1,8 +1,9 @@
 """Tools, tool choices and formats of text, as the Responses API writes them."""
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, NotRequired
 
 from pydantic import BeforeValidator, Discriminator, Field, Tag, model_validator
+from typing_extensions import TypedDict
 
 from .. import tools as chat
 from ..validation import Exact, Items, Lenient, refuse_fields, refuse_type
@@ -229,3 +230,10 @@ def shown_format(wanted: TextFormat) -> dict[str, Any]:
     fields = type(wanted).model_fields
     shown = {field.alias or name: getattr(wanted, name) for name, field in fields.items()}
     return _without_nulls(shown, "description", "strict")
+
+
+class ToolName(TypedDict):
+    """The fields of a call that name its tool."""
+
+    name: str
+    namespace: NotRequired[str]

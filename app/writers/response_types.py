@@ -1,43 +1,56 @@
-"""The response object, its items, its events, and pages of items (protocol.responses)."""
+"""The response object, its items and its events as types; made by response_object, response_items.
 
-from typing import Annotated, Any, Literal
+Items that a response was made from are those of protocol.listed.
+"""
 
-from pydantic import Field, RootModel
+from typing import Annotated, Any, Literal, NotRequired
 
-from .base import ABSENT, Answer, TokenLogprob
+from pydantic import Field
+from typing_extensions import TypedDict
+
+from ..protocol import ToolName
+from .logprobs import TokenLogprob
 
 ItemStatus = Literal["in_progress", "completed", "incomplete"]
+Status = Literal[ItemStatus, "failed"]
+EndedName = Literal["response.completed", "response.incomplete", "response.failed"]
+PieceName = Literal[
+    "response.output_text.delta",
+    "response.reasoning_text.delta",
+    "response.function_call_arguments.delta",
+    "response.custom_tool_call_input.delta",
+]
 
 
 # -- items -----------------------------------------------------------------------------------------
-class OutputText(Answer):
+class OutputText(TypedDict):
     type: Literal["output_text"]
     text: str
     annotations: list[Any]
-    logprobs: list[TokenLogprob] = ABSENT
+    logprobs: NotRequired[list[TokenLogprob]]
 
 
-class RefusalText(Answer):
+class RefusalText(TypedDict):
     type: Literal["refusal"]
     refusal: str
 
 
-class ReasoningText(Answer):
+class ReasoningText(TypedDict):
     type: Literal["reasoning_text"]
     text: str
 
 
-class SummaryText(Answer):
+class SummaryText(TypedDict):
     type: Literal["summary_text"]
     text: str
 
 
-class InputText(Answer):
+class InputText(TypedDict):
     type: Literal["input_text"]
     text: str
 
 
-class OutputMessage(Answer):
+class OutputMessage(TypedDict):
     id: str
     type: Literal["message"]
     status: ItemStatus
@@ -45,35 +58,35 @@ class OutputMessage(Answer):
     content: list[OutputText | RefusalText]
 
 
-class ReasoningOutput(Answer):
+class ReasoningOutput(TypedDict):
     id: str
     type: Literal["reasoning"]
     status: ItemStatus
     summary: list[SummaryText]
-    content: list[ReasoningText] = ABSENT
+    content: NotRequired[list[ReasoningText]]
 
 
-class FunctionCallOutput(Answer):
+class NamedCall(ToolName):
+    """The fields of a call before its text."""
+
+    call_id: str
+
+
+class FunctionCallOutput(NamedCall):
     """A call of a function."""
 
     id: str
     type: Literal["function_call"]
     status: ItemStatus
-    call_id: str
-    name: str
-    namespace: str = ABSENT
     arguments: str
 
 
-class CustomCallOutput(Answer):
+class CustomCallOutput(NamedCall):
     """A call of a custom tool."""
 
     id: str
     type: Literal["custom_tool_call"]
-    status: ItemStatus = ABSENT
-    call_id: str
-    name: str
-    namespace: str = ABSENT
+    status: NotRequired[ItemStatus]
     input: str
 
 
@@ -83,7 +96,7 @@ OutputItem = Annotated[
 ]
 
 
-class ListedMessage(Answer):
+class ListedMessage(TypedDict):
     id: str
     type: Literal["message"]
     status: ItemStatus
@@ -91,62 +104,54 @@ class ListedMessage(Answer):
     content: list[InputText | OutputText | RefusalText]
 
 
-class ListedResult(Answer):
+class ListedResult(TypedDict):
     """The result of a call."""
 
     id: str
     type: Literal["function_call_output", "custom_tool_call_output"]
     status: ItemStatus
-    call_id: str = ABSENT
-    name: str = ABSENT
-    namespace: str = ABSENT
+    call_id: NotRequired[str]
+    name: NotRequired[str]
+    namespace: NotRequired[str]
     output: str
 
 
-class ItemPage(Answer):
-    """Input items of a response."""
-
-    object: Literal["list"]
-    data: list[
-        ListedMessage | ReasoningOutput | FunctionCallOutput | CustomCallOutput | ListedResult
-    ]
-    first_id: str | None
-    last_id: str | None
-    has_more: bool
+#: an input item of a response
+ListedItem = ListedMessage | ReasoningOutput | FunctionCallOutput | CustomCallOutput | ListedResult
 
 
 # -- the response ----------------------------------------------------------------------------------
-class ResponseError(Answer):
+class ResponseError(TypedDict):
     code: str
     message: str
     param: str | None
     type: str
 
 
-class IncompleteDetails(Answer):
+class IncompleteDetails(TypedDict):
     reason: Literal["max_output_tokens"]
 
 
-class ReasoningSettings(Answer):
+class ReasoningSettings(TypedDict):
     effort: str | None
     summary: None
 
 
-class TextSettings(Answer):
+class TextSettings(TypedDict):
     format: dict[str, Any]
     verbosity: str
 
 
-class CachedTokens(Answer):
+class CachedTokens(TypedDict):
     cached_tokens: int
     cache_write_tokens: int
 
 
-class ReasoningTokens(Answer):
+class ReasoningTokens(TypedDict):
     reasoning_tokens: int
 
 
-class ResponseUsage(Answer):
+class ResponseUsage(TypedDict):
     input_tokens: int
     input_tokens_details: CachedTokens
     output_tokens: int
@@ -154,13 +159,13 @@ class ResponseUsage(Answer):
     total_tokens: int
 
 
-class ResponseObject(Answer):
+class ResponseObject(TypedDict):
     """A response: the request's fields as they were applied, the output and the usage."""
 
     id: str
     object: Literal["response"]
     created_at: int
-    status: Literal["in_progress", "completed", "incomplete", "failed"]
+    status: Status
     background: bool
     completed_at: int | None
     error: ResponseError | None
@@ -179,7 +184,7 @@ class ResponseObject(Answer):
     reasoning: ReasoningSettings
     safety_identifier: str | None
     service_tier: str
-    store: bool = Field(description="Whether the response was stored.")
+    store: Annotated[bool, Field(description="Whether the response was stored.")]
     temperature: float
     text: TextSettings
     tool_choice: str | dict[str, Any]
@@ -191,31 +196,30 @@ class ResponseObject(Answer):
     user: str | None
 
 
-class ResponseDeleted(Answer):
-    id: str
-    object: Literal["response"]
-    deleted: bool
+# -- events, which get their sequence numbers when they are sent ----------------------------------
+class ItemPlace(TypedDict):
+    """The fields that tell where an event belongs."""
+
+    item_id: str
+    output_index: int
 
 
-# -- events ----------------------------------------------------------------------------------------
-class Numbered(Answer):
-    sequence_number: int = Field(description="Counted from 0.")
+class PartPlace(ItemPlace):
+    content_index: int
 
 
-class ResponseState(Numbered):
+class TextPlace(PartPlace):
+    logprobs: NotRequired[list[TokenLogprob]]
+
+
+class ResponseState(TypedDict):
     """The whole response: it begins, or it has ended."""
 
-    type: Literal[
-        "response.created",
-        "response.in_progress",
-        "response.completed",
-        "response.incomplete",
-        "response.failed",
-    ]
+    type: Literal["response.created", "response.in_progress", EndedName]
     response: ResponseObject
 
 
-class ItemState(Numbered):
+class ItemState(TypedDict):
     """An output item begins, or ends."""
 
     type: Literal["response.output_item.added", "response.output_item.done"]
@@ -223,74 +227,42 @@ class ItemState(Numbered):
     item: OutputItem
 
 
-class PartState(Numbered):
+class PartState(PartPlace):
     """A part of an item begins, or ends."""
 
     type: Literal["response.content_part.added", "response.content_part.done"]
-    item_id: str
-    output_index: int
-    content_index: int
     part: OutputText | ReasoningText
 
 
-class PieceAdded(Numbered):
+class PieceAdded(ItemPlace):
     """More of a text, of arguments or of an input."""
 
-    type: Literal[
-        "response.output_text.delta",
-        "response.reasoning_text.delta",
-        "response.function_call_arguments.delta",
-        "response.custom_tool_call_input.delta",
-    ]
-    item_id: str
-    output_index: int
-    content_index: int = ABSENT
-    logprobs: list[TokenLogprob] = ABSENT
+    type: PieceName
+    content_index: NotRequired[int]
+    logprobs: NotRequired[list[TokenLogprob]]
     delta: str
 
 
-class TextDone(Numbered):
+class TextDone(TextPlace):
     """A whole text."""
 
     type: Literal["response.output_text.done", "response.reasoning_text.done"]
-    item_id: str
-    output_index: int
-    content_index: int
-    logprobs: list[TokenLogprob] = ABSENT
     text: str
 
 
-class ArgumentsDone(Numbered):
+class ArgumentsDone(ItemPlace):
     """The arguments of a call."""
 
     type: Literal["response.function_call_arguments.done"]
-    item_id: str
-    output_index: int
     name: str
     arguments: str
 
 
-class InputDone(Numbered):
+class InputDone(ItemPlace):
     """The input of a call of a custom tool."""
 
     type: Literal["response.custom_tool_call_input.done"]
-    item_id: str
-    output_index: int
     input: str
 
 
-class ResponseEvent(
-    RootModel[
-        Annotated[
-            ResponseState
-            | ItemState
-            | PartState
-            | PieceAdded
-            | TextDone
-            | ArgumentsDone
-            | InputDone,
-            Field(discriminator="type"),
-        ]
-    ]
-):
-    """The data of an event; the event's name is its type. There is no `[DONE]`."""
+Event = ResponseState | ItemState | PartState | PieceAdded | TextDone | ArgumentsDone | InputDone

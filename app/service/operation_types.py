@@ -1,0 +1,86 @@
+"""Answers of the routes for models, health, version, workers and modes, as types.
+
+The routes make them (api). They are declared here for the OpenAPI document, which is below.
+"""
+
+from typing import Literal, NotRequired
+
+from typing_extensions import TypedDict
+
+from ..pool import Service, State, Status
+from ..settings import ConstraintMode, UnenforcedStrict
+from .served_models import ModelFacts
+
+
+class ContextLength(TypedDict, total=False):
+    max_model_len: int
+
+
+class Model(ModelFacts, ContextLength):
+    """A served model."""
+
+    id: str
+    object: Literal["model"]
+    created: int
+    owned_by: str
+    aliases: list[str]
+
+
+class ModelList(TypedDict):
+    object: Literal["list"]
+    data: list[Model]
+
+
+class Alive(TypedDict):
+    status: Literal["ok"]
+
+
+class WorkerState(TypedDict):
+    """A worker, with more fields of its own server."""
+
+    name: str
+    model: str
+    description: str
+    state: Service
+    ready: bool
+    reason: str | None
+    circuit: State
+    draining: bool
+    running: int
+    answers: int
+    failures: int
+
+
+class WorkerList(TypedDict):
+    object: Literal["list"]
+    data: list[WorkerState]
+    waiting: NotRequired[int]
+
+
+class Readiness(TypedDict):
+    """The state of the gateway; models, workers and cache are for operators only."""
+
+    status: Literal[Status, "draining"]
+    models: NotRequired[dict[str, str]]
+    constraints: NotRequired[dict[str, ConstraintMode]]
+    workers: NotRequired[list[WorkerState]]
+    cache: NotRequired[dict[str, int] | None]
+
+
+class Version(TypedDict):
+    version: str
+    formats: list[str]
+
+
+class ConstraintState(TypedDict):
+    """The mode of a model's constraints; ``setting``: the one after a restart."""
+
+    model: str
+    mode: ConstraintMode
+    setting: ConstraintMode
+    unenforced_strict: UnenforcedStrict
+
+
+class ConstraintModes(TypedDict):
+    object: Literal["list"]
+    data: list[ConstraintState]
