@@ -95,7 +95,7 @@ def _tell_refusals(entries: Sequence[WarmupEntry], warmed: Sequence[WarmupResult
 def _summary(
     warmed: Sequence[WarmupResult], published: int, seconds: float
 ) -> list[tuple[str, int | float]]:
-    sums = totals(warmed)
+    sums = totals(warmed, seconds)
     return [
         ("compiled", sums["compiled"]),
         ("refused", sums["refused"]),

@@ -4,45 +4,19 @@ from typing import Annotated, Any
 
 from pydantic import Field, RootModel
 
-from ..errors import ErrorResponse
-from ..observability import Requests
-from ..service import (
-    Alive,
-    CacheReport,
-    ConstraintModes,
-    DetokenizeResponse,
-    GrammarCheck,
-    GrammarExplanation,
-    GrammarWarmup,
-    ItemPage,
-    Model,
-    ModelList,
-    Readiness,
-    ResponseDeleted,
-    TokenizeResponse,
-    Version,
-    WorkerList,
-)
-from ..writers import (
-    ChatCompletion,
-    ChatCompletionChunk,
-    Event,
-    ResponseObject,
-    TextCompletion,
-    TextCompletionChunk,
-)
+from .. import errors, observability, service, writers
 
 
-class ChatCompletionEvent(RootModel[ChatCompletionChunk | ErrorResponse]):
+class ChatCompletionEvent(RootModel[writers.ChatCompletionChunk | errors.ErrorResponse]):
     """The data of an event: a chunk, or the error that ends the stream. The data of the last event
     of a complete stream is the text `[DONE]` instead."""
 
 
-class TextCompletionEvent(RootModel[TextCompletionChunk | ErrorResponse]):
+class TextCompletionEvent(RootModel[writers.TextCompletionChunk | errors.ErrorResponse]):
     """The data of an event, see ChatCompletionEvent."""
 
 
-class ResponseEvent(RootModel[Annotated[Event, Field(discriminator="type")]]):
+class ResponseEvent(RootModel[Annotated[writers.Event, Field(discriminator="type")]]):
     """The data of an event; the event's name is its type. There is no `[DONE]`."""
 
 
@@ -50,29 +24,30 @@ class MetricsText(RootModel[str]):
     """Metrics in the text format of Prometheus."""
 
 
+#: the answers that operations name
 ANSWERS: tuple[Any, ...] = (
-    ErrorResponse,
-    ChatCompletion,
+    errors.ErrorResponse,
+    writers.ChatCompletion,
     ChatCompletionEvent,
-    TextCompletion,
+    writers.TextCompletion,
     TextCompletionEvent,
-    ResponseObject,
+    writers.ResponseObject,
     ResponseEvent,
-    ResponseDeleted,
-    ItemPage,
-    Model,
-    ModelList,
-    TokenizeResponse,
-    DetokenizeResponse,
-    GrammarCheck,
-    GrammarExplanation,
-    GrammarWarmup,
-    Alive,
-    Readiness,
-    Version,
+    service.ResponseDeleted,
+    service.ItemPage,
+    service.Model,
+    service.ModelList,
+    service.TokenizeResponse,
+    service.DetokenizeResponse,
+    service.GrammarCheck,
+    service.GrammarExplanation,
+    service.GrammarWarmup,
+    service.Alive,
+    service.Readiness,
+    service.Version,
     MetricsText,
-    WorkerList,
-    Requests,
-    ConstraintModes,
-    CacheReport,
+    service.WorkerList,
+    observability.Requests,
+    service.ConstraintModes,
+    service.CacheReport,
 )

@@ -42,13 +42,7 @@ from ..protocol import ExplainRequest
 from ..settings import ModelSettings
 from .grammar_outline import EXPLORED_BYTES, GrammarOutline, outline
 from .output_trace import OutputTrace, trace
-from .schema_report import (
-    KeywordWithoutEffect,
-    RefusedKeyword,
-    SchemaMistake,
-    schema_report,
-    shortened,
-)
+from .schema_report import SchemaFindings, schema_report, shortened
 
 #: schemas whose keywords are listed, and entries of each list about one
 MOST_SCHEMAS, MOST_KEYWORDS = 16, 100
@@ -60,18 +54,12 @@ class ExplainedError(ErrorObject):
     pointer: Annotated[str, Field(description="A JSON pointer into the request.")]
 
 
-class SchemaReport(TypedDict):
+class SchemaReport(SchemaFindings):
     param: str
     pointer: Annotated[
         str, Field(description="The schema in the request; other pointers start there.")
     ]
-    is_enforced: bool
-    enforced: dict[str, int]
-    refused: list[RefusedKeyword]
     more_refused: int
-    mistake: SchemaMistake | None
-    annotations: list[KeywordWithoutEffect]
-    more_annotations: int
 
 
 class SchemaReports(TypedDict):

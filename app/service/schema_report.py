@@ -44,15 +44,18 @@ class GrammarCost(TypedDict):
     first_mask_ms: float
 
 
-class EngineReport(TypedDict):
-    """The report of the engine, as JSON values."""
-
+class SchemaFindings(TypedDict):
     is_enforced: bool
     enforced: Annotated[dict[str, int], Field(description="Uses of each enforced keyword.")]
     refused: list[RefusedKeyword]
     mistake: SchemaMistake | None
     annotations: list[KeywordWithoutEffect]
     more_annotations: int
+
+
+class EngineReport(SchemaFindings):
+    """The report of the engine, as JSON values."""
+
     cost: GrammarCost | None
 
 

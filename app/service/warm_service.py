@@ -57,14 +57,11 @@ class WarmedRequest(WarmupCounts):
     error: ErrorObject | None
 
 
-class WarmupSums(WarmupCounts):
+class WarmupTotals(WarmupCounts):
     requests: int
     compiled: int
     refused: int
     skipped: int
-
-
-class WarmupTotals(WarmupSums):
     seconds: float
 
 
@@ -146,7 +143,7 @@ class WarmService:
         return {
             "object": "grammar.warmup",
             "requests": [each.as_dict(index) for index, each in enumerate(warmed)],
-            "totals": {**totals(warmed), "seconds": round(seconds, 3)},
+            "totals": totals(warmed, seconds),
             # the background thread may have failed before ``publish`` did
             "stored": is_published and dropped == self._dropped(),
         }
@@ -213,7 +210,7 @@ async def _to_its_end(work: Coroutine[Any, Any, Result]) -> Result:
         raise
 
 
-def totals(warmed: Sequence[WarmupResult]) -> WarmupSums:
+def totals(warmed: Sequence[WarmupResult], seconds: float) -> WarmupTotals:
     """Return sums over the requests."""
     statuses = [each.status for each in warmed]
     return {
@@ -225,4 +222,5 @@ def totals(warmed: Sequence[WarmupResult]) -> WarmupSums:
         "masks": sum(each.masks for each in warmed),
         "compile_ms": round(1e3 * sum(each.compile_seconds for each in warmed), 3),
         "mask_ms": round(1e3 * sum(each.mask_seconds for each in warmed), 3),
+        "seconds": round(seconds, 3),
     }

@@ -62,24 +62,30 @@ class CompletionDetails(TypedDict):
     rejected_prediction_tokens: int
 
 
-class ChatUsage(TypedDict):
+class TokenCounts(TypedDict):
     prompt_tokens: int
     completion_tokens: int
     total_tokens: int
+
+
+class ChatUsage(TokenCounts):
     prompt_tokens_details: PromptDetails
     completion_tokens_details: CompletionDetails
 
 
-class ChatCompletion(TypedDict):
-    """A whole chat completion."""
-
+class Enveloped(TypedDict):
     id: str
-    object: Literal["chat.completion"]
     created: Annotated[int, Field(description="Seconds since 1970.")]
     model: str
+    system_fingerprint: str
+
+
+class ChatCompletion(Enveloped):
+    """A whole chat completion."""
+
+    object: Literal["chat.completion"]
     choices: list[ChatChoice]
     usage: ChatUsage
-    system_fingerprint: str
 
 
 class FunctionDelta(TypedDict):
@@ -118,15 +124,11 @@ class ChunkChoice(TypedDict):
     finish_reason: FinishReason | None
 
 
-class ChatCompletionChunk(TypedDict):
+class ChatCompletionChunk(Enveloped):
     """A part of a chat completion. With `include_usage`, the last one has the usage and no choice,
     and all others have null.
     """
 
-    id: str
     object: Literal["chat.completion.chunk"]
-    created: int
-    model: str
-    system_fingerprint: str
     choices: list[ChunkChoice]
     usage: NotRequired[ChatUsage | None]

@@ -81,7 +81,7 @@ class OutputItems:
                     self._call = index
                     kind: CallKind = "custom_tool_call" if is_custom else "function_call"
                     call: NamedCall = {"call_id": written or new_call_id(), **self._named(name)}
-                    yield from self._begin(_OpenCall(kind, *self._next(kind), call))
+                    yield from self._begin(_OpenCall(kind, self._place(kind), call))
                 case ToolArguments(index, text) | ToolInput(index, text):
                     if not isinstance(self._open, _OpenCall):
                         raise RuntimeError(f"arguments of call {index}, but no call is open")
@@ -94,7 +94,7 @@ class OutputItems:
     def end(self, status: ItemStatus) -> Iterator[Event]:
         """Close the last item; an empty output gets a message, as chat completions have one."""
         if self._open is None and not self.items:
-            yield from self._begin(_OpenText("message", *self._next("message")))
+            yield from self._begin(_OpenText("message", self._place("message")))
         yield from self._close(status)
 
     def cut(self) -> Iterator[Event]:
@@ -107,33 +107,43 @@ class OutputItems:
         opened = self._open
         if not isinstance(opened, _OpenText) or opened.kind != kind:
             yield from self._close("completed")
-            opened = _OpenText(kind, *self._next(kind))
+            opened = _OpenText(kind, self._place(kind))
             yield from self._begin(opened)
+            yield opened.part_added()
         yield opened.delta(text, [token_object(token) for token in tokens])
 
-    def _next(self, kind: TextKind | CallKind) -> tuple[str, int]:
-        """Return the id and the number of the next item; none is open."""
+    def _place(self, kind: TextKind | CallKind) -> ItemPlace:
+        """Return the place of the next item; none is open."""
         number = len(self.items)
-        return item_id(kind, self._response_id, "o", number), number
+        return {"item_id": item_id(kind, self._response_id, "o", number), "output_index": number}
 
     def _begin(self, opened: "_OpenText | _OpenCall") -> Iterator[Event]:
         self._open = opened
-        yield from opened.begin()
+        item = opened.item("in_progress")
+        yield {
+            "type": "response.output_item.added",
+            "output_index": len(self.items),
+            "item": item,
+        }
 
     def _close(self, status: ItemStatus) -> Iterator[Event]:
         opened, self._open = self._open, None
         if opened is not None:
-            yield from opened.end(status)
-            self.items.append(opened.item(status))
+            yield from opened.end()
+            done = opened.item(status)
+            number = len(self.items)
+            self.items.append(done)
+            yield {"type": "response.output_item.done", "output_index": number, "item": done}
 
 
 class _OpenText:
-    """A message or reasoning that grows. ``number``: its id."""
+    """A message or reasoning that grows."""
 
-    def __init__(self, kind: TextKind, number: str, index: int) -> None:
+    def __init__(self, kind: TextKind, place: ItemPlace) -> None:
         self.kind = kind
-        self._id = number
-        self._index = index
+        self._id, index = place["item_id"], place["output_index"]
+        self._part: PartPlace = {"item_id": self._id, "output_index": index, "content_index": 0}
+        self._text: TextPlace = {"item_id": self._id, "output_index": index, "content_index": 0}
         self._texts: list[str] = []
         #: of the text so far
         self._logprobs: list[TokenLogprob] = []
@@ -157,45 +167,33 @@ class _OpenText:
             "content": [] if is_new else [_said(text, self._logprobs)],
         }
 
-    def begin(self) -> Iterator[Event]:
-        """Yield the first events."""
-        added = self.item("in_progress")
-        yield {"type": "response.output_item.added", "output_index": self._index, "item": added}
+    def part_added(self) -> Event:
+        """Return the event of the new part."""
         part = _thought("") if self.kind == "reasoning" else _said("", [])
-        yield {"type": "response.content_part.added", **self._place, "part": part}
+        return {"type": "response.content_part.added", **self._part, "part": part}
 
     def delta(self, text: str, logprobs: list[TokenLogprob]) -> Event:
         """Add text and return its event; ``logprobs``: of its tokens."""
         self._texts.append(text)
         self._logprobs += logprobs
-        kind: PieceName = "response.output_text.delta"
+        place = self._text_place(logprobs)
         if self.kind == "reasoning":
-            kind = "response.reasoning_text.delta"
-        return {"type": kind, **self._text_place(logprobs), "delta": text}
+            return {"type": "response.reasoning_text.delta", **place, "delta": text}
+        return {"type": "response.output_text.delta", **place, "delta": text}
 
-    def end(self, status: ItemStatus) -> Iterator[Event]:
-        """Yield the last events."""
+    def end(self) -> Iterator[Event]:
+        """Yield the last events of the part."""
         text, place = "".join(self._texts), self._text_place(self._logprobs)
         if self.kind == "reasoning":
-            part: OutputText | ReasoningText = _thought(text)
             yield {"type": "response.reasoning_text.done", **place, "text": text}
+            part: OutputText | ReasoningText = _thought(text)
         else:
-            part = _said(text, self._logprobs)
             yield {"type": "response.output_text.done", **place, "text": text}
-        yield {"type": "response.content_part.done", **self._place, "part": part}
-        done = self.item(status)
-        yield {"type": "response.output_item.done", "output_index": self._index, "item": done}
-
-    @property
-    def _place(self) -> PartPlace:
-        return {"item_id": self._id, "output_index": self._index, "content_index": 0}
+            part = _said(text, self._logprobs)
+        yield {"type": "response.content_part.done", **self._part, "part": part}
 
     def _text_place(self, logprobs: list[TokenLogprob]) -> TextPlace:
-        """Return the place of a text, and the log probabilities of a message's."""
-        place: TextPlace = {"item_id": self._id, "output_index": self._index, "content_index": 0}
-        if self.kind == "message":
-            place["logprobs"] = logprobs
-        return place
+        return self._text if self.kind == "reasoning" else {**self._text, "logprobs": logprobs}
 
 
 def _thought(text: str) -> ReasoningText:
@@ -207,26 +205,20 @@ def _said(text: str, logprobs: list[TokenLogprob]) -> OutputText:
 
 
 class _OpenCall:
-    """A call whose arguments, or input, grow. ``number``: its id."""
+    """A call whose arguments, or input, grow."""
 
-    def __init__(self, kind: CallKind, number: str, index: int, call: NamedCall) -> None:
+    def __init__(self, kind: CallKind, place: ItemPlace, call: NamedCall) -> None:
         self.kind = kind
-        self._id = number
-        self._index = index
+        self._place = place
         self._call = call
         self._texts: list[str] = []
 
     def item(self, status: ItemStatus) -> FunctionCallOutput | CustomCallOutput:
         """Return the item with the text so far."""
-        number, call, text = self._id, self._call, "".join(self._texts)
+        number, call, text = self._place["item_id"], self._call, "".join(self._texts)
         if self.kind == "custom_tool_call":
             return {"id": number, "type": self.kind, "status": status, **call, "input": text}
         return {"id": number, "type": self.kind, "status": status, **call, "arguments": text}
-
-    def begin(self) -> Iterator[Event]:
-        """Yield the first event."""
-        added = self.item("in_progress")
-        yield {"type": "response.output_item.added", "output_index": self._index, "item": added}
 
     def delta(self, text: str) -> Event:
         """Add text and return its event."""
@@ -234,22 +226,19 @@ class _OpenCall:
         kind: PieceName = "response.function_call_arguments.delta"
         if self.kind == "custom_tool_call":
             kind = "response.custom_tool_call_input.delta"
-        return {"type": kind, "item_id": self._id, "output_index": self._index, "delta": text}
+        number, index = self._place["item_id"], self._place["output_index"]
+        return {"type": kind, "item_id": number, "output_index": index, "delta": text}
 
-    def end(self, status: ItemStatus) -> Iterator[Event]:
-        """Yield the last events."""
-        text = "".join(self._texts)
-        place: ItemPlace = {"item_id": self._id, "output_index": self._index}
-        if self.kind == "function_call":
+    def end(self) -> Iterator[Event]:
+        """Yield the event of the whole text."""
+        text, place = "".join(self._texts), self._place
+        if self.kind == "custom_tool_call":
+            yield {"type": "response.custom_tool_call_input.done", **place, "input": text}
+        else:
             # some versions of OpenAI's clients know the name here
-            name = self._call["name"]
             yield {
                 "type": "response.function_call_arguments.done",
                 **place,
-                "name": name,
+                "name": self._call["name"],
                 "arguments": text,
             }
-        else:
-            yield {"type": "response.custom_tool_call_input.done", **place, "input": text}
-        done = self.item(status)
-        yield {"type": "response.output_item.done", "output_index": self._index, "item": done}

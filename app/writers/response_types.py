@@ -209,6 +209,8 @@ class PartPlace(ItemPlace):
 
 
 class TextPlace(PartPlace):
+    """The place of a text, and the log probabilities of a message's."""
+
     logprobs: NotRequired[list[TokenLogprob]]
 
 

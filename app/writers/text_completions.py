@@ -16,6 +16,7 @@ from adapters.formats import ContentDelta
 
 from ..errors import ApiError
 from ..generation import ChoiceDeltas, ChoiceEnd, ContentToken
+from .chat_types import Enveloped, TokenCounts
 from .events import DONE, event
 from .logprobs import text_of
 from .writer import Batch
@@ -48,33 +49,22 @@ class TextPromptDetails(TypedDict):
     cached_tokens: int
 
 
-class TextUsage(TypedDict):
-    prompt_tokens: int
-    completion_tokens: int
-    total_tokens: int
+class TextUsage(TokenCounts):
     prompt_tokens_details: TextPromptDetails
 
 
-class TextCompletionChunk(TypedDict):
+class TextCompletionChunk(Enveloped):
     """A part of a text completion; see ChatCompletionChunk for its usage."""
 
-    id: str
     object: Literal["text_completion"]
-    created: int
-    model: str
-    system_fingerprint: str
     choices: list[TextChunkChoice]
     usage: NotRequired[TextUsage | None]
 
 
-class TextCompletion(TypedDict):
+class TextCompletion(Enveloped):
     """A whole text completion."""
 
-    id: str
     object: Literal["text_completion"]
-    created: int
-    model: str
-    system_fingerprint: str
     choices: list[TextChoice]
     usage: TextUsage
 

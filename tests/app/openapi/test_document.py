@@ -12,7 +12,10 @@ from fastapi import FastAPI
 from fastapi.routing import APIRoute, iter_route_contexts
 from openapi_spec_validator import OpenAPIV31SpecValidator
 
+from adapters.workers import Chunk
 from app.main import create_app
+from app.observability.request_record import Attempt, RequestFacts, RequestRecord
+from app.observability.trace_context import TraceContext
 from app.openapi.descriptions import FIELDS, REQUESTS
 from app.settings import read_settings
 from tests.app.access.entries import entry
@@ -96,6 +99,19 @@ def test_no_description_is_of_a_field_that_does_not_exist(document: Document):
         named = [name for name, (_, inherited) in REQUESTS.items() if inherited == table]
         known = {field for name in named for field in schemas[name]["properties"]}
         assert set(texts) - known <= set(FIELDS["chat"]) & set(texts)
+
+
+def test_the_facts_of_requests_are_described(document: Document):
+    """REGRESSION: the document lacked ``ignored`` and ``trace_id``."""
+    record = RequestRecord("r", model="m", key="k", queue_s=0.1, prepare_s=0.1, reasoning_tokens=1)
+    record.attempts, record.finish, record.ignored = [Attempt("w")], ["stop"], ["/tools/0 mcp"]
+    record.backend, record.error = "switchyard", "overloaded"
+    record.trace = TraceContext.begin(None, 1.0)
+    record.count(Chunk((1, 2), prompt_tokens=2, cached_tokens=1))
+    facts = dict(record.facts())
+    assert facts.keys() == RequestFacts.__annotations__.keys()
+    ended = {"id": "r", "route": "/", "status": 200, "ms": 1.5}
+    assert document.errors("EndedRequest", {**ended, **facts}) == []
 
 
 def test_without_keys_no_operation_of_clients_needs_one():
