@@ -11,7 +11,7 @@ with the name that the client's API has.
 """
 
 from collections.abc import Callable
-from typing import Annotated, Self
+from typing import Annotated, Any, Self
 
 from pydantic import Field
 from typing_extensions import TypedDict
@@ -97,14 +97,18 @@ class ApiError(Exception):
         self._names: FieldNames = dotted
 
     def named(self, names: FieldNames) -> Self:
-        """Name fields as the client's API does from now on; return this error."""
-        self._names = names
-        return self
+        """Return this error with the names that a client's API has for fields."""
+        return self._with(_names=names)
 
     def moved(self, move: Callable[[FieldPath], FieldPath]) -> Self:
-        """Change the paths of fields; return this error."""
-        self.at, self._other = None if self.at is None else move(self.at), move(self._other)
-        return self
+        """Return this error with other paths of its fields."""
+        return self._with(at=None if self.at is None else move(self.at), _other=move(self._other))
+
+    def _with(self, **changes: Any) -> Self:
+        # requests that wait for one compile may get the same error
+        error = type(self).__new__(type(self), *self.args)
+        error.__dict__.update(self.__dict__ | changes)
+        return error
 
     @property
     def param(self) -> str | None:

@@ -2,7 +2,9 @@
 
 import pytest
 
+from adapters.formats import Location
 from app.common_form.responses.response import _NAMES
+from app.constraints import ConstraintRefused
 from app.errors import ApiError, FieldPath, dotted
 from app.generation import ApiNames
 
@@ -58,3 +60,10 @@ def test_sentences_name_both_fields_as_the_api_does() -> None:
     assert error.message == "'tools[0]' excludes 'messages[1]'."
     assert error.named(RESPONSES).message == "'tools[0]' excludes 'input[7]'."
     assert error.body()["error"]["param"] == "tools[0]"
+
+
+def test_an_error_that_two_requests_get_keeps_the_names_of_each() -> None:
+    error = ConstraintRefused(Location("response_format", "/a"), "no")
+    other = error.named(lambda path: "text.format")
+    assert (error.param, other.param) == ("response_format", "text.format")
+    assert (type(other), other.location, other.status) == (ConstraintRefused, error.location, 400)

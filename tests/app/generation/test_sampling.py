@@ -62,7 +62,7 @@ async def refused(made: Service, **asked: Any) -> ApiError:
 
 
 def test_a_field_that_shapes_probabilities_has_three_sources():
-    """What CONTRIBUTING.md says about a new one: all others know it from these."""
+    """CONTRIBUTING.md lists them for a new field: all other files know it from these."""
     sources = {
         str(path.relative_to(ROOT))
         for room in ("app", "adapters", "cache")
