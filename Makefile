@@ -130,8 +130,9 @@ test-sglang: $(VENV)/.dev build data ## test the plug-in in a real SGLang server
 	$(PY) -m tests.sglang.environment
 	$(MAKE) --no-print-directory --jobs 2 --output-sync=target with-torch with-servers
 
+# One thread of torch: for tiny models, two take twice the CPU.
 with-torch:
-	TURN=$(TURN) SGLANG_USE_CPU_ENGINE=1 PYTHONPATH=tests/sglang/shims $$($(PY) -m tests.sglang.environment) -m pytest \
+	TURN=$(TURN) OMP_NUM_THREADS=1 SGLANG_USE_CPU_ENGINE=1 PYTHONPATH=tests/sglang/shims $$($(PY) -m tests.sglang.environment) -m pytest \
 	    --durations 10 tests/sglang_plugin $(WITH_TORCH) tests/formats/test_foreign_detectors.py $(ARGS)
 
 with-servers:
