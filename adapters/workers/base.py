@@ -100,7 +100,7 @@ class SamplingOptions:
 SAMPLING_OPTIONS = tuple(option.name for option in fields(SamplingOptions))
 #: those that only shape probabilities: SGLang has them by the same names, and a draw among equally
 #: likely tokens needs none of them
-SHAPING = tuple(option.name for option in fields(SamplingOptions) if option.metadata)
+SHAPING = tuple(option.name for option in fields(SamplingOptions) if "shapes" in option.metadata)
 
 
 @dataclass(frozen=True, slots=True)

@@ -28,14 +28,9 @@ class Engine:
         """The shared compiler."""
         return self.namespaces.shared.compiler
 
-    @property
-    def relaxations(self) -> Relaxations:
-        """The shared relaxations."""
-        return self.namespaces.shared.relaxations
-
     def stats(self) -> dict[str, int]:
         """Return counters and sizes: of the shared caches, and the number of namespaces."""
-        shared = self.compiler.stats() | self.relaxations.stats()
+        shared = self.compiler.stats() | self.namespaces.shared.relaxations.stats()
         return shared | (self.namespaces.stats() if self.namespaces.most else {})
 
     def close(self) -> None:
