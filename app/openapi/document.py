@@ -5,14 +5,15 @@ Invariant  the document is the same for every gateway with the same routes and v
            operations need no client's key if the gateway asks for none.
 """
 
-from collections.abc import Iterable, Mapping
+import re
+from collections.abc import Iterable
 from typing import Any
 
 from fastapi import FastAPI
 from fastapi.openapi.utils import get_openapi
 from pydantic import TypeAdapter
 from pydantic.json_schema import GenerateJsonSchema
-from pydantic_core import to_json
+from pydantic_core import from_json, to_json
 
 from .answers import ANSWERS
 from .components import TAGS, response_headers, security_schemes
@@ -24,9 +25,8 @@ DESCRIPTION = (
     "An OpenAI-compatible gateway. A grammar constrains the output of the models, so tool calls "
     "and structured output always fit. Errors are objects of OpenAI's form."
 )
-#: keywords whose values hold names, and those whose values are no schemas
-_MAPS = frozenset({"properties", "patternProperties", "$defs"})
-_VALUES = frozenset({"enum", "const", "default", "examples", "required"})
+#: names of classes with their modules, which pydantic writes if several have one name
+_QUALIFIED = re.compile(r"\bapp__\w+")
 
 Schema = dict[str, Any]
 
@@ -99,52 +99,35 @@ def _number(answers: dict[str, Schema]) -> None:
 
 
 def _generated(kinds: Iterable[Any]) -> dict[str, Schema]:
-    """Return pydantic's schemas, without titles."""
+    """Return pydantic's schemas by the names of their classes, without titles."""
     _, made = TypeAdapter.json_schemas(
         [(kind, "validation", TypeAdapter(kind)) for kind in kinds],
         ref_template="#/components/schemas/{model}",
         schema_generator=_Untitled,
     )
-    found = made["$defs"]
-    names = {name: _short(name) for name in found}
-    return {names[name]: _tidied(schema, names, inside=True) for name, schema in found.items()}
+    text = to_json(made["$defs"]).decode()
+    found: dict[str, Schema] = from_json(_QUALIFIED.sub(_short, text))
+    return found
 
 
 class _Untitled(GenerateJsonSchema):
     def field_title_should_be_set(self, schema: Any) -> bool:
         return False
 
+    def model_schema(self, schema: Any) -> Schema:
+        return _untitled(super().model_schema(schema))
 
-def _short(name: str) -> str:
-    """Return the name of a class; pydantic writes its module before it if there are several."""
-    *module, last = name.split("__")
+    def typed_dict_schema(self, schema: Any) -> Schema:
+        return _untitled(super().typed_dict_schema(schema))
+
+
+def _untitled(schema: Schema) -> Schema:
+    schema.pop("title", None)
+    return schema
+
+
+def _short(qualified: re.Match[str]) -> str:
+    """Return the name of a class that is not the only one of its name."""
+    *module, last = qualified[0].split("__")
     is_other = "responses" in module and not last.startswith("Response")
     return f"Response{last}" if is_other else last
-
-
-def _tidied(value: Any, names: Mapping[str, str], *, inside: bool) -> Any:
-    """Return a schema without titles of classes and with short names. ``inside``: ``value`` is a
-    schema, not a map of schemas by name.
-    """
-    if isinstance(value, list):
-        return [_tidied(each, names, inside=inside) for each in value]
-    if not isinstance(value, dict):
-        return value
-    made: Schema = {}
-    for key, each in value.items():
-        if inside and key == "title":
-            continue
-        if inside and key == "$ref":
-            made[key] = _renamed(each, names)
-        elif inside and key == "mapping":
-            made[key] = {tag: _renamed(place, names) for tag, place in each.items()}
-        elif inside and key in _VALUES:
-            made[key] = each
-        else:
-            made[key] = _tidied(each, names, inside=not (inside and key in _MAPS))
-    return made
-
-
-def _renamed(reference: str, names: Mapping[str, str]) -> str:
-    place, _, name = reference.rpartition("/")
-    return f"{place}/{names[name]}"
