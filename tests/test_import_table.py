@@ -243,6 +243,8 @@ _APP_ROOMS: dict[str, tuple[str, ...]] = {
     "__main__": ("cli",),
 }
 APP = Rooms("app", frozenset({"errors", "version"}), _APP_ROOMS, "README.md")
+#: (module, imported module): a method of the first makes an object of the second, which holds it
+FACTORIES = frozenset({("engine.runtime.compiled", "engine.runtime.parser")})
 #: modules of app that a function imports when it needs them, because their imports take long
 LATE = frozenset({"app.access.token_verifier", "app.observability.tracing", "app.openapi.document"})
 
@@ -440,11 +442,11 @@ def circles(edges: dict[str, set[str]]) -> list[list[str]]:
 def test_no_files_import_each_other_in_a_circle() -> None:
     edges: dict[str, set[str]] = defaultdict(set)
     for path, imported in imports():
-        if path.startswith("engine/"):
-            continue
         source = f"{module_at(path)}.pxd" if path.endswith(".pxd") else module_at(path)
         suffix = ".pxd" if imported.is_cimport else ""
         edges[source] |= {f"{each}{suffix}" for each in modules_of(imported)} - {source}
+    for source, target in FACTORIES:
+        edges[source].remove(target)
     assert circles(edges) == []
 
 
