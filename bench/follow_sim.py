@@ -30,9 +30,9 @@ from engine.sharing.artifact_cache import (
     AT_ONCE,
     FOLLOW_SECONDS,
     LOADS_PER_SECOND,
-    MOST_FILLED,
-    MOST_FILLED_AT_START,
-    MOST_HOTTEST,
+    MAX_FILLED,
+    MAX_FILLED_AT_START,
+    MAX_HOTTEST,
     REPORT_SECONDS,
 )
 
@@ -79,9 +79,9 @@ class Replica:
         self._allowance = min(self._budget, self._allowance + self._budget * FOLLOW_SECONDS)
         taken = announced[: int(self._allowance)]
         self._allowance -= len(taken)
-        self.load([*dict.fromkeys(taken)], MOST_FILLED)
+        self.load([*dict.fromkeys(taken)], MAX_FILLED)
 
-    def load(self, numbers: Sequence[int], most_filled: float = MOST_FILLED_AT_START) -> None:
+    def load(self, numbers: Sequence[int], most_filled: float = MAX_FILLED_AT_START) -> None:
         """Add a set to the table."""
         for start in range(0, len(numbers), AT_ONCE):
             if len(self.held) >= int(self._room * most_filled):
@@ -200,7 +200,7 @@ def start(fleet: Fleet, table_bytes: int, load_seconds: float, seed: int = 2) ->
     chance = random.Random(seed)
     sample = [Replica(_room(table_bytes), 0) for _ in range(SAMPLE)]
     for replica in sample:
-        replica.load(range(min(MOST_HOTTEST, int(load_seconds * LOADED_PER_SECOND))))
+        replica.load(range(min(MAX_HOTTEST, int(load_seconds * LOADED_PER_SECOND))))
         for number in fleet.drawn(chance, fleet.draws * FIRST_SECONDS):
             replica.draw(number)
     hits, draws = _hits(sample)

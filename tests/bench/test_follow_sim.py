@@ -15,7 +15,7 @@ from bench.follow_sim import (
     start,
     start_table,
 )
-from engine.sharing.artifact_cache import AT_ONCE, FOLLOW_SECONDS, MOST_HOTTEST
+from engine.sharing.artifact_cache import AT_ONCE, FOLLOW_SECONDS, MAX_HOTTEST
 
 TABLE = 1 << 24
 
@@ -68,7 +68,7 @@ def test_a_start_loads_what_its_seconds_the_table_and_the_engine_allow(fleet: Fl
     half = TABLE / TABLE_FACTOR / 2
     assert start(many, TABLE, 0).loaded_bytes == 0
     assert start(many, TABLE, 5).loaded_bytes <= half + AT_ONCE * ENTRY_BYTES
-    assert start(many, 1 << 30, 60).loaded_bytes == MOST_HOTTEST * ENTRY_BYTES
+    assert start(many, 1 << 30, 60).loaded_bytes == MAX_HOTTEST * ENTRY_BYTES
     assert start(fleet, TABLE, 0).hits < start(fleet, TABLE, 1).hits
 
 
