@@ -13,7 +13,7 @@ from .address import RedisAddress
 from .clients import REPLY_BYTES, client_options, primary_of
 
 #: connections of one client; further calls wait for a free one
-MOST_CONNECTIONS: Final = 16
+MAX_CONNECTIONS: Final = 16
 #: options of addresses that redis-py's asyncio client of a cluster lacks
 _NOT_IN_CLUSTERS: Final = ("ssl_ca_path", "ssl_password")
 
@@ -62,7 +62,7 @@ def connect_async(
         kind = SSLConnection if address.tls else Connection
         place = {"connection_class": kind, "host": host, "port": port}
     pool = BlockingConnectionPool(
-        max_connections=MOST_CONNECTIONS, timeout=None, db=address.db, **place, **login, **shared
+        max_connections=MAX_CONNECTIONS, timeout=None, db=address.db, **place, **login, **shared
     )
     return Redis.from_pool(pool)
 

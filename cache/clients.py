@@ -18,14 +18,14 @@ from time import monotonic
 from typing import Any, Final
 
 from .address import RedisAddress
-from .entries import AT_ONCE, MOST_VALUE_BYTES
+from .entries import AT_ONCE, MAX_VALUE_BYTES
 
 #: seconds to connect, and for one read or write. Blocking commands wait for less than that
 CONNECT_SECONDS: Final = 2.0
 SOCKET_SECONDS: Final = 5.0
 #: limits for all replies to a request: the values of one batch, and the largest other reply
 REPLY_SECONDS: Final = 10.0
-REPLY_BYTES: Final = (AT_ONCE + 1) * MOST_VALUE_BYTES
+REPLY_BYTES: Final = (AT_ONCE + 1) * MAX_VALUE_BYTES
 
 #: errors of a server, or of one entry, that do not affect other reads
 _REFUSALS: Final = ("OutOfMemoryError", "ReadOnlyError")

@@ -26,7 +26,7 @@ from itertools import islice
 from struct import Struct
 from typing import BinaryIO, Final
 
-from .entries import AT_ONCE, MOST_ENTRIES, MOST_KEY_BYTES, MOST_VALUE_BYTES, Entry, is_entry
+from .entries import AT_ONCE, MAX_ENTRIES, MAX_KEY_BYTES, MAX_VALUE_BYTES, Entry, is_entry
 from .seal import Seal
 
 _HEAD: Final = Struct(">4sBB")
@@ -127,16 +127,16 @@ class _Reader:
 
     def _check_lengths(self, key_bytes: int, value_bytes: int) -> None:
         for what, length, most in (
-            ("key", key_bytes, MOST_KEY_BYTES),
-            ("value", value_bytes, MOST_VALUE_BYTES),
+            ("key", key_bytes, MAX_KEY_BYTES),
+            ("value", value_bytes, MAX_VALUE_BYTES),
         ):
             if length > most:
                 raise DumpRefused(
                     f"damaged: before byte {self._at:,}, a {what} has {length:,} bytes; at most "
                     f"{most:,} are allowed"
                 )
-        if self._count == MOST_ENTRIES:
-            raise DumpRefused(f"the file has more than {MOST_ENTRIES:,} entries")
+        if self._count == MAX_ENTRIES:
+            raise DumpRefused(f"the file has more than {MAX_ENTRIES:,} entries")
 
     def _check_count(self, expected: int) -> None:
         if expected != self._count:

@@ -20,15 +20,15 @@ from typing import Final, TypeVar
 Item = TypeVar("Item")
 
 #: maximum bytes of a key without its namespace; keys are digests with a short prefix
-MOST_KEY_BYTES: Final = 512
+MAX_KEY_BYTES: Final = 512
 #: maximum bytes of a value; all masks of a large rule take some hundred KB with 200,000 tokens
-MOST_VALUE_BYTES: Final = 1 << 20
+MAX_VALUE_BYTES: Final = 1 << 20
 #: maximum entries in one request to Redis, so that the largest fit into memory
 AT_ONCE: Final = 16
 #: maximum entries of a listing, export or import; 10,000 are many
-MOST_ENTRIES: Final = 1_000_000
+MAX_ENTRIES: Final = 1_000_000
 #: maximum count of uses
-MOST_USES: Final = (1 << 32) - 1
+MAX_USES: Final = (1 << 32) - 1
 #: first parts of the other keys; a kind is another word, made of letters
 OTHER_WORDS: Final = (b"log", b"hot")
 
@@ -36,7 +36,7 @@ OTHER_WORDS: Final = (b"log", b"hot")
 HALF_LIFE: Final = 14 * 86_400
 #: the start of 2026
 _START: Final = 1_767_225_600
-_MOST_HALVINGS: Final = 1_000
+_MAX_HALVINGS: Final = 1_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,13 +64,13 @@ def place_of_use(prefix: bytes, key: bytes) -> tuple[bytes, bytes]:
 def weight(now: float | None = None) -> float:
     """Return the weight of one use now."""
     past = (time.time() if now is None else now) - _START
-    return math.exp2(min(past / HALF_LIFE, _MOST_HALVINGS))
+    return math.exp2(min(past / HALF_LIFE, _MAX_HALVINGS))
 
 
 def uses_of(score: object) -> int:
     """Return the number of uses now that equals a score; 0 for an invalid score."""
     found = score / weight() if isinstance(score, float) else 0.0
-    return max(1, round(found)) if 0 < found <= MOST_USES else 0
+    return max(1, round(found)) if 0 < found <= MAX_USES else 0
 
 
 def batches(items: Iterable[Item], most: int) -> Iterator[list[Item]]:

@@ -1,7 +1,7 @@
 """All entries of one namespace in Redis, for operators: statistics, and entry by entry.
 
 Representation   see redis_log; this module caches nothing.
-Invariants       I1 a listing stops after the given seconds and at ``MOST_ENTRIES``, and reports
+Invariants       I1 a listing stops after the given seconds and at ``MAX_ENTRIES``, and reports
                     whether it is complete.
                  I2 an entry is returned only if its seal is valid.
                  I3 every failure of Redis raises ``StoreUnusable``, so that it cannot be mistaken
@@ -18,9 +18,9 @@ from typing import Any, Final
 
 from .clients import StoreUnusable, asking, is_refused
 from .entries import (
-    MOST_ENTRIES,
-    MOST_KEY_BYTES,
-    MOST_VALUE_BYTES,
+    MAX_ENTRIES,
+    MAX_KEY_BYTES,
+    MAX_VALUE_BYTES,
     Entry,
     batches,
     is_entry,
@@ -33,7 +33,7 @@ from .seal import OVERHEAD, Seal
 #: keys per SCAN step: about a millisecond of Redis' time
 SCANNED_AT_ONCE: Final = 1_000
 #: maximum groups of a survey: versions times vocabularies
-MOST_GROUPS: Final = 1_000
+MAX_GROUPS: Final = 1_000
 #: fields of INFO in a survey, and maximum characters of one
 SERVER_FACTS: Final = (
     "redis_version",
@@ -42,7 +42,7 @@ SERVER_FACTS: Final = (
     "maxmemory_policy",
     "evicted_keys",
 )
-MOST_LETTERS: Final = 100
+MAX_LETTERS: Final = 100
 
 
 class ListingCut(StoreUnusable):
@@ -104,9 +104,9 @@ class Namespace:
             for found in self._scan(pattern):
                 for key in found:
                     short = key.removeprefix(self._prefix)
-                    if len(short) <= MOST_KEY_BYTES and is_entry(short) and short not in seen:
-                        if len(seen) == MOST_ENTRIES:
-                            raise ListingCut(f"there are more than {MOST_ENTRIES:,} entries")
+                    if len(short) <= MAX_KEY_BYTES and is_entry(short) and short not in seen:
+                        if len(seen) == MAX_ENTRIES:
+                            raise ListingCut(f"there are more than {MAX_ENTRIES:,} entries")
                         seen.add(short)
                         yield short
                 if monotonic() > until:
@@ -134,7 +134,7 @@ class Namespace:
         """
         pipeline = self._client.pipeline(transaction=False)
         for key in keys:
-            pipeline.getrange(self._prefix + key, 0, MOST_VALUE_BYTES + OVERHEAD - 1)
+            pipeline.getrange(self._prefix + key, 0, MAX_VALUE_BYTES + OVERHEAD - 1)
             pipeline.zscore(*place_of_use(self._prefix, key))
         replies = self._replies(pipeline)
         held = [
@@ -192,8 +192,8 @@ class Namespace:
     def _group_of(self, key: bytes, groups: dict[tuple[bytes, ...], Group]) -> Group:
         parts = tuple(key.split(b"/")[:3])
         if parts not in groups:
-            if len(groups) == MOST_GROUPS:
-                raise ListingCut(f"there are more than {MOST_GROUPS:,} groups")
+            if len(groups) == MAX_GROUPS:
+                raise ListingCut(f"there are more than {MAX_GROUPS:,} groups")
             kind, version, vocabulary = (part.decode("utf-8", "replace") for part in parts)
             groups[parts] = group = Group(kind, version, vocabulary)
             pipeline = self._client.pipeline(transaction=False)
@@ -212,7 +212,7 @@ class Namespace:
             reply = self._client.info()
             # a cluster's reply is a mapping from nodes
             facts = reply if "redis_version" in reply else next(iter(reply.values()))
-            return {name: str(facts[name])[:MOST_LETTERS] for name in SERVER_FACTS if name in facts}
+            return {name: str(facts[name])[:MAX_LETTERS] for name in SERVER_FACTS if name in facts}
         except Exception:
             return {}
 

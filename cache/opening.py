@@ -14,7 +14,7 @@ from .seal import MIN_SECRET_BYTES, Seal
 #: prefix of all keys in Redis
 NAMESPACE: Final = "switchyard"
 #: maximum bytes of a key file; a larger one is a mistake
-MOST_BYTES: Final = 4096
+MAX_BYTES: Final = 4096
 
 
 def may_use_redis(key: bytes | None, trust: str) -> bool:
@@ -45,7 +45,7 @@ def key_of(key: str | None, file: Path | None) -> str | None:
 
     Raises:
         ValueError: both are given and differ, the file cannot be read or is not UTF-8, or the key
-            is shorter than ``MIN_SECRET_BYTES`` or, in a file, longer than ``MOST_BYTES``. The
+            is shorter than ``MIN_SECRET_BYTES`` or, in a file, longer than ``MAX_BYTES``. The
             message never quotes a key.
     """
     held = None if file is None else _read(file)
@@ -63,11 +63,11 @@ def key_of(key: str | None, file: Path | None) -> str | None:
 def _read(file: Path) -> str:
     try:
         with file.open("rb") as opened:
-            data = opened.read(MOST_BYTES + 1)
+            data = opened.read(MAX_BYTES + 1)
     except OSError as error:
         raise ValueError(f"{file} cannot be read: {error.strerror}") from None
-    if len(data) > MOST_BYTES:
-        raise ValueError(f"{file} is larger than {MOST_BYTES:,} bytes, the maximum of a key")
+    if len(data) > MAX_BYTES:
+        raise ValueError(f"{file} is larger than {MAX_BYTES:,} bytes, the maximum of a key")
     try:
         return data.decode().strip()
     except UnicodeDecodeError:

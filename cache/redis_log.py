@@ -27,7 +27,7 @@ from typing import Any, Final, TypeVar
 
 from .address import RedisAddress
 from .clients import SOCKET_SECONDS, StoreUnusable, asking, connect, is_refused
-from .entries import AT_ONCE, MOST_KEY_BYTES, MOST_VALUE_BYTES, batches, place_of_use, weight
+from .entries import AT_ONCE, MAX_KEY_BYTES, MAX_VALUE_BYTES, batches, place_of_use, weight
 from .namespace import Namespace
 from .seal import OVERHEAD, Seal
 
@@ -37,12 +37,12 @@ Result = TypeVar("Result")
 LOG_MESSAGES: Final = 10_000
 #: maximum messages per read, and keys per message
 MESSAGES_AT_ONCE: Final = 100
-MOST_KEYS: Final = 100
+MAX_KEYS: Final = 100
 #: number of silent calls of ``follow`` after which the position is compared with the end of the
 #: stream: a client may have written a large id, or deleted the stream
-MOST_SILENT: Final = 240
+MAX_SILENT: Final = 240
 #: maximum names of a group
-MOST_NAMES: Final = 20_000
+MAX_NAMES: Final = 20_000
 
 _COUNTERS: Final = (
     "read", "missing", "invalid", "read_bytes", "written", "refused", "written_bytes",
@@ -96,7 +96,7 @@ class RedisLog:
         at, keys = self._ask(read)
         self._silent = self._silent + 1 if at == self._at else 0
         self._at = at
-        if self._silent == MOST_SILENT:
+        if self._silent == MAX_SILENT:
             self._silent = 0
             self._at = self._ask(partial(self._not_behind, at))
         self._count(announced=len(keys))
@@ -113,10 +113,10 @@ class RedisLog:
             for number, fields in messages:
                 at = number
                 if fields[b"by"] != me:
-                    keys += fields[b"keys"].split(b"\n")[:MOST_KEYS]
+                    keys += fields[b"keys"].split(b"\n")[:MAX_KEYS]
         if not isinstance(at, bytes):
             raise TypeError
-        return at, [key for key in keys if 0 < len(key) <= MOST_KEY_BYTES]
+        return at, [key for key in keys if 0 < len(key) <= MAX_KEY_BYTES]
 
     def _me(self) -> bytes:
         """Return the id of this process. A fork has its own id, so it also follows its parent."""
@@ -129,7 +129,7 @@ class RedisLog:
 
         def read(client: Any) -> list[bytes]:
             names = client.zrevrange(hot, 0, most - 1)[:most]
-            return [prefix + name for name in names if 0 < len(name) <= MOST_KEY_BYTES]
+            return [prefix + name for name in names if 0 < len(name) <= MAX_KEY_BYTES]
 
         return self._ask(read)
 
@@ -144,7 +144,7 @@ class RedisLog:
         pipeline = client.pipeline(transaction=False)
         for key in keys:
             # a longer value is truncated, so its seal is invalid
-            pipeline.getrange(self._prefix + key, 0, MOST_VALUE_BYTES + OVERHEAD - 1)
+            pipeline.getrange(self._prefix + key, 0, MAX_VALUE_BYTES + OVERHEAD - 1)
         replies = pipeline.execute(raise_on_error=False)
         return [self._opened(key, reply) for key, reply in zip(keys, replies, strict=True)]
 
@@ -174,7 +174,7 @@ class RedisLog:
         fit = [
             (key, value)
             for key, value in entries
-            if len(key) <= MOST_KEY_BYTES and len(value) <= MOST_VALUE_BYTES
+            if len(key) <= MAX_KEY_BYTES and len(value) <= MAX_VALUE_BYTES
         ]
         for key, value in fit:
             name = self._prefix + key
@@ -202,7 +202,7 @@ class RedisLog:
             hot, name = place_of_use(self._prefix, key)
             pipeline.zincrby(hot, now, name)
         for hot in {place_of_use(self._prefix, key)[0] for key in keys}:
-            pipeline.zremrangebyrank(hot, 0, -MOST_NAMES - 1)
+            pipeline.zremrangebyrank(hot, 0, -MAX_NAMES - 1)
             pipeline.expire(hot, self._ttl_s)
         message = {b"by": self._me(), b"keys": b"\n".join(keys)}
         pipeline.xadd(self._log, message, maxlen=LOG_MESSAGES, approximate=True)

@@ -23,7 +23,7 @@ from .grammar_specs import GrammarSpec, compile_grammar, find_grammar
 from .settings import Settings
 
 #: grammars that wait for masks; with more, prefills would end before their turn
-MOST_AHEAD = 8
+MAX_AHEAD = 8
 #: masks of the first look-ahead during a prefill; each further one has twice as many
 FIRST_LOOK = 4
 
@@ -49,7 +49,7 @@ class Compilations:
         self._compilers = compilers
         self._settings = settings
         self._pool = ThreadPoolExecutor(settings.compile_threads, "switchyard-compile")
-        self.prefill = BoundedExecutor("switchyard-prefill", MOST_AHEAD)
+        self.prefill = BoundedExecutor("switchyard-prefill", MAX_AHEAD)
         self._guard = threading.Lock()
         self._under_way: dict[GrammarSpec, _UnderWay] = {}
         self.counts = {"compiles": 0, "compile_failures": 0, "shared_compiles": 0, "hits": 0}

@@ -24,7 +24,7 @@ from engine import Bitmask, apply_bitmask_at
 _log = logging.getLogger(__name__)
 
 #: buffers whose copies may run at once; with more, a step allocates its own memory
-MOST_BUFFERS = 4
+MAX_BUFFERS = 4
 
 
 class _View(NamedTuple):
@@ -166,7 +166,7 @@ class MaskBuffers:
                 if buffer.rows < rows or buffer.words != words:
                     self._buffers[number] = buffer = _Buffer(self._new(_rounded(rows), words))
                 return buffer
-        if len(self._buffers) >= MOST_BUFFERS:
+        if len(self._buffers) >= MAX_BUFFERS:
             return None
         self._buffers.append(_Buffer(self._new(_rounded(rows), words)))
         return self._buffers[-1]

@@ -14,14 +14,14 @@ from engine import Matcher
 from .executor import BoundedExecutor
 
 #: matchers that may wait: the requests of a batch
-MOST = 256
+MAX_WAITING = 256
 
 
 class MaskPrefetcher:
     """See the file's header."""
 
     def __init__(self) -> None:
-        self.executor = BoundedExecutor("switchyard-masks", MOST)
+        self.executor = BoundedExecutor("switchyard-masks", MAX_WAITING)
         self.made = 0
 
     def submit(self, matcher: Matcher) -> None:

@@ -33,7 +33,7 @@ cdef enum:
     AFTER_F4 = 7
 
 cdef enum:
-    MOST_UTF8_RANGES = 9
+    MAX_UTF8_RANGES = 9
 
 # List the ranges of bytes that may follow a place, ascending; return their number.
 cdef uint32_t utf8_ranges(uint8_t place, Utf8RangeC* out) noexcept nogil

@@ -60,7 +60,7 @@ cdef uint32_t utf8_ranges(uint8_t place, Utf8RangeC* out) noexcept nogil:
         set_range(out + 6, 0xF0, 0xF0, AFTER_F0)
         set_range(out + 7, 0xF1, 0xF3, 3)
         set_range(out + 8, 0xF4, 0xF4, AFTER_F4)
-        return MOST_UTF8_RANGES
+        return MAX_UTF8_RANGES
     if place == AFTER_E0:
         set_range(out, 0xA0, 0xBF, 1)
     elif place == AFTER_ED:
@@ -309,7 +309,7 @@ cdef void byte_edges(
     """Add all legal bytes: those with transitions, and the ranges between them that lead to the
     root.
     """
-    cdef Utf8RangeC ranges[MOST_UTF8_RANGES]
+    cdef Utf8RangeC ranges[MAX_UTF8_RANGES]
     cdef TransitionC* moves = trie.moves.data() + trie.nodes[at.q].first_move
     cdef uint32_t k, j, low, plain, target, n = trie.nodes[at.q].n_moves, debt = at.debt + (at.debt > 0)
     for k in range(utf8_ranges(at.place, ranges)):

@@ -186,34 +186,34 @@ cdef class Arena:
         """
         cdef RowC* row = &self.rows[self.configurations[configuration].row]
         cdef uint64_t key = <uint64_t>configuration << 8 | byte
-        cdef uint32_t found
+        cdef uint32_t target
         if not (row.live[byte >> 6] >> (byte & 63)) & 1:
             return DEAD
         if self.counts_work and not self.may_work(STEP_WORK):
             return DEAD
-        found = map_get(&self.byte_memo, key)
-        if found != MISSING:
-            return found
+        target = map_get(&self.byte_memo, key)
+        if target != MISSING:
+            return target
         self.ended_unique = False
-        found = self.scan(configuration, byte)
-        if self.ended_unique and found != DEAD:
-            found |= ENDS_UNIQUE
+        target = self.scan(configuration, byte)
+        if self.ended_unique and target != DEAD:
+            target |= ENDS_UNIQUE
         if self.error == NO_ERROR:
-            map_put(&self.byte_memo, key, found)
-        return found
+            map_put(&self.byte_memo, key, target)
+        return target
 
     cdef uint32_t step_blocked(self, uint32_t configuration, uint8_t byte) noexcept nogil:
         """Return the configuration after one more byte if no unique word may end there."""
         cdef uint64_t key = <uint64_t>configuration << 8 | byte
-        cdef uint32_t found = map_get(&self.blocked_memo, key)
-        if found != MISSING:
-            return found
+        cdef uint32_t target = map_get(&self.blocked_memo, key)
+        if target != MISSING:
+            return target
         self.blocks_unique = True
-        found = self.scan(configuration, byte)
+        target = self.scan(configuration, byte)
         self.blocks_unique = False
         if self.error == NO_ERROR:
-            map_put(&self.blocked_memo, key, found)
-        return found
+            map_put(&self.blocked_memo, key, target)
+        return target
 
     cdef uint32_t scan(self, uint32_t configuration, uint8_t byte) noexcept nogil:
         """Follow the edges of all items."""
@@ -240,14 +240,14 @@ cdef class Arena:
         """
         cdef RowC* row = &self.rows[self.configurations[configuration].row]
         cdef uint64_t key = <uint64_t>configuration << 32 | token
-        cdef uint32_t k, e, found
+        cdef uint32_t k, e, target
         cdef ItemC item
         cdef StateC* state
         if not row.has_tokens:
             return DEAD
-        found = map_get(&self.token_memo, key)
-        if found != MISSING:
-            return found
+        target = map_get(&self.token_memo, key)
+        if target != MISSING:
+            return target
         self.begin()
         for k in range(row.item_off, row.item_off + row.n_items):
             item = self.items[k]
@@ -256,10 +256,10 @@ cdef class Arena:
                 if self.automata.ir.has_token(self.automata.token_edges[e].symbol, token):
                     self.advance(self.automata.token_edges[e].target, item.goal,
                                  self.origin_of(configuration, &item), self.value_of(configuration, &item))
-        found = self.finish()
+        target = self.finish()
         if self.error == NO_ERROR:
-            map_put(&self.token_memo, key, found)
-        return found
+            map_put(&self.token_memo, key, target)
+        return target
 
     cdef uint32_t end_token(self, uint32_t configuration) noexcept nogil:
         """Return the configuration after the end of a token, which counts in texts with a bound on
@@ -268,14 +268,14 @@ cdef class Arena:
         DEAD if such a text stops within a character, with too few tokens left for the rest of it.
         """
         cdef RowC* row = &self.rows[self.configurations[configuration].row]
-        cdef uint32_t k, found, value
+        cdef uint32_t k, target, value
         cdef ItemC item
         cdef RuleC* rule
         if not row.counts_tokens:
             return configuration
-        found = map_get(&self.end_memo, configuration)
-        if found != MISSING:
-            return found
+        target = map_get(&self.end_memo, configuration)
+        if target != MISSING:
+            return target
         self.begin()
         self.accept = row.accept
         for k in range(row.item_off, row.item_off + row.n_kernel):
@@ -285,10 +285,10 @@ cdef class Arena:
             # the items after the end of the text are present already
             if tokens_left(rule, value) >= max(<uint32_t>1, <uint32_t>self.automata.states[item.state].missing):
                 self.seed(item.state, item.goal, self.origin_of(configuration, &item), value)
-        found = self.intern()
+        target = self.intern()
         if self.error == NO_ERROR:
-            map_put(&self.end_memo, configuration, found)
-        return found
+            map_put(&self.end_memo, configuration, target)
+        return target
 
     cdef bint may_end_token(self, uint32_t configuration) noexcept nogil:
         """Return whether a token may end here."""
@@ -303,18 +303,18 @@ cdef class Arena:
         DEAD at BOTTOM.
         """
         cdef uint64_t key = <uint64_t>origin << 32 | goal
-        cdef uint32_t found
+        cdef uint32_t target
         if origin == BOTTOM:
             return DEAD
-        found = map_get(&self.completion_memo, key)
-        if found != MISSING:
-            return found
+        target = map_get(&self.completion_memo, key)
+        if target != MISSING:
+            return target
         self.begin()
         self.complete(goal, origin)
-        found = self.finish()
+        target = self.finish()
         if self.error == NO_ERROR:
-            map_put(&self.completion_memo, key, found)
-        return found
+            map_put(&self.completion_memo, key, target)
+        return target
 
     cdef uint32_t merge(self, uint32_t a, uint32_t b) noexcept nogil:
         """Return the union of two configurations: a token may match both as bytes and by its id."""

@@ -47,7 +47,7 @@ cdef Py_ssize_t PARTS_PER_STEP = 32
 # Limit on the characters of a grammar's rule names; those of a large schema take some hundred
 # thousand. A name is a schema's JSON pointer and may be as long as the whole spec, so later names
 # are empty.
-cdef Py_ssize_t MOST_NAME_CHARS = 4 << 20
+cdef Py_ssize_t MAX_NAME_CHARS = 4 << 20
 # memory of the location of a schema: an object of six words and a key
 cdef size_t NAME_BYTES = 120
 
@@ -595,10 +595,6 @@ cdef class Grammar:
         """Return whether the node is FAIL."""
         return node == self.fail_node
 
-    def is_empty_word(self, uint32_t node):
-        """Return whether the node is EMPTY."""
-        return node == self.empty_node
-
     def tokens_within(self, ids):
         """Return the TOKENS nodes whose ids are all among these."""
         cdef uint32_t k
@@ -631,10 +627,10 @@ cdef class Grammar:
 
     @property
     def rule_names(self):
-        """The name of each rule, for people. Names after the first MOST_NAME_CHARS characters are
+        """The name of each rule, for people. Names after the first MAX_NAME_CHARS characters are
         empty.
         """
-        cdef Py_ssize_t left = MOST_NAME_CHARS
+        cdef Py_ssize_t left = MAX_NAME_CHARS
         cdef list found = []
         for name in self.names:
             text = str(name) if left > 0 else ""

@@ -72,10 +72,6 @@ cdef class LoweredGrammar:
         vector[uint32_t]().swap(self.weights)
         return 0
 
-    def is_nullable(self, uint32_t node):
-        """Return whether a node matches the empty word."""
-        return bool(self.nullable[node])
-
     cdef void name_objects(self) noexcept nogil:
         """Let rules that consist of one object be the objects' own rules."""
         cdef uint32_t r, node

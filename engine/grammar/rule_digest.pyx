@@ -21,7 +21,7 @@ cdef extern from "native/blake2b.h" namespace "blake2b":
 cdef uint32_t VERSION = ARTIFACT_VERSION
 # Nodes of a unit that are hashed at once. Rules may share large parts: hashing these for each rule
 # took seconds for a few thousand rules.
-cdef uint32_t MOST_AT_ONCE = 128
+cdef uint32_t MAX_AT_ONCE = 128
 # initial room for the text of a unit; most are smaller
 cdef size_t TEXT_BYTES = 2048
 cdef uint8_t NOT_BEGUN = 0
@@ -88,7 +88,7 @@ cdef class RuleDigests:
             if self.progress[at] == DONE:
                 todo.pop_back()
                 continue
-            at_once = self.order(at, MOST_AT_ONCE, False)
+            at_once = self.order(at, MAX_AT_ONCE, False)
             if not at_once:
                 self.order_large(at)
             if self.progress[at] == BEGUN or not self.add_others(at, &todo):
@@ -106,10 +106,10 @@ cdef class RuleDigests:
         self.progress.assign(self.ir.n_nodes, NOT_BEGUN)
         self.places.assign(self.ir.n_nodes, 0)
         self.text.reserve(TEXT_BYTES)
-        self.nodes.reserve(MOST_AT_ONCE)
-        self.met.reserve(MOST_AT_ONCE)
-        self.todo.reserve(2 * MOST_AT_ONCE)
-        self.below.reserve(MOST_AT_ONCE)
+        self.nodes.reserve(MAX_AT_ONCE)
+        self.met.reserve(MAX_AT_ONCE)
+        self.todo.reserve(2 * MAX_AT_ONCE)
+        self.below.reserve(MAX_AT_ONCE)
 
     cdef bint is_other(self, uint32_t number, uint32_t unit) noexcept nogil:
         """Return whether a node of a unit stands for another rule, so that the automaton has an

@@ -28,7 +28,7 @@ cdef enum:
     # nodes that are visited in about a microsecond
     NODES_PER_STEP = 16
     # captures, rules and sequences around a stop token that its place is looked for in
-    MOST_LEVELS = 1_000
+    MAX_LEVELS = 1_000
 
 
 def check_stops(Grammar grammar, LoweredGrammar lowered, stop_token_ids):
@@ -153,7 +153,7 @@ cdef class StopCheck:
         cdef NodeC node
         cdef uint32_t k, _level
         # recursive rules would lead here again and again
-        for _level in range(MOST_LEVELS):
+        for _level in range(MAX_LEVELS):
             node = self.grammar.node_list[number]
             if node.kind == CAPTURE:
                 label = node.b

@@ -7,7 +7,7 @@ from libcpp.memory cimport make_shared
 
 from ..automata.determinize cimport FINAL_STATE, LOOP_STATE, TRIGGER_STATE, ByteEdgeC
 from ..automata.rule_automata cimport Automata, StateC
-from ..automata.tag_dispatch cimport MOST_UTF8_RANGES, Utf8RangeC, utf8_ranges
+from ..automata.tag_dispatch cimport MAX_UTF8_RANGES, Utf8RangeC, utf8_ranges
 from ..grammar.lowered cimport DISPATCH_RULE
 from ..native.bitset cimport clear_bit, has_many_bits, list_bits, or_words, set_bits
 from ..native.hashing cimport MISSING, map_bytes, map_get, map_put
@@ -62,9 +62,9 @@ cdef void safe_states(Automata automata, uint32_t rule, vector[SafeClassesC]* ou
 
 cdef SafeClassesC safe_loop(Automata automata, uint32_t state) noexcept nogil:
     """Return the ASCII classes whose bytes all lead from a state to itself."""
-    cdef SafeClassesC made
-    made.classes, made.phase = held(automata, state, entered(automata, state), NULL), ANY_PHASE
-    return made
+    cdef SafeClassesC safe
+    safe.classes, safe.phase = held(automata, state, entered(automata, state), NULL), ANY_PHASE
+    return safe
 
 
 cdef void find_phases(Automata automata, uint32_t first, vector[SafeClassesC]* out) noexcept nogil:
@@ -233,18 +233,18 @@ cdef class MaskBuilder:
 
     cdef TokenMaskPtr make(self, uint32_t state, uint32_t node, bint filtered) noexcept nogil:
         """Build the token mask of a state below a node; by need if ``filtered``."""
-        cdef TokenMaskPtr made = make_shared[TokenMaskC]()
+        cdef TokenMaskPtr token_mask = make_shared[TokenMaskC]()
         self.prepare()
         if filtered:
-            self.walk_by_need(state, node, made.get())
-            self.pack_by_need(made.get())
-            sort_exits(made.get(), self.vocabulary)
+            self.walk_by_need(state, node, token_mask.get())
+            self.pack_by_need(token_mask.get())
+            sort_exits(token_mask.get(), self.vocabulary)
         else:
-            self.walk(state, node, made.get())
-            pack_bits(made.get(), self.vocabulary)
-            sort_exits(made.get(), self.vocabulary)
-            made.get().exit_counts.clear()
-        return made
+            self.walk(state, node, token_mask.get())
+            pack_bits(token_mask.get(), self.vocabulary)
+            sort_exits(token_mask.get(), self.vocabulary)
+            token_mask.get().exit_counts.clear()
+        return token_mask
 
     cdef void enter(self, uint32_t node, uint32_t depth, WalkStateC* walk_state) noexcept nogil:
         """Note that the walk continues below a node."""
@@ -406,16 +406,16 @@ cdef class MaskBuilder:
         """Like ``make``, from the hub's token mask below the same node; null if they have little in
         common.
         """
-        cdef TokenMaskPtr made = make_shared[TokenMaskC]()
-        made.get().words.assign(self.vocabulary.words, 0)
-        if not self.walk_both(state, hub, node, made.get()):
-            made.reset()
-            return made
-        self.keep_base(base, made.get())
-        pack_bits(made.get(), self.vocabulary)
-        sort_exits(made.get(), self.vocabulary)
-        made.get().exit_counts.clear()
-        return made
+        cdef TokenMaskPtr token_mask = make_shared[TokenMaskC]()
+        token_mask.get().words.assign(self.vocabulary.words, 0)
+        if not self.walk_both(state, hub, node, token_mask.get()):
+            token_mask.reset()
+            return token_mask
+        self.keep_base(base, token_mask.get())
+        pack_bits(token_mask.get(), self.vocabulary)
+        sort_exits(token_mask.get(), self.vocabulary)
+        token_mask.get().exit_counts.clear()
+        return token_mask
 
     cdef bint walk_both(
         self, uint32_t state, uint32_t hub, uint32_t top, TokenMaskC* out
@@ -746,7 +746,7 @@ cdef uint8_t INVALID = 255
 
 cdef void make_steps(vector[uint8_t]* steps) noexcept nogil:
     """Map place * 256 + byte to the next place within a character, INVALID if there is none."""
-    cdef Utf8RangeC ranges[MOST_UTF8_RANGES]
+    cdef Utf8RangeC ranges[MAX_UTF8_RANGES]
     cdef uint32_t place, b, k
     steps.assign(8 * 256, INVALID)
     for place in range(8):
@@ -777,7 +777,7 @@ cdef TokenMaskPtr plain_text_mask(Vocabulary vocabulary) noexcept nogil:
     """
     cdef TrieNode* nodes = vocabulary.nodes.data()
     cdef uint32_t* order = vocabulary.order.data()
-    cdef TokenMaskPtr made = make_shared[TokenMaskC]()
+    cdef TokenMaskPtr token_mask = make_shared[TokenMaskC]()
     cdef vector[uint8_t] steps, places
     cdef vector[uint32_t] path
     cdef uint32_t node = 1, depth, d
@@ -785,7 +785,7 @@ cdef TokenMaskPtr plain_text_mask(Vocabulary vocabulary) noexcept nogil:
     make_steps(&steps)
     places.assign(vocabulary.max_token_bytes + 2, BOUNDARY)
     path.assign(vocabulary.max_token_bytes + 2, 0)
-    made.get().words.assign(vocabulary.words, 0)
+    token_mask.get().words.assign(vocabulary.words, 0)
     while node < nodes[0].end:
         depth = nodes[node].depth
         place = steps[256 * places[depth - 1] + nodes[node].byte]
@@ -793,31 +793,31 @@ cdef TokenMaskPtr plain_text_mask(Vocabulary vocabulary) noexcept nogil:
         if place == INVALID:
             for d in range(1, depth):
                 if places[d] == BOUNDARY:
-                    add_exit(made.get(), path[d], path[d + 1])
+                    add_exit(token_mask.get(), path[d], path[d + 1])
             node = nodes[node].end
             continue
-        set_ids(made.get().words.data(), order + nodes[node].first, order + nodes[node + 1].first)
+        set_ids(token_mask.get().words.data(), order + nodes[node].first, order + nodes[node + 1].first)
         node += 1
-    close(made.get(), vocabulary)
-    return made
+    close(token_mask.get(), vocabulary)
+    return token_mask
 
 
 cdef TokenMaskPtr free_text_mask(
     Automata automata, uint32_t state, Vocabulary vocabulary, TokenMaskC* plain
 ) noexcept nogil:
     """Build the token mask of the start state of free text from that of plain text."""
-    cdef TokenMaskPtr made = make_shared[TokenMaskC]()
+    cdef TokenMaskPtr token_mask = make_shared[TokenMaskC]()
     cdef vector[uint32_t] states, path
     cdef vector[uint8_t] steps
     cdef uint32_t b, k, first
     make_steps(&steps)
-    made.get().words = plain.words
+    token_mask.get().words = plain.words
     if plain.words.size() == 0:
-        made.get().words.assign(vocabulary.words, 0)
-    set_bits(made.get().words.data(), plain.ids.data(), plain.ids.size())
+        token_mask.get().words.assign(vocabulary.words, 0)
+    set_bits(token_mask.get().words.data(), plain.ids.data(), plain.ids.size())
     if automata.states[state].flags & (FINAL_STATE | LOOP_STATE):
-        made.get().exits = plain.exits
-        made.get().exit_counts.assign(plain.exits.size() // 2, 0)
+        token_mask.get().exits = plain.exits
+        token_mask.get().exit_counts.assign(plain.exits.size() // 2, 0)
     states.assign(vocabulary.max_token_bytes + 2, 0)
     path.assign(vocabulary.max_token_bytes + 2, 0)
     states[0] = state
@@ -827,10 +827,10 @@ cdef TokenMaskPtr free_text_mask(
             continue
         for k in range(vocabulary.byte_offs[b], vocabulary.byte_offs[b + 1]):
             if enter(automata, vocabulary, vocabulary.byte_nodes[k], &states, &path):
-                follow(automata, vocabulary, vocabulary.byte_nodes[k], &states, &path, made.get())
-    sort(made.get().triggers.begin(), made.get().triggers.end())
-    close(made.get(), vocabulary)
-    return made
+                follow(automata, vocabulary, vocabulary.byte_nodes[k], &states, &path, token_mask.get())
+    sort(token_mask.get().triggers.begin(), token_mask.get().triggers.end())
+    close(token_mask.get(), vocabulary)
+    return token_mask
 
 
 cdef bint enter(

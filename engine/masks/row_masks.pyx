@@ -213,7 +213,7 @@ cdef uint32_t SHORT_RANGE = 64
 # Item by item, a state is reached once for each reading of the text. In ambiguous texts these
 # double with each part. At this depth a walk over rows takes over, because a row holds all
 # readings.
-cdef uint32_t MOST_NESTED = 4
+cdef uint32_t MAX_NESTED = 4
 
 # Items of a row that are passed over in the time of a cached step over a byte (rows, STEP_WORK).
 cdef uint32_t ITEMS_PER_STEP = 8
@@ -1123,7 +1123,7 @@ cdef class RowMasks:
         cdef TrieNode* nodes = self.vocabulary.nodes.data()
         if nodes[node].end == node + 1:
             return
-        if (nodes[node].end - node > LARGE and self.nested < MOST_NESTED
+        if (nodes[node].end - node > LARGE and self.nested < MAX_NESTED
                 and self.arena.rows[self.arena.configurations[configuration].row].has_tabled):
             self.nested += 1
             self.add_item_by_item(configuration, node, ids)
@@ -1182,7 +1182,7 @@ cdef extern from "masks/logits.h" namespace "logits":
 
 # Logits that are written under the GIL: about 0.1 ms. A thread that releases the GIL may get it
 # back only milliseconds later, when other threads want it.
-cdef Py_ssize_t MOST_WITH_GIL = 1 << 20
+cdef Py_ssize_t MAX_UNDER_GIL = 1 << 20
 
 
 def apply_bitmask(float[:, ::1] logits not None, bitmask):
@@ -1225,7 +1225,7 @@ cdef int lay(float* logits, Py_ssize_t rows, Py_ssize_t width, int[:, ::1] bitma
             f"got shape ({bitmask.shape[0]}, {bitmask.shape[1]})")
     if not width:
         return 0
-    if rows * width <= MOST_WITH_GIL:
+    if rows * width <= MAX_UNDER_GIL:
         rule_out_rows(logits, width, bitmask)
     else:
         with nogil:

@@ -39,16 +39,6 @@ cdef class WorkBudget:
         """
         spend(self, steps)
 
-    def refund(self, int64_t steps):
-        """Return steps for work whose failure the spec did not cause.
-
-        Raises:
-            Cancelled: ``cancel`` was called.
-            LimitExceeded: the limit is still exceeded.
-        """
-        self.charged -= steps
-        self.pause()
-
     def cancel(self):
         """End the compile within ``INTERVAL`` steps. Any thread may call this at any time."""
         self.cancelled = True

@@ -5,7 +5,7 @@ Invariants       if a leader fails, one of the waiting threads becomes the next 
 Cost             under a microsecond without contention.
 Threads          any. A waiting thread calls ``check`` every ``CHECK_SECONDS``, which may raise: its
                  leader may wait for the turn that this thread has. It stops waiting after
-                 ``MOST_WAIT_SECONDS``, for instance in a fork whose leader is gone, and does the
+                 ``MAX_WAIT_SECONDS``, for instance in a fork whose leader is gone, and does the
                  work itself.
 Not here         results: after waiting, look into the cache first.
 """
@@ -15,7 +15,7 @@ import time
 from collections.abc import Callable, Hashable
 
 #: seconds that a thread waits for another one of this process; nearly all compiles take less
-MOST_WAIT_SECONDS = 10.0
+MAX_WAIT_SECONDS = 10.0
 #: seconds between two checks of a waiting thread: longer than nearly all compiles
 CHECK_SECONDS = 0.01
 
@@ -74,8 +74,8 @@ class SingleFlight:
 def _acquired(lock: threading.Lock, check: Callable[[], None] | None) -> bool:
     """Return whether the lock could be acquired in time."""
     if check is None:
-        return lock.acquire(timeout=MOST_WAIT_SECONDS)
-    end = time.monotonic() + MOST_WAIT_SECONDS
+        return lock.acquire(timeout=MAX_WAIT_SECONDS)
+    end = time.monotonic() + MAX_WAIT_SECONDS
     while not lock.acquire(timeout=CHECK_SECONDS):
         check()
         if time.monotonic() > end:

@@ -365,7 +365,7 @@ cdef class Matcher:
 
         Empty if the text may end here.
         """
-        return self.forced(MOST_FORCED_BYTES)
+        return self.forced(MAX_FORCED_BYTES)
 
     cdef bytes forced(self, size_t most):
         """Return at most the first ``most`` forced bytes."""
@@ -392,7 +392,7 @@ cdef class Matcher:
         """
         if self.vocabulary.encode is None:
             raise ValueError("forced_tokens needs a vocabulary with encode")
-        cdef size_t reach = MOST_FORCED_BYTES
+        cdef size_t reach = MAX_FORCED_BYTES
         if most is not None:
             # one token more, because the last one may be cut
             reach = min(reach, (most + 1) * self.vocabulary.max_token_bytes)
@@ -522,7 +522,7 @@ def fill_bitmask_tree(Matcher matcher not None, tokens, parents, bitmask):
 
 cdef enum:
     # bytes of forced text that are returned at once; only a longer literal has more
-    MOST_FORCED_BYTES = 65536
+    MAX_FORCED_BYTES = 65536
 
 cdef struct CrossingTokensC:
     vector[uint32_t] starts       # of each: its position in the forced text, ascending
@@ -764,9 +764,9 @@ cdef extern from "native/parallel_for.h" namespace "parallel":
 cdef size_t HEAVY = 64
 # Words that are copied under the GIL: about 0.1 ms. A thread that releases the GIL may get it back
 # only milliseconds later, when other threads want it.
-cdef size_t MOST_WITH_GIL = 1 << 18
+cdef size_t MAX_UNDER_GIL = 1 << 18
 # More helpers would only wait for memory.
-cdef size_t MOST_HELPERS = 7
+cdef size_t MAX_HELPERS = 7
 
 
 def fill_bitmask_batch(matchers, bitmask, rows, *, threads=None):
@@ -805,7 +805,7 @@ def fill_bitmask_batch(matchers, bitmask, rows, *, threads=None):
             raise ValueError(f"threads must be >= 1, got {threads}")
         helpers = threads - 1
     add_requests(&batch, held, targets, view)
-    if batch.requests.size() * batch.width <= MOST_WITH_GIL:
+    if batch.requests.size() * batch.width <= MAX_UNDER_GIL:
         fill_kept(&batch)
     else:
         with nogil:
@@ -816,7 +816,7 @@ def fill_bitmask_batch(matchers, bitmask, rows, *, threads=None):
                 # without an idle processor the caller waits for its helpers: 64 masks took 2-6
                 # times as long
                 helpers = max(processors() // 2, <size_t>1) - 1
-            helpers = min(helpers, MOST_HELPERS, batch.groups.size() - 1)
+            helpers = min(helpers, MAX_HELPERS, batch.groups.size() - 1)
             parallel_for(&build_group, &batch, batch.groups.size(), helpers)
     for request in batch.requests:
         if request.error != NO_ERROR or request.needs_filter:

@@ -7,11 +7,11 @@ relax     removal of all unenforceable keywords
 report    the report on a schema, and which of its keywords constrain
 """
 
-from .relax import MOST_ROUNDS, Relaxation, Relaxations, Relaxed, is_relaxable, relax
+from .relax import MAX_ROUNDS, Relaxation, Relaxations, Relaxed, is_relaxable, relax
 from .report import Report, check_json_schema
 
 __all__ = [
-    "MOST_ROUNDS",
+    "MAX_ROUNDS",
     "Relaxation",
     "Relaxations",
     "Relaxed",

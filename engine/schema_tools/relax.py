@@ -43,10 +43,10 @@ from .weaken import Weakening
 
 #: refusals of one schema that are relaxed; real schemas have fewer than ten, and each costs a run
 #: of the front end
-MOST_ROUNDS = 64
+MAX_ROUNDS = 64
 #: values that all these runs together may read, in about three seconds; a schema of 1 MB has about
 #: 100,000 values and gets twenty runs
-MOST_VALUES = 2_000_000
+MAX_VALUES = 2_000_000
 #: the style of schemas whose values are JSON text
 JSON = "json"
 #: limits on the work for one keyword, at which the error points
@@ -54,7 +54,7 @@ LIMITS_OF_KEYWORDS = frozenset(
     ("pattern_states", "pattern_chars", "repetitions", "enum_values", "value_checks")
 )
 #: characters of a constant's beginning that stay enforced
-MOST_BEGINNING = 200
+MAX_BEGINNING = 200
 #: bytes of cached relaxed schemas as JSON text; a real schema takes about 5 KB
 KEPT_BYTES = 16 << 20
 #: bytes of a cached relaxation besides its texts
@@ -108,7 +108,7 @@ def relax(
     limits: Limits | None = None,
     extra_keys: str = "anywhere",
     style: str = JSON,
-    most: int = MOST_ROUNDS,
+    most: int = MAX_ROUNDS,
     budget: WorkBudget | None = None,
 ) -> Relaxation:
     """Remove unenforceable keywords, as far as the schema only becomes weaker.
@@ -117,7 +117,7 @@ def relax(
         limits: bounds on work.
         extra_keys: see ``build_json_schema``.
         style: of the arguments that the schema describes; JSON: of any value.
-        most: maximum number of relaxed refusals; fewer for large schemas, see ``MOST_VALUES``.
+        most: maximum number of relaxed refusals; fewer for large schemas, see ``MAX_VALUES``.
         budget: the request's budget; None: a new one.
 
     Raises:
@@ -131,7 +131,7 @@ def relax(
         return Relaxation(schema, (), error)
     weakening = Weakening(schema)
     values = count_values(schema)
-    for _ in range(min(most, MOST_VALUES // values)):
+    for _ in range(min(most, MAX_VALUES // values)):
         if error is None or not is_relaxable(error):
             break
         refused, keyword = weakening.given(error.pointer), keyword_of(error)
@@ -199,7 +199,7 @@ def _constant(schema: Any, path: Path, style: str) -> _Constant | None:
     end = STYLES[style].guard or STYLES[style].close
     if end and end in value:
         # without the last character of the text that ends the element
-        beginning = value[: value.index(end) + len(end) - 1][:MOST_BEGINNING]
+        beginning = value[: value.index(end) + len(end) - 1][:MAX_BEGINNING]
         kept["pattern"] = "^" + re.sub(r"[\^$.*+?()[\]{}|/\\]", r"\\\g<0>", beginning)
     return _Constant(path, kept)
 
@@ -225,7 +225,7 @@ class Relaxations:
         *,
         extra_keys: str = "anywhere",
         style: str = JSON,
-        most: int = MOST_ROUNDS,
+        most: int = MAX_ROUNDS,
         budget: WorkBudget,
     ) -> Relaxation:
         """Return ``relax(schema, ...)``; the schema must be JSON."""

@@ -30,9 +30,9 @@ from .keywords import CONSTRAINTS, KNOWN, NEEDS, OF_TYPE
 from .relax import Relaxation, Relaxations, relax
 
 #: maximum refusals in a report
-MOST_REFUSED = 1_000
+MAX_REFUSED = 1_000
 #: maximum annotations in a report
-MOST_ANNOTATIONS = 1_000
+MAX_ANNOTATIONS = 1_000
 #: keywords of one schema between two checks for cancellation: less than a millisecond
 KEYWORDS_PER_CHECK = 1_000
 #: positions visited to count states: enough for the automata of most schemas
@@ -175,9 +175,9 @@ def check_json_schema(
     """
     budget = WorkBudget(compiler.limits) if budget is None else budget
     if relaxations is None:
-        relaxation = relax(schema, limits=compiler.limits, most=MOST_REFUSED, budget=budget)
+        relaxation = relax(schema, limits=compiler.limits, most=MAX_REFUSED, budget=budget)
     else:
-        relaxation = relaxations.of(schema, most=MOST_REFUSED, budget=budget)
+        relaxation = relaxations.of(schema, most=MAX_REFUSED, budget=budget)
     error, cost = relaxation.error, None
     if error is None:
         try:
@@ -282,7 +282,7 @@ class _Uses:
         if not no_effect:
             if keyword in CONSTRAINTS:
                 self.enforced[keyword] += 1
-        elif len(self.annotations) < MOST_ANNOTATIONS:
+        elif len(self.annotations) < MAX_ANNOTATIONS:
             pointer = pointer_of((*place, keyword))
             self.annotations.append(Keyword(pointer, keyword, no_effect))
         else:

@@ -73,7 +73,7 @@ EXCLUSIVE = {"minimum": "exclusiveMinimum", "maximum": "exclusiveMaximum"}
 
 #: maximum steps for one schema, 1 to 4 us each; removing a keyword from a definition that is used
 #: 1,000 times takes a few thousand
-MOST_STEPS = 1_000_000
+MAX_STEPS = 1_000_000
 
 
 def weaken(schema: Any, pointer: str, keyword: str) -> tuple[Any, tuple[str, ...]] | None:
@@ -129,7 +129,7 @@ class Weakening:
         gone = {path for path in gone if not _has_prefix(path[:-1], gone)}
         changed = {path for path in changed if not _has_prefix(path, gone)}
         places = sorted(gone | changed)
-        if not places or self._is_named(gone | changed) or self._steps > MOST_STEPS:
+        if not places or self._is_named(gone | changed) or self._steps > MAX_STEPS:
             return None
         given = tuple(pointer_of(self._given(path)) for path in places)
         self._change(gone, changed)
@@ -207,7 +207,7 @@ class Weakening:
         todo = [(path, SEEN_BY.get(path[-1], frozenset())) for path in paths]
         done = set(todo)
         anywhere: set[frozenset[str]] = set()  # for the references with unknown targets
-        while todo and self._steps <= MOST_STEPS:
+        while todo and self._steps <= MAX_STEPS:
             end, seen_by = todo.pop()
             for start in self._starts(end):
                 self._steps += 1 + len(end)

@@ -31,18 +31,18 @@ _log = logging.getLogger(__name__)
 #: seconds that one call waits for announcements, and so the longest delay of publishing
 FOLLOW_SECONDS: Final = 0.25
 #: entries of each kind loaded at startup, and in one call
-MOST_HOTTEST: Final = 4096
+MAX_HOTTEST: Final = 4096
 AT_ONCE: Final = 32
 #: the share of a cache that may be in use for more to be loaded, at startup and while following. A
 #: full cache drops everything, so loading must leave room for local entries
-MOST_FILLED_AT_START: Final = 0.5
-MOST_FILLED: Final = 0.75
+MAX_FILLED_AT_START: Final = 0.5
+MAX_FILLED: Final = 0.75
 #: default limit on entries loaded while following: 500 a second take about 5 % of a core
 LOADS_PER_SECOND: Final = 500
 #: seconds between two reports of use
 REPORT_SECONDS: Final = 60.0
 #: the shortest and the longest pause in seconds after a failure of the log
-LEAST_PAUSE, MOST_PAUSE = 0.5, 10.0
+LEAST_PAUSE, MAX_PAUSE = 0.5, 10.0
 
 _COUNTERS = ("loaded", "refused", "missing", "skipped", "published", "dropped", "saved_ns")
 
@@ -129,7 +129,7 @@ class ArtifactCache:
                 pause = LEAST_PAUSE if self._counts["following"] else pause
                 self._failed(error, pause)
                 self._closing.wait(pause)
-                pause = min(2 * pause, MOST_PAUSE)
+                pause = min(2 * pause, MAX_PAUSE)
         with contextlib.suppress(Exception):
             self.flush()
 
@@ -176,10 +176,10 @@ class ArtifactCache:
         for kind in self._kinds:
             if time.monotonic() >= until:
                 break
-            keys = self._artifacts.hottest(kind.prefix, MOST_HOTTEST)
+            keys = self._artifacts.hottest(kind.prefix, MAX_HOTTEST)
             wanted = [key for key in keys if key.startswith(kind.prefix) and kind.wants(key)]
             for start in range(0, len(wanted), AT_ONCE):
-                if time.monotonic() >= until or kind.filled() > MOST_FILLED_AT_START:
+                if time.monotonic() >= until or kind.filled() > MAX_FILLED_AT_START:
                     break
                 taken += len(self._load(kind, wanted[start : start + AT_ONCE]))
         return taken
@@ -189,7 +189,7 @@ class ArtifactCache:
             mine = [key for key in dict.fromkeys(keys) if key.startswith(kind.prefix)]
             wanted = [key for key in mine if kind.wants(key)]
             for start in range(0, len(wanted), AT_ONCE):
-                if kind.filled() > MOST_FILLED:
+                if kind.filled() > MAX_FILLED:
                     self._count(kind, skipped=len(wanted) - start)
                     break
                 self._load(kind, wanted[start : start + AT_ONCE])

@@ -32,7 +32,7 @@ from ..native.single_flight import SingleFlight
 
 cdef enum:
     # limit on the characters of a cached message and its pointer
-    MOST_CHARS = 4_096
+    MAX_CHARS = 4_096
 
 
 cdef class Refusals:
@@ -61,7 +61,7 @@ cdef class Refusals:
 
     cdef int add(self, bytes key, error) except -1:
         """Add a copy of the error."""
-        if len(str(error)) <= MOST_CHARS:
+        if len(str(error)) <= MAX_CHARS:
             self._errors[key] = again(error)
         while len(self._errors) > self._most:
             self._errors.popitem(last=False)

@@ -48,7 +48,7 @@ cdef enum:
     SAME = 3
 
 cdef enum:
-    MOST_NEEDS = 1 << 17        # a token has fewer bytes
+    MAX_NEEDS = 1 << 17        # a token has fewer bytes
 
 
 # -- writing ---------------------------------------------------------------------------------------
@@ -211,7 +211,7 @@ cdef bint take_needs(ReaderC* left, TokenMaskC* out) noexcept nogil:
     cdef uint32_t before = 0
     cdef uint32_t* place
     cdef uint32_t* ids
-    if not take(left, &n) or n > MOST_NEEDS:
+    if not take(left, &n) or n > MAX_NEEDS:
         return False
     if n == 0:
         return True
@@ -292,9 +292,9 @@ cdef uint64_t TOKEN_MASK_NS = 1_000
 cdef uint64_t KEY_NS = 12_000
 
 # limit on a value's bytes in memory: a few bytes can make a bitset
-cdef size_t MOST_BYTES = 1 << 27
+cdef size_t MAX_BYTES = 1 << 27
 # limit on encoded values, below the log's own limit, and on the head of a token mask
-cdef size_t MOST_VALUE_BYTES = 1_000_000
+cdef size_t MAX_VALUE_BYTES = 1_000_000
 cdef size_t HEAD_BYTES = 24
 
 cdef uint32_t VERSION_C = ARTIFACT_VERSION
@@ -412,7 +412,7 @@ cdef encode(TokenMaskCache table, TokenMaskEntryC* entries, size_t n, Vocabulary
             body = &bodies[body_of[k]]
             if body.took_ns < least_gain * (TOKEN_MASK_NS * body.uses + BYTE_NS * body.entry.body.size()):
                 continue
-            if out.size() + HEAD_BYTES + entries[k].body.size() > MOST_VALUE_BYTES:
+            if out.size() + HEAD_BYTES + entries[k].body.size() > MAX_VALUE_BYTES:
                 continue
             put_head(&out, &entries[k])
             if body.number == NONE:
@@ -469,7 +469,7 @@ cdef bint decode(const uint8_t* data, size_t size, Vocabulary vocabulary, vector
         if not take_entry(&left, &entry, out, vocabulary):
             return False
         held += entry.bytes
-        if held > MOST_BYTES:
+        if held > MAX_BYTES:
             return False
         out.push_back(entry)
     return left.at == left.end

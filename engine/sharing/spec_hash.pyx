@@ -1,15 +1,16 @@
-"""Digests of specs: 128 bits of BLAKE2b over a random key and a spec's content.
+"""Digests of specs: Python's hash of a spec's content behind a random key, twice, 128 bits.
 
 Content      depth first: a tag with a length, then the value, so no two contents are written alike. Types
              differ by tag (1, 1.0 and true; list and tuple), objects keep the order of their keys, and strings
              are written as stored in memory. Values of other types are encoded by marshal or JSON first.
-Key          of each ``SpecHash``: a collision cannot be constructed without it. Digests are valid in one process.
+Keys         two for each ``SpecHash``. Python's hash is SipHash: without the keys, a collision cannot be
+             constructed. Digests are valid in one process.
 Bounds       `Limits.spec_bytes` of the content, which is about as long as JSON text. Values are counted while they
              are written, so one that shares its parts, or contains itself, costs no more than others.
-Cost         for tool sets of BFCL (1,400 characters at the median, 3,000 at p90) 2.0 and 4.0 us as text, of the 4.4
-             and 7.2 us of a cached compile and the 93 and 138 us of a new one; 3.9 and 8.4 us as values. ``marshal``
-             and ``hashlib`` took 20 and 43 us for values, with a bound on those that share parts. SipHash took 0.4
-             and 0.7 us for text, with another 60 lines.
+Cost         for tool sets of BFCL (1,400 characters at the median, 3,000 at p90) 0.9 and 1.7 us as text, of the 3.3
+             and 4.7 us of a cached compile and the 94 and 140 us of a new one; 2.8 and 5.8 us as values. A SipHash
+             of our own took 0.4 and 0.7 us for text, with another 60 lines; BLAKE2b 2.0 and 4.0 us. ``marshal`` and
+             ``hashlib`` took 19 and 41 us for values, with a bound on those that share parts.
 Threads      a digest takes the GIL, which it does not release.
 """
 
@@ -26,9 +27,6 @@ import marshal
 import os
 
 from ..errors import LimitExceeded, SpecError
-
-cdef extern from "native/blake2b.h" namespace "blake2b":
-    void blake2b_digest "blake2b::digest"(const void* data, size_t n, uint64_t* out) noexcept nogil
 
 cdef extern from "Python.h":
     int PyUnicode_KIND(object text)
@@ -64,7 +62,7 @@ cdef class SpecHash:
     cdef bytes key
 
     def __init__(self, limits):
-        self.limits, self.most, self.key = limits, limits.spec_bytes, os.urandom(KEY_BYTES)
+        self.limits, self.most, self.key = limits, limits.spec_bytes, os.urandom(2 * KEY_BYTES)
 
     def of(self, str kind, spec):
         """Return the digest of a spec and its kind, 16 bytes.
@@ -76,13 +74,16 @@ cdef class SpecHash:
         cdef vector[uint8_t] content
         cdef uint64_t[2] out
         cdef bytes data
+        cdef int k
         content.reserve(USUAL_BYTES)
         self.begin(kind, &content)
         if not self.write_value(spec, 0, &content):
             data = self._other(spec)
             self.begin(kind, &content)
             self.write(OTHER_TAG, <const char*>data, len(data), len(data), &content)
-        blake2b_digest(content.data(), content.size(), out)
+        for k in range(2):
+            memcpy(content.data(), <const char*>self.key + KEY_BYTES * k, KEY_BYTES)
+            out[k] = <uint64_t><Py_hash_t>hash(PyBytes_FromStringAndSize(<char*>content.data(), content.size()))
         return PyBytes_FromStringAndSize(<char*>out, 16)
 
     def _other(self, spec):
@@ -106,7 +107,6 @@ cdef class SpecHash:
 
     cdef int begin(self, str kind, vector[uint8_t]* out) except -1:
         out.assign(KEY_BYTES, 0)
-        memcpy(out.data(), <const char*>self.key, KEY_BYTES)
         return self.write_text(TEXT_TAG, kind, out)
 
     cdef int write(self, uint8_t tag, const void* data, size_t n, uint32_t length, vector[uint8_t]* out) except -1:

@@ -7,22 +7,22 @@ from ..native.hashing cimport MISSING, map_bytes, map_clear, map_get, map_put
 from ..native.pool cimport held_bytes, vector
 from .uniqueness cimport (
     BACKSLASH, CLOSING_BRACE, CLOSING_BRACKET, COLON, EXPONENT, LOWER_A, LOWER_U, MINUS,
-    MOST_BLANKS, NEGATIVE, NINE, OPENING_BRACE, OPENING_BRACKET, OUTSIDE, PENDING, POINT, QUOTE,
+    MAX_BLANKS, NEGATIVE, NINE, OPENING_BRACE, OPENING_BRACKET, OUTSIDE, PENDING, POINT, QUOTE,
     SPACE, SPACES, STRING, UPPER_E, WHOLE, ZERO, Cursor, Mode, UniquenessState, ValuePositionC,
     after, after_blank, is_blank, is_digit, is_end, is_number, string_view,
 )
 
 #: counts that one generation caches, 24 MB
-cdef size_t MOST_COUNTS = 1 << 20
+cdef size_t MAX_COUNTS = 1 << 20
 #: stands for infinity: no text has as many items
 cdef uint32_t MANY = 1 << 30
 #: nested calls of ``ContinuationCounter.count``, 2 MB of the stack. At least every second level
 #: doubles the values, so deeper counts are taken as MANY
-cdef uint32_t MOST_NESTED = 4_000
+cdef uint32_t MAX_NESTED = 4_000
 #: values counted beyond the requested ones, so that not every further item starts a new count
 cdef uint32_t MARGIN = 64
 #: zeros that are tried after a number
-cdef int MOST_ZEROS = 64
+cdef int MAX_ZEROS = 64
 
 cdef enum:
     # what is known of a count: being computed (meeting it again means a cycle), a lower bound, or
@@ -115,35 +115,35 @@ cdef class ContinuationCounter:
         """Return whether at least ``n`` of the used items that begin like the current one may come
         here. In arrays with several kinds of items some may not.
         """
-        cdef uint32_t k, found = 0, total = used.total()
+        cdef uint32_t k, values = 0, total = used.total()
         for k in range(total):
-            if found == n:
+            if values == n:
                 break
-            found += self.is_open_to(position.configuration, used.rest(k), position.mode == STRING)
-        return found >= n
+            values += self.is_open_to(position.configuration, used.rest(k), position.mode == STRING)
+        return values >= n
 
     cdef bint is_open_to(self, uint32_t configuration, string_view rest, bint is_inside) noexcept nogil:
         """Return whether an item may end after the rest of a canonical text, with the white space
         that a layout requires; ``is_inside``: the rest begins within a string.
         """
         cdef size_t k = 0
-        cdef uint32_t found = configuration
+        cdef uint32_t target = configuration
         while k < rest.size():
             if rest.data()[k] == BACKSLASH:
                 # canonical texts escape it as \u00xx
-                found = self.after_escape(found & CONFIGURATION, byte_of(rest.data()[k + 4], rest.data()[k + 5]))
-                if found == DEAD:
+                target = self.after_escape(target & CONFIGURATION, byte_of(rest.data()[k + 4], rest.data()[k + 5]))
+                if target == DEAD:
                     return False
                 k += 6
                 continue
-            found = self.reach(found & CONFIGURATION, <uint8_t>rest.data()[k], is_inside)
+            target = self.reach(target & CONFIGURATION, <uint8_t>rest.data()[k], is_inside)
             is_inside = is_inside != (rest.data()[k] == QUOTE)
-            if found == DEAD:
+            if target == DEAD:
                 # a number may still follow that can be written without its exponent
                 return rest.data()[k] == UPPER_E
             k += 1
-        return found & ENDS_UNIQUE != 0 if rest.size() and not is_digit(<uint8_t>rest.data()[rest.size() - 1]) else (
-            self.leaves(found & CONFIGURATION))
+        return target & ENDS_UNIQUE != 0 if rest.size() and not is_digit(<uint8_t>rest.data()[rest.size() - 1]) else (
+            self.leaves(target & CONFIGURATION))
 
     cdef bint leaves(self, uint32_t configuration) noexcept nogil:
         """Return whether the item may end here: a byte may follow that is not part of it."""
@@ -160,11 +160,11 @@ cdef class ContinuationCounter:
 
     cdef uint32_t reach(self, uint32_t configuration, uint8_t byte, bint is_inside) noexcept nogil:
         """Like ``go``; outside strings also after required white space."""
-        cdef uint32_t found, _n
-        for _n in range(MOST_BLANKS):
-            found = self.go(configuration, byte)
-            if found != DEAD or is_inside:
-                return found
+        cdef uint32_t target, _n
+        for _n in range(MAX_BLANKS):
+            target = self.go(configuration, byte)
+            if target != DEAD or is_inside:
+                return target
             configuration = after_blank(self.arena, configuration)
             if configuration == DEAD:
                 return DEAD
@@ -174,22 +174,22 @@ cdef class ContinuationCounter:
         """Return the configuration after a byte, ``depth`` brackets within the item, if the item
         does not end there. ``met``: whether the item may end there.
         """
-        cdef uint32_t found = self.go(configuration, byte)
-        met[0] = depth == 0 and found & ENDS_UNIQUE != 0
-        return self.arena.step_blocked(configuration, byte) if met[0] else found & CONFIGURATION
+        cdef uint32_t target = self.go(configuration, byte)
+        met[0] = depth == 0 and target & ENDS_UNIQUE != 0
+        return self.arena.step_blocked(configuration, byte) if met[0] else target & CONFIGURATION
 
     # -- counts --------------------------------------------------------------------------------------
     cdef uint32_t count(self, uint32_t configuration, uint32_t depth, Mode mode, uint32_t want) noexcept nogil:
         """Return the number of values; for a number, of those with further digits."""
         cdef uint64_t key = <uint64_t>configuration << 20 | depth << 4 | <uint32_t>mode
-        cdef uint32_t number, found
+        cdef uint32_t number, values
         if configuration == DEAD or want == 0:
             return 0
-        if depth >> 16 or self.nested > MOST_NESTED:
+        if depth >> 16 or self.nested > MAX_NESTED:
             return MANY
         number = map_get(&self.numbers, key)
         if number == MISSING:
-            if self.nested == 0 and self.least.size() > MOST_COUNTS:
+            if self.nested == 0 and self.least.size() > MAX_COUNTS:
                 map_clear(&self.numbers)
                 self.least.clear()
                 self.known.clear()
@@ -203,15 +203,15 @@ cdef class ContinuationCounter:
             return self.least[number]
         self.known[number] = BEGUN
         self.nested += 1
-        found = min(self.counted(configuration, depth, mode, want), MANY)
+        values = min(self.counted(configuration, depth, mode, want), MANY)
         self.nested -= 1
         self.known[number] = LOWER
         if self.arena.error:
             return MANY
-        self.least[number] = found
-        if found < want or found == MANY:
+        self.least[number] = values
+        if values < want or values == MANY:
             self.known[number] = EXACT
-        return found
+        return values
 
     cdef uint32_t counted(self, uint32_t configuration, uint32_t depth, Mode mode, uint32_t want) noexcept nogil:
         if mode == OUTSIDE:
@@ -226,7 +226,7 @@ cdef class ContinuationCounter:
         """
         cdef uint64_t[4] live = self.arena.rows[self.arena.configurations[configuration].row].live
         cdef uint8_t[256] bytes_, last
-        cdef uint32_t k, n = 0, n_last = 0, sure, found = 0
+        cdef uint32_t k, n = 0, n_last = 0, sure, values = 0
         cdef uint8_t byte
         for k in range(5):
             byte = b']},:"'[k]
@@ -254,11 +254,11 @@ cdef class ContinuationCounter:
         for k in range(n):
             sure += bytes_[k] != MINUS
         for k in range(n):
-            if found + sure >= want:
-                return found + sure
+            if values + sure >= want:
+                return values + sure
             sure -= bytes_[k] != MINUS
-            found = sum_of(found, self.count_after(configuration, depth, bytes_[k], left_of(want, found + sure)))
-        return sum_of(found, self.spaced(configuration, depth, bytes_[0] if n else 0, left_of(want, found)))
+            values = sum_of(values, self.count_after(configuration, depth, bytes_[k], left_of(want, values + sure)))
+        return sum_of(values, self.spaced(configuration, depth, bytes_[0] if n else 0, left_of(want, values)))
 
     cdef uint32_t spaced(self, uint32_t configuration, uint32_t depth, uint8_t other, uint32_t want) noexcept nogil:
         """Count the values after white space. ``other`` is a byte allowed here, 0 if there is none.
@@ -267,7 +267,7 @@ cdef class ContinuationCounter:
         """
         cdef uint32_t at = after_blank(self.arena, configuration) if want else DEAD, end = at, _n
         cdef bint is_only = True
-        for _n in range(MOST_BLANKS):
+        for _n in range(MAX_BLANKS):
             if at == DEAD:
                 break
             if other and self.go(at, other) != DEAD:
@@ -281,7 +281,7 @@ cdef class ContinuationCounter:
     cdef uint32_t count_after(self, uint32_t configuration, uint32_t depth, uint8_t byte, uint32_t want) noexcept nogil:
         """Count the values after a byte between strings and numbers."""
         cdef bint met
-        cdef uint32_t next_, found
+        cdef uint32_t next_, values
         if byte == OPENING_BRACKET or byte == OPENING_BRACE:
             depth += 1
         elif byte == CLOSING_BRACKET or byte == CLOSING_BRACE:
@@ -292,8 +292,8 @@ cdef class ContinuationCounter:
         if byte == MINUS:
             return self.count(next_, depth, NEGATIVE, want)
         if is_digit(byte):
-            found = self.ended_or(met, next_, depth, WHOLE, want)
-            return sum_of(found, self.count(next_, depth, WHOLE, left_of(want, found)))
+            values = self.ended_or(met, next_, depth, WHOLE, want)
+            return sum_of(values, self.count(next_, depth, WHOLE, left_of(want, values)))
         return sum_of(met, self.count(next_, depth, OUTSIDE, left_of(want, met)))
 
     cdef uint32_t inside(self, uint32_t configuration, uint32_t depth, uint32_t want) noexcept nogil:
@@ -301,8 +301,8 @@ cdef class ContinuationCounter:
         cdef uint64_t[4] live = self.arena.rows[self.arena.configurations[configuration].row].live
         cdef uint32_t[256] children
         cdef bint met
-        cdef uint32_t k, n = 0, found, next_ = self.past(configuration, depth, QUOTE, &met)
-        found = sum_of(met, self.count(next_, depth, OUTSIDE, left_of(want, met)))
+        cdef uint32_t k, n = 0, values, next_ = self.past(configuration, depth, QUOTE, &met)
+        values = sum_of(met, self.count(next_, depth, OUTSIDE, left_of(want, met)))
         for k in range(SPACE, 256):
             if live[k >> 6] >> (k & 63) & 1 and k != QUOTE and k != BACKSLASH:
                 next_ = self.go(configuration, <uint8_t>k) & CONFIGURATION
@@ -312,30 +312,30 @@ cdef class ContinuationCounter:
                     children[n] = next_
                     n += 1
         for k in range(n):
-            if found + n - k >= want:
-                return found + n - k
-            found = sum_of(found, self.count(children[k], depth, STRING, left_of(want, found + n - k - 1)))
+            if values + n - k >= want:
+                return values + n - k
+            values = sum_of(values, self.count(children[k], depth, STRING, left_of(want, values + n - k - 1)))
         # characters that must be escaped
         if self.go(configuration, BACKSLASH) == DEAD:
-            return found
+            return values
         for k in range(BACKSLASH + 1):
-            if found < want and (k < SPACE or k == QUOTE or k == BACKSLASH):
+            if values < want and (k < SPACE or k == QUOTE or k == BACKSLASH):
                 next_ = self.after_escape(configuration, k)
-                found = sum_of(found, self.count(next_, depth, STRING, left_of(want, found)))
-        return found
+                values = sum_of(values, self.count(next_, depth, STRING, left_of(want, values)))
+        return values
 
     cdef uint32_t after_escape(self, uint32_t configuration, uint32_t character) noexcept nogil:
         """Return the configuration after a character that must be escaped: by its number or, where
         a text has one spelling only, by its letter.
         """
-        cdef uint32_t found = configuration, k
+        cdef uint32_t target = configuration, k
         cdef const char* number = b"\\u00"
         configuration = self.go(configuration, BACKSLASH) & CONFIGURATION
         for k in range(4):
-            found = self.go(found, number[k]) & CONFIGURATION
-        found = self.go(self.go(found, HEX[character >> 4]) & CONFIGURATION, HEX[character & 15]) & CONFIGURATION
-        if found != DEAD:
-            return found
+            target = self.go(target, number[k]) & CONFIGURATION
+        target = self.go(self.go(target, HEX[character >> 4]) & CONFIGURATION, HEX[character & 15]) & CONFIGURATION
+        if target != DEAD:
+            return target
         for k in range(7):
             if SHORT_OF[k] == character:
                 return self.go(configuration, SHORT[k]) & CONFIGURATION
@@ -348,7 +348,7 @@ cdef class ContinuationCounter:
         cdef ValuePositionC made
         cdef Cursor cursor
         cdef const char* choices = HEX
-        cdef uint32_t k, n = 16, found = 0, at = position.n_escape
+        cdef uint32_t k, n = 16, values = 0, at = position.n_escape
         if at == 12 or (at == 6 and not is_first_surrogate(position)) or (at == 2 and position.escape[1] != LOWER_U):
             if used != NULL:
                 cursor = used[0]
@@ -364,46 +364,46 @@ cdef class ContinuationCounter:
         for k in range(n):
             made = position[0]
             made.configuration = self.go(position.configuration, choices[k]) & CONFIGURATION
-            if made.configuration != DEAD and found < want:
+            if made.configuration != DEAD and values < want:
                 made.escape[at], made.n_escape = choices[k], <uint8_t>(at + 1)
-                found = sum_of(found, self.escaped(&made, used, left_of(want, found)))
-        return found
+                values = sum_of(values, self.escaped(&made, used, left_of(want, values)))
+        return values
 
     # -- numbers -------------------------------------------------------------------------------------
     cdef uint32_t longer(self, uint32_t configuration, uint32_t depth, Mode mode, uint32_t want) noexcept nogil:
         """Count numbers with further significant digits."""
-        cdef uint32_t found, next_
+        cdef uint32_t values, next_
         cdef bint met
         if mode == PENDING:
             return self.fraction(configuration, depth, want)
-        found = self.digits(configuration, depth, mode, want)
-        if mode == NEGATIVE or found >= want:
-            return found
+        values = self.digits(configuration, depth, mode, want)
+        if mode == NEGATIVE or values >= want:
+            return values
         if mode == EXPONENT:
             next_ = self.go(configuration, MINUS) & CONFIGURATION
-            return sum_of(found, self.count(next_, depth, EXPONENT, left_of(want, found)))
+            return sum_of(values, self.count(next_, depth, EXPONENT, left_of(want, values)))
         next_ = self.past(configuration, depth, POINT if mode == WHOLE else ZERO, &met)
-        return sum_of(found, self.count(next_, depth, PENDING, left_of(want, found)))
+        return sum_of(values, self.count(next_, depth, PENDING, left_of(want, values)))
 
     cdef uint32_t fraction(self, uint32_t configuration, uint32_t depth, uint32_t want) noexcept nogil:
         """Count after a point and zeros: any number of further zeros, then another digit."""
         cdef vector[uint32_t] passed
-        cdef uint32_t found = 0, some, k
+        cdef uint32_t values = 0, some, k
         cdef size_t last = 0        # one past the last state that another digit may follow
         cdef bint met
         while configuration != DEAD:
             for k in range(<uint32_t>passed.size()):
                 if passed[k] == configuration:
-                    return MANY if last > k else found
+                    return MANY if last > k else values
             passed.push_back(configuration)
-            some = self.digits(configuration, depth, PENDING, left_of(want, found))
+            some = self.digits(configuration, depth, PENDING, left_of(want, values))
             if some:
                 last = passed.size()
-            found = sum_of(found, some)
-            if found >= want:
-                return found
+            values = sum_of(values, some)
+            if values >= want:
+                return values
             configuration = self.past(configuration, depth, ZERO, &met)
-        return found
+        return values
 
     cdef uint32_t digits(self, uint32_t configuration, uint32_t depth, Mode mode, uint32_t want) noexcept nogil:
         """Count numbers whose next digit is significant: not a zero after a point, or in an
@@ -411,7 +411,7 @@ cdef class ContinuationCounter:
         """
         cdef uint8_t[10] some
         cdef uint8_t byte, least = ZERO if mode == WHOLE or mode == NEGATIVE else ZERO + 1
-        cdef uint32_t k, n = 0, sure = 0, found = 0, next_, same
+        cdef uint32_t k, n = 0, sure = 0, values = 0, next_, same
         cdef bint met, is_zero
         cdef Mode now
         for k in range(least, NINE + 1):
@@ -421,16 +421,16 @@ cdef class ContinuationCounter:
                 n += 1
                 sure += mode != NEGATIVE or byte != ZERO
         for k in range(n):
-            if found + sure >= want:
-                return found + sure
+            if values + sure >= want:
+                return values + sure
             is_zero = mode == NEGATIVE and some[k] == ZERO
             sure -= not is_zero
             now = after(mode, some[k])
             next_ = self.past(configuration, depth, some[k], &met)
-            same = 0 if is_zero else self.ended_or(met, next_, depth, now, left_of(want, found + sure))
-            found = sum_of(found, same)
-            found = sum_of(found, self.count(next_, depth, now, left_of(want, found + sure)))
-        return found
+            same = 0 if is_zero else self.ended_or(met, next_, depth, now, left_of(want, values + sure))
+            values = sum_of(values, same)
+            values = sum_of(values, self.count(next_, depth, now, left_of(want, values + sure)))
+        return values
 
     cdef uint32_t ended_or(
         self, bint met, uint32_t configuration, uint32_t depth, Mode mode, uint32_t want
@@ -448,7 +448,7 @@ cdef class ContinuationCounter:
         cdef bint met = False
         if mode == NEGATIVE:
             configuration, mode = self.past(configuration, depth, ZERO, &met), WHOLE
-        for k in range(MOST_ZEROS):
+        for k in range(MAX_ZEROS):
             found = self.ends(configuration, depth, want) if depth else met
             if depth == 0 and configuration != DEAD and self.leaves(configuration):
                 # the item need not be unique
@@ -459,15 +459,15 @@ cdef class ContinuationCounter:
         return 0
 
     cdef uint32_t ends(self, uint32_t configuration, uint32_t depth, uint32_t want) noexcept nogil:
-        cdef uint32_t found = 0, k
+        cdef uint32_t values = 0, k
         cdef uint8_t end = 0
         if configuration == DEAD:
             return 0
         for k in range(3):
-            if found < want and self.go(configuration, ENDS[k]) != DEAD:
+            if values < want and self.go(configuration, ENDS[k]) != DEAD:
                 end = <uint8_t>ENDS[k]
-                found = sum_of(found, self.count_after(configuration, depth, end, left_of(want, found)))
-        return sum_of(found, self.spaced(configuration, depth, end, left_of(want, found)))
+                values = sum_of(values, self.count_after(configuration, depth, end, left_of(want, values)))
+        return sum_of(values, self.spaced(configuration, depth, end, left_of(want, values)))
 
 
 cdef uint32_t byte_of(char high, char low) noexcept nogil:

@@ -17,7 +17,7 @@ from .uniqueness cimport (
 )
 
 #: bytes of the lists of one generation
-cdef size_t MOST_BYTES = 16 << 20
+cdef size_t MAX_BYTES = 16 << 20
 
 cdef enum:
     # flag of an entry of RepeatCandidates.listed that matters only once items were used
@@ -159,14 +159,14 @@ cdef class RepeatCandidates:
         self, uint32_t child, ValuePositionC position, size_t first, const uint32_t* mask
     ) noexcept nogil:
         cdef uint8_t byte = self.vocabulary.nodes[child].byte
-        cdef uint32_t found = self.arena.step_unique(position.configuration, byte)
+        cdef uint32_t target = self.arena.step_unique(position.configuration, byte)
         cdef size_t k, n = self.cursors.size()
-        if found == DEAD:
+        if target == DEAD:
             return
-        if found & ENDS_UNIQUE or is_end(byte) or byte in b"[{:":
+        if target & ENDS_UNIQUE or is_end(byte) or byte in b"[{:":
             self.collect(child, True, mask)
             return
-        position.configuration = found & CONFIGURATION
+        position.configuration = target & CONFIGURATION
         for k in range(first, n):
             self.cursors.push_back(self.cursors[k])
             self.depths.push_back(self.depths[k])
@@ -186,7 +186,7 @@ cdef class RepeatCandidates:
         self, uint32_t child, ValuePositionC position, size_t first, const uint32_t* mask
     ) noexcept nogil:
         cdef uint8_t byte = self.vocabulary.nodes[child].byte
-        cdef uint32_t found = self.arena.step_unique(position.configuration, byte)
+        cdef uint32_t target = self.arena.step_unique(position.configuration, byte)
         cdef size_t k, n = self.cursors.size()
         cdef bint repeats = False
         cdef Mode before = position.mode
@@ -195,12 +195,12 @@ cdef class RepeatCandidates:
             self.cursors.push_back(self.cursors[k])
             self.depths.push_back(self.depths[k])
             self.cursors.back().narrow_number(before, byte)
-            if found & ENDS_UNIQUE and self.depths[k] == 0:
+            if target & ENDS_UNIQUE and self.depths[k] == 0:
                 repeats = repeats or self.cursors.back().ended(position.mode) > 0
         if repeats:
             position.configuration = self.arena.step_blocked(position.configuration, byte)
         else:
-            position.configuration = found & CONFIGURATION
+            position.configuration = target & CONFIGURATION
         if not is_digit(byte) and byte != POINT or position.configuration == DEAD:
             self.collect(child, True, mask)
         else:
@@ -244,7 +244,7 @@ cdef class RepeatCandidates:
             for t in self.raising:
                 if has_bit(mask, t):
                     ids.push_back(t | CLOSES)
-        if self.held > MOST_BYTES:
+        if self.held > MAX_BYTES:
             self.drop()
         found = <uint32_t>self.listed.size()
         self.listed.push_back(ids)
@@ -267,7 +267,7 @@ cdef class RepeatCandidates:
         """Return 1 if the token ends an item and continues after a comma, CLOSES if it ends an item
         with a bracket or continues to an item after a comma, else 0.
         """
-        cdef uint32_t k, found
+        cdef uint32_t k, target
         cdef uint8_t byte
         cdef bint is_met = False
         cdef uint32_t listed = 0
@@ -275,12 +275,12 @@ cdef class RepeatCandidates:
             byte = self.vocabulary.data[k]
             if is_met and byte == COMMA:
                 return 1
-            found = self.arena.step_unique(configuration, byte)
-            if found == DEAD:
+            target = self.arena.step_unique(configuration, byte)
+            if target == DEAD:
                 break
-            configuration = found & CONFIGURATION
-            is_met = is_met or found & ENDS_UNIQUE
-            if found & ENDS_UNIQUE and (byte == CLOSING_BRACKET or byte == CLOSING_BRACE):
+            configuration = target & CONFIGURATION
+            is_met = is_met or target & ENDS_UNIQUE
+            if target & ENDS_UNIQUE and (byte == CLOSING_BRACKET or byte == CLOSING_BRACE):
                 listed = CLOSES
             if byte == COMMA and awaits_unique(self.arena, configuration):
                 listed = CLOSES

@@ -38,9 +38,9 @@ using Digest = std::pair<uint64_t, uint64_t>;
 using Shared = std::shared_ptr<const std::string>;
 
 constexpr size_t NONE = ~size_t(0);
-constexpr int MOST_LEVELS = 1000;    // nesting of a compared value; deeper text is compared as written
-constexpr long MOST_ZEROS = 400;     // a number with more zeros keeps its exponent
-constexpr long MOST_EXPONENT = 1000000000;
+constexpr int MAX_LEVELS = 1000;    // nesting of a compared value; deeper text is compared as written
+constexpr long MAX_ZEROS = 400;     // a number with more zeros keeps its exponent
+constexpr long MAX_EXPONENT = 1000000000;
 
 // The position of a byte within a value. PENDING: after a point and zeros that may be
 // insignificant.
@@ -119,7 +119,7 @@ inline std::string number_text(std::string_view text) {
     }
     if (point < 0) point = long(digits.size());
     if (at < text.size()) exponent = std::strtol(std::string(text.substr(at + 1)).c_str(), nullptr, 10);
-    point += std::clamp(exponent, -MOST_EXPONENT, MOST_EXPONENT);
+    point += std::clamp(exponent, -MAX_EXPONENT, MAX_EXPONENT);
     size_t zeros = std::min(digits.find_first_not_of('0'), digits.size());
     digits.erase(0, zeros);
     point -= long(zeros);
@@ -127,7 +127,7 @@ inline std::string number_text(std::string_view text) {
     if (digits.empty()) return "0";
     const std::string sign = text[0] == '-' ? "-" : "";
     const long n = long(digits.size());
-    if (point > n + MOST_ZEROS || point < -MOST_ZEROS) return sign + digits + 'E' + std::to_string(point);
+    if (point > n + MAX_ZEROS || point < -MAX_ZEROS) return sign + digits + 'E' + std::to_string(point);
     if (point >= n) return sign + digits + std::string(size_t(point - n), '0');
     if (point > 0) return sign + digits.substr(0, size_t(point)) + '.' + digits.substr(size_t(point));
     return sign + "0." + std::string(size_t(-point), '0') + digits;
@@ -164,7 +164,7 @@ class MemberSorter {
     uint8_t peek() const { return at < text.size() ? uint8_t(text[at]) : 0; }
 
     void value(std::string& out, int depth) {
-        if (depth > MOST_LEVELS) {
+        if (depth > MAX_LEVELS) {
             out += text.substr(at);
             at = text.size();
         } else if (peek() == '[') {

@@ -45,7 +45,7 @@ cdef enum:
 
 cdef enum:
     # white space characters skipped between two values: a line of a layout has at most 2,561
-    MOST_BLANKS = 4_000
+    MAX_BLANKS = 4_000
 
 cdef const char* SPACES     # the characters of white space
 

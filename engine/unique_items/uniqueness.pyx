@@ -17,17 +17,17 @@ cdef uint32_t follow(
     """Return the configuration after these bytes, DEAD if they are not allowed; update ``state``.
     """
     cdef size_t k
-    cdef uint32_t found
+    cdef uint32_t target
     for k in range(n):
-        found = arena.step_unique(configuration, data[k])
-        if found == DEAD:
+        target = arena.step_unique(configuration, data[k])
+        if target == DEAD:
             return DEAD
         state.read(data[k])
-        if found & ENDS_UNIQUE and state.is_open() and state.repeats():
-            found = arena.step_blocked(configuration, data[k])
-            if found == DEAD:
+        if target & ENDS_UNIQUE and state.is_open() and state.repeats():
+            target = arena.step_blocked(configuration, data[k])
+            if target == DEAD:
                 return DEAD
-        configuration = found & CONFIGURATION
+        configuration = target & CONFIGURATION
         if (data[k] == OPENING_BRACKET or data[k] == OPENING_BRACE) and not state.is_open():
             if awaits_unique(arena, configuration):
                 state.open(data[k] == OPENING_BRACKET)
@@ -41,7 +41,7 @@ cdef bint awaits_unique(Arena arena, uint32_t configuration) noexcept nogil:
     """
     cdef uint64_t[4] live
     cdef uint32_t _n
-    for _n in range(MOST_BLANKS):
+    for _n in range(MAX_BLANKS):
         if arena.rows[arena.configurations[configuration].row].has_unique:
             return True
         live = arena.rows[arena.configurations[configuration].row].live
@@ -58,12 +58,12 @@ cdef uint32_t after_blank(Arena arena, uint32_t configuration) noexcept nogil:
     none. Where several are allowed, white space is flexible and may be absent.
     """
     cdef uint64_t blanks = arena.rows[arena.configurations[configuration].row].live[0] & BLANKS
-    cdef uint32_t found, k
+    cdef uint32_t target, k
     if blanks and not blanks & (blanks - 1):
         for k in range(4):
             if blanks == <uint64_t>1 << SPACES[k]:
-                found = arena.step_unique(configuration, SPACES[k])
-                return found if found == DEAD else found & CONFIGURATION
+                target = arena.step_unique(configuration, SPACES[k])
+                return target if target == DEAD else target & CONFIGURATION
     return DEAD
 
 

@@ -97,7 +97,7 @@ def test_what_is_no_export_of_ours_is_refused_in_words(case: tuple[bytes, str]) 
 
 
 def test_more_entries_than_the_bound_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(dump, "MOST_ENTRIES", 42)
+    monkeypatch.setattr(dump, "MAX_ENTRIES", 42)
     assert len(read_back(written(ENTRIES))) == 42
     with pytest.raises(DumpRefused, match="more than 42 entries"):
         read_back(written([*ENTRIES, ENTRIES[0]]))

@@ -41,7 +41,7 @@ REPLIES = {
     "half a reply": b"*2\r\n$4\r\nab",
     "a negative length": b"$-7\r\n",
 }
-MOST_REPLIES = 200
+MAX_REPLIES = 200
 
 
 @pytest.fixture(autouse=True)
@@ -70,7 +70,7 @@ def is_unusable(answer: Answer, call: Callable[[RedisLog], object]) -> bool:
 @pytest.mark.parametrize("call", CALLS)
 def test_replies_of_another_shape_raise_nothing_but_unusable(call: str, reply: str) -> None:
     def answer(at: socket.socket) -> None:
-        at.sendall(REPLIES[reply] * MOST_REPLIES)
+        at.sendall(REPLIES[reply] * MAX_REPLIES)
 
     returned = asked(answer, CALLS[call])
     # what may be believed of such a server: that nothing is there, and nothing was taken

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from cache import key_of
-from cache.opening import MOST_BYTES
+from cache.opening import MAX_BYTES
 
 KEY = "sixteen letters."
 
@@ -28,7 +28,7 @@ def test_without_either_there_is_none() -> None:
     [
         (b"another secret, as long", "differ"),
         (KEY[:15].encode(), "differ"),
-        (b"x" * (MOST_BYTES + 1), "4,096"),
+        (b"x" * (MAX_BYTES + 1), "4,096"),
         (b"\xff" * 16, "UTF-8"),
     ],
 )
@@ -50,8 +50,8 @@ def test_a_short_key_is_refused_by_the_file_and_both_numbers(tmp_path: Path, tex
 
 def test_a_file_of_the_largest_size_is_taken(tmp_path: Path) -> None:
     file = tmp_path / "key"
-    file.write_text("x" * MOST_BYTES)
-    assert key_of(None, file) == "x" * MOST_BYTES
+    file.write_text("x" * MAX_BYTES)
+    assert key_of(None, file) == "x" * MAX_BYTES
 
 
 def test_what_is_no_file_is_refused_by_its_path(tmp_path: Path) -> None:

@@ -83,7 +83,7 @@ def test_a_listing_beyond_its_bounds_says_so(
     monkeypatch.setattr(namespace, "SCANNED_AT_ONCE", 1)
     with pytest.raises(StoreUnusable, match="longer than 0 seconds"):
         list(store.namespace().keys(0))
-    monkeypatch.setattr(namespace, "MOST_ENTRIES", 10)
+    monkeypatch.setattr(namespace, "MAX_ENTRIES", 10)
     with pytest.raises(StoreUnusable, match="more than 10 entries"):
         list(store.namespace().keys(PATIENCE_SECONDS))
     assert not store.namespace().survey(PATIENCE_SECONDS).is_whole
@@ -110,7 +110,7 @@ def test_a_survey_counts_by_kind_version_and_vocabulary(make: MakeLog) -> None:
 
 def test_keys_longer_than_a_store_writes_are_no_entries(make: MakeLog, raw: Redis) -> None:
     store = make()
-    longest = GROUP + b"/" + b"x" * (entries.MOST_KEY_BYTES - len(GROUP) - 1)
+    longest = GROUP + b"/" + b"x" * (entries.MAX_KEY_BYTES - len(GROUP) - 1)
     for key in (longest, longest + b"x"):
         raw.set(store._prefix + key, b"planted", ex=60)
     assert list(store.namespace().keys(PATIENCE_SECONDS)) == [longest]
@@ -121,7 +121,7 @@ def test_a_survey_takes_so_many_groups_and_is_not_whole_beyond(
 ) -> None:
     store = filled(make())
     for most, is_whole in ((3, True), (2, False)):
-        monkeypatch.setattr(namespace, "MOST_GROUPS", most)
+        monkeypatch.setattr(namespace, "MAX_GROUPS", most)
         found = store.namespace().survey(PATIENCE_SECONDS)
         assert (len(found.groups), found.is_whole) == (most, is_whole)
 

@@ -58,7 +58,7 @@ def test_a_replica_hears_again_after_a_large_id_is_gone(
     make: MakeLog, raw: Redis, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Whoever may write to Redis can add a message with the largest id: no other may follow it."""
-    monkeypatch.setattr(redis_log, "MOST_SILENT", 3)
+    monkeypatch.setattr(redis_log, "MAX_SILENT", 3)
     one, other = make(), make()
     other.position()
     raw.xadd(one._log, {b"by": b"x", b"keys": b"y"}, id=f"{2**64 - 1}-{2**64 - 1}")
@@ -116,7 +116,7 @@ def test_only_values_sealed_for_this_namespace_key_and_secret_are_read(
 
 @pytest.mark.parametrize("past", [0, 1])
 def test_the_largest_value_and_one_byte_more(make: MakeLog, raw: Redis, past: int) -> None:
-    log, value = make(), b"x" * (entries.MOST_VALUE_BYTES + past)
+    log, value = make(), b"x" * (entries.MAX_VALUE_BYTES + past)
     assert log.publish([(KEYS[0], value)]) == 1 - past
     raw.set(log._prefix + KEYS[0], log._seal.wrap(log._prefix + KEYS[0], value))
     assert log.read(KEYS[:1]) == [None if past else value]
@@ -124,7 +124,7 @@ def test_the_largest_value_and_one_byte_more(make: MakeLog, raw: Redis, past: in
 
 @pytest.mark.parametrize("past", [0, 1])
 def test_the_longest_key_and_one_byte_more(make: MakeLog, past: int) -> None:
-    key = GROUP + b"k" * (entries.MOST_KEY_BYTES - len(GROUP) + past)
+    key = GROUP + b"k" * (entries.MAX_KEY_BYTES - len(GROUP) + past)
     assert make().publish([(key, b"value")]) == 1 - past
 
 
@@ -165,7 +165,7 @@ def test_old_uses_count_less(make: MakeLog, monkeypatch: pytest.MonkeyPatch) -> 
 
 
 def test_a_group_keeps_so_many_names(make: MakeLog, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(redis_log, "MOST_NAMES", 10)
+    monkeypatch.setattr(redis_log, "MAX_NAMES", 10)
     log = make()
     log.publish(PAIRS[:5])
     log.used(KEYS[:5])

@@ -11,7 +11,7 @@ from typing import Any
 from .schemas import Words
 
 #: orders of keys that are tried for one value
-MOST_ORDERS = 120
+MAX_ORDERS = 120
 
 _LISTS: tuple[Any, ...] = (
     [], [1], [1, 2], [1, 2, 3], ["a"], ["a", "b"], ["a", 1], [1, "a"], [1, 1], ["a", "a"],
@@ -98,7 +98,7 @@ def in_all_orders(value: Any) -> Iterator[Any]:
 
 def texts(value: Any) -> list[str]:
     """In all orders of keys; none where there are too many."""
-    if orders(value) > MOST_ORDERS:
+    if orders(value) > MAX_ORDERS:
         return []
     return [
         json.dumps(each, ensure_ascii=False, separators=(",", ":")) for each in in_all_orders(value)

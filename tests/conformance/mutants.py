@@ -27,7 +27,7 @@ VALUES = frozenset(("enum", "const", "required", "dependentRequired"))
 #: values that show one change
 SHOWN = 3
 #: keywords of one schema that are left out, each by itself
-MOST = 25
+MAX_KEYWORDS = 25
 
 Path = tuple[str | int, ...]
 
@@ -68,7 +68,7 @@ def near(compiled: engine.Compiled, rng: Random, count: int) -> list[Any]:
 
 
 def check_mutants(compiler: engine.Compiler, schema: Any, rng: Random) -> Counter[str]:
-    """Remove up to ``MOST`` keywords, one at a time; return counts of outcomes.
+    """Remove up to ``MAX_KEYWORDS`` keywords, one at a time; return counts of outcomes.
 
     Raises:
         Wrong: a removal changes which texts are valid, but not which are accepted.
@@ -81,7 +81,7 @@ def check_mutants(compiler: engine.Compiler, schema: Any, rng: Random) -> Counte
     oracle = Oracle(schema)
     written = near(own, rng, 3)
     paths = list(keywords(schema))
-    for path in rng.sample(paths, min(MOST, len(paths))):
+    for path in rng.sample(paths, min(MAX_KEYWORDS, len(paths))):
         counts += check_mutant(compiler, (schema, own, oracle), without(schema, path), written, rng)
     return counts
 

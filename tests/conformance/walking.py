@@ -7,7 +7,7 @@ import engine
 from tests.engine.harness import bits, new_mask
 
 #: after so many tokens a walk is drawn towards its end, and after so many more it is given up
-PATIENCE, MOST = 40, 400
+PATIENCE, MAX_STEPS = 40, 400
 
 #: pieces that straddle JSON tokens, keys of drawn schemas, whole and split characters, escapes
 _PIECES = (
@@ -82,7 +82,7 @@ def walk(compiled: engine.Compiled, rng: Random) -> bytes | None:
     """
     matcher, text = engine.Matcher(compiled), bytearray()
     mask, stop = new_mask(compiled.vocabulary), compiled.vocabulary.stop_token_ids[0]
-    for step in range(MOST):
+    for step in range(MAX_STEPS):
         matcher.fill_bitmask(mask)
         allowed = bits(mask).tolist()
         if not allowed:

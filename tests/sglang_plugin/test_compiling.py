@@ -262,7 +262,7 @@ def test_a_grammar_lives_as_long_as_the_compiler_keeps_it(compilations: Compilat
 
 def test_masks_ahead_hold_no_compilation_back(monkeypatch: pytest.MonkeyPatch) -> None:
     """They wait in a line of their own, which is short."""
-    monkeypatch.setattr(compiling, "MOST_AHEAD", 3)
+    monkeypatch.setattr(compiling, "MAX_AHEAD", 3)
     compilations = Compilations(Namespaces.one(Compiler(byte_vocabulary())), Settings())
     gate, prepared = threading.Event(), []
     assert compilations.prefill.submit(gate.wait, 60)

@@ -40,7 +40,7 @@ def test_a_mask_made_ahead_is_the_mask() -> None:
 
 
 def test_no_more_wait_than_there_is_room_for(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "MOST", 3)
+    monkeypatch.setattr(module, "MAX_WAITING", 3)
     prefetcher, gate = MaskPrefetcher(), threading.Event()
     assert prefetcher.executor.submit(gate.wait, 60)
     compiler = Compiler(byte_vocabulary())

@@ -47,7 +47,7 @@ PART_STEPS = 2
 #: characters of a literal that become a tree in about a microsecond
 CHARS_PER_STEP = 4
 #: characters that free text may exclude
-MOST_LEFT_OUT = 64
+MAX_LEFT_OUT = 64
 
 
 class Regular(NamedTuple):
@@ -323,7 +323,7 @@ def _left_out(tree: Tree) -> str | None:
     if not isinstance(tree.body, Chars):
         return None
     rest = complement(tree.body.ranges)
-    if sum(high - low + 1 for low, high in rest) > MOST_LEFT_OUT:
+    if sum(high - low + 1 for low, high in rest) > MAX_LEFT_OUT:
         return None
     return "".join(chr(c) for low, high in rest for c in range(low, high + 1))
 

@@ -21,7 +21,7 @@ from .left_recursion import left_recursive
 HEX_ESCAPES = {"x": 2, "u": 4, "U": 8}
 HEX = frozenset("0123456789abcdefABCDEF")
 #: the largest count of a repetition; the engine's registers have 32 bits
-MOST = 2**31 - 1
+MAX_COUNT = 2**31 - 1
 #: excluded from the dot of regular expressions, as in Python and Rust
 NEWLINE = ((0x0A, 0x0A),)
 #: characters that are matched in about a microsecond
@@ -113,8 +113,8 @@ class Source:
 
     def checked_count(self, number: str, at: int | None = None) -> int:
         digits = number.lstrip("0")
-        if len(digits) > len(str(MOST)) or int(digits or "0") > MOST:
-            raise self.error(f"a count must not be above {MOST:,}", at)
+        if len(digits) > len(str(MAX_COUNT)) or int(digits or "0") > MAX_COUNT:
+            raise self.error(f"a count must not be above {MAX_COUNT:,}", at)
         return int(digits or "0")
 
     def escape(self, short: dict[str, str]) -> str:

@@ -5,7 +5,7 @@ A place, a tuple of schemas that apply to one value, becomes a node: a shared ru
 queue, so that neither recursion nor deep schemas nor long chains of references grow the stack.
 
 If lines are indented, a place is built once for each depth at which it occurs. Recursion would never end, so
-places more than ``EXACT_LEVELS`` below their shallowest depth, or deeper than ``MOST_DEPTH``, get the depth
+places more than ``EXACT_LEVELS`` below their shallowest depth, or deeper than ``MAX_DEPTH``, get the depth
 DEEP, and so does everything inside them.
 
 Invariants   I1 one place at one depth has one node: places are identified by their schema objects.
@@ -44,7 +44,7 @@ cdef class Builder:
     cdef uint32_t schema(self, schema, Location above, str keyword, key) except? 0xFFFFFFFF
     cdef uint32_t one_place(self, Location where, int depth) except? 0xFFFFFFFF
     cdef int exact_depth(self, key, int depth) except -1
-    cdef uint32_t plain(self, KeywordsC* found) except? 0xFFFFFFFF
+    cdef uint32_t plain(self, KeywordsC* keywords) except? 0xFFFFFFFF
     cdef uint32_t strings(self, values, bint is_checked) except? 0xFFFFFFFF
     cdef uint32_t new_rule(self, Location where, uint32_t body) except? 0xFFFFFFFF
     cdef uint32_t node(self, tuple alternatives, Location where, int depth) except? 0xFFFFFFFF

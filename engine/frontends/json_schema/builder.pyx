@@ -130,13 +130,13 @@ cdef class Builder:
         return self.several[key, depth]
 
     cdef uint32_t schema(self, schema, Location above, str keyword, key) except? 0xFFFFFFFF:
-        cdef KeywordsC found
+        cdef KeywordsC keywords
         cdef uint32_t body, made
         if schema is True:
             return self.any_value(self.text.below())
         if isinstance(schema, dict):
-            scan(<dict>schema, &found)
-            body = self.plain(&found)
+            scan(<dict>schema, &keywords)
+            body = self.plain(&keywords)
             if body != NO_NODE:
                 made = self.text.rule_of(body)
                 return made if made != NO_NODE else self.new_rule(location_at(schema, above, keyword, key), body)
@@ -165,14 +165,14 @@ cdef class Builder:
             self.shallowest = {}
         return depth if depth - self.shallowest.setdefault(key, depth) < EXACT_LEVELS else DEEP
 
-    cdef uint32_t plain(self, KeywordsC* found) except? 0xFFFFFFFF:
+    cdef uint32_t plain(self, KeywordsC* keywords) except? 0xFFFFFFFF:
         """Return the node of an empty schema, a plain scalar type or an enum of strings; NO_NODE: another schema."""
-        cdef int types = one_type(<object>found.value[TYPE]) if has(found, TYPE) else 0
-        if found.seen == 0:
+        cdef int types = one_type(<object>keywords.value[TYPE]) if has(keywords, TYPE) else 0
+        if keywords.seen == 0:
             return self.any_value(self.text.below())
-        if found.seen & ~bit(TYPE) == bit(ENUM) and has(found, TYPE) == (types == STRING):
-            return self.strings(<object>found.value[ENUM], types == STRING)
-        if found.seen != bit(TYPE):
+        if keywords.seen & ~bit(TYPE) == bit(ENUM) and has(keywords, TYPE) == (types == STRING):
+            return self.strings(<object>keywords.value[ENUM], types == STRING)
+        if keywords.seen != bit(TYPE):
             return NO_NODE
         if types == STRING:
             return self.text.any_string()

@@ -86,8 +86,8 @@ cdef inline uint64_t from_to(int first, int last) noexcept nogil:
     return (bit(last + 1) - 1) & ~(bit(first) - 1)
 
 
-cdef inline bint has(const KeywordsC* found, int keyword) noexcept nogil:
-    return found.seen >> keyword & 1
+cdef inline bint has(const KeywordsC* keywords, int keyword) noexcept nogil:
+    return keywords.seen >> keyword & 1
 
 
 cdef inline uint64_t of_strings() noexcept nogil:
@@ -115,17 +115,17 @@ cdef inline uint64_t listing() noexcept nogil:
     return bit(ENUM) | bit(CONST)
 
 
-cdef inline object value_of(const KeywordsC* found, int keyword, other):
-    return <object>found.value[keyword] if has(found, keyword) else other
+cdef inline object value_of(const KeywordsC* keywords, int keyword, other):
+    return <object>keywords.value[keyword] if has(keywords, keyword) else other
 
 
-cdef int scan(dict schema, KeywordsC* found) except -1
+cdef int scan(dict schema, KeywordsC* keywords) except -1
 cdef int one_type(value) except -1
 cdef bint is_reference(schema) except -1
 cdef bint is_true(value) except -1
 cdef str kind_of(value)
 cdef int types_of(value, Location where) except -1
-cdef count(KeywordsC* found, int keyword, Location where)
+cdef count(KeywordsC* keywords, int keyword, Location where)
 cdef decimal(value, Location where, str keyword, tightest)
 cdef decimal_at(value, str pointer, tightest)
 cdef set names_of(value, str keyword, Location where)

@@ -42,29 +42,29 @@ cdef long long COUNTLESS = 1LL << 31
 cdef int DIGITS = 400
 
 
-cdef int scan(dict schema, KeywordsC* found) except -1:
+cdef int scan(dict schema, KeywordsC* keywords) except -1:
     cdef PyObject *key
     cdef PyObject *value
     cdef PyObject *slot
     cdef Py_ssize_t at = 0
     cdef int number
-    found.seen = 0
+    keywords.seen = 0
     while PyDict_Next(schema, &at, &key, &value):
         slot = PyDict_GetItemWithError(SLOT_OF, <object>key)
         if slot != NULL:
             number = <object>slot
-            found.seen |= bit(number)
-            found.value[number] = value
+            keywords.seen |= bit(number)
+            keywords.value[number] = value
     return 0
 
 
 cdef bint is_reference(schema) except -1:
     """Whether a schema is only a reference."""
-    cdef KeywordsC found
+    cdef KeywordsC keywords
     if not isinstance(schema, dict) or PyDict_GetItemWithError(schema, "$ref") == NULL:
         return False
-    scan(<dict>schema, &found)
-    return found.seen == bit(REFERENCE)
+    scan(<dict>schema, &keywords)
+    return keywords.seen == bit(REFERENCE)
 
 
 cdef bint is_true(value) except -1:
@@ -109,14 +109,14 @@ cdef int types_of(value, Location where) except -1:
     return types
 
 
-cdef count(KeywordsC* found, int keyword, Location where):
+cdef count(KeywordsC* keywords, int keyword, Location where):
     """Return the value of a keyword that is a whole number >= 0 (also written 3.0); None if it is absent or
     unlimited.
     """
     cdef str name
-    if not has(found, keyword):
+    if not has(keywords, keyword):
         return None
-    value = <object>found.value[keyword]
+    value = <object>keywords.value[keyword]
     if type(value) is int and 0 <= value < COUNTLESS:
         return value
     name = NAMES[keyword]

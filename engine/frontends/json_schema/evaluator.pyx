@@ -185,19 +185,19 @@ cdef class SchemaFacts:
 
     cdef tuple content(self, dict schema):
         """Return a key that is equal for schemas of the same meaning; None: no other schema is equal."""
-        cdef KeywordsC found
+        cdef KeywordsC keywords
         cdef list parts = []
         cdef int slot
-        scan(schema, &found)
-        if found.seen & (bit(BASE) | bit(DYNAMIC_REFERENCE) | bit(RECURSIVE_REFERENCE)):
+        scan(schema, &keywords)
+        if keywords.seen & (bit(BASE) | bit(DYNAMIC_REFERENCE) | bit(RECURSIVE_REFERENCE)):
             return None
-        if has(&found, REFERENCE) and self.references.has_inner:
+        if has(&keywords, REFERENCE) and self.references.has_inner:
             return None
         spend(self.budget, 1)
         for slot in range(SLOTS):
-            if not has(&found, slot):
+            if not has(&keywords, slot):
                 continue
-            value = <object>found.value[slot]
+            value = <object>keywords.value[slot]
             if is_one_of_names(slot) and isinstance(value, dict):
                 spend(self.budget, len(<dict>value) >> 3)
                 value = tuple([(name, self.part(each)) for name, each in (<dict>value).items()])
@@ -254,27 +254,27 @@ cdef class SchemaFacts:
         return made
 
     cdef Hull hull_of_keywords(self, dict schema):
-        cdef KeywordsC found
+        cdef KeywordsC keywords
         cdef int types = ALL
         cdef Hull made
         spend(self.budget, 1)
-        scan(schema, &found)
-        found.seen &= self.references.dialect.known
-        if has(&found, REFERENCE) and self.references.dialect.ref_alone:
+        scan(schema, &keywords)
+        keywords.seen &= self.references.dialect.known
+        if has(&keywords, REFERENCE) and self.references.dialect.ref_alone:
             return EVERYTHING
-        if not found.seen & (bit(TYPE) | listing()):
-            return new_hull(ALL, None, NONE_BARRED, True) if not found.seen else EVERYTHING
-        if has(&found, TYPE):
-            types = types_at_most(<object>found.value[TYPE])
+        if not keywords.seen & (bit(TYPE) | listing()):
+            return new_hull(ALL, None, NONE_BARRED, True) if not keywords.seen else EVERYTHING
+        if has(&keywords, TYPE):
+            types = types_at_most(<object>keywords.value[TYPE])
             if not types:
                 return EVERYTHING
-        if has(&found, NULLABLE):
+        if has(&keywords, NULLABLE):
             types |= NULL_TYPE
-        made = new_hull(types, None, NONE_BARRED, found.seen & ~(bit(TYPE) | listing()) == 0)
-        if has(&found, CONST):
-            made = intersection(made, self.hull_of_values([<object>found.value[CONST]]))
-        if has(&found, ENUM):
-            made = intersection(made, self.hull_of_values(<object>found.value[ENUM]))
+        made = new_hull(types, None, NONE_BARRED, keywords.seen & ~(bit(TYPE) | listing()) == 0)
+        if has(&keywords, CONST):
+            made = intersection(made, self.hull_of_values([<object>keywords.value[CONST]]))
+        if has(&keywords, ENUM):
+            made = intersection(made, self.hull_of_values(<object>keywords.value[ENUM]))
         return made
 
     cdef Hull hull_of_values(self, values):
@@ -582,7 +582,7 @@ cdef class Evaluator(SchemaContext):
             if self.pattern(each).accepts(value):
                 return False
         for each in strings.formats:
-            if len(value) > formats.MOST.get(each.text, len(value)):
+            if len(value) > formats.MAX_LENGTHS.get(each.text, len(value)):
                 return False
             if not self.format(each, False).accepts(value):
                 return False

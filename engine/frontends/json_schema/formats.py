@@ -227,4 +227,4 @@ WIDE = {
 }
 
 #: maximum characters of formats whose patterns cannot express it without multiplying states
-MOST = {"hostname": 253, "idn-hostname": 48}
+MAX_LENGTHS = {"hostname": 253, "idn-hostname": 48}

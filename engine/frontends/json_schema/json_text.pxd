@@ -8,7 +8,7 @@ one ``depth``: the depth of the value being built, or DEEP if it is unknown. Rul
 the order of discovery; states that cannot reach the end are dropped.
 
 Invariants   one JsonText for each grammar and way of writing (``text_of``), so that schemas share its rules.
-Cost         callers refuse graphs of more than ``MOST_STATES`` states or ``MOST_EDGES`` edges (``is_full``).
+Cost         callers refuse graphs of more than ``MAX_STATES`` states or ``MAX_EDGES`` edges (``is_full``).
 """
 
 from libc.stdint cimport uint32_t, uint8_t
@@ -40,8 +40,8 @@ cdef enum:
     # Unconstrained values take 0.1 ms for all levels
     EXACT_LEVELS = 16
     # levels of indentation at most, for the same reason as BLANKS
-    MOST_DEPTH = 128
-    # a depth of at least EXACT_LEVELS, or beyond MOST_DEPTH
+    MAX_DEPTH = 128
+    # a depth of at least EXACT_LEVELS, or beyond MAX_DEPTH
     DEEP = 129
 
 cdef class JsonText:
@@ -148,8 +148,8 @@ cdef int add_values(JsonText text, list values, vector[uint32_t]* alternatives) 
 
 
 cdef enum:
-    MOST_STATES = 10_000
-    MOST_EDGES = 100_000
+    MAX_STATES = 10_000
+    MAX_EDGES = 100_000
 
 
 cdef class GraphBuilder:

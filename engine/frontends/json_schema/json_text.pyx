@@ -146,7 +146,7 @@ cdef class JsonText:
     # -- parts of JSON ----------------------------------------------------------------------------
     cdef int below(self) noexcept:
         """Return the depth of the values inside the current one; 0 unless lines are indented."""
-        return 0 if not self.is_indented else self.depth + 1 if self.depth < MOST_DEPTH else DEEP
+        return 0 if not self.is_indented else self.depth + 1 if self.depth < MAX_DEPTH else DEEP
 
     cdef uint32_t space(self) except? NO_NODE:
         """Return flexible white space between JSON tokens, or EMPTY.
@@ -177,7 +177,7 @@ cdef class JsonText:
             return self.bytes(before + b"\n" + depth * unit + behind)
         if self._deep == NO_NODE:
             self._deep = self.new_rule(
-                "deeper levels", self.repeat(self.bytes(unit), 0, MOST_DEPTH - EXACT_LEVELS))
+                "deeper levels", self.repeat(self.bytes(unit), 0, MAX_DEPTH - EXACT_LEVELS))
         parts = [self.bytes(before + b"\n" + EXACT_LEVELS * unit), self._deep, self.bytes(behind)]
         return self.seq(parts, 3)
 
@@ -357,7 +357,7 @@ cdef class GraphBuilder:
         return 0
 
     cdef bint is_full(self):
-        return len(self.states) > MOST_STATES or self.edges.size() > 3 * MOST_EDGES
+        return len(self.states) > MAX_STATES or self.edges.size() > 3 * MAX_EDGES
 
     cdef uint32_t node(self) except? 0xFFFFFFFF:
         """Add the GRAPH, without states that cannot reach a final one."""

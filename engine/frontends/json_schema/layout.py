@@ -24,7 +24,7 @@ from ...errors import SpecError, UnsupportedSchema
 
 #: maximum white space per level, and maximum characters of a separator; equal to the maximum of
 #: flexible white space per line
-MOST_BLANKS = 20
+MAX_BLANKS = 20
 
 _INDENT = re.compile(r"[ \t]*")
 _BLANKS = r"[ \t\n\r]*"
@@ -68,13 +68,13 @@ def checked_indent(indent: Any) -> str | None:
     Raises:
         ValueError: not white space, or too long.
     """
-    if isinstance(indent, int) and not isinstance(indent, bool) and 0 <= indent <= MOST_BLANKS:
+    if isinstance(indent, int) and not isinstance(indent, bool) and 0 <= indent <= MAX_BLANKS:
         return " " * indent
-    if isinstance(indent, str) and len(indent) <= MOST_BLANKS and _INDENT.fullmatch(indent):
+    if isinstance(indent, str) and len(indent) <= MAX_BLANKS and _INDENT.fullmatch(indent):
         return indent
     if indent is None:
         return None
-    message = f"indent must be 0 to {MOST_BLANKS} spaces, as a number, or spaces and tabs"
+    message = f"indent must be 0 to {MAX_BLANKS} spaces, as a number, or spaces and tabs"
     raise ValueError(f"{message}, not {indent!r}")
 
 
@@ -91,11 +91,11 @@ def checked_separators(separators: Any) -> tuple[str, str] | None:
         if _is_separator(item, _ITEM) and _is_separator(key, _KEY):
             return item, key
     message = "separators must be a comma with spaces after it, and a colon with spaces around it"
-    raise ValueError(f"{message}, of at most {MOST_BLANKS} characters, got {separators!r}")
+    raise ValueError(f"{message}, of at most {MAX_BLANKS} characters, got {separators!r}")
 
 
 def _is_separator(text: Any, form: re.Pattern[str]) -> bool:
-    return isinstance(text, str) and len(text) <= MOST_BLANKS and bool(form.fullmatch(text))
+    return isinstance(text, str) and len(text) <= MAX_BLANKS and bool(form.fullmatch(text))
 
 
 # -- x-guidance ------------------------------------------------------------------------------------

@@ -68,24 +68,24 @@ cdef class SchemaReader(TypeAlgebra):
     cdef tuple opened(self, Location where)
     cdef int check_open(self, Location where) except -1
     cdef tuple schema(self, Location where)
-    cdef bint scan_known(self, Location where, KeywordsC* found) except -1
+    cdef bint scan_known(self, Location where, KeywordsC* keywords) except -1
     cdef tuple within(self, Location where, tuple alternatives)
-    cdef tuple composition(self, KeywordsC* found, Location where, tuple alternatives)
-    cdef tuple referred(self, KeywordsC* found, Location where, tuple alternatives)
-    cdef Location referred_by(self, KeywordsC* found, Location where)
-    cdef SchemaType own(self, KeywordsC* found, Location where)
+    cdef tuple composition(self, KeywordsC* keywords, Location where, tuple alternatives)
+    cdef tuple referred(self, KeywordsC* keywords, Location where, tuple alternatives)
+    cdef Location referred_by(self, KeywordsC* keywords, Location where)
+    cdef SchemaType own(self, KeywordsC* keywords, Location where)
     cdef tuple derived_alternatives(self, Location where)
     cdef tuple listed_values(self, given, str keyword, Location where, tuple alternatives)
 
     # applicators
-    cdef tuple compose(self, KeywordsC* found, Location where, tuple alternatives)
+    cdef tuple compose(self, KeywordsC* keywords, Location where, tuple alternatives)
     cdef tuple negation(self, Location branch, Location where, tuple alternatives)
-    cdef tuple branched(self, KeywordsC* found, int slot, str keyword, Location where, tuple alternatives)
+    cdef tuple branched(self, KeywordsC* keywords, int slot, str keyword, Location where, tuple alternatives)
     cdef tuple any_of(self, list groups, Location where, str keyword)
     cdef tuple one_of(self, list groups, list branches, Location where, str keyword)
-    cdef tuple conditional(self, KeywordsC* found, Location where, tuple alternatives)
+    cdef tuple conditional(self, KeywordsC* keywords, Location where, tuple alternatives)
     cdef tuple depending(self, str name, value, str keyword, Location where, tuple alternatives)
-    cdef tuple unevaluated(self, KeywordsC* found, Location where, tuple alternatives)
+    cdef tuple unevaluated(self, KeywordsC* keywords, Location where, tuple alternatives)
     cdef SchemaType rest_of_members(self, tuple place, SchemaType schema_type, Location where)
     cdef SchemaType rest_of_items(self, tuple place, SchemaType schema_type)
 
@@ -95,7 +95,7 @@ cdef class SchemaReader(TypeAlgebra):
     cdef tuple without_derived(self, Location where, tuple alternatives)
     cdef tuple without_place(self, tuple place, tuple alternatives)
     cdef tuple without_all(self, list branches, tuple alternatives)
-    cdef tuple negated_keywords(self, KeywordsC* found, Location where, tuple alternatives)
+    cdef tuple negated_keywords(self, KeywordsC* keywords, Location where, tuple alternatives)
     cdef list within_two(self, list branches, Location where, tuple alternatives)
-    cdef list against_condition(self, KeywordsC* found, Location where, tuple alternatives)
+    cdef list against_condition(self, KeywordsC* keywords, Location where, tuple alternatives)
     cdef list against_dependency(self, str name, value, str keyword, Location where, tuple alternatives)

@@ -164,39 +164,39 @@ cdef class SchemaReader(TypeAlgebra):
         return 0
 
     cdef tuple schema(self, Location where):
-        cdef KeywordsC found
+        cdef KeywordsC keywords
         cdef tuple alternatives
         cdef SchemaType own
         cdef Py_ssize_t tracking = self.tracking
-        self.scan_known(where, &found)
-        if found.seen & (composed() | listing()) == 0 and not tracking:
-            return (own_type(&found, where, self, self.refuse_unknown),)
+        self.scan_known(where, &keywords)
+        if keywords.seen & (composed() | listing()) == 0 and not tracking:
+            return (own_type(&keywords, where, self, self.refuse_unknown),)
         key = <size_t><void*>where.schema
         self._open[key] = None
-        if found.seen & (bit(UNEVALUATED_PROPERTIES) | bit(UNEVALUATED_ITEMS)):
+        if keywords.seen & (bit(UNEVALUATED_PROPERTIES) | bit(UNEVALUATED_ITEMS)):
             self.tracking += 1
         try:
-            own = own_type(&found, where, self, self.refuse_unknown)
+            own = own_type(&keywords, where, self, self.refuse_unknown)
             if self.tracking:
                 by_contains = self.references.dialect.draft >= 2020
-                evaluated = evaluated_by(&found, where, by_contains)
+                evaluated = evaluated_by(&keywords, where, by_contains)
                 own = own if evaluated is None else with_evaluated(own, evaluated)
-            alternatives = self.composition(&found, where, (own,))
+            alternatives = self.composition(&keywords, where, (own,))
             if self.tracking:
-                alternatives = self.unevaluated(&found, where, alternatives)
+                alternatives = self.unevaluated(&keywords, where, alternatives)
             # evaluation does not leave a schema that is not tracked, such as one below ``not``
             return alternatives if tracking else without_evaluated(alternatives)
         finally:
             self.tracking = tracking
             del self._open[key]
 
-    cdef bint scan_known(self, Location where, KeywordsC* found) except -1:
+    cdef bint scan_known(self, Location where, KeywordsC* keywords) except -1:
         """Scan the keywords that the dialect has."""
-        scan(<dict>where.schema, found)
-        found.seen &= self.references.dialect.known
-        if has(found, REFERENCE) and self.references.dialect.ref_alone:
-            found.seen = bit(REFERENCE)
-        if has(found, BASE):
+        scan(<dict>where.schema, keywords)
+        keywords.seen &= self.references.dialect.known
+        if has(keywords, REFERENCE) and self.references.dialect.ref_alone:
+            keywords.seen = bit(REFERENCE)
+        if has(keywords, BASE):
             self.references.note_base(where.schema)
         return True
 
@@ -206,52 +206,52 @@ cdef class SchemaReader(TypeAlgebra):
         Evaluation is separate for each schema, and listed values may depend on the schema itself, so these are
         intersected instead. A schema that occurs again is read by itself, once.
         """
-        cdef KeywordsC found
+        cdef KeywordsC keywords
         cdef Location end = self.target(where)
         key = <size_t><void*>end.schema
         if self.tracking or not isinstance(end.schema, dict) or key in self._within or not are_open(alternatives):
             return self.intersections(alternatives, self.read_target(end), where, None)
-        self.scan_known(end, &found)
-        if not found.seen & composed() or found.seen & (bit(UNEVALUATED_PROPERTIES) | bit(UNEVALUATED_ITEMS)):
+        self.scan_known(end, &keywords)
+        if not keywords.seen & composed() or keywords.seen & (bit(UNEVALUATED_PROPERTIES) | bit(UNEVALUATED_ITEMS)):
             return self.intersections(alternatives, self.read_target(end), where, None)
         self.check_open(end)
         self._within.add(key)
         self._open[key] = None
         try:
             alternatives = self.intersections(
-                alternatives, (own_type(&found, end, self, self.refuse_unknown),), where, None)
-            return self.composition(&found, end, alternatives)
+                alternatives, (own_type(&keywords, end, self, self.refuse_unknown),), where, None)
+            return self.composition(&keywords, end, alternatives)
         finally:
             del self._open[key]
 
-    cdef tuple composition(self, KeywordsC* found, Location where, tuple alternatives):
+    cdef tuple composition(self, KeywordsC* keywords, Location where, tuple alternatives):
         """Apply the keywords that may lead back to the schema itself."""
-        if has(found, ENUM):
-            alternatives = self.listed_values(<object>found.value[ENUM], "enum", where, alternatives)
-        if has(found, CONST):
-            alternatives = self.listed_values(<object>found.value[CONST], "const", where, alternatives)
-        if found.seen & composed():
-            alternatives = self.referred(found, where, alternatives)
-            alternatives = self.compose(found, where, alternatives)
+        if has(keywords, ENUM):
+            alternatives = self.listed_values(<object>keywords.value[ENUM], "enum", where, alternatives)
+        if has(keywords, CONST):
+            alternatives = self.listed_values(<object>keywords.value[CONST], "const", where, alternatives)
+        if keywords.seen & composed():
+            alternatives = self.referred(keywords, where, alternatives)
+            alternatives = self.compose(keywords, where, alternatives)
         return alternatives
 
-    cdef tuple referred(self, KeywordsC* found, Location where, tuple alternatives):
+    cdef tuple referred(self, KeywordsC* keywords, Location where, tuple alternatives):
         cdef Location target
-        if has(found, REFERENCE):
-            alternatives = self.within(self.referred_by(found, where), alternatives)
+        if has(keywords, REFERENCE):
+            alternatives = self.within(self.referred_by(keywords, where), alternatives)
         for slot, keyword in ((DYNAMIC_REFERENCE, "$dynamicRef"), (RECURSIVE_REFERENCE, "$recursiveRef")):
-            if has(found, slot):
+            if has(keywords, slot):
                 self.followed = True
-                target = self.references.resolve_dynamic(<object>found.value[<int>slot], where, keyword)
+                target = self.references.resolve_dynamic(<object>keywords.value[<int>slot], where, keyword)
                 alternatives = self.intersections(alternatives, self.read(target), where, keyword)
         return alternatives
 
-    cdef Location referred_by(self, KeywordsC* found, Location where):
+    cdef Location referred_by(self, KeywordsC* keywords, Location where):
         self.followed = True
-        return self.references.resolve(<object>found.value[REFERENCE], where, "$ref")
+        return self.references.resolve(<object>keywords.value[REFERENCE], where, "$ref")
 
-    cdef SchemaType own(self, KeywordsC* found, Location where):
-        return own_type(found, where, self, self.refuse_unknown)
+    cdef SchemaType own(self, KeywordsC* keywords, Location where):
+        return own_type(keywords, where, self, self.refuse_unknown)
 
     cdef tuple derived_alternatives(self, Location where):
         """Return the alternatives of a derived place."""
@@ -309,21 +309,22 @@ cdef class SchemaReader(TypeAlgebra):
         return (listed(tuple(fitting)),)
 
     # -- applicators ------------------------------------------------------------------------------
-    cdef tuple compose(self, KeywordsC* found, Location where, tuple alternatives):
+    cdef tuple compose(self, KeywordsC* keywords, Location where, tuple alternatives):
         """Apply all applicators except references and unevaluated keywords."""
         cdef Location branch
-        for branch in branches_of(found, ALL_OF, "allOf", where):
+        for branch in branches_of(keywords, ALL_OF, "allOf", where):
             alternatives = self.within(branch, alternatives)
-        if has(found, ANY_OF):
-            alternatives = self.branched(found, ANY_OF, "anyOf", where, alternatives)
-        if has(found, ONE_OF):
-            alternatives = self.branched(found, ONE_OF, "oneOf", where, alternatives)
-        if has(found, IF_):
-            alternatives = self.conditional(found, where, alternatives)
-        for name, value, keyword in dependencies_of(found, where):
+        if has(keywords, ANY_OF):
+            alternatives = self.branched(keywords, ANY_OF, "anyOf", where, alternatives)
+        if has(keywords, ONE_OF):
+            alternatives = self.branched(keywords, ONE_OF, "oneOf", where, alternatives)
+        if has(keywords, IF_):
+            alternatives = self.conditional(keywords, where, alternatives)
+        for name, value, keyword in dependencies_of(keywords, where):
             alternatives = self.depending(name, value, keyword, where, alternatives)
-        if has(found, NOT):
-            alternatives = self.negation(location_at(<object>found.value[NOT], where, "not", None), where, alternatives)
+        if has(keywords, NOT):
+            branch = location_at(<object>keywords.value[NOT], where, "not", None)
+            alternatives = self.negation(branch, where, alternatives)
         return alternatives
 
     cdef tuple negation(self, Location branch, Location where, tuple alternatives):
@@ -335,13 +336,13 @@ cdef class SchemaReader(TypeAlgebra):
         return self.without(branch, alternatives)
 
     # -- anyOf and oneOf --------------------------------------------------------------------------
-    cdef tuple branched(self, KeywordsC* found, int slot, str keyword, Location where, tuple alternatives):
+    cdef tuple branched(self, KeywordsC* keywords, int slot, str keyword, Location where, tuple alternatives):
         cdef Location branch
         cdef list groups = [], branches = [], constants = []
         cdef dict kept = {}
         cdef bint is_free = (
             self.knows_const and slot == ANY_OF and len(alternatives) == 1 and alternatives[0] is ANYTHING)
-        for branch in branches_of(found, slot, keyword, where):
+        for branch in branches_of(keywords, slot, keyword, where):
             if is_free and is_plain_constant(branch.schema):
                 constants.append(branch.schema["const"])
                 continue
@@ -404,18 +405,18 @@ cdef class SchemaReader(TypeAlgebra):
         return alternatives
 
     # -- if and dependencies -----------------------------------------------------------------------
-    cdef tuple conditional(self, KeywordsC* found, Location where, tuple alternatives):
-        cdef Location branch = location_at(<object>found.value[IF_], where, "if", None)
+    cdef tuple conditional(self, KeywordsC* keywords, Location where, tuple alternatives):
+        cdef Location branch = location_at(<object>keywords.value[IF_], where, "if", None)
         cdef tuple yes, no
-        if not (has(found, THEN_) or has(found, ELSE_) or self.tracking):
+        if not (has(keywords, THEN_) or has(keywords, ELSE_) or self.tracking):
             return alternatives
         yes = self.intersections(alternatives, self.read(branch), where, "if")
         no = self.without(branch, alternatives)
-        if has(found, THEN_):
-            branch = location_at(<object>found.value[THEN_], where, "then", None)
+        if has(keywords, THEN_):
+            branch = location_at(<object>keywords.value[THEN_], where, "then", None)
             yes = self.intersections(yes, self.read(branch), where, "then")
-        if has(found, ELSE_):
-            branch = location_at(<object>found.value[ELSE_], where, "else", None)
+        if has(keywords, ELSE_):
+            branch = location_at(<object>keywords.value[ELSE_], where, "else", None)
             no = self.intersections(no, self.read(branch), where, "else")
         return united([*yes, *no])
 
@@ -432,17 +433,17 @@ cdef class SchemaReader(TypeAlgebra):
         return self.without_empty(self.intersections(alternatives, either, where, keyword))
 
     # -- unevaluated members and items -------------------------------------------------------------
-    cdef tuple unevaluated(self, KeywordsC* found, Location where, tuple alternatives):
+    cdef tuple unevaluated(self, KeywordsC* keywords, Location where, tuple alternatives):
         """Apply unevaluated keywords to each alternative."""
         cdef list made = []
         cdef SchemaType schema_type
         for schema_type in alternatives:
-            if has(found, UNEVALUATED_PROPERTIES):
+            if has(keywords, UNEVALUATED_PROPERTIES):
                 place = place_at(
-                    <object>found.value[UNEVALUATED_PROPERTIES], where, "unevaluatedProperties", None)
+                    <object>keywords.value[UNEVALUATED_PROPERTIES], where, "unevaluatedProperties", None)
                 schema_type = self.rest_of_members(place, schema_type, where)
-            if schema_type is not None and has(found, UNEVALUATED_ITEMS):
-                place = place_at(<object>found.value[UNEVALUATED_ITEMS], where, "unevaluatedItems", None)
+            if schema_type is not None and has(keywords, UNEVALUATED_ITEMS):
+                place = place_at(<object>keywords.value[UNEVALUATED_ITEMS], where, "unevaluatedItems", None)
                 schema_type = self.rest_of_items(place, schema_type)
             if schema_type is not None:
                 made.append(schema_type)
@@ -494,16 +495,16 @@ cdef class SchemaReader(TypeAlgebra):
 
     cdef tuple negated_schema(self, Location where, tuple alternatives):
         """Return the alternatives outside of a schema that is not only a reference, for the first time."""
-        cdef KeywordsC found
+        cdef KeywordsC keywords
         if isinstance(where.schema, Derived):
             return self.without_derived(where, alternatives)
         key = <size_t><void*>where.schema
         if isinstance(where.schema, dict) and key not in self._negating:
-            self.scan_known(where, &found)
-            if found.seen & composed() and not found.seen & indivisible():
+            self.scan_known(where, &keywords)
+            if keywords.seen & composed() and not keywords.seen & indivisible():
                 self._negating.add(key)
                 try:
-                    return self.negated_keywords(&found, where, alternatives)
+                    return self.negated_keywords(&keywords, where, alternatives)
                 finally:
                     self._negating.discard(key)
         return self.subtract(alternatives, self.read(where), where, None)
@@ -533,25 +534,25 @@ cdef class SchemaReader(TypeAlgebra):
             alternatives = self.without(branch, alternatives)
         return alternatives
 
-    cdef tuple negated_keywords(self, KeywordsC* found, Location where, tuple alternatives):
-        cdef list parts = list(self.subtract(alternatives, (self.own(found, where),), where, None)), branches
+    cdef tuple negated_keywords(self, KeywordsC* keywords, Location where, tuple alternatives):
+        cdef list parts = list(self.subtract(alternatives, (self.own(keywords, where),), where, None)), branches
         cdef Location branch
-        if has(found, REFERENCE):
-            parts += self.without(self.referred_by(found, where), alternatives)
-        for branch in branches_of(found, ALL_OF, "allOf", where):
+        if has(keywords, REFERENCE):
+            parts += self.without(self.referred_by(keywords, where), alternatives)
+        for branch in branches_of(keywords, ALL_OF, "allOf", where):
             parts += self.without(branch, alternatives)
-        if has(found, ANY_OF):
-            parts += self.without_all(branches_of(found, ANY_OF, "anyOf", where), alternatives)
-        if has(found, ONE_OF):
-            branches = branches_of(found, ONE_OF, "oneOf", where)
+        if has(keywords, ANY_OF):
+            parts += self.without_all(branches_of(keywords, ANY_OF, "anyOf", where), alternatives)
+        if has(keywords, ONE_OF):
+            branches = branches_of(keywords, ONE_OF, "oneOf", where)
             parts += self.without_all(branches, alternatives)
             parts += self.within_two(branches, where, alternatives)
-        if has(found, IF_):
-            parts += self.against_condition(found, where, alternatives)
-        for name, value, keyword in dependencies_of(found, where):
+        if has(keywords, IF_):
+            parts += self.against_condition(keywords, where, alternatives)
+        for name, value, keyword in dependencies_of(keywords, where):
             parts += self.against_dependency(name, value, keyword, where, alternatives)
-        if has(found, NOT):
-            branch = location_at(<object>found.value[NOT], where, "not", None)
+        if has(keywords, NOT):
+            branch = location_at(<object>keywords.value[NOT], where, "not", None)
             parts += self.intersections(alternatives, self.read(branch), where, "not")
         made = without_subsumed(self.without_empty(united(parts)), self)
         self.check_bound(len(made), where, None)
@@ -576,15 +577,15 @@ cdef class SchemaReader(TypeAlgebra):
                     found += self.intersections(<tuple>groups[j], self.read(<Location>branches[i]), where, "oneOf")
         return found
 
-    cdef list against_condition(self, KeywordsC* found, Location where, tuple alternatives):
-        cdef Location condition = location_at(<object>found.value[IF_], where, "if", None)
+    cdef list against_condition(self, KeywordsC* keywords, Location where, tuple alternatives):
+        cdef Location condition = location_at(<object>keywords.value[IF_], where, "if", None)
         cdef list parts = []
-        if has(found, THEN_):
+        if has(keywords, THEN_):
             yes = self.intersections(alternatives, self.read(condition), where, "if")
-            parts += self.without(location_at(<object>found.value[THEN_], where, "then", None), yes)
-        if has(found, ELSE_):
+            parts += self.without(location_at(<object>keywords.value[THEN_], where, "then", None), yes)
+        if has(keywords, ELSE_):
             no = self.without(condition, alternatives)
-            parts += self.without(location_at(<object>found.value[ELSE_], where, "else", None), no)
+            parts += self.without(location_at(<object>keywords.value[ELSE_], where, "else", None), no)
         return parts
 
     cdef list against_dependency(self, str name, value, str keyword, Location where, tuple alternatives):
@@ -613,15 +614,15 @@ cdef uint64_t indivisible() noexcept:
         | bit(UNEVALUATED_ITEMS))
 
 
-cdef list dependencies_of(KeywordsC* found, Location where):
+cdef list dependencies_of(KeywordsC* keywords, Location where):
     """Return (name, dependency, keyword) of all dependencies; ``dependencies`` combines its two successors."""
     cdef list made = []
     for slot, keyword in (
         (DEPENDENT_REQUIRED, "dependentRequired"), (DEPENDENT_SCHEMAS, "dependentSchemas"),
         (DEPENDENCIES, "dependencies"),
     ):
-        if has(found, slot):
-            value = <object>found.value[<int>slot]
+        if has(keywords, slot):
+            value = <object>keywords.value[<int>slot]
             if not isinstance(value, dict):
                 raise SpecError(f"{keyword} must be an object", where.at(keyword))
             made += [(name, more, keyword) for name, more in (<dict>value).items()]
@@ -650,12 +651,12 @@ cdef SchemaType absent(str name, Location where):
     return new_type(ALL, None, None, None, None, objects, ())
 
 
-cdef list branches_of(KeywordsC* found, int slot, str keyword, Location where):
+cdef list branches_of(KeywordsC* keywords, int slot, str keyword, Location where):
     cdef Py_ssize_t number
     cdef list made = []
-    if not has(found, slot):
+    if not has(keywords, slot):
         return made
-    value = <object>found.value[slot]
+    value = <object>keywords.value[slot]
     if not isinstance(value, list) or not value:
         raise SpecError(f"{keyword} must be a non-empty array", where.at(keyword))
     for number in range(len(<list>value)):
@@ -674,7 +675,7 @@ cdef bint is_plain_constant(schema):
 
 
 # -- own keywords ----------------------------------------------------------------------------------
-cdef SchemaType own_type(KeywordsC* found, Location where, Evaluator evaluator, bint refuse_unknown):
+cdef SchemaType own_type(KeywordsC* keywords, Location where, Evaluator evaluator, bint refuse_unknown):
     """Return the alternative of a schema's own keywords, without enum, const and applicators.
 
     Args:
@@ -690,22 +691,22 @@ cdef SchemaType own_type(KeywordsC* found, Location where, Evaluator evaluator, 
     cdef Objects objects = None
     cdef list refused = None
     cdef bint is_free
-    if has(found, TYPE):
-        types = types_of(<object>found.value[TYPE], where)
-        if has(found, NULLABLE) and is_flag(found, NULLABLE, where, "nullable"):
+    if has(keywords, TYPE):
+        types = types_of(<object>keywords.value[TYPE], where)
+        if has(keywords, NULLABLE) and is_flag(keywords, NULLABLE, where, "nullable"):
             types |= NULL_TYPE
-    if has(found, MULTIPLE_OF) and <object>found.value[MULTIPLE_OF] == 1:
+    if has(keywords, MULTIPLE_OF) and <object>keywords.value[MULTIPLE_OF] == 1:
         types &= ~FRACTION
     # read the constraints of excluded types too: their keywords must be well-formed
-    if found.seen & of_strings():
+    if keywords.seen & of_strings():
         refused = []
-        strings = string_constraints(found, where, refuse_unknown, refused)
-    if found.seen & of_numbers():
-        numbers = number_constraints(found, where)
-    if found.seen & of_arrays():
-        arrays = array_constraints(found, where)
-    if found.seen & of_objects():
-        objects = object_constraints(found, where, evaluator)
+        strings = string_constraints(keywords, where, refuse_unknown, refused)
+    if keywords.seen & of_numbers():
+        numbers = number_constraints(keywords, where)
+    if keywords.seen & of_arrays():
+        arrays = array_constraints(keywords, where)
+    if keywords.seen & of_objects():
+        objects = object_constraints(keywords, where, evaluator)
     is_free = strings is None and numbers is None and arrays is None and objects is None
     if types == ALL and is_free:
         return ANYTHING
@@ -720,59 +721,59 @@ cdef SchemaType own_type(KeywordsC* found, Location where, Evaluator evaluator, 
     )
 
 
-cdef bint is_flag(KeywordsC* found, int keyword, Location where, str name) except -1:
-    value = value_of(found, keyword, False)
+cdef bint is_flag(KeywordsC* keywords, int keyword, Location where, str name) except -1:
+    value = value_of(keywords, keyword, False)
     if not isinstance(value, bool):
         raise SpecError(f"{name} must be true or false", where.at(name))
     return value
 
 
 # -- strings ---------------------------------------------------------------------------------------
-cdef Strings string_constraints(KeywordsC* found, Location where, bint refuse_unknown, list refused):
+cdef Strings string_constraints(KeywordsC* keywords, Location where, bint refuse_unknown, list refused):
     cdef tuple patterns = (), known = ()
-    if has(found, PATTERN):
-        patterns = (constraint_text(text_of(found, PATTERN, where, "pattern"), where, "pattern"),)
-    if has(found, FORMAT):
-        name = text_of(found, FORMAT, where, "format")
+    if has(keywords, PATTERN):
+        patterns = (constraint_text(text_of(keywords, PATTERN, where, "pattern"), where, "pattern"),)
+    if has(keywords, FORMAT):
+        name = text_of(keywords, FORMAT, where, "format")
         if name in PATTERNS:
             known = (constraint_text(name, where, "format"),)
         elif refuse_unknown:
             refused.append(refusal(STRING, where, "format", f"the format {name!r} can't be enforced"))
     return new_strings(
-        count(found, MIN_LENGTH, where) or 0, count(found, MAX_LENGTH, where), patterns, known, (), ())
+        count(keywords, MIN_LENGTH, where) or 0, count(keywords, MAX_LENGTH, where), patterns, known, (), ())
 
 
-cdef str text_of(KeywordsC* found, int keyword, Location where, str name):
-    value = <object>found.value[keyword]
+cdef str text_of(KeywordsC* keywords, int keyword, Location where, str name):
+    value = <object>keywords.value[keyword]
     if not isinstance(value, str):
         raise SpecError(f"{name} must be a string", where.at(name))
     return value
 
 
 # -- numbers ---------------------------------------------------------------------------------------
-cdef Numbers number_constraints(KeywordsC* found, Location where):
-    low, low_open = tightest_bound(found, where, MINIMUM, "minimum", EXCLUSIVE_MINIMUM, "exclusiveMinimum", max)
-    high, high_open = tightest_bound(found, where, MAXIMUM, "maximum", EXCLUSIVE_MAXIMUM, "exclusiveMaximum", min)
-    return new_numbers(low, low_open, high, high_open, multiple_of(found, where), (), ())
+cdef Numbers number_constraints(KeywordsC* keywords, Location where):
+    low, low_open = tightest_bound(keywords, where, MINIMUM, "minimum", EXCLUSIVE_MINIMUM, "exclusiveMinimum", max)
+    high, high_open = tightest_bound(keywords, where, MAXIMUM, "maximum", EXCLUSIVE_MAXIMUM, "exclusiveMaximum", min)
+    return new_numbers(low, low_open, high, high_open, multiple_of(keywords, where), (), ())
 
 
-cdef tuple multiple_of(KeywordsC* found, Location where):
-    if not has(found, MULTIPLE_OF):
+cdef tuple multiple_of(KeywordsC* keywords, Location where):
+    if not has(keywords, MULTIPLE_OF):
         return ()
-    number = decimal(<object>found.value[MULTIPLE_OF], where, "multipleOf", None)
+    number = decimal(<object>keywords.value[MULTIPLE_OF], where, "multipleOf", None)
     if number <= 0:
         raise SpecError("multipleOf must be greater than 0", where.at("multipleOf"))
     return (constraint_text(str(number), where, "multipleOf"),)
 
 
 cdef tuple tightest_bound(
-    KeywordsC* found, Location where, int inclusive, str inclusive_name, int exclusive, str exclusive_name, tightest
+    KeywordsC* keywords, Location where, int inclusive, str inclusive_name, int exclusive, str exclusive_name, tightest
 ):
     """Return (bound or None, whether it is exclusive). Draft 4 writes ``exclusiveMinimum: true`` with ``minimum``."""
     value, is_open = None, False
-    if has(found, inclusive):
-        value = decimal(<object>found.value[inclusive], where, inclusive_name, tightest)
-    other = value_of(found, exclusive, False)
+    if has(keywords, inclusive):
+        value = decimal(<object>keywords.value[inclusive], where, inclusive_name, tightest)
+    other = value_of(keywords, exclusive, False)
     if isinstance(other, bool):
         if other and value is None:
             message = f"{exclusive_name}: true needs {inclusive_name} beside it"
@@ -785,7 +786,7 @@ cdef tuple tightest_bound(
 
 
 # -- arrays ----------------------------------------------------------------------------------------
-cdef Arrays array_constraints(KeywordsC* found, Location where):
+cdef Arrays array_constraints(KeywordsC* keywords, Location where):
     """Read the keywords of arrays.
 
     Before 2020-12, ``items`` as an array is today's ``prefixItems``, and ``additionalItems`` is then today's ``items``.
@@ -793,13 +794,13 @@ cdef Arrays array_constraints(KeywordsC* found, Location where):
     cdef Py_ssize_t n
     cdef list places = []
     cdef str keyword = "prefixItems", rest_keyword = "items"
-    given = value_of(found, PREFIX_ITEMS, NOTHING)
-    rest = value_of(found, ITEMS, True)
+    given = value_of(keywords, PREFIX_ITEMS, NOTHING)
+    rest = value_of(keywords, ITEMS, True)
     if isinstance(rest, list):
-        if has(found, PREFIX_ITEMS):
+        if has(keywords, PREFIX_ITEMS):
             raise SpecError("items must be a schema beside prefixItems", where.at("items"))
         given, keyword, rest_keyword = rest, "items", "additionalItems"
-        rest = value_of(found, ADDITIONAL_ITEMS, True)
+        rest = value_of(keywords, ADDITIONAL_ITEMS, True)
     if not isinstance(given, list):
         raise SpecError("prefixItems must be an array", where.at("prefixItems"))
     for n in range(len(<list>given)):
@@ -807,52 +808,52 @@ cdef Arrays array_constraints(KeywordsC* found, Location where):
     return new_arrays(
         tuple(places),
         place_at(rest, where, rest_keyword, None),
-        count(found, MIN_ITEMS, where) or 0,
-        count(found, MAX_ITEMS, where),
-        contained(found, where),
-        where if is_flag(found, UNIQUE_ITEMS, where, "uniqueItems") else None,
+        count(keywords, MIN_ITEMS, where) or 0,
+        count(keywords, MAX_ITEMS, where),
+        contained(keywords, where),
+        where if is_flag(keywords, UNIQUE_ITEMS, where, "uniqueItems") else None,
     )
 
 
-cdef tuple contained(KeywordsC* found, Location where):
+cdef tuple contained(KeywordsC* keywords, Location where):
     """Return the count of ``contains``, by default at least one item."""
-    cdef object least = count(found, MIN_CONTAINS, where), most = count(found, MAX_CONTAINS, where)
-    if not has(found, CONTAINS) or (least == 0 and most is None):
+    cdef object least = count(keywords, MIN_CONTAINS, where), most = count(keywords, MAX_CONTAINS, where)
+    if not has(keywords, CONTAINS) or (least == 0 and most is None):
         return ()
-    place = place_at(<object>found.value[CONTAINS], where, "contains", None)
+    place = place_at(<object>keywords.value[CONTAINS], where, "contains", None)
     return (new_count(place, 0, 1 if least is None else least, most, where),)
 
 
 # -- objects ---------------------------------------------------------------------------------------
-cdef Objects object_constraints(KeywordsC* found, Location where, Evaluator evaluator):
+cdef Objects object_constraints(KeywordsC* keywords, Location where, Evaluator evaluator):
     cdef tuple required = ()
     cdef set wanted = None
     cdef Py_ssize_t least
-    cdef dict properties = members_of(found, PROPERTIES, where, "properties")
-    if has(found, REQUIRED):
-        wanted = names_of(<object>found.value[REQUIRED], "required", where)
-        required = tuple(<list>found.value[REQUIRED])
-    least = count(found, MIN_PROPERTIES, where) or 0
+    cdef dict properties = members_of(keywords, PROPERTIES, where, "properties")
+    if has(keywords, REQUIRED):
+        wanted = names_of(<object>keywords.value[REQUIRED], "required", where)
+        required = tuple(<list>keywords.value[REQUIRED])
+    least = count(keywords, MIN_PROPERTIES, where) or 0
     made = new_objects(
         properties,
         False,
         required,
         wanted,
-        place_at(value_of(found, ADDITIONAL, True), where, "additionalProperties", None),
+        place_at(value_of(keywords, ADDITIONAL, True), where, "additionalProperties", None),
         max(least, len(required)),
-        count(found, MAX_PROPERTIES, where),
+        count(keywords, MAX_PROPERTIES, where),
         where,
     )
-    if has(found, PATTERN_PROPERTIES) and members_of(found, PATTERN_PROPERTIES, where, "patternProperties"):
-        made = with_patterns(made, <dict><object>found.value[PATTERN_PROPERTIES], where, evaluator)
-    if has(found, PROPERTY_NAMES):
-        names = place_at(<object>found.value[PROPERTY_NAMES], where, "propertyNames", None)
+    if has(keywords, PATTERN_PROPERTIES) and members_of(keywords, PATTERN_PROPERTIES, where, "patternProperties"):
+        made = with_patterns(made, <dict><object>keywords.value[PATTERN_PROPERTIES], where, evaluator)
+    if has(keywords, PROPERTY_NAMES):
+        names = place_at(<object>keywords.value[PROPERTY_NAMES], where, "propertyNames", None)
         made = keyed_objects(made, made.keyed, names, ())
     return made
 
 
-cdef dict members_of(KeywordsC* found, int keyword, Location where, str name):
-    value = value_of(found, keyword, NO_MEMBERS)
+cdef dict members_of(KeywordsC* keywords, int keyword, Location where, str name):
+    value = value_of(keywords, keyword, NO_MEMBERS)
     if not isinstance(value, dict):
         raise SpecError(f"{name} must be an object", where.at(name))
     return value
@@ -888,23 +889,23 @@ cdef Objects with_patterns(Objects plain, dict given, Location where, Evaluator 
 
 
 # -- evaluation ------------------------------------------------------------------------------------
-cdef Evaluated evaluated_by(KeywordsC* found, Location where, bint by_contains):
+cdef Evaluated evaluated_by(KeywordsC* keywords, Location where, bint by_contains):
     """Return what the schema's own keywords evaluate. ``by_contains``: ``contains`` evaluates matching items."""
-    cdef frozenset names = frozenset(value_of(found, PROPERTIES, NO_MEMBERS))
-    cdef tuple patterns = patterns_of(value_of(found, PATTERN_PROPERTIES, NO_MEMBERS), where)
+    cdef frozenset names = frozenset(value_of(keywords, PROPERTIES, NO_MEMBERS))
+    cdef tuple patterns = patterns_of(value_of(keywords, PATTERN_PROPERTIES, NO_MEMBERS), where)
     cdef tuple places = ()
-    items = value_of(found, ITEMS, None)
+    items = value_of(keywords, ITEMS, None)
     cdef bint is_tuple = isinstance(items, list)
-    prefix = items if is_tuple else value_of(found, PREFIX_ITEMS, NOTHING)
-    if by_contains and has(found, CONTAINS):
-        places = (place_at(<object>found.value[CONTAINS], where, "contains", None),)
-    if found.seen & (of_objects() | of_arrays()) == 0:
+    prefix = items if is_tuple else value_of(keywords, PREFIX_ITEMS, NOTHING)
+    if by_contains and has(keywords, CONTAINS):
+        places = (place_at(<object>keywords.value[CONTAINS], where, "contains", None),)
+    if keywords.seen & (of_objects() | of_arrays()) == 0:
         return None
     return new_evaluated(
         names,
         patterns,
         len(prefix),
         places,
-        has(found, ADDITIONAL),
-        has(found, ADDITIONAL_ITEMS if is_tuple else ITEMS),
+        has(keywords, ADDITIONAL),
+        has(keywords, ADDITIONAL_ITEMS if is_tuple else ITEMS),
     )

@@ -25,7 +25,7 @@ Invariants   I1 complements and intersections are exact. If a constraint has no 
                 after its share of the budget.
 Cost         alternatives multiply; ``limits.alternatives`` bounds those of a place, and the intersections of a
              schema take at most half of the budget, so that a refusal names the location. Subsumption compares all
-             pairs of up to ``MOST`` alternatives.
+             pairs of up to ``MAX_PAIRED`` alternatives.
 Not here     keywords (reader, constraints).
 """
 

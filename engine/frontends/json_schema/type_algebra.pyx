@@ -21,7 +21,7 @@ from .evaluator import CircularReference
 
 cdef object WIDE = formats.WIDE
 #: maximum texts of a list that become a pattern
-cdef Py_ssize_t MOST_NAMES = 100
+cdef Py_ssize_t MAX_NAMES = 100
 
 NOTHING_FITS = (root_place(False, ""),)
 
@@ -487,11 +487,11 @@ cdef list key_patterns(list alternatives, Location where):
         return [(constraint_text("", where, "propertyNames"), True)]
     if (<SchemaType>alternatives[0]).values is not None:
         texts = [value for value in (<SchemaType>alternatives[0]).values if isinstance(value, str)]
-        return None if len(texts) > MOST_NAMES else [(texts_pattern(texts, where), False)]
+        return None if len(texts) > MAX_NAMES else [(texts_pattern(texts, where), False)]
     strings = (<SchemaType>alternatives[0]).strings
     if strings is None:
         return []
-    if strings.formats or (<SchemaType>alternatives[0]).refused or len(strings.barred) > MOST_NAMES:
+    if strings.formats or (<SchemaType>alternatives[0]).refused or len(strings.barred) > MAX_NAMES:
         return None
     if strings.maximum is not None and strings.maximum < strings.minimum:
         return [(constraint_text("", where, "propertyNames"), True)]
@@ -519,7 +519,7 @@ cdef ConstraintText texts_pattern(list texts, Location where):
 # -- subsumption -----------------------------------------------------------------------------------
 
 #: maximum alternatives that are compared with each other
-cdef Py_ssize_t MOST = 400
+cdef Py_ssize_t MAX_PAIRED = 400
 # comparisons per microsecond: most end at the first constraint
 cdef Py_ssize_t PAIRS = 8
 
@@ -528,7 +528,7 @@ cdef tuple without_subsumed(tuple alternatives, SchemaContext context):
     """Return the alternatives that no other one subsumes."""
     cdef Py_ssize_t i, j, n = len(alternatives)
     cdef list gone = [False] * n, found = []
-    if n < 2 or n > MOST:
+    if n < 2 or n > MAX_PAIRED:
         return alternatives
     for i in range(n):
         spend(context.budget, 1 + n // PAIRS)

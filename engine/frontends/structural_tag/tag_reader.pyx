@@ -34,9 +34,9 @@ from ..json_schema.layout import checked_indent, checked_separators
 from .tag_styles import STYLES
 
 #: the largest count; the engine's registers have 32 bits
-MOST = 2**31 - 1
+MAX_COUNT = 2**31 - 1
 #: digits of a token id that an error repeats
-MOST_DIGITS = 40
+MAX_DIGITS = 40
 
 # texts of a list that are checked in about a microsecond
 cdef enum:
@@ -203,7 +203,7 @@ cdef class TagReader:
             return OtherTokens(fields.pointer, self.tokens(fields, "exclude_tokens"), 1, 1)
         if kind == "any_tokens":
             return OtherTokens(
-                fields.pointer, self.tokens(fields, "exclude_tokens"), 0, fields.bound("max_tokens", MOST))
+                fields.pointer, self.tokens(fields, "exclude_tokens"), 0, fields.bound("max_tokens", MAX_COUNT))
         place = f"{fields.pointer}/json_schema"
         schema = as_schema(fields.item("json_schema"), place)
         made = new_json_schema(fields.pointer, schema, place)
@@ -239,7 +239,7 @@ cdef class TagReader:
             message = "must be the text of a special token or a token id"
             raise SpecError(message, f"{fields.pointer}/{step}")
         if value >= self.vocabulary.size:
-            message = f"token id {str(value)[:MOST_DIGITS]} is not in a vocabulary of {self.vocabulary.size}"
+            message = f"token id {str(value)[:MAX_DIGITS]} is not in a vocabulary of {self.vocabulary.size}"
             raise SpecError(message, f"{fields.pointer}/{step}")
         return value
 
@@ -278,7 +278,7 @@ cdef class TagReader:
         return self.format(fields.item("content"), f"{fields.pointer}/content", depth + 1)
 
     cdef Format repeat_counted(self, Fields fields, Py_ssize_t depth):
-        minimum, maximum = fields.count("min", 0, MOST), fields.count("max", -1, MOST)
+        minimum, maximum = fields.count("min", 0, MAX_COUNT), fields.count("max", -1, MAX_COUNT)
         if -1 < maximum < minimum:
             raise fields.fault("max", "must not be below min, unless it is -1, no upper bound")
         return self.repeat(fields, minimum, None if maximum == -1 else maximum, depth)
@@ -294,7 +294,7 @@ cdef class TagReader:
         if isinstance(content, AnyText):
             text = content
             chars, tokens = times(text.max_chars, maximum), times(text.max_tokens, maximum)
-            if (chars is None or chars <= MOST) and (tokens is None or tokens <= MOST):
+            if (chars is None or chars <= MAX_COUNT) and (tokens is None or tokens <= MAX_COUNT):
                 return AnyText(text.pointer, text.excludes, chars, tokens)
         return Repetition(fields.pointer, content, minimum, maximum)
 
@@ -401,7 +401,7 @@ cdef tuple excluded(Fields fields):
 
 cdef Format any_text(Fields fields):
     return AnyText(
-        fields.pointer, excluded(fields), fields.bound("max_chars", MOST), fields.bound("max_tokens", MOST))
+        fields.pointer, excluded(fields), fields.bound("max_chars", MAX_COUNT), fields.bound("max_tokens", MAX_COUNT))
 
 
 cdef Format grammar_text(Fields fields):
@@ -437,7 +437,7 @@ cdef int add_options(Fields fields, JsonSchema made) except -1:
         raise UnsupportedSchema(fields.pointer, "style", f"the style must be one of {known}, not {style!r}")
     made.style = style
     made.any_order = fields.flag("any_order", False)
-    blanks = fields.bound("max_whitespace_cnt", MOST)
+    blanks = fields.bound("max_whitespace_cnt", MAX_COUNT)
     if blanks == 0:
         made.whitespace = "compact"
     elif blanks is not None and blanks <= made.most_blanks:

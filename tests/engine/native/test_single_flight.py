@@ -42,7 +42,7 @@ def test_different_things_are_made_side_by_side() -> None:
 
 
 def test_a_maker_that_is_gone_is_waited_for_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(single_flight, "MOST_WAIT_SECONDS", 0.01)
+    monkeypatch.setattr(single_flight, "MAX_WAIT_SECONDS", 0.01)
     under_way = SingleFlight()
     gone = under_way.begin("it")
     assert under_way.begin("it") is None

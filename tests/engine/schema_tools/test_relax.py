@@ -15,7 +15,7 @@ from engine import (
     WorkBudget,
     relax,
 )
-from engine.schema_tools import MOST_ROUNDS
+from engine.schema_tools import MAX_ROUNDS
 
 #: what no engine can enforce, however good it becomes: it leaves the document
 AWAY = {"$ref": "https://example.org/schema"}
@@ -237,9 +237,9 @@ def test_a_limit_stays_a_limit():
 
 @pytest.mark.parametrize("more", [0, 1])
 def test_so_many_refusals_are_relaxed_and_no_more(more: int):
-    schema = {"properties": {f"p{n}": AWAY for n in range(MOST_ROUNDS + more)}}
+    schema = {"properties": {f"p{n}": AWAY for n in range(MAX_ROUNDS + more)}}
     found = relax(schema)
-    assert len(found.places) == MOST_ROUNDS
+    assert len(found.places) == MAX_ROUNDS
     assert isinstance(found.error, UnsupportedSchema) == bool(more)
 
 
@@ -249,7 +249,7 @@ def test_a_large_schema_is_looked_at_less_often(
 ):
     """The document has eight values: itself, two words, three members, two references."""
     schema = {"title": "", "properties": {"a": AWAY, "b": AWAY, "c": {}}}
-    monkeypatch.setattr(import_module("engine.schema_tools.relax"), "MOST_VALUES", most)
+    monkeypatch.setattr(import_module("engine.schema_tools.relax"), "MAX_VALUES", most)
     found = relax(schema)
     assert len(found.places) == relaxed
     assert isinstance(found.error, UnsupportedSchema) == (relaxed < 2)

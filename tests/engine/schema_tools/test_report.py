@@ -10,7 +10,7 @@ import pytest
 
 from engine import Compiler, Limits, WorkBudget, check_json_schema
 from engine.check import byte_vocabulary, main
-from engine.schema_tools.report import EXPLORED_BYTES, MOST_ANNOTATIONS, Report
+from engine.schema_tools.report import EXPLORED_BYTES, MAX_ANNOTATIONS, Report
 
 AWAY = {"$ref": "https://example.org/schema"}
 ITEMS = {"type": "array", "items": AWAY}
@@ -173,8 +173,8 @@ def test_keywords_without_effect_are_listed(case: tuple[Any, list[tuple[str, str
 
 @pytest.mark.parametrize("more", [0, 1])
 def test_what_says_nothing_is_listed_to_a_bound_and_counted(more: int):
-    report = check({f"x{n}": 1 for n in range(MOST_ANNOTATIONS + more)})
-    assert (len(report.annotations), report.more_annotations) == (MOST_ANNOTATIONS, more)
+    report = check({f"x{n}": 1 for n in range(MAX_ANNOTATIONS + more)})
+    assert (len(report.annotations), report.more_annotations) == (MAX_ANNOTATIONS, more)
     assert ("and 1 more" in report.text()) == bool(more)
 
 

@@ -271,7 +271,7 @@ def test_a_schema_with_too_many_uses_is_left_alone(
     monkeypatch: pytest.MonkeyPatch, most: int, is_changed: bool
 ):
     """Two steps to the keyword, for what must go instead, and two for what must go with it."""
-    monkeypatch.setattr("engine.schema_tools.weaken.MOST_STEPS", most)
+    monkeypatch.setattr("engine.schema_tools.weaken.MAX_STEPS", most)
     assert (weaken(ODD, "/uniqueItems", "uniqueItems") is not None) == is_changed
 
 

@@ -7,7 +7,7 @@ Plain      a GRAPH whose state is the number of prefix items written; the remain
 Counted    ``contains`` needs a GRAPH whose state holds the number of items written and, for each ``contains``,
            the number of items counted. An item may be left uncounted where enough others follow; under
            ``maxContains`` an uncounted item must not match.
-Distinct   Items of ``uniqueItems`` that come from at most ``MOST_VALUES`` listed values are a set in the state;
+Distinct   Items of ``uniqueItems`` that come from at most ``MAX_VALUES`` listed values are a set in the state;
            all others are compared by their text (unique_items). Arrays of at most one item, and those
            whose items can never be equal, need neither. If there might be too few values for all required
            items, ``uniqueItems`` is refused.
@@ -36,16 +36,16 @@ from ....errors import LimitExceeded, UnsupportedSchema
 from ...regex.char_automaton import Bound, intersection
 
 #: listed values that must differ; there is a state for each set of them
-cdef Py_ssize_t MOST_VALUES = 10
+cdef Py_ssize_t MAX_VALUES = 10
 #: ``contains`` of one array: each doubles the alternatives of an item
-cdef Py_ssize_t MOST_COUNTS = 8
+cdef Py_ssize_t MAX_COUNTS = 8
 #: levels of items that are compared to find two places disjoint
 cdef int DISTANCE = 3
 #: levels of arrays and objects that are counted, far more than real schemas have; each takes four
 #: frames of the stack
 cdef int LEVELS = 32
 #: items of one array whose numbers of values are multiplied
-cdef int MOST_ITEMS = 1_000
+cdef int MAX_ITEMS = 1_000
 cdef RangeC ANY_NUMBER_OF_VALUES = RangeC(UNLIMITED, UNLIMITED)
 
 
@@ -128,8 +128,8 @@ cdef inline void add_edge(vector[uint32_t]* edges, uint32_t s, uint32_t node, ui
 cdef uint32_t build_counted_array(Builder builder, Arrays arrays) except? 0xFFFFFFFF:
     cdef CountedItems items = CountedItems.__new__(CountedItems)
     cdef uint32_t inside
-    if len(arrays.counts) > MOST_COUNTS:
-        message = f"{len(arrays.counts)} counts of items at one place can't be enforced; {MOST_COUNTS} can"
+    if len(arrays.counts) > MAX_COUNTS:
+        message = f"{len(arrays.counts)} counts of items at one place can't be enforced; {MAX_COUNTS} can"
         raise UnsupportedSchema((<Count>arrays.counts[0]).where.at("contains"), "contains", message)
     items.builder, items.reader, items.arrays = builder, builder.reader, arrays
     items.known = {}
@@ -197,13 +197,13 @@ cdef list few_integers(Numbers numbers):
     """Return the whole numbers within bounds; None: too many."""
     if numbers is None or numbers.low is None or numbers.high is None:
         return None
-    if numbers.high - numbers.low > MOST_VALUES:
+    if numbers.high - numbers.low > MAX_VALUES:
         return None
     return [value for value in range(int(numbers.low) - 1, int(numbers.high) + 2) if is_within(numbers, value)]
 
 
 cdef bint has_short_list(SchemaReader reader, Arrays arrays) except -1:
-    """Whether the values of all items are listed, and at most ``MOST_VALUES``."""
+    """Whether the values of all items are listed, and at most ``MAX_VALUES``."""
     cdef tuple place
     cdef set found = set()
     for place in (*arrays.prefix, arrays.rest):
@@ -211,7 +211,7 @@ cdef bint has_short_list(SchemaReader reader, Arrays arrays) except -1:
         if values is None:
             return False
         found.update([identity(value) for value in values])
-    return len(found) <= MOST_VALUES
+    return len(found) <= MAX_VALUES
 
 
 cdef bint has_values_enough(Builder builder, Arrays arrays) except -1:
@@ -572,7 +572,7 @@ cdef class Cardinality:
             return RangeC(0, UNLIMITED)
         least = most = 0
         some = many = 1
-        while n <= MOST_ITEMS:
+        while n <= MAX_ITEMS:
             if n >= arrays.minimum:
                 least, most = least + some, most + many
             if n == arrays.maximum or least >= UNLIMITED or many == 0:

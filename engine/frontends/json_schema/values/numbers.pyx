@@ -45,7 +45,7 @@ SMALLEST = Decimal("2.3e-308")
 #: the largest power of ten that a double represents exactly
 EXACT_POWER = 22
 #: the largest exponent of an integer, which every double represents exactly
-MOST_POWER = 15
+MAX_POWER = 15
 
 #: canonical numbers have an exponent from these powers of ten on, as Python's do: 1e-05, 1e+16
 SMALL_POWER, LARGE_POWER = 5, 16
@@ -57,7 +57,7 @@ POINTED_STATES = 2_000
 #: excluded whole numbers that are compared by digits; more are excluded as texts, without a point
 FEW_BARRED = 50
 #: whole numbers of a short range that are listed one by one
-MOST_LISTED = 5_000
+MAX_LISTED = 5_000
 
 
 cdef uint32_t bounded(JsonText text, Numbers numbers, bint whole) except? 0xFFFFFFFF:
@@ -136,7 +136,7 @@ cdef period_of(list multiples):
 
 
 cdef bint is_short_range(low, high, list multiples) except -1:
-    return (high - low) // period_of(multiples) < MOST_LISTED
+    return (high - low) // period_of(multiples) < MAX_LISTED
 
 
 cdef listed_numbers(
@@ -341,7 +341,7 @@ cdef whole_number(g, low, high):
     zeros = g.seq(g.bytes(b"."), g.repeat(g.bytes(b"0"), 1, None))
     short = 10**WHOLE_DIGITS - 1 if high is None else min(high, 10**WHOLE_DIGITS - 1)
     first = 0 if low == 0 else len(str(low)) - (low == 10 ** (len(str(low)) - 1))
-    last = MOST_POWER if high is None else min(len(str(high)) - 2 if high else -1, MOST_POWER)
+    last = MAX_POWER if high is None else min(len(str(high)) - 2 if high else -1, MAX_POWER)
     powers = g.fail()
     if first <= last:
         exponent = g.seq(g.optional(g.bytes(b"+")), g.repeat(g.bytes(b"0"), 0, None), natural(g, first, last))
@@ -558,7 +558,7 @@ cdef enum:
     # remainder of a number that cannot become a multiple
     NEVER = 0xFFFFFFFF
     # the largest divisor: remainders are 32-bit words
-    MOST_DIVISOR = 0x7FFFFFFF
+    MAX_DIVISOR = 0x7FFFFFFF
 
 cdef enum:
     BEGIN
@@ -617,7 +617,7 @@ cdef object decimals_between(
     common = lcm(*[p for p, _ in divisors])
     bound.check_limit(<uint64_t>min(common, 1 << 63))
     for p, q in divisors:
-        bound.check_limit(0 if p <= MOST_DIVISOR else <uint64_t>1 << 63)
+        bound.check_limit(0 if p <= MAX_DIVISOR else <uint64_t>1 << 63)
         dfa.add_divisor(p, q)
     for number in ([low] if dfa.low else []) + ([high] if dfa.high else []) + barred:
         dfa.add_compared(number)

@@ -15,7 +15,7 @@ Repeats    Additional keys may repeat: each value satisfies the schema, and only
            They must differ where repeats matter because a reader keeps only the last one: for
            ``minProperties`` and for negated ``additionalProperties`` or ``patternProperties``
            (unique_items enforces this).
-Cost       at most ``MOST_CLASSES`` classes; states of a GRAPH as in json_text.
+Cost       at most ``MAX_CLASSES`` classes; states of a GRAPH as in json_text.
 """
 
 from libc.stdint cimport uint32_t, uint8_t
@@ -36,9 +36,9 @@ from ....errors import UnsupportedSchema
 from ...regex.char_automaton import Bound, is_empty as is_empty_language
 
 #: classes of keys of one object
-cdef Py_ssize_t MOST_CLASSES = 64
+cdef Py_ssize_t MAX_CLASSES = 64
 #: members of one object that some schema requires to exist: each doubles the states
-cdef Py_ssize_t MOST_SOME = 10
+cdef Py_ssize_t MAX_SOME = 10
 
 
 cdef struct MembersC:
@@ -414,8 +414,8 @@ cdef list with_some(Objects objects, tuple place, list applies, SchemaContext co
 
 
 cdef int check_some(Objects objects) except -1:
-    if len(objects.some) > MOST_SOME:
-        message = f"{len(objects.some)} members that must be somewhere can't be enforced; {MOST_SOME} can"
+    if len(objects.some) > MAX_SOME:
+        message = f"{len(objects.some)} members that must be somewhere can't be enforced; {MAX_SOME} can"
         raise UnsupportedSchema(objects.where.pointer(), "not", message)
     return 0
 
@@ -481,8 +481,8 @@ cdef list divided(SchemaReader reader, KeyClass whole, dict patterns):
             else:
                 more = [part_of(each, pattern, True), part_of(each, pattern, False)]
         found = more
-        if len(found) > MOST_CLASSES:
-            message = f"keys of more than {MOST_CLASSES} classes can't be distinguished"
+        if len(found) > MAX_CLASSES:
+            message = f"keys of more than {MAX_CLASSES} classes can't be distinguished"
             pointer = pattern.where.above.at("patternProperties")
             raise UnsupportedSchema(pointer, "patternProperties", message)
     for each in found:

@@ -70,7 +70,7 @@ cdef longest(Strings strings):
     cdef ConstraintText each
     maximum = strings.maximum
     for each in strings.formats:
-        maximum = smaller_bound(maximum, formats.MOST.get(each.text))
+        maximum = smaller_bound(maximum, formats.MAX_LENGTHS.get(each.text))
     return maximum
 
 

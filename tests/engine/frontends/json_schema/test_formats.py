@@ -11,7 +11,7 @@ import pytest
 
 import engine
 from engine.errors import UnsupportedSchema
-from engine.frontends.json_schema.formats import EXACT, MOST, PATTERNS, SHORT, WIDE
+from engine.frontends.json_schema.formats import EXACT, MAX_LENGTHS, PATTERNS, SHORT, WIDE
 from engine.frontends.regex.char_automaton import Bound, CharAutomaton
 from engine.frontends.regex.front_end import search_automaton
 from engine.frontends.regex.regex_syntax import parse
@@ -160,7 +160,9 @@ def test_what_is_accepted_the_checker_accepts(name: str, stop: float) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         wrong = [
-            x for x in texts if len(x) <= MOST.get(name, 999) and not CHECKER.conforms(x, name)
+            x
+            for x in texts
+            if len(x) <= MAX_LENGTHS.get(name, 999) and not CHECKER.conforms(x, name)
         ]
     assert wrong == []
 
@@ -199,13 +201,13 @@ def test_an_exact_format_accepts_all_that_the_checker_accepts(name: str) -> None
         assert found == CHECKER.conforms("".join(text), name), "".join(text)
 
 
-@pytest.mark.parametrize("name", sorted(MOST))
+@pytest.mark.parametrize("name", sorted(MAX_LENGTHS))
 @pytest.mark.parametrize("more", [{}, {"maxLength": 999}, {"minLength": 2}, {"pattern": "a"}])
 def test_the_most_characters_of_a_format_are_counted(name: str, more: dict[str, object]) -> None:
     compiled = engine.Compiler(byte_vocabulary()).compile_json_schema(
         {"type": "string", "format": name, **more}
     )
-    text = ".".join(["a" * 31] * 8)[: MOST[name]]
+    text = ".".join(["a" * 31] * 8)[: MAX_LENGTHS[name]]
     assert takes(compiled, json.dumps(text))
     assert not takes(compiled, json.dumps(text + "a"))
 

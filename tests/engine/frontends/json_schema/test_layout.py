@@ -17,7 +17,7 @@ from tests.engine.frontends.random_schemas import byte_vocabulary, noise, schema
 from tests.engine.frontends.recognise import accepts, schema_language
 from tests.turns import draws
 
-EXACT_LEVELS, MOST_DEPTH = 16, 128
+EXACT_LEVELS, MAX_DEPTH = 16, 128
 
 
 @cache
@@ -146,13 +146,13 @@ def test_below_these_levels_a_line_has_whole_levels_up_to_a_bound(options: dict[
     text = json.dumps(lists(40), **options)
     assert takes(compiled, text)
     line = f"\n{30 * unit}["
-    for levels in (EXACT_LEVELS, 31, MOST_DEPTH):
+    for levels in (EXACT_LEVELS, 31, MAX_DEPTH):
         assert takes(compiled, text.replace(line, f"\n{levels * unit}["))
-    for levels in (EXACT_LEVELS - 1, MOST_DEPTH + 1):
+    for levels in (EXACT_LEVELS - 1, MAX_DEPTH + 1):
         assert not takes(compiled, text.replace(line, f"\n{levels * unit}["))
     assert not takes(compiled, text.replace(line, f"\n{30 * unit} ["))
-    assert takes(compiled, json.dumps(lists(MOST_DEPTH), **options))
-    assert not takes(compiled, json.dumps(lists(MOST_DEPTH + 1), **options))
+    assert takes(compiled, json.dumps(lists(MAX_DEPTH), **options))
+    assert not takes(compiled, json.dumps(lists(MAX_DEPTH + 1), **options))
 
 
 def test_outside_of_recursion_every_depth_is_exact() -> None:
