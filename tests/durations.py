@@ -104,9 +104,9 @@ class Table:
                 terminalreporter.line(line, yellow=True)
 
     def _is_whole(self) -> bool:
-        """Whether the run selects tests by layer only."""
-        chosen = self._config.option
-        return self._config.args == self._config.getini("testpaths") and not chosen.keyword
+        """Whether the run is one of `make test`, and selects tests by layer only."""
+        everywhere = self._config.args == self._config.getini("testpaths")
+        return "TURN" in os.environ and everywhere and not self._config.option.keyword
 
     def _loop(self) -> float:
         return sum(self._loops) / len(self._loops)
