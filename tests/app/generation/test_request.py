@@ -63,7 +63,7 @@ def test_sentences_name_both_fields_as_the_api_does() -> None:
 
 
 def test_an_error_that_two_requests_get_keeps_the_names_of_each() -> None:
-    error = ConstraintRefused(Location("response_format", "/a"), "no")
+    error = ConstraintRefused(Location("response_format", "/a"), "no", "label")
     other = error.named(lambda path: "text.format")
     assert (error.param, other.param) == ("response_format", "text.format")
     assert (type(other), other.location, other.status) == (ConstraintRefused, error.location, 400)
