@@ -19,8 +19,8 @@ from jwt.algorithms import AllowedPublicKeys, ECAlgorithm, OKPAlgorithm, RSAAlgo
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 #: bytes of the file, and keys; identity providers publish fewer than ten
-MOST_BYTES: Final = 1 << 20
-MOST_KEYS: Final = 100
+MAX_BYTES: Final = 1 << 20
+MAX_KEYS: Final = 100
 #: bits of an RSA key: RFC 7518 section 3.3 forbids shorter ones
 LEAST_RSA_BITS: Final = 2048
 
@@ -107,7 +107,7 @@ class _Jwk(BaseModel):
 class _Jwks(BaseModel):
     model_config = ConfigDict(frozen=True, extra="ignore", hide_input_in_errors=True)
 
-    keys: list[_Jwk] = Field(max_length=MOST_KEYS)
+    keys: list[_Jwk] = Field(max_length=MAX_KEYS)
 
 
 def parse_jwks(text: str | bytes) -> KeySet:

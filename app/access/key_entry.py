@@ -23,7 +23,7 @@ NAME: Final = r"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$"
 #: of the limits, so that sums stay exact in Redis' floating-point numbers
 MOST: Final = 1_000_000_000
 #: bytes of an entry, one of thousands of models included
-MOST_BYTES: Final = 64 << 10
+MAX_BYTES: Final = 64 << 10
 #: characters of a place in messages: an unknown field may have any name
 _SHOWN: Final = 100
 #: hex digits of a digest that identify a client: 128 bits
@@ -74,8 +74,8 @@ class EntryRefused(ValueError):
 
 def parse_entry(text: str | bytes) -> KeyEntry:
     """Parse an entry. Raises EntryRefused."""
-    if len(text) > MOST_BYTES:
-        raise EntryRefused(f"larger than {MOST_BYTES:,} bytes, got {len(text):,}")
+    if len(text) > MAX_BYTES:
+        raise EntryRefused(f"larger than {MAX_BYTES:,} bytes, got {len(text):,}")
     try:
         return KeyEntry.model_validate_json(text)
     except ValidationError as error:

@@ -20,7 +20,7 @@ from .followed_file import FollowedFile, KeysUnreadable
 from .key_entry import EntryRefused, KeyEntry, parse_entry
 
 #: bytes of the file, about 100,000 keys; a larger one is a mistake
-MOST_BYTES: Final = 32 << 20
+MAX_BYTES: Final = 32 << 20
 
 
 class KeyFile:
@@ -37,7 +37,7 @@ class KeyFile:
         self.name = str(path)
         self._path = path
         self._reserved = reserved or {}
-        self._file = FollowedFile(path, self._entries, most_bytes=MOST_BYTES)
+        self._file = FollowedFile(path, self._entries, most_bytes=MAX_BYTES)
 
     async def load(self) -> list[KeyEntry] | None:
         """Return the entries; None if the file is good and has not changed, or still changes.

@@ -24,7 +24,7 @@ from typing import Any, Final, TypeVar
 from cache import NAMESPACE, RedisAddress, Seal, StoreUnusable, asking, connect_async
 
 from .followed_file import KeysUnreadable, emptied
-from .key_entry import MOST_BYTES as MOST_ENTRY_BYTES
+from .key_entry import MAX_BYTES as MAX_ENTRY_BYTES
 from .key_entry import EntryRefused, KeyEntry, parse_entry
 
 Result = TypeVar("Result")
@@ -38,13 +38,13 @@ _VERSION_BYTES: Final = 20
 #: seconds of one call, all its replies included; startup waits that long for a Redis that hangs
 SECONDS: Final = 5.0
 #: maximum good entries, bytes of all, fields of the hash, and fields of one reply
-MOST_KEYS: Final = 100_000
-MOST_BYTES: Final = 32 << 20
-MOST_FIELDS: Final = 2 * MOST_KEYS
+MAX_KEYS: Final = 100_000
+MAX_BYTES: Final = 32 << 20
+MAX_FIELDS: Final = 2 * MAX_KEYS
 _AT_ONCE: Final = 200
 #: bytes of a name, and of a sealed entry: larger fields are bad
-_MOST_NAME: Final = 64
-_MOST_SEALED: Final = MOST_ENTRY_BYTES + 128
+_MAX_NAME: Final = 64
+_MAX_SEALED: Final = MAX_ENTRY_BYTES + 128
 #: seconds without a look after one of a second, while the version is bad
 _REST: Final = 9
 #: bad entries that a message names, and characters of each name
@@ -185,12 +185,12 @@ class RedisKeys:
             some = await asyncio.to_thread(self._opened, found, bad)
             size += sum(len(name) + len(sealed) for name, (sealed, _) in some.items())
             known |= some
-            if len(known) > MOST_KEYS:
-                raise KeysUnreadable(f"Redis has more than {MOST_KEYS:,} keys")
-            if size > MOST_BYTES:
-                raise KeysUnreadable(f"Redis has more than {MOST_BYTES:,} bytes of keys")
-            if fields > MOST_FIELDS:
-                raise KeysUnreadable(f"Redis has more than {MOST_FIELDS:,} fields of keys")
+            if len(known) > MAX_KEYS:
+                raise KeysUnreadable(f"Redis has more than {MAX_KEYS:,} keys")
+            if size > MAX_BYTES:
+                raise KeysUnreadable(f"Redis has more than {MAX_BYTES:,} bytes of keys")
+            if fields > MAX_FIELDS:
+                raise KeysUnreadable(f"Redis has more than {MAX_FIELDS:,} fields of keys")
             if not int(cursor):
                 return known, bad
 
@@ -212,7 +212,7 @@ class RedisKeys:
     def _open(self, name: bytes, sealed: bytes) -> KeyEntry | str:
         """Return an entry, or why it is bad."""
         if not sealed:
-            return f"empty, or larger than {_MOST_SEALED:,} bytes"
+            return f"empty, or larger than {_MAX_SEALED:,} bytes"
         value = self._seal.unwrap(_sealed_as(name), sealed)
         if value is None:
             return "not sealed with this cache key"
@@ -286,4 +286,4 @@ def _reason(error: Exception) -> str:
 
 
 def _scan(cursor: bytes | int, pipe: Any) -> None:
-    pipe.eval(SCAN, 1, _KEYS, cursor, _AT_ONCE, _MOST_NAME, _MOST_SEALED)
+    pipe.eval(SCAN, 1, _KEYS, cursor, _AT_ONCE, _MAX_NAME, _MAX_SEALED)

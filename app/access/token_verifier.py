@@ -1,7 +1,7 @@
 """Verifies JSON Web Tokens (RFC 7519) of one issuer, and names their clients.
 
 Order            length, form, algorithm, key, signature, claims: nothing is decoded that is longer
-                 than MOST_CHARACTERS, and nothing is believed before its signature was verified.
+                 than MAX_CHARACTERS, and nothing is believed before its signature was verified.
 Identity         a client is the pair of issuer and subject. Its id has a prefix that neither keys
                  nor addresses have, and so has its name.
 Invariants       I1 the algorithm comes from the key, and is asymmetric (jwks). No key comes from a
@@ -30,16 +30,16 @@ import orjson
 from ..errors import ApiError
 from .client import Client
 from .followed_file import FollowedFile, KeysUnreadable
-from .jwks import ALGORITHMS, MOST_BYTES, JwksRefused, KeySet, VerifyingKey, parse_jwks
+from .jwks import ALGORITHMS, MAX_BYTES, JwksRefused, KeySet, VerifyingKey, parse_jwks
 from .key_entry import digest_of
 from .keys import refused
 
 #: of a token; those of identity providers have 500 to 2,000
-MOST_CHARACTERS: Final = 8192
+MAX_CHARACTERS: Final = 8192
 #: of verified tokens; each takes 1 KB
-MOST_KEPT: Final = 4096
+MAX_KEPT: Final = 4096
 #: of a subject in UTF-8; OpenID Connect permits 255 ASCII characters
-MOST_SUBJECT_BYTES: Final = 255
+MAX_SUBJECT_BYTES: Final = 255
 #: of ids and of names: hexadecimal digits and names of keys have no such beginning
 _ID_PREFIX: Final = "jwt-"
 _NAME_PREFIX: Final = "jwt:"
@@ -90,7 +90,7 @@ class TokenVerifier:
         self, file: Path, rules: TokenRules, *, clock: Callable[[], float] = time.time
     ) -> None:
         self.name = str(file)
-        self._file = FollowedFile(file, self._parse, most_bytes=MOST_BYTES)
+        self._file = FollowedFile(file, self._parse, most_bytes=MAX_BYTES)
         self._rules = rules
         self._clock = clock
         self._keys = KeySet()
@@ -144,8 +144,8 @@ class TokenVerifier:
         """Return the holder of a token; None: the text is no token. Raises ApiError 401."""
         if token.count(".") != 2:
             return None
-        if len(token) > MOST_CHARACTERS:
-            raise refused(f"This token is longer than {MOST_CHARACTERS:,} characters.")
+        if len(token) > MAX_CHARACTERS:
+            raise refused(f"This token is longer than {MAX_CHARACTERS:,} characters.")
         digest = digest_of(token)
         kept = self._kept.get(digest)
         if kept is not None:
@@ -158,7 +158,7 @@ class TokenVerifier:
             return None
         holder = self._holder(self._claims(token, self._key(header)))
         self._kept[digest] = holder
-        if len(self._kept) > MOST_KEPT:
+        if len(self._kept) > MAX_KEPT:
             self._kept.popitem(last=False)
         return holder
 
@@ -200,8 +200,8 @@ class TokenVerifier:
             size = len(subject.encode())
         except UnicodeEncodeError:
             raise refused(_MALFORMED) from None
-        if not 1 <= size <= MOST_SUBJECT_BYTES:
-            raise refused(f"The claim sub must have 1 to {MOST_SUBJECT_BYTES} bytes.")
+        if not 1 <= size <= MAX_SUBJECT_BYTES:
+            raise refused(f"The claim sub must have 1 to {MAX_SUBJECT_BYTES} bytes.")
         digest = sha256(orjson.dumps([self._rules.issuer, subject])).hexdigest()
         claim = self._rules.models_claim
         client = Client(

@@ -25,7 +25,7 @@ SWEEP_AT: Final = 1_024
 
 #: tokens that a bucket may owe: more than running answers can write. Without a bound, a value that
 #: does not come from here could lock a client out for ever
-MOST_DEBT: Final = 1_000_000_000
+MAX_DEBT: Final = 1_000_000_000
 
 Kind = Literal["requests", "tokens"]
 
@@ -91,7 +91,7 @@ class MemoryLimiter:
 
     async def settle(self, client: Client, tokens: int) -> None:
         requests, left = self._levels(client)
-        left = max(-MOST_DEBT, min(left - tokens, client.tokens_per_minute or 0))
+        left = max(-MAX_DEBT, min(left - tokens, client.tokens_per_minute or 0))
         self._keep(client, requests, left)
 
     async def aclose(self) -> None:

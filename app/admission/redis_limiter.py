@@ -24,7 +24,7 @@ from ..access import Client
 from ..concurrency import cancel
 from ..errors import unavailable
 from ..observability import Logger
-from .rate_limits import MOST_DEBT, Kind, Levels, MemoryLimiter, needed
+from .rate_limits import MAX_DEBT, Kind, Levels, MemoryLimiter, needed
 
 #: seconds of one call; a Redis in the same network answers within a millisecond
 SECONDS: Final = 0.1
@@ -32,7 +32,7 @@ SECONDS: Final = 0.1
 PROBE_SECONDS: Final = 1.0
 
 #: ARGV: limits of requests and tokens per minute (0: none), tokens to take, tokens that must be
-#: there, 1 to count a request, 0 to settle one, and MOST_DEBT
+#: there, 1 to count a request, 0 to settle one, and MAX_DEBT
 SCRIPT: Final = """
 local clock = redis.call('TIME')
 local now = clock[1] * 1000 + math.floor(clock[2] / 1000)
@@ -135,7 +135,7 @@ class RedisLimiter:
         if self._is_open:
             return None
         limits = (client.requests_per_minute or 0, client.tokens_per_minute or 0)
-        arguments = [*limits, take, need, int(counts), MOST_DEBT]
+        arguments = [*limits, take, need, int(counts), MAX_DEBT]
         try:
             async with asyncio.timeout(SECONDS):
                 reply = await self._run([f"{NAMESPACE}:limit:{client.id}"], arguments)

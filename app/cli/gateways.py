@@ -16,7 +16,7 @@ from .terminal import plain, table
 #: seconds until a gateway's whole answer
 ASKED_SECONDS = 10.0
 #: bytes of an answer, which usually has some thousand
-MOST_ANSWER_BYTES = 1 << 20
+MAX_ANSWER_BYTES = 1 << 20
 
 #: a gateway's name, and its rows
 Column = tuple[str, dict[str, Any]]
@@ -69,8 +69,8 @@ async def _ask(url: str, key: str, model: str | None) -> tuple[int, bytes]:
         ):
             async for part in response.aiter_bytes():
                 body += part
-                if len(body) > MOST_ANSWER_BYTES:
-                    raise NoAnswer(f"its answer has more than {MOST_ANSWER_BYTES:,} bytes")
+                if len(body) > MAX_ANSWER_BYTES:
+                    raise NoAnswer(f"its answer has more than {MAX_ANSWER_BYTES:,} bytes")
     except TimeoutError:
         raise NoAnswer(f"no whole answer in {ASKED_SECONDS:g} seconds") from None
     except (httpx.HTTPError, httpx.InvalidURL, ValueError, OSError) as error:

@@ -22,11 +22,11 @@ from .terminal import plain, table
 
 Kind = Literal["plain", "schema", "tools"]
 KINDS: tuple[Kind, ...] = ("plain", "schema", "tools")
-MOST_TOKENS = 512
+MAX_TOKENS = 512
 #: seconds for the list of models, and without a byte of an answer
 ASKED_SECONDS, SILENT_SECONDS = 10.0, 60.0
 #: bytes of a line of an answer
-MOST_LINE_BYTES = 1 << 20
+MAX_LINE_BYTES = 1 << 20
 
 
 class Forecast(BaseModel):
@@ -129,7 +129,7 @@ async def _load(
     async with aiohttp.ClientSession(
         headers=headers,
         timeout=silence,
-        read_bufsize=MOST_LINE_BYTES,
+        read_bufsize=MAX_LINE_BYTES,
         connector=aiohttp.TCPConnector(limit=users),
     ) as session:
         model = model or await _first_model(session, base)
@@ -183,7 +183,7 @@ def _request(model: str, kind: Kind) -> dict[str, Any]:
         "model": model,
         "stream": True,
         "stream_options": {"include_usage": True},
-        "max_completion_tokens": 64 if kind == "plain" else MOST_TOKENS,
+        "max_completion_tokens": 64 if kind == "plain" else MAX_TOKENS,
         "messages": [{"role": "user", "content": "The weather in Oslo for three days, please."}],
     }
     if kind == "schema":
@@ -227,7 +227,7 @@ async def _ask(
 async def _refusal(response: aiohttp.ClientResponse) -> str:
     """Return the status and the code of an error object, if there is one."""
     try:
-        found = json.loads(await response.content.read(MOST_LINE_BYTES))["error"]["code"]
+        found = json.loads(await response.content.read(MAX_LINE_BYTES))["error"]["code"]
     except (ValueError, LookupError, TypeError):
         found = None
     return f"{response.status} {plain(str(found))[:60]}" if found else f"status {response.status}"

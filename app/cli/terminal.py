@@ -11,7 +11,7 @@ Item = TypeVar("Item")
 
 #: characters of one table cell: a reason with its place fits, and one long key does not make the
 #: table unreadable
-MOST_SHOWN = 300
+MAX_SHOWN = 300
 #: progress lines where the output is no terminal
 LINES = 10
 
@@ -40,12 +40,12 @@ def shown(cell: Any) -> str:
 
 
 def plain(text: str) -> str:
-    """Return one line of at most ``MOST_SHOWN`` characters, safe to print on a terminal.
+    """Return one line of at most ``MAX_SHOWN`` characters, safe to print on a terminal.
 
     Characters that are not printable become ``?``: keys in Redis and answers of gateways may hold
     control sequences.
     """
-    cut = text if len(text) <= MOST_SHOWN else f"{text[: MOST_SHOWN - 3]}..."
+    cut = text if len(text) <= MAX_SHOWN else f"{text[: MAX_SHOWN - 3]}..."
     return "".join(letter if letter.isprintable() else "?" for letter in cut)
 
 

@@ -23,7 +23,7 @@ from .warmup_files import WarmupEntry, read_entries
 #: requests between two publications, so that an interrupted command loses few
 PUBLISHED_EVERY = 32
 #: refusals that the output lists
-MOST_LISTED = 1_000
+MAX_LISTED = 1_000
 
 
 def warm(
@@ -86,9 +86,9 @@ def _tell_refusals(entries: Sequence[WarmupEntry], warmed: Sequence[WarmupResult
         if each.error is not None
     ]
     if refused:
-        print(table([("refused", "parameter", "reason"), *refused[:MOST_LISTED]]))
-        if len(refused) > MOST_LISTED:
-            print(f"... and {len(refused) - MOST_LISTED:,} more")
+        print(table([("refused", "parameter", "reason"), *refused[:MAX_LISTED]]))
+        if len(refused) > MAX_LISTED:
+            print(f"... and {len(refused) - MAX_LISTED:,} more")
         print()
 
 

@@ -21,7 +21,7 @@ from ..protocol import GrammarRequest, parse_json
 from .environment import Unusable
 
 #: bytes of one file: a hundred request bodies of the largest size
-MOST_FILE_BYTES = 400 << 20
+MAX_FILE_BYTES = 400 << 20
 
 _OF_A_REQUEST = ("tools", "tool_choice", "parallel_tool_calls", "response_format")
 _TELLING = ("messages", "tools", "response_format")
@@ -45,8 +45,8 @@ def read_entries(file: Path) -> list[WarmupEntry]:
     """Return the requests of a file; an invalid one is its error. Raises Unusable."""
     try:
         size = file.stat().st_size
-        if size > MOST_FILE_BYTES:
-            raise Unusable(f"{file} has {size:,} bytes, and at most {MOST_FILE_BYTES:,} are read")
+        if size > MAX_FILE_BYTES:
+            raise Unusable(f"{file} has {size:,} bytes, and at most {MAX_FILE_BYTES:,} are read")
         data = file.read_bytes()
     except OSError as error:
         raise Unusable(f"{file} cannot be read: {error.strerror}") from None

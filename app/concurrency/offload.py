@@ -5,7 +5,7 @@ threads; large ones, and huge ones, have one thread each. So no request waits be
 that is much larger. Clients share the threads fairly (fair_threads): a client that floods waits for
 itself.
 
-Bounds     one large and one huge request at once; MOST_SMALL and MOST_LARGE (of either) requests
+Bounds     one large and one huge request at once; MAX_SMALL and MAX_LARGE (of either) requests
            that wait. Beyond them, the newest one of the client with the most gets 503.
 Threads    the event loop only.
 Not here   how long a step holds the GIL: a step that is one call of C code stops every thread. The
@@ -36,20 +36,20 @@ SMALL_THREADS: Final = 4
 #: parsing 4 MiB of escapes, take up to 0.02 s; a whole step takes up to a second
 HUGE_REST_S: Final = 0.06
 #: small requests that wait; each holds a body of less than LARGE_BYTES
-MOST_SMALL: Final = 1024
+MAX_SMALL: Final = 1024
 #: large requests that wait, and huge ones; each holds a body, and the last one waits for seconds
-MOST_LARGE: Final = 64
+MAX_LARGE: Final = 64
 
 
 class Offload:
     """The threads of one app."""
 
     def __init__(self) -> None:
-        self._small = _threads(SMALL_THREADS, "small", MOST_SMALL)
+        self._small = _threads(SMALL_THREADS, "small", MAX_SMALL)
         # more threads would hand the GIL to each other and starve the event loop
-        self._large = _threads(1, "large", MOST_LARGE, first=[self._small])
+        self._large = _threads(1, "large", MAX_LARGE, first=[self._small])
         first = [self._small, self._large]
-        self._huge = _threads(1, "huge", MOST_LARGE, rest_s=HUGE_REST_S, first=first)
+        self._huge = _threads(1, "huge", MAX_LARGE, rest_s=HUGE_REST_S, first=first)
 
     async def run(self, client: str, size: int, step: Callable[[], Result]) -> Result:
         """Return the step's result; ``size``: bytes of the request's body.

@@ -15,7 +15,7 @@ Invariants   I1 a cancelled request ends its compile: cancelling ``run`` cancels
                 compiles as there are threads have begun.
              I3 the compiles of one client begin, and go on, in their order.
              I4 memory of a failed compile is free when its request learns of the failure.
-Bounds       ``MOST_STARTED`` compiles have begun, each of which holds a thread and its memory.
+Bounds       ``MAX_STARTED`` compiles have begun, each of which holds a thread and its memory.
 Threads      the event loop; compiles run in threads of their own, and ``Turn.pause`` in these.
 """
 
@@ -38,15 +38,15 @@ Result = TypeVar("Result")
 #: default slots, and waiting compiles per client
 THREADS, QUEUE = 2, 512
 #: waiting compiles of all clients: each holds its request, mostly some KB, at most 4 MB
-MOST_WAITING = 4_096
+MAX_WAITING = 4_096
 #: compiles that have begun and not ended, suspended ones included, unless there are more slots: one
 #: may hold some hundred MB
-MOST_STARTED = 8
+MAX_STARTED = 8
 #: seconds that a compile runs while another client waits; a change takes less than a millisecond
 SLICE_S = 0.02
 #: seconds after which a suspended compile goes on without a slot: another one may need a lock that
 #: it holds
-MOST_SUSPENDED_S = 10.0
+MAX_SUSPENDED_S = 10.0
 #: steps of a failed compile from which free memory is returned to the system, in some milliseconds:
 #: typical schemas take fewer
 TRIM_STEPS = 50_000
@@ -108,7 +108,7 @@ class Turn:
         if time.monotonic() - self._since < SLICE_S:
             return
         if self._suspend(self):
-            self.goes_on.wait(MOST_SUSPENDED_S)
+            self.goes_on.wait(MAX_SUSPENDED_S)
         self._since = time.monotonic()
 
     def cancel(self) -> None:
@@ -138,7 +138,7 @@ class CompileScheduler:
 
     def __init__(self, limits: Limits, *, threads: int = THREADS, queue: int = QUEUE) -> None:
         self._limits = limits
-        self._most_started = max(threads, MOST_STARTED)
+        self._most_started = max(threads, MAX_STARTED)
         self._pool = ThreadPoolExecutor(self._most_started, "compile")
         self._free, self._share, self._queue = threads, max(1, threads - 1), queue
         self._running: Counter[str] = Counter()
@@ -190,7 +190,7 @@ class CompileScheduler:
         """Wait until the compile may begin."""
         if not self._may_run(turn):
             mine = sum(not each.has_begun for each in self._waiting.get(turn.client, ()))
-            if mine >= self._queue or sum(map(len, self._waiting.values())) >= MOST_WAITING:
+            if mine >= self._queue or sum(map(len, self._waiting.values())) >= MAX_WAITING:
                 self._counts["rejected"] += 1
                 raise _too_many()
             self._waiting.setdefault(turn.client, deque()).append(turn)
@@ -241,7 +241,7 @@ class CompileScheduler:
     def _end(self, turn: Turn) -> None:
         self._begun.discard(turn)
         turn.budget.on_pause = None
-        # it may have ended while it waited: cancelled, or after ``MOST_SUSPENDED_S``
+        # it may have ended while it waited: cancelled, or after ``MAX_SUSPENDED_S``
         self._leave(turn)
         self._release(turn)
         self._hand_out()

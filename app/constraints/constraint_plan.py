@@ -22,7 +22,7 @@ from .shadow import Divergence, ShadowParser
 #: parses at once of an answer in a grammar of the client. Each byte takes time in proportion to
 #: their number (about 0.3 ms for all), in the event loop; unambiguous grammars have one, and so has
 #: any number of alternatives that begin with texts
-MOST_PARSES = 4_096
+MAX_PARSES = 4_096
 #: the backend of answers that nothing constrains
 NO_BACKEND: Final = "none"
 
@@ -63,7 +63,7 @@ class ConstraintPlan:
     def parser(self) -> Parser | ForeignParser:
         """Return a parser of one answer."""
         has_grammar = self.format_plan.has_client_grammar
-        parser = self.compiled.parser(most_parses=MOST_PARSES if has_grammar else None)
+        parser = self.compiled.parser(most_parses=MAX_PARSES if has_grammar else None)
         if self.token_ids is None:
             return parser
         return ForeignParser(parser, self.compiled.vocabulary, self.token_ids)

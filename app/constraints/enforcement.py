@@ -18,7 +18,7 @@ from ..observability import Logger, Metrics, ShadowMetrics
 from .constraint_plan import ConstraintPlan
 from .grammar_backend import GrammarBackend
 from .refusals import BeyondBackend, ConstraintRefused, refusal
-from .relaxation import MOST_LOGGED, RelaxedKeyword, SchemaRefused, relaxed_plan
+from .relaxation import MAX_LOGGED, RelaxedKeyword, SchemaRefused, relaxed_plan
 from .tenant_caches import TenantCaches
 
 #: compiles a plan with a budget
@@ -139,5 +139,5 @@ class Enforcement:
         for each in relaxed:
             self.metrics.relaxed(each.relaxed.keyword)
         if relaxed:
-            outlines = [each.outline for each in relaxed[:MOST_LOGGED]]
+            outlines = [each.outline for each in relaxed[:MAX_LOGGED]]
             self.logger.warning("schema relaxed", count=len(relaxed), places=outlines)

@@ -19,7 +19,7 @@ from ..observability import header_listing as named
 
 RELAXED_HEADER = "x-switchyard-relaxed"
 #: relaxed keywords that one log line names
-MOST_LOGGED = 20
+MAX_LOGGED = 20
 #: what a URI's fragment may contain (RFC 3986), except the comma, which separates entries
 _FRAGMENT = "/?:@!$&'()*+;=-._~"
 

@@ -47,7 +47,7 @@ NOT_PERMITTED = (
 #: a schema without any of these accepts any value
 SAYING = ("type", "anyOf", "$ref", "enum", "const")
 #: maximum references followed to find the root's type
-MOST_STEPS = 16
+MAX_STEPS = 16
 
 Context = tuple[str, ...]
 Schema = dict[str, Any]
@@ -103,7 +103,7 @@ def violations(schema: Schema) -> Iterator[Violation]:
 def _root_type(schema: Schema) -> Any:
     """Return the type of the root, or of the definition that it refers to."""
     node: Any = schema
-    for _ in range(MOST_STEPS):
+    for _ in range(MAX_STEPS):
         if not isinstance(node, dict) or "type" in node or "$ref" not in node:
             break
         place, _, name = str(node["$ref"]).removeprefix("#/").partition("/")

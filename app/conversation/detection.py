@@ -24,7 +24,7 @@ from .template import ChatTemplate
 
 Basis = Literal["call", "marks", "none", "unknown", "setting"]
 #: characters of a shown text
-MOST_SHOWN = 300
+MAX_SHOWN = 300
 #: formats that are no model's own
 _TAUGHT = "plain"
 
@@ -136,7 +136,7 @@ def _is_marked(wire: Format, source: str, special_texts: Collection[str]) -> boo
 
 def _cut(text: str) -> str:
     text = text.strip()
-    return text if len(text) <= MOST_SHOWN else text[: MOST_SHOWN - 1] + "…"
+    return text if len(text) <= MAX_SHOWN else text[: MAX_SHOWN - 1] + "…"
 
 
 def _squeezed(text: str) -> str:

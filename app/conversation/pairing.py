@@ -28,13 +28,13 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ..errors import FieldPath, bad_request
-from ..protocol import MOST_ITEMS
+from ..protocol import MAX_ITEMS
 from .fitting import INSTRUCTING
 
 #: the result of a call that was interrupted
 NO_RESULT = "[There is no result: the call was interrupted.]"
 #: calls without a result; each adds a message, and templates take time in proportion to them
-MOST_UNANSWERED = MOST_ITEMS
+MAX_UNANSWERED = MAX_ITEMS
 
 Plain = dict[str, Any]
 
@@ -95,7 +95,7 @@ def paired(messages: Sequence[Plain]) -> History:
     """Return the conversation with each result behind its call. Ids of calls may be changed.
 
     Raises:
-        ApiError: 400, more than MOST_UNANSWERED calls have no result.
+        ApiError: 400, more than MAX_UNANSWERED calls have no result.
     """
     calls = {
         at: [_Call(call, call["id"]) for call in message["tool_calls"]]
@@ -107,9 +107,9 @@ def paired(messages: Sequence[Plain]) -> History:
         _set_ids(some)
     orphans = _orphans(messages, calls)
     unanswered = sum(each.result is None for some in calls.values() for each in some)
-    if unanswered > MOST_UNANSWERED:
+    if unanswered > MAX_UNANSWERED:
         raise bad_request(
-            f"Too many calls without a result: at most {MOST_UNANSWERED:,} are allowed, got "
+            f"Too many calls without a result: at most {MAX_UNANSWERED:,} are allowed, got "
             f"{unanswered:,}.",
             "messages",
             "invalid_value",

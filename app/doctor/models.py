@@ -17,9 +17,9 @@ from .finding import Finding
 
 #: seconds for the first health check of all workers, and for a model that this process loads
 START_SECONDS = 120.0
-#: seconds for a worker's answer, which has at most MOST_TOKENS
+#: seconds for a worker's answer, which has at most MAX_TOKENS
 ANSWER_SECONDS = 60.0
-MOST_TOKENS = 128
+MAX_TOKENS = 128
 _TOOL = {
     "type": "function",
     "function": {
@@ -153,7 +153,7 @@ def _request(model: str) -> dict[str, Any]:
         "tools": [_TOOL],
         "tool_choice": "required",
         "parallel_tool_calls": False,
-        "max_completion_tokens": MOST_TOKENS,
+        "max_completion_tokens": MAX_TOKENS,
     }
 
 

@@ -12,7 +12,7 @@ from .finding import Finding
 #: seconds for all questions to one Redis
 ASKED_SECONDS = 5.0
 #: a clock that differs by more makes expiry times and limits wrong
-MOST_SKEW_S = 5.0
+MAX_SKEW_S = 5.0
 #: the log of the cache and the limits use its commands
 OLDEST = (6, 2)
 
@@ -109,7 +109,7 @@ def _judged(
             f"maxmemory is {most:,} bytes, and stored responses may take {room:,}",
             f"raise maxmemory, or lower {PREFIX}RESPONSES_REDIS_BYTES",
         )
-    if abs(skew_s) > MOST_SKEW_S:
+    if abs(skew_s) > MAX_SKEW_S:
         yield Finding(
             "warning",
             place,

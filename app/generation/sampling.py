@@ -15,7 +15,7 @@ from .request import AskedSampling
 LEAST_TOP_P = 1e-6
 #: log probabilities of an answer that is not streamed: to write 100,000 takes 0.3 s of the event
 #: loop and 40 MB
-MOST_LOGPROBS_KEPT = 100_000
+MAX_LOGPROBS_KEPT = 100_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,10 +160,10 @@ def check_kept_logprobs(sampling: SamplingParams, *, is_stream: bool) -> None:
     if top is None or is_stream:
         return
     most = sampling.choices * sampling.max_tokens * (1 + top)
-    if most > MOST_LOGPROBS_KEPT:
+    if most > MAX_LOGPROBS_KEPT:
         raise bad_request(
             f"Invalid '{{at}}': the answer may have {most:,} log probabilities, at most "
-            f"{MOST_LOGPROBS_KEPT:,} are allowed. Ask for fewer of them, for fewer or shorter "
+            f"{MAX_LOGPROBS_KEPT:,} are allowed. Ask for fewer of them, for fewer or shorter "
             "choices, or set 'stream'.",
             "top_logprobs",
             "invalid_value",

@@ -11,13 +11,13 @@ from collections.abc import Sequence
 
 IGNORED_HEADER = "x-switchyard-ignored"
 #: characters of a header; common servers and proxies accept 4 to 8 KB of headers in all
-MOST_HEADER_CHARS = 1024
+MAX_HEADER_CHARS = 1024
 
 
 def header_listing(header: str, entries: Sequence[str]) -> dict[str, str]:
     """Return the response header that lists entries up to its bound; no header for no entry."""
     shown: list[str] = []
-    room = MOST_HEADER_CHARS - len(f", +{len(entries)} more")
+    room = MAX_HEADER_CHARS - len(f", +{len(entries)} more")
     for entry in entries:
         room -= len(entry) + len(", ")
         if room < 0:

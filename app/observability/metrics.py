@@ -1,7 +1,7 @@
 """Metrics, in a registry of their own: two apps in one process share no numbers.
 
 Invariants   I1 every label has few values, whatever clients send: methods and routes come from
-                closed sets, models are the configured names, keywords beyond ``MOST_KEYWORDS``
+                closed sets, models are the configured names, keywords beyond ``MAX_KEYWORDS``
                 are "other".
              I2 with several processes, GET /metrics of each has the numbers of all. Counters of a
                 process that has ended stay in its file, which the next process of its number
@@ -42,7 +42,7 @@ METHODS = frozenset(
     ("CONNECT", "DELETE", "GET", "HEAD", "OPTIONS", "PATCH", "POST", "PUT", "TRACE")
 )
 #: distinct values of the label ``keyword``; JSON Schema has about 60 keywords
-MOST_KEYWORDS = 100
+MAX_KEYWORDS = 100
 
 _SECONDS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 600)
 _LAG_SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.02, 0.05, 0.1, 0.25, 0.5, 1, 5)
@@ -233,7 +233,7 @@ class Metrics:
         self._relaxed.labels(self._bounded(keyword)).inc()
 
     def _bounded(self, keyword: str) -> str:
-        if keyword not in self._keywords and len(self._keywords) >= MOST_KEYWORDS:
+        if keyword not in self._keywords and len(self._keywords) >= MAX_KEYWORDS:
             return "other"
         self._keywords.add(keyword)
         return keyword

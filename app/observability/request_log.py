@@ -1,6 +1,6 @@
 """The requests of this process that run, and the last ones that ended, for /debug/requests.
 
-Invariants   a request is running or among the last ``MOST_RECENT``, never both.
+Invariants   a request is running or among the last ``MAX_RECENT``, never both.
 Threads      the event loop only.
 """
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from .tracing import Tracer
 
 #: finished requests that are kept; each has about 1 KB
-MOST_RECENT = 200
+MAX_RECENT = 200
 
 
 class RunningRequest(RequestFacts):
@@ -53,7 +53,7 @@ class RequestLog:
     def __init__(self) -> None:
         self.tracer: Tracer | None = None
         self._running: dict[RequestRecord, None] = {}
-        self._recent: deque[EndedRequest] = deque(maxlen=MOST_RECENT)
+        self._recent: deque[EndedRequest] = deque(maxlen=MAX_RECENT)
 
     def begin(self, record: RequestRecord, traceparent: str | None = None) -> None:
         """Add a running request; ``traceparent``: the client's header."""

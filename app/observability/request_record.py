@@ -19,7 +19,7 @@ from adapters.workers import Chunk
 from .trace_context import TraceContext, new_span_id
 
 #: parts left out that a log line names
-MOST_IGNORED = 20
+MAX_IGNORED = 20
 
 #: "reading" the body; "queued" for admission; "preparing": template, tokenizer, compile;
 #: "waiting" for the first token; "answering"
@@ -148,7 +148,7 @@ class RequestRecord:
             "completion_tokens": self.completion_tokens or None,
             "reasoning_tokens": self.reasoning_tokens or None,
             "backend": self.backend,
-            "ignored": self.ignored[:MOST_IGNORED] or None,
+            "ignored": self.ignored[:MAX_IGNORED] or None,
             "workers": [attempt.worker for attempt in self.attempts] or None,
             "finish_reasons": self.finish or None,
             "error": self.error,

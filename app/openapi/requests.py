@@ -12,7 +12,7 @@ from typing import Any
 from pydantic import BaseModel
 
 from ..protocol import (
-    MOST_BIASES,
+    MAX_BIASES,
     OPENAI_IGNORED,
     OPENAI_UNSUPPORTED,
     OPTIONS,
@@ -159,7 +159,7 @@ def _biases(schema: Schema) -> None:
     """Bound the number of biases, and spell their keys."""
     biases = schema["properties"]["logit_bias"]["anyOf"][0]
     biases["propertyNames"] = {"pattern": r"^(0|[1-9][0-9]{0,9})$"}
-    biases["maxProperties"] = MOST_BIASES
+    biases["maxProperties"] = MAX_BIASES
 
 
 def _bare_schemas(schema: Schema) -> None:

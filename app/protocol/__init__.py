@@ -54,7 +54,7 @@ from .responses.tools import JsonSchemaFormat as ResponseSchemaFormat
 from .responses.tools import NamedTool as ResponseNamedTool
 from .responses.tools import TextFormat as ResponseTextFormat
 from .responses.tools import Tool as ResponseTool
-from .sampling_fields import MOST_BIASES, SamplingFields, StreamOptions
+from .sampling_fields import MAX_BIASES, SamplingFields, StreamOptions
 from .thinking_fields import UNBOUNDED, ReasoningEffort, ReasoningOptions, ThinkingFields
 from .tokenize_request import DetokenizeRequest, TokenizeRequest
 from .tools import (
@@ -75,5 +75,5 @@ from .tools import (
     ToolDefinition,
 )
 from .unserved_fields import OPENAI_IGNORED, OPENAI_UNSUPPORTED
-from .validation import MOST_ITEMS
+from .validation import MAX_ITEMS
 from .warmup_request import GrammarRequest, WarmupRequest

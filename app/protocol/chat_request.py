@@ -26,14 +26,14 @@ from .tools import (
 from .validation import by_type
 
 #: entries of ``chat_template_kwargs`` or of a list in it, and characters of a name or a text
-MOST_VARIABLES, VARIABLE_CHARS = 32, 256
+MAX_VARIABLES, VARIABLE_CHARS = 32, 256
 #: OpenAI's bound on ``top_logprobs``
-MOST_LOGPROBS = 20
+MAX_LOGPROBS = 20
 
 #: how long answers are; "medium" is the model's own way
 Verbosity = Literal["low", "medium", "high"]
 _Short = Annotated[str, Field(max_length=VARIABLE_CHARS)]
-_ShortList = Annotated[list[_Short], Field(max_length=MOST_VARIABLES, fail_fast=True)]
+_ShortList = Annotated[list[_Short], Field(max_length=MAX_VARIABLES, fail_fast=True)]
 _Variable = Annotated[
     Annotated[bool, Tag("_bool")]
     | Annotated[int, Tag("_int")]
@@ -52,7 +52,7 @@ _Variable = Annotated[
     ),
 ]
 #: variables of a chat template: names and short values
-TemplateVariables = Annotated[dict[_Short, _Variable], Field(max_length=MOST_VARIABLES)]
+TemplateVariables = Annotated[dict[_Short, _Variable], Field(max_length=MAX_VARIABLES)]
 
 
 class GenerationFields(ThinkingFields, SamplingFields):
@@ -73,7 +73,7 @@ class ChatRequest(GenerationFields, ChoiceFields, ConstraintFields):
     function_call: FunctionChoice | None = None
     response_format: ResponseFormat | None = None
     logprobs: bool | None = None
-    top_logprobs: int | None = Field(None, ge=0, le=MOST_LOGPROBS)
+    top_logprobs: int | None = Field(None, ge=0, le=MAX_LOGPROBS)
     max_completion_tokens: int | None = Field(None, ge=1)
     reasoning_effort: ReasoningEffort | None = None
     reasoning: ReasoningOptions | None = None

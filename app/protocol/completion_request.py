@@ -16,9 +16,9 @@ from .sampling_fields import ChoiceFields, TokenId
 from .tools import ResponseFormat
 
 #: OpenAI's bound on ``logprobs``
-MOST_LEGACY_LOGPROBS = 5
+MAX_LEGACY_LOGPROBS = 5
 #: texts of one request; each is a generation, or ``n`` of them
-MOST_PROMPTS = 128
+MAX_PROMPTS = 128
 
 Ids = Annotated[list[TokenId], Field(fail_fast=True)]
 
@@ -37,11 +37,11 @@ def _prompt_kind(value: Any) -> str | None:
 PromptField = Annotated[
     Annotated[str, Tag("text")]
     | Annotated[
-        list[str], Field(min_length=1, max_length=MOST_PROMPTS, fail_fast=True), Tag("texts")
+        list[str], Field(min_length=1, max_length=MAX_PROMPTS, fail_fast=True), Tag("texts")
     ]
     | Annotated[list[TokenId], Field(min_length=1, fail_fast=True), Tag("ids")]
     | Annotated[
-        list[Ids], Field(min_length=1, max_length=MOST_PROMPTS, fail_fast=True), Tag("lists")
+        list[Ids], Field(min_length=1, max_length=MAX_PROMPTS, fail_fast=True), Tag("lists")
     ],
     Discriminator(
         _prompt_kind,
@@ -66,7 +66,7 @@ class CompletionRequest(ChoiceFields, ConstraintFields):
     suffix: str | None = None
     echo: bool | None = None
     best_of: int | None = Field(None, ge=1)
-    logprobs: int | None = Field(None, ge=0, le=MOST_LEGACY_LOGPROBS)
+    logprobs: int | None = Field(None, ge=0, le=MAX_LEGACY_LOGPROBS)
 
     @property
     def prompts(self) -> Sequence[str | list[int]]:
@@ -104,10 +104,10 @@ class CompletionRequest(ChoiceFields, ConstraintFields):
                 "Unsupported parameter: 'echo' is not supported beside 'logprobs': the workers "
                 "report no log probabilities of prompts.",
             )
-        if self.choices > MOST_PROMPTS:
+        if self.choices > MAX_PROMPTS:
             raise bad_request(
                 f"Invalid 'n': {len(self.prompts)} prompts with {self.n or 1} completions each are "
-                f"{self.choices}, at most {MOST_PROMPTS} are allowed.",
+                f"{self.choices}, at most {MAX_PROMPTS} are allowed.",
                 "n",
                 "integer_above_max_value",
             )

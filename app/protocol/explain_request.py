@@ -5,9 +5,9 @@ from pydantic import Field
 from .warmup_request import GrammarRequest
 
 #: characters of an output; reading it takes up to two seconds for the worst grammars
-MOST_OUTPUT = 8_192
+MAX_OUTPUT = 8_192
 #: characters of a rule's name; names that the engine makes are shorter
-MOST_NAME = 1_024
+MAX_NAME = 1_024
 
 
 class ExplainRequest(GrammarRequest):
@@ -21,6 +21,6 @@ class ExplainRequest(GrammarRequest):
 
     model: str | None = None
     format: str | None = Field(default=None, max_length=64)
-    output: str | None = Field(default=None, max_length=MOST_OUTPUT)
-    at: int | None = Field(default=None, ge=0, le=MOST_OUTPUT)
-    rule: str | None = Field(default=None, max_length=MOST_NAME)
+    output: str | None = Field(default=None, max_length=MAX_OUTPUT)
+    at: int | None = Field(default=None, ge=0, le=MAX_OUTPUT)
+    rule: str | None = Field(default=None, max_length=MAX_NAME)

@@ -17,7 +17,7 @@ from .unserved_fields import Body
 from .validation import Exact, Items, by_type, is_off
 
 #: texts of a choice; longer lists are schemas with an enum
-MOST_CHOICES = 10_000
+MAX_CHOICES = 10_000
 
 #: a JSON Schema, or one as JSON text
 SchemaSource = Annotated[
@@ -25,7 +25,7 @@ SchemaSource = Annotated[
     by_type("an object or a string", _object=dict, _text=str),
 ]
 GrammarSource = Annotated[str, Field(min_length=1)]
-Choices = Annotated[list[str], Field(min_length=1, max_length=MOST_CHOICES, fail_fast=True)]
+Choices = Annotated[list[str], Field(min_length=1, max_length=MAX_CHOICES, fail_fast=True)]
 
 #: options of structured_outputs that are not served: values that mean "off", what to do instead
 OPTIONS: dict[str, tuple[tuple[Any, ...], str]] = {

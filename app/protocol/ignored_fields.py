@@ -27,7 +27,7 @@ from .thinking_fields import ReasoningOptions, Thinking
 from .validation import Lenient
 
 #: names that are listed, and characters of one
-MOST_NAMES, NAME_CHARS = 32, 64
+MAX_NAMES, NAME_CHARS = 32, 64
 #: fields that are not listed: what servers and frameworks add to answers, and hints for caches
 ECHOED = frozenset(
     (
@@ -70,9 +70,9 @@ def ignored_fields(body: Any) -> list[str]:
         for place, name in _ignored(message):
             unnumbered = _NUMBER.sub("", place)
             first.setdefault(unnumbered + name, f"messages/{at}/{place}{name} field")
-            if len(first) >= MOST_NAMES:
-                return list(first.values())[:MOST_NAMES]
-    return list(first.values())[:MOST_NAMES]
+            if len(first) >= MAX_NAMES:
+                return list(first.values())[:MAX_NAMES]
+    return list(first.values())[:MAX_NAMES]
 
 
 def _is_plain(message: Mapping[str, Any]) -> bool:

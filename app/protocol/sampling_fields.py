@@ -16,19 +16,19 @@ from .unserved_fields import Body, unsupported_field
 from .validation import Exact, is_off
 
 #: OpenAI's bounds on ``stop``
-MOST_STOPS, STOP_CHARS = 4, 1000
+MAX_STOPS, STOP_CHARS = 4, 1000
 #: OpenAI's bounds on both penalties
 PENALTY = 2
 #: a smaller repetition penalty makes infinities of logits in half precision: no draw is possible
-LEAST_REPETITION, MOST_REPETITION = 0.01, 2
+LEAST_REPETITION, MAX_REPETITION = 0.01, 2
 #: OpenAI's bound on a bias, and a bound on their number: a request may not carry a vocabulary
-BIAS, MOST_BIASES = 100, 1024
+BIAS, MAX_BIASES = 100, 1024
 #: stop tokens of a request; models have one to five
-MOST_STOP_TOKENS = 16
+MAX_STOP_TOKENS = 16
 #: token ids as keys of an object
 TOKEN_ID = re.compile(r"0|[1-9][0-9]{0,9}")
 #: token ids fit 32 bits in every worker
-MOST_TOKEN_ID = (1 << 31) - 1
+MAX_TOKEN_ID = (1 << 31) - 1
 #: seeds are 64-bit integers at OpenAI
 SEED = 1 << 63
 
@@ -59,7 +59,7 @@ def _stop_kind(value: Any) -> str | None:
 Stop = Annotated[
     Annotated[StopString, Tag("one")]
     | Annotated[
-        Annotated[list[StopString], Field(max_length=MOST_STOPS, fail_fast=True)], Tag("many")
+        Annotated[list[StopString], Field(max_length=MAX_STOPS, fail_fast=True)], Tag("many")
     ],
     Discriminator(_stop_kind, custom_error_type="content_type", custom_error_message="stop"),
 ]
@@ -69,11 +69,11 @@ def _check_biases(value: Any) -> Any:
     """Bound the work of validation, and refuse a second spelling of an id ("1", "01")."""
     if not isinstance(value, dict):
         return value
-    if len(value) > MOST_BIASES:
+    if len(value) > MAX_BIASES:
         raise PydanticCustomError(
             "too_many_biases",
             "at most {most} token ids are allowed, got {got}",
-            {"most": MOST_BIASES, "got": len(value)},
+            {"most": MAX_BIASES, "got": len(value)},
         )
     for name in value:
         if not TOKEN_ID.fullmatch(name):
@@ -88,7 +88,7 @@ def _check_biases(value: Any) -> Any:
 LogitBias = Annotated[
     dict[str, Annotated[float, Field(ge=-BIAS, le=BIAS)]], BeforeValidator(_check_biases)
 ]
-TokenId = Annotated[int, Field(ge=0, le=MOST_TOKEN_ID)]
+TokenId = Annotated[int, Field(ge=0, le=MAX_TOKEN_ID)]
 
 
 class SamplingFields(Body):
@@ -104,7 +104,7 @@ class SamplingFields(Body):
     """1 changes nothing; 0 picks the most likely token."""
     top_p: float | None = Field(None, ge=0, le=1)
     """Only the most likely tokens with this sum of probabilities."""
-    top_k: int | None = Field(None, ge=-1, le=MOST_TOKEN_ID)
+    top_k: int | None = Field(None, ge=-1, le=MAX_TOKEN_ID)
     """Only this number of most likely tokens; 0 and -1: all."""
     min_p: float | None = Field(None, ge=0, le=1)
     """Only tokens with this share of the highest probability."""
@@ -112,7 +112,7 @@ class SamplingFields(Body):
     """Penalty for each earlier use of a token."""
     presence_penalty: float | None = Field(None, ge=-PENALTY, le=PENALTY)
     """Penalty for tokens that were used."""
-    repetition_penalty: float | None = Field(None, ge=LEAST_REPETITION, le=MOST_REPETITION)
+    repetition_penalty: float | None = Field(None, ge=LEAST_REPETITION, le=MAX_REPETITION)
     """Factor for tokens that were used; 1 changes nothing."""
     logit_bias: LogitBias | None = None
     """Added to the logits of tokens, by id."""
@@ -139,7 +139,7 @@ class ChoiceFields(SamplingFields):
     ignore_eos: bool | None = None
     """Generate until the output limit."""
     stop_token_ids: (
-        Annotated[list[TokenId], Field(max_length=MOST_STOP_TOKENS, fail_fast=True)] | None
+        Annotated[list[TokenId], Field(max_length=MAX_STOP_TOKENS, fail_fast=True)] | None
     ) = None
     """The model's own stop tokens only; use `stop`."""
     stop: Stop | None = None

@@ -18,10 +18,10 @@ from .validation import Lenient
 
 ReasoningEffort = Literal["none", "minimal", "low", "medium", "high", "xhigh", "max"]
 #: bound on ``thinking_token_budget``: more than any model's context
-MOST_THINKING_TOKENS = 10_000_000
+MAX_THINKING_TOKENS = 10_000_000
 #: the budget of a request without bound
 UNBOUNDED = -1
-_Budget = Annotated[int, Field(ge=0, le=MOST_THINKING_TOKENS)]
+_Budget = Annotated[int, Field(ge=0, le=MAX_THINKING_TOKENS)]
 
 
 class Thinking(Lenient):
@@ -50,6 +50,6 @@ class ReasoningOptions(Lenient):
 class ThinkingFields(Body):
     """The fields that every API with chats has."""
 
-    thinking_token_budget: int | None = Field(None, ge=UNBOUNDED, le=MOST_THINKING_TOKENS)
+    thinking_token_budget: int | None = Field(None, ge=UNBOUNDED, le=MAX_THINKING_TOKENS)
     enable_thinking: bool | None = None
     thinking: Thinking | None = None

@@ -17,7 +17,7 @@ from typing import Any
 from pydantic import model_validator
 from pydantic_core import PydanticCustomError
 
-from .validation import MOST_NAMES, Exact, is_off
+from .validation import MAX_NAMES, Exact, is_off
 
 #: OpenAI's fields of chat completions that never change an answer
 OPENAI_IGNORED = (
@@ -220,6 +220,6 @@ class Body(Exact):
     @model_validator(mode="before")
     @classmethod
     def _served(cls, value: Any) -> Any:
-        if not isinstance(value, dict) or len(value) > MOST_NAMES:
+        if not isinstance(value, dict) or len(value) > MAX_NAMES:
             return value
         return without_unserved(value, cls.model_fields)

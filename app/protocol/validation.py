@@ -8,13 +8,13 @@ from pydantic_core import PydanticCustomError
 
 #: OpenAI's bound on ``messages``; here also the bound on the parts and the calls of a message, and
 #: on the tools that a choice allows. The steps that follow take time in proportion to them.
-MOST_ITEMS = 2048
+MAX_ITEMS = 2048
 #: names in an object whose names are all known; all fields of vLLM and SGLang are about 130
-MOST_NAMES = 256
+MAX_NAMES = 256
 
 Item = TypeVar("Item")
 #: an array whose validation ends at the first error
-Items = Annotated[list[Item], Field(max_length=MOST_ITEMS, fail_fast=True)]
+Items = Annotated[list[Item], Field(max_length=MAX_ITEMS, fail_fast=True)]
 
 
 class Exact(BaseModel):
@@ -31,11 +31,11 @@ class Exact(BaseModel):
         """
         if not isinstance(value, dict):
             return value
-        if len(value) > MOST_NAMES:
+        if len(value) > MAX_NAMES:
             raise PydanticCustomError(
                 "too_many_names",
                 "at most {most} names are allowed, got {got}",
-                {"most": MOST_NAMES, "got": len(value)},
+                {"most": MAX_NAMES, "got": len(value)},
             )
         if None not in value.values():
             return value

@@ -17,9 +17,9 @@ from .tools import (
 from .validation import Exact
 
 #: requests of one warm-up; at 0.1 s each at most, it takes less than two minutes
-MOST_REQUESTS = 1_000
+MAX_REQUESTS = 1_000
 #: tools of a request up to which each is also compiled as the named tool; costly rules are shared
-MOST_NAMED = 16
+MAX_NAMED = 16
 
 
 class GrammarRequest(Exact):
@@ -36,7 +36,7 @@ class GrammarRequest(Exact):
         if self.tool_choice is not None or not tools:
             return [self.tool_choice]
         named = [_named(tool) for tool in tools]
-        return [None, "required", *(named if len(named) <= MOST_NAMED else ())]
+        return [None, "required", *(named if len(named) <= MAX_NAMED else ())]
 
 
 def _named(tool: ToolDefinition | CustomToolDefinition) -> ChatToolChoice:
@@ -50,7 +50,7 @@ class WarmupRequest(GrammarRequest):
     """One request, a list of requests, or both. ``model``: the only model may stay unnamed."""
 
     model: str | None = None
-    requests: list[GrammarRequest] | None = Field(None, max_length=MOST_REQUESTS, fail_fast=True)
+    requests: list[GrammarRequest] | None = Field(None, max_length=MAX_REQUESTS, fail_fast=True)
 
     def all(self) -> list[tuple[str, GrammarRequest]]:
         """Return (prefix of its fields in errors, request). Raises ApiError 400 for none."""

@@ -18,7 +18,7 @@ from ..settings import StrictProfile
 from .schema_report import EngineReport, SchemaMistake, schema_report, shortened
 
 #: broken rules that an answer lists
-MOST_VIOLATIONS = 1_000
+MAX_VIOLATIONS = 1_000
 
 
 class StrictReport(TypedDict):
@@ -68,7 +68,7 @@ class CheckService:
     def _strict(self, schema: dict[str, Any] | bool, report: EngineReport) -> StrictPart:
         broken: list[SchemaMistake] = []
         if self._profile == "openai":
-            found = islice(violations(schema if isinstance(schema, dict) else {}), MOST_VIOLATIONS)
+            found = islice(violations(schema if isinstance(schema, dict) else {}), MAX_VIOLATIONS)
             broken = [
                 shortened({"pointer": each.pointer, "reason": each.message}) for each in found
             ]

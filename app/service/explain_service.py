@@ -45,9 +45,9 @@ from .output_trace import OutputTrace, trace
 from .schema_report import SchemaFindings, schema_report, shortened
 
 #: schemas whose keywords are listed, and entries of each list about one
-MOST_SCHEMAS, MOST_KEYWORDS = 16, 100
+MAX_SCHEMAS, MAX_KEYWORDS = 16, 100
 #: characters of the structural tag that are shown
-MOST_SPEC = 32_768
+MAX_SPEC = 32_768
 
 
 class ExplainedError(ErrorObject):
@@ -219,7 +219,7 @@ def _drawn(
             "keyword": each.relaxed.keyword,
             "reason": each.relaxed.reason,
         }
-        for each in plan.relaxed[:MOST_KEYWORDS]
+        for each in plan.relaxed[:MAX_KEYWORDS]
     ]
     return {
         "relaxed": shortened(relaxed),
@@ -253,7 +253,7 @@ def _reports(
     """Return the reports on schemas, as many as the budget reaches."""
     schemas = list(_schemas(request))
     reports: list[SchemaReport] = []
-    for each in schemas[:MOST_SCHEMAS]:
+    for each in schemas[:MAX_SCHEMAS]:
         if budget.spent > budget.limit:
             break
         report = _report(each, caches, budget)
@@ -272,12 +272,11 @@ def _report(schema: _Schema, caches: TenantCaches, budget: WorkBudget) -> Schema
         "pointer": f"/{Location(schema.param).path}",
         "is_enforced": report["is_enforced"],
         "enforced": report["enforced"],
-        "refused": refused[:MOST_KEYWORDS],
-        "more_refused": max(0, len(refused) - MOST_KEYWORDS),
+        "refused": refused[:MAX_KEYWORDS],
+        "more_refused": max(0, len(refused) - MAX_KEYWORDS),
         "mistake": report["mistake"],
-        "annotations": without_effect[:MOST_KEYWORDS],
-        "more_annotations": report["more_annotations"]
-        + max(0, len(without_effect) - MOST_KEYWORDS),
+        "annotations": without_effect[:MAX_KEYWORDS],
+        "more_annotations": report["more_annotations"] + max(0, len(without_effect) - MAX_KEYWORDS),
     }
 
 
@@ -307,7 +306,7 @@ def _grammar(
     spec = plan.spec or ""
     return {
         "backend": plan.backend,
-        "spec": spec[:MOST_SPEC],
-        "more_spec": max(0, len(spec) - MOST_SPEC),
+        "spec": spec[:MAX_SPEC],
+        "more_spec": max(0, len(spec) - MAX_SPEC),
         **outline(copy, rule, budget),
     }

@@ -18,14 +18,14 @@ from ..errors import bad_request
 from .schema_report import shortened
 
 #: rules that are listed, and characters of each text
-MOST_RULES, TEXT_CHARS = 200, 200
+MAX_RULES, TEXT_CHARS = 200, 200
 #: nodes and edges of a drawing: more fit on no screen
-MOST_NODES, MOST_EDGES = 60, 240
+MAX_NODES, MAX_EDGES = 60, 240
 #: positions visited before the drawing, and bytes of automata and rows after which that ends
 EXPLORED, EXPLORED_BYTES = 300, 2 << 20
 #: bytes of automata and rows that are inspected at most. 8 MB take 0.1 to 0.2 s, up to 0.07 s of it
 #: with the interpreter lock, for which the event loop waits
-MOST_INSPECTED = 6 << 20
+MAX_INSPECTED = 6 << 20
 
 
 class GrammarRule(TypedDict):
@@ -78,7 +78,7 @@ def inspected(
     """
     compiled = subject.compiled if isinstance(subject, Matcher) else subject
     for most in sorted({explore, 0}, reverse=True):
-        if compiled.stats()["bytes"] > MOST_INSPECTED:
+        if compiled.stats()["bytes"] > MAX_INSPECTED:
             break
         with suppress(LimitExceeded):
             return inspect(subject, explore=most, budget=budget)
@@ -120,14 +120,14 @@ def _rules(found: Inspection) -> list[GrammarRule]:
             "states": sizes.get(each.number, 0),
             "text": shortened(found.rule_text(each), TEXT_CHARS),
         }
-        for each in found.rules[:MOST_RULES]
+        for each in found.rules[:MAX_RULES]
     ]
 
 
 def _drawing(found: Inspection, shown: str | None, rule: str | None) -> GrammarDrawing:
     """Return a drawing; ``shown``: the name of ``rule`` in the answer."""
-    diagram = found.diagram(rule=rule, most=MOST_NODES)
-    edges = diagram.edges[:MOST_EDGES]
+    diagram = found.diagram(rule=rule, most=MAX_NODES)
+    edges = diagram.edges[:MAX_EDGES]
     nodes: list[DrawnNode] = [
         {
             "id": node.number,

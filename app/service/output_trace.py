@@ -1,6 +1,6 @@
 """The trace of an output: token by token, whether a grammar accepts it, and what may follow.
 
-Bounds     TRACE_SECONDS of time, MOST_TOKENS tokens; the trace then says that it is incomplete.
+Bounds     TRACE_SECONDS of time, MAX_TOKENS tokens; the trace then says that it is incomplete.
            Listed tokens and items are bounded, too; lists say how many are left out.
 Threads    any one; a budget that is cancelled ends the trace.
 """
@@ -25,11 +25,11 @@ TRACE_SECONDS = 2.0
 #: steps of a budget per token: a cancelled request is noticed every INTERVAL = 1,000 steps
 TOKEN_STEPS = 100
 #: tokens that a trace reads; more would be unreadable
-MOST_TOKENS = 2_048
+MAX_TOKENS = 2_048
 #: allowed tokens that are listed, and characters of each
-MOST_LISTED, TOKEN_CHARS = 60, 200
+MAX_LISTED, TOKEN_CHARS = 60, 200
 #: parts of a grammar that are listed for a place, and characters of each
-MOST_ITEMS, ITEM_CHARS = 12, 240
+MAX_ITEMS, ITEM_CHARS = 12, 240
 
 
 class TracedToken(TypedDict):
@@ -86,12 +86,12 @@ def trace(
     Raises:
         engine.Cancelled: the budget was cancelled.
     """
-    shown, texts = ids[:MOST_TOKENS], compiled.vocabulary.tokens
+    shown, texts = ids[:MAX_TOKENS], compiled.vocabulary.tokens
     read = _read(compiled, shown, budget, at)
     problem = read.problem
     is_wrong = problem is None and read.accepted < len(shown)
     if problem is None and not is_wrong and len(ids) > len(shown):
-        problem = f"at most {MOST_TOKENS:,} tokens are read, got {len(ids):,}"
+        problem = f"at most {MAX_TOKENS:,} tokens are read, got {len(ids):,}"
     return {
         "tokens": [{"id": number, "text": text_of(texts[number])} for number in shown],
         "accepted": read.accepted,
@@ -142,7 +142,7 @@ def _allowed(matcher: Matcher) -> AllowedTokens:
         bitmask[number >> 5] &= ~(1 << (number & 31))
     listed: list[TracedToken] = [
         {"id": number, "text": text_of(vocabulary.tokens[number])[:TOKEN_CHARS]}
-        for number in islice(_bits(bitmask), MOST_LISTED)
+        for number in islice(_bits(bitmask), MAX_LISTED)
     ]
     return {
         "tokens": listed,
@@ -215,5 +215,5 @@ def _items(place: Matcher, budget: WorkBudget) -> tuple[list[str], int]:
         return [], 0
     row = found.rows[found.here[0]]
     items = (*row.kernel, *row.predicted)
-    texts = [found.item_text(item, row.number)[:ITEM_CHARS] for item in items[:MOST_ITEMS]]
+    texts = [found.item_text(item, row.number)[:ITEM_CHARS] for item in items[:MAX_ITEMS]]
     return texts, len(items) - len(texts)

@@ -30,7 +30,7 @@ from ..protocol import (
     pointer,
     response_of,
 )
-from ..state import MOST_CHAIN_ITEMS, Chain, ResponseStore, previous_not_found
+from ..state import MAX_CHAIN_ITEMS, Chain, ResponseStore, previous_not_found
 from ..writers import (
     ResponseBuilder,
     ResponseEventWriter,
@@ -140,9 +140,9 @@ class ResponsesService:
 
 
 def _check_length(earlier: int, added: int) -> None:
-    if earlier + added > MOST_CHAIN_ITEMS:
+    if earlier + added > MAX_CHAIN_ITEMS:
         raise bad_request(
-            f"The conversation is too long: at most {MOST_CHAIN_ITEMS:,} items are allowed, but "
+            f"The conversation is too long: at most {MAX_CHAIN_ITEMS:,} items are allowed, but "
             f"earlier responses have {earlier:,} and the input has {added:,}.",
             "previous_response_id" if earlier else "input",
             "conversation_too_long",

@@ -16,7 +16,7 @@ from engine import WorkBudget, check_json_schema
 from ..constraints import TenantCaches
 
 #: characters of a pointer, a keyword or a reason in an answer: more than people read
-MOST_TEXT = 1_024
+MAX_TEXT = 1_024
 
 
 class SchemaMistake(TypedDict):
@@ -78,7 +78,7 @@ def schema_report(
     return found
 
 
-def shortened(value: Any, most: int = MOST_TEXT) -> Any:
+def shortened(value: Any, most: int = MAX_TEXT) -> Any:
     """Return a JSON value with its longer texts cut to ``most`` characters; they end with "…"."""
     if isinstance(value, str):
         return value if len(value) <= most else value[: most - 1] + "…"

@@ -21,7 +21,7 @@ from ..writers import text_of
 from .generation_service import GenerationService, weight_of
 
 #: tokens of one answer, more than any context has; as JSON they are up to 20 MB
-MOST_TOKENS = 1_000_000
+MAX_TOKENS = 1_000_000
 #: values encoded in one call, which holds the GIL for about 0.2 ms
 PIECE = 2_048
 
@@ -69,10 +69,10 @@ class TokenizeService:
         else:
             special = request.add_special_tokens is not False
             ids = self._tokenizer.encode(request.prompt or "", add_special_tokens=special)
-        if len(ids) > MOST_TOKENS:
+        if len(ids) > MAX_TOKENS:
             param = "prompt" if request.messages is None else "messages"
             raise bad_request(
-                f"Invalid '{param}': at most {MOST_TOKENS:,} tokens are allowed, got {len(ids):,}.",
+                f"Invalid '{param}': at most {MAX_TOKENS:,} tokens are allowed, got {len(ids):,}.",
                 param,
                 "invalid_value",
             )

@@ -23,7 +23,7 @@ from .gateway import GatewaySettings
 from .model import ModelSettings
 
 #: bytes of a file, which usually has some thousand
-MOST_FILE_BYTES: Final = 1 << 20
+MAX_FILE_BYTES: Final = 1 << 20
 #: the setting of a secret, and the setting that replaces it in a file
 _SECRET, _SECRET_FILE = "worker_api_key", "worker_api_key_file"
 
@@ -58,13 +58,13 @@ def read_config_file(file: Path) -> tuple[ModelSettings, ...]:
 def _read(file: Path) -> str:
     try:
         with file.open("rb") as opened:
-            data = opened.read(MOST_FILE_BYTES + 1)
+            data = opened.read(MAX_FILE_BYTES + 1)
     except (OSError, ValueError) as error:  # ValueError: a NUL in the name
         reason = error.strerror if isinstance(error, OSError) else error
         raise SettingError(f"{PREFIX}CONFIG_FILE: {file} cannot be read: {reason}") from None
-    if len(data) > MOST_FILE_BYTES:
+    if len(data) > MAX_FILE_BYTES:
         raise SettingError(
-            f"{PREFIX}CONFIG_FILE: {file} is larger than {MOST_FILE_BYTES:,} bytes, the maximum"
+            f"{PREFIX}CONFIG_FILE: {file} is larger than {MAX_FILE_BYTES:,} bytes, the maximum"
         )
     try:
         return data.decode()

@@ -33,9 +33,9 @@ IN_PROCESS: Final = ("noise", "transformers")
 #: certificate names the host, not its addresses
 DNS_SCHEME: Final = "dns+http"
 #: characters of a name or alias: an error about a model shows as many
-MOST_NAME_CHARS: Final = 200
+MAX_NAME_CHARS: Final = 200
 #: bytes of a file with a key; a larger file is a mistake
-MOST_KEY_BYTES: Final = 4096
+MAX_KEY_BYTES: Final = 4096
 
 #: schemas accepted with ``strict: true``: OpenAI's subset, or all that the engine enforces
 StrictProfile = Literal["openai", "extended"]
@@ -48,9 +48,9 @@ PolicyName = Literal["round-robin", "least-load", "power-of-two", "prefix-aware"
 
 
 def _usable_name(name: str) -> str:
-    if not name or name != name.strip() or not name.isprintable() or len(name) > MOST_NAME_CHARS:
+    if not name or name != name.strip() or not name.isprintable() or len(name) > MAX_NAME_CHARS:
         raise ValueError(
-            f"must have 1 to {MOST_NAME_CHARS} printable characters without spaces around them"
+            f"must have 1 to {MAX_NAME_CHARS} printable characters without spaces around them"
         )
     return name
 
@@ -359,12 +359,12 @@ def _read_key(file: Path) -> str:
     """Return the key in a file. Raises ValueError, whose message does not quote it."""
     try:
         with file.open("rb") as opened:
-            data = opened.read(MOST_KEY_BYTES + 1)
+            data = opened.read(MAX_KEY_BYTES + 1)
         key = data.decode().strip()
     except OSError as error:
         raise ValueError(f"{file} cannot be read: {error.strerror}") from None
     except UnicodeDecodeError:
         raise ValueError(f"{file} is not UTF-8 text") from None
-    if not key or len(data) > MOST_KEY_BYTES:
-        raise ValueError(f"{file} must have a key of 1 to {MOST_KEY_BYTES:,} bytes")
+    if not key or len(data) > MAX_KEY_BYTES:
+        raise ValueError(f"{file} must have a key of 1 to {MAX_KEY_BYTES:,} bytes")
     return key

@@ -2,4 +2,4 @@
 
 from .byte_store import ByteStore, MemoryStore
 from .redis_store import RedisStore
-from .response_store import MOST_CHAIN_ITEMS, Chain, ResponseStore, previous_not_found
+from .response_store import MAX_CHAIN_ITEMS, Chain, ResponseStore, previous_not_found

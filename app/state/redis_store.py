@@ -3,7 +3,7 @@
 Representation   a value is a string "<PREFIX><name>", sealed for this key (cache.Seal). The prefix
                  is not that of the cache, whose entries operators list and export.
 Invariants       I1 a call takes at most ``CALL_SECONDS``, and every failure is StateUnavailable.
-                 I2 at most ``MOST_CALLS`` run at once; further ones wait, within the same seconds.
+                 I2 at most ``MAX_CALLS`` run at once; further ones wait, within the same seconds.
                  I3 a reply has at most ``max_bytes`` of values.
                  I4 a value that was not sealed with the key of this deployment counts as missing.
                  I5 the values of all gateways exceed ``room_bytes`` by those of running calls only:
@@ -27,7 +27,7 @@ PREFIX = f"{NAMESPACE}-state:"
 #: seconds of one call: answers wait for it
 CALL_SECONDS = 2.0
 #: calls at once, each with a connection of its own
-MOST_CALLS = 32
+MAX_CALLS = 32
 #: bytes of a reply besides its values: MACs and the replies to other commands, for 2,048 values
 REPLY_OVERHEAD = 1 << 20
 
@@ -62,7 +62,7 @@ class RedisStore:
         self._room_bytes = room_bytes
         self._account = RedisAccount(PREFIX, most_bytes=room_bytes, ttl_s=ttl_s)
         self._logger = logger
-        self._calls = asyncio.Semaphore(MOST_CALLS)
+        self._calls = asyncio.Semaphore(MAX_CALLS)
         self._client = connect_async(address, reply_bytes=max_bytes + REPLY_OVERHEAD, retries=1)
 
     async def set(self, owner: str, values: Mapping[str, bytes]) -> None:

@@ -13,7 +13,7 @@ Representation   JSON, one value each, as pydantic writes it: schemas of tools m
 Invariants       I1 a response belongs to the client that made it: its name in the store depends on
                     both, so that the id of another client is unknown.
                  I2 a conversation with a missing or damaged value is missing.
-                 I3 a conversation has at most ``MOST_CHAIN_ITEMS`` items and ``max_bytes`` bytes, a
+                 I3 a conversation has at most ``MAX_CHAIN_ITEMS`` items and ``max_bytes`` bytes, a
                     stored response ``max_bytes``.
 """
 
@@ -29,14 +29,14 @@ from pydantic_core import from_json, to_json
 
 from ..concurrency import LARGE_BYTES, Offload
 from ..errors import ApiError, bad_request, unavailable
-from ..protocol import MOST_ITEMS, is_response_id
+from ..protocol import MAX_ITEMS, is_response_id
 from .byte_store import ByteStore, StateUnavailable
 
 Result = TypeVar("Result")
 Value = TypeVar("Value", bound=BaseModel)
 
 #: items of a conversation, as many as chat completions may have messages
-MOST_CHAIN_ITEMS = MOST_ITEMS
+MAX_CHAIN_ITEMS = MAX_ITEMS
 #: responses between two anchors
 BLOCK = 64
 #: seconds in which a conversation must have been read
@@ -156,7 +156,7 @@ class ResponseStore:
         """Return the ids of a chain, the first response first, and the bytes of its turns."""
         ids, size, anchor = [number], 0, number
         while anchor:
-            known = is_response_id(anchor) and len(ids) <= MOST_CHAIN_ITEMS
+            known = is_response_id(anchor) and len(ids) <= MAX_CHAIN_ITEMS
             (value,) = await self._store.get([_name(client, anchor, "chain")]) if known else [None]
             link = None if value is None else _decoded(Link, value)
             if link is None:

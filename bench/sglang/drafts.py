@@ -33,7 +33,7 @@ KINDS: dict[str, tuple[Sequence[str], dict[str, str]]] = {
     "forced": (NGRAM, {}),
 }
 HERMES = get_format("hermes")
-MOST_TOKENS = 400
+MAX_TOKENS = 400
 
 
 class Call(NamedTuple):
@@ -92,7 +92,7 @@ def _learnt(folder: Path, asked: Sequence[Call]) -> Path:
 
 
 def _passes(server: Any, call: Call) -> Passes:
-    told = server.generate(call.prompt, max_new_tokens=MOST_TOKENS, structural_tag=call.spec)
+    told = server.generate(call.prompt, max_new_tokens=MAX_TOKENS, structural_tag=call.spec)
     about = told["meta_info"]
     tokens = about["completion_tokens"] - 1
     return Passes(tokens, about.get("spec_verify_ct") or tokens, told["text"] == call.answer)

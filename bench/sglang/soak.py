@@ -38,7 +38,7 @@ SLOW = 30.0
 #: shares of all requests: the warm-up, and the compared windows
 WARM, WINDOW = 0.3, 0.2
 #: findings that are stored, and characters of their grammars
-MOST_FINDINGS, MOST_CHARS = 50, 4_000
+MAX_FINDINGS, MAX_CHARS = 50, 4_000
 MUST_BE_0 = ("errors", "refused_tokens", "mask_failures")
 #: SGLang's messages for grammars that exceeded a limit
 LIMITS = ("making a mask failed", "accepting a token failed")
@@ -59,12 +59,12 @@ class Log:
 
     def find(self, what: str, each: Ordeal | None = None, text: str = "") -> None:
         self.outcomes["findings", what.split(":")[0][:60]] += 1
-        if len(self.findings) < MOST_FINDINGS:
+        if len(self.findings) < MAX_FINDINGS:
             found: dict[str, Any] = {"what": what}
             if each is not None:
-                grammar = {name: text[:MOST_CHARS] for name, text in each.asked.grammar.items()}
+                grammar = {name: text[:MAX_CHARS] for name, text in each.asked.grammar.items()}
                 found |= {"request": each.number, "kind": each.kind, "fate": each.fate}
-                found |= {"grammar": grammar, "text": text[:MOST_CHARS]}
+                found |= {"grammar": grammar, "text": text[:MAX_CHARS]}
             self.findings.append(found)
             print(f"FINDING {json.dumps(found)[:1000]}", flush=True)
 

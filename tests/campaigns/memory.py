@@ -5,7 +5,7 @@
 Tool sets in every format, schemas that people wrote (MaskBench, where its folder is there), regular
 expressions and counted arrays; of each a short walk with masks, so that rows, masks and token masks
 grow. Prints what is counted and what is resident, and leaves with 1 if the process took more than
-``MOST_RATIO`` times what the compiler counts, or what it may keep, or did not fall once everything
+``MAX_RATIO`` times what the compiler counts, or what it may keep, or did not fall once everything
 was dropped.
 """
 
@@ -31,13 +31,13 @@ MEBIBYTE = 1 << 20
 #: the one that has the special tokens of every format
 VOCABULARY = "o200k_harmony"
 #: resident bytes for each byte counted
-MOST_RATIO = 1.3
+MAX_RATIO = 1.3
 #: bytes beside the grammars that no ratio holds for: a region of touched memory, what the pool
 #: keeps free before it gives memory back, and Python's and the C library's free memory
 SLACK = 64 * MEBIBYTE
 #: bytes that the engine's vectors take for each byte counted, and those that no ratio holds for:
 #: nothing may be left out
-MOST_TAKEN = 1.1
+MAX_TAKEN = 1.1
 TAKEN_SLACK = 2 * MEBIBYTE
 #: tokens of a walk
 STEPS = 24
@@ -59,8 +59,8 @@ class Point(NamedTuple):
 
     def is_fair(self) -> bool:
         return (
-            self.taken <= MOST_TAKEN * self.counted + TAKEN_SLACK
-            and self.resident <= MOST_RATIO * self.counted + SLACK
+            self.taken <= MAX_TAKEN * self.counted + TAKEN_SLACK
+            and self.resident <= MAX_RATIO * self.counted + SLACK
         )
 
 
@@ -203,7 +203,7 @@ def complaints(points: Sequence[Point], dropped: Point, allowed: int) -> list[st
     """Return findings on the points of a campaign with this memory limit."""
     found = [f"{one}: counted wrongly" for one in points if not one.is_fair()]
     most = max(one.resident for one in points)
-    if most > MOST_RATIO * allowed + SLACK:
+    if most > MAX_RATIO * allowed + SLACK:
         found.append(f"{most} bytes where {allowed} are allowed")
     if not dropped.is_fair():
         found.append(f"{dropped}: not given back")

@@ -8,7 +8,7 @@ from typing import NamedTuple
 from tests.app.conversation.chat_templates import FETCH, TEMPLATES
 
 #: findings that are printed
-MOST_SHOWN = 20
+MAX_SHOWN = 20
 
 
 class Report(NamedTuple):
@@ -43,6 +43,6 @@ def main(
     counts = {**report.counts, "findings": len(report.findings)}
     for cells in (counts.keys(), ["---:"] * len(counts), counts.values()):
         print(f"| {' | '.join(map(str, cells))} |")
-    for found in report.findings[:MOST_SHOWN]:
+    for found in report.findings[:MAX_SHOWN]:
         print(found, file=sys.stderr)
     return 1 if report.findings else 0

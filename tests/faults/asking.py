@@ -21,7 +21,7 @@ from tests.app.messages import payloads
 #: the noise worker is one thread of the gateway; these are compiling while others draw
 AT_ONCE = 4
 #: tokens of an answer; most rules are left long before
-MOST_TOKENS = 120
+MAX_TOKENS = 120
 LETTERS = ("abc", "xyz")
 
 _COUNTER = re.compile(
@@ -51,7 +51,7 @@ def body_of(number: int) -> dict[str, Any]:
         "model": "noise",
         "messages": [{"role": "user", "content": f"request {number}"}],
         "seed": number,
-        "max_completion_tokens": MOST_TOKENS,
+        "max_completion_tokens": MAX_TOKENS,
         "stream": number % 3 == 0,
     }
     if number // 2 % 2:

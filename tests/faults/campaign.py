@@ -29,7 +29,7 @@ STOCKED = 8
 #: of a reply, and what a slow machine needs
 PATIENCE_SECONDS = 90.0
 #: that the gateway may take beyond one without a log: replies, and what it loads
-MOST_BYTES = 128 << 20
+MAX_BYTES = 128 << 20
 #: what a gateway must never count
 NEVER = ("switchyard_parse_divergence_total", "switchyard_internal_errors_total")
 
@@ -127,7 +127,7 @@ def _watched(
     checks["written again"] = _is_written(url, world, given)
     complaints = [f"not seen: {what}, of {dict(rise)}" for what, seen in checks.items() if not seen]
     complaints += [f"{counted} is not 0" for counted in NEVER if metric(url, counted)]
-    if (peak := peak_bytes()) > right.peak_bytes + MOST_BYTES:
+    if (peak := peak_bytes()) > right.peak_bytes + MAX_BYTES:
         complaints.append(f"{peak:,} bytes taken, {right.peak_bytes:,} without a log")
     errors = {number for number, answer in given.items() if answer.startswith("error")}
     wrong = {number for number in given if given[number] != right.answers[number]} - errors

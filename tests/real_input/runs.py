@@ -11,7 +11,7 @@ from .judging import Judge
 from .maskbench import Written
 
 #: share of answers that noise may leave unfinished
-MOST_CUT = 0.05
+MAX_CUT = 0.05
 
 T = TypeVar("T")
 
@@ -67,7 +67,7 @@ class Tally:
 
     @property
     def passes(self) -> bool:
-        return not self.wrong and self.cut < MOST_CUT * self.cases
+        return not self.wrong and self.cut < MAX_CUT * self.cases
 
     def row(self) -> tuple[int, ...]:
         """cases, finished, cut off, wrong, calls, and tokens: median, 95th percentile, all."""

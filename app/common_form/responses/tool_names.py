@@ -1,7 +1,7 @@
 """The tools of a request as one list: tools of namespaces get names that say their namespace.
 
     namespace mcp__weather, tool get   mcp__weather__get
-    longer than MOST_NAME, or taken    cut, with eight hexadecimal digits of a digest of both names
+    longer than MAX_NAME, or taken    cut, with eight hexadecimal digits of a digest of both names
 
 Responses, and the calls that clients send back, have the namespace and the tool's own name.
 
@@ -29,7 +29,7 @@ from ...protocol import (
 )
 
 #: characters of a name, as OpenAI bounds the names of functions
-MOST_NAME = 64
+MAX_NAME = 64
 _DIGITS = 8
 
 
@@ -148,10 +148,10 @@ def _common(tool: FunctionTool | CustomTool, name: str, about: str, place: str) 
 
 
 def _cut(flat: str, *parts: str) -> str:
-    return flat if len(flat) <= MOST_NAME else _marked(flat, *parts)
+    return flat if len(flat) <= MAX_NAME else _marked(flat, *parts)
 
 
 def _marked(flat: str, *parts: str) -> str:
     """Return the name with a digest of its parts at the end, within the bound."""
     digest = sha256("\0".join(parts).encode("utf-8", "surrogatepass")).hexdigest()[:_DIGITS]
-    return f"{flat[: MOST_NAME - _DIGITS - 1]}_{digest}"
+    return f"{flat[: MAX_NAME - _DIGITS - 1]}_{digest}"

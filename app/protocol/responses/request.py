@@ -12,14 +12,14 @@ from typing import Annotated, Any, Literal
 from pydantic import Discriminator, Field, Tag, field_validator, model_validator
 from pydantic_core import PydanticCustomError
 
-from ..chat_request import MOST_LOGPROBS, GenerationFields, Verbosity
+from ..chat_request import MAX_LOGPROBS, GenerationFields, Verbosity
 from ..thinking_fields import ReasoningEffort
-from ..validation import MOST_NAMES, Exact, Items, refuse_fields, unsupported
+from ..validation import MAX_NAMES, Exact, Items, refuse_fields, unsupported
 from .items import InputItem
 from .tools import TextFormat, Tool, ToolChoice
 
 #: OpenAI's bounds on ``metadata``, and a bound on other texts that a response repeats
-MOST_METADATA, KEY_CHARS, VALUE_CHARS = 16, 64, 512
+MAX_METADATA, KEY_CHARS, VALUE_CHARS = 16, 64, 512
 #: characters of a response's id
 RESPONSE_ID_CHARS = 128
 
@@ -103,7 +103,7 @@ Input = Annotated[
 Included = Literal[(LOGPROBS, *INERT_INCLUDES)]  # type: ignore[valid-type]
 ShortText = Annotated[str, Field(max_length=VALUE_CHARS)]
 Metadata = Annotated[
-    dict[Annotated[str, Field(max_length=KEY_CHARS)], ShortText], Field(max_length=MOST_METADATA)
+    dict[Annotated[str, Field(max_length=KEY_CHARS)], ShortText], Field(max_length=MAX_METADATA)
 ]
 
 
@@ -122,7 +122,7 @@ class ResponseRequest(GenerationFields):
     max_output_tokens: int | None = Field(None, ge=1)
     max_tool_calls: int | None = Field(None, ge=1)
     include: Items[Included] | None = None
-    top_logprobs: int | None = Field(None, ge=0, le=MOST_LOGPROBS)
+    top_logprobs: int | None = Field(None, ge=0, le=MAX_LOGPROBS)
     truncation: Literal["auto", "disabled"] | None = None
     store: bool | None = None
     metadata: Metadata | None = None
@@ -135,7 +135,7 @@ class ResponseRequest(GenerationFields):
     @classmethod
     def _without_ignored(cls, value: Any) -> Any:
         """Drop ignored parameters, refuse unsupported ones."""
-        if not isinstance(value, dict) or len(value) > MOST_NAMES:
+        if not isinstance(value, dict) or len(value) > MAX_NAMES:
             return value
         for name, new in MOVED.items():
             if value.get(name) is not None:

@@ -29,9 +29,9 @@ from .device_queue import FREE
 
 FREE_EVERY = 8
 #: numbers of rows are below
-MOST_ROWS = 1_000_000
+MAX_ROWS = 1_000_000
 #: rows in memory: those of a round
-MOST_KEPT = 8192
+MAX_KEPT = 8192
 #: characters of tokens that end a value, and the bytes of the longest such token
 _ENDS, _LONGEST = frozenset(b'"}],:'), 3
 _CALL = re.compile(r"<function=([^>]+)>(.*?)</function>", re.DOTALL)
@@ -65,11 +65,11 @@ class Rows:
         self._cases = [
             case
             for case in cases
-            if _is_sound(case) and len(self._answer(_renamed(case, MOST_ROWS))) <= most
+            if _is_sound(case) and len(self._answer(_renamed(case, MAX_ROWS))) <= most
         ]
         if not self._cases:
             raise ValueError(f"no answer has at most {most} tokens")
-        self.row = lru_cache(MOST_KEPT)(self._row)
+        self.row = lru_cache(MAX_KEPT)(self._row)
 
     def make(self, first: int, count: int) -> None:
         """Make rows before they are needed: it takes 0.1 ms for each."""

@@ -26,7 +26,7 @@ from .answers import Row
 
 NONE, OURS = "no grammar", "switchyard"
 #: threads that compile or fill for a peer, at most; the loop and the device's driver need others
-MOST_THREADS = 8
+MAX_THREADS = 8
 
 
 class Backend(Protocol):
@@ -77,7 +77,7 @@ class _Peer:
 
     def __init__(self, name: str, engine: Any) -> None:
         self.name, self._engine = name, engine
-        self._threads = max(1, min(MOST_THREADS, (os.cpu_count() or 1) // 2))
+        self._threads = max(1, min(MAX_THREADS, (os.cpu_count() or 1) // 2))
         self._pool = ThreadPoolExecutor(self._threads, f"{name}-compile")
         self.start, self.accept = engine.start, engine.accept
 

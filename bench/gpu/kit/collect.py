@@ -25,7 +25,7 @@ from adapters.sglang_plugin.versions import TESTED
 from ..device_kernel import CARRIED, ROOT
 
 #: bytes of all files
-MOST_BYTES = 60_000_000
+MAX_BYTES = 60_000_000
 OUT = ROOT / ".data" / "gpu-kit"
 #: versions of glibc whose wheels are taken, the machine's own being later
 GLIBC = (*range(17, 36), 38, 39)
@@ -124,7 +124,7 @@ def tools() -> Iterator[Path]:
             yield file
 
 
-def write_manifest(out: Path, python: str, most: int = MOST_BYTES) -> int:
+def write_manifest(out: Path, python: str, most: int = MAX_BYTES) -> int:
     """Write the manifest; return the bytes of all files.
 
     Raises:

@@ -6,7 +6,7 @@ With the engine's build, which takes about a minute on 16 cores, the limits add 
 from typing import NamedTuple
 
 #: for all parts, with installing and building
-MOST_MINUTES = 10.0
+MAX_MINUTES = 10.0
 
 
 class Part(NamedTuple):

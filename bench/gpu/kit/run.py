@@ -27,7 +27,7 @@ from tests.sglang.environment import ROOT
 from ...report import markdown
 from ..__main__ import LACKING
 from ..inspection import end_group
-from .parts import FULL, MOST_MINUTES, TINY, Part
+from .parts import FULL, MAX_MINUTES, TINY, Part
 
 #: seconds for a part to end its own processes
 GRACE = 15.0
@@ -151,7 +151,7 @@ def main(given: list[str] | None = None) -> None:
     add("--tiny", action="store_true", help="tiny shapes")
     add("--parts", default="kernel,decode,gateway,sglang")
     add("--fact", action="append", default=[], help="a line about the run, for the report")
-    add("--minutes", type=float, default=MOST_MINUTES, help="for everything")
+    add("--minutes", type=float, default=MAX_MINUTES, help="for everything")
     add("--spent", type=float, default=0.0, help="seconds spent before: installing, building")
     asked = parser.parse_args(given)
     end = perf_counter() + 60 * asked.minutes - asked.spent

@@ -19,7 +19,7 @@ KINDS = (
 )  # fmt: skip
 NUMBER = {kind: number for number, kind in enumerate(KINDS)}
 #: rows per size: enough for 20 beyond the p99
-MOST_ROWS = 2000
+MAX_ROWS = 2000
 
 
 def size_of(masks: int) -> int:
@@ -30,7 +30,7 @@ def size_of(masks: int) -> int:
 class Tally:
     """See the file's header. ``inside``: a call is being timed; ``nested``: calls within it."""
 
-    def __init__(self, most: int = MOST_ROWS) -> None:
+    def __init__(self, most: int = MAX_ROWS) -> None:
         self._most = most
         self._random = Random(1)
         self.inside = False

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from app.access.jwks import ALGORITHMS, MOST_KEYS, JwksRefused, parse_jwks
+from app.access.jwks import ALGORITHMS, MAX_KEYS, JwksRefused, parse_jwks
 from tests.app.access.tokens import jwk, jwks, private_jwk
 
 RSA = {"RS256", "RS384", "RS512", "PS256", "PS384", "PS512"}
@@ -95,7 +95,7 @@ def test_a_key_for_something_else_is_ignored(make: Callable[[], Any]) -> None:
         (lambda: jwks(jwk("ed25519", x="A")), "no valid OKP key"),
         (lambda: jwks(jwk("ed25519", x="!")), "x: String should match"),
         (
-            lambda: json.dumps({"keys": [jwk("rsa", kid=None)] * (MOST_KEYS + 1)}),
+            lambda: json.dumps({"keys": [jwk("rsa", kid=None)] * (MAX_KEYS + 1)}),
             "keys: List should have",
         ),
     ],
@@ -109,8 +109,8 @@ def test_a_mistake_refuses_the_set_and_names_its_place(
 
 
 def test_the_most_keys_are_accepted() -> None:
-    keys = [jwk("rsa", kid=None)] * MOST_KEYS
-    assert len(parse_jwks(json.dumps({"keys": keys})).keys) == MOST_KEYS
+    keys = [jwk("rsa", kid=None)] * MAX_KEYS
+    assert len(parse_jwks(json.dumps({"keys": keys})).keys) == MAX_KEYS
 
 
 @pytest.mark.parametrize(

@@ -6,8 +6,8 @@ from datetime import UTC, datetime
 import pytest
 
 from app.access.key_entry import (
+    MAX_BYTES,
     MOST,
-    MOST_BYTES,
     EntryRefused,
     digest_of,
     new_key,
@@ -63,9 +63,9 @@ def test_an_error_names_the_field_and_quotes_no_value(text: str, place: str) -> 
 
 def test_a_large_entry_is_refused_unread_and_messages_are_short() -> None:
     made = entry("k", models=["m"])
-    parse_entry(made + " " * (MOST_BYTES - len(made)))
-    with pytest.raises(EntryRefused, match=f"larger than {MOST_BYTES:,} bytes, got 65,537"):
-        parse_entry(made + " " * (MOST_BYTES - len(made) + 1))
+    parse_entry(made + " " * (MAX_BYTES - len(made)))
+    with pytest.raises(EntryRefused, match=f"larger than {MAX_BYTES:,} bytes, got 65,537"):
+        parse_entry(made + " " * (MAX_BYTES - len(made) + 1))
     with pytest.raises(EntryRefused) as caught:
         parse_entry(json.dumps({"\x1b\n" * 5000: 1}))
     assert str(caught.value).isprintable()

@@ -99,8 +99,8 @@ async def test_ten_thousand_bad_entries_are_one_short_line(
     await keys.add(made)
     with Redis.from_url(redis_server.url) as client:
         # more than the bounds of good entries
-        monkeypatch.setattr(redis_keys, "MOST_KEYS", 2)
-        monkeypatch.setattr(redis_keys, "MOST_BYTES", 1000)
+        monkeypatch.setattr(redis_keys, "MAX_KEYS", 2)
+        monkeypatch.setattr(redis_keys, "MAX_BYTES", 1000)
         garbage = {b"\x1b[2J\n%d" % number + b"x" * 500: b"y" * 9 for number in range(10_000)}
         client.hset("switchyard:{keys}", mapping=garbage)
         client.incr("switchyard:{keys}:version")
@@ -249,7 +249,7 @@ async def test_a_huge_field_hides_no_other(redis_server: RedisServer) -> None:
     await keys.aclose()
 
 
-@pytest.mark.parametrize(("bound", "message"), [("MOST_KEYS", "2 keys"), ("MOST_BYTES", "2 bytes")])
+@pytest.mark.parametrize(("bound", "message"), [("MAX_KEYS", "2 keys"), ("MAX_BYTES", "2 bytes")])
 async def test_what_is_read_is_bounded(
     keys: RedisKeys, monkeypatch: pytest.MonkeyPatch, bound: str, message: str
 ) -> None:

@@ -17,7 +17,7 @@ from app.access import token_verifier as module
 from app.access.client import Client
 from app.access.followed_file import KeysUnreadable
 from app.access.keys import Keys
-from app.access.token_verifier import MOST_CHARACTERS, MOST_SUBJECT_BYTES, TokenRules, TokenVerifier
+from app.access.token_verifier import MAX_CHARACTERS, MAX_SUBJECT_BYTES, TokenRules, TokenVerifier
 from app.errors import ApiError
 from tests.app.access import tokens
 from tests.app.access.tokens import ALGORITHMS, claims, jwk, jwks, private_key, spliced, token
@@ -97,7 +97,7 @@ async def test_a_client_is_never_an_api_key_of_the_same_name_or_id(tmp_path: Pat
         ('"%', "jwt:%22%25"),
         ("Ādá", "jwt:%C4%80d%C3%A1"),
         ("jwt:ada", "jwt:jwt:ada"),
-        ("s" * MOST_SUBJECT_BYTES, f"jwt:{'s' * MOST_SUBJECT_BYTES}"),
+        ("s" * MAX_SUBJECT_BYTES, f"jwt:{'s' * MAX_SUBJECT_BYTES}"),
     ],
 )
 async def test_a_name_is_printable_ascii(tmp_path: Path, subject: str, name: str) -> None:
@@ -194,10 +194,10 @@ def named_twice() -> str:
         (lambda: token(sub=None), "lacks the claim sub"),
         (lambda: token(sub=7), MALFORMED),
         (lambda: token(sub=""), "sub must have 1 to 255 bytes"),
-        (lambda: token(sub="s" * (MOST_SUBJECT_BYTES + 1)), "sub must have 1 to 255 bytes"),
+        (lambda: token(sub="s" * (MAX_SUBJECT_BYTES + 1)), "sub must have 1 to 255 bytes"),
         (lambda: token(sub="ā" * 128), "sub must have 1 to 255 bytes"),
         (lambda: token(sub="\ud800"), MALFORMED),
-        (lambda: token(padding="p" * MOST_CHARACTERS), "longer than 8,192 characters"),
+        (lambda: token(padding="p" * MAX_CHARACTERS), "longer than 8,192 characters"),
         (lambda: changed(1, "!!!!"), MALFORMED),
         (lambda: changed(2, "A"), MALFORMED),
         (lambda: changed(1, "é"), MALFORMED),
@@ -238,9 +238,9 @@ async def test_the_leeway_is_for_all_times(tmp_path: Path, times: dict[str, int]
 
 async def test_the_longest_token_is_accepted(tmp_path: Path) -> None:
     verified = await verifier(tmp_path)
-    missing = MOST_CHARACTERS - len(token("ed25519", padding=""))
+    missing = MAX_CHARACTERS - len(token("ed25519", padding=""))
     longest = token("ed25519", padding="p" * (missing * 3 // 4))
-    assert MOST_CHARACTERS - 4 <= len(longest) <= MOST_CHARACTERS
+    assert MAX_CHARACTERS - 4 <= len(longest) <= MAX_CHARACTERS
     assert verified.client(longest) is not None
     longer = token("ed25519", padding="p" * (missing * 3 // 4 + 4))
     assert "longer than" in refusal(verified, longer)[2]
@@ -388,7 +388,7 @@ async def test_a_token_that_was_verified_before_expires_all_the_same(tmp_path: P
 async def test_a_signature_is_verified_once_and_the_least_recently_used_token_is_dropped(
     tmp_path: Path, decoded: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(module, "MOST_KEPT", 2)
+    monkeypatch.setattr(module, "MAX_KEPT", 2)
     verified = await verifier(tmp_path)
     first, second, third = token(sub="a"), token(sub="b"), token(sub="c")
     for text in (first, second, first, first, third, first, second):

@@ -9,7 +9,7 @@ import pytest
 from app.access.client import Client
 from app.admission import redis_limiter as module
 from app.admission.rate_limits import (
-    MOST_DEBT,
+    MAX_DEBT,
     Levels,
     Limiter,
     MemoryLimiter,
@@ -340,7 +340,7 @@ async def test_a_debt_is_bounded(limiter: Limiter) -> None:
     who = client("c", None, 100)
     for _ in range(3):
         await limiter.settle(who, 10**18)
-    assert (await limiter.charge(who, 0)).tokens == -MOST_DEBT
+    assert (await limiter.charge(who, 0)).tokens == -MAX_DEBT
 
 
 async def test_memory_forgets_full_buckets_but_no_debt() -> None:

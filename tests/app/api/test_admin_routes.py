@@ -13,7 +13,7 @@ from app.composition import build_core
 from app.errors import ApiError
 from app.observability.logs import make_logger
 from app.observability.metrics import Metrics
-from app.protocol.warmup_request import MOST_NAMED, MOST_REQUESTS, GrammarRequest
+from app.protocol.warmup_request import MAX_NAMED, MAX_REQUESTS, GrammarRequest
 from app.service.warm_service import WarmService, _to_its_end
 from app.settings import read_settings
 from tests.app.examples import ALARM, LIGHT, TOOLS, body, json_schema, tool
@@ -86,10 +86,10 @@ def test_a_tool_choice_that_is_given_is_the_only_one(gateway: Gateway):
     assert done["totals"]["grammars"] == 1
 
 
-@pytest.mark.parametrize("count", [MOST_NAMED, MOST_NAMED + 1])
+@pytest.mark.parametrize("count", [MAX_NAMED, MAX_NAMED + 1])
 def test_tools_are_named_one_by_one_where_they_are_few(gateway: Gateway, count: int):
     tools = [tool(f"t{number}", LIGHT) for number in range(count)]
-    named = count if count <= MOST_NAMED else 0
+    named = count if count <= MAX_NAMED else 0
     assert warm(gateway, {"tools": tools}).json()["totals"]["grammars"] == 2 + named
 
 
@@ -146,7 +146,7 @@ BAD: dict[str, tuple[Any, int, str, str | None]] = {
         "requests[1].tools[0].function.name",
     ),
     "too many": (
-        {"requests": [{}] * (MOST_REQUESTS + 1)},
+        {"requests": [{}] * (MAX_REQUESTS + 1)},
         400,
         "array_above_max_length",
         "requests",
@@ -167,8 +167,8 @@ def test_an_ill_formed_warm_up_is_an_openai_error(
 
 def test_as_many_requests_as_the_bound_are_taken(gateway: Gateway):
     part = {"response_format": json_schema(LIGHT)}
-    totals = warm(gateway, {"requests": [part] * MOST_REQUESTS}).json()["totals"]
-    assert totals["compiled"] == MOST_REQUESTS
+    totals = warm(gateway, {"requests": [part] * MAX_REQUESTS}).json()["totals"]
+    assert totals["compiled"] == MAX_REQUESTS
 
 
 def test_what_time_does_not_allow_is_told_as_skipped():

@@ -13,7 +13,7 @@ import pytest
 from openai.types import Completion, CompletionUsage
 
 from adapters.workers import noise_vocabulary
-from app.protocol.completion_request import MOST_PROMPTS
+from app.protocol.completion_request import MAX_PROMPTS
 from app.settings import MAX_JSON_VALUES
 from tests.app.examples import ALARM, json_schema
 from tests.app.gateway import OPTIONS, Gateway
@@ -233,7 +233,7 @@ BAD: dict[str, tuple[dict[str, Any], str, str | None]] = {
     "true logprobs": ({"logprobs": True}, "logprobs", "invalid_type"),
     "too many logprobs": ({"logprobs": 5, "n": 8, "max_tokens": 9999}, "logprobs", "invalid_value"),
     "n": ({"n": 9}, "n", "integer_above_max_value"),
-    "too many choices": ({"prompt": ["x"] * MOST_PROMPTS, "n": 2}, "n", "integer_above_max_value"),
+    "too many choices": ({"prompt": ["x"] * MAX_PROMPTS, "n": 2}, "n", "integer_above_max_value"),
     "too many prompts": ({"prompt": ["x"] * 129}, "prompt", "array_above_max_length"),
     "no prompts": ({"prompt": []}, "prompt", "empty_array"),
     "an empty prompt": ({"prompt": ""}, "prompt", "invalid_value"),

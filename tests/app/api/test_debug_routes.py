@@ -8,7 +8,7 @@ from typing import Any
 import httpx
 import pytest
 
-from app.observability.request_log import MOST_RECENT, RequestLog
+from app.observability.request_log import MAX_RECENT, RequestLog
 from app.observability.request_record import RequestRecord
 from tests.app.examples import TOOLS, body
 from tests.app.gateway import PATIENCE, Gateway
@@ -109,10 +109,10 @@ def test_only_operators_see_requests(watched: Gateway, headers: dict[str, str]):
 
 def test_the_ended_requests_are_bounded():
     log = RequestLog()
-    for number in range(MOST_RECENT + 1):
+    for number in range(MAX_RECENT + 1):
         record = RequestRecord(str(number))
         log.begin(record)
         for _ in range(2):
             log.end(record, method="POST", outcome={"route": "/", "status": 200})
-    assert [log.recent()[0]["id"], log.recent()[-1]["id"]] == [str(MOST_RECENT), "1"]
+    assert [log.recent()[0]["id"], log.recent()[-1]["id"]] == [str(MAX_RECENT), "1"]
     assert log.running() == []

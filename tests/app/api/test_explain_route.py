@@ -9,9 +9,9 @@ import httpx
 import pytest
 
 from app.access.key_entry import KeyEntry, digest_of
-from app.protocol.explain_request import MOST_NAME, MOST_OUTPUT
-from app.service.grammar_outline import MOST_NODES, MOST_RULES
-from app.service.output_trace import MOST_TOKENS
+from app.protocol.explain_request import MAX_NAME, MAX_OUTPUT
+from app.service.grammar_outline import MAX_NODES, MAX_RULES
+from app.service.output_trace import MAX_TOKENS
 from tests.app.examples import TOOLS, body, json_schema
 from tests.app.gateway import Gateway
 
@@ -83,7 +83,7 @@ def test_allowed_tokens_are_those_of_the_chosen_place(gateway: Gateway):
     first = explained(gateway, at=0, **fields)["trace"]
     assert (first["at"], first["accepted"] > 0) == (0, True)
     assert {token["text"][0] for token in first["next"]["tokens"]} == {"{"}
-    beyond = explained(gateway, at=MOST_OUTPUT, **fields)["trace"]
+    beyond = explained(gateway, at=MAX_OUTPUT, **fields)["trace"]
     assert beyond["at"] == beyond["accepted"]
 
 
@@ -122,9 +122,9 @@ def test_any_format_of_the_vocabulary_is_explained(gateway: Gateway, name: str, 
 def test_rules_and_drawings_are_bounded(gateway: Gateway):
     many = {"type": "object", "properties": {f"p{n}": {"enum": [n, f"x{n}"]} for n in range(500)}}
     grammar = explained(gateway, response_format=json_schema(many))["grammar"]
-    assert len(grammar["rules"]) == MOST_RULES
+    assert len(grammar["rules"]) == MAX_RULES
     assert grammar["more_rules"] > 0
-    assert len(grammar["drawing"]["nodes"]) <= MOST_NODES
+    assert len(grammar["drawing"]["nodes"]) <= MAX_NODES
     numbers = {node["id"] for node in grammar["drawing"]["nodes"]}
     assert {edge["target"] for edge in grammar["drawing"]["edges"]} <= numbers
 
@@ -146,13 +146,13 @@ BAD: dict[str, tuple[Any, int, str, str | None]] = {
     "an unknown rule": ({"rule": "x"}, 400, "invalid_value", "rule"),
     "an unknown model": ({"model": "x"}, 404, "model_not_found", "model"),
     "a long output": (
-        {"output": "x" * (MOST_OUTPUT + 1)},
+        {"output": "x" * (MAX_OUTPUT + 1)},
         400,
         "string_above_max_length",
         "output",
     ),
     "a long name of a rule": (
-        {"rule": "x" * (MOST_NAME + 1)},
+        {"rule": "x" * (MAX_NAME + 1)},
         400,
         "string_above_max_length",
         "rule",
@@ -160,7 +160,7 @@ BAD: dict[str, tuple[Any, int, str, str | None]] = {
     "a long name of a format": ({"format": "x" * 65}, 400, "string_above_max_length", "format"),
     "an unknown format": ({"format": "x"}, 400, "invalid_value", "format"),
     "a place beyond all outputs": (
-        {"at": MOST_OUTPUT + 1},
+        {"at": MAX_OUTPUT + 1},
         400,
         "integer_above_max_value",
         "at",
@@ -270,15 +270,15 @@ def test_a_long_name_does_not_multiply_in_an_answer(gateway: Gateway):
 def test_an_output_is_read_to_a_number_of_tokens(gateway: Gateway):
     output = json.dumps(["ab" * 3000])
     trace = explained(gateway, response_format=json_schema({}), output=output)["trace"]
-    assert (len(trace["tokens"]), trace["accepted"]) == (MOST_TOKENS, MOST_TOKENS)
-    assert f"at most {MOST_TOKENS:,} tokens" in trace["problem"]
+    assert (len(trace["tokens"]), trace["accepted"]) == (MAX_TOKENS, MAX_TOKENS)
+    assert f"at most {MAX_TOKENS:,} tokens" in trace["problem"]
     assert (trace["is_complete"], trace["rejected"]) == (False, None)
 
 
 def test_a_grammar_too_large_to_draw_is_still_tried(
     gateway: Gateway, monkeypatch: pytest.MonkeyPatch
 ):
-    monkeypatch.setattr("app.service.grammar_outline.MOST_INSPECTED", 1)
+    monkeypatch.setattr("app.service.grammar_outline.MAX_INSPECTED", 1)
     fields = {"response_format": json_schema(DAYS), "output": '{"days": 15}'}
     found = explained(gateway, **fields)
     assert (found["grammar"]["drawing"], found["grammar"]["rules"]) == (None, [])

@@ -15,7 +15,7 @@ from starlette.types import Message, Receive, Scope, Send
 from app.api.error_responses import install_error_handlers
 from app.api.middleware import RequestMiddleware
 from app.observability.logs import make_logger
-from app.observability.metrics import METHODS, MOST_KEYWORDS, Metrics
+from app.observability.metrics import MAX_KEYWORDS, METHODS, Metrics
 from app.server.event_stream import Disconnected, EventStream, run_until_disconnect
 from app.writers.events import event
 
@@ -120,11 +120,11 @@ async def test_methods_that_clients_invent_share_one_label():
 
 def test_keywords_of_refused_schemas_stay_few():
     metrics = Metrics()
-    for number in range(MOST_KEYWORDS + 50):
+    for number in range(MAX_KEYWORDS + 50):
         metrics.refused(f"keyword{number}")
     samples = metrics._refused.collect()[0].samples
     labels = {sample.labels["keyword"] for sample in samples}
-    assert len(labels) == MOST_KEYWORDS + 1
+    assert len(labels) == MAX_KEYWORDS + 1
     assert "other" in labels
 
 

@@ -8,7 +8,7 @@ import pytest
 from openai.types.chat import ChatCompletion, ChatCompletionTokenLogprob
 from openai.types.chat.chat_completion import ChoiceLogprobs
 
-from app.generation.sampling import MOST_LOGPROBS_KEPT
+from app.generation.sampling import MAX_LOGPROBS_KEPT
 from tests.app.examples import ALARM, TOOLS, body, json_schema
 from tests.app.gateway import Gateway
 
@@ -90,13 +90,13 @@ def test_an_empty_answer_has_an_empty_list(client: openai.OpenAI) -> None:
 
 def test_the_number_of_log_probabilities_of_a_whole_answer_is_bounded(gateway: Gateway) -> None:
     """At the bound, and one past it; a stream has none."""
-    most = MOST_LOGPROBS_KEPT // 20
+    most = MAX_LOGPROBS_KEPT // 20
     asked = {"logprobs": True, "top_logprobs": 19, "max_completion_tokens": most, "stop": "e"}
     assert gateway.post(body(**asked)).status_code == 200
     asked |= {"max_completion_tokens": most + 1}
     error = gateway.post(body(**asked)).json()["error"]
     assert (error["param"], error["code"]) == ("top_logprobs", "invalid_value")
-    assert f"{MOST_LOGPROBS_KEPT:,}" in error["message"]
+    assert f"{MAX_LOGPROBS_KEPT:,}" in error["message"]
     assert gateway.post(body(**asked, stream=True)).status_code == 200
 
 
@@ -146,7 +146,7 @@ def test_a_response_has_none_unless_asked(client: openai.OpenAI):
 @pytest.mark.parametrize("stream", [False, True])
 def test_the_kept_ones_of_a_response_are_bounded(client: openai.OpenAI, stream: bool):
     """The last event of a stream has all of them."""
-    most = MOST_LOGPROBS_KEPT // 21 + 1
+    most = MAX_LOGPROBS_KEPT // 21 + 1
     with pytest.raises(openai.BadRequestError) as caught:
         client.responses.create(
             model="noise", input="a", max_output_tokens=most, top_logprobs=20, stream=stream

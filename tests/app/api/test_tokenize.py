@@ -119,7 +119,7 @@ def test_mistakes_have_their_place(gateway: Gateway, name: str) -> None:
 
 def test_the_number_of_tokens_is_bounded(gateway: Gateway, monkeypatch: pytest.MonkeyPatch) -> None:
     """At the bound, and one past it; longer arrays are encoded in pieces."""
-    monkeypatch.setattr(tokenize_service, "MOST_TOKENS", 50)
+    monkeypatch.setattr(tokenize_service, "MAX_TOKENS", 50)
     monkeypatch.setattr(tokenize_service, "PIECE", 7)
     for text, status in [("\x01" * 50, 200), ("\x01" * 51, 400)]:
         answer = post(gateway, "/tokenize", prompt=text, return_token_strs=True)

@@ -14,7 +14,7 @@ from redis import Redis
 
 from app.cli import gateways
 from app.cli.gateways import show_gateways
-from app.cli.terminal import MOST_SHOWN, table
+from app.cli.terminal import MAX_SHOWN, table
 from app.settings import GatewaySettings
 from tests.app.cli.command import PATIENCE as LONG
 from tests.app.cli.command import arguments, environment, switchyard
@@ -43,9 +43,9 @@ def test_a_table_has_numbers_on_the_right_and_dashes_for_nothing():
 
 def test_a_cell_is_one_line_that_no_terminal_obeys():
     forged = "a\x1b]0;title\x07\x1b[2J\r\nfake  1\u202e\x9b\ud800"
-    first, second = table([(forged,), ("a" * (MOST_SHOWN + 1),)]).splitlines()
+    first, second = table([(forged,), ("a" * (MAX_SHOWN + 1),)]).splitlines()
     assert first == "a?]0;title??[2J??fake  1???"
-    assert second == "a" * (MOST_SHOWN - 3) + "..."
+    assert second == "a" * (MAX_SHOWN - 3) + "..."
 
 
 # -- gateways -------------------------------------------------------------------------------------

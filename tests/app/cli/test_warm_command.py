@@ -124,7 +124,7 @@ def test_a_schema_is_compiled_as_a_response_format_that_is_not_strict(tmp_path: 
 
 
 def test_a_file_that_is_too_large_is_not_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(warmup_files, "MOST_FILE_BYTES", len(ALARMS))
+    monkeypatch.setattr(warmup_files, "MAX_FILE_BYTES", len(ALARMS))
     assert len(specs_of(tmp_path / "file", ALARMS)) == 1
     with pytest.raises(Unusable, match=f"{len(ALARMS) + 1:,} bytes, and at most"):
         specs_of(tmp_path / "file", ALARMS + " ")

@@ -9,8 +9,8 @@ import pytest
 from app.concurrency import (
     HUGE_BYTES,
     LARGE_BYTES,
-    MOST_LARGE,
-    MOST_SMALL,
+    MAX_LARGE,
+    MAX_SMALL,
     SMALL_BYTES,
     Offload,
     fair_threads,
@@ -49,7 +49,7 @@ async def test_what_a_step_raises_is_raised():
 
 @pytest.mark.parametrize(
     ("size", "free_to_one", "most"),
-    [(HUGE_BYTES, 1, MOST_LARGE), (LARGE_BYTES, 1, MOST_LARGE), (SMALL_BYTES, 3, MOST_SMALL)],
+    [(HUGE_BYTES, 1, MAX_LARGE), (LARGE_BYTES, 1, MAX_LARGE), (SMALL_BYTES, 3, MAX_SMALL)],
 )
 async def test_a_client_that_floods_is_refused_and_others_are_not(
     size: int, free_to_one: int, most: int, monkeypatch: pytest.MonkeyPatch

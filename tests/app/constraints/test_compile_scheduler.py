@@ -107,7 +107,7 @@ async def test_what_waits_is_bounded_by_client_and_in_all(
     assert error.headers == {"Retry-After": "1"}
     tasks.append(work.start("b", "b0"))
     await work.until(lambda: work.scheduler.stats()["waiting"] == 3)
-    monkeypatch.setattr(compiling, "MOST_WAITING", 3)
+    monkeypatch.setattr(compiling, "MAX_WAITING", 3)
     with pytest.raises(ApiError):
         await work.start("c", "c0")
     assert work.scheduler.stats()["rejected"] == 2
@@ -186,7 +186,7 @@ async def test_the_compiles_that_have_begun_are_bounded(
     unbounded: Limits, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Each holds a thread and its memory."""
-    monkeypatch.setattr(compiling, "MOST_STARTED", 3)
+    monkeypatch.setattr(compiling, "MAX_STARTED", 3)
     work = Work(CompileScheduler(unbounded, threads=1))
     tasks = [work.start(client, client) for client in "abcd"]
     await work.has_begun("a", "b", "c")

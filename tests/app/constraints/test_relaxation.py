@@ -9,7 +9,7 @@ import pytest
 
 from app.constraints.relaxation import RELAXED_HEADER
 from app.errors import ApiError
-from app.observability.left_out import MOST_HEADER_CHARS
+from app.observability.left_out import MAX_HEADER_CHARS
 from tests.app.examples import LIGHT, MESSAGES, body, closed, json_schema, tool
 from tests.app.gateway import Gateway
 from tests.app.service.scripted import Service, script
@@ -239,9 +239,9 @@ async def test_the_header_is_bounded_and_counts_the_rest(length: int):
     completion = await Service(script(f"a{END}")).complete_with_headers(tools=[tool("f", schema)])
     value = completion.headers[RELAXED_HEADER]
     *shown, rest = value.split(", ")
-    assert len(value) <= MOST_HEADER_CHARS
+    assert len(value) <= MAX_HEADER_CHARS
     assert rest == f"+{60 - len(shown)} more"
-    assert len(value) + length > MOST_HEADER_CHARS - 100 or not shown
+    assert len(value) + length > MAX_HEADER_CHARS - 100 or not shown
 
 
 #: arguments that would be no objects, or none at all, if the rest were all there is

@@ -12,7 +12,7 @@ from app.common_form.legacy_functions import with_tools
 from app.constraints.requested_output import requested_output, template_variables
 from app.errors import ApiError
 from app.generation import GenerationRequest
-from app.protocol.chat_request import MOST_VARIABLES, VARIABLE_CHARS
+from app.protocol.chat_request import MAX_VARIABLES, VARIABLE_CHARS
 from app.settings import ModelSettings
 
 USER = {"role": "user", "content": "hi"}
@@ -212,9 +212,9 @@ def test_variables_of_the_request_come_last():
 
 
 def test_variables_are_few_and_short():
-    read(chat_template_kwargs={f"v{n}": "x" * VARIABLE_CHARS for n in range(MOST_VARIABLES)})
+    read(chat_template_kwargs={f"v{n}": "x" * VARIABLE_CHARS for n in range(MAX_VARIABLES)})
     for variables in (
-        {f"v{n}": 1 for n in range(MOST_VARIABLES + 1)},
+        {f"v{n}": 1 for n in range(MAX_VARIABLES + 1)},
         {"v": "x" * (VARIABLE_CHARS + 1)},
         {"v" * (VARIABLE_CHARS + 1): 1},
         {"v": {"nested": 1}},

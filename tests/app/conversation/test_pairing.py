@@ -9,7 +9,7 @@ import pytest
 from app.api.body import parse_request
 from app.common_form import common_chat
 from app.conversation.history import plain_messages
-from app.conversation.pairing import MOST_UNANSWERED, NO_RESULT, History, paired
+from app.conversation.pairing import MAX_UNANSWERED, NO_RESULT, History, paired
 from app.errors import ApiError
 from app.protocol.messages import MEDIA
 
@@ -169,8 +169,8 @@ def test_an_error_names_the_message_of_the_request():
 
 def test_calls_without_results_have_a_bound():
     """At the bound they are answered by a note, one more is refused."""
-    numbers = [str(n) for n in range(MOST_UNANSWERED)]
-    assert len(history(caller(*numbers)).messages) == 1 + MOST_UNANSWERED
+    numbers = [str(n) for n in range(MAX_UNANSWERED)]
+    assert len(history(caller(*numbers)).messages) == 1 + MAX_UNANSWERED
     with pytest.raises(ApiError, match="got 2,049") as caught:
         history(caller(*numbers), caller("x"))
     assert (caught.value.status, caught.value.param) == (400, "messages")

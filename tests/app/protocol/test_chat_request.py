@@ -13,7 +13,7 @@ from app.protocol import messages, tools
 from app.protocol.chat_request import ChatRequest
 from app.protocol.check_request import CheckRequest
 from app.protocol.sampling_fields import StreamOptions
-from app.protocol.validation import MOST_ITEMS, MOST_NAMES
+from app.protocol.validation import MAX_ITEMS, MAX_NAMES
 from app.protocol.warmup_request import WarmupRequest
 from tests.app.openapi.described import refused_by_document
 
@@ -554,21 +554,21 @@ def test_other_requests_have_few_mistakes_too(kind: type[BaseModel]):
 
 def test_names_that_nobody_knows_are_bounded():
     known = len(BASE)
-    for number, code in ((MOST_NAMES - known, "unknown_parameter"), (MOST_NAMES, "invalid_value")):
+    for number, code in ((MAX_NAMES - known, "unknown_parameter"), (MAX_NAMES, "invalid_value")):
         body = {**BASE, **{f"name{at}": 0 for at in range(number)}}
         with pytest.raises(ApiError) as caught:
             parse_request(json.dumps(body).encode())
         assert caught.value.code == code
-    assert f"at most {MOST_NAMES} names are allowed, got" in caught.value.message
+    assert f"at most {MAX_NAMES} names are allowed, got" in caught.value.message
 
 
 def test_messages_are_bounded():
-    messages = [USER] * MOST_ITEMS
+    messages = [USER] * MAX_ITEMS
     parse_request(json.dumps({**BASE, "messages": messages}).encode())
     with pytest.raises(ApiError) as caught:
         parse_request(json.dumps({**BASE, "messages": [*messages, USER]}).encode())
     assert (caught.value.param, caught.value.code) == ("messages", "array_above_max_length")
-    assert f"maximum length {MOST_ITEMS}" in caught.value.message
+    assert f"maximum length {MAX_ITEMS}" in caught.value.message
 
 
 def optional_fields() -> list[Any]:

@@ -8,7 +8,7 @@ import pytest
 from app.api.body import parse_as
 from app.errors import ApiError
 from app.protocol.chat_request import ChatRequest
-from app.protocol.ignored_fields import ECHOED, MOST_NAMES, ignored_fields
+from app.protocol.ignored_fields import ECHOED, MAX_NAMES, ignored_fields
 from app.protocol.messages import AssistantMessage
 from app.protocol.tokenize_request import TokenizeRequest
 from tests.app.gateway import Gateway
@@ -64,7 +64,7 @@ LISTED: dict[str, tuple[list[dict[str, Any]], list[str]]] = {
     "a long name": ([{**USER, "n" * 1000: 1}], [f"messages/0/{'n' * 64} field"]),
     "many names": (
         [{**USER, **{f"n{at:03}": 1 for at in range(1000)}}],
-        [f"messages/0/n{at:03} field" for at in range(MOST_NAMES)],
+        [f"messages/0/n{at:03} field" for at in range(MAX_NAMES)],
     ),
 }  # fmt: skip
 

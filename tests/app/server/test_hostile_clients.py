@@ -23,7 +23,7 @@ STREAM: dict[str, Any] = body(
     response_format=json_schema(ENDLESS), stream=True, max_completion_tokens=32_768, n=8
 )
 #: the most bytes that wait for one client: asyncio's mark of 64 KiB, and a batch of events
-MOST_WAITING_BYTES = 512 << 10
+MAX_WAITING_BYTES = 512 << 10
 
 
 @pytest.fixture(scope="module")
@@ -135,7 +135,7 @@ def test_a_client_that_reads_bytes_slows_its_generation_and_is_cut_off(
             return gateway.metric("switchyard_client_disconnects_total") == 1
 
         gateway.eventually(has_left)
-        assert max(sizes) <= MOST_WAITING_BYTES
+        assert max(sizes) <= MAX_WAITING_BYTES
         assert gateway.metric("switchyard_workers_running", what="0:noise") == 0
 
 

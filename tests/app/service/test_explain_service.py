@@ -149,7 +149,7 @@ async def test_what_is_inspected_is_bounded(
     assert found["trace"]["rejected"]["text"].startswith("{")
     assert len(found["grammar"]["drawing"]["nodes"]) > 1
     assert len(seen) == 2
-    assert max(seen) <= grammar_outline.MOST_INSPECTED
+    assert max(seen) <= grammar_outline.MAX_INSPECTED
 
 
 async def test_all_steps_of_an_explanation_have_one_budget():

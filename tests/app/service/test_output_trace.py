@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from app.service import output_trace
-from app.service.output_trace import MOST_LISTED, TOKEN_STEPS, trace
+from app.service.output_trace import MAX_LISTED, TOKEN_STEPS, trace
 from engine import Cancelled, Compiled, Compiler, Limits, Matcher, WorkBudget
 from tests.vocabularies import REAL_NAMES, VOCABULARIES, real_vocabulary, small_vocabulary
 
@@ -67,7 +67,7 @@ def test_parts_of_the_grammar_are_left_out_where_too_much_was_built(
     compiled = compiled_for("small")
     ids = tokens_of(compiled, b'{"x')
     assert trace(compiled, ids, WorkBudget(), None)["rejected"]["items"]
-    monkeypatch.setattr("app.service.grammar_outline.MOST_INSPECTED", 1)
+    monkeypatch.setattr("app.service.grammar_outline.MAX_INSPECTED", 1)
     found = trace(compiled, ids, WorkBudget(), None)["rejected"]
     assert (found["items"], found["more_items"], found["text"]) == ([], 0, "x")
 
@@ -94,7 +94,7 @@ def check_places(compiled: Compiled) -> None:
         wanted = allowed_by_force(compiled, ids[:at])
         assert found["at"] == at
         assert found["next"]["count"] == len(wanted)
-        assert [each["id"] for each in found["next"]["tokens"]] == wanted[:MOST_LISTED]
+        assert [each["id"] for each in found["next"]["tokens"]] == wanted[:MAX_LISTED]
 
 
 def test_the_allowed_tokens_are_those_that_the_grammar_accepts():

@@ -18,7 +18,7 @@ from app.protocol.responses.request import ResponseRequest
 from app.service.responses_service import ResponsesService
 from app.service.stored_responses import StoredResponses
 from app.state.byte_store import MemoryStore, StateUnavailable
-from app.state.response_store import BLOCK, MOST_CHAIN_ITEMS, Chain, ResponseStore
+from app.state.response_store import BLOCK, MAX_CHAIN_ITEMS, Chain, ResponseStore
 from tests.app.examples import LIGHT
 from tests.app.messages import payloads
 from tests.app.service.scripted import Service, Step, context, error, script, tokens
@@ -27,7 +27,7 @@ END = "<|im_end|>"
 CALL = '<tool_call>\n{"name": "set_light", "arguments": {"on": true}}\n</tool_call>'
 ALL = f"<think>\nwhy\n</think>\n\nWell, é!\n{CALL}\n{CALL}{END}"
 TOOLS: list[Any] = [{"type": "function", "name": "set_light", "parameters": LIGHT}]
-MOST_BYTES = 1 << 20
+MAX_BYTES = 1 << 20
 
 
 class FaultyStore(MemoryStore):
@@ -60,7 +60,7 @@ class Responses:
     def __init__(self, *scripts: list[Step], **settings: Any) -> None:
         self.service = Service(*scripts, **settings)
         self.bytes = FaultyStore()
-        self.store = ResponseStore(self.bytes, Offload(), max_bytes=MOST_BYTES)
+        self.store = ResponseStore(self.bytes, Offload(), max_bytes=MAX_BYTES)
         self.stored = StoredResponses(self.store)
         self.unstored = 0
         self.responses = ResponsesService(
@@ -191,9 +191,9 @@ async def test_a_response_that_cannot_be_stored_is_delivered_and_says_so():
 
 async def test_a_response_that_is_too_large_is_delivered_and_says_so():
     made = Responses(script(f"Well{END}"))
-    response = await made.create(input="x" * MOST_BYTES)
+    response = await made.create(input="x" * MAX_BYTES)
     assert (response["store"], made.unstored) == (False, 1)
-    assert (await made.create(input="x" * (MOST_BYTES // 2)))["store"] is True
+    assert (await made.create(input="x" * (MAX_BYTES // 2)))["store"] is True
 
 
 async def test_large_numbers_and_deep_schemas_are_stored():
@@ -317,7 +317,7 @@ async def test_a_chain_that_leads_to_itself_is_missing():
 async def test_a_chain_has_a_bound_on_items():
     """At the bound it is continued, one item beyond it is refused by name."""
     made = Responses(script(f"Well{END}"))
-    number = (await chain(made, MOST_CHAIN_ITEMS // 2))[-1]
+    number = (await chain(made, MAX_CHAIN_ITEMS // 2))[-1]
     with pytest.raises(ApiError) as raised:
         await made.create(previous_response_id=number)
     assert (raised.value.param, raised.value.code) == (
@@ -331,7 +331,7 @@ async def test_a_chain_has_a_bound_on_items():
 async def test_a_chain_has_a_bound_on_bytes():
     """Each response may be stored, all of them together are too large to be continued."""
     made = Responses(script(f"Well{END}"))
-    ids = await chain(made, 5, "x" * (MOST_BYTES // 4))
+    ids = await chain(made, 5, "x" * (MAX_BYTES // 4))
     assert (await made.create(previous_response_id=ids[2], store=False))["status"] == "completed"
     with pytest.raises(ApiError) as raised:
         await made.create(previous_response_id=ids[-1])
@@ -340,7 +340,7 @@ async def test_a_chain_has_a_bound_on_bytes():
 
 async def test_too_many_references_have_the_same_bound_on_bytes():
     made = Responses(script(f"Well{END}"))
-    ids = await chain(made, 5, "x" * (MOST_BYTES // 4))
+    ids = await chain(made, 5, "x" * (MAX_BYTES // 4))
     items = [{"type": "item_reference", "id": item_id("message", each, "o", 0)} for each in ids]
     with pytest.raises(ApiError) as raised:
         await made.create(input=items)

@@ -14,7 +14,7 @@ from app.composition.state import make_bytes
 from app.observability.logs import make_logger
 from app.settings import GatewaySettings, SettingError
 from app.state.byte_store import StateUnavailable
-from app.state.redis_store import MOST_CALLS, REPLY_OVERHEAD, RedisStore
+from app.state.redis_store import MAX_CALLS, REPLY_OVERHEAD, RedisStore
 from cache import open_store
 from tests.app.state.shares import ROOM, left
 from tests.cache.deployments import certificates, cluster, lacks_tls, tls_server, watched
@@ -177,11 +177,11 @@ async def test_after_a_restart_calls_work_again(make: Make, redis_server: RedisS
 async def test_a_restart_that_no_call_notices_fails_none(make: Make, redis_server: RedisServer):
     """Connections that the old server closed are replaced before their next use."""
     store = make(redis_server.url)
-    await asyncio.gather(*(store.set("me", {f"{number}": b"1"}) for number in range(MOST_CALLS)))
+    await asyncio.gather(*(store.set("me", {f"{number}": b"1"}) for number in range(MAX_CALLS)))
     redis_server.kill()
     redis_server.start()
-    found = await asyncio.gather(*(store.get([f"{number}"]) for number in range(MOST_CALLS)))
-    assert found == [[None]] * MOST_CALLS
+    found = await asyncio.gather(*(store.get([f"{number}"]) for number in range(MAX_CALLS)))
+    assert found == [[None]] * MAX_CALLS
 
 
 async def test_a_silent_server_ends_all_calls_in_time_and_mixes_no_replies(
@@ -189,7 +189,7 @@ async def test_a_silent_server_ends_all_calls_in_time_and_mixes_no_replies(
 ):
     """More calls than connections wait for a paused server, then each reads its own value."""
     store = make(redis_server.url)
-    values = {f"{number}": b"%d" % number for number in range(2 * MOST_CALLS)}
+    values = {f"{number}": b"%d" % number for number in range(2 * MAX_CALLS)}
     await store.set("me", values)
     redis_server.pause()
     calls = [store.get([name]) for name in values]

@@ -12,7 +12,7 @@ from .trial import Trial
 
 #: the vocabulary of the campaign, and bytes of address space that a case may take beyond those of
 #: the process when it begins
-VOCABULARY, MOST_MEMORY = "llama3", 5 << 30
+VOCABULARY, MAX_MEMORY = "llama3", 5 << 30
 #: wall seconds of a case after which the stack is printed
 SHOWN_AFTER = 60.0
 #: cases that one process runs: later cases meet the masks and automata that earlier ones left
@@ -25,7 +25,7 @@ def serve(pipe: connection.Connection, vocabulary: str = VOCABULARY) -> None:
     subjects = Subjects(vocabulary)
     gc.collect()
     gc.freeze()
-    most = address_space() + MOST_MEMORY
+    most = address_space() + MAX_MEMORY
     resource.setrlimit(resource.RLIMIT_AS, (most, most))
     served = 0
     while True:

@@ -11,7 +11,7 @@ from .subjects import Case
 
 SIZES = (10, 100, 1_000, 10_000)
 #: characters of the largest input; longer ones are left out
-MOST_CHARS = 4 << 20
+MAX_CHARS = 4 << 20
 
 
 LARK: Sequence[Text | Nested] = (
@@ -358,7 +358,7 @@ def growth_cases(sizes: Sequence[int] = SIZES) -> Iterator[Case]:
                     length = len(value) if isinstance(value, str) else len(_json(value))
                 except RecursionError:
                     continue
-                if length <= MOST_CHARS:
+                if length <= MAX_CHARS:
                     yield Case(f"{front_end}: {each.name} x {size:,}", front_end, value)
 
 

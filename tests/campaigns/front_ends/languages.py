@@ -21,7 +21,7 @@ Language = Mapping[str, Sequence[str]]
 #: levels of expansion
 DEPTH = 7
 #: share of the cases with mutations, and their most mutations
-MUTATED, MOST_MUTATIONS = 0.5, 2
+MUTATED, MAX_MUTATIONS = 0.5, 2
 
 _REFERENCE = re.compile(r"«(\w+)(\*?)»")
 
@@ -250,7 +250,7 @@ def value_of(rng: Random, front_end: str) -> Any:
 
     value = make()
     if rng.random() < MUTATED:
-        for _ in range(rng.randint(1, MOST_MUTATIONS)):
+        for _ in range(rng.randint(1, MAX_MUTATIONS)):
             change = mutated if front_end in LANGUAGES else mutated_value
             value = change(rng, value, make())
     return value

@@ -13,7 +13,7 @@ NUMBERS = (
 #: how often a piece is repeated or nested
 TIMES = (2, 3, 10, 50, 130, 300, 1_000)
 #: characters of a mutated text: small requests are the dangerous ones
-MOST_CHARS = 40_000
+MAX_CHARS = 40_000
 
 _NUMBER = re.compile(r"\d+")
 _WORD = re.compile(r"[\w.]+|<[^<>]*>|\[[^\[\]]*\]|\([^()]*\)|\S+\s*")
@@ -32,11 +32,11 @@ def mutated(rng: Random, text: str, other: str) -> str:
     head, piece, tail = text[:start], text[start:end], text[end:]
     kind = rng.randrange(5)
     if kind == 0:
-        return (head + piece * rng.choice(TIMES) + tail)[:MOST_CHARS]
+        return (head + piece * rng.choice(TIMES) + tail)[:MAX_CHARS]
     if kind == 1:
         opened, closed = rng.choice(_BRACKETS)
         times = rng.choice(TIMES)
-        return (head + opened * times + piece + closed * times + tail)[:MOST_CHARS]
+        return (head + opened * times + piece + closed * times + tail)[:MAX_CHARS]
     if kind == 2:
         return _NUMBER.sub(lambda found: _number(rng, found[0]), text)
     if kind == 3:
@@ -57,7 +57,7 @@ def mutated_value(rng: Random, value: Any, other: Any) -> Any:
     if parent is None:
         return value
     parent[key] = _changed(rng, found, parent, other)
-    return value if len(json.dumps(value)) <= 16 * MOST_CHARS else parent[key]
+    return value if len(json.dumps(value)) <= 16 * MAX_CHARS else parent[key]
 
 
 def _changed(rng: Random, found: Any, parent: Any, other: Any) -> Any:

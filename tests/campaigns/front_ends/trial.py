@@ -18,18 +18,18 @@ from .subjects import Case, Subjects, refusal_of, walk
 
 MEBIBYTE = 1 << 20
 #: CPU seconds of a step, of a pause of other threads, and from a cancellation to the end
-MOST_CPU, MOST_PAUSE, MOST_AFTER_CANCEL = 1.0, 0.05, 0.2
+MAX_CPU, MAX_PAUSE, MAX_AFTER_CANCEL = 1.0, 0.05, 0.2
 #: bytes that a step may take
-MOST_MEMORY = 256 * MEBIBYTE
+MAX_MEMORY = 256 * MEBIBYTE
 #: bytes that may be held after a refused or cancelled step: what the pool keeps for reuse (its
 #: spare memory and a region), and token masks of other rules
-MOST_HELD = 64 * MEBIBYTE
+MAX_HELD = 64 * MEBIBYTE
 #: CPU seconds from which a step is also cancelled in the middle
 CANCELLED_FROM = 0.05
 #: runs of a step that seems to exceed a limit of time
 RUNS = 3
 #: characters of an input that a finding shows
-MOST_SHOWN = 300
+MAX_SHOWN = 300
 
 Phase = Callable[[str], None]
 
@@ -84,7 +84,7 @@ class Trial:
         before = collected()
         cost = best = run_measured(work, self._subjects.limits)
         for _ in range(RUNS - 1):
-            if best.cpu <= MOST_CPU and best.pause <= MOST_PAUSE:
+            if best.cpu <= MAX_CPU and best.pause <= MAX_PAUSE:
                 break
             self._enter(f"{what} again")
             again = run_measured(work, self._subjects.limits)
@@ -112,9 +112,9 @@ class Trial:
         for _ in range(RUNS):
             cost = run_measured(work, self._subjects.limits, cancel_after=after)
             best = min(best, cost.after_cancel)
-            if best <= MOST_AFTER_CANCEL:
+            if best <= MAX_AFTER_CANCEL:
                 break
-        if best > MOST_AFTER_CANCEL:
+        if best > MAX_AFTER_CANCEL:
             self.outcome.find("cancel", f"{what}: {best:.2f} s after the cancellation")
         self._check_held(f"cancelled {what}", cost, before)
 
@@ -132,23 +132,23 @@ class Trial:
     def _check(self, what: str, cost: Cost) -> None:
         find, at = self.outcome.find, ", ".join(place for place, _ in cost.busy_at.most_common(1))
         if cost.error is not None and refusal_of(cost.error) is None:
-            find("error", f"{what}: {type(cost.error).__name__}: {str(cost.error)[:MOST_SHOWN]}")
-        if cost.cpu > MOST_CPU:
+            find("error", f"{what}: {type(cost.error).__name__}: {str(cost.error)[:MAX_SHOWN]}")
+        if cost.cpu > MAX_CPU:
             find("cpu", f"{what}: {cost.cpu:.2f} s, {cost.steps:,} steps, at {at}")
-        if cost.pause > MOST_PAUSE:
+        if cost.pause > MAX_PAUSE:
             find("pause", f"{what}: {1000 * cost.pause:.0f} ms at {cost.paused_at}")
-        if cost.peak > MOST_MEMORY:
+        if cost.peak > MAX_MEMORY:
             find("memory", f"{what}: {cost.peak / MEBIBYTE:,.0f} MB, {cost.steps:,} steps, at {at}")
 
     def _check_held(self, what: str, cost: Cost, before: int) -> None:
-        held = held_after(cost, before, MOST_HELD)
-        if held > MOST_HELD:
+        held = held_after(cost, before, MAX_HELD)
+        if held > MAX_HELD:
             self.outcome.find("held", f"{what}: {held / MEBIBYTE:,.0f} MB")
 
 
 def shown(value: Any) -> str:
     """Return an input as a finding shows it: the middle of a long one is cut out."""
     text = json.dumps(value, ensure_ascii=False)
-    if len(text) <= MOST_SHOWN:
+    if len(text) <= MAX_SHOWN:
         return text
-    return f"{text[: MOST_SHOWN // 2]} ... {text[-MOST_SHOWN // 2 :]} ({len(text):,} characters)"
+    return f"{text[: MAX_SHOWN // 2]} ... {text[-MAX_SHOWN // 2 :]} ({len(text):,} characters)"

@@ -19,7 +19,7 @@ from random import Random
 from typing import Any
 
 import engine
-from tests.conformance.instances import MOST_ORDERS, in_all_orders, orders
+from tests.conformance.instances import MAX_ORDERS, in_all_orders, orders
 from tests.conformance.oracle import Oracle, parsed
 from tests.conformance.schemas import Schema
 
@@ -27,15 +27,15 @@ from . import instances
 from .walks import Stuck, hints, walker
 
 #: CPU seconds that a compile, or a refusal, may take
-MOST_COMPILE_SECONDS = 1.0
+MAX_COMPILE_SECONDS = 1.0
 #: share of the walks in which members may stand in any order
 ANY_ORDER_SHARE = 0.4
 #: values that are made for one schema, and valid ones of which every order is tried
-CANDIDATES, MOST_VALID = 12, 4
+CANDIDATES, MAX_VALID = 12, 4
 
 #: CPU seconds of jsonschema for one schema's values, or one text: it doubles its work with each level
 #: of a recursive `unevaluatedProperties`
-MOST_JUDGE_SECONDS = 2.0
+MAX_JUDGE_SECONDS = 2.0
 
 Phase = Callable[[str], None]
 
@@ -133,7 +133,7 @@ class Trial:
             result = "error"
             outcome.find("error", f"compile: {error!r}")
         took = min(time.perf_counter() - begin, time.process_time() - cpu)
-        if took > MOST_COMPILE_SECONDS:
+        if took > MAX_COMPILE_SECONDS:
             outcome.find("slow compile", f"{took:.1f} s, {result}{' in any order' * any_order}")
         outcome.compile_seconds = max(outcome.compile_seconds, took)
         if not any_order:
@@ -147,7 +147,7 @@ class Trial:
         """Values made from the schema, each with the judge's verdict."""
         maker, found = instances.InstanceMaker(self._schema, self._rng), {}
         try:
-            with at_most(MOST_JUDGE_SECONDS):
+            with at_most(MAX_JUDGE_SECONDS):
                 for _ in range(CANDIDATES):
                     value = maker.candidate()
                     found[json.dumps(value)] = value
@@ -167,7 +167,7 @@ class Trial:
     def _check_values(self, plain: engine.Compiled, values: list[tuple[Any, bool]]) -> None:
         promise = instances.Promise(self._schema)
         valid = [value for value, is_valid in values if is_valid]
-        promised = [value for value in valid if value in promise][:MOST_VALID]
+        promised = [value for value in valid if value in promise][:MAX_VALID]
         for value in promised:
             self._check_order(plain, value)
             if self._any_order is not None:
@@ -185,7 +185,7 @@ class Trial:
             return
         if instances.has_plain_order(self._schema):
             self.outcome.find("refused valid", f"in the schema's order: {text.decode()}")
-        elif orders(value) <= MOST_ORDERS and not any(
+        elif orders(value) <= MAX_ORDERS and not any(
             accepts(plain, instances.written(each)) for each in in_all_orders(value)
         ):
             self.outcome.find("refused valid", f"in every order: {text.decode()}")
@@ -228,7 +228,7 @@ class Trial:
     def _judge_texts(self, texts: list[bytes]) -> None:
         for text in texts:
             try:
-                with at_most(MOST_JUDGE_SECONDS):
+                with at_most(MAX_JUDGE_SECONDS):
                     value = parsed(text)
                     why = [] if self._oracle.accepts(value) else self._oracle.why(value)
             except (RecursionError, TimeoutError):

@@ -24,13 +24,13 @@ from tests.conformance.schemas import TOPICS, TYPES, Schema
 from .compositions import FORMATS, NAMES, NUMBERS, PATTERNS, TEXTS
 
 #: levels of a made value; a recursive schema would go on
-MOST_LEVELS = 6
+MAX_LEVELS = 6
 #: values within a made one, after which only scalars and empty ones follow
-MOST_VALUES = 400
+MAX_VALUES = 400
 #: members and items of a made value, unless a bound asks for more
-MOST_PARTS = 4
+MAX_PARTS = 4
 #: the longest string, array or object that is made for a large minLength and its like
-MOST_LENGTH = 120
+MAX_LENGTH = 120
 #: applicators that put the members of one object together from several schemas
 COMPOSING = frozenset((
     "allOf", "anyOf", "oneOf", "not", "if", "dependentSchemas", "dependentRequired",
@@ -76,7 +76,7 @@ class InstanceMaker:
     def value(self, schema: Schema) -> Any:
         """A value for a schema within the document."""
         self._count = 0
-        return self._value(schema, MOST_LEVELS // 2)
+        return self._value(schema, MAX_LEVELS // 2)
 
     def _value(self, schema: Schema, level: int) -> Any:
         rng = self._rng
@@ -88,7 +88,7 @@ class InstanceMaker:
             return rng.choice(view["enum"])
         kinds = view.get("type", self._fitting(view))
         kind = rng.choice(kinds) if isinstance(kinds, list) else kinds
-        if (level >= MOST_LEVELS or self._count > MOST_VALUES) and kind in ("object", "array"):
+        if (level >= MAX_LEVELS or self._count > MAX_VALUES) and kind in ("object", "array"):
             return {} if kind == "object" else []
         makers = {"object": self._object, "array": self._array, "string": self._string}
         if kind in makers:
@@ -158,8 +158,8 @@ class InstanceMaker:
 
     # -- values of one type -----------------------------------------------------------------------
     def _size(self, view: dict[str, Any], least: str, most: str) -> int:
-        low = min(view.get(least, 0), MOST_LENGTH)
-        high = max(low, min(view.get(most, MOST_LENGTH), low + MOST_PARTS))
+        low = min(view.get(least, 0), MAX_LENGTH)
+        high = max(low, min(view.get(most, MAX_LENGTH), low + MAX_PARTS))
         return self._rng.randint(low, high)
 
     def _object(self, view: dict[str, Any], level: int) -> dict[str, Any]:
@@ -209,8 +209,8 @@ class InstanceMaker:
     def _string(self, view: dict[str, Any], _: int) -> str:
         among = FORMATS.get(view.get("format", ""), PATTERNS.get(view.get("pattern", ""), TEXTS))
         made = self._rng.choice(among)
-        low, high = view.get("minLength", 0), view.get("maxLength", MOST_LENGTH)
-        return (made + "abcé" * MOST_LENGTH)[:low] if len(made) < low else made[:high]
+        low, high = view.get("minLength", 0), view.get("maxLength", MAX_LENGTH)
+        return (made + "abcé" * MAX_LENGTH)[:low] if len(made) < low else made[:high]
 
     def _number(self, view: dict[str, Any], kind: str) -> Any:
         low = max(view.get("minimum", -9), view.get("exclusiveMinimum", -9))

@@ -15,13 +15,13 @@ from .cases import Case
 from .watched import Workers
 
 #: seconds for one finding, and of one phase while it is shrunk
-MOST_SECONDS, DEADLINE = 60.0, 3.0
+MAX_SECONDS, DEADLINE = 60.0, 3.0
 #: names under which a smaller schema is tried: walks and instances are drawn from them
 TRIES, WALKS = 3, 20
 
 
 def shrunk(
-    workers: Workers, case: Case, category: str, seconds: float = MOST_SECONDS
+    workers: Workers, case: Case, category: str, seconds: float = MAX_SECONDS
 ) -> tuple[Case, str] | None:
     """The case with the smallest schema found, and the finding's words; None: it does not recur."""
     end = time.monotonic() + seconds

@@ -25,7 +25,7 @@ from .compositions import FORMATS, PATTERNS
 from .instances import InstanceMaker
 
 #: tokens after which a walk is given up, and counts as unfinished
-MOST_TOKENS = 400
+MAX_TOKENS = 400
 #: tokens of wandering before a walk closes; each walk draws one
 WANDERING = (0, 0, 2, 5, 10, 25)
 #: share of tokens of a closing walk that are any: what a pattern still needs is rarely a bracket
@@ -107,7 +107,7 @@ class Walker:
         """
         matcher, text = engine.Matcher(compiled), bytearray()
         closes_at = rng.choice(WANDERING)
-        for step in range(MOST_TOKENS):
+        for step in range(MAX_TOKENS):
             begin = time.perf_counter()
             matcher.fill_bitmask(self._mask)
             self.slowest_mask = max(self.slowest_mask, time.perf_counter() - begin)

@@ -18,7 +18,7 @@ from .cases import Case, Outcome, run_case
 #: seconds of one phase of a case
 DEADLINE = 10.0
 #: bytes of one worker's address space: a case that wants more fails, and the machine goes on
-MOST_MEMORY = 6 << 30
+MAX_MEMORY = 6 << 30
 #: cases that one compiler meets, so that later ones meet what earlier ones left in its caches
 CASES_OF_ONE_COMPILER = 200
 #: phases in which the engine has no part
@@ -30,7 +30,7 @@ _CONTEXT = multiprocessing.get_context("spawn")
 
 def serve(pipe: connection.Connection) -> None:
     """A worker's life: cases in, phases and outcomes out, until the pipe closes."""
-    resource.setrlimit(resource.RLIMIT_AS, (MOST_MEMORY, MOST_MEMORY))
+    resource.setrlimit(resource.RLIMIT_AS, (MAX_MEMORY, MAX_MEMORY))
     compilers: dict[str, engine.Compiler] = {}
     served = 0
     while True:

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from app.common_form.responses.tool_names import MOST_NAME, ToolNames
+from app.common_form.responses.tool_names import MAX_NAME, ToolNames
 from app.errors import ApiError
 from app.protocol.responses.request import ResponseRequest
 
@@ -48,13 +48,13 @@ def test_a_name_without_its_namespace_is_found_if_it_is_the_only_one():
     assert made.flat("gone", "x") == "gone__x"
 
 
-@pytest.mark.parametrize(("length", "is_cut"), [(MOST_NAME - 3, False), (MOST_NAME - 2, True)])
+@pytest.mark.parametrize(("length", "is_cut"), [(MAX_NAME - 3, False), (MAX_NAME - 2, True)])
 def test_a_long_name_is_cut_to_the_bound(length: int, is_cut: bool):
     """Two names that are cut stay apart; the same request gives the same names."""
     long, other = "n" * length, "n" * (length - 1) + "m"
     made = names(space("a", function(long), function(other)))
     first, second = flat(made)
-    assert max(len(first), len(second)) <= MOST_NAME
+    assert max(len(first), len(second)) <= MAX_NAME
     assert first != second
     assert (first == f"a__{long}") is not is_cut
     assert made.named(first) == {"name": long, "namespace": "a"}
