@@ -77,7 +77,7 @@ class ConstraintPlanner:
         name = name if self.names_namespace else ""
         return replace(self, enforcement=replace(self.enforcement, caches=caches, namespace=name))
 
-    async def plan(self, output: OutputSpec, client: str = "") -> ConstraintPlan:
+    async def plan(self, output: OutputSpec, client: str) -> ConstraintPlan:
         """Return the constraint plan, found in a thread that clients do not share fairly. Raises
         as ``of_client``, ``find`` and ``compiled``.
         """

@@ -150,8 +150,10 @@ def _logprobs(asked: AskedSampling) -> int | None:
     return asked.top_logprobs or 0
 
 
-def check_kept_logprobs(sampling: SamplingParams, *, is_stream: bool) -> None:
+def check_kept_logprobs(sampling: SamplingParams, prompts: int = 1, *, is_stream: bool) -> None:
     """Refuse an answer that may have too many log probabilities to be kept and written at once.
+
+    ``prompts``: each of which has the choices.
 
     Raises:
         ApiError: 400.
@@ -159,7 +161,7 @@ def check_kept_logprobs(sampling: SamplingParams, *, is_stream: bool) -> None:
     top = sampling.options.logprobs
     if top is None or is_stream:
         return
-    most = sampling.choices * sampling.max_tokens * (1 + top)
+    most = prompts * sampling.choices * sampling.max_tokens * (1 + top)
     if most > MAX_LOGPROBS_KEPT:
         raise bad_request(
             f"Invalid '{{at}}': the answer may have {most:,} log probabilities, at most "

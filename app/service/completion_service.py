@@ -32,37 +32,20 @@ from .generation_service import (
     AnswerStream,
     Completion,
     GenerationService,
-    OnChunk,
     PreparedRequest,
+    plans_of,
 )
 from .request_context import RequestContext
 
 
 @dataclass(frozen=True, slots=True)
 class PreparedTexts(PreparedRequest):
-    """A request that is ready for a worker. ``prompts``: of all choices, ``per_prompt`` each.
-    ``echoes``: the text before each choice.
+    """A request that is ready for a worker; ``per_prompt`` choices for each prompt. ``echoes``: the
+    text before each choice.
     """
 
-    prompts: tuple[list[int], ...]
     per_prompt: int
     echoes: tuple[str, ...]
-
-    def part(self, number: int) -> tuple[list[int], int | None]:
-        """See PreparedRequest."""
-        prompt, choice = divmod(number, self.per_prompt)
-        return self.prompts[prompt], self.sampling.seed_of(choice)
-
-    def begins_prompt(self, number: int) -> bool:
-        """See PreparedRequest."""
-        return number % self.per_prompt == 0
-
-    def counting(self, on_chunk: OnChunk) -> OnChunk:
-        """See PreparedRequest: chunks have the tokens of all prompts."""
-        if len(self.prompts) == 1:
-            return on_chunk
-        total = sum(map(len, self.prompts))
-        return lambda chunk: on_chunk(replace(chunk, prompt_tokens=total))
 
 
 class CompletionService:
@@ -132,9 +115,7 @@ class CompletionService:
         vocabulary, client = self._tokenizer.vocabulary, context.client
         supported = self._pool.supported_sampling
         sampling = sampling_params(request.sampling, self._settings, vocabulary, supported)
-        per_prompt = sampling.choices
-        sampling = replace(sampling, choices=per_prompt * len(body.prompts))
-        check_kept_logprobs(sampling, is_stream=bool(body.stream))
+        check_kept_logprobs(sampling, len(body.prompts), is_stream=bool(body.stream))
         planner = await self._planner.of_client(client)
 
         def step() -> tuple[OutputSpec, list[list[int]], list[str], Found]:
@@ -145,10 +126,10 @@ class CompletionService:
         output, prompts, texts, found = await self._offload.run(client, context.size, step)
         constraint = await planner.compiled(found, client)
         check_ending(sampling.options, constraint.format_plan.spec["format"], vocabulary)
-        echoes = tuple(texts[n // per_prompt] for n in range(sampling.choices))
+        echoes = tuple(text for text in texts for _ in range(sampling.choices))
         return PreparedTexts(
-            *(request.names, output, sampling, constraint, prompts[0]),
-            *(tuple(prompts), per_prompt, echoes),
+            *(request.names, output, sampling, constraint, plans_of(prompts, sampling)),
+            *(sampling.choices, echoes),
         )
 
     def _output(self, request: GenerationRequest) -> OutputSpec:

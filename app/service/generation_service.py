@@ -17,9 +17,16 @@ Not here     HTTP (api), the objects of answers (the services of each API), the 
 
 import time
 import uuid
-from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Mapping
+from collections.abc import (
+    AsyncGenerator,
+    AsyncIterator,
+    Awaitable,
+    Callable,
+    Mapping,
+    Sequence,
+)
 from contextlib import aclosing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
 from adapters.formats import OutputSpec
@@ -64,9 +71,26 @@ BACKEND_HEADER = "x-switchyard-backend"
 #: each of them, which takes seconds for 2,000
 TURN_BYTES = 256
 
-OnChunk = Callable[[Chunk], None]
 #: converts a request to the common form; takes time in proportion to its body
 Read = Callable[[], GenerationRequest]
+
+
+@dataclass(frozen=True, slots=True)
+class ChoicePlan:
+    """One choice. ``is_first``: of its prompt, whose tokens count once."""
+
+    prompt: list[int]
+    seed: int | None
+    is_first: bool
+
+
+def plans_of(prompts: Sequence[list[int]], sampling: SamplingParams) -> tuple[ChoicePlan, ...]:
+    """Return the choices of all prompts; ``sampling.choices``: of each."""
+    return tuple(
+        ChoicePlan(prompt, sampling.seed_of(number), is_first=number == 0)
+        for prompt in prompts
+        for number in range(sampling.choices)
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,19 +101,7 @@ class PreparedRequest:
     output: OutputSpec
     sampling: SamplingParams
     constraint: ConstraintPlan
-    prompt: list[int]
-
-    def part(self, number: int) -> tuple[list[int], int | None]:
-        """Return the prompt and the seed of choice ``number``."""
-        return self.prompt, self.sampling.seed_of(number)
-
-    def begins_prompt(self, number: int) -> bool:
-        """Whether choice ``number`` is the first one of its prompt, whose tokens count once."""
-        return number == 0
-
-    def counting(self, on_chunk: OnChunk) -> OnChunk:
-        """Return a function for the chunks of all choices, for one that counts a single prompt."""
-        return on_chunk
+    choices: tuple[ChoicePlan, ...]
 
     @property
     def headers(self) -> dict[str, str]:
@@ -207,9 +219,15 @@ class GenerationService:
         return prepared
 
     def _multiplex(self, prepared: PreparedRequest, record: RequestRecord) -> Multiplexer:
-        numbers, on_chunk = range(prepared.sampling.choices), prepared.counting(record.count)
+        on_chunk = record.count
+        prompts = [len(choice.prompt) for choice in prepared.choices if choice.is_first]
+        if len(prompts) > 1:
+            # a chunk has the tokens of its own prompt, the record those of all
+            def on_chunk(chunk: Chunk) -> None:
+                record.count(replace(chunk, prompt_tokens=sum(prompts)))
+
         return Multiplexer(
-            [self._choice(prepared, number, record, on_chunk) for number in numbers],
+            [self._choice(prepared, choice, record, on_chunk) for choice in prepared.choices],
             timeout=self._settings.request_timeout,
         )
 
@@ -251,7 +269,8 @@ class GenerationService:
         output, prompt, found = await self._offload.run(client, weight, step)
         constraint = await planner.compiled(found, client)
         check_ending(sampling.options, constraint.format_plan.spec["format"], vocabulary)
-        return PreparedRequest(request.names, output, sampling, constraint, prompt)
+        choices = plans_of([prompt], sampling)
+        return PreparedRequest(request.names, output, sampling, constraint, choices)
 
     def prompt(self, request: GenerationRequest) -> list[int]:
         """Return the prompt alone; takes time in proportion to ``weight_of``. Raises ApiError."""
@@ -291,21 +310,24 @@ class GenerationService:
         return output_after_prompt(output, rendered.thought, one_call=one_call), rendered.prompt
 
     def _choice(
-        self, prepared: PreparedRequest, number: int, record: RequestRecord, on_chunk: OnChunk
+        self,
+        prepared: PreparedRequest,
+        choice: ChoicePlan,
+        record: RequestRecord,
+        on_chunk: Callable[[Chunk], None],
     ) -> AsyncGenerator[ChoiceItem, None]:
         sampling, constraint = prepared.sampling, prepared.constraint
         may_end = prepared.output.may_be_text or not constraint.is_enforced
-        prompt, seed = prepared.part(number)
         generation = Generation(
             # ids of one length: SGLang aborts every request whose id begins with the given one
             rid=uuid.uuid4().hex,
-            prompt=prompt,
+            prompt=choice.prompt,
             spec=constraint.spec,
             spec_kind=constraint.spec_kind,
             max_tokens=sampling.max_tokens,
             temperature=sampling.temperature,
             top_p=sampling.top_p,
-            seed=seed,
+            seed=choice.seed,
             sampling=sampling.options,
         )
         tokens = self._tokenizer.vocabulary.tokens
@@ -372,7 +394,7 @@ class GenerationService:
                 record.finish.append(reason)
                 record.reasoning_tokens += item.reasoning_tokens
                 self._metrics.tokens("completion", item.completion_tokens)
-                if prepared.begins_prompt(number):
+                if prepared.choices[number].is_first:
                     self._metrics.tokens("prompt", item.prompt_tokens)
 
 

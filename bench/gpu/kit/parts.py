@@ -39,8 +39,8 @@ TINY = (
     Part(
         "decode",
         ("decode", "--batches", "1,4", "--limit", "8", "--steps", "100", "--prompt", "16"),
-        120,
+        240,
     ),
-    Part("gateway", ("gateway", "--vocabulary", "qwen3", "--answers", "4"), 120),
+    Part("gateway", ("gateway", "--vocabulary", "qwen3", "--answers", "4"), 240),
     Part("sglang", ("probe",), 120, may_lack=True),
 )

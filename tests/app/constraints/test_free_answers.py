@@ -107,7 +107,7 @@ def test_no_answer_ends_a_shadow(backend: str, wire: str, output: OutputSpec, id
             switch=ModeSwitch("shadow", unenforced_strict="answer"),
         )
         try:
-            return await planner.plan(output)
+            return await planner.plan(output, "me")
         finally:
             await scheduler.aclose()
 

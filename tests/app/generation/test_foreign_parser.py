@@ -47,7 +47,7 @@ async def constraint(
         backend=backend,
     )
     tools = (Tool("f", {"type": "object"}),)
-    return await planner.plan(output or OutputSpec(tools, "required"))
+    return await planner.plan(output or OutputSpec(tools, "required"), "me")
 
 
 def ids(text: str | bytes) -> Iterator[int]:
