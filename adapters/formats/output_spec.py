@@ -1,6 +1,7 @@
 """The output spec: the requirements of a request on its answer, before any wire format.
 
-Not here    the grammar of the answer (families), its reading (reader), prompts (families).
+Not here    the grammar of the answer and prompts (tags, addressed, harmony; families are data), its
+            reading (reading).
 """
 
 from collections.abc import Mapping
@@ -90,7 +91,7 @@ class PastCall:
 @dataclass(frozen=True, kw_only=True)
 class ThinkingMarks:
     """The texts around a thought in an answer, and the line feeds beside them (see
-    ``reader.TagWhitespace``).
+    ``reading.reader.TagWhitespace``).
     """
 
     begin: str

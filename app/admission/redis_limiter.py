@@ -6,11 +6,11 @@ Representation   "switchyard:limit:<client id>" is a hash: levels of requests (r
 Invariants       I1 only the clock of Redis counts, so the gateways' clocks may differ or jump. If
                     the clock of Redis goes back, buckets do not refill until the next call and
                     then go on from the new time.
-             I3 a value that no gateway wrote affects its client alone: one of another type is
-                replaced, a number out of range is that of a full bucket.
                  I2 Redis delays a request by SECONDS at most. After a failure no request asks it
                     until a probe in the background succeeds; meanwhile ``on_failure`` decides:
                     "open" counts in this process, "closed" refuses.
+                 I3 a value that no gateway wrote affects its client alone: one of another type is
+                    replaced, a number out of range is that of a full bucket.
 Threads          the event loop only.
 """
 

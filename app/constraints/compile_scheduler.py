@@ -31,7 +31,7 @@ from typing import Protocol, TypeVar
 
 from engine import LimitExceeded, Limits, WorkBudget, trim
 
-from ..errors import ApiError
+from ..errors import RETRY_AFTER, ApiError
 
 Result = TypeVar("Result")
 
@@ -50,8 +50,6 @@ MAX_SUSPENDED_S = 10.0
 #: steps of a failed compile from which free memory is returned to the system, in some milliseconds:
 #: typical schemas take fewer
 TRIM_STEPS = 50_000
-#: seconds after which a refused client may retry; most compiles take less
-RETRY_AFTER = 1
 
 
 class CompileRunner(Protocol):

@@ -1,6 +1,6 @@
 """Relaxation: removal of unenforceable keywords from schemas that are not strict.
 
-A schema with ``strict: true`` is refused instead (planner). A response header names the removed
+A schema with ``strict: true`` is refused instead (enforcement). A response header names the removed
 keywords to the client, the log shows their outline (without the client's names), and a metric
 counts them.
 

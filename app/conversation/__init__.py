@@ -1,8 +1,18 @@
 """Conversation: from messages to the prompt that a model's chat template writes.
 
-Each template is probed once for the messages that it can show (``profile_of``). A conversation is
-then rewritten so that the template shows all of it (``fitted``), or refused with an error that
-names the message.
+Each template is probed once for the messages that it can show. A conversation is then rewritten so
+that the template shows all of it, or refused with an error that names the message.
+
+    history          messages as the plain dicts that templates read
+    pairing          calls and their results
+    profile          what a template can show
+    fitting          a conversation as a template can show it; call_ids
+    template         reading a template; inputs: its variables; named_template: control tokens
+    template_prompt  the prompt, and the errors of templates
+    control          control tokens in client text
+    thinking         marks of reasoning
+    detection        which format a template writes
+    tokenizer        all of these behind one object
 """
 
 from .control import ControlText, DeepArguments, UnwritableText, encoded

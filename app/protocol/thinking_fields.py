@@ -6,7 +6,7 @@
     thinking                Anthropic, DeepSeek, GLM, Kimi: {"type": "enabled", "budget_tokens": 9}
     reasoning               OpenRouter: {"effort": "low", "enabled": true, "max_tokens": 9}
 
-Not here   what they mean together (constraints.asked_thinking).
+Not here   what they mean together (common_form.thinking).
 """
 
 from typing import Annotated, Any, Literal

@@ -3,8 +3,8 @@
     request, chain of earlier responses -> Conversation -> GenerationRequest -> the generation
     items of its one choice -> a response, or the events of a stream -> the store
 
-Not here   the generation (generation_service), items and messages (protocol.responses), the store
-           (state).
+Not here   the generation (generation_service), items (protocol.responses), messages
+           (common_form.responses), the store (state).
 """
 
 import time

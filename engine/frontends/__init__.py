@@ -1,1 +1,3 @@
-"""Front ends: JSON Schema, regular expressions, choices and structural tags, each emitting IR."""
+"""Front ends: JSON Schema, regular expressions, choices, structural tags and
+grammars as text (EBNF, Lark), each emitting IR.
+"""

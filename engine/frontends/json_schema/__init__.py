@@ -3,7 +3,7 @@
 document      keywords, dialects, validity as JSON, references
 schema_types  the normal form: alternatives with types and constraints, and their intersection
 evaluator     whether a value fits, and whether alternatives are disjoint
-intersection  the algebra of alternatives: complement, subtraction, subsumption, emptiness
+type_algebra  the algebra of alternatives: complement, subtraction, subsumption, emptiness
 reader        schemas -> alternatives, with references and applicators
 builder       places of values -> rules; ``build_json_schema``
 values        objects, arrays, strings and numbers -> IR

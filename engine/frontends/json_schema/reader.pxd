@@ -25,7 +25,7 @@ Invariants   I1 no keyword is dropped: it is an annotation, a constraint, or a r
              I2 applicators and references that lead back to their own schema at one place are an error.
              I3 results are exact, as intersections and complements are.
 Cost         linear in the schema, except for intersections of several alternatives at one place, which multiply.
-Not here     complements of alternatives (intersection).
+Not here     complements of alternatives (type_algebra).
 """
 
 from ...grammar.ir cimport Grammar
