@@ -100,6 +100,8 @@ def endpoints_of(routers: Iterable[APIRouter]) -> list[str]:
 
 def install_error_handlers(app: FastAPI) -> None:
     """Answer every failure of a route with an error object."""
+    # those of clients' routes, which are added later (endpoints_of)
+    app.state.endpoints = []
 
     async def on_api_error(request: Request, error: Exception) -> JSONResponse:
         assert isinstance(error, ApiError)

@@ -185,7 +185,7 @@ class Subjects:
                 planner=self._planner(self.tokenizer.wire, budget), namespaces=self._namespaces,
                 scheduler=InlineScheduler(budget, self.limits), offload=_Inline(),
             )  # fmt: skip
-            return run_now(service.explain(request, 1))
+            return run_now(service.explain(request, 1, ""))
 
         return work
 
