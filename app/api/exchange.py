@@ -1,4 +1,4 @@
-"""One HTTP request and its answer, which routes find at ``request.state.exchange``."""
+"""One HTTP request and its answer, which routes find in the state of its scope."""
 
 import re
 import time
@@ -80,7 +80,7 @@ class Exchange:
 
 def exchange_of(request: Request) -> Exchange:
     """Return the exchange of a request."""
-    exchange: Exchange = request.state.exchange
+    exchange: Exchange = request.scope["state"]["exchange"]
     return exchange
 
 

@@ -44,10 +44,11 @@ def names_of(request: ChatRequest) -> FieldNames:
 def with_tools(request: ChatRequest) -> ChatRequest:
     """Return the request with tools instead of functions. Raises ApiError 400."""
     _check(request)
-    changes: dict[str, Any] = {"functions": None, "function_call": None}
+    changes: dict[str, Any] = {}
     if any(_is_legacy_message(message) for message in request.messages):
         changes["messages"] = with_tool_messages(request.messages)
     if request.functions:
+        changes |= {"functions": None, "function_call": None}
         changes["tools"] = [
             ToolDefinition(type="function", function=function) for function in request.functions
         ]
@@ -57,7 +58,7 @@ def with_tools(request: ChatRequest) -> ChatRequest:
         else:
             changes["tool_choice"] = choice
         changes["parallel_tool_calls"] = False
-    return request.model_copy(update=changes)
+    return request.model_copy(update=changes) if changes else request
 
 
 def _check(request: ChatRequest) -> None:

@@ -13,6 +13,7 @@ from ..protocol import ReasoningEffort, ReasoningOptions, ThinkingFields
 
 Value = TypeVar("Value")
 
+_NO_OPTIONS = ReasoningOptions()
 _SWITCHES = {"enabled": True, "disabled": False}
 
 
@@ -26,7 +27,7 @@ def common_thinking(
     Raises:
         ApiError: 400, two fields contradict each other.
     """
-    options, thinking = reasoning or ReasoningOptions(), fields.thinking
+    options, thinking = reasoning or _NO_OPTIONS, fields.thinking
     efforts = [effort, ("reasoning.effort", options.effort)]
     switches = [
         *((place, None if each is None else each != "none") for place, each in efforts),
