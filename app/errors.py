@@ -6,11 +6,11 @@
 it. The type follows from the status; the functions below make the usual errors.
 
 Steps that serve several APIs know a field by its path in the common form, such as
-("messages", 3, "content"). Their sentences have a slot in place of its name, and ``named`` fills it
-with the name that the client's API has.
+("messages", 3, "content"). Their messages have a slot in place of its name, and ``named`` says what
+the client's API calls it.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Annotated, Any, Self
 
 from pydantic import Field
@@ -71,10 +71,10 @@ class ApiError(Exception):
     """An error answer.
 
     Args:
-        message: a sentence for the client. ``{at}`` stands for the name of ``param``, and
-            ``{other}`` for that of ``other``.
+        message: for the client. With ``values`` it has slots as ``str.format`` has them: ``{at}``
+            for the name of ``param``, and those of the values.
         param: the field at fault: its name, or its path in the common form.
-        other: a second field.
+        values: of slots, by name; a path is shown by the name of its field. None: no slots.
     """
 
     def __init__(
@@ -83,17 +83,16 @@ class ApiError(Exception):
         message: str,
         *,
         param: str | FieldPath | None = None,
-        other: FieldPath = (),
         code: str | None = None,
         headers: dict[str, str] | None = None,
+        values: Mapping[str, FieldPath | object] | None = None,
     ) -> None:
         super().__init__(message)
         self.status = status
         self.at = (param,) if isinstance(param, str) else param
         self.code = code
         self.headers = headers or {}
-        self._sentence = message
-        self._other = other
+        self._sentence, self._values = message, values
         self._names: FieldNames = dotted
 
     def named(self, names: FieldNames) -> Self:
@@ -101,8 +100,8 @@ class ApiError(Exception):
         return self._with(_names=names)
 
     def moved(self, move: Callable[[FieldPath], FieldPath]) -> Self:
-        """Return this error with other paths of its fields."""
-        return self._with(at=None if self.at is None else move(self.at), _other=move(self._other))
+        """Return this error with another path of its field."""
+        return self if self.at is None else self._with(at=move(self.at))
 
     def _with(self, **changes: Any) -> Self:
         # requests that wait for one compile may get the same error
@@ -117,9 +116,14 @@ class ApiError(Exception):
 
     @property
     def message(self) -> str:
-        """The sentence with the names of fields."""
-        sentence = self._sentence.replace("{other}", self._names(self._other))
-        return sentence.replace("{at}", self.param or "")
+        """The message with the names of fields."""
+        if self._values is None:
+            return self._sentence
+        values = {
+            name: self._names(value) if isinstance(value, tuple) else value
+            for name, value in self._values.items()
+        }
+        return self._sentence.format(at=self.param, **values)
 
     def __str__(self) -> str:
         return self.message
@@ -143,20 +147,23 @@ class ApiError(Exception):
 
 
 def bad_request(
-    message: str,
-    param: str | FieldPath | None = None,
-    code: str | None = None,
-    *,
-    other: FieldPath = (),
+    message: str, param: str | FieldPath | None = None, code: str | None = None
 ) -> ApiError:
     """Return a 400: the request is wrong."""
-    return ApiError(400, message, param=param, code=code, other=other)
+    return ApiError(400, message, param=param, code=code)
+
+
+def bad_field(
+    message: str, at: str | FieldPath, code: str | None = None, **values: FieldPath | object
+) -> ApiError:
+    """Return a 400 whose message has slots, see ApiError."""
+    return ApiError(400, message, param=at, code=code, values=values)
 
 
 def unsupported_parameter(param: str, message: str | None = None) -> ApiError:
     """Return a 400: the parameter would change the output and is not served."""
     return bad_request(
-        message or "Unsupported parameter: '{at}' is not supported by this server.",
+        message or f"Unsupported parameter: '{param}' is not supported by this server.",
         param,
         "unsupported_parameter",
     )

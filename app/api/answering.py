@@ -71,7 +71,7 @@ class Answering:
         structlog.contextvars.bind_contextvars(model=model.name)
         exchange, service = exchange_of(request), surface.service(model)
         record = exchange.record
-        record.model, record.size, record.is_stream = model.name, size, bool(body.stream)
+        record.model, record.is_stream = model.name, bool(body.stream)
         context = RequestContext(
             client=exchange.client.id, model=model.name, size=size, record=record
         )

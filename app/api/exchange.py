@@ -53,7 +53,7 @@ class Exchange:
     @client.setter
     def client(self, client: Client) -> None:
         self._client = client
-        self.record.client, self.record.key = client.id, client.name
+        self.record.key = client.name
 
     @property
     def seconds(self) -> float:

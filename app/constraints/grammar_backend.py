@@ -145,7 +145,7 @@ class LLGuidance(_Foreign):
         if output.tools or not output.is_text:
             param = output.response_param if grammar is None else grammar.param
             raise self._beyond(
-                "cannot enforce tools, nor a response format behind reasoning: it takes no "
+                "cannot enforce {tools}, nor a response format behind reasoning: it takes no "
                 "structural tags.",
                 "tools" if output.tools else param,
             )

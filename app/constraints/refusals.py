@@ -33,25 +33,33 @@ class ConstraintRefused(ApiError):
     """A 400 that names the field, and the place inside it. ``label``: in metrics."""
 
     def __init__(self, location: Location, message: str, label: str) -> None:
-        what = location.param or "the request"
-        place = f"at {location.pointer}: " if location.pointer else ""
         super().__init__(
             400,
-            f"Invalid {location.what} for {what}: {place}{message}.",
+            "Invalid {what} for {field}: {place}{message}.",
             param=location.param,
             code=_CODES[location.what],
+            values={
+                "what": location.what,
+                "field": (location.param,) if location.param else "the request",
+                "place": f"at {location.pointer}: " if location.pointer else "",
+                "message": message,
+            },
         )
         self.location = location
         self.label = label
 
 
 class BeyondBackend(ApiError):
-    """A 400 for a constraint that the workers' grammar engine cannot enforce at all."""
+    """A 400 for a constraint that the workers' grammar engine cannot enforce at all.
+
+    ``message`` may have the slot ``{tools}``.
+    """
 
     label = "backend"
 
     def __init__(self, message: str, param: str | None) -> None:
-        super().__init__(400, message, param=param, code="unsupported_by_backend")
+        values = {"tools": ("tools",)}
+        super().__init__(400, message, param=param, code="unsupported_by_backend", values=values)
 
 
 def refusal(location: Location, error: SpecError | LimitExceeded) -> ConstraintRefused:

@@ -18,7 +18,7 @@ from adapters.formats import (
     tool_param,
 )
 
-from ..errors import bad_request
+from ..errors import bad_field, bad_request
 from ..generation import ChosenTool, GenerationRequest, ToolMode
 from ..protocol import UNBOUNDED
 from ..settings import MAX_JSON_VALUES, ModelSettings
@@ -95,21 +95,24 @@ def _or(given: Value | None, default: Value) -> Value:
 
 def _check_tools(tools: Sequence[Tool], max_tools: int) -> None:
     if len(tools) > max_tools:
-        raise bad_request(
-            f"Invalid '{{at}}': array too long. Expected an array with maximum length {max_tools}, "
-            f"but got an array with length {len(tools)} instead.",
+        raise bad_field(
+            "Invalid '{at}': array too long. Expected an array with maximum length {most}, but got "
+            "an array with length {got} instead.",
             ("tools",),
             "array_above_max_length",
+            most=max_tools,
+            got=len(tools),
         )
     seen: dict[str, int] = {}
     for number, tool in enumerate(tools):
         name = tool.name
         if name in seen:
-            raise bad_request(
-                f"Duplicate tool name '{name}': {{other}} has it already.",
+            raise bad_field(
+                "Duplicate tool name '{name}': {first} has it already.",
                 f"{tool_param(number, tool)}.name",
                 "duplicate_tool_name",
-                other=("tools", seen[name]),
+                name=name,
+                first=("tools", seen[name]),
             )
         seen[name] = number
 
@@ -173,11 +176,12 @@ def _check_known(chosen: Sequence[ChosenTool], tools: Sequence[Tool]) -> None:
     known = {(tool.name, tool.input is not None) for tool in tools}
     for tool in chosen:
         if (tool.name, tool.is_custom) not in known:
-            raise bad_request(
-                f"Tool choice '{tool.name[:100]}' not found in '{{other}}' parameter.",
+            raise bad_field(
+                "Tool choice '{name}' not found in '{tools}' parameter.",
                 tool.at,
                 "invalid_value",
-                other=("tools",),
+                name=tool.name[:100],
+                tools=("tools",),
             )
 
 

@@ -13,8 +13,8 @@ from pydantic import ValidationError
 
 from adapters.formats import ResponseGrammar
 
-from ..errors import ApiError, bad_request
-from ..generation import AskedConstraint, GenerationRequest, Message, Text
+from ..errors import ApiError, bad_field, bad_request
+from ..generation import AskedConstraint, GenerationRequest, Message
 from ..protocol import StructuralTagFormat, has_more_values, parse_json
 
 ANY_OBJECT = {"type": "object"}
@@ -49,7 +49,8 @@ def response_constraint(
     if others:
         why = "both constrain the answer; a request has one constraint"
         raise _conflict(asked.param, others[0].param, why)
-    if asked.is_format and asked.kind == "json_object" and not in_prompt:
+    must_mention = asked.is_format and asked.kind == "json_object" and not in_prompt
+    if must_mention and request.messages is not None:
         _check_mentions_json(request.messages, asked.param)
     constraint = _constraint(asked, max_values)
     _check_tools(request, asked, constraint)
@@ -71,21 +72,18 @@ def _check_tools(
 
 
 def _conflict(first: str, second: str, why: str) -> ApiError:
-    message = f"Invalid request: '{first}' and '{{other}}' {why}."
-    return bad_request(message, first, "invalid_value", other=(second,))
+    message = "Invalid request: '{at}' and '{second}' {why}."
+    return bad_field(message, first, "invalid_value", second=(second,), why=why)
 
 
 def _check_mentions_json(messages: Sequence[Message], param: str) -> None:
-    """Check OpenAI's condition for json_object; without it models may write endless white space.
-
-    Requests without messages, of text completions and of warm-ups, need not mention it.
-    """
-    texts = (part.text for each in messages for part in each.parts if isinstance(part, Text))
-    if messages and not any("json" in text.lower() for text in texts):
-        raise bad_request(
-            f"'{{at}}' must contain the word 'json' in some form, to use '{param}' of type "
+    """Check OpenAI's condition for json_object; without it models may write endless white space."""
+    if not any("json" in message.text.lower() for message in messages):
+        raise bad_field(
+            "'{at}' must contain the word 'json' in some form, to use '{param}' of type "
             "'json_object' without a description in the prompt.",
             ("messages",),
+            param=param,
         )
 
 

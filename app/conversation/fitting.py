@@ -25,7 +25,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from itertools import groupby
 from typing import Any
 
-from ..errors import ApiError, bad_request
+from ..errors import ApiError, bad_field
 from .call_ids import set_call_ids
 from .control import DeepArguments
 from .cut_json import parsed_object
@@ -140,12 +140,12 @@ def _fitted_call(call: Mapping[str, Any], profile: TemplateProfile) -> Message:
 def too_deep(at: int) -> ApiError:
     """Return the error for a call whose arguments cannot be searched for control tokens."""
     message = "Invalid value for '{at}': the arguments of a call are nested too deeply."
-    return bad_request(message, ("messages", at, "tool_calls"), "invalid_value")
+    return bad_field(message, ("messages", at, "tool_calls"), "invalid_value")
 
 
 def _unshown(at: int, field: str, what: str) -> ApiError:
-    message = f"Invalid value for '{{at}}': this model's chat template {what}."
-    return bad_request(message, ("messages", at, field), "unsupported_by_template")
+    message = "Invalid value for '{at}': this model's chat template {what}."
+    return bad_field(message, ("messages", at, field), "unsupported_by_template", what=what)
 
 
 # -- several messages ------------------------------------------------------------------------------

@@ -65,8 +65,9 @@ class History:
 
     def path(self, path: FieldPath) -> FieldPath:
         """Return the path of a field with the number that its message has in the request."""
-        if len(path) > 1 and path[0] == "messages" and isinstance(path[1], int):
-            return ("messages", self.places[path[1]], *path[2:])
+        number = path[1] if len(path) > 1 else None
+        if path[0] == "messages" and isinstance(number, int) and number < len(self.places):
+            return ("messages", self.places[number], *path[2:])
         return path
 
 

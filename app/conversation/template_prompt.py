@@ -10,7 +10,7 @@ from typing import Any
 
 from adapters.formats import Tool
 
-from ..errors import ApiError, FieldPath, bad_request
+from ..errors import ApiError, FieldPath, bad_field
 from .fitting import INSTRUCTING, Message, fitted
 from .named_template import NamedTemplate
 from .profile import AsText, Messages, TemplateError, TemplateProfile, Variables
@@ -103,7 +103,7 @@ class TemplatePrompt:
         field = "messages" if self._takes_tools() else "tools"
         if reason:
             reason = self._template.spelled(reason).removesuffix(".")
-            return _refused(f"refuses these {{at}}: {reason}", (field,))
+            return _refused("refuses these {at}: {reason}", (field,), reason=reason)
         at = self._culprit(messages) if field == "messages" else None
         return _refused("cannot show {at}", (field,) if at is None else (field, at))
 
@@ -150,8 +150,8 @@ def _harmless(message: Mapping[str, Any]) -> Message:
     return made
 
 
-def _refused(what: str, at: FieldPath) -> ApiError:
-    return bad_request(f"The model's chat template {what}.", at, "refused_by_template")
+def _refused(what: str, at: FieldPath, **values: str) -> ApiError:
+    return bad_field(f"The model's chat template {what}.", at, "refused_by_template", **values)
 
 
 def as_function(tool: Tool) -> dict[str, Any]:

@@ -29,7 +29,7 @@ from adapters.formats import (
 from engine import Vocabulary
 
 from ..concurrency import give_way
-from ..errors import bad_request
+from ..errors import bad_field, bad_request
 from .control import ControlText, DeepArguments, UnwritableText, encoded
 from .detection import Evidence, detect
 from .fitting import too_deep
@@ -237,10 +237,10 @@ class HuggingFaceTokenizer:
         try:
             return self._control.encode(text, lambda each: self._encode(each, False))
         except UnwritableText:
-            raise bad_request(
-                "The text of a control token occurs in the messages or tools, and this model's "
+            raise bad_field(
+                "The text of a control token occurs in the {at} or tools, and this model's "
                 "tokenizer cannot write it as text.",
-                "messages",
+                ("messages",),
                 "invalid_value",
             ) from None
 

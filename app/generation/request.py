@@ -76,6 +76,11 @@ class Message:
     is_error: bool = False
 
     @property
+    def text(self) -> str:
+        """The text that was said, without media."""
+        return "".join(part.text for part in self.parts if isinstance(part, Text))
+
+    @property
     def calls(self) -> Sequence[Call]:
         """The calls in this message."""
         return [part for part in self.parts if isinstance(part, Call)]
@@ -174,6 +179,7 @@ _OPTIONS = tuple(name for name in SAMPLING_OPTIONS if name != "logprobs")
 class GenerationRequest:
     """See the file's header.
 
+    ``messages``            None: the request has no prompt of messages.
     ``tools``               None: the request has no such field.
     ``constraints``         a request has one at most, which a later step checks.
     ``template_variables``  of the chat template.
@@ -181,7 +187,7 @@ class GenerationRequest:
     ``ignored``             parts that the prompt does not show: places and kinds.
     """
 
-    messages: tuple[Message, ...] = ()
+    messages: tuple[Message, ...] | None = None
     tools: tuple[Tool, ...] | None = None
     tool_choice: ToolChoice | None = None
     parallel_tool_calls: bool | None = None
@@ -212,10 +218,11 @@ class ApiNames:
     def __call__(self, path: FieldPath) -> str:
         """Return the name of the field at a path."""
         if len(path) > 1 and isinstance(path[1], int):
-            if path[0] == "messages" and self.messages is not None:
-                return self.messages[path[1]]
-            if path[0] == "tools" and self.tools is not None:
-                return dotted((self.tools[path[1]], *_unwrapped(path[2:])))
+            number = path[1]
+            if path[0] == "messages" and self.messages is not None and number < len(self.messages):
+                return self.messages[number]
+            if path[0] == "tools" and self.tools is not None and number < len(self.tools):
+                return dotted((self.tools[number], *_unwrapped(path[2:])))
         first = path[0] if path else ""
         if first not in self.fields:
             return dotted(path)

@@ -7,7 +7,7 @@ from typing import Any
 from adapters.workers import SAMPLING_OPTIONS, SamplingOptions
 from engine import Vocabulary
 
-from ..errors import bad_request, unsupported_parameter
+from ..errors import bad_field, bad_request, unsupported_parameter
 from ..settings import ModelSettings
 from .request import AskedSampling
 
@@ -55,9 +55,10 @@ def sampling_params(
     options = _options(asked, vocabulary)
     for name in options.active:
         if name not in supported:
-            raise unsupported_parameter(
-                name,
+            raise bad_field(
                 "Unsupported parameter: '{at}' is not supported by the workers of this server.",
+                name,
+                "unsupported_parameter",
             )
     if options.min_tokens > max_tokens:
         raise bad_request(
@@ -163,12 +164,13 @@ def check_kept_logprobs(sampling: SamplingParams, prompts: int = 1, *, is_stream
         return
     most = prompts * sampling.choices * sampling.max_tokens * (1 + top)
     if most > MAX_LOGPROBS_KEPT:
-        raise bad_request(
-            f"Invalid '{{at}}': the answer may have {most:,} log probabilities, at most "
-            f"{MAX_LOGPROBS_KEPT:,} are allowed. Ask for fewer of them, for fewer or shorter "
-            "choices, or set 'stream'.",
+        raise bad_field(
+            "Invalid '{at}': the answer may have {got:,} log probabilities, at most {most:,} are "
+            "allowed. Ask for fewer of them, for fewer or shorter choices, or set 'stream'.",
             "top_logprobs",
             "invalid_value",
+            got=most,
+            most=MAX_LOGPROBS_KEPT,
         )
 
 
@@ -194,10 +196,12 @@ def _max_tokens(asked: AskedSampling, settings: ModelSettings) -> int:
     wanted = settings.default_completion_tokens if (new or old) is None else new or old or 0
     if wanted > settings.max_completion_tokens:
         param = "max_tokens" if new is None else "max_completion_tokens"
-        raise bad_request(
-            f"{{at}} is too large: {wanted}. This model supports at most "
-            f"{settings.max_completion_tokens} completion tokens, whereas you provided {wanted}.",
+        raise bad_field(
+            "{at} is too large: {got}. This model supports at most {most} completion tokens, "
+            "whereas you provided {got}.",
             param,
             "invalid_value",
+            got=wanted,
+            most=settings.max_completion_tokens,
         )
     return wanted

@@ -74,18 +74,15 @@ class RequestFacts(TypedDict, total=False):
 class RequestRecord:
     """One request. Times are of ``time.perf_counter``; None: has not happened.
 
-    ``client`` tells clients apart, ``key`` is the name of its API key or token. ``size``: bytes of
-    the body and of what the request continues. ``attempts``: at workers, in order; with several
-    choices those of each. ``backend``: the grammar engine that enforced the answer.
+    ``key`` is the name of the client's API key or token. ``attempts``: at workers, in order; with
+    several choices those of each. ``backend``: the grammar engine that enforced the answer.
     ``ignored``: parts that were left out, each with its place and kind (left_out).
     ``prompt_tokens`` are those of all prompts. ``error``: the code of the error that ended the
     request, also after status 200. ``trace``: None without traces.
     """
 
     id: str
-    client: str | None = None
     key: str = ""
-    size: int = 0
     started: float = field(default_factory=time.perf_counter)
     model: str | None = None
     is_stream: bool = False

@@ -15,6 +15,7 @@ import time
 import uuid
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
 from adapters.formats import OutputSpec
 
@@ -103,7 +104,8 @@ class CompletionService:
         )
 
     async def _prepare(self, body: CompletionRequest, context: RequestContext) -> PreparedTexts:
-        request = common_completion(body)
+        read = partial(common_completion, body)
+        request = await self._generation.read(read, context.client, context.size)
         try:
             return await self._ready(body, request, context)
         except ApiError as error:

@@ -3,7 +3,7 @@
 from adapters.workers import PromptTooLong, WorkerError
 from engine import InternalError, LimitExceeded, ParseDivergence
 
-from ..errors import RETRY_AFTER, ApiError, bad_request, internal_error
+from ..errors import RETRY_AFTER, ApiError, bad_field, bad_request, internal_error
 from ..observability import Logger, Metrics
 
 
@@ -20,12 +20,13 @@ class Faults:
             case ApiError():
                 return error
             case PromptTooLong():
-                return bad_request(
-                    f"This model's maximum context length is {error.limit} tokens. However, your "
-                    f"{{at}} resulted in {error.got} tokens. Please reduce the length of the "
-                    "{at}.",
+                return bad_field(
+                    "This model's maximum context length is {limit} tokens. However, your {at} "
+                    "resulted in {got} tokens. Please reduce the length of the {at}.",
                     ("messages",),
                     "context_length_exceeded",
+                    limit=error.limit,
+                    got=error.got,
                 )
             case WorkerError() if error.reason != "internal":
                 return self._worker(error)

@@ -11,7 +11,7 @@ Invariants   I1 all refusals come before the first byte: ``stream`` returns when
                 ``comment_seconds``. Later failures become events.
              I2 dropping an answer (cancellation, ``aclose``) ends the workers' generations.
              I3 an answer that could not be finished is an error, never a shorter answer.
-Not here     HTTP (api), the objects of answers (the services of each API), the rules of
+Not here     HTTP (api), the objects of answers (writers), the rules of
              requests (common_form, constraints.requested_output).
 """
 
@@ -292,7 +292,7 @@ class GenerationService:
             ApiError: 400.
         """
         output = requested_output(request, self._settings, max_json_values=self._max_json_values)
-        history = paired(plain_messages(request.messages))
+        history = paired(plain_messages(request.messages or ()))
         told = VERBOSITY.get(request.verbosity or "")
         if told and not self._tokenizer.reads("verbosity"):
             history.instruct(told)
@@ -404,8 +404,8 @@ def _headers(prepared: PreparedRequest, record: RequestRecord) -> dict[str, str]
 
 def weight_of(request: GenerationRequest, size: int) -> int:
     """Return the weight of reading a request: its bytes, its messages and the calls in them."""
-    calls = sum(len(message.calls) for message in request.messages)
-    return size + TURN_BYTES * (len(request.messages) + calls)
+    messages = request.messages or ()
+    return size + TURN_BYTES * (len(messages) + sum(len(message.calls) for message in messages))
 
 
 class AnswerStream:

@@ -13,7 +13,7 @@ Invariants   I1 the events of an item are output_item.added, those of its text, 
 Not here     the events of the response itself, and sequence numbers (writers).
 """
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from typing import Literal, assert_never
 
 from adapters.formats import (
@@ -94,7 +94,7 @@ class OutputItems:
     def end(self, status: ItemStatus) -> Iterator[Event]:
         """Close the last item; an empty output gets a message, as chat completions have one."""
         if self._open is None and not self.items:
-            yield from self._begin(_OpenText("message", self._place("message")))
+            yield from self._begin_text("message")
         yield from self._close(status)
 
     def cut(self) -> Iterator[Event]:
@@ -107,10 +107,14 @@ class OutputItems:
         opened = self._open
         if not isinstance(opened, _OpenText) or opened.kind != kind:
             yield from self._close("completed")
-            opened = _OpenText(kind, self._place(kind))
-            yield from self._begin(opened)
-            yield opened.part_added()
+            opened = yield from self._begin_text(kind)
         yield opened.delta(text, [token_object(token) for token in tokens])
+
+    def _begin_text(self, kind: TextKind) -> Generator[Event, None, "_OpenText"]:
+        opened = _OpenText(kind, self._place(kind))
+        yield from self._begin(opened)
+        yield opened.part_added()
+        return opened
 
     def _place(self, kind: TextKind | CallKind) -> ItemPlace:
         """Return the place of the next item; none is open."""

@@ -68,7 +68,11 @@ def common_response(
             logprobs=request.wants_logprobs or None,
             top_logprobs=request.top_logprobs if request.wants_logprobs else None,
         ),
-        names=ApiNames(fields=_NAMES, messages=conversation.places),
+        names=ApiNames(
+            fields=_NAMES,
+            messages=conversation.places,
+            tools=[tool.param for tool in tools],
+        ),
         ignored=(*names.ignored, *conversation.ignored),
     )
 

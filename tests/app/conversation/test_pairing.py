@@ -10,7 +10,7 @@ from app.api.body import parse_request
 from app.common_form import common_chat
 from app.conversation.history import plain_messages
 from app.conversation.pairing import MAX_UNANSWERED, NO_RESULT, History, paired
-from app.errors import ApiError
+from app.errors import ApiError, bad_field
 from app.protocol.messages import MEDIA
 
 USER = {"role": "user", "content": "hi"}
@@ -161,7 +161,7 @@ def test_whatever_the_order_each_call_has_one_result_and_no_message_is_lost():
 
 def test_an_error_names_the_message_of_the_request():
     made = history(caller("a"), USER, result("a"), END)
-    error = ApiError(400, "Bad '{at}'.", param=("messages", 1, "content")).moved(made.path)
+    error = bad_field("Bad '{at}'.", ("messages", 1, "content")).moved(made.path)
     assert error.param == "messages[2].content"
     assert error.message == "Bad 'messages[2].content'."
     assert ApiError(400, "Bad.", param="tools[1]").moved(made.path).param == "tools[1]"

@@ -5,7 +5,7 @@ import pytest
 from adapters.formats import Location
 from app.common_form.responses.response import _NAMES
 from app.constraints import ConstraintRefused
-from app.errors import ApiError, FieldPath, dotted
+from app.errors import FieldPath, bad_field, bad_request, dotted
 from app.generation import ApiNames
 
 RESPONSES = ApiNames(
@@ -55,11 +55,26 @@ def test_each_api_has_its_own_name_for_a_field(
     assert legacy is None or LEGACY(path) == legacy
 
 
-def test_sentences_name_both_fields_as_the_api_does() -> None:
-    error = ApiError(400, "'{at}' excludes '{other}'.", param=("tools", 0), other=("messages", 1))
+def test_messages_name_all_fields_as_the_api_does() -> None:
+    error = bad_field("'{at}' excludes '{other}'.", ("tools", 0), other=("messages", 1))
     assert error.message == "'tools[0]' excludes 'messages[1]'."
     assert error.named(RESPONSES).message == "'tools[0]' excludes 'input[7]'."
     assert error.body()["error"]["param"] == "tools[0]"
+
+
+def test_what_a_message_quotes_is_no_slot() -> None:
+    """REGRESSION: a client's text that looked like a slot was replaced."""
+    assert (
+        bad_request("Unknown parameter: '{at}{0}'.", "a").message == "Unknown parameter: '{at}{0}'."
+    )
+    assert bad_field("'{at}': {got}", "a", got="{at}{x}").message == "'a': {at}{x}"
+    refused = ConstraintRefused(Location("response_format", "/{at}"), "unknown type '{'", "x")
+    assert refused.message == "Invalid schema for response_format: at /{at}: unknown type '{'."
+
+
+@pytest.mark.parametrize("path", [("messages", 9, "content"), ("tools", 9, "function")])
+def test_a_number_without_a_field_has_its_own_name(path: FieldPath) -> None:
+    assert RESPONSES(path).startswith(("input", "tools[9]"))
 
 
 def test_an_error_that_two_requests_get_keeps_the_names_of_each() -> None:

@@ -103,6 +103,42 @@ async def test_whatever_the_chunking_the_output_is_the_same(size: int):
         assert {**streamed, "id": 0, "call_id": 0} == {**whole, "id": 0, "call_id": 0}
 
 
+async def test_an_empty_output_is_a_message_with_a_part():
+    """REGRESSION: OpenAI's client failed at the end of a part that had not begun."""
+    types = [event["type"] for event in await Responses(script(END)).stream()]
+    assert types[2:-1] == [
+        "response.output_item.added",
+        "response.content_part.added",
+        "response.output_text.done",
+        "response.content_part.done",
+        "response.output_item.done",
+    ]
+
+
+async def test_a_tool_with_the_name_of_another_names_both_places():
+    """REGRESSION: the first one was counted among the tools that are served."""
+    tool = {"type": "function", "name": "f"}
+    with pytest.raises(ApiError) as caught:
+        await Responses().create(tools=[HOSTED_TOOL, tool, tool])
+    assert caught.value.param == "tools[2].name"
+    assert "tools[1] has it already" in caught.value.message
+
+
+@pytest.mark.parametrize("content", ["as text", ""])
+async def test_json_objects_must_be_mentioned(content: str):
+    """An input of which prompts show nothing mentions nothing."""
+    items = [{"role": "user", "content": content}] if content else [
+        {"type": "reasoning", "summary": []}
+    ]  # fmt: skip
+    with pytest.raises(ApiError, match="'input' must contain the word 'json'") as caught:
+        await Responses().create(
+            input=items,
+            text={"format": {"type": "json_object"}},
+            include_schema_in_prompt=False,
+        )
+    assert caught.value.param == "input"
+
+
 #: (text that the output limit cuts, types and statuses of the items)
 CUT: dict[str, tuple[str, list[tuple[str, str]]]] = {
     "a thought": ("<think>\nwh", [("reasoning", "incomplete")]),
