@@ -66,7 +66,7 @@ async def constraint(backend: str, output: OutputSpec, name: str = "hermes") -> 
         logger,
         backend=backend,
     )
-    return await planner.plan(output)
+    return await planner.plan(output, "me")
 
 
 UNIQUE = {"type": "object", "properties": {"a": {"type": "array", "uniqueItems": True}}}
