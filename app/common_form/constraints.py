@@ -8,8 +8,10 @@ from ..generation import AskedConstraint
 from ..protocol import (
     ConstraintFields,
     JsonObjectFormat,
+    JsonSchema,
     JsonSchemaFormat,
     ResponseFormat,
+    ResponseSchemaFormat,
     StructuralTagFormat,
     StructuredOutputs,
     TextFormat,
@@ -30,20 +32,25 @@ def _format(wanted: ResponseFormat) -> Iterator[AskedConstraint]:
         case TextFormat():
             return
         case JsonSchemaFormat(json_schema=schema):
-            yield AskedConstraint(
-                param=param,
-                kind="json_schema",
-                value=schema.schema_,
-                is_format=True,
-                strict=bool(schema.strict),
-                name=schema.name,
-                description=schema.description or "",
-            )
+            yield schema_format(schema, param)
         case JsonObjectFormat():
             yield AskedConstraint(param=param, kind="json_object", is_format=True)
         case StructuralTagFormat() as tag:
             value = tag.model_dump(by_alias=True)
             yield AskedConstraint(param=param, kind="structural_tag", value=value, is_format=True)
+
+
+def schema_format(schema: JsonSchema | ResponseSchemaFormat, param: str) -> AskedConstraint:
+    """Return a response format with a schema."""
+    return AskedConstraint(
+        param=param,
+        kind="json_schema",
+        value=schema.schema_,
+        is_format=True,
+        strict=bool(schema.strict),
+        name=schema.name,
+        description=schema.description or "",
+    )
 
 
 def _extensions(fields: ConstraintFields) -> Iterator[AskedConstraint]:

@@ -18,7 +18,7 @@
 Invariants       I1 the result contains the text of every message, in the client's order; only
                  instructions move to the beginning if they cannot stand elsewhere. I2 equal
                  conversations give equal messages. I3 the client's messages are never changed.
-Not here         rules on the order of messages (history), the template (template).
+Not here         the order of calls and results (pairing), the template (template).
 """
 
 from collections.abc import Iterable, Mapping, Sequence

@@ -20,7 +20,9 @@ MAX_LOGPROBS_KEPT = 100_000
 
 @dataclass(frozen=True, slots=True)
 class SamplingParams:
-    """``seed``: the first choice's; each further choice adds 1, or all choices would be equal."""
+    """``choices``: of each prompt. ``seed``: the first choice's; each further choice adds 1, or all
+    choices would be equal.
+    """
 
     choices: int
     max_tokens: int

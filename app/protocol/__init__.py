@@ -67,6 +67,7 @@ from .tools import (
     FunctionName,
     GrammarInput,
     JsonObjectFormat,
+    JsonSchema,
     JsonSchemaFormat,
     NamedCustomTool,
     NamedTool,

@@ -1,4 +1,4 @@
-"""The use case of /v1/completions: prompts without a chat template, and its writers.
+"""The use case of /v1/completions: prompts without a chat template.
 
     CompletionRequest -> parameters in the common form, token ids of each prompt -> the generation
     that chat completions have -> a text completion, or its chunks and [DONE]

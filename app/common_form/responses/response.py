@@ -21,6 +21,7 @@ from ...protocol import (
     ResponseSchemaFormat,
     ResponseTextFormat,
 )
+from ..constraints import schema_format
 from ..thinking import common_thinking
 from .conversation import Conversation
 from .tool_names import ToolNames
@@ -80,15 +81,7 @@ def common_response(
 def _constraints(wanted: ResponseTextFormat) -> Iterator[AskedConstraint]:
     param = "text.format"
     if isinstance(wanted, ResponseSchemaFormat):
-        yield AskedConstraint(
-            param=param,
-            kind="json_schema",
-            value=wanted.schema_,
-            is_format=True,
-            strict=bool(wanted.strict),
-            name=wanted.name,
-            description=wanted.description or "",
-        )
+        yield schema_format(wanted, param)
     elif isinstance(wanted, JsonObjectFormat):
         yield AskedConstraint(param=param, kind="json_object", is_format=True)
 
