@@ -1,8 +1,8 @@
 """Settings of the gateway, whichever models it serves: environment variables.
 
 Representation   one frozen model; each field is one variable with the prefix SWITCHYARD_, and the
-                 field's description is its documentation. An empty variable counts as unset, which
-                 is how Compose files pass unset variables.
+                 text below it its documentation. An empty variable counts as unset, which is
+                 how Compose files pass unset variables.
 Invariants       I1 an invalid value aborts startup with an error that names the variable.
                  I2 ``public()`` holds no secret: keys are counted, passwords in URLs are masked.
 Not here         settings of a model (model); using the values (composition).
@@ -39,295 +39,157 @@ class GatewaySettings(BaseSettings):
         env_prefix=PREFIX, env_ignore_empty=True, frozen=True, extra="ignore", allow_inf_nan=False
     )
 
-    config_file: Path | None = Field(
-        default=None,
-        description="file that describes the models, see [Several models](#several-models); if "
-        "unset, the variables of the next table describe one",
-    )
-    host: str = Field(default="127.0.0.1", description="address to listen on")
-    port: int = Field(
-        default=8000, ge=0, le=65535, description="port to listen on; 0: any free port"
-    )
-    processes: int = Field(
-        default=1,
-        ge=1,
-        le=256,
-        description="gateway processes that share the port; limits and budgets apply to each, see "
-        "[operations.md](operations.md)",
-    )
-    log_level: Literal["debug", "info", "warning", "error"] = Field(
-        default="info", description="lowest level that is logged"
-    )
-    otlp_endpoint: str | None = Field(
-        default=None,
-        description="URL of an OpenTelemetry collector (OTLP over HTTP) that receives traces, such "
-        "as `http://collector:4318`, see [operations.md](operations.md#traces); if unset, none",
-    )
-    trace_share: float = Field(
-        default=1.0,
-        ge=0,
-        le=1,
-        description="share of the requests without `traceparent` that are traced, from 0 to 1; the "
-        "clients' `traceparent` decides about the others",
-    )
+    config_file: Path | None = None
+    """file that describes the models, see [Several models](#several-models); if unset, the
+    variables of the next table describe one"""
+    host: str = "127.0.0.1"
+    """address to listen on"""
+    port: int = Field(8000, ge=0, le=65535)
+    """port to listen on; 0: any free port"""
+    processes: int = Field(1, ge=1, le=256)
+    """gateway processes that share the port; limits and budgets apply to each, see
+    [operations.md](operations.md)"""
+    log_level: Literal["debug", "info", "warning", "error"] = "info"
+    """lowest level that is logged"""
+    otlp_endpoint: str | None = None
+    """URL of an OpenTelemetry collector (OTLP over HTTP) that receives traces, such as
+    `http://collector:4318`, see [operations.md](operations.md#traces); if unset, none"""
+    trace_share: float = Field(1.0, ge=0, le=1)
+    """share of the requests without `traceparent` that are traced, from 0 to 1; the clients'
+    `traceparent` decides about the others"""
 
-    api_keys: Annotated[tuple[SecretStr, ...], NoDecode] = Field(
-        default=(), description="keys of clients, separated by commas; if unset, no key is required"
-    )
-    allow_anonymous: bool = Field(
-        default=False,
-        description="`true` allows a real model without keys of clients on an address that other "
-        "hosts can reach",
-    )
-    admin_keys: Annotated[tuple[SecretStr, ...], NoDecode] = Field(
-        default=(),
-        description="keys of operators, separated by commas; if unset, admin endpoints return 403",
-    )
-    keys_file: Path | None = Field(
-        default=None,
-        description="file of further keys of clients with names and limits, see "
-        "[Keys and limits](#keys-and-limits); read again when it changes",
-    )
-    keys_redis: bool = Field(
-        default=False, description="`true` reads further keys of clients from Redis, too"
-    )
-    access_redis_url: SecretStr | None = Field(
-        default=None, description="Redis of keys and of counts for limits; default: REDIS_URL"
-    )
-    limits_on_redis_failure: Literal["open", "closed"] = Field(
-        default="open",
-        description="while Redis fails, each gateway counts limits for itself (`open`), or keys "
-        "with limits get 503 (`closed`)",
-    )
-    jwks_file: Path | None = Field(
-        default=None,
-        description="file of public keys (JWKS) that verify JSON Web Tokens of clients, see "
-        "[operations.md](operations.md#tokens-of-an-identity-provider); read again when it "
-        "changes; if unset, tokens are refused",
-    )
-    jwt_issuer: str | None = Field(
-        default=None,
-        validate_default=True,
-        description="required `iss` of tokens; JWKS_FILE needs it",
-    )
-    jwt_audience: str | None = Field(
-        default=None,
-        validate_default=True,
-        description="required `aud` of tokens, or one of several; JWKS_FILE needs it",
-    )
-    jwt_leeway_seconds: float = Field(
-        default=30.0,
-        ge=0,
-        le=300,
-        description="seconds by which the clock of the issuer may differ, for `exp`, `nbf` and "
-        "`iat`",
-    )
-    jwt_required_scope: str | None = Field(
-        default=None,
-        description="scope that tokens must have (`scope` or `scp`), else they get 403; if unset, "
-        "none",
-    )
-    jwt_admin_scope: str | None = Field(
-        default=None,
-        description="scope of tokens that may use admin endpoints; if unset, none may",
-    )
-    jwt_models_claim: str | None = Field(
-        default=None,
-        description="claim that lists the model ids which a token may use; tokens without it may "
-        "use none; if unset, all tokens may use all models",
-    )
-    max_running: int = Field(
-        default=256,
-        ge=1,
-        description="maximum answers that run at once in this process; each choice of `n` counts",
-    )
-    max_queued: int = Field(
-        default=256,
-        ge=0,
-        description="maximum requests that wait to run; further ones get 503, or 429 if their own "
-        "key is at its limit",
-    )
-    queue_seconds: float = Field(
-        default=10.0, gt=0, description="maximum seconds that a request waits to run"
-    )
-    cors_origins: Annotated[tuple[str, ...], NoDecode] = Field(
-        default=(),
-        description="origins whose web pages may call the gateway from a browser, separated by "
-        "commas, such as `https://chat.example.org`; `*` allows all; if unset, none",
-    )
-    allowed_hosts: Annotated[tuple[str, ...], NoDecode] = Field(
-        default=(),
-        description="names that requests may have as `Host` while no keys are required, separated "
-        "by commas, such as `gateway.example.org`; `*` allows all; if unset, loopback names and "
-        "HOST on a loopback address, all on others",
-    )
-    trusted_proxies: Annotated[tuple[IPv4Network | IPv6Network, ...], NoDecode] = Field(
-        default=(),
-        description="addresses and networks of proxies whose `X-Forwarded-For` and "
-        "`X-Forwarded-Proto` are believed, separated by commas, such as `10.0.0.5,172.16.0.0/12`; "
-        "if unset, none",
-    )
-    tls_certificate: Path | None = Field(
-        default=None,
-        description="file of the certificate and its chain (PEM), with which the gateway itself "
-        "speaks TLS; if unset, a proxy in front does",
-    )
-    tls_key: Path | None = Field(
-        default=None, description="file of the certificate's key; if unset, it is in the same file"
-    )
-    tls_client_ca: Path | None = Field(
-        default=None,
-        description="file of CA certificates; clients without a certificate of theirs are refused",
-    )
-    docs: bool = Field(
-        default=True,
-        description="`false` turns off `/docs` and `/openapi.json`, which need no key",
-    )
-    ui: bool = Field(
-        default=True,
-        description="`false` turns off `/ui`, see [ui.md](ui.md); the page needs no key, its "
-        "requests do",
-    )
-    max_body_bytes: int = Field(
-        default=4 * MEBIBYTE,
-        ge=1024,
-        description="maximum bytes of a request body after decompression; larger bodies get 413",
-    )
-    max_arriving_bytes: int = Field(
-        default=256 * MEBIBYTE,
-        ge=1024,
-        description="maximum bytes of all request bodies that are arriving; beyond it, the newest "
-        "body of the client with the most bytes gets 503",
-    )
-    max_json_values: int = Field(
-        default=MAX_JSON_VALUES,
-        ge=1,
-        description="maximum number of JSON values (strings, numbers, ...) in a request body",
-    )
-    max_header_bytes: int = Field(
-        default=32_768,
-        ge=1024,
-        description="maximum size of the request line and headers; larger ones get 431",
-    )
-    max_connections: int = Field(
-        default=2048,
-        ge=1,
-        description="maximum open client connections; for a further one, the longest idle or slow "
-        "one of the address with the most is closed; if all are busy, it gets 503",
-    )
-    header_seconds: float = Field(
-        default=10.0, gt=0, description="seconds within which a request's headers must arrive"
-    )
-    body_seconds: float = Field(
-        default=60.0, gt=0, description="seconds within which a request's body must arrive"
-    )
-    compile_threads: int = Field(
-        default=2,
-        ge=1,
-        le=64,
-        description="threads that compile schemas; one client may use all but one of them (at "
-        "least one)",
-    )
-    compile_queue: int = Field(
-        default=512,
-        ge=1,
-        description="maximum compiles that one client may have waiting; further ones get 429",
-    )
-    stream_comment_seconds: float = Field(
-        default=10.0,
-        ge=0,
-        description="seconds without output after which the gateway sends a comment line, so that "
-        "proxies keep the stream open; this also starts a response that has no token yet; "
-        "0 disables",
-    )
-    shutdown_seconds: float = Field(
-        default=30.0, ge=0, description="grace period of running answers after SIGTERM, in seconds"
-    )
+    api_keys: Annotated[tuple[SecretStr, ...], NoDecode] = ()
+    """keys of clients, separated by commas; if unset, no key is required"""
+    allow_anonymous: bool = False
+    """`true` allows a real model without keys of clients on an address that other hosts can
+    reach"""
+    admin_keys: Annotated[tuple[SecretStr, ...], NoDecode] = ()
+    """keys of operators, separated by commas; if unset, admin endpoints return 403"""
+    keys_file: Path | None = None
+    """file of further keys of clients with names and limits, see [Keys and
+    limits](#keys-and-limits); read again when it changes"""
+    keys_redis: bool = False
+    """`true` reads further keys of clients from Redis, too"""
+    access_redis_url: SecretStr | None = None
+    """Redis of keys and of counts for limits; default: REDIS_URL"""
+    limits_on_redis_failure: Literal["open", "closed"] = "open"
+    """while Redis fails, each gateway counts limits for itself (`open`), or keys with limits get
+    503 (`closed`)"""
+    jwks_file: Path | None = None
+    """file of public keys (JWKS) that verify JSON Web Tokens of clients, see
+    [operations.md](operations.md#tokens-of-an-identity-provider); read again when it changes; if
+    unset, tokens are refused"""
+    jwt_issuer: str | None = Field(None, validate_default=True)
+    """required `iss` of tokens; JWKS_FILE needs it"""
+    jwt_audience: str | None = Field(None, validate_default=True)
+    """required `aud` of tokens, or one of several; JWKS_FILE needs it"""
+    jwt_leeway_seconds: float = Field(30.0, ge=0, le=300)
+    """seconds by which the clock of the issuer may differ, for `exp`, `nbf` and `iat`"""
+    jwt_required_scope: str | None = None
+    """scope that tokens must have (`scope` or `scp`), else they get 403; if unset, none"""
+    jwt_admin_scope: str | None = None
+    """scope of tokens that may use admin endpoints; if unset, none may"""
+    jwt_models_claim: str | None = None
+    """claim that lists the model ids which a token may use; tokens without it may use none; if
+    unset, all tokens may use all models"""
+    max_running: int = Field(256, ge=1)
+    """maximum answers that run at once in this process; each choice of `n` counts"""
+    max_queued: int = Field(256, ge=0)
+    """maximum requests that wait to run; further ones get 503, or 429 if their own key is at its
+    limit"""
+    queue_seconds: float = Field(10.0, gt=0)
+    """maximum seconds that a request waits to run"""
+    cors_origins: Annotated[tuple[str, ...], NoDecode] = ()
+    """origins whose web pages may call the gateway from a browser, separated by commas, such as
+    `https://chat.example.org`; `*` allows all; if unset, none"""
+    allowed_hosts: Annotated[tuple[str, ...], NoDecode] = ()
+    """names that requests may have as `Host` while no keys are required, separated by commas, such
+    as `gateway.example.org`; `*` allows all; if unset, loopback names and HOST on a loopback
+    address, all on others"""
+    trusted_proxies: Annotated[tuple[IPv4Network | IPv6Network, ...], NoDecode] = ()
+    """addresses and networks of proxies whose `X-Forwarded-For` and `X-Forwarded-Proto` are
+    believed, separated by commas, such as `10.0.0.5,172.16.0.0/12`; if unset, none"""
+    tls_certificate: Path | None = None
+    """file of the certificate and its chain (PEM), with which the gateway itself speaks TLS; if
+    unset, a proxy in front does"""
+    tls_key: Path | None = None
+    """file of the certificate's key; if unset, it is in the same file"""
+    tls_client_ca: Path | None = None
+    """file of CA certificates; clients without a certificate of theirs are refused"""
+    docs: bool = True
+    """`false` turns off `/docs` and `/openapi.json`, which need no key"""
+    ui: bool = True
+    """`false` turns off `/ui`, see [ui.md](ui.md); the page needs no key, its requests do"""
+    max_body_bytes: int = Field(4 * MEBIBYTE, ge=1024)
+    """maximum bytes of a request body after decompression; larger bodies get 413"""
+    max_arriving_bytes: int = Field(256 * MEBIBYTE, ge=1024)
+    """maximum bytes of all request bodies that are arriving; beyond it, the newest body of the
+    client with the most bytes gets 503"""
+    max_json_values: int = Field(MAX_JSON_VALUES, ge=1)
+    """maximum number of JSON values (strings, numbers, ...) in a request body"""
+    max_header_bytes: int = Field(32_768, ge=1024)
+    """maximum size of the request line and headers; larger ones get 431"""
+    max_connections: int = Field(2048, ge=1)
+    """maximum open client connections; for a further one, the longest idle or slow one of the
+    address with the most is closed; if all are busy, it gets 503"""
+    header_seconds: float = Field(10.0, gt=0)
+    """seconds within which a request's headers must arrive"""
+    body_seconds: float = Field(60.0, gt=0)
+    """seconds within which a request's body must arrive"""
+    compile_threads: int = Field(2, ge=1, le=64)
+    """threads that compile schemas; one client may use all but one of them (at least one)"""
+    compile_queue: int = Field(512, ge=1)
+    """maximum compiles that one client may have waiting; further ones get 429"""
+    stream_comment_seconds: float = Field(10.0, ge=0)
+    """seconds without output after which the gateway sends a comment line, so that proxies keep the
+    stream open; this also starts a response that has no token yet; 0 disables"""
+    shutdown_seconds: float = Field(30.0, ge=0)
+    """grace period of running answers after SIGTERM, in seconds"""
 
-    drain_seconds: float = Field(
-        default=0.0,
-        ge=0,
-        description="minimum seconds after SIGTERM in which the gateway still accepts requests, "
-        "while `/health/ready` returns 404, so that load balancers stop sending; it then waits for "
-        "running answers; 0: connections are refused at once",
-    )
+    drain_seconds: float = Field(0.0, ge=0)
+    """minimum seconds after SIGTERM in which the gateway still accepts requests, while
+    `/health/ready` returns 404, so that load balancers stop sending; it then waits for running
+    answers; 0: connections are refused at once"""
 
-    redis_url: SecretStr | None = Field(
-        default=None,
-        description="Redis of the shared cache, see [cache.md](cache.md); if unset, replicas share "
-        "nothing",
-    )
-    cache_key_file: Path | None = Field(
-        default=None, description="file that contains CACHE_KEY, for example a mounted secret"
-    )
-    cache_key: SecretStr | None = Field(
-        default=None,
-        validate_default=True,
-        description="key of the MAC over cache entries, at least 16 bytes",
-    )
-    cache_trust: Literal["key", "network"] = Field(
-        default="key",
-        description="`network` uses Redis without CACHE_KEY; trusts every client of that Redis",
-    )
-    compiler_memory_bytes: int = Field(
-        default=832 * MEBIBYTE,
-        ge=1,
-        description="memory budget of compiled grammars and their masks, divided equally among the "
-        "vocabularies of the models; the process may use up to 1.3 times as much",
-    )
-    cache_ttl_seconds: int = Field(
-        default=7 * 86_400, ge=1, description="time to live of unused entries in Redis"
-    )
-    cache_prefetch_seconds: float = Field(
-        default=1.0,
-        ge=0,
-        description="maximum seconds of loading the most popular entries at startup, in the "
-        "background; 0 disables",
-    )
-    cache_loads_per_second: int = Field(
-        default=500,
-        ge=0,
-        description="maximum entries per second that are loaded because other replicas announced "
-        "them; 0 disables",
-    )
+    redis_url: SecretStr | None = None
+    """Redis of the shared cache, see [cache.md](cache.md); if unset, replicas share nothing"""
+    cache_key_file: Path | None = None
+    """file that contains CACHE_KEY, for example a mounted secret"""
+    cache_key: SecretStr | None = Field(None, validate_default=True)
+    """key of the MAC over cache entries, at least 16 bytes"""
+    cache_trust: Literal["key", "network"] = "key"
+    """`network` uses Redis without CACHE_KEY; trusts every client of that Redis"""
+    compiler_memory_bytes: int = Field(832 * MEBIBYTE, ge=1)
+    """memory budget of compiled grammars and their masks, divided equally among the vocabularies of
+    the models; the process may use up to 1.3 times as much"""
+    cache_ttl_seconds: int = Field(7 * 86_400, ge=1)
+    """time to live of unused entries in Redis"""
+    cache_prefetch_seconds: float = Field(1.0, ge=0)
+    """maximum seconds of loading the most popular entries at startup, in the background; 0
+    disables"""
+    cache_loads_per_second: int = Field(500, ge=0)
+    """maximum entries per second that are loaded because other replicas announced them; 0
+    disables"""
 
-    cache_namespace: Literal["shared", "key"] = Field(
-        default="shared",
-        description="whether all clients share compiled grammars and masks, or each API key has "
-        "its own (`key`), see [Namespaces](cache.md#namespaces); workers need the same setting",
-    )
-    cache_namespaces: int = Field(
-        default=16,
-        ge=1,
-        le=1024,
-        description="API keys at once that have caches of their own; they divide "
-        "COMPILER_MEMORY_BYTES, and the least recently used ones are dropped",
-    )
+    cache_namespace: Literal["shared", "key"] = "shared"
+    """whether all clients share compiled grammars and masks, or each API key has its own (`key`),
+    see [Namespaces](cache.md#namespaces); workers need the same setting"""
+    cache_namespaces: int = Field(16, ge=1, le=1024)
+    """API keys at once that have caches of their own; they divide COMPILER_MEMORY_BYTES, and the
+    least recently used ones are dropped"""
 
-    responses_ttl_seconds: int = Field(
-        default=7 * 86_400,
-        ge=1,
-        description="time to live of a stored response after its last use",
-    )
-    responses_max_bytes: int = Field(
-        default=4 * MEBIBYTE,
-        ge=1024,
-        description="maximum bytes of a stored response, and of all earlier responses that a "
-        "request continues; a larger response is not stored",
-    )
-    responses_memory_bytes: int = Field(
-        default=64 * MEBIBYTE,
-        ge=1024,
-        description="memory of stored responses without Redis; when it is full, the client with "
-        "the most bytes loses its least recently used ones",
-    )
-    responses_redis_bytes: int = Field(
-        default=128 * MEBIBYTE,
-        ge=1024,
-        description="memory of stored responses in Redis, of all gateways together; when it is "
-        "full, the client with the most bytes loses its least recently used ones. Redis' "
-        "`maxmemory` must exceed it, see [cache.md](cache.md#cost)",
-    )
+    responses_ttl_seconds: int = Field(7 * 86_400, ge=1)
+    """time to live of a stored response after its last use"""
+    responses_max_bytes: int = Field(4 * MEBIBYTE, ge=1024)
+    """maximum bytes of a stored response, and of all earlier responses that a request continues; a
+    larger response is not stored"""
+    responses_memory_bytes: int = Field(64 * MEBIBYTE, ge=1024)
+    """memory of stored responses without Redis; when it is full, the client with the most bytes
+    loses its least recently used ones"""
+    responses_redis_bytes: int = Field(128 * MEBIBYTE, ge=1024)
+    """memory of stored responses in Redis, of all gateways together; when it is full, the client
+    with the most bytes loses its least recently used ones. Redis' `maxmemory` must exceed it, see
+    [cache.md](cache.md#cost)"""
 
     @field_validator("api_keys", "admin_keys", "cors_origins", "allowed_hosts", mode="before")
     @classmethod

@@ -2,7 +2,7 @@
 
 Representation   a frozen model; a field is a key of a ``[[models]]`` table, and a variable for the
                  only model of a gateway without a configuration file (error.variable_of). The
-                 field's description is its documentation.
+                 text below it its documentation.
 Invariants       I1 ``public()`` holds no secret.
 Not here         reading the values (config_file, reading).
 """
@@ -63,167 +63,93 @@ class ModelSettings(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
-    model: str | None = Field(
-        default=None, description="folder or name of the model; if unset, the noise worker runs"
-    )
-    name: Name | None = Field(
-        default=None,
-        description="model id for clients; default: the last part of `model`, or `noise`",
-    )
-    aliases: tuple[Name, ...] = Field(
-        default=(), description="further ids that clients may use; answers show the name"
-    )
-    tokenizer: str | None = Field(
-        default=None, description="folder or name of the tokenizer; default: `model`"
-    )
-    format: str = Field(
-        default="auto", description="the model family's call syntax; `auto` reads the chat template"
-    )
-    reasoning: Literal["auto", "on", "off"] = Field(
-        default="auto",
-        description="whether answers may begin with reasoning; `auto`: not with the noise worker",
-    )
-    thinking_token_budget: int | None = Field(
-        default=None,
-        ge=0,
-        description="maximum reasoning tokens of an answer whose request sets no "
-        "`thinking_token_budget`; if unset, no limit",
-    )
-    include_schema_in_prompt: bool = Field(
-        default=True,
-        description="whether the prompt shows the model the schema of `response_format`; "
-        "`include_schema_in_prompt` in a request overrides it",
-    )
-    workers: tuple[str, ...] = Field(
-        default=(),
-        description="SGLang URLs, or `noise`, or `transformers`; `dns+http://name:port` is one "
-        "server for each address of the name",
-    )
-    worker_api_key_file: Path | None = Field(
-        default=None, description="file that contains the API key of the SGLang servers"
-    )
-    worker_api_key: SecretStr | None = Field(
-        default=None,
-        validate_default=True,
-        description="API key of the SGLang servers; not allowed in a configuration file",
-    )
-    worker_tls_ca: Path | None = Field(
-        default=None,
-        description="file of the CA certificates of https servers; if unset, those of the system",
-    )
-    worker_tls_certificate: Path | None = Field(
-        default=None,
-        description="file of the certificate (PEM) that the gateway shows to https servers",
-    )
-    worker_tls_key: Path | None = Field(
-        default=None, description="file of that certificate's key; if unset, it is in the same file"
-    )
-    grammar_backend: Literal["switchyard", "xgrammar", "llguidance"] = Field(
-        default="switchyard",
-        description="grammar backend of the SGLang servers; a server with another one is not ready",
-    )
-    worker_health_seconds: float = Field(
-        default=5.0, gt=0, description="seconds between health checks of a worker"
-    )
-    worker_first_token_seconds: float = Field(
-        default=120.0,
-        gt=0,
-        description="seconds to wait for an SGLang server's first token, including its queue, "
-        "before trying another server",
-    )
-    worker_token_seconds: float = Field(
-        default=60.0,
-        gt=0,
-        description="seconds to wait for each further token of an SGLang server before the answer "
-        "ends with an error",
-    )
-    worker_connect_seconds: float = Field(
-        default=2.0,
-        gt=0,
-        description="seconds to wait for a connection to an SGLang server, including name "
-        "resolution and TLS",
-    )
-    worker_dns_seconds: float = Field(
-        default=10.0,
-        gt=0,
-        description="seconds between resolutions of the `dns+http` names in `workers`",
-    )
-    worker_policy: PolicyName = Field(
-        default="least-load",
-        description="which worker gets a request: `round-robin`, `least-load`, `power-of-two` or "
-        "`prefix-aware` (the worker of the conversation's previous turn, if it has spare capacity)",
-    )
-    worker_max_running: int | None = Field(
-        default=None,
-        ge=1,
-        description="maximum running generations of a worker; further ones wait for a free worker; "
-        "if unset, no limit",
-    )
-    worker_retry_share: float = Field(
-        default=0.2,
-        ge=0,
-        le=1,
-        description="maximum retries at other workers, as a share of the requests of the last ten "
-        "seconds",
-    )
-    worker_retry_floor: float = Field(
-        default=10.0,
-        ge=0,
-        description="retries per second that are allowed in addition to `worker_retry_share`",
-    )
-    noise_seed: int | None = Field(
-        default=None, description="seed of the noise worker for requests without a seed"
-    )
-    embedded_device: str = Field(
-        default="cpu",
-        pattern=r"^(cpu|cuda(:\d+)?)$",
-        description="device of a model that runs in the gateway's process: `cpu`, `cuda`, or "
-        "`cuda:1` for the second GPU",
-    )
-    embedded_dtype: Literal["auto", "float32", "bfloat16", "float16"] = Field(
-        default="auto",
-        description="numbers of that model's weights; `auto`: float32 on a CPU, bfloat16 on a GPU",
-    )
-    embedded_threads: int = Field(
-        default=1,
-        ge=1,
-        le=1024,
-        description="threads of torch for a model that runs in the gateway's process; more help on "
-        "idle cores only: where others are busy, the threads of a token wait for each other",
-    )
-    max_running: int | None = Field(
-        default=None,
-        ge=1,
-        description="maximum answers of the model that run at once in this process; if unset, only "
-        "MAX_RUNNING applies",
-    )
-    max_choices: int = Field(default=8, ge=1, le=128, description="maximum `n` of a request")
-    max_tools: int = Field(default=1024, ge=1, description="maximum number of tools in a request")
-    max_completion_tokens: int = Field(
-        default=32_768, ge=1, description="maximum output limit that a request may set"
-    )
-    default_completion_tokens: int = Field(
-        default=4096, ge=1, description="output limit of a request that sets none"
-    )
-    request_timeout: float = Field(
-        default=600.0, gt=0, description="maximum duration of an answer in seconds"
-    )
-    strict_profile: StrictProfile = Field(
-        default="extended",
-        description="schemas accepted with `strict: true`: OpenAI's subset (`openai`) or all that "
-        "the engine enforces (`extended`)",
-    )
-    constraints: ConstraintMode = Field(
-        default="enforce",
-        description="what happens to the grammars of requests: `enforce`; `shadow` compares "
-        "answers with them and counts; `off`: nothing, see "
-        "[Rolling out constraints](operations.md#rolling-out-constraints)",
-    )
-    unenforced_strict: UnenforcedStrict = Field(
-        default="refuse",
-        description="requests with `strict: true` or a grammar while `constraints` is `shadow` or "
-        "`off`: get 400 (`refuse`), or an answer that nothing constrains (`answer`)",
-    )
+    model: str | None = None
+    """folder or name of the model; if unset, the noise worker runs"""
+    name: Name | None = None
+    """model id for clients; default: the last part of `model`, or `noise`"""
+    aliases: tuple[Name, ...] = ()
+    """further ids that clients may use; answers show the name"""
+    tokenizer: str | None = None
+    """folder or name of the tokenizer; default: `model`"""
+    format: str = "auto"
+    """the model family's call syntax; `auto` reads the chat template"""
+    reasoning: Literal["auto", "on", "off"] = "auto"
+    """whether answers may begin with reasoning; `auto`: not with the noise worker"""
+    thinking_token_budget: int | None = Field(None, ge=0)
+    """maximum reasoning tokens of an answer whose request sets no `thinking_token_budget`; if
+    unset, no limit"""
+    include_schema_in_prompt: bool = True
+    """whether the prompt shows the model the schema of `response_format`;
+    `include_schema_in_prompt` in a request overrides it"""
+    workers: tuple[str, ...] = ()
+    """SGLang URLs, or `noise`, or `transformers`; `dns+http://name:port` is one server for each
+    address of the name"""
+    worker_api_key_file: Path | None = None
+    """file that contains the API key of the SGLang servers"""
+    worker_api_key: SecretStr | None = Field(None, validate_default=True)
+    """API key of the SGLang servers; not allowed in a configuration file"""
+    worker_tls_ca: Path | None = None
+    """file of the CA certificates of https servers; if unset, those of the system"""
+    worker_tls_certificate: Path | None = None
+    """file of the certificate (PEM) that the gateway shows to https servers"""
+    worker_tls_key: Path | None = None
+    """file of that certificate's key; if unset, it is in the same file"""
+    grammar_backend: Literal["switchyard", "xgrammar", "llguidance"] = "switchyard"
+    """grammar backend of the SGLang servers; a server with another one is not ready"""
+    worker_health_seconds: float = Field(5.0, gt=0)
+    """seconds between health checks of a worker"""
+    worker_first_token_seconds: float = Field(120.0, gt=0)
+    """seconds to wait for an SGLang server's first token, including its queue, before trying
+    another server"""
+    worker_token_seconds: float = Field(60.0, gt=0)
+    """seconds to wait for each further token of an SGLang server before the answer ends with an
+    error"""
+    worker_connect_seconds: float = Field(2.0, gt=0)
+    """seconds to wait for a connection to an SGLang server, including name resolution and TLS"""
+    worker_dns_seconds: float = Field(10.0, gt=0)
+    """seconds between resolutions of the `dns+http` names in `workers`"""
+    worker_policy: PolicyName = "least-load"
+    """which worker gets a request: `round-robin`, `least-load`, `power-of-two` or `prefix-aware`
+    (the worker of the conversation's previous turn, if it has spare capacity)"""
+    worker_max_running: int | None = Field(None, ge=1)
+    """maximum running generations of a worker; further ones wait for a free worker; if unset, no
+    limit"""
+    worker_retry_share: float = Field(0.2, ge=0, le=1)
+    """maximum retries at other workers, as a share of the requests of the last ten seconds"""
+    worker_retry_floor: float = Field(10.0, ge=0)
+    """retries per second that are allowed in addition to `worker_retry_share`"""
+    noise_seed: int | None = None
+    """seed of the noise worker for requests without a seed"""
+    embedded_device: str = Field("cpu", pattern=r"^(cpu|cuda(:\d+)?)$")
+    """device of a model that runs in the gateway's process: `cpu`, `cuda`, or `cuda:1` for the
+    second GPU"""
+    embedded_dtype: Literal["auto", "float32", "bfloat16", "float16"] = "auto"
+    """numbers of that model's weights; `auto`: float32 on a CPU, bfloat16 on a GPU"""
+    embedded_threads: int = Field(1, ge=1, le=1024)
+    """threads of torch for a model that runs in the gateway's process; more help on idle cores
+    only: where others are busy, the threads of a token wait for each other"""
+    max_running: int | None = Field(None, ge=1)
+    """maximum answers of the model that run at once in this process; if unset, only MAX_RUNNING
+    applies"""
+    max_choices: int = Field(8, ge=1, le=128)
+    """maximum `n` of a request"""
+    max_tools: int = Field(1024, ge=1)
+    """maximum number of tools in a request"""
+    max_completion_tokens: int = Field(32_768, ge=1)
+    """maximum output limit that a request may set"""
+    default_completion_tokens: int = Field(4096, ge=1)
+    """output limit of a request that sets none"""
+    request_timeout: float = Field(600.0, gt=0)
+    """maximum duration of an answer in seconds"""
+    strict_profile: StrictProfile = "extended"
+    """schemas accepted with `strict: true`: OpenAI's subset (`openai`) or all that the engine
+    enforces (`extended`)"""
+    constraints: ConstraintMode = "enforce"
+    """what happens to the grammars of requests: `enforce`; `shadow` compares answers with them and
+    counts; `off`: nothing, see [Rolling out constraints](operations.md#rolling-out-constraints)"""
+    unenforced_strict: UnenforcedStrict = "refuse"
+    """requests with `strict: true` or a grammar while `constraints` is `shadow` or `off`: get 400
+    (`refuse`), or an answer that nothing constrains (`answer`)"""
 
     _places: Places = PrivateAttr(default=Places())
 

@@ -1,6 +1,9 @@
 """Settings: what the environment may say, and what may be printed of it."""
 
+import ast
+import inspect
 import re
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -270,6 +273,16 @@ def test_the_key_of_the_workers_may_lie_in_a_file(monkeypatch, tmp_path):
         settings(monkeypatch, WORKER_API_KEY="x")
 
 
+def documentation(kind: type) -> dict[str, str]:
+    """Return the texts below the fields of a class."""
+    (body,) = ast.parse(inspect.getsource(kind)).body
+    return {
+        field.target.id: " ".join(text.value.value.split())
+        for field, text in pairwise(body.body)
+        if isinstance(field, ast.AnnAssign) and isinstance(text, ast.Expr)
+    }
+
+
 GATEWAY_ROWS = r"^\| `(SWITCHYARD_\w+)` \|() (.*?) \| (.*?) \|$"
 MODEL_ROWS = r"^\| `(SWITCHYARD_\w+)` \| `(\w+)` \| (.*?) \| (.*?) \|$"
 
@@ -285,13 +298,14 @@ def test_the_documentation_lists_exactly_the_settings_with_their_defaults(kind, 
     text = (ROOT / "docs" / "running.md").read_text()
     section = text.partition(f"{heading}\n")[2].partition("\n#")[0]
     listed = re.findall(rows, section, re.MULTILINE)
+    documented = documentation(kind)
     expected = []
     for name, field in kind.model_fields.items():
         default = field.default
         shown = f"`{default}`" if default not in (None, "", ()) else ""
         key = name if kind is ModelSettings else ""
         variable = variable_of(name) if kind is ModelSettings else f"SWITCHYARD_{name.upper()}"
-        expected.append((variable, key, shown, field.description))
+        expected.append((variable, key, shown, documented[name]))
     assert listed == expected
 
 
