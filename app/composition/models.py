@@ -106,7 +106,7 @@ def make_model(
     is_separate = engine.namespaces.most > 0
     workers = make_workers(model, engine.compiler, tokenizer, is_separate=is_separate)
     pool = make_pool(model, tokenizer, workers, metrics, shared.logger, is_separate=is_separate)
-    _export(shared, model, tokenizer, metrics, pool)
+    _export(shared, model, tokenizer, pool)
     generation = GenerationService(
         settings=model,
         offload=shared.offload,
@@ -167,17 +167,13 @@ def make_model(
     )
 
 
-def _export(
-    shared: Shared, model: ModelSettings, tokenizer: Tokenizer, metrics: ModelMetrics, pool: Pool
-) -> None:
+def _export(shared: Shared, model: ModelSettings, tokenizer: Tokenizer, pool: Pool) -> None:
     """Add the series of a model that are read on each request for /metrics."""
-    metrics.watch("workers_running", "Open generations by worker", lambda: running(pool))
-    metrics.watch(
-        "workers_available",
-        "Whether a worker is healthy, not ejected and not draining, by worker",
-        lambda: available(pool),
-        across="livemin",
-    )
+    watch, name = shared.metrics.watch, model.served_model
+    text = "Open generations by worker"
+    watch("workers_running", text, lambda: running(pool), model=name)
+    text = "Whether a worker is healthy, not ejected and not draining, by worker"
+    watch("workers_available", text, lambda: available(pool), across="livemin", model=name)
     shared.metrics.describe(
         model.served_model,
         version=version(),

@@ -13,7 +13,6 @@ Not here     the workers' own metrics: each worker has a /metrics.
 
 import asyncio
 import os
-from collections.abc import Callable, Mapping
 from contextlib import suppress
 from typing import Literal, get_args
 
@@ -32,7 +31,7 @@ from prometheus_client.multiprocess import MultiProcessCollector, mark_process_d
 from adapters.workers import FailureReason
 
 from .request_record import RequestRecord
-from .watched import Across, Published, PublishedProcess, Watched
+from .watched import Across, Numbers, Published, PublishedProcess, Watched
 
 #: values of the label ``kind``; "cached" tokens are part of the prompt's, "reasoning" tokens of the
 #: completion's
@@ -79,28 +78,28 @@ class Metrics:
         self._facts = CollectorRegistry() if folder else self.registry
         self._keywords: set[str] = set()
         self._watched: dict[str, Watched | Published] = {}
-        self._build: Info | None = None
+        self._build = Info(
+            "switchyard_build",
+            "Version and facts of this gateway's models",
+            ["model"],
+            registry=self._facts,
+        )
         self._add_requests()
         self._add_answers()
         self._add_constraints()
         self._add_workers()
         self._add_shadow()
-        self._process: PublishedProcess | None = None
+        self._process = PublishedProcess() if folder else None
         if folder is None:
             ProcessCollector(registry=self.registry)
-        else:
-            self._process = PublishedProcess()
 
     def _add_requests(self) -> None:
         """Add the series of HTTP, admission and the process."""
-        self.requests = Counter(
-            "switchyard_http_requests",
-            "Answered requests",
-            ["method", "route", "code"],
-            registry=self.registry,
+        self.requests = self._counter(
+            "http_requests", "Answered requests", "method", "route", "code"
         )
         self.request_seconds = self._histogram(
-            "http_request_duration", "Request to last byte", ["route"]
+            "http_request_duration", "Request to last byte", "route"
         )
         self.in_flight = Gauge(
             "switchyard_requests_in_flight",
@@ -112,31 +111,31 @@ class Metrics:
             "event_loop_lag", "Delay of a timer in the event loop", buckets=_LAG_SECONDS
         )
         self.disconnects = self._counter("client_disconnects", "Clients that left before the end")
-        self._connections_refused = self._counter(
-            "connections_refused", "Connections ended before a request, by error code", ["code"]
+        self.connections_refused = self._counter(
+            "connections_refused", "Connections ended before a request, by error code", "code"
         )
         self.internal_errors = self._counter(
             "internal_errors", "Requests ended by a fault of our own"
         )
         self.admission_refused = self._counter(
-            "admission_refused", "Requests refused by limits or for lack of capacity", ["reason"]
+            "admission_refused", "Requests refused by limits or for lack of capacity", "reason"
         )
         self.queue_seconds = self._histogram("queue", "Waiting for admission")
 
     def _add_answers(self) -> None:
         """Add the series of answers: times, tokens, ends."""
         self.first_token_seconds = self._histogram(
-            "time_to_first_token", "Request to first chunk of output", ["model"]
+            "time_to_first_token", "Request to first chunk of output", "model"
         )
         self.token_seconds = self._histogram(
-            "time_per_output_token", "Mean of an answer's tokens", ["model"], _TOKEN_SECONDS
+            "time_per_output_token", "Mean of an answer's tokens", "model", buckets=_TOKEN_SECONDS
         )
         self.answer_seconds = self._histogram(
-            "e2e_request_latency", "Request to last token, if there was one", ["model"]
+            "e2e_request_latency", "Request to last token, if there was one", "model"
         )
-        self.tokens = self._counter("tokens", "Tokens read and written", ["model", "kind"])
+        self.tokens = self._counter("tokens", "Tokens read and written", "model", "kind")
         self.finished = self._counter(
-            "choices_finished", "Choices by finish reason", ["model", "reason"]
+            "choices_finished", "Choices by finish reason", "model", "reason"
         )
         self.stream_errors = self._counter(
             "stream_errors", "Streams that ended with an error event"
@@ -150,12 +149,12 @@ class Metrics:
         self.compile_seconds = self._histogram(
             "compile", "Compiling one grammar", buckets=_COMPILE_SECONDS
         )
-        self._refused = self._counter("refused_schemas", "Schemas refused, by keyword", ["keyword"])
+        self._refused = self._counter("refused_schemas", "Schemas refused, by keyword", "keyword")
         self._relaxed = self._counter(
-            "relaxed_keywords", "Keywords removed from schemas that are not strict", ["keyword"]
+            "relaxed_keywords", "Keywords removed from schemas that are not strict", "keyword"
         )
         self.ignored = self._counter(
-            "ignored_parts", "Parts of requests that were left out, by kind", ["kind"]
+            "ignored_parts", "Parts of requests that were left out, by kind", "kind"
         )
         self.parse_divergence = self._counter(
             "parse_divergence", "Answers that do not fit their own grammar"
@@ -163,18 +162,16 @@ class Metrics:
 
     def _add_workers(self) -> None:
         """Add the series of workers."""
+        worker = ("model", "worker")
         self.worker_failures = self._counter(
-            "worker_failures",
-            "Failed attempts and probes, by worker",
-            ["model", "worker", "reason"],
+            "worker_failures", "Failed attempts and probes, by worker", *worker, "reason"
         )
-        self.worker_ejections = self._counter(
-            "worker_ejections", "Ejections of a worker", ["model", "worker"]
-        )
+        self.worker_ejections = self._counter("worker_ejections", "Ejections of a worker", *worker)
         self.worker_retries = self._counter(
             "worker_retries",
             "Retries at another worker, by whether the budget allowed",
-            ["model", "outcome"],
+            "model",
+            "outcome",
         )
 
     def _add_shadow(self) -> None:
@@ -182,39 +179,30 @@ class Metrics:
         self.shadow_requests = self._counter(
             "shadow_requests",
             "Requests in shadow mode by what enforcing would have done",
-            ["model", "outcome"],
+            "model",
+            "outcome",
         )
         self._shadow_refused = self._counter(
             "shadow_refused_schemas",
             "Schemas that enforcing would have refused, by keyword",
-            ["model", "keyword"],
+            "model",
+            "keyword",
         )
         self.shadow_answers = self._counter(
-            "shadow_answers", "Answers that are compared with their grammar", ["model"]
+            "shadow_answers", "Answers that are compared with their grammar", "model"
         )
         self.shadow_divergences = self._counter(
-            "shadow_divergences",
-            "Answers that left their grammar, by place",
-            ["model", "place"],
+            "shadow_divergences", "Answers that left their grammar, by place", "model", "place"
         )
 
-    def _counter(self, name: str, text: str, labels: list[str] | None = None) -> Counter:
-        return Counter(f"switchyard_{name}", text, labels or [], registry=self.registry)
+    def _counter(self, name: str, text: str, *labels: str) -> Counter:
+        return Counter(f"switchyard_{name}", text, labels, registry=self.registry)
 
     def _histogram(
-        self,
-        name: str,
-        text: str,
-        labels: list[str] | None = None,
-        buckets: tuple[float, ...] = _SECONDS,
+        self, name: str, text: str, *labels: str, buckets: tuple[float, ...] = _SECONDS
     ) -> Histogram:
-        return Histogram(
-            f"switchyard_{name}_seconds",
-            text,
-            labels or [],
-            buckets=buckets,
-            registry=self.registry,
-        )
+        name = f"switchyard_{name}_seconds"
+        return Histogram(name, text, labels, buckets=buckets, registry=self.registry)
 
     def refused(self, keyword: str) -> None:
         """Count a refused schema; ``keyword``: the unenforceable one, or the kind of error."""
@@ -223,10 +211,6 @@ class Metrics:
     def shadow_refused(self, model: str, keyword: str) -> None:
         """Count a schema that enforcing would have refused; ``keyword``: see ``refused``."""
         self._shadow_refused.labels(model, self._bounded(keyword)).inc()
-
-    def connection_refused(self, code: str) -> None:
-        """Count a refused connection; ``code``: of the error it was sent."""
-        self._connections_refused.labels(code).inc()
 
     def relaxed(self, keyword: str) -> None:
         """Count a keyword that was removed from a schema."""
@@ -242,20 +226,13 @@ class Metrics:
         """Export facts of a model as labels of ``switchyard_build_info``; other series are joined
         with it when a fleet serves several formats or vocabularies.
         """
-        if self._build is None:
-            self._build = Info(
-                "switchyard_build",
-                "Version and facts of this gateway's models",
-                ["model"],
-                registry=self._facts,
-            )
         self._build.labels(model).info(facts)
 
     def watch(
         self,
         name: str,
         text: str,
-        read: Callable[[], Mapping[str, int | float]],
+        read: Numbers,
         *,
         across: Across = "livesum",
         **labels: str,
@@ -361,14 +338,3 @@ class ModelMetrics:
         for counter, labels in [*series, (metrics.worker_ejections, worker)]:
             with suppress(KeyError):  # older versions raise it for a missing series
                 counter.remove(*labels)
-
-    def watch(
-        self,
-        name: str,
-        text: str,
-        read: Callable[[], Mapping[str, int | float]],
-        *,
-        across: Across = "livesum",
-    ) -> None:
-        """Export a mapping of numbers of this model, see ``Metrics.watch``."""
-        self._metrics.watch(name, text, read, across=across, model=self._model)

@@ -15,51 +15,60 @@ from prometheus_client.registry import Collector
 Across = Literal["livesum", "livemin"]
 
 
-class Watched(Collector):
-    """A gauge family of mappings whose label ``what`` is the mapping's key."""
+#: reads a mapping of numbers
+Numbers = Callable[[], Mapping[str, int | float]]
 
-    def __init__(self, name: str, text: str, labels: tuple[str, ...]) -> None:
-        self._name, self._text, self._labels = name, text, (*labels, "what")
-        self._read: dict[tuple[str, ...], Callable[[], Mapping[str, int | float]]] = {}
 
-    def add(self, values: tuple[str, ...], read: Callable[[], Mapping[str, int | float]]) -> None:
+class _Mappings:
+    """Mappings of numbers by the values of their labels; the label ``what`` is a mapping's key."""
+
+    def __init__(self) -> None:
+        self._read: dict[tuple[str, ...], Numbers] = {}
+
+    def add(self, values: tuple[str, ...], read: Numbers) -> None:
         """Add a mapping; ``values``: of the labels besides ``what``."""
         self._read[values] = read
+
+    def _numbers(self) -> dict[tuple[str, ...], float]:
+        return {
+            (*values, what): float(value)
+            for values, read in self._read.items()
+            for what, value in read().items()
+        }
+
+
+class Watched(_Mappings, Collector):
+    """A gauge family, read on each request."""
+
+    def __init__(self, name: str, text: str, labels: tuple[str, ...]) -> None:
+        super().__init__()
+        self._name, self._text, self._labels = name, text, (*labels, "what")
 
     def describe(self) -> Iterator[Metric]:
         yield GaugeMetricFamily(self._name, self._text, labels=self._labels)
 
     def collect(self) -> Iterator[Metric]:
         family = GaugeMetricFamily(self._name, self._text, labels=self._labels)
-        for labels, read in self._read.items():
-            for what, value in read().items():
-                family.add_metric([*labels, what], float(value))
+        for labels, value in self._numbers().items():
+            family.add_metric(labels, value)
         yield family
 
 
-class Published:
+class Published(_Mappings):
     """The same for several processes: a gauge in a file."""
 
     def __init__(self, name: str, text: str, labels: tuple[str, ...], across: Across) -> None:
+        super().__init__()
         self._gauge = Gauge(name, text, (*labels, "what"), registry=None, multiprocess_mode=across)
-        self._read: dict[tuple[str, ...], Callable[[], Mapping[str, int | float]]] = {}
         self._shown: set[tuple[str, ...]] = set()
-
-    def add(self, values: tuple[str, ...], read: Callable[[], Mapping[str, int | float]]) -> None:
-        """Add a mapping; ``values``: of the labels besides ``what``."""
-        self._read[values] = read
 
     def publish(self) -> None:
         """Read the mappings; a key that has gone is 0, since files keep it."""
-        found = {
-            (*values, what): float(value)
-            for values, read in self._read.items()
-            for what, value in read().items()
-        }
-        for labels in self._shown.difference(found):
+        numbers = self._numbers()
+        for labels in self._shown.difference(numbers):
             self._gauge.labels(*labels).set(0)
-        self._shown.update(found)
-        for labels, value in found.items():
+        self._shown.update(numbers)
+        for labels, value in numbers.items():
             self._gauge.labels(*labels).set(value)
 
 

@@ -130,7 +130,7 @@ def make_server(
         header_s=settings.header_seconds,
         body_s=settings.body_seconds,
     )
-    startup, tls = Startup(app), make_tls(settings)
+    startup, tls, metrics = Startup(app), make_tls(settings), app.state.metrics
     config = uvicorn.Config(
         startup,
         loop="uvloop",
@@ -139,7 +139,7 @@ def make_server(
         http=partial(  # type: ignore[arg-type]
             Connection,
             limits=limits,
-            on_refused=app.state.metrics.connection_refused,
+            on_refused=lambda code: metrics.connections_refused.labels(code).inc(),
             waiting=WaitingConnections(),
         ),
         ws="none",
