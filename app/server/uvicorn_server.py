@@ -14,7 +14,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from ..settings import GatewaySettings, SettingError
 from .connection import Connection, ConnectionLimits
 from .drain import Drain
-from .proxies import TrustedProxies
+from .proxies import listed
 from .tls import make_tls
 from .waiting_connections import WaitingConnections
 
@@ -153,7 +153,7 @@ def make_server(
         server_header=False,
         proxy_headers=bool(settings.trusted_proxies),
         # never from the variable FORWARDED_ALLOW_IPS, or uvicorn's default, which is 127.0.0.1
-        forwarded_allow_ips=TrustedProxies(settings.trusted_proxies).listed,
+        forwarded_allow_ips=listed(settings.trusted_proxies),
         timeout_keep_alive=KEEP_ALIVE_S,
         timeout_graceful_shutdown=longest_shutdown_s(settings),
     )

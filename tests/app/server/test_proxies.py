@@ -4,8 +4,9 @@ from ipaddress import ip_network
 from typing import Any
 
 import pytest
+from uvicorn.middleware.proxy_headers import ProxyHeadersMiddleware
 
-from app.server.proxies import TrustedProxies
+from app.server.proxies import listed
 from tests.app.gateway import Gateway
 
 ASKED: dict[str, Any] = {"model": "noise", "input": "x", "max_output_tokens": 8, "store": True}
@@ -27,13 +28,23 @@ ASKED: dict[str, Any] = {"model": "noise", "input": "x", "max_output_tokens": 8,
         (["10.0.0.0/8"], None, False),
     ],
 )
-def test_which_peers_are_proxies(networks: list[str], host: str | None, expected: bool):
-    assert TrustedProxies([ip_network(each) for each in networks]).trusts(host) is expected
+async def test_which_peers_are_proxies(networks: list[str], host: str | None, expected: bool):
+    clients: list[Any] = []
+
+    async def app(scope: Any, receive: Any, send: Any) -> None:
+        clients.append(scope["client"])
+
+    proxies = listed([ip_network(each) for each in networks])
+    peer = None if host is None else (host, 1)
+    headers = [(b"x-forwarded-for", b"203.0.113.7")]
+    scope: Any = {"type": "http", "client": peer, "scheme": "http", "headers": headers}
+    await ProxyHeadersMiddleware(app, proxies)(scope, None, None)  # type: ignore[arg-type]
+    assert clients == [("203.0.113.7", 0) if expected else peer]
 
 
 def test_networks_of_ipv4_are_also_listed_as_ipv6_shows_them():
-    proxies = TrustedProxies([ip_network("10.0.0.0/8"), ip_network("fd00::/8")])
-    assert proxies.listed == ["10.0.0.0/8", "fd00::/8", "::ffff:a00:0/104"]
+    networks = [ip_network("10.0.0.0/8"), ip_network("fd00::/8")]
+    assert listed(networks) == ["10.0.0.0/8", "fd00::/8", "::ffff:a00:0/104"]
 
 
 def reads(gateway: Gateway, *addresses: str) -> list[int]:
