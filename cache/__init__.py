@@ -12,27 +12,7 @@ from .address import RedisAddress
 from .async_clients import connect_async
 from .clients import StoreUnusable, asking
 from .dump import DumpRefused
-from .namespace import Group, Namespace
 from .opening import NAMESPACE, key_of, may_use_redis, open_store
 from .redis_log import RedisLog
 from .seal import Seal
-from .transfer import Transferred, export_namespace, import_namespace
-
-__all__ = [
-    "NAMESPACE",
-    "DumpRefused",
-    "Group",
-    "Namespace",
-    "RedisAddress",
-    "RedisLog",
-    "Seal",
-    "StoreUnusable",
-    "Transferred",
-    "asking",
-    "connect_async",
-    "export_namespace",
-    "import_namespace",
-    "key_of",
-    "may_use_redis",
-    "open_store",
-]
+from .transfer import export_namespace, import_namespace

@@ -2,5 +2,5 @@
 
 from .fair_queue import FairQueue, Job
 from .fair_threads import gil_released, give_way
-from .offload import HUGE_BYTES, LARGE_BYTES, MAX_LARGE, MAX_SMALL, SMALL_BYTES, Offload
+from .offload import LARGE_BYTES, Offload
 from .tasks import cancel

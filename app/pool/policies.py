@@ -20,12 +20,10 @@ Not here     health, ejection, retries (worker_pool).
 import random
 from collections.abc import Callable, Sequence
 from itertools import count
-from typing import Protocol, TypeVar, get_args
+from typing import Protocol, TypeVar
 
 from ..settings import PolicyName
 from .prefixes import Prefixes, PrefixTable, Prompt
-
-POLICIES: tuple[PolicyName, ...] = get_args(PolicyName)
 
 #: prefix-aware: a worker may have this many times the mean of running generations, and SLACK more.
 #: Both are needed. With 1.25 alone, 76 % of later turns meet their worker at a mean of 16, and 29 %

@@ -269,39 +269,23 @@ class GatewaySettings(BaseSettings):
         return None if found is None else SecretStr(found)
 
     @model_validator(mode="after")
-    def _keys_differ(self) -> Self:
+    def _fits_together(self) -> Self:
         if set(self.admin_keys) & set(self.api_keys):
             raise ValueError(
                 "API_KEYS and ADMIN_KEYS share a key, which would give a client admin access"
             )
-        return self
-
-    @model_validator(mode="after")
-    def _a_body_can_arrive(self) -> Self:
         if self.max_arriving_bytes < self.max_body_bytes:
             raise ValueError(
                 f"MAX_ARRIVING_BYTES must be at least MAX_BODY_BYTES, {self.max_body_bytes:,}; "
                 f"got {self.max_arriving_bytes:,}"
             )
-        return self
-
-    @model_validator(mode="after")
-    def _namespaces_have_keys(self) -> Self:
         if self.cache_namespace == "key" and not self.keys_required:
             raise ValueError(
                 "CACHE_NAMESPACE=key needs keys of clients: set API_KEYS, KEYS_FILE, KEYS_REDIS or "
                 "JWKS_FILE"
             )
-        return self
-
-    @model_validator(mode="after")
-    def _tls_has_a_certificate(self) -> Self:
         if self.tls_certificate is None and (self.tls_key or self.tls_client_ca):
             raise ValueError("TLS_KEY and TLS_CLIENT_CA need TLS_CERTIFICATE")
-        return self
-
-    @model_validator(mode="after")
-    def _keys_have_a_place(self) -> Self:
         if (self.keys_redis or self.access_redis_url is not None) and self.access_redis is None:
             raise ValueError(
                 "KEYS_REDIS and ACCESS_REDIS_URL need a Redis that may be used: set REDIS_URL or "

@@ -182,14 +182,10 @@ class ModelSettings(BaseModel):
         return SecretStr(_read_key(file))
 
     @model_validator(mode="after")
-    def _key_has_a_certificate(self) -> Self:
-        if self.worker_tls_key is not None and self.worker_tls_certificate is None:
-            raise ValueError("`worker_tls_key` needs `worker_tls_certificate`")
-        return self
-
-    @model_validator(mode="after")
     def _fits_together(self) -> Self:
         kind = self.worker_kind
+        if self.worker_tls_key is not None and self.worker_tls_certificate is None:
+            raise ValueError("`worker_tls_key` needs `worker_tls_certificate`")
         if kind == "transformers" and self.model is None:
             raise ValueError("`workers`=transformers needs `model`")
         if kind == "sglang" and self.tokenizer_source is None:
@@ -207,11 +203,12 @@ class ModelSettings(BaseModel):
 
     @property
     def worker_kind(self) -> Literal["noise", "transformers", "sglang"]:
-        if not self.workers:
-            return "noise" if self.model is None else "transformers"
-        if self.workers[0] == "noise":
-            return "noise"
-        return "transformers" if self.workers[0] == "transformers" else "sglang"
+        match self.workers:
+            case ():
+                return "noise" if self.model is None else "transformers"
+            case ("noise" | "transformers" as kind, *_):
+                return kind
+        return "sglang"
 
     @property
     def dns_workers(self) -> list[str]:

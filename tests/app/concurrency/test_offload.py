@@ -6,14 +6,14 @@ from typing import Any
 
 import pytest
 
-from app.concurrency import (
+from app.concurrency import fair_threads
+from app.concurrency.offload import (
     HUGE_BYTES,
     LARGE_BYTES,
     MAX_LARGE,
     MAX_SMALL,
     SMALL_BYTES,
     Offload,
-    fair_threads,
 )
 from app.errors import ApiError
 

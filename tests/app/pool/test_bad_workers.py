@@ -9,13 +9,14 @@ import asyncio
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
+from typing import get_args
 
 import pytest
 
 from adapters.workers import FailureReason, Generation, SGLangWorker, WorkerError
 from app.conversation.tokenizer import BuiltinTokenizer
 from app.pool import health_checks, member, recovery
-from app.pool.policies import POLICIES, make_policy
+from app.pool.policies import make_policy
 from app.pool.recovery import Observer
 from app.pool.worker_pool import Pool
 from app.settings import ModelSettings
@@ -156,7 +157,7 @@ async def test_only_the_answers_that_a_bad_worker_had_begun_fail(name: str, coun
 
 
 @pytest.mark.usefixtures("quick")
-@pytest.mark.parametrize("policy", POLICIES)
+@pytest.mark.parametrize("policy", get_args(PolicyName))
 async def test_under_every_policy_others_answer_for_a_bad_worker(policy: PolicyName):
     async with world(3, policy) as made:
         await made.spoil(FAULTS["status 500"])

@@ -6,12 +6,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import count
 from statistics import fmean
+from typing import get_args
 
 import pytest
 
 from app.pool.policies import (
     LOAD_FACTOR,
-    POLICIES,
     SLACK,
     Policy,
     PowerOfTwo,
@@ -60,7 +60,7 @@ def test_power_of_two_takes_the_less_busy_of_two_and_reaches_all_but_the_busiest
     assert seen["w1"] > seen["w2"] > seen["w3"] > 0
 
 
-@pytest.mark.parametrize("name", POLICIES)
+@pytest.mark.parametrize("name", get_args(PolicyName))
 def test_one_candidate_is_picked_by_every_policy(name: PolicyName):
     assert picks(make_policy(name), loads(7), 3) == ["w0"] * 3
 

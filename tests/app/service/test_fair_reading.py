@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from app.concurrency import LARGE_BYTES, SMALL_BYTES
+from app.concurrency.offload import LARGE_BYTES, SMALL_BYTES
 from app.constraints import ConstraintPlanner
 from tests.app.service.scripted import Service, context, request, script
 
