@@ -262,18 +262,11 @@ def _doctor(given: argparse.Namespace) -> int:
 
 
 def _bench(given: argparse.Namespace) -> int:
-    from .load import run_load
+    from .load import Load, run_load
 
     key = given.key or os.environ.get("OPENAI_API_KEY")
-    return run_load(
-        given.url,
-        model=given.model,
-        key=key,
-        users=given.users,
-        seconds=given.seconds,
-        kind=given.kind,
-        as_json=given.json,
-    )
+    load = Load(given.url, given.model, key, given.users, given.seconds, given.kind)
+    return run_load(load, as_json=given.json)
 
 
 def _leave(number: int, frame: FrameType | None) -> None:

@@ -11,6 +11,7 @@ import time
 from collections import Counter
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass, field
+from itertools import cycle, islice
 from statistics import quantiles
 from typing import Annotated, Any, Literal
 
@@ -81,66 +82,100 @@ def percentiles(seconds: Sequence[float]) -> dict[str, float] | None:
     return {f"p{share}": round(1000 * cuts[share - 1], 2) for share in (50, 90, 99)}
 
 
-def run_load(
-    url: str,
-    *,
-    model: str | None,
-    key: str | None,
-    users: int,
-    seconds: float,
-    kind: str,
-    as_json: bool,
-) -> int:
+@dataclass(frozen=True)
+class Load:
+    """Users of a server. ``model``: None, its first one; ``kind``: "mixed", all in turn."""
+
+    url: str
+    model: str | None
+    key: str | None
+    users: int
+    seconds: float
+    kind: str
+    figures: Figures = field(default_factory=Figures)
+
+    async def run(self) -> None:
+        """Load the server. Raises Unusable."""
+        silence = aiohttp.ClientTimeout(total=None, sock_read=SILENT_SECONDS)
+        async with aiohttp.ClientSession(
+            headers={"authorization": f"Bearer {self.key}"} if self.key else {},
+            timeout=silence,
+            read_bufsize=MAX_LINE_BYTES,
+            connector=aiohttp.TCPConnector(limit=self.users),
+        ) as session:
+            model = self.model or await _first_model(session, self.base)
+            start = time.perf_counter()
+            end = start + self.seconds
+            try:
+                async with asyncio.TaskGroup() as tasks:
+                    for number in range(self.users):
+                        tasks.create_task(self._ask_until(end, session, model, number))
+            finally:
+                self.figures.seconds = time.perf_counter() - start
+
+    @property
+    def base(self) -> str:
+        """The URL without a slash and ``/v1`` at its end."""
+        return self.url.rstrip("/").removesuffix("/v1")
+
+    async def _ask_until(
+        self, end: float, session: aiohttp.ClientSession, model: str, number: int
+    ) -> None:
+        """Ask with each kind in turn."""
+        kinds = KINDS if self.kind == "mixed" else [each for each in KINDS if each == self.kind]
+        for kind in islice(cycle(kinds), number % len(kinds), None):
+            if time.perf_counter() >= end:
+                return
+            try:
+                await self._ask(session, kind, _request(model, kind))
+            except (aiohttp.ClientError, TimeoutError, ValueError, LookupError, TypeError) as error:
+                self.figures.failures[type(error).__name__] += 1
+                await asyncio.sleep(0.1)  # a server that refuses at once gets no flood
+
+    async def _ask(self, session: aiohttp.ClientSession, kind: Kind, asked: dict[str, Any]) -> None:
+        """Ask once and add to the figures. Raises ValueError, and errors of aiohttp."""
+        figures = self.figures
+        start = last = time.perf_counter()
+        text, finish, has_begun = "", None, False
+        async with session.post(f"{self.base}/v1/chat/completions", json=asked) as response:
+            if response.status != 200:
+                figures.failures[await _refusal(response)] += 1
+                await asyncio.sleep(0.1)
+                return
+            async for chunk in _chunks(response):
+                now = time.perf_counter()
+                for choice in chunk["choices"]:
+                    (figures.gaps if has_begun else figures.first).append(now - last)
+                    has_begun, last = True, now
+                    text += _text(choice["delta"], kind)
+                    finish = choice["finish_reason"] or finish
+                figures.tokens += (chunk.get("usage") or {}).get("completion_tokens", 0)
+        figures.answers += 1
+        figures.whole.append(time.perf_counter() - start)
+        if finish == "length":
+            figures.cut += kind != "plain"
+        elif kind != "plain":
+            figures.judged += 1
+            figures.valid += _fits(text)
+
+
+def run_load(load: Load, *, as_json: bool) -> int:
     """Load the server and print the figures; return 1 if a request failed or an answer is invalid.
     Raises Unusable.
     """
-    if users < 1 or seconds <= 0:
+    if load.users < 1 or load.seconds <= 0:
         raise Unusable("--users must be >= 1 and --seconds > 0")
-    kinds = KINDS if kind == "mixed" else tuple(each for each in KINDS if each == kind)
-    figures = Figures()
+    if not load.url.startswith(("http://", "https://")):
+        raise Unusable(f"URL must begin with http:// or https://, got {plain(load.url)}")
     try:
-        asyncio.run(_load(_base(url), model, key, users, seconds, kinds, figures))
+        asyncio.run(load.run())
     except KeyboardInterrupt:
         print("interrupted: figures so far", file=sys.stderr)
+    figures = load.figures
     summary = figures.summary()
     print(json.dumps(summary, indent=2) if as_json else _shown(summary))
     is_good = figures.answers and not figures.failures and figures.valid == figures.judged
     return 0 if is_good else 1
-
-
-def _base(url: str) -> str:
-    """Return the URL without a slash and ``/v1`` at its end. Raises Unusable."""
-    if not url.startswith(("http://", "https://")):
-        raise Unusable(f"URL must begin with http:// or https://, got {plain(url)}")
-    return url.rstrip("/").removesuffix("/v1")
-
-
-async def _load(
-    base: str,
-    model: str | None,
-    key: str | None,
-    users: int,
-    seconds: float,
-    kinds: Sequence[Kind],
-    figures: Figures,
-) -> None:
-    headers = {"authorization": f"Bearer {key}"} if key else {}
-    silence = aiohttp.ClientTimeout(total=None, sock_read=SILENT_SECONDS)
-    async with aiohttp.ClientSession(
-        headers=headers,
-        timeout=silence,
-        read_bufsize=MAX_LINE_BYTES,
-        connector=aiohttp.TCPConnector(limit=users),
-    ) as session:
-        model = model or await _first_model(session, base)
-        start = time.perf_counter()
-        until = start + seconds
-        try:
-            async with asyncio.TaskGroup() as tasks:
-                for number in range(users):
-                    tasks.create_task(_user(session, base, model, kinds, number, until, figures))
-        finally:
-            figures.seconds = time.perf_counter() - start
 
 
 async def _first_model(session: aiohttp.ClientSession, base: str) -> str:
@@ -154,27 +189,6 @@ async def _first_model(session: aiohttp.ClientSession, base: str) -> str:
     except (aiohttp.ClientError, TimeoutError, ValueError, LookupError, TypeError) as error:
         reason = str(error) or type(error).__name__
         raise Unusable(f"{base}/v1/models lists no model: {plain(reason)}") from None
-
-
-async def _user(
-    session: aiohttp.ClientSession,
-    base: str,
-    model: str,
-    kinds: Sequence[Kind],
-    number: int,
-    until: float,
-    figures: Figures,
-) -> None:
-    """Ask until the time is over, with each kind in turn."""
-    turn = number
-    while time.perf_counter() < until:
-        kind = kinds[turn % len(kinds)]
-        turn += 1
-        try:
-            await _ask(session, base, _request(model, kind), kind, figures)
-        except (aiohttp.ClientError, TimeoutError, ValueError, LookupError, TypeError) as error:
-            figures.failures[type(error).__name__] += 1
-            await asyncio.sleep(0.1)  # a server that refuses at once gets no flood
 
 
 def _request(model: str, kind: Kind) -> dict[str, Any]:
@@ -194,34 +208,6 @@ def _request(model: str, kind: Kind) -> dict[str, Any]:
         asked |= {"tools": [{"type": "function", "function": function}], "tool_choice": "required"}
         asked["parallel_tool_calls"] = False
     return asked
-
-
-async def _ask(
-    session: aiohttp.ClientSession, base: str, asked: dict[str, Any], kind: Kind, figures: Figures
-) -> None:
-    """Ask once and add to the figures. Raises ValueError, and errors of aiohttp."""
-    start = last = time.perf_counter()
-    text, finish, has_begun = "", None, False
-    async with session.post(f"{base}/v1/chat/completions", json=asked) as response:
-        if response.status != 200:
-            figures.failures[await _refusal(response)] += 1
-            await asyncio.sleep(0.1)
-            return
-        async for chunk in _chunks(response):
-            now = time.perf_counter()
-            for choice in chunk["choices"]:
-                (figures.gaps if has_begun else figures.first).append(now - last)
-                has_begun, last = True, now
-                text += _text(choice["delta"], kind)
-                finish = choice["finish_reason"] or finish
-            figures.tokens += (chunk.get("usage") or {}).get("completion_tokens", 0)
-    figures.answers += 1
-    figures.whole.append(time.perf_counter() - start)
-    if finish == "length":
-        figures.cut += kind != "plain"
-    elif kind != "plain":
-        figures.judged += 1
-        figures.valid += _fits(text)
 
 
 async def _refusal(response: aiohttp.ClientResponse) -> str:
