@@ -12,6 +12,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Generic, TypeVar
 
+from ..files import read_text
+
 Content = TypeVar("Content")
 
 
@@ -29,13 +31,13 @@ class KeysUnreadable(Exception):
 class FollowedFile(Generic[Content]):
     """A file of text, and its content as ``parse`` returns it.
 
-    ``parse`` raises KeysUnreadable. A file of more than ``most_bytes`` is a mistake.
+    ``parse`` raises KeysUnreadable. A file of more than ``max_bytes`` is a mistake.
     """
 
-    def __init__(self, path: Path, parse: Callable[[str], Content], *, most_bytes: int) -> None:
+    def __init__(self, path: Path, parse: Callable[[str], Content], *, max_bytes: int) -> None:
         self.path = path
         self._parse = parse
-        self._most_bytes = most_bytes
+        self._max_bytes = max_bytes
         #: of the file that was read, and of the last look at it
         self._stamp: tuple[int, int, int] | None = None
         self._seen: tuple[int, int, int] | None = None
@@ -56,16 +58,9 @@ class FollowedFile(Generic[Content]):
     def text(self) -> str:
         """Return the text now. Raises KeysUnreadable."""
         try:
-            with self.path.open("rb") as opened:
-                data = opened.read(self._most_bytes + 1)
-        except OSError as error:
-            raise KeysUnreadable(f"{self.path} cannot be read: {error.strerror}") from None
-        if len(data) > self._most_bytes:
-            raise KeysUnreadable(f"{self.path} is larger than {self._most_bytes:,} bytes")
-        try:
-            return data.decode()
-        except UnicodeDecodeError:
-            raise KeysUnreadable(f"{self.path} is not UTF-8 text") from None
+            return read_text(self.path, self._max_bytes)
+        except ValueError as error:
+            raise KeysUnreadable(str(error)) from None
 
     def _load(self) -> Content | None:
         try:

@@ -13,9 +13,9 @@ import os
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from secrets import token_hex
 from typing import Final
 
+from ..files import replacing
 from .followed_file import FollowedFile, KeysUnreadable
 from .key_entry import EntryRefused, KeyEntry, parse_entry
 
@@ -37,7 +37,7 @@ class KeyFile:
         self.name = str(path)
         self._path = path
         self._reserved = reserved or {}
-        self._file = FollowedFile(path, self._entries, most_bytes=MAX_BYTES)
+        self._file = FollowedFile(path, self._entries, max_bytes=MAX_BYTES)
 
     async def load(self) -> list[KeyEntry] | None:
         """Return the entries; None if the file is good and has not changed, or still changes.
@@ -125,16 +125,11 @@ class KeyFile:
     def _write(self, lines: list[str]) -> None:
         # a link is followed: the file that it names is replaced
         path = self._path.resolve()
-        part = path.parent / f".{path.name}-{token_hex(8)}.part"
-        try:
-            with open(part, "x", encoding="utf-8", opener=_private) as out:
-                out.writelines(f"{line}\n" for line in lines)
-                out.flush()
-                os.fsync(out.fileno())
-            part.chmod(path.stat().st_mode & 0o777)
-            part.replace(path)
-        finally:
-            part.unlink(missing_ok=True)
+        with replacing(path) as out:
+            out.writelines(f"{line}\n".encode() for line in lines)
+            out.flush()
+            os.fsync(out.fileno())
+            os.fchmod(out.fileno(), path.stat().st_mode & 0o777)
 
 
 def _lines(text: str) -> Iterator[str]:
@@ -145,8 +140,3 @@ def _lines(text: str) -> Iterator[str]:
         end = len(text) if end < 0 else end
         yield text[at:end].removesuffix("\r")
         at = end + 1
-
-
-def _private(path: str, flags: int) -> int:
-    """Open a file that only its owner may read."""
-    return os.open(path, flags, 0o600)

@@ -90,7 +90,7 @@ class TokenVerifier:
         self, file: Path, rules: TokenRules, *, clock: Callable[[], float] = time.time
     ) -> None:
         self.name = str(file)
-        self._file = FollowedFile(file, self._parse, most_bytes=MAX_BYTES)
+        self._file = FollowedFile(file, self._parse, max_bytes=MAX_BYTES)
         self._rules = rules
         self._clock = clock
         self._keys = KeySet()

@@ -106,21 +106,13 @@ def _message(answer: Any) -> str:
     return str(error.get("message")) if isinstance(error, dict) else "no error object"
 
 
-def _flat(answer: dict[str, Any]) -> Iterator[tuple[str, Any]]:
+def _flat(answer: dict[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
     """Yield the rows of one column; nested names are joined."""
     for name, value in answer.items():
         if isinstance(value, dict):
-            yield from _nested(name, value)
-        elif name != "object":
-            yield name.replace("_", " "), value
-
-
-def _nested(name: str, value: dict[str, Any]) -> Iterator[tuple[str, Any]]:
-    for inner, each in value.items():
-        if isinstance(each, dict):
-            yield from _nested(f"{name} {inner}", each)
-        else:
-            yield f"{name} {inner}".replace("_", " "), each
+            yield from _flat(value, f"{prefix}{name} ")
+        elif prefix or name != "object":
+            yield f"{prefix}{name}".replace("_", " "), value
 
 
 def _rows(columns: Sequence[Column]) -> list[list[Any]]:

@@ -1,12 +1,7 @@
 """``switchyard cache stats``, ``export`` and ``import``: the entries in Redis."""
 
-import os
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
-from secrets import token_hex
-from typing import BinaryIO
 
 from cache import (
     DumpRefused,
@@ -19,6 +14,7 @@ from cache import (
     open_store,
 )
 
+from ..files import replacing
 from ..settings import GatewaySettings
 from .environment import Unusable
 from .terminal import table
@@ -81,7 +77,7 @@ def export_shared(settings: GatewaySettings, file: Path) -> int:
     """Export to a whole file or none; return the exit status. Raises Unusable."""
     store = open_redis(settings)
     try:
-        with _appearing(file) as out:
+        with replacing(file) as out:
             done = export_namespace(store, out, seconds=EXPORT_SECONDS)
     except StoreUnusable as error:
         return _failed(error)
@@ -96,27 +92,6 @@ def export_shared(settings: GatewaySettings, file: Path) -> int:
             file=sys.stderr,
         )
     return 1 if done.left_out else 0
-
-
-@contextmanager
-def _appearing(file: Path) -> Iterator[BinaryIO]:
-    """Yield a temporary file that replaces ``file`` at the end, or is deleted after an error.
-    Raises OSError.
-    """
-    # named before it exists, so that a signal at any moment removes it
-    part = file.parent / f".switchyard-{token_hex(8)}.part"
-    try:
-        with open(part, "xb", opener=_private) as out:
-            yield out
-        part.replace(file)
-    except BaseException:
-        part.unlink(missing_ok=True)
-        raise
-
-
-def _private(path: str, flags: int) -> int:
-    """Open a file that only its owner may read."""
-    return os.open(path, flags, 0o600)
 
 
 def import_shared(settings: GatewaySettings, file: Path, key_file: Path | None) -> int:

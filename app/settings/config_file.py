@@ -18,6 +18,7 @@ from typing import Any, Final
 from pydantic import BaseModel, ConfigDict, ValidationError
 from pydantic_core import ErrorDetails
 
+from ..files import read_bytes
 from .error import PREFIX, KeyPath, Places, SettingError, place_of, reason_of
 from .gateway import GatewaySettings
 from .model import ModelSettings
@@ -57,15 +58,9 @@ def read_config_file(file: Path) -> tuple[ModelSettings, ...]:
 
 def _read(file: Path) -> str:
     try:
-        with file.open("rb") as opened:
-            data = opened.read(MAX_FILE_BYTES + 1)
-    except (OSError, ValueError) as error:  # ValueError: a NUL in the name
-        reason = error.strerror if isinstance(error, OSError) else error
-        raise SettingError(f"{PREFIX}CONFIG_FILE: {file} cannot be read: {reason}") from None
-    if len(data) > MAX_FILE_BYTES:
-        raise SettingError(
-            f"{PREFIX}CONFIG_FILE: {file} is larger than {MAX_FILE_BYTES:,} bytes, the maximum"
-        )
+        data = read_bytes(file, MAX_FILE_BYTES)
+    except ValueError as error:
+        raise SettingError(f"{PREFIX}CONFIG_FILE: {error}") from None
     try:
         return data.decode()
     except UnicodeDecodeError as error:

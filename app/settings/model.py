@@ -25,6 +25,7 @@ from pydantic import (
 
 from adapters.formats import FORMATS
 
+from ..files import read_text
 from .error import Places, SettingError
 
 #: workers that run in the gateway's process
@@ -280,14 +281,7 @@ def without_password(url: str) -> str:
 
 def _read_key(file: Path) -> str:
     """Return the key in a file. Raises ValueError, whose message does not quote it."""
-    try:
-        with file.open("rb") as opened:
-            data = opened.read(MAX_KEY_BYTES + 1)
-        key = data.decode().strip()
-    except OSError as error:
-        raise ValueError(f"{file} cannot be read: {error.strerror}") from None
-    except UnicodeDecodeError:
-        raise ValueError(f"{file} is not UTF-8 text") from None
-    if not key or len(data) > MAX_KEY_BYTES:
+    key = read_text(file, MAX_KEY_BYTES).strip()
+    if not key:
         raise ValueError(f"{file} must have a key of 1 to {MAX_KEY_BYTES:,} bytes")
     return key
