@@ -13,8 +13,8 @@ Threads          the event loop; a thread makes each table, which then replaces 
 
 import asyncio
 import time
-from collections.abc import Awaitable, Callable, Iterable, Sequence
-from typing import Final, Protocol, TypeVar
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, Final, Protocol
 
 from ..concurrency import cancel
 from ..errors import ApiError, unavailable
@@ -23,15 +23,13 @@ from .client import Client
 from .followed_file import KeysUnreadable, emptied
 from .key_entry import KeyEntry, client_id, digest_of
 
-Loaded = TypeVar("Loaded")
-
 #: seconds between two looks at the sources
 POLL_SECONDS: Final = 1.0
 
 CHALLENGE: Final = {"WWW-Authenticate": "Bearer"}
 
 
-class KeySource(Protocol):
+class Followed(Protocol):
     """A place of keys. ``load`` returns None if nothing has changed, and raises KeysUnreadable."""
 
     name: str
@@ -39,19 +37,20 @@ class KeySource(Protocol):
     setting: str
     may_be_down: bool
 
-    async def load(self) -> list[KeyEntry] | None: ...
+    async def load(self) -> Sequence[Any] | None: ...
+
+
+class KeySource(Followed, Protocol):
+    """A place of clients' keys; ``load`` returns entries."""
+
     async def aclose(self) -> None: ...
 
 
-class Tokens(Protocol):
-    """A verifier of tokens. ``load`` returns the number of its keys after a change, else None, and
-    raises KeysUnreadable. ``client`` returns None for a text that is no token.
+class Tokens(Followed, Protocol):
+    """A verifier of tokens; ``load`` returns its keys. ``client`` returns None for a text that is
+    no token.
     """
 
-    name: str
-    setting: str
-
-    async def load(self) -> int | None: ...
     def client(self, token: str) -> Client | None: ...
 
 
@@ -82,7 +81,8 @@ class Keys:
         self._reserved = frozenset(reserved)
         self._logger = logger
         self._clock = clock
-        self._entries: dict[str, list[KeyEntry]] = {}
+        self._followed: Sequence[Followed] = [*sources, *([] if tokens is None else [tokens])]
+        self._loaded: dict[str, Sequence[Any]] = {}
         self._failures: dict[str, str] = {}
         self._table: dict[bytes, tuple[Client, KeyEntry | None]] = dict(self._given)
         #: whether a source has changed since the table was made
@@ -114,7 +114,7 @@ class Keys:
         holder = None if self._tokens is None else self._tokens.client(key)
         if holder is not None:
             return holder, None
-        if len(self._entries) < len(self._sources):
+        if any(source.name not in self._loaded for source in self._sources):
             raise unavailable(
                 "API keys cannot be checked at the moment. Please try again.", "keys_unavailable"
             )
@@ -127,21 +127,16 @@ class Keys:
         Raises:
             KeysUnreadable: a file cannot be read. Redis may become reachable later.
         """
-        for source in self._sources:
-            await self._load(source)
+        for place in self._followed:
+            await self._load(place)
             await self._rebuild()
-            if source.name not in self._entries and not source.may_be_down:
-                raise KeysUnreadable(self._failures[source.name], source.setting)
-        if self._tokens is not None:
-            await self._load_tokens(self._tokens)
-            if self._failures.get(self._tokens.name):
-                raise KeysUnreadable(self._failures[self._tokens.name], self._tokens.setting)
-        if self._sources or self._tokens is not None:
+            if place.name in self._failures and not place.may_be_down:
+                raise KeysUnreadable(self._failures[place.name], place.setting)
+        if self._followed:
             self._refreshing = asyncio.create_task(self._refresh())
 
     async def aclose(self) -> None:
-        if self._refreshing is not None:
-            await cancel(self._refreshing)
+        await cancel(self._refreshing)
         for source in self._sources:
             await source.aclose()
 
@@ -152,38 +147,22 @@ class Keys:
     async def _refresh(self) -> None:
         while True:
             await asyncio.sleep(POLL_SECONDS)
-            looks = [self._load(source) for source in self._sources]
-            if self._tokens is not None:
-                looks.append(self._load_tokens(self._tokens))
-            await asyncio.gather(*looks)
+            await asyncio.gather(*map(self._load, self._followed))
             await self._rebuild()
 
-    async def _load(self, source: KeySource) -> None:
-        entries = await self._read(source.name, source.load)
-        if entries is None:
-            return
-        self._entries[source.name] = entries
-        self._is_stale = True
-        self._log_read(source.name, len(entries))
-
-    async def _load_tokens(self, tokens: Tokens) -> None:
-        keys = await self._read(tokens.name, tokens.load)
-        if keys is not None:
-            self._log_read(tokens.name, keys)
-
-    async def _read(self, name: str, load: Callable[[], Awaitable[Loaded | None]]) -> Loaded | None:
-        """Return what a source has after a change; None: no change, or it cannot be read."""
+    async def _load(self, place: Followed) -> None:
         try:
-            found = await load()
+            keys = await place.load()
         except KeysUnreadable as error:
-            self._failed(name, str(error))
-            return None
-        self._failures.pop(name, None)
-        return found
-
-    def _log_read(self, name: str, keys: int) -> None:
+            self._failed(place.name, str(error))
+            return
+        self._failures.pop(place.name, None)
+        if keys is None:
+            return
+        self._loaded[place.name] = keys
+        self._is_stale = True
         if self._logger is not None:
-            self._logger.info("keys read", source=name, keys=keys)
+            self._logger.info("keys read", source=place.name, keys=len(keys))
 
     def _failed(self, name: str, reason: str) -> None:
         if self._failures.get(name) == reason:
@@ -202,7 +181,7 @@ class Keys:
     def _made_table(self) -> dict[bytes, tuple[Client, KeyEntry | None]]:
         table: dict[bytes, tuple[Client, KeyEntry | None]] = dict(self._given)
         for source in self._sources:
-            for entry in self._entries.get(source.name, ()):
+            for entry in self._loaded.get(source.name, ()):
                 if entry.digest not in self._reserved:
                     table.setdefault(entry.digest, (entry.client(), entry))
         return table

@@ -17,7 +17,7 @@ Threads          the event loop only; the file is parsed in a thread.
 import time
 from base64 import urlsafe_b64decode
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
@@ -85,6 +85,8 @@ class TokenVerifier:
     """
 
     setting = "JWKS_FILE"
+    #: a file that is missing at startup is a mistake
+    may_be_down = False
 
     def __init__(
         self, file: Path, rules: TokenRules, *, clock: Callable[[], float] = time.time
@@ -97,18 +99,18 @@ class TokenVerifier:
         #: by the SHA-256 of the token, the least recently used one first
         self._kept: OrderedDict[bytes, _Holder] = OrderedDict()
 
-    async def load(self) -> int | None:
-        """Read the keys if the file has changed; return how many there are, None: no change.
+    async def load(self) -> Sequence[VerifyingKey] | None:
+        """Read the keys if the file has changed, and return them; None: no change.
 
         Raises:
             KeysUnreadable: the file cannot be read or has a mistake; earlier keys stay valid.
         """
-        found = await self._file.load()
-        if found is None:
+        keys = await self._file.load()
+        if keys is None:
             return None
-        self._keys = found
+        self._keys = keys
         self._kept.clear()
-        return len(found.keys)
+        return keys.keys
 
     def client(self, token: str) -> Client | None:
         """Return the client of a token; None: the text is no token.

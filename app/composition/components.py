@@ -2,9 +2,9 @@
 
 import asyncio
 from collections import Counter
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Sequence
+from contextlib import AsyncExitStack, ExitStack
 from dataclasses import dataclass
-from functools import partial
 from typing import TYPE_CHECKING
 
 from adapters.workers import WorkerError
@@ -62,33 +62,24 @@ class Components:
 
     def cache_stats(self) -> dict[str, int] | None:
         """Return the counters of the log in Redis, summed over all vocabularies; None: no Redis."""
-        stores = [engine.store for engine in self.engines if engine.store is not None]
-        if not stores:
-            return None
         total: Counter[str] = Counter()
-        for store in stores:
-            total.update(store.stats())
-        return dict(total)
+        for engine in self.engines:
+            if engine.store is not None:
+                total.update(engine.store.stats())
+        return dict(total) or None
 
     async def aclose(self) -> None:
         """Close everything in reverse order; a failure does not keep the others open."""
-        closers: list[Callable[[], Awaitable[None]]] = [
-            self.keys.aclose,
-            self.admission.aclose,
-            *(model.pool.aclose for model in reversed(tuple(self.models))),
-            self.shared.state.aclose,
-            partial(asyncio.to_thread, self.shared.offload.close),
-            self.shared.scheduler.aclose,
-            *(partial(asyncio.to_thread, engine.close) for engine in reversed(self.engines)),
-        ]
-        failures = []
-        for close in closers:
-            try:
-                await close()
-            except Exception as error:
-                failures.append(error)
-        if failures:
-            raise ExceptionGroup("closing failed", failures)
+        async with AsyncExitStack() as stack:
+            for engine in self.engines:
+                stack.push_async_callback(asyncio.to_thread, engine.close)
+            stack.push_async_callback(self.shared.scheduler.aclose)
+            stack.push_async_callback(asyncio.to_thread, self.shared.offload.close)
+            stack.push_async_callback(self.shared.state.aclose)
+            for model in self.models:
+                stack.push_async_callback(model.pool.aclose)
+            stack.push_async_callback(self.admission.aclose)
+            stack.push_async_callback(self.keys.aclose)
 
 
 async def _start(model: ServedModel) -> None:
@@ -116,17 +107,16 @@ def build(
     shared = make_shared(settings.gateway, metrics, logger)
     vocabularies = [tokenizer.vocabulary for tokenizer in tokenizers]
     engines = make_engines(settings.gateway, vocabularies, logger)
-    try:
+    with ExitStack() as stack:
+        for engine in engines.values():
+            stack.callback(engine.close)
         models = ServedModels(
             [
                 make_model(shared, model, tokenizer, engines[tokenizer.vocabulary.fingerprint])
                 for model, tokenizer in zip(settings.models, tokenizers, strict=True)
             ]
         )
-    except BaseException:
-        for engine in engines.values():
-            engine.close()
-        raise
+        stack.pop_all()
     components = Components(
         models,
         tuple(engines.values()),

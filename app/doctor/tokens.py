@@ -15,12 +15,12 @@ async def examine_tokens(gateway: GatewaySettings) -> AsyncIterator[Finding]:
         tokens = make_tokens(gateway)
         if tokens is None:
             return
-        keys = await tokens.load()
+        keys = await tokens.load() or ()
     except (KeysUnreadable, SettingError) as error:
         yield Finding(
             "error", place, str(error), "fetch the public keys of the identity provider again"
         )
         return
-    plural = "s" if keys != 1 else ""
-    text = f"{keys} key{plural} for tokens of {gateway.jwt_issuer} for {gateway.jwt_audience}"
+    plural = "s" if len(keys) != 1 else ""
+    text = f"{len(keys)} key{plural} for tokens of {gateway.jwt_issuer} for {gateway.jwt_audience}"
     yield Finding("ok", place, text)

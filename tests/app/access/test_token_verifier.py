@@ -421,7 +421,8 @@ async def test_keys_are_rotated_without_a_restart(tmp_path: Path) -> None:
         (jwks("p256"), False, True),
     ]:
         file.write_text(text)
-        assert [await verified.load(), await verified.load()] == [None, text.count("kid")]
+        assert await verified.load() is None
+        assert len(await verified.load() or ()) == text.count("kid")
         for each, is_valid in [(old, is_old_valid), (new, is_new_valid)]:
             if is_valid:
                 assert verified.client(each) is not None
@@ -433,7 +434,8 @@ async def test_a_key_that_was_replaced_under_its_id_verifies_nothing(tmp_path: P
     verified, old = await verifier(tmp_path, "rsa"), token("rsa")
     assert verified.client(old) is not None
     (tmp_path / "jwks.json").write_text(jwks(jwk("second", kid="rsa")))
-    assert [await verified.load(), await verified.load()] == [None, 1]
+    assert await verified.load() is None
+    assert len(await verified.load() or ()) == 1
     assert "signature" in refusal(verified, old)[2]
 
 
