@@ -38,22 +38,22 @@ def connect_async(
     from redis.asyncio.sentinel import Sentinel
     from redis.backoff import NoBackoff
 
-    login: dict[str, Any] = {"username": address.username, "password": address.password}
-    shared = client_options(address) | {"retry": Retry(NoBackoff(), retries)}
+    options = client_options(address) | {"retry": Retry(NoBackoff(), retries)}
     connect = partial(_connect_bounded, reply_bytes or REPLY_BYTES)
     if address.kind == "cluster":
         for name in _NOT_IN_CLUSTERS:
             if name in address.options:
                 raise ValueError(f"redis-py's asyncio client of a cluster has no option {name}")
         nodes = [ClusterNode(host, port) for host, port in address.hosts]
-        found = RedisCluster(startup_nodes=nodes, ssl=address.tls, **login, **shared)
+        cluster = RedisCluster(startup_nodes=nodes, ssl=address.tls, **options)
         # the constructor takes no connect callback; nodes that are discovered later take this one
-        for options in _node_options(found):
-            options["redis_connect_func"] = connect
-        return found
-    shared["redis_connect_func"] = connect
+        manager: Any = cluster.nodes_manager
+        for each in (manager, *manager.startup_nodes.values()):
+            each.connection_kwargs["redis_connect_func"] = connect
+        return cluster
+    options["redis_connect_func"] = connect
     if address.kind == "sentinel":
-        return primary_of(Sentinel, address, {**login, **shared}, shared)
+        return primary_of(Sentinel, address, options)
     place: dict[str, Any]
     if address.kind == "unix":
         place = {"connection_class": UnixDomainSocketConnection, "path": address.path}
@@ -62,17 +62,9 @@ def connect_async(
         kind = SSLConnection if address.tls else Connection
         place = {"connection_class": kind, "host": host, "port": port}
     pool = BlockingConnectionPool(
-        max_connections=MAX_CONNECTIONS, timeout=None, db=address.db, **place, **login, **shared
+        max_connections=MAX_CONNECTIONS, timeout=None, db=address.db, **place, **options
     )
     return Redis.from_pool(pool)
-
-
-def _node_options(cluster: Any) -> list[dict[str, Any]]:
-    nodes = cluster.nodes_manager
-    return [
-        nodes.connection_kwargs,
-        *(node.connection_kwargs for node in nodes.startup_nodes.values()),
-    ]
 
 
 async def _connect_bounded(most: int, connection: Any) -> None:

@@ -75,29 +75,22 @@ def connect(address: RedisAddress) -> Any:
     from redis import Redis
     from redis.sentinel import Sentinel
 
-    login: dict[str, Any] = {"username": address.username, "password": address.password}
-    shared = client_options(address)
+    options = client_options(address)
     if address.kind == "cluster":
-        return _cluster(address, {**login, **shared})
-    shared["redis_connect_func"] = _connect_bounded
+        return _cluster(address, options)
+    options["redis_connect_func"] = _connect_bounded
     if address.kind == "unix":
-        return Redis(unix_socket_path=address.path, db=address.db, **login, **shared)
+        return Redis(unix_socket_path=address.path, db=address.db, **options)
     if address.kind == "sentinel":
-        return primary_of(Sentinel, address, {**login, **shared}, shared)
+        return primary_of(Sentinel, address, options)
     ((host, port),) = address.hosts[:1]
-    return Redis(host=host, port=port, db=address.db, ssl=address.tls, **login, **shared)
+    return Redis(host=host, port=port, db=address.db, ssl=address.tls, **options)
 
 
-def primary_of(
-    sentinels: Any, address: RedisAddress, options: dict[str, Any], shared: dict[str, Any]
-) -> Any:
+def primary_of(sentinels: Any, address: RedisAddress, options: dict[str, Any]) -> Any:
     """Return a client of the primary; ``sentinels``: redis-py's class for Sentinels."""
-    own = {
-        name: address.options[f"sentinel_{name}"]
-        for name in ("username", "password")
-        if f"sentinel_{name}" in address.options
-    }
-    asked = {"ssl": address.tls, **shared, **own}
+    login = {name: address.options.get(f"sentinel_{name}") for name in ("username", "password")}
+    asked = {"ssl": address.tls, **options, **login}
     sentinel = sentinels(address.hosts, sentinel_kwargs=asked)
     return sentinel.master_for(address.primary, db=address.db, ssl=address.tls, **options)
 
@@ -115,7 +108,7 @@ def _cluster(address: RedisAddress, options: dict[str, Any]) -> Any:
 
 
 def client_options(address: RedisAddress) -> dict[str, Any]:
-    """Return redis-py's options for all kinds of clients."""
+    """Return redis-py's options for all kinds of clients, the login included."""
     from redis.backoff import NoBackoff
     from redis.retry import Retry
 
@@ -125,12 +118,12 @@ def client_options(address: RedisAddress) -> dict[str, Any]:
         if not name.startswith("sentinel_") and name != "ssl_check_hostname"
     }
     if address.tls:
-        verifies = options.get("ssl_cert_reqs") != "none"
-        options["ssl_check_hostname"] = (
-            verifies and address.options.get("ssl_check_hostname") != "false"
-        )
+        named = address.options.get("ssl_check_hostname") != "false"
+        options["ssl_check_hostname"] = named and options.get("ssl_cert_reqs") != "none"
     return {
         **options,
+        "username": address.username,
+        "password": address.password,
         "socket_timeout": SOCKET_SECONDS,
         "socket_connect_timeout": CONNECT_SECONDS,
         # the caller backs off
