@@ -11,7 +11,7 @@ from pydantic import ValidationError
 
 from ..access import KeyEntry, KeyFile, KeysUnreadable, RedisKeys, digest_of, new_key, parse_time
 from ..composition import make_redis_keys
-from ..settings import GatewaySettings, SettingError
+from ..settings import GatewaySettings
 from .environment import Unusable
 from .terminal import plain, table
 
@@ -54,10 +54,7 @@ class RedisPlace:
             finally:
                 await keys.aclose()
 
-        try:
-            return asyncio.run(run())
-        except SettingError as error:
-            raise Unusable(str(error)) from None
+        return asyncio.run(run())
 
 
 Place = KeyFile | RedisPlace

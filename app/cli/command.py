@@ -25,8 +25,8 @@ from pathlib import Path
 from types import FrameType
 
 from ..access import PRIORITIES
+from ..settings import SettingError, read_settings
 from ..version import version
-from .environment import Unusable, read_settings
 
 #: seconds that ``warm`` waits at its end for unwritten entries
 WAIT_SECONDS = 30.0
@@ -51,8 +51,9 @@ def run_command(arguments: Sequence[str] | None = None) -> int:
 def _run(given: argparse.Namespace) -> int:
     try:
         status: int = given.run(given)
-    except Unusable as error:
-        print(error, file=sys.stderr)
+    except SettingError as error:
+        for sentence in error.sentences:
+            print(f"switchyard: {sentence}", file=sys.stderr)
         return 2
     except KeyboardInterrupt:
         return INTERRUPTED
@@ -73,7 +74,9 @@ def _parser() -> argparse.ArgumentParser:
         epilog="Settings come from SWITCHYARD_* variables and a file, see docs/running.md.",
     )
     commands = parser.add_subparsers(dest="command", required=True)
-    _add_serve(commands.add_parser("serve", help="run the gateway"))
+    serve = commands.add_parser("serve", help="run the gateway")
+    _add_config(serve)
+    serve.set_defaults(run=_serve)
     commands.add_parser("version", help="print the version").set_defaults(run=_version)
     _add_warm(commands.add_parser("warm", help="compile grammars ahead and fill the cache"))
     _add_cache(commands.add_parser("cache", help="look at the cache, export it, import it"))
@@ -82,11 +85,6 @@ def _parser() -> argparse.ArgumentParser:
     _add_doctor(commands.add_parser("doctor", help="examine settings, Redis, models and workers"))
     _add_bench(commands.add_parser("bench", help="load a running gateway for a few seconds"))
     return parser
-
-
-def _add_serve(parser: argparse.ArgumentParser) -> None:
-    _add_config(parser)
-    parser.set_defaults(run=_serve)
 
 
 def _add_config(parser: argparse.ArgumentParser) -> None:
@@ -208,18 +206,19 @@ def _version(given: argparse.Namespace) -> int:
 def _serve(given: argparse.Namespace) -> int:
     from .serve import serve
 
-    return serve(read_settings(given.config))
+    return serve(read_settings(config_file=given.config))
 
 
 def _warm(given: argparse.Namespace) -> int:
     from .warm import warm
 
-    return warm(read_settings(given.config), given.files, wait_s=given.wait, model=given.model)
+    settings = read_settings(config_file=given.config)
+    return warm(settings, given.files, wait_s=given.wait, model=given.model)
 
 
 def _stats(given: argparse.Namespace) -> int:
     if given.model is not None and not given.url:
-        raise Unusable("--model needs --url: the table of Redis shows all vocabularies")
+        raise SettingError("--model needs --url: the table of Redis shows all vocabularies")
     settings = read_settings().gateway
     if given.url:
         from .gateways import show_gateways

@@ -84,17 +84,13 @@ def _column(status: int, body: bytes) -> dict[str, Any]:
         answer = json.loads(body)
         if status != 200:
             raise NoAnswer(f"{status}: {_message(answer)}")
-        if not _is_report(answer):
+        if not (isinstance(answer, dict) and answer.get("object") == "cache"):
             raise NoAnswer("it is no gateway, or one of another version")
         return {name: _cell(value) for name, value in _flat(answer)}
     except ValueError:
         raise NoAnswer(f"{status}: its answer is no JSON") from None
     except RecursionError:
         raise NoAnswer(f"{status}: its answer is nested too deeply") from None
-
-
-def _is_report(answer: Any) -> bool:
-    return isinstance(answer, dict) and answer.get("object") == "cache"
 
 
 def _cell(value: Any) -> Any:

@@ -22,6 +22,7 @@ from ..server import (
     Address,
     ProcessGroup,
     ProcessLink,
+    Server,
     bind_all,
     longest_shutdown_s,
     make_server,
@@ -30,7 +31,7 @@ from ..server import (
     settle,
 )
 from ..settings import GatewaySettings, SettingError, Settings
-from .environment import Unusable, unusable
+from .environment import Unusable
 
 #: seconds after which a thread releases the GIL to a waiting one. While a thread runs Python, the
 #: event loop waits for it after every event: under hostile load the 99th percentile of plain
@@ -41,24 +42,16 @@ MEMORY = "/dev/shm"
 
 
 def serve(settings: Settings) -> int:
-    """Serve until a signal; return the exit status. Raises Unusable."""
+    """Serve until a signal; return the exit status. Raises SettingError."""
     gateway = settings.gateway
     _check_host(gateway)
-    _check_tls(gateway)
+    make_tls(gateway)  # reports unusable files before a model is loaded
     logger = make_logger(gateway.log_level, sys.stdout)
     if gateway.processes > 1:
         return _serve_in_processes(settings, logger)
     _prepare(logger)
     server = make_server(create_app(settings, logger=logger), gateway)
-    try:
-        server.run()
-    except SystemExit:
-        # uvicorn exits this way when startup fails
-        if server.setting_error is None:
-            raise
-    if server.setting_error is not None:
-        raise unusable(server.setting_error)
-    return 0 if server.started else 1
+    return _run(server)
 
 
 def _prepare(logger: Logger) -> None:
@@ -139,21 +132,23 @@ def _serve_one(
 
     server = make_server(app, settings.gateway, on_started=on_started)
     try:
-        server.run(bind_all(addresses))
+        return _run(server, bind_all(addresses))
+    except SettingError as error:
+        link.unusable(error)
+        return 1
+
+
+def _run(server: Server, sockets: list[socket.socket] | None = None) -> int:
+    """Run a server; return the exit status. Raises SettingError."""
+    try:
+        server.run(sockets)
     except SystemExit:
+        # uvicorn exits this way when startup fails
         if server.setting_error is None:
             raise
     if server.setting_error is not None:
-        link.unusable(server.setting_error)
+        raise server.setting_error
     return 0 if server.started else 1
-
-
-def _check_tls(settings: GatewaySettings) -> None:
-    """Raise Unusable if the files of TLS cannot be used, before a model is loaded."""
-    try:
-        make_tls(settings)
-    except SettingError as error:
-        raise unusable(error) from None
 
 
 def _check_host(settings: GatewaySettings) -> None:

@@ -14,8 +14,8 @@ from ..composition import Core, build_core
 from ..errors import ApiError
 from ..observability import Metrics, make_logger
 from ..service import WarmupResult, shared_count, totals
-from ..settings import GatewaySettings, ModelSettings, SettingError, Settings
-from .environment import chosen_model, unusable
+from ..settings import GatewaySettings, ModelSettings, Settings
+from .environment import chosen_model
 from .redis_entries import open_redis
 from .terminal import table, warnings_of, with_progress
 from .warmup_files import WarmupEntry, read_entries
@@ -60,10 +60,7 @@ def warm(
 def _build(gateway: GatewaySettings, model: ModelSettings) -> Core:
     # reports unusable settings before anything is compiled
     open_redis(gateway).close()
-    try:
-        return build_core(gateway, model, Metrics(), make_logger("error", sys.stderr))
-    except SettingError as error:
-        raise unusable(error) from None
+    return build_core(gateway, model, Metrics(), make_logger("error", sys.stderr))
 
 
 async def _warm_all(core: Core, entries: Sequence[WarmupEntry]) -> list[WarmupResult]:

@@ -18,7 +18,7 @@ async def examine(config: Path | None = None) -> AsyncIterator[Finding]:
     their mistakes.
     """
     try:
-        settings = read_settings() if config is None else read_settings(config_file=config)
+        settings = read_settings(config_file=config)
     except SettingError as error:
         for sentence in error.sentences:
             yield Finding("error", "settings", sentence)

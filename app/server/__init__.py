@@ -7,4 +7,4 @@ from .listening_sockets import Address, bind_all, reserved
 from .page_headers import page_headers
 from .process_group import ProcessGroup, ProcessLink
 from .tls import make_tls
-from .uvicorn_server import longest_shutdown_s, make_server
+from .uvicorn_server import Server, longest_shutdown_s, make_server

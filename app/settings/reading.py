@@ -43,12 +43,13 @@ class Settings:
 
 
 def read_settings(**values: Any) -> Settings:
-    """Return the settings of this process. ``values`` replace variables, named without their prefix
-    and in lower case.
+    """Return the settings of this process. ``values`` that are not None replace variables, named
+    without their prefix and in lower case.
 
     Raises:
         SettingError: a setting is invalid, unknown or missing.
     """
+    values = {name: value for name, value in values.items() if value is not None}
     variables = {name.upper(): value for name, value in os.environ.items()}
     variables |= {f"{PREFIX}{name.upper()}": value for name, value in values.items()}
     unknown = unknown_variables(variables)
