@@ -35,7 +35,7 @@ class FollowedFile(Generic[Content]):
     """
 
     def __init__(self, path: Path, parse: Callable[[str], Content], *, max_bytes: int) -> None:
-        self.path = path
+        self.path, self.name = path, str(path)
         self._parse = parse
         self._max_bytes = max_bytes
         #: of the file that was read, and of the last look at it

@@ -23,8 +23,8 @@ from .key_entry import EntryRefused, KeyEntry, parse_entry
 MAX_BYTES: Final = 32 << 20
 
 
-class KeyFile:
-    """The keys in a file.
+class KeyFile(FollowedFile[list[KeyEntry]]):
+    """The keys in a file. A mistake's message names its line.
 
     ``reserved``: digests of keys that the file must not contain, each with the setting that has it.
     """
@@ -34,25 +34,15 @@ class KeyFile:
     may_be_down = False
 
     def __init__(self, path: Path, *, reserved: Mapping[bytes, str] | None = None) -> None:
-        self.name = str(path)
-        self._path = path
+        super().__init__(path, self._entries, max_bytes=MAX_BYTES)
         self._reserved = reserved or {}
-        self._file = FollowedFile(path, self._entries, max_bytes=MAX_BYTES)
-
-    async def load(self) -> list[KeyEntry] | None:
-        """Return the entries; None if the file is good and has not changed, or still changes.
-
-        Raises:
-            KeysUnreadable: the file cannot be read or has a mistake; the message names its line.
-        """
-        return await self._file.load()
 
     async def aclose(self) -> None:
         """Do nothing: no file stays open."""
 
     def entries(self) -> list[KeyEntry]:
         """Return the entries now. Raises KeysUnreadable."""
-        return self._file.read()
+        return self.read()
 
     def add(self, entry: KeyEntry) -> None:
         """Add an entry; create the file if necessary.
@@ -61,29 +51,29 @@ class KeyFile:
             KeysUnreadable: see ``load``, or the name is in use.
         """
         with self._changing() as text:
-            if any(entry.name == other.name for _, other in self._parse(text)):
-                raise KeysUnreadable(f"{self._path}: the name {entry.name!r} is in use")
+            if any(entry.name == other.name for _, other in self._numbered(text)):
+                raise KeysUnreadable(f"{self.path}: the name {entry.name!r} is in use")
             self._write([*_lines(text), entry.as_json()])
 
     def remove(self, name: str) -> bool:
         """Remove an entry; return whether there was one. Raises KeysUnreadable."""
         with self._changing() as text:
-            found = {number for number, entry in self._parse(text) if entry.name == name}
+            found = {number for number, entry in self._numbered(text) if entry.name == name}
             if found:
                 self._write([line for n, line in enumerate(_lines(text), 1) if n not in found])
         return bool(found)
 
     def _entries(self, text: str) -> list[KeyEntry]:
-        return [entry for _, entry in self._parse(text)]
+        return [entry for _, entry in self._numbered(text)]
 
-    def _parse(self, text: str) -> Iterator[tuple[int, KeyEntry]]:
+    def _numbered(self, text: str) -> Iterator[tuple[int, KeyEntry]]:
         """Yield the entries with their lines. Raises KeysUnreadable."""
         names: dict[str, int] = {}
         digests: dict[bytes, int] = {}
         for number, line in enumerate(_lines(text), 1):
             if not line.strip() or line.lstrip().startswith("#"):
                 continue
-            where = f"{self._path}, line {number}"
+            where = f"{self.path}, line {number}"
             try:
                 entry = parse_entry(line)
             except EntryRefused as error:
@@ -105,18 +95,18 @@ class KeyFile:
         """Lock the file and yield its text. Raises KeysUnreadable."""
         try:
             with self._locked() as file:
-                yield self._file.text() if os.fstat(file).st_size else ""
+                yield self.text() if os.fstat(file).st_size else ""
         except OSError as error:
-            raise KeysUnreadable(f"{self._path} cannot be changed: {error.strerror}") from None
+            raise KeysUnreadable(f"{self.path} cannot be changed: {error.strerror}") from None
 
     @contextmanager
     def _locked(self) -> Iterator[int]:
         while True:
-            file = os.open(self._path, os.O_RDWR | os.O_CREAT, 0o600)
+            file = os.open(self.path, os.O_RDWR | os.O_CREAT, 0o600)
             try:
                 fcntl.flock(file, fcntl.LOCK_EX)
                 # another command may have renamed a new file over this one
-                if os.path.samestat(os.fstat(file), os.stat(self._path)):
+                if os.path.samestat(os.fstat(file), os.stat(self.path)):
                     yield file
                     return
             finally:
@@ -124,7 +114,7 @@ class KeyFile:
 
     def _write(self, lines: list[str]) -> None:
         # a link is followed: the file that it names is replaced
-        path = self._path.resolve()
+        path = self.path.resolve()
         with replacing(path) as out:
             out.writelines(f"{line}\n".encode() for line in lines)
             out.flush()

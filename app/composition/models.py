@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import partial
 from hashlib import sha256
+from operator import attrgetter
 
 from engine import ARTIFACT_VERSION
 
@@ -30,7 +31,7 @@ from ..settings import GatewaySettings, ModelSettings
 from ..state import ResponseStore
 from ..version import version
 from .engines import Engine
-from .workers import available, backend_of, make_pool, make_workers, running
+from .workers import backend_of, by_worker, make_pool, make_workers
 
 #: returns the tokenizer of a source and a format; see ``load_tokenizer``
 Load = Callable[[str | None, str], Tokenizer]
@@ -170,10 +171,11 @@ def make_model(
 def _export(shared: Shared, model: ModelSettings, tokenizer: Tokenizer, pool: Pool) -> None:
     """Add the series of a model that are read on each request for /metrics."""
     watch, name = shared.metrics.watch, model.served_model
-    text = "Open generations by worker"
-    watch("workers_running", text, lambda: running(pool), model=name)
+    text, running = "Open generations by worker", attrgetter("running")
+    watch("workers_running", text, partial(by_worker, pool, running), model=name)
     text = "Whether a worker is healthy, not ejected and not draining, by worker"
-    watch("workers_available", text, lambda: available(pool), across="livemin", model=name)
+    available = partial(by_worker, pool, attrgetter("available"))
+    watch("workers_available", text, available, across="livemin", model=name)
     shared.metrics.describe(
         model.served_model,
         version=version(),

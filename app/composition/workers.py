@@ -1,6 +1,7 @@
 """The workers of a model, and their pool."""
 
 import ssl
+from collections.abc import Callable
 from functools import partial
 
 from adapters.workers import Worker
@@ -9,7 +10,7 @@ from engine import SPEC_VERSION, Compiler
 from ..constraints import BACKENDS, OWN_BACKEND, GrammarBackend
 from ..conversation import Tokenizer
 from ..observability import Logger, ModelMetrics
-from ..pool import Discovery, Observer, Pool, RetryBudget, make_policy
+from ..pool import Discovery, Member, Observer, Pool, RetryBudget, make_policy
 from ..settings import ModelSettings
 from ..version import version
 
@@ -135,11 +136,6 @@ def backend_of(settings: ModelSettings) -> GrammarBackend:
     return BACKENDS[settings.grammar_backend if is_remote else OWN_BACKEND]
 
 
-def running(pool: Pool) -> dict[str, int]:
-    """Return open generations by worker; a number tells workers of one name apart."""
-    return {f"{n}:{member.worker.name}": member.running for n, member in enumerate(pool.members)}
-
-
-def available(pool: Pool) -> dict[str, int]:
-    """Return 1 for each worker that gets requests, 0 for the others."""
-    return {f"{n}:{member.worker.name}": member.available for n, member in enumerate(pool.members)}
+def by_worker(pool: Pool, number: Callable[[Member], int]) -> dict[str, int]:
+    """Return a number of each member; its place in the pool tells workers of one name apart."""
+    return {f"{n}:{member.name}": number(member) for n, member in enumerate(pool.members)}
