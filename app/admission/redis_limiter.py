@@ -117,8 +117,7 @@ class RedisLimiter:
             await self._local.settle(client, tokens)
 
     async def aclose(self) -> None:
-        if self._probing is not None:
-            await cancel(self._probing)
+        await cancel(self._probing)
         if self._client is not None:
             await self._client.aclose()
 

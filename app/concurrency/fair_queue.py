@@ -41,7 +41,7 @@ class Job:
 
 
 class FairQueue:
-    """See the file's header.
+    """See the file's header. ``running``: streams that run; ``waiting``: jobs that wait.
 
     Args:
         running: maximum streams at once.
@@ -57,27 +57,17 @@ class FairQueue:
         model_bound: Callable[[str], int | None] = lambda model: None,
     ) -> None:
         self._bound = running
-        self._most_waiting = waiting
+        self._max_waiting = waiting
         self._model_bound = model_bound
-        self._running = 0
+        self.running = 0
         self._by_client: Counter[str] = Counter()
         self._by_model: Counter[str] = Counter()
         # per class: flows in the order of their turns
         self._flows: dict[int, OrderedDict[tuple[str, str], deque[Job]]] = {}
         # per class: waiting jobs by client
         self._queued: dict[int, Counter[str]] = {}
-        self._waiting = 0
+        self.waiting = 0
         self._submitted = 0
-
-    @property
-    def running(self) -> int:
-        """Streams that run."""
-        return self._running
-
-    @property
-    def waiting(self) -> int:
-        """Jobs that wait."""
-        return self._waiting
 
     def running_of(self, client: str) -> int:
         return self._by_client[client]
@@ -90,7 +80,7 @@ class FairQueue:
     def would_refuse(self, client: str, priority: int, client_bound: int | None) -> bool:
         """Whether ``submit`` would refuse a job of one stream, whatever its model."""
         at_bound = client_bound is not None and self._by_client[client] >= client_bound
-        if (self._running < self._bound and not at_bound) or self._waiting < self._most_waiting:
+        if (self.running < self._bound and not at_bound) or self.waiting < self._max_waiting:
             return False
         lowest = max(self._queued, default=priority)
         if lowest != priority:
@@ -108,9 +98,9 @@ class FairQueue:
         flows = self._flows.setdefault(job.priority, OrderedDict())
         flows.setdefault((job.client, job.model), deque()).append(job)
         self._queued.setdefault(job.priority, Counter())[job.client] += 1
-        self._waiting += 1
+        self.waiting += 1
         started = self._start_all()
-        if self._waiting <= self._most_waiting:
+        if self.waiting <= self._max_waiting:
             return None, started
         evicted = self._victim(job)
         return evicted, started + self.remove(evicted)
@@ -118,7 +108,7 @@ class FairQueue:
     def remove(self, job: Job) -> list[Job]:
         """End a running job, or take a waiting one out. Return the jobs that run from now on."""
         if job.state == "running":
-            self._running -= job.streams
+            self.running -= job.streams
             _subtract(self._by_client, job.client, job.streams)
             _subtract(self._by_model, job.model, job.streams)
         elif job.state == "waiting":
@@ -131,15 +121,15 @@ class FairQueue:
     # -- turns -------------------------------------------------------------------------------------
     def _start_all(self) -> list[Job]:
         started = []
-        while self._waiting and self._running < self._bound:
+        while self.waiting and self.running < self._bound:
             job = self._next()
-            if job is None or self._running + job.streams > self._bound:
+            if job is None or self.running + job.streams > self._bound:
                 break
             flow = (job.client, job.model)
             self._dequeue(job)
             if flow in self._flows.get(job.priority, ()):
                 self._flows[job.priority].move_to_end(flow)
-            self._running += job.streams
+            self.running += job.streams
             self._by_client[job.client] += job.streams
             self._by_model[job.model] += job.streams
             job.state = "running"
@@ -196,7 +186,7 @@ class FairQueue:
         _subtract(self._queued[job.priority], job.client, 1)
         if not self._queued[job.priority]:
             del self._queued[job.priority]
-        self._waiting -= 1
+        self.waiting -= 1
 
 
 def _within(bound: int | None, count: int) -> bool:

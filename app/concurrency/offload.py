@@ -16,7 +16,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any, Final, TypeVar
 
-from ..errors import ApiError, unavailable
+from ..errors import unavailable
 from .fair_threads import FairThreads
 
 Result = TypeVar("Result")
@@ -72,11 +72,6 @@ class Offload:
 
 
 def _threads(number: int, kind: str, waiting: int, **options: Any) -> FairThreads:
-    refusal = partial(_refusal, kind, waiting)
+    text = f"Too many {kind} requests at the moment: at most {waiting:,} may wait."
+    refusal = partial(unavailable, text, "overloaded")
     return FairThreads(number, f"{kind}-requests", waiting=waiting, refusal=refusal, **options)
-
-
-def _refusal(kind: str, waiting: int) -> ApiError:
-    return unavailable(
-        f"Too many {kind} requests at the moment: at most {waiting:,} may wait.", "overloaded"
-    )

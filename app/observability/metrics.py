@@ -14,6 +14,7 @@ Not here     the workers' own metrics: each worker has a /metrics.
 import asyncio
 import os
 from contextlib import suppress
+from http import HTTPMethod
 from typing import Literal, get_args
 
 from prometheus_client import (
@@ -37,9 +38,7 @@ from .watched import Across, Numbers, Published, PublishedProcess, Watched
 #: completion's
 TokenKind = Literal["prompt", "completion", "cached", "reasoning"]
 #: values of the label ``method``; HTTP allows any other
-METHODS = frozenset(
-    ("CONNECT", "DELETE", "GET", "HEAD", "OPTIONS", "PATCH", "POST", "PUT", "TRACE")
-)
+METHODS = frozenset(HTTPMethod)
 #: distinct values of the label ``keyword``; JSON Schema has about 60 keywords
 MAX_KEYWORDS = 100
 

@@ -114,13 +114,18 @@ class Tracer:
         if trace is None or not trace.is_sampled:
             return
         spans = _Spans(self._tracer, self._ids, trace)
-        name, facts = f"{method} {route}", _http(method, route, status) | _gen_ai(record, route)
+        facts = {
+            "http.request.method": method,
+            "http.route": route,
+            "http.response.status_code": status,
+            **_gen_ai(record, route),
+        }
         error = record.error or (str(status) if status >= 400 else None)
         is_failure = status >= 500 or (status < 400 and error not in (None, CLIENT_LEFT))
         with suppress(Exception):  # traces never fail a request
             parent = None if trace.parent_id is None else spans.context(trace.parent_id, True)
             spans.add(
-                name,
+                f"{method} {route}",
                 trace.span_id,
                 parent,
                 (record.started, spans.now),
@@ -223,19 +228,11 @@ class _Ids(IdGenerator):
         return self.span_id
 
 
-def _http(method: str, route: str, status: int) -> dict[str, Any]:
-    return {
-        "http.request.method": method,
-        "http.route": route,
-        "http.response.status_code": status,
-    }
-
-
 def _gen_ai(record: RequestRecord, route: str) -> dict[str, Any]:
     """Return what is known of the answer, by the names of the GenAI conventions."""
     first = record.first_token_at
     facts: dict[str, Any] = {
-        "gen_ai.operation.name": _operation(route),
+        "gen_ai.operation.name": "text_completion" if route == "/v1/completions" else "chat",
         "gen_ai.provider.name": "switchyard",
         "gen_ai.request.model": record.model,
         "gen_ai.request.stream": None if record.model is None else record.is_stream,
@@ -252,10 +249,6 @@ def _gen_ai(record: RequestRecord, route: str) -> dict[str, Any]:
             "gen_ai.usage.reasoning.output_tokens": record.reasoning_tokens,
         }
     return {name: value for name, value in facts.items() if value is not None}
-
-
-def _operation(route: str) -> str:
-    return "text_completion" if route == "/v1/completions" else "chat"
 
 
 def _attempt(attempt: Attempt, record: RequestRecord) -> dict[str, Any]:

@@ -18,6 +18,7 @@ from urllib.parse import urlsplit
 
 from adapters.workers import Worker
 
+from ..concurrency import cancel
 from .member import Member
 from .recovery import Observer
 
@@ -74,9 +75,7 @@ class Discovery:
 
     async def aclose(self) -> None:
         """Stop resolving; the members stay."""
-        if self._task is not None:
-            self._task.cancel()
-            await asyncio.wait({self._task})
+        await cancel(self._task)
 
     async def _run(self, pool: Membership, observer: Observer, first: asyncio.Event) -> None:
         while True:

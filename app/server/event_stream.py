@@ -119,8 +119,7 @@ class EventStream(Response):
     async def _end_comments(self) -> None:
         if self._timer is not None:
             self._timer.cancel()
-        if self._comment is not None:
-            await cancel(self._comment)
+        await cancel(self._comment)
 
 
 async def run_until_disconnect(work: Coroutine[Any, Any, Result], receive: Receive) -> Result:
