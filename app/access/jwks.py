@@ -8,14 +8,13 @@ Refused    the whole set, with the place of the mistake: a secret (symmetric or 
 Imports    PyJWT and cryptography take 20 MB and 0.15 s, so only gateways with a set import this.
 """
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Annotated, Any, Final
 
 from cryptography.exceptions import UnsupportedAlgorithm
 from cryptography.hazmat.primitives.asymmetric.rsa import RSAPublicKey
 from jwt import PyJWTError
-from jwt.algorithms import AllowedPublicKeys, ECAlgorithm, OKPAlgorithm, RSAAlgorithm
+from jwt.algorithms import AllowedPublicKeys, get_default_algorithms
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 #: bytes of the file, and keys; identity providers publish fewer than ten
@@ -36,11 +35,6 @@ _FITTING: Final[dict[tuple[str, str | None], tuple[str, ...]]] = {
 }
 #: asymmetric ones only: a key that verifies HMACs can also make tokens
 ALGORITHMS: Final = frozenset(name for names in _FITTING.values() for name in names)
-_MAKE: Final[dict[str, Callable[[dict[str, Any]], Any]]] = {
-    "RSA": RSAAlgorithm.from_jwk,
-    "EC": ECAlgorithm.from_jwk,
-    "OKP": OKPAlgorithm.from_jwk,
-}
 
 _Text = Annotated[str, Field(min_length=1, max_length=256)]
 #: base64url, up to the modulus of an RSA key of 8,192 bits, which takes 0.3 ms to verify with
@@ -113,26 +107,26 @@ class _Jwks(BaseModel):
 def parse_jwks(text: str | bytes) -> KeySet:
     """Parse a set. Raises JwksRefused."""
     try:
-        found = _Jwks.model_validate_json(text).keys
+        keys = _Jwks.model_validate_json(text).keys
     except ValidationError as error:
         problem = error.errors(include_url=False, include_input=False, include_context=False)[0]
         place = ".".join(map(str, problem["loc"]))
         raise JwksRefused(f"{place}: {problem['msg']}" if place else problem["msg"]) from None
     usable: list[VerifyingKey] = []
     places: dict[str, int] = {}
-    for number, jwk in enumerate(found):
+    for number, jwk in enumerate(keys):
         place = f"keys.{number}" if jwk.kid is None else f"keys.{number} (kid {jwk.kid[:64]!r})"
         _check_public(jwk, place)
         if not jwk.algorithms:
             continue
         if jwk.kid is not None and places.setdefault(jwk.kid, number) != number:
             raise JwksRefused(f"{place}: the same kid as keys.{places[jwk.kid]}")
-        usable.append(VerifyingKey(jwk.kid, jwk.algorithms, _made(jwk, place)))
+        usable.append(VerifyingKey(jwk.kid, jwk.algorithms, _public_key(jwk, place)))
     if not usable:
         raise JwksRefused(
-            f"keys: none of the {len(found)} verifies signatures of {', '.join(sorted(ALGORITHMS))}"
+            f"keys: none of the {len(keys)} verifies signatures of {', '.join(sorted(ALGORITHMS))}"
         )
-    return KeySet(tuple(usable), len(found) - len(usable))
+    return KeySet(tuple(usable), len(keys) - len(usable))
 
 
 def _check_public(jwk: _Jwk, place: str) -> None:
@@ -144,9 +138,11 @@ def _check_public(jwk: _Jwk, place: str) -> None:
         raise JwksRefused(f"{place}: a private key (d); the set must hold public keys only")
 
 
-def _made(jwk: _Jwk, place: str) -> AllowedPublicKeys:
+def _public_key(jwk: _Jwk, place: str) -> AllowedPublicKeys:
+    # all algorithms of a type parse its keys alike
+    algorithm = get_default_algorithms()[min(jwk.algorithms)]
     try:
-        key: AllowedPublicKeys = _MAKE[jwk.kty](jwk.model_dump(exclude_none=True))
+        key: AllowedPublicKeys = algorithm.from_jwk(jwk.model_dump(exclude_none=True))
     except (PyJWTError, ValueError, UnsupportedAlgorithm) as error:
         raise JwksRefused(f"{place}: no valid {jwk.kty} key: {error}") from None
     if isinstance(key, RSAPublicKey) and key.key_size < LEAST_RSA_BITS:

@@ -154,7 +154,10 @@ class Keys:
         try:
             keys = await place.load()
         except KeysUnreadable as error:
-            self._failed(place.name, str(error))
+            reason = str(error)
+            if self._failures.get(place.name) != reason and self._logger is not None:
+                self._logger.error("keys not read; earlier ones stay valid", reason=reason)
+            self._failures[place.name] = reason
             return
         self._failures.pop(place.name, None)
         if keys is None:
@@ -163,13 +166,6 @@ class Keys:
         self._is_stale = True
         if self._logger is not None:
             self._logger.info("keys read", source=place.name, keys=len(keys))
-
-    def _failed(self, name: str, reason: str) -> None:
-        if self._failures.get(name) == reason:
-            return
-        self._failures[name] = reason
-        if self._logger is not None:
-            self._logger.error("keys not read; earlier ones stay valid", reason=reason)
 
     async def _rebuild(self) -> None:
         """Make a new table, if a source has changed."""

@@ -1,6 +1,6 @@
 """Admission: a ticket for each request, from its headers to its last byte.
 
-    ticket = admission.ticket(client, record, headers)
+    ticket = Ticket(admission, client, record, headers)
     await ticket.charge(size)            before the body is read: refusals that need no body
     await ticket.enter(...)              waits in the queue
     ticket.close()                       frees the streams, settles the record's tokens
@@ -15,7 +15,7 @@ Threads          the event loop only.
 
 import asyncio
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Final, Literal
 
 from ..access import PRIORITIES, Client
@@ -50,12 +50,6 @@ class Admission:
         self._queue_seconds = queue_seconds
         self._turns: dict[Job, asyncio.Future[None]] = {}
         self._settling: set[asyncio.Task[None]] = set()
-
-    def ticket(
-        self, client: Client, record: RequestRecord, headers: dict[str, str] | None = None
-    ) -> "Ticket":
-        """Return the ticket of a request; it adds the headers of its limits to ``headers``."""
-        return Ticket(self, client, record, {} if headers is None else headers)
 
     def stats(self) -> dict[str, int]:
         """Return running streams and waiting requests."""
@@ -185,17 +179,16 @@ class _Evicted(Exception):
 
 @dataclass(eq=False, slots=True)
 class Ticket:
-    """See the file's header."""
+    """See the file's header. ``headers`` get those of the client's limits."""
 
     _admission: Admission
     client: Client
     record: RequestRecord
-    headers: dict[str, str]
+    headers: dict[str, str] = field(default_factory=dict)
     _job: Job | None = None
     #: tokens taken in advance; tokens of the prompt, if it ran and no worker reports them
-    _charged: int = 0
+    _charged: int | None = None
     _estimate: int = 0
-    _is_charged: bool = False
 
     async def charge(self, size: int) -> None:
         """Count the request; ``size``: bytes of its body, 0 if not known. Raises ApiError."""
@@ -206,7 +199,7 @@ class Ticket:
         self.headers.update(limit_headers(self.client, levels))
         if levels.refused is not None:
             raise self._admission.over_limit(self.client, levels, levels.refused, tokens)
-        self._charged, self._is_charged = tokens, True
+        self._charged = tokens
 
     async def enter(self, model: str, streams: int, size: int = 0) -> None:
         """Wait until the request may run; ``size``: bytes of its body. Raises ApiError."""
@@ -225,9 +218,9 @@ class Ticket:
         if self._job is not None:
             self._admission.leave(self._job)
             self._job = None
-        if self._is_charged:
-            self._is_charged = False
+        charged, self._charged = self._charged, None
+        if charged is not None and self.client.tokens_per_minute is not None:
             prompt = self.record.prompt_tokens or self._estimate
             used = prompt + self.record.completion_tokens
-            if self.client.tokens_per_minute is not None and used != self._charged:
-                self._admission.settle(self.client, used - self._charged)
+            if used != charged:
+                self._admission.settle(self.client, used - charged)

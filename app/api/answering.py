@@ -48,7 +48,7 @@ class Answering:
         """
         record = exchange.record
         self._requests.begin(record, request.headers.get("traceparent"))
-        ticket = self._admission.ticket(exchange.client, record, exchange.answer_headers)
+        ticket = Ticket(self._admission, exchange.client, record, exchange.answer_headers)
         exchange.at_end.callback(ticket.close)
         await ticket.charge(announced_size(request))
         return ticket

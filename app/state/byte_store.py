@@ -84,16 +84,13 @@ class MemoryStore:
             self._drop(self._victim(values))
 
     async def sizes(self, names: Sequence[str]) -> list[int]:
-        """Return the bytes of values."""
         found = (self._held.get(name) for name in names)
         return [0 if held is None else len(held.value) for held in found]
 
     async def get(self, names: Sequence[str]) -> list[bytes | None]:
-        """Return values."""
         return [self._use(name) for name in names]
 
     async def delete(self, names: Sequence[str]) -> None:
-        """Delete values."""
         for name in names:
             self._drop(name)
 

@@ -100,7 +100,6 @@ class RedisStore:
         return [size if isinstance(size, int) else 0 for size in found]
 
     async def get(self, names: Sequence[str]) -> list[bytes | None]:
-        """Return values."""
         keys = [_key(name) for name in names]
 
         async def run(pipe: Any) -> list[Any]:
@@ -123,8 +122,6 @@ class RedisStore:
         return [self._opened(key, value) for key, value in zip(keys, found, strict=True)]
 
     async def delete(self, names: Sequence[str]) -> None:
-        """Delete values."""
-
         async def run(pipe: Any) -> None:
             for name in names:
                 pipe.delete(_key(name))
@@ -134,7 +131,6 @@ class RedisStore:
         await self._call(run)
 
     async def aclose(self) -> None:
-        """Disconnect."""
         await self._client.aclose()
 
     def _opened(self, key: bytes, value: Any) -> bytes | None:

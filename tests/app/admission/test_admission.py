@@ -30,7 +30,7 @@ class Gate:
         self.admission = Admission(self.queue, self.limiter, self.metrics, queue_seconds=seconds)
 
     async def entered(self, client: Client = ANYONE, **more: Any) -> Ticket:
-        ticket = self.admission.ticket(client, RequestRecord("r"))
+        ticket = Ticket(self.admission, client, RequestRecord("r"))
         await ticket.charge(0)
         await ticket.enter("m", **{"streams": 1, **more})
         return ticket
@@ -118,7 +118,7 @@ async def test_a_key_at_its_own_bound_gets_429() -> None:
 async def test_a_full_queue_refuses_before_the_body_is_read() -> None:
     gate = Gate(waiting=0)
     running = await gate.entered()
-    assert await refusal(gate.admission.ticket(ANYONE, RequestRecord("r")).charge(0)) == (
+    assert await refusal(Ticket(gate.admission, ANYONE, RequestRecord("r")).charge(0)) == (
         503,
         "overloaded",
     )
@@ -177,8 +177,8 @@ async def test_a_request_that_can_never_run_does_not_wait(
 async def test_a_limit_per_minute_is_a_429_with_headers() -> None:
     gate, headers = Gate(), dict[str, str]()
     client = Client("c", requests_per_minute=1)
-    await gate.admission.ticket(client, RequestRecord("r")).charge(0)
-    error = await refusal(gate.admission.ticket(client, RequestRecord("r"), headers).charge(0))
+    await Ticket(gate.admission, client, RequestRecord("r")).charge(0)
+    error = await refusal(Ticket(gate.admission, client, RequestRecord("r"), headers).charge(0))
     assert error == (429, "rate_limit_exceeded")
     assert headers["x-ratelimit-remaining-requests"] == "0"
     assert gate.refused("requests_per_minute") == 1
@@ -207,7 +207,7 @@ async def test_tokens_are_settled_at_the_end(
     size: int, runs: bool, chunks: list[Chunk], charged: int
 ) -> None:
     gate, client = Gate(), Client("c", tokens_per_minute=1000)
-    ticket = gate.admission.ticket(client, RequestRecord("r"))
+    ticket = Ticket(gate.admission, client, RequestRecord("r"))
     await ticket.charge(size)
     if runs:
         await ticket.enter("m", 1, size)
@@ -253,7 +253,7 @@ def test_no_order_of_starts_ends_and_cancellations_loses_a_place(events: list[An
         ends: list[asyncio.Event] = []
 
         async def request(client: Client, streams: int, end: asyncio.Event) -> None:
-            ticket = gate.admission.ticket(client, RequestRecord("r"))
+            ticket = Ticket(gate.admission, client, RequestRecord("r"))
             try:
                 await ticket.charge(0)
                 await ticket.enter("m", streams)
