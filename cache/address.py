@@ -21,9 +21,9 @@ from dataclasses import dataclass, field
 from typing import Final, Literal, NoReturn
 from urllib.parse import parse_qsl, unquote
 
-Kind = Literal["single", "unix", "sentinel", "cluster"]
+Topology = Literal["single", "unix", "sentinel", "cluster"]
 
-_SCHEMES: Final[Mapping[str, tuple[Kind, bool]]] = {
+_SCHEMES: Final[Mapping[str, tuple[Topology, bool]]] = {
     "redis": ("single", False),
     "rediss": ("single", True),
     "unix": ("unix", False),
@@ -62,7 +62,7 @@ class RedisAddress:
     instead. ``primary`` is the name of the primary in the Sentinels' configuration.
     """
 
-    kind: Kind
+    kind: Topology
     tls: bool
     hosts: tuple[tuple[str, int], ...] = ()
     path: str = ""
@@ -107,7 +107,7 @@ def _refuse(message: str) -> NoReturn:
     raise ValueError(message)
 
 
-def _scheme(url: str) -> tuple[Kind, bool, str]:
+def _scheme(url: str) -> tuple[Topology, bool, str]:
     scheme, found, rest = url.partition("://")
     if not found or scheme.lower() not in _SCHEMES:
         *most, last = (f"{known}://" for known in _SCHEMES)
@@ -133,7 +133,7 @@ def _path(places: str, path: str) -> str:
     return f"/{unquote(path)}"
 
 
-def _names(path: str, kind: Kind) -> tuple[str, int]:
+def _names(path: str, kind: Topology) -> tuple[str, int]:
     """Return the name of the primary, if any, and the database."""
     names = [unquote(part) for part in path.split("/") if part]
     if kind == "sentinel" and not names:
@@ -144,7 +144,7 @@ def _names(path: str, kind: Kind) -> tuple[str, int]:
     return primary, _db(names[0] if names else "0", kind)
 
 
-def _options(query: str, kind: Kind, tls: bool) -> dict[str, str]:
+def _options(query: str, kind: Topology, tls: bool) -> dict[str, str]:
     known = list(_ALWAYS)
     known += _UNIX if kind == "unix" else ()
     known += _SENTINEL if kind == "sentinel" else ()
@@ -182,7 +182,7 @@ def _host(place: str, usual_port: int) -> tuple[str, int]:
     return host, number or usual_port
 
 
-def _db(text: str, kind: Kind) -> int:
+def _db(text: str, kind: Topology) -> int:
     if not (text.isascii() and text.isdigit()):
         _refuse("the database must be a number")
     if kind == "cluster" and int(text):

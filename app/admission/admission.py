@@ -22,7 +22,7 @@ from ..access import PRIORITIES, Client
 from ..concurrency import FairQueue, Job
 from ..errors import RETRY_AFTER, ApiError, bad_request
 from ..observability import Metrics, RequestRecord
-from .rate_limits import Kind, Levels, Limiter, is_limited, limit_headers, wait_ms
+from .rate_limits import Levels, Limiter, LimitName, is_limited, limit_headers, wait_ms
 
 #: bytes of a request's body per token, for the estimate before the prompt is read
 BYTES_PER_TOKEN: Final = 4
@@ -75,7 +75,7 @@ class Admission:
             self._count("limits_unavailable")
             raise
 
-    def over_limit(self, client: Client, levels: Levels, kind: Kind, tokens: int) -> ApiError:
+    def over_limit(self, client: Client, levels: Levels, kind: LimitName, tokens: int) -> ApiError:
         """Return the 429 of a limit per minute."""
         self._count("requests_per_minute" if kind == "requests" else "tokens_per_minute")
         limit = client.requests_per_minute if kind == "requests" else client.tokens_per_minute

@@ -27,7 +27,7 @@ SWEEP_AT: Final = 1_024
 #: does not come from here could lock a client out for ever
 MAX_DEBT: Final = 1_000_000_000
 
-Kind = Literal["requests", "tokens"]
+LimitName = Literal["requests", "tokens"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +36,7 @@ class Levels:
 
     requests: float
     tokens: float
-    refused: Kind | None = None
+    refused: LimitName | None = None
 
 
 class Limiter(Protocol):
@@ -79,7 +79,7 @@ class MemoryLimiter:
 
     async def charge(self, client: Client, tokens: int) -> Levels:
         requests, left = self._levels(client)
-        refused: Kind | None = None
+        refused: LimitName | None = None
         if client.tokens_per_minute is not None and left < needed(client.tokens_per_minute, tokens):
             refused = "tokens"
         if client.requests_per_minute is not None and requests < 1:
@@ -152,7 +152,7 @@ def wait_ms(client: Client, levels: Levels, tokens: int) -> int:
     return ceil(max(waits))
 
 
-def _limits(client: Client, levels: Levels) -> Iterator[tuple[Kind, int, float]]:
+def _limits(client: Client, levels: Levels) -> Iterator[tuple[LimitName, int, float]]:
     if client.requests_per_minute is not None:
         yield "requests", client.requests_per_minute, levels.requests
     if client.tokens_per_minute is not None:

@@ -24,7 +24,7 @@ from ..access import Client
 from ..concurrency import cancel
 from ..errors import unavailable
 from ..observability import Logger
-from .rate_limits import MAX_DEBT, Kind, Levels, MemoryLimiter, needed
+from .rate_limits import MAX_DEBT, Levels, LimitName, MemoryLimiter, needed
 
 #: seconds of one call; a Redis in the same network answers within a millisecond
 SECONDS: Final = 0.1
@@ -74,7 +74,7 @@ redis.call('PEXPIRE', KEYS[1], whole(full + 1000))
 return {refused, text(requests), text(tokens)}
 """
 
-_REFUSALS: Final[dict[bytes, Kind | None]] = {
+_REFUSALS: Final[dict[bytes, LimitName | None]] = {
     b"": None,
     b"requests": "requests",
     b"tokens": "tokens",

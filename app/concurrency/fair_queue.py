@@ -24,7 +24,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 #: "new": not submitted yet; "ended": removed, or evicted
-State = Literal["new", "waiting", "running", "ended"]
+JobState = Literal["new", "waiting", "running", "ended"]
 
 
 @dataclass(eq=False, slots=True)
@@ -36,7 +36,7 @@ class Job:
     streams: int = 1
     priority: int = 0
     client_bound: int | None = None
-    state: State = "new"
+    state: JobState = "new"
     number: int = field(default=0, repr=False)
 
 

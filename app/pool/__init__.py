@@ -1,7 +1,7 @@
 """Workers of one model as one: policies, slots, retries, ejection, health checks, discovery."""
 
 from .discovery import Discovery
-from .member import Member, Service, State
+from .member import CircuitState, Member, Service
 from .policies import make_policy
 from .recovery import Observer
 from .retry_budget import RetryBudget

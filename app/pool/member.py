@@ -25,7 +25,7 @@ from adapters.workers import FailureReason, Health, Worker
 
 from .outliers import Outcomes
 
-State = Literal["closed", "open", "half-open"]
+CircuitState = Literal["closed", "open", "half-open"]
 #: a worker's state for operators, the first that applies
 Service = Literal["draining", "unready", "ejected", "available"]
 
@@ -55,7 +55,7 @@ class Member:
     def __init__(self, worker: Worker) -> None:
         self.worker = worker
         self.health = Health(True)  # until a check says otherwise
-        self.state: State = "closed"
+        self.state: CircuitState = "closed"
         self.is_draining = False
         self.running = 0
         self.answers = 0

@@ -7,7 +7,7 @@ from typing import Literal, NotRequired
 
 from typing_extensions import TypedDict
 
-from ..pool import Service, State, Status
+from ..pool import CircuitState, Service, Status
 from ..settings import ConstraintMode, UnenforcedStrict
 from .served_models import ModelFacts
 
@@ -44,7 +44,7 @@ class WorkerState(TypedDict):
     state: Service
     ready: bool
     reason: str | None
-    circuit: State
+    circuit: CircuitState
     draining: bool
     running: int
     answers: int
