@@ -1,6 +1,7 @@
 """``switchyard cache stats``, ``export`` and ``import``: the entries in Redis."""
 
 import sys
+from contextlib import closing
 from pathlib import Path
 
 from cache import (
@@ -44,13 +45,11 @@ def open_redis(settings: GatewaySettings) -> RedisLog:
 
 def show_shared(settings: GatewaySettings) -> int:
     """Print the table; return the exit status. Raises Unusable."""
-    store = open_redis(settings)
     try:
-        survey = store.namespace().survey(SURVEY_SECONDS)
+        with closing(open_redis(settings)) as store:
+            survey = store.namespace().survey(SURVEY_SECONDS)
     except StoreUnusable as error:
         return _failed(error)
-    finally:
-        store.close()
     head = ("kind", "version", "vocabulary", "entries", "bytes", "ttl s", "used", "most uses")
     rows = [
         (
@@ -75,16 +74,13 @@ def show_shared(settings: GatewaySettings) -> int:
 
 def export_shared(settings: GatewaySettings, file: Path) -> int:
     """Export to a whole file or none; return the exit status. Raises Unusable."""
-    store = open_redis(settings)
     try:
-        with replacing(file) as out:
+        with closing(open_redis(settings)) as store, replacing(file) as out:
             done = export_namespace(store, out, seconds=EXPORT_SECONDS)
     except StoreUnusable as error:
         return _failed(error)
     except OSError as error:
         raise Unusable(f"{file} cannot be written: {error.strerror}") from None
-    finally:
-        store.close()
     print(f"exported {done.entries:,} entries, {done.bytes:,} bytes of values, to {file}")
     if done.left_out:
         print(
@@ -97,9 +93,8 @@ def export_shared(settings: GatewaySettings, file: Path) -> int:
 def import_shared(settings: GatewaySettings, file: Path, key_file: Path | None) -> int:
     """Import a file; return the exit status. Raises Unusable."""
     file_key = None if key_file is None else _read_key(key_file)
-    store = open_redis(settings)
     try:
-        with file.open("rb") as data:
+        with closing(open_redis(settings)) as store, file.open("rb") as data:
             if not data.seekable():
                 raise Unusable(f"{file} must be a file: it is read twice")
             done = import_namespace(store, data, file_key=file_key)
@@ -107,8 +102,6 @@ def import_shared(settings: GatewaySettings, file: Path, key_file: Path | None) 
         return _failed(error)
     except OSError as error:
         raise Unusable(f"{file} cannot be read: {error.strerror}") from None
-    finally:
-        store.close()
     print(f"imported {done.entries:,} entries, {done.bytes:,} bytes of values, from {file}")
     return 0
 

@@ -14,7 +14,7 @@ from ..composition import Core, build_core
 from ..errors import ApiError
 from ..observability import Metrics, make_logger
 from ..service import WarmupResult, shared_count, totals
-from ..settings import GatewaySettings, ModelSettings, Settings
+from ..settings import Settings
 from .environment import chosen_model
 from .redis_entries import open_redis
 from .terminal import table, warnings_of, with_progress
@@ -33,7 +33,9 @@ def warm(
     chosen = chosen_model(settings, model)
     entries = [entry for file in files for entry in read_entries(file)]
     with warnings_of("engine") as warnings:
-        core = _build(settings.gateway, chosen)
+        # reports an unusable Redis before anything is compiled
+        open_redis(settings.gateway).close()
+        core = build_core(settings.gateway, chosen, Metrics(), make_logger("error", sys.stderr))
         try:
             start = time.perf_counter()
             warmed = asyncio.run(_warm_all(core, entries))
@@ -55,12 +57,6 @@ def warm(
         print("switchyard: Redis did not take everything in time", file=sys.stderr)
     is_complete = is_published and in_time and not dropped
     return 0 if is_complete and all(each.status == "compiled" for each in warmed) else 1
-
-
-def _build(gateway: GatewaySettings, model: ModelSettings) -> Core:
-    # reports unusable settings before anything is compiled
-    open_redis(gateway).close()
-    return build_core(gateway, model, Metrics(), make_logger("error", sys.stderr))
 
 
 async def _warm_all(core: Core, entries: Sequence[WarmupEntry]) -> list[WarmupResult]:

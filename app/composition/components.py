@@ -17,10 +17,11 @@ from ..conversation import load_tokenizer
 from ..observability import Logger, Metrics
 from ..service import ServedModel, ServedModels
 from ..settings import PREFIX, GatewaySettings, ModelSettings, SettingError, Settings
+from ..state import ResponseStore
 from .access import make_admission, make_keys, make_tokens
 from .engines import Engine, limits_of, make_engines
 from .models import Core, Load, Shared, load_tokenizers, make_core, make_model
-from .state import make_state
+from .state import make_bytes
 
 if TYPE_CHECKING:
     from ..access.token_verifier import TokenVerifier
@@ -156,5 +157,6 @@ def make_shared(gateway: GatewaySettings, metrics: Metrics, logger: Logger) -> S
         queue=gateway.compile_queue,
     )
     offload = Offload()
-    state = make_state(gateway, offload, logger)
+    store = make_bytes(gateway, logger)
+    state = ResponseStore(store, offload, max_bytes=gateway.responses_max_bytes)
     return Shared(gateway, metrics, logger, offload, scheduler, asyncio.Lock(), state)

@@ -1,18 +1,10 @@
-"""The store of responses."""
+"""The store of the bytes of responses."""
 
 from cache import may_use_redis
 
-from ..concurrency import Offload
 from ..observability import Logger
 from ..settings import PREFIX, GatewaySettings, SettingError
-from ..state import ByteStore, MemoryStore, RedisStore, ResponseStore
-
-
-def make_state(gateway: GatewaySettings, offload: Offload, logger: Logger) -> ResponseStore:
-    """Return the store of responses. Raises SettingError: see ``make_bytes``."""
-    return ResponseStore(
-        make_bytes(gateway, logger), offload, max_bytes=gateway.responses_max_bytes
-    )
+from ..state import ByteStore, MemoryStore, RedisStore
 
 
 def make_bytes(gateway: GatewaySettings, logger: Logger) -> ByteStore:
