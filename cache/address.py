@@ -108,8 +108,8 @@ def _refuse(message: str) -> NoReturn:
 
 
 def _scheme(url: str) -> tuple[Topology, bool, str]:
-    scheme, found, rest = url.partition("://")
-    if not found or scheme.lower() not in _SCHEMES:
+    scheme, separator, rest = url.partition("://")
+    if not separator or scheme.lower() not in _SCHEMES:
         *most, last = (f"{known}://" for known in _SCHEMES)
         _refuse(f"a Redis URL begins with {', '.join(most)} or {last}")
     kind, tls = _SCHEMES[scheme.lower()]
@@ -149,15 +149,15 @@ def _options(query: str, kind: Topology, tls: bool) -> dict[str, str]:
     known += _UNIX if kind == "unix" else ()
     known += _SENTINEL if kind == "sentinel" else ()
     known += _TLS if tls else ()
-    found: dict[str, str] = {}
+    options: dict[str, str] = {}
     for name, value in parse_qsl(query, keep_blank_values=True):
         if name not in known:
             shown = f"the option {name!r}" if _OPTION.fullmatch(name) else "an option"
             _refuse(f"{shown} is not one of {', '.join(known)}")
         if name in _WORDS and value.lower() not in _WORDS[name]:
             _refuse(f"the option {name!r} must be one of {', '.join(_WORDS[name])}")
-        found[name] = value.lower() if name in _WORDS else value
-    return found
+        options[name] = value.lower() if name in _WORDS else value
+    return options
 
 
 def _hosts(places: str, usual_port: int) -> tuple[tuple[str, int], ...]:

@@ -145,8 +145,8 @@ class _Reader:
     def check_end(self) -> None:
         """Check that the MAC follows, and then the end of the file."""
         expected = self._mac.digest()
-        found = self._take(_MAC_BYTES)
-        if not hmac.compare_digest(found, expected):
+        mac = self._take(_MAC_BYTES)
+        if not hmac.compare_digest(mac, expected):
             raise DumpRefused("the file is damaged, or was made with another cache key")
         if self._file.read(1):
             raise DumpRefused(f"damaged: the file continues after byte {self._at:,}")

@@ -69,8 +69,8 @@ def weight(now: float | None = None) -> float:
 
 def uses_of(score: object) -> int:
     """Return the number of uses now that equals a score; 0 for an invalid score."""
-    found = score / weight() if isinstance(score, float) else 0.0
-    return max(1, round(found)) if 0 < found <= MAX_USES else 0
+    count = score / weight() if isinstance(score, float) else 0.0
+    return max(1, round(count)) if 0 < count <= MAX_USES else 0
 
 
 def batches(items: Iterable[Item], most: int) -> Iterator[list[Item]]:

@@ -101,8 +101,8 @@ class Namespace:
         seen: set[bytes] = set()
         until = monotonic() + seconds
         with asking():
-            for found in self._scan(pattern):
-                for key in found:
+            for batch in self._scan(pattern):
+                for key in batch:
                     short = key.removeprefix(self._prefix)
                     if len(short) <= MAX_KEY_BYTES and is_entry(short) and short not in seen:
                         if len(seen) == MAX_ENTRIES:
@@ -121,8 +121,8 @@ class Namespace:
             where = {"target_nodes": node} if is_cluster else {}
             cursor = 0
             while True:
-                cursor, found = self._client.scan(cursor, pattern, SCANNED_AT_ONCE, **where)
-                yield found
+                cursor, batch = self._client.scan(cursor, pattern, SCANNED_AT_ONCE, **where)
+                yield batch
                 if is_cluster:
                     (cursor,) = cursor.values()
                 if cursor == 0:

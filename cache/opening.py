@@ -48,16 +48,16 @@ def key_of(key: str | None, file: Path | None) -> str | None:
             is shorter than ``MIN_SECRET_BYTES`` or, in a file, longer than ``MAX_BYTES``. The
             message never quotes a key.
     """
-    held = None if file is None else _read(file)
-    if held is not None and key is not None and held != key:
+    in_file = None if file is None else _read(file)
+    if in_file is not None and key is not None and in_file != key:
         raise ValueError("the key and the key in the file differ")
-    found = held if key is None else key
-    if found is not None and len(found.encode()) < MIN_SECRET_BYTES:
-        where = "" if held is None else f" in {file}"
+    chosen = in_file if key is None else key
+    if chosen is not None and len(chosen.encode()) < MIN_SECRET_BYTES:
+        where = "" if in_file is None else f" in {file}"
         raise ValueError(
-            f"the key{where} needs {MIN_SECRET_BYTES} bytes or more, got {len(found.encode())}"
+            f"the key{where} needs {MIN_SECRET_BYTES} bytes or more, got {len(chosen.encode())}"
         )
-    return found
+    return chosen
 
 
 def _read(file: Path) -> str:

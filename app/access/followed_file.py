@@ -64,11 +64,11 @@ class FollowedFile(Generic[Content]):
 
     def _load(self) -> Content | None:
         try:
-            found = os.stat(self.path)
+            status = os.stat(self.path)
         except OSError as error:
             self._seen = None
             raise KeysUnreadable(f"{self.path} cannot be read: {error.strerror}") from None
-        stamp = (found.st_mtime_ns, found.st_ino, found.st_size)
+        stamp = (status.st_mtime_ns, status.st_ino, status.st_size)
         is_settled = self._stamp is None or stamp == self._seen
         self._seen = stamp
         if stamp != self._stamp and is_settled:

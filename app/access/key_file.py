@@ -58,10 +58,10 @@ class KeyFile(FollowedFile[list[KeyEntry]]):
     def remove(self, name: str) -> bool:
         """Remove an entry; return whether there was one. Raises KeysUnreadable."""
         with self._changing() as text:
-            found = {number for number, entry in self._numbered(text) if entry.name == name}
-            if found:
-                self._write([line for n, line in enumerate(_lines(text), 1) if n not in found])
-        return bool(found)
+            numbers = {number for number, entry in self._numbered(text) if entry.name == name}
+            if numbers:
+                self._write([line for n, line in enumerate(_lines(text), 1) if n not in numbers])
+        return bool(numbers)
 
     def _entries(self, text: str) -> list[KeyEntry]:
         return [entry for _, entry in self._numbered(text)]

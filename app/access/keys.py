@@ -108,9 +108,9 @@ class Keys:
         return client
 
     def _find(self, key: str) -> tuple[Client, KeyEntry | None]:
-        known = self._table.get(digest_of(key))
-        if known is not None:
-            return known
+        row = self._table.get(digest_of(key))
+        if row is not None:
+            return row
         holder = None if self._tokens is None else self._tokens.client(key)
         if holder is not None:
             return holder, None
@@ -171,10 +171,10 @@ class Keys:
         """Make a new table, if a source has changed."""
         if self._is_stale:
             self._is_stale = False
-            self._table, old = await asyncio.to_thread(self._made_table), self._table
+            self._table, old = await asyncio.to_thread(self._new_table), self._table
             await asyncio.to_thread(emptied, old)
 
-    def _made_table(self) -> dict[bytes, tuple[Client, KeyEntry | None]]:
+    def _new_table(self) -> dict[bytes, tuple[Client, KeyEntry | None]]:
         table: dict[bytes, tuple[Client, KeyEntry | None]] = dict(self._given)
         for source in self._sources:
             for entry in self._loaded.get(source.name, ()):

@@ -127,9 +127,9 @@ class RedisKeys:
 
     async def remove(self, name: str) -> bool:
         """Remove an entry; return whether there was one."""
-        found = await self._ask(lambda client: client.hdel(_KEYS, name))
+        count = await self._ask(lambda client: client.hdel(_KEYS, name))
         await self._announce()
-        return bool(found)
+        return bool(count)
 
     async def aclose(self) -> None:
         if self._client is not None:
@@ -159,7 +159,7 @@ class RedisKeys:
 
     async def _look(self) -> bool:
         """Read the entries; return whether the good ones have changed."""
-        known, bad = await self._found()
+        known, bad = await self._read_all()
         has_changed = await asyncio.to_thread(known.__ne__, self._known)
         self._known, old = known, self._known
         await asyncio.to_thread(emptied, old)
@@ -171,7 +171,7 @@ class RedisKeys:
     def _entries(self) -> list[KeyEntry]:
         return [entry for _, entry in self._known.values()]
 
-    async def _found(self) -> tuple[Known, "_BadEntries"]:
+    async def _read_all(self) -> tuple[Known, "_BadEntries"]:
         known: Known = {}
         bad = _BadEntries()
         cursor: bytes | int = 0
@@ -180,9 +180,9 @@ class RedisKeys:
             reply = await self._reply(partial(_scan, cursor))
             if isinstance(reply, Exception):
                 raise KeysUnreadable(_reason(reply))
-            cursor, found = reply
-            fields += len(found) // 2
-            some = await asyncio.to_thread(self._opened, found, bad)
+            cursor, part = reply
+            fields += len(part) // 2
+            some = await asyncio.to_thread(self._opened, part, bad)
             size += sum(len(name) + len(sealed) for name, (sealed, _) in some.items())
             known |= some
             if len(known) > MAX_KEYS:

@@ -189,12 +189,12 @@ class TokenVerifier:
             raise refused(f"This token's algorithm is not permitted; these are: {allowed}.")
         if "crit" in header:
             raise refused("This token has critical extensions (crit), which are not supported.")
-        found = self._keys.fitting(kid, algorithm)
-        if not found:
+        fitting = self._keys.fitting(kid, algorithm)
+        if not fitting:
             raise refused("This token's key is unknown, or is for another algorithm.")
-        if len(found) > 1:
+        if len(fitting) > 1:
             raise refused("This token does not name its key (kid), and several keys fit.")
-        return found[0]
+        return fitting[0]
 
     def _holder(self, claims: dict[str, Any]) -> _Holder:
         subject: str = claims["sub"]
@@ -219,10 +219,10 @@ def _header(token: str) -> dict[str, Any] | None:
     """Return the header of a token; None: it is none. The signature says later if it is true."""
     text = token.partition(".")[0]
     try:
-        found = orjson.loads(urlsafe_b64decode(text + "=" * (-len(text) % 4)))
+        header = orjson.loads(urlsafe_b64decode(text + "=" * (-len(text) % 4)))
     except ValueError:
         return None
-    return found if isinstance(found, dict) else None
+    return header if isinstance(header, dict) else None
 
 
 def _reason(error: Exception) -> str:

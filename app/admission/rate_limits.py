@@ -135,12 +135,12 @@ def _refilled(level: float | None, limit: int, minutes: float) -> float:
 
 def limit_headers(client: Client, levels: Levels) -> dict[str, str]:
     """Return OpenAI's headers: for each limit its size, what is left, and the time until full."""
-    found = {}
+    headers = {}
     for kind, limit, level in _limits(client, levels):
-        found[f"x-ratelimit-limit-{kind}"] = str(limit)
-        found[f"x-ratelimit-remaining-{kind}"] = str(max(0, int(level)))
-        found[f"x-ratelimit-reset-{kind}"] = duration((limit - level) * MINUTE_MS / limit)
-    return found
+        headers[f"x-ratelimit-limit-{kind}"] = str(limit)
+        headers[f"x-ratelimit-remaining-{kind}"] = str(max(0, int(level)))
+        headers[f"x-ratelimit-reset-{kind}"] = duration((limit - level) * MINUTE_MS / limit)
+    return headers
 
 
 def wait_ms(client: Client, levels: Levels, tokens: int) -> int:

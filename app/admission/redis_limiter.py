@@ -102,9 +102,9 @@ class RedisLimiter:
 
     async def charge(self, client: Client, tokens: int) -> Levels:
         limit = client.tokens_per_minute
-        found = await self._call(client, tokens, needed(limit, tokens), counts=True)
-        if found is not None:
-            return found
+        levels = await self._call(client, tokens, needed(limit, tokens), counts=True)
+        if levels is not None:
+            return levels
         if self._on_failure == "open":
             return await self._local.charge(client, tokens)
         raise unavailable(

@@ -38,9 +38,9 @@ UNREAD = 141
 
 def run_command(arguments: Sequence[str] | None = None) -> int:
     """Run the command of these arguments; return its exit status."""
-    given = _parser().parse_args(arguments)
+    options = _parser().parse_args(arguments)
     try:
-        status = _run(given)
+        status = _run(options)
         sys.stdout.flush()
     except BrokenPipeError:
         _print_no_more()
@@ -48,9 +48,9 @@ def run_command(arguments: Sequence[str] | None = None) -> int:
     return status
 
 
-def _run(given: argparse.Namespace) -> int:
+def _run(options: argparse.Namespace) -> int:
     try:
-        status: int = given.run(given)
+        status: int = options.run(options)
     except SettingError as error:
         for sentence in error.sentences:
             print(f"switchyard: {sentence}", file=sys.stderr)
@@ -198,74 +198,74 @@ def _add_bench(parser: argparse.ArgumentParser) -> None:
     parser.set_defaults(run=_bench)
 
 
-def _version(given: argparse.Namespace) -> int:
+def _version(options: argparse.Namespace) -> int:
     print(version())
     return 0
 
 
-def _serve(given: argparse.Namespace) -> int:
+def _serve(options: argparse.Namespace) -> int:
     from .serve import serve
 
-    return serve(read_settings(config_file=given.config))
+    return serve(read_settings(config_file=options.config))
 
 
-def _warm(given: argparse.Namespace) -> int:
+def _warm(options: argparse.Namespace) -> int:
     from .warm import warm
 
-    settings = read_settings(config_file=given.config)
-    return warm(settings, given.files, wait_s=given.wait, model=given.model)
+    settings = read_settings(config_file=options.config)
+    return warm(settings, options.files, wait_s=options.wait, model=options.model)
 
 
-def _stats(given: argparse.Namespace) -> int:
-    if given.model is not None and not given.url:
+def _stats(options: argparse.Namespace) -> int:
+    if options.model is not None and not options.url:
         raise SettingError("--model needs --url: the table of Redis shows all vocabularies")
     settings = read_settings().gateway
-    if given.url:
+    if options.url:
         from .gateways import show_gateways
 
-        return show_gateways(settings, given.url, given.model)
+        return show_gateways(settings, options.url, options.model)
     from .redis_entries import show_shared
 
     return show_shared(settings)
 
 
-def _export(given: argparse.Namespace) -> int:
+def _export(options: argparse.Namespace) -> int:
     from .redis_entries import export_shared
 
     signal.signal(signal.SIGTERM, _leave)  # the default action would leave an unfinished file
-    return export_shared(read_settings().gateway, given.file)
+    return export_shared(read_settings().gateway, options.file)
 
 
-def _import(given: argparse.Namespace) -> int:
+def _import(options: argparse.Namespace) -> int:
     from .redis_entries import import_shared
 
-    return import_shared(read_settings().gateway, given.file, given.key_file)
+    return import_shared(read_settings().gateway, options.file, options.key_file)
 
 
-def _keys(given: argparse.Namespace) -> int:
+def _keys(options: argparse.Namespace) -> int:
     from .access_keys import run_keys
 
-    return run_keys(read_settings().gateway, given)
+    return run_keys(read_settings().gateway, options)
 
 
-def _check(given: argparse.Namespace) -> int:
+def _check(options: argparse.Namespace) -> int:
     from engine.check import main
 
-    return main([given.file, *(["--json"] if given.json else [])])
+    return main([options.file, *(["--json"] if options.json else [])])
 
 
-def _doctor(given: argparse.Namespace) -> int:
+def _doctor(options: argparse.Namespace) -> int:
     from .doctor import run_doctor
 
-    return run_doctor(given.config, as_json=given.json)
+    return run_doctor(options.config, as_json=options.json)
 
 
-def _bench(given: argparse.Namespace) -> int:
+def _bench(options: argparse.Namespace) -> int:
     from .load import Load, run_load
 
-    key = given.key or os.environ.get("OPENAI_API_KEY")
-    load = Load(given.url, given.model, key, given.users, given.seconds, given.kind)
-    return run_load(load, as_json=given.json)
+    key = options.key or os.environ.get("OPENAI_API_KEY")
+    load = Load(options.url, options.model, key, options.users, options.seconds, options.kind)
+    return run_load(load, as_json=options.json)
 
 
 def _leave(number: int, frame: FrameType | None) -> None:

@@ -19,17 +19,17 @@ def run_doctor(config: Path | None, *, as_json: bool) -> int:
 
 
 async def _examine(config: Path | None, as_json: bool) -> int:
-    found: list[Finding] = []
+    findings: list[Finding] = []
     async for finding in examine(config):
-        found.append(finding)
+        findings.append(finding)
         if not as_json:
             _show(finding, sys.stdout)
     if as_json:
-        print(json.dumps([asdict(finding) for finding in found], indent=2))
+        print(json.dumps([asdict(finding) for finding in findings], indent=2))
     else:
-        counts = [sum(each.level == level for each in found) for level in ("error", "warning")]
+        counts = [sum(each.level == level for each in findings) for level in ("error", "warning")]
         print(f"\nerrors: {counts[0]}, warnings: {counts[1]}")
-    return int(any(finding.level == "error" for finding in found))
+    return int(any(finding.level == "error" for finding in findings))
 
 
 def _show(finding: Finding, out: TextIO) -> None:

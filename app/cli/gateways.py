@@ -49,10 +49,10 @@ def _name(url: str) -> str:
     """Return host, port and path without a password."""
     try:
         parts = urlsplit(url)
-        found = parts.netloc + parts.path
+        name = parts.netloc + parts.path
     except ValueError:
-        found = url
-    return found.rpartition("@")[2].rstrip("/")
+        name = url
+    return name.rpartition("@")[2].rstrip("/")
 
 
 async def _ask(url: str, key: str, model: str | None) -> tuple[int, bytes]:

@@ -65,7 +65,7 @@ def _running(gateway: GatewaySettings) -> str | None:
         # the certificate is for the gateway's name, not for this address
         url = f"{scheme}://{host}:{gateway.port}/version"
         answer = httpx.get(url, timeout=ASKED_SECONDS, verify=False)
-        found = answer.json()["version"] if answer.status_code == 200 else None
+        release = answer.json()["version"] if answer.status_code == 200 else None
     except (httpx.HTTPError, ValueError, LookupError, TypeError):
         return None
-    return str(found)[:40] if found else None
+    return str(release)[:40] if release else None

@@ -31,8 +31,8 @@ class TraceContext:
         """Return a span of the client's trace, or of a new one, which is sampled with the
         probability ``share``.
         """
-        if (given := _parse(traceparent or "")) is not None:
-            trace_id, parent_id, is_sampled = given
+        if (ids := _parse(traceparent or "")) is not None:
+            trace_id, parent_id, is_sampled = ids
             return cls(trace_id, new_span_id(), parent_id, is_sampled)
         trace_id = random.getrandbits(128) or 1
         return cls(trace_id, new_span_id(), None, random.random() < share)
@@ -49,10 +49,10 @@ class TraceContext:
 
 def _parse(traceparent: str) -> tuple[int, int, bool] | None:
     """Return trace id, span id and the sampled flag; None: not a valid header."""
-    found = _TRACEPARENT.fullmatch(traceparent)
-    if found is None:
+    match = _TRACEPARENT.fullmatch(traceparent)
+    if match is None:
         return None
-    version, trace_id, span_id, flags, more = found.groups()
+    version, trace_id, span_id, flags, more = match.groups()
     if version == "ff" or (version == "00" and more) or not int(trace_id, 16):
         return None
     if not int(span_id, 16):

@@ -23,16 +23,16 @@ def reserved(host: str, port: int) -> Iterator[list[Address]]:
     Raises:
         OSError: the host does not resolve, or the port is in use.
     """
-    found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
+    infos = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
     with ExitStack() as stack:
         addresses: list[Address] = []
-        for family, *_, address in dict.fromkeys(found):
+        for family, *_, address in dict.fromkeys(infos):
             place = (str(address[0]), port)
             if port:
                 # with SO_REUSEPORT a second gateway of this user would share the port
                 _bound(family, place, shared=False).close()
-            made = stack.enter_context(_bound(family, place, shared=True))
-            port = made.getsockname()[1]
+            bound = stack.enter_context(_bound(family, place, shared=True))
+            port = bound.getsockname()[1]
             addresses.append((family, (place[0], port)))
         yield addresses
 
@@ -45,16 +45,16 @@ def bind_all(addresses: Sequence[Address]) -> list[socket.socket]:
 def _bound(
     family: socket.AddressFamily, address: tuple[str, int], *, shared: bool
 ) -> socket.socket:
-    made = socket.socket(family, socket.SOCK_STREAM)
+    bound = socket.socket(family, socket.SOCK_STREAM)
     try:
-        made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         if shared:
-            made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
+            bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
         if family == socket.AF_INET6:
             # as asyncio does: the IPv4 address has a socket of its own
-            made.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 1)
-        made.bind(address)
+            bound.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 1)
+        bound.bind(address)
     except BaseException:
-        made.close()
+        bound.close()
         raise
-    return made
+    return bound

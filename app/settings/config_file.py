@@ -46,14 +46,14 @@ def read_config_file(file: Path) -> tuple[ModelSettings, ...]:
     mistakes = _secrets(file, raw)
     try:
         # JSON has arrays and no paths: pydantic's strict mode for Python refuses both
-        found = ConfigFile.model_validate_json(_as_json(file, raw), strict=True)
+        content = ConfigFile.model_validate_json(_as_json(file, raw), strict=True)
     except ValidationError as error:
         mistakes += [_sentence(file, each) for each in error.errors(include_url=False)]
     if mistakes:
         raise SettingError(*mistakes)
-    if not found.models:
+    if not content.models:
         raise SettingError(f"{file}: models: at least one [[models]] table is required")
-    return tuple(model.at(Places(file, number)) for number, model in enumerate(found.models))
+    return tuple(model.at(Places(file, number)) for number, model in enumerate(content.models))
 
 
 def _read(file: Path) -> str:
@@ -75,9 +75,9 @@ def _parse(file: Path, text: str) -> dict[str, Any]:
         raise SettingError(f"{file}: not TOML: nested too deeply") from None
     except ValueError as error:
         reason = str(error)
-        found = _AT_LINE.search(reason)
-        line = text.count("\n") + 1 if found is None or found[1] is None else int(found[1])
-        place = f"{file}:{line}" if found else str(file)
+        at = _AT_LINE.search(reason)
+        line = text.count("\n") + 1 if at is None or at[1] is None else int(at[1])
+        place = f"{file}:{line}" if at else str(file)
         raise SettingError(f"{place}: not TOML: {_AT_LINE.sub('', reason)}") from None
 
 

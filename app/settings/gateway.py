@@ -264,9 +264,9 @@ class GatewaySettings(BaseSettings):
     @classmethod
     def _key_or_file(cls, value: SecretStr | None, info: ValidationInfo) -> SecretStr | None:
         """Replace CACHE_KEY by the key from CACHE_KEY_FILE, if that is set."""
-        given = None if value is None else value.get_secret_value()
-        found = key_of(given, info.data.get("cache_key_file"))
-        return None if found is None else SecretStr(found)
+        variable = None if value is None else value.get_secret_value()
+        key = key_of(variable, info.data.get("cache_key_file"))
+        return None if key is None else SecretStr(key)
 
     @model_validator(mode="after")
     def _fits_together(self) -> Self:

@@ -71,7 +71,7 @@ def read_settings(**values: Any) -> Settings:
 def unknown_variables(names: Iterable[str]) -> list[str]:
     """Return one sentence for each unknown variable with the prefix SWITCHYARD_."""
     known = [*_OF_GATEWAY, *_OF_MODELS]
-    found = []
+    sentences = []
     for name in sorted(names):
         upper = name.upper()
         if not upper.startswith(PREFIX) or upper in known:
@@ -79,8 +79,8 @@ def unknown_variables(names: Iterable[str]) -> list[str]:
         if not _READ_BY_OTHERS.fullmatch(upper.removeprefix(PREFIX)):
             near = get_close_matches(upper, known, n=1)
             hint = f"; did you mean {near[0]}?" if near else ""
-            found.append(f"{name}: no such setting{hint}")
-    return found
+            sentences.append(f"{name}: no such setting{hint}")
+    return sentences
 
 
 def _of_a_model(variables: Mapping[str, Any]) -> dict[str, Any]:
@@ -92,23 +92,23 @@ def _of_a_model(variables: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def _models(gateway: GatewaySettings, found: Mapping[str, Any]) -> tuple[ModelSettings, ...]:
+def _models(gateway: GatewaySettings, values: Mapping[str, Any]) -> tuple[ModelSettings, ...]:
     """Return the models of the configuration file; without one, the model of the variables."""
     if gateway.config_file is None:
-        return (_only_model(found),)
-    if found:
+        return (_only_model(values),)
+    if values:
         raise SettingError(
             *(
                 f"{variable_of(name)}: {PREFIX}CONFIG_FILE is set, so {gateway.config_file} "
                 "describes the models; unset this variable"
-                for name in found
+                for name in values
             )
         )
     return read_config_file(gateway.config_file)
 
 
-def _only_model(found: Mapping[str, Any]) -> ModelSettings:
-    values = dict(found)
+def _only_model(variables: Mapping[str, Any]) -> ModelSettings:
+    values = dict(variables)
     for name in _LISTS:
         if isinstance(values.get(name), str):
             parts = (part.strip() for part in values[name].split(","))
@@ -135,13 +135,13 @@ def _check_names(models: Sequence[ModelSettings]) -> None:
     """Raise SettingError unless each name and alias stands for one model."""
     names = [("name", model, model.served_model) for model in models]
     names += [("aliases", model, alias) for model in models for alias in model.aliases]
-    taken: dict[str, str] = {}
+    models_by_name: dict[str, str] = {}
     mistakes: list[str] = []
     for setting, model, name in names:
-        if name in taken:
-            reason = f"{name!r} is a name or alias of the model {taken[name]!r} already"
+        if name in models_by_name:
+            reason = f"{name!r} is a name or alias of the model {models_by_name[name]!r} already"
             mistakes += model.error(setting, reason).sentences
-        taken.setdefault(name, model.served_model)
+        models_by_name.setdefault(name, model.served_model)
     if mistakes:
         raise SettingError(*mistakes)
 

@@ -84,8 +84,8 @@ class MemoryStore:
             self._drop(self._victim(values))
 
     async def sizes(self, names: Sequence[str]) -> list[int]:
-        found = (self._held.get(name) for name in names)
-        return [0 if held is None else len(held.value) for held in found]
+        values = (self._held.get(name) for name in names)
+        return [0 if held is None else len(held.value) for held in values]
 
     async def get(self, names: Sequence[str]) -> list[bytes | None]:
         return [self._use(name) for name in names]
