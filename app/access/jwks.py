@@ -21,7 +21,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 MAX_BYTES: Final = 1 << 20
 MAX_KEYS: Final = 100
 #: bits of an RSA key: RFC 7518 section 3.3 forbids shorter ones
-LEAST_RSA_BITS: Final = 2048
+MIN_RSA_BITS: Final = 2048
 
 _RSA: Final = tuple(f"{kind}{bits}" for kind in ("RS", "PS") for bits in (256, 384, 512))
 #: the algorithms of a type and curve
@@ -145,8 +145,8 @@ def _public_key(jwk: _Jwk, place: str) -> AllowedPublicKeys:
         key: AllowedPublicKeys = algorithm.from_jwk(jwk.model_dump(exclude_none=True))
     except (PyJWTError, ValueError, UnsupportedAlgorithm) as error:
         raise JwksRefused(f"{place}: no valid {jwk.kty} key: {error}") from None
-    if isinstance(key, RSAPublicKey) and key.key_size < LEAST_RSA_BITS:
+    if isinstance(key, RSAPublicKey) and key.key_size < MIN_RSA_BITS:
         raise JwksRefused(
-            f"{place}: RSA keys need at least {LEAST_RSA_BITS:,} bits, got {key.key_size:,}"
+            f"{place}: RSA keys need at least {MIN_RSA_BITS:,} bits, got {key.key_size:,}"
         )
     return key

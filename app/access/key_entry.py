@@ -21,7 +21,7 @@ from .client import Client, Priority
 #: characters of a name: it appears in logs, in commands and as a key of Redis
 NAME: Final = r"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$"
 #: of the limits, so that sums stay exact in Redis' floating-point numbers
-MOST: Final = 1_000_000_000
+MAX_LIMIT: Final = 1_000_000_000
 #: bytes of an entry, one of thousands of models included
 MAX_BYTES: Final = 64 << 10
 #: characters of a place in messages: an unknown field may have any name
@@ -39,9 +39,9 @@ class KeyEntry(BaseModel):
     sha256: str = Field(pattern=r"^[0-9a-f]{64}$")
     expires: AwareDatetime | None = None
     models: tuple[str, ...] | None = Field(default=None, min_length=1)
-    max_running: int | None = Field(default=None, ge=1, le=MOST, strict=True)
-    requests_per_minute: int | None = Field(default=None, ge=1, le=MOST, strict=True)
-    tokens_per_minute: int | None = Field(default=None, ge=1, le=MOST, strict=True)
+    max_running: int | None = Field(default=None, ge=1, le=MAX_LIMIT, strict=True)
+    requests_per_minute: int | None = Field(default=None, ge=1, le=MAX_LIMIT, strict=True)
+    tokens_per_minute: int | None = Field(default=None, ge=1, le=MAX_LIMIT, strict=True)
     priority: Priority = "normal"
 
     @property

@@ -5,7 +5,7 @@
 Invariants   I1 a resolution that fails or finds no address changes nothing: a broken resolver must
                 not empty a pool. It is logged once, until one succeeds.
              I2 a worker whose address is gone gets no new request, and finishes its answers.
-             I3 a name has at most MOST workers, whatever the resolver says.
+             I3 a name has at most MAX_WORKERS workers, whatever the resolver says.
 Threads      the event loop; getaddrinfo runs in the loop's executor.
 Not here     the scheme of such workers (settings).
 """
@@ -23,7 +23,7 @@ from .member import Member
 from .recovery import Observer
 
 #: workers of a name; a resolver that answers with thousands is wrong, or hostile
-MOST = 256
+MAX_WORKERS = 256
 #: maximal seconds that startup waits for the first resolution; later ones take their time
 FIRST_S = 5.0
 
@@ -101,7 +101,7 @@ class Discovery:
         if url in self._failing:
             self._failing.discard(url)
             observer.warn("resolution works again", host=host)
-        await self._apply(url, sorted(set(addresses))[:MOST], pool, observer)
+        await self._apply(url, sorted(set(addresses))[:MAX_WORKERS], pool, observer)
 
     async def _apply(
         self, url: str, addresses: Sequence[str], pool: Membership, observer: Observer

@@ -110,7 +110,7 @@ class _Turns:
     """The number of each worker's last pick, by its name; workers come and go."""
 
     #: names kept: pods that come and go have new addresses
-    MOST = 1024
+    MAX_NAMES = 1024
 
     def __init__(self) -> None:
         self._numbers = count(1)
@@ -125,7 +125,7 @@ class _Turns:
     def take(self, candidate: Member) -> Member:
         self._last.pop(candidate.name, None)  # the oldest pick comes first
         self._last[candidate.name] = next(self._numbers)
-        if len(self._last) > self.MOST:
+        if len(self._last) > self.MAX_NAMES:
             del self._last[next(iter(self._last))]
         return candidate
 

@@ -18,7 +18,7 @@ Representation   an LRU: hash of a prefix -> Entry. The hash covers the chained 
                  text that the history lacks ("<think>").
 Invariants       I1 a prefix that ends two different prompts, or would find a worker for a second
                  different one, is shared, such as a system prompt: it finds no worker.
-                 I2 the table holds at most MOST entries, whatever prompts come.
+                 I2 the table holds at most MAX_ENTRIES entries, whatever prompts come.
 Cost             one hash per block, and one per token of blocks in which a known prompt ended.
                  Measured: 0.07 ms for 4,000 tokens, 0.45 ms for 32,000.
 Not here         load (policies). A gateway knows only the turns that passed through it.
@@ -37,7 +37,7 @@ BLOCK = 32
 #: for models that think, with an opened or an empty reasoning: 2 to 7 tokens
 CUTS = (0, 2, 4, 8, 16)
 #: entries, 5 for a prompt: the last 26,000 turns. Measured: 31 MB
-MOST = 1 << 17
+MAX_ENTRIES = 1 << 17
 
 
 @dataclass(slots=True)
@@ -101,7 +101,7 @@ class PrefixTable:
         for cut in CUTS:
             if cut < prefixes.length:
                 self._put(prefixes, prefixes.length - cut, worker)
-        while len(self._entries) > MOST:
+        while len(self._entries) > MAX_ENTRIES:
             _, entry = self._entries.popitem(last=False)
             self._blocks[entry.block] -= 1
             if not self._blocks[entry.block]:

@@ -7,7 +7,7 @@ import pytest
 
 from app.access.key_entry import (
     MAX_BYTES,
-    MOST,
+    MAX_LIMIT,
     EntryRefused,
     digest_of,
     new_key,
@@ -28,7 +28,7 @@ def test_an_entry_gives_its_client_the_name_the_scope_and_the_limits() -> None:
 
 
 def test_an_entry_survives_its_text() -> None:
-    made = parse_entry(entry("k", expires="2030-01-01T00:00:00+02:00", tokens_per_minute=MOST))
+    made = parse_entry(entry("k", expires="2030-01-01T00:00:00+02:00", tokens_per_minute=MAX_LIMIT))
     assert parse_entry(made.as_json()) == made
 
 
@@ -46,7 +46,7 @@ def test_an_entry_survives_its_text() -> None:
         (entry("k", max_running=0), "max_running: "),
         (entry("k", max_running=True), "max_running: "),
         (entry("k", requests_per_minute=1.5), "requests_per_minute: "),
-        (entry("k", tokens_per_minute=MOST + 1), "tokens_per_minute: "),
+        (entry("k", tokens_per_minute=MAX_LIMIT + 1), "tokens_per_minute: "),
         (entry("k", expires="2030-01-01T00:00:00"), "expires: "),
         (entry("k", expires="soon"), "expires: "),
         (entry("k", models=[]), "models: "),

@@ -162,7 +162,7 @@ async def test_a_worker_that_cannot_be_made_keeps_no_other_from_joining():
 
 
 async def test_a_name_has_no_more_workers_than_the_bound(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(module, "MOST", 3)
+    monkeypatch.setattr(module, "MAX_WORKERS", 3)
     async with found(Dns(*(f"10.0.0.{number}" for number in range(1, 9)))) as made:
         assert made.names == urls("10.0.0.1", "10.0.0.2", "10.0.0.3")
 

@@ -76,7 +76,7 @@ def test_a_worker_that_may_not_be_picked_is_not_found():
 
 
 def test_the_table_forgets_the_oldest_prompts(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(module, "MOST", 2 * len(CUTS))
+    monkeypatch.setattr(module, "MAX_ENTRIES", 2 * len(CUTS))
     prompts = [ids(100, start=1000 * number) for number in range(1, 4)]
     table = remembered(*((prompt, "a") for prompt in prompts))
     assert len(table) == 2 * len(CUTS)
