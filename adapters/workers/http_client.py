@@ -14,7 +14,6 @@ Not here         the paths and bodies of a server (sglang); deadlines of answers
 import ssl
 from collections.abc import AsyncGenerator, AsyncIterator, Mapping
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
-from dataclasses import dataclass
 from functools import partial
 from types import MappingProxyType, SimpleNamespace
 from typing import Any, Protocol
@@ -109,10 +108,9 @@ class AiohttpClient:
         read_s: float | None = None,
         headers: Mapping[str, str] = NO_HEADERS,
     ) -> AsyncGenerator[Response, None]:
-        """See HttpClient."""
         own = {} if content is None else {"Content-Type": "application/json"}
         timeout = aiohttp.ClientTimeout(total=None, connect=self._connect_seconds, sock_read=read_s)
-        connection = _Connection()
+        connection = SimpleNamespace(is_reused=False)
         send = partial(
             self._open().request,
             method,
@@ -138,7 +136,12 @@ class AiohttpClient:
     def _open(self) -> aiohttp.ClientSession:
         """Return the session, made on first use: it belongs to the running loop."""
         if self._session is None:
-            connector = _Connector(limit=0, keepalive_timeout=KEEPALIVE_S, ssl=self._tls or True)
+            connector = aiohttp.TCPConnector(
+                limit=0, keepalive_timeout=KEEPALIVE_S, ssl=self._tls or True
+            )
+            # private: aiohttp's public bounds (max_line_size, max_field_size, max_headers) are
+            # those of one head, and nothing bounds the number of 1xx before an answer
+            connector._factory = partial(_BoundedHead, loop=connector._loop)  # type: ignore[assignment]
             self._session = aiohttp.ClientSession(
                 connector=connector,
                 headers=self._headers,
@@ -149,21 +152,8 @@ class AiohttpClient:
         return self._session
 
     async def aclose(self) -> None:
-        """See HttpClient."""
         if self._session is not None:
             await self._session.close()
-
-
-class _Connector(aiohttp.TCPConnector):
-    """Makes connections whose heads are bounded.
-
-    ``_factory`` is private: aiohttp's public bounds (``max_line_size``, ``max_field_size``,
-    ``max_headers``) are those of one head, and nothing bounds the number of 1xx before an answer.
-    """
-
-    def __init__(self, **options: Any) -> None:
-        super().__init__(**options)
-        self._factory = partial(_BoundedHead, loop=self._loop)  # type: ignore[assignment]
 
 
 class _BoundedHead(ResponseHandler):
@@ -198,15 +188,8 @@ class _BoundedHead(ResponseHandler):
             super().data_received(data[at:])
 
 
-@dataclass(slots=True)
-class _Connection:
-    """The connection of a request."""
-
-    is_reused: bool = False
-
-
 def _watching_reuse() -> aiohttp.TraceConfig:
-    """Return hooks that note in a request's ``_Connection`` that an earlier request used it.
+    """Return hooks that note in a request's ``is_reused`` that an earlier one used its connection.
 
     Hooks of aiohttp cost 0.02 ms a request.
     """
