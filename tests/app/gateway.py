@@ -11,6 +11,7 @@ from typing import Any
 from unittest.mock import patch
 
 import httpx
+import pytest
 
 from app.main import create_app
 from app.observability.logs import make_logger
@@ -108,3 +109,14 @@ class Gateway:
     def lines(self) -> list[dict[str, Any]]:
         """Return the logged events."""
         return [json.loads(line) for line in self.log.getvalue().splitlines()]
+
+
+def gateway_fixture(**settings: Any) -> Any:
+    """Return a fixture: one gateway with these settings for all tests of a module."""
+
+    @pytest.fixture(scope="module")
+    def running() -> Iterator[Gateway]:
+        with Gateway(**settings) as gateway:
+            yield gateway
+
+    return running
