@@ -13,10 +13,10 @@ Not here         the paths and bodies of a server (sglang); deadlines of answers
 
 import ssl
 from collections.abc import AsyncGenerator, AsyncIterator, Mapping
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from contextlib import asynccontextmanager
 from functools import partial
 from types import MappingProxyType, SimpleNamespace
-from typing import Any, Protocol
+from typing import Any
 
 import aiohttp
 from aiohttp.client_proto import ResponseHandler
@@ -35,44 +35,24 @@ HEAD_PIECE = 4_096
 NO_HEADERS: Mapping[str, str] = MappingProxyType({})
 
 
-class Response(Protocol):
+class Response:
     """An answer whose head has arrived."""
 
-    @property
-    def status(self) -> int: ...
+    def __init__(self, answer: aiohttp.ClientResponse) -> None:
+        self.status = answer.status
+        self._answer = answer
 
-    def pieces(self) -> AsyncIterator[bytes]:
+    async def pieces(self) -> AsyncIterator[bytes]:
         """Yield the body as it arrives. Raises WorkerError."""
-        ...
-
-
-class HttpClient(Protocol):
-    """A client of one server."""
-
-    def request(
-        self,
-        method: str,
-        path: str,
-        *,
-        content: bytes | None = None,
-        read_s: float | None = None,
-        headers: Mapping[str, str] = NO_HEADERS,
-    ) -> AbstractAsyncContextManager[Response]:
-        """Send a request; leaving the context early closes its connection.
-
-        ``content``: a JSON body. ``read_s``: seconds without a byte of the answer; None: no limit.
-        ``headers``: further ones.
-
-        Raises:
-            WorkerError: no connection, no answer, or no HTTP.
-        """
-        ...
-
-    async def aclose(self) -> None: ...
+        try:
+            async for piece in self._answer.content.iter_any():
+                yield piece
+        except (aiohttp.ClientError, TimeoutError) as error:
+            raise broken(error) from error
 
 
 class AiohttpClient:
-    """See HttpClient; keeps connections open between requests.
+    """A client of one server, which keeps connections open between requests.
 
     Even a healthy server may close a kept connection at the moment when a request is sent on it.
     Then the request is sent once more.
@@ -108,6 +88,14 @@ class AiohttpClient:
         read_s: float | None = None,
         headers: Mapping[str, str] = NO_HEADERS,
     ) -> AsyncGenerator[Response, None]:
+        """Send a request; leaving the context early closes its connection.
+
+        ``content``: a JSON body. ``read_s``: seconds without a byte of the answer; None: no limit.
+        ``headers``: further ones.
+
+        Raises:
+            WorkerError: no connection, no answer, or no HTTP.
+        """
         own = {} if content is None else {"Content-Type": "application/json"}
         timeout = aiohttp.ClientTimeout(total=None, connect=self._connect_seconds, sock_read=read_s)
         connection = SimpleNamespace(is_reused=False)
@@ -129,7 +117,7 @@ class AiohttpClient:
                     raise
                 answer = await send()
             async with answer:
-                yield _Answer(answer)
+                yield Response(answer)
         except (aiohttp.ClientError, TimeoutError) as error:
             raise broken(error) from error
 
@@ -200,19 +188,6 @@ def _watching_reuse() -> aiohttp.TraceConfig:
     config = aiohttp.TraceConfig()
     config.on_connection_reuseconn.append(note)
     return config
-
-
-class _Answer:
-    def __init__(self, answer: aiohttp.ClientResponse) -> None:
-        self.status = answer.status
-        self._answer = answer
-
-    async def pieces(self) -> AsyncIterator[bytes]:
-        try:
-            async for piece in self._answer.content.iter_any():
-                yield piece
-        except (aiohttp.ClientError, TimeoutError) as error:
-            raise broken(error) from error
 
 
 def broken(error: Exception) -> WorkerError:
