@@ -13,7 +13,7 @@ Not here         the use of a profile (fitting).
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, Protocol
+from typing import Any, Literal
 
 Messages = Sequence[Mapping[str, Any]]
 Tools = Sequence[Mapping[str, Any]]
@@ -51,14 +51,9 @@ class TemplateError(ValueError):
     """A template refuses a conversation with this sentence of its own; "": it failed."""
 
 
-class Render(Protocol):
-    """Render a conversation up to the beginning of the answer.
-
-    Raises:
-        TemplateError: the template raised an exception.
-    """
-
-    def __call__(self, messages: Messages, tools: Tools | None, variables: Variables) -> str: ...
+#: renders a conversation up to the beginning of the answer; raises TemplateError if the template
+#: raises any exception
+Render = Callable[[Messages, Tools | None, Variables], str]
 
 
 @dataclass(frozen=True, slots=True)
