@@ -17,9 +17,8 @@ from app.main import create_app
 from app.observability.logs import make_logger
 from app.server.uvicorn_server import make_server
 from app.settings import read_settings
+from tests.waiting import PATIENCE, until
 
-#: seconds that a gateway may take to start or to stop on a slow machine
-PATIENCE = 60.0
 #: of every request: reading the certificates, which plain HTTP does not need, takes 28 ms
 OPTIONS: dict[str, Any] = {"timeout": PATIENCE, "verify": False}
 #: a key of operators for tests that need one
@@ -85,10 +84,7 @@ class Gateway:
 
     def eventually(self, holds: Callable[[], bool]) -> None:
         """Waits until it holds."""
-        until = time.monotonic() + PATIENCE
-        while not holds():
-            assert time.monotonic() < until, "it never came to hold"
-            time.sleep(0.02)
+        until(holds)
 
     def get(self, path: str, **options: Any) -> httpx.Response:
         return httpx.get(self.url + path, **OPTIONS, **options)
