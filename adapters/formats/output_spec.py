@@ -96,8 +96,8 @@ class ThinkingMarks:
 
     begin: str
     end: str
-    inner_newlines: int
-    outer_newlines: int
+    inner_newlines: int = 0
+    outer_newlines: int = 0
 
 
 @dataclass(frozen=True)

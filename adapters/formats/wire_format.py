@@ -1,13 +1,15 @@
 """The interface of a format: one model family's wire syntax."""
 
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from typing import Protocol
+from dataclasses import dataclass
 
 from .format_plan import FormatPlan
 from .output_spec import ChatMessage, OutputSpec, PastCall, Tool
 
 
-class Format(Protocol):
+@dataclass(frozen=True, kw_only=True)
+class Format(ABC):
     """One model family's wire syntax: prompts, the grammar of answers, and how answers are read.
 
     ``stop_texts``  the tokens that end its answers.
@@ -18,17 +20,13 @@ class Format(Protocol):
                     them, and whose template renders no calls, uses this format.
     """
 
-    @property
-    def name(self) -> str: ...
-    @property
-    def stop_texts(self) -> tuple[str, ...]: ...
-    @property
-    def own_tokens(self) -> tuple[str, ...]: ...
-    @property
-    def prompt_tokens(self) -> tuple[str, ...]: ...
-    @property
-    def marks(self) -> tuple[str, ...]: ...
+    name: str
+    stop_texts: tuple[str, ...] = ()
+    own_tokens: tuple[str, ...] = ()
+    prompt_tokens: tuple[str, ...] = ()
+    marks: tuple[str, ...] = ()
 
+    @abstractmethod
     def plan(self, output: OutputSpec, special_texts: Sequence[str]) -> FormatPlan:
         """Return the plan of an answer: its structural tag and its reader.
 
@@ -38,8 +36,8 @@ class Format(Protocol):
         Raises:
             FormatError: this format cannot write the output, or no answer satisfies it.
         """
-        ...
 
+    @abstractmethod
     def render(
         self, messages: Sequence[ChatMessage], tools: Sequence[Tool], output: OutputSpec
     ) -> str:
@@ -49,20 +47,19 @@ class Format(Protocol):
         Raises:
             FormatError: a message has a form that this format cannot show.
         """
-        ...
 
+    @abstractmethod
     def instructions(self, tools: Sequence[Tool], output: OutputSpec) -> str:
         """Return a system message's text about ``tools`` and the response schema, for chat
         templates that show neither; "" for none.
         """
-        ...
 
+    @abstractmethod
     def calls_texts(self, calls: Sequence[PastCall]) -> Sequence[str]:
         """Return the calls of one answer in the ways in which chat templates show them."""
-        ...
 
     def as_text(self, message: ChatMessage) -> str | None:
         """Return a past answer with calls, or a tool's result, as text, for chat templates that
-        show neither; None: this format has no such text.
+        show neither; None: calls are separate messages in this format.
         """
-        ...
+        return None

@@ -60,14 +60,6 @@ class GrammarKey(tuple[str, GrammarText]):
     prompt_tokens: int
     thinking_budget: int | None
 
-    @classmethod
-    def of(
-        cls, key: tuple[str, str], prompt_tokens: int, thinking_budget: int | None
-    ) -> "GrammarKey":
-        made = cls((key[0], GrammarText(key[1])))
-        made.prompt_tokens, made.thinking_budget = prompt_tokens, thinking_budget
-        return made
-
 
 class SwitchyardBackend(BaseGrammarBackend):  # type: ignore[misc]
     """See the file's header."""
@@ -104,7 +96,9 @@ class SwitchyardBackend(BaseGrammarBackend):  # type: ignore[misc]
         thinking_budget: int | None,
     ) -> GrammarKey:
         """Return a key with SGLang's further fields; SGLang shows the key in its messages."""
-        return GrammarKey.of(key, len(input_ids), thinking_budget)
+        whole = GrammarKey((key[0], GrammarText(key[1])))
+        whole.prompt_tokens, whole.thinking_budget = len(input_ids), thinking_budget
+        return whole
 
     def get_cached_or_future_value(
         self, key: tuple[str, str], require_reasoning: bool
@@ -235,11 +229,7 @@ def create(
     )
     vocabulary = read_vocabulary(tokenizer, size=vocab_size, stop_token_ids=_ids(eos_token_ids))
     backend = SwitchyardBackend(
-        Compiler(
-            vocabulary,
-            store=store,
-            limits=_limits(settings),
-        ),
+        Compiler(vocabulary, store=store, limits=_limits(settings)),
         MaskBuffers(can_pin=api.can_pin(), device_kernel=api.device_kernel),
         settings,
         thinking_end=api.reasoning_end(tokenizer),

@@ -11,7 +11,6 @@ from .base import (
     SAMPLING_OPTIONS,
     Chunk,
     FailureReason,
-    FinishReason,
     Generation,
     Health,
     PromptTooLong,
@@ -33,21 +32,6 @@ _LAZY = {
     "SGLangWorker": (".sglang", "gateway"),
     "TransformersWorker": (".transformers", "embedded"),
 }
-
-__all__ = [
-    "SAMPLING_OPTIONS",
-    "Chunk",
-    "FailureReason",
-    "FinishReason",
-    "Generation",
-    "Health",
-    "PromptTooLong",
-    "SamplingOptions",
-    "StopStrings",
-    "TokenLogprob",
-    "Worker",
-    "WorkerError",
-]
 
 
 def __getattr__(name: str) -> Any:

@@ -13,11 +13,10 @@ Not here         the paths and bodies of a server (sglang); deadlines of answers
 
 import ssl
 from collections.abc import AsyncGenerator, AsyncIterator, Mapping
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
-from dataclasses import dataclass
+from contextlib import asynccontextmanager
 from functools import partial
 from types import MappingProxyType, SimpleNamespace
-from typing import Any, Protocol
+from typing import Any
 
 import aiohttp
 from aiohttp.client_proto import ResponseHandler
@@ -36,44 +35,24 @@ HEAD_PIECE = 4_096
 NO_HEADERS: Mapping[str, str] = MappingProxyType({})
 
 
-class Response(Protocol):
+class Response:
     """An answer whose head has arrived."""
 
-    @property
-    def status(self) -> int: ...
+    def __init__(self, answer: aiohttp.ClientResponse) -> None:
+        self.status = answer.status
+        self._answer = answer
 
-    def pieces(self) -> AsyncIterator[bytes]:
+    async def pieces(self) -> AsyncIterator[bytes]:
         """Yield the body as it arrives. Raises WorkerError."""
-        ...
-
-
-class HttpClient(Protocol):
-    """A client of one server."""
-
-    def request(
-        self,
-        method: str,
-        path: str,
-        *,
-        content: bytes | None = None,
-        read_s: float | None = None,
-        headers: Mapping[str, str] = NO_HEADERS,
-    ) -> AbstractAsyncContextManager[Response]:
-        """Send a request; leaving the context early closes its connection.
-
-        ``content``: a JSON body. ``read_s``: seconds without a byte of the answer; None: no limit.
-        ``headers``: further ones.
-
-        Raises:
-            WorkerError: no connection, no answer, or no HTTP.
-        """
-        ...
-
-    async def aclose(self) -> None: ...
+        try:
+            async for piece in self._answer.content.iter_any():
+                yield piece
+        except (aiohttp.ClientError, TimeoutError) as error:
+            raise broken(error) from error
 
 
 class AiohttpClient:
-    """See HttpClient; keeps connections open between requests.
+    """A client of one server, which keeps connections open between requests.
 
     Even a healthy server may close a kept connection at the moment when a request is sent on it.
     Then the request is sent once more.
@@ -109,10 +88,17 @@ class AiohttpClient:
         read_s: float | None = None,
         headers: Mapping[str, str] = NO_HEADERS,
     ) -> AsyncGenerator[Response, None]:
-        """See HttpClient."""
+        """Send a request; leaving the context early closes its connection.
+
+        ``content``: a JSON body. ``read_s``: seconds without a byte of the answer; None: no limit.
+        ``headers``: further ones.
+
+        Raises:
+            WorkerError: no connection, no answer, or no HTTP.
+        """
         own = {} if content is None else {"Content-Type": "application/json"}
         timeout = aiohttp.ClientTimeout(total=None, connect=self._connect_seconds, sock_read=read_s)
-        connection = _Connection()
+        connection = SimpleNamespace(is_reused=False)
         send = partial(
             self._open().request,
             method,
@@ -131,14 +117,19 @@ class AiohttpClient:
                     raise
                 answer = await send()
             async with answer:
-                yield _Answer(answer)
+                yield Response(answer)
         except (aiohttp.ClientError, TimeoutError) as error:
             raise broken(error) from error
 
     def _open(self) -> aiohttp.ClientSession:
         """Return the session, made on first use: it belongs to the running loop."""
         if self._session is None:
-            connector = _Connector(limit=0, keepalive_timeout=KEEPALIVE_S, ssl=self._tls or True)
+            connector = aiohttp.TCPConnector(
+                limit=0, keepalive_timeout=KEEPALIVE_S, ssl=self._tls or True
+            )
+            # private: aiohttp's public bounds (max_line_size, max_field_size, max_headers) are
+            # those of one head, and nothing bounds the number of 1xx before an answer
+            connector._factory = partial(_BoundedHead, loop=connector._loop)  # type: ignore[assignment]
             self._session = aiohttp.ClientSession(
                 connector=connector,
                 headers=self._headers,
@@ -149,21 +140,8 @@ class AiohttpClient:
         return self._session
 
     async def aclose(self) -> None:
-        """See HttpClient."""
         if self._session is not None:
             await self._session.close()
-
-
-class _Connector(aiohttp.TCPConnector):
-    """Makes connections whose heads are bounded.
-
-    ``_factory`` is private: aiohttp's public bounds (``max_line_size``, ``max_field_size``,
-    ``max_headers``) are those of one head, and nothing bounds the number of 1xx before an answer.
-    """
-
-    def __init__(self, **options: Any) -> None:
-        super().__init__(**options)
-        self._factory = partial(_BoundedHead, loop=self._loop)  # type: ignore[assignment]
 
 
 class _BoundedHead(ResponseHandler):
@@ -198,15 +176,8 @@ class _BoundedHead(ResponseHandler):
             super().data_received(data[at:])
 
 
-@dataclass(slots=True)
-class _Connection:
-    """The connection of a request."""
-
-    is_reused: bool = False
-
-
 def _watching_reuse() -> aiohttp.TraceConfig:
-    """Return hooks that note in a request's ``_Connection`` that an earlier request used it.
+    """Return hooks that note in a request's ``is_reused`` that an earlier one used its connection.
 
     Hooks of aiohttp cost 0.02 ms a request.
     """
@@ -217,19 +188,6 @@ def _watching_reuse() -> aiohttp.TraceConfig:
     config = aiohttp.TraceConfig()
     config.on_connection_reuseconn.append(note)
     return config
-
-
-class _Answer:
-    def __init__(self, answer: aiohttp.ClientResponse) -> None:
-        self.status = answer.status
-        self._answer = answer
-
-    async def pieces(self) -> AsyncIterator[bytes]:
-        try:
-            async for piece in self._answer.content.iter_any():
-                yield piece
-        except (aiohttp.ClientError, TimeoutError) as error:
-            raise broken(error) from error
 
 
 def broken(error: Exception) -> WorkerError:

@@ -25,7 +25,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from .base import SHAPING, Chunk, Generation, Health, WorkerError
-from .http_client import CONNECT_S, AiohttpClient, HttpClient, Response
+from .http_client import CONNECT_S, AiohttpClient, Response
 from .plugin_versions import mismatch, refused_specs
 from .sglang_values import printable
 from .sglang_wire import (
@@ -89,7 +89,7 @@ class SGLangWorker:
         base_url: str,
         *,
         tokens: Sequence[bytes],
-        client: HttpClient | None = None,
+        client: AiohttpClient | None = None,
         stop_token_ids: Sequence[int] = (),
         model: str | None = None,
         name: str | None = None,

@@ -206,7 +206,7 @@ class StreamReader:
         if failure is not None:
             raise failure
 
-    def _event(self, payload: bytes) -> "_Event":
+    def _event(self, payload: bytes) -> _Event:
         """Return one event.
 
         Raises:
@@ -230,7 +230,7 @@ class StreamReader:
             message = f"not an event of SGLang: {payload[:200]!r}"
             raise WorkerError(502, message, reason="protocol") from error
 
-    def _cut(self, event: "_Event") -> "_Event":
+    def _cut(self, event: _Event) -> _Event:
         """Return the event without tokens beyond the end of the answer."""
         kept = [] if self._must_end else event.ids[: self._left]
         end = next((n for n, number in enumerate(kept, 1) if number in self._stops), None)
@@ -274,23 +274,11 @@ class StreamReader:
                 raise WorkerError(502, message, reason="protocol")
         return new
 
-    def _chunk(self, event: "_Event") -> Chunk | None:
+    def _chunk(self, event: _Event) -> Chunk | None:
         """Return the ids that may be shown now; none follows a stop string."""
         ids, finish, prompt, total, cached, _, overran = event
-        if not self._has_stops:
-            if not ids and finish is None:
-                return None
-            return Chunk(
-                tuple(ids),
-                finish,
-                prompt,
-                total,
-                cached_tokens=cached,
-                logprobs=self._taken(len(ids)),
-                overran=overran,
-            )
-        shown: list[int] = []
-        for n, number in enumerate(ids, 1):
+        shown = [] if self._has_stops else ids
+        for n, number in enumerate(ids if self._has_stops else (), 1):
             shown += self._gate.push((number,), self._tokens[number])
             if self._gate.hit is not None:
                 finish, total = "stop", total - len(ids) + n

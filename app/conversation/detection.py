@@ -19,7 +19,7 @@ from typing_extensions import TypedDict
 
 from adapters.formats import FORMATS, Format, PastCall
 
-from .profile import CALL_IDS, CALLED, TOOL, TOOL_NAME, TemplateError, loop_of
+from .profile import CALL_IDS, CALLED, TOOL, TOOL_NAME, TemplateError, loop_of, squeezed
 from .template import ChatTemplate
 
 Basis = Literal["call", "marks", "none", "unknown", "setting"]
@@ -109,9 +109,9 @@ def _syntax_of(
             continue
         for text in wire.calls_texts(calls):
             is_exact = text in rendered
-            if is_exact or _squeezed(text) in _squeezed(rendered):
+            if is_exact or squeezed(text) in squeezed(rendered):
                 marked = _is_marked(wire, source, special_texts)
-                found = (is_exact, len(_squeezed(text)), marked, name)
+                found = (is_exact, len(squeezed(text)), marked, name)
                 if best is None or found[:3] > best[:3]:
                     best = found
     return best[3] if best else None
@@ -137,7 +137,3 @@ def _is_marked(wire: Format, source: str, special_texts: Collection[str]) -> boo
 def _cut(text: str) -> str:
     text = text.strip()
     return text if len(text) <= MAX_SHOWN else text[: MAX_SHOWN - 1] + "…"
-
-
-def _squeezed(text: str) -> str:
-    return "".join(text.split())

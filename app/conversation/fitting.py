@@ -68,7 +68,7 @@ def fitted(
     for at, message in enumerate(shown):
         spread += _apart(at, message, shown, profile)
     if instructions:
-        _instruct(spread, instructions)
+        instruct(spread, instructions)
     ordered = _with_instructions(spread, profile)
     if not profile.in_a_row:
         ordered = _merged(ordered)
@@ -204,14 +204,15 @@ def _with_instructions(messages: Sequence[Message], profile: TemplateProfile) ->
     return [{"role": "user", "content": text}, *others]
 
 
-def _instruct(messages: list[Message], text: str) -> None:
-    """Append to the leading instructions, or insert them."""
+def instruct(messages: list[Message], text: str) -> bool:
+    """Append to the leading instructions, or insert them; return whether a message was inserted."""
     last = _leading(messages) - 1
     if last < 0:
         messages.insert(0, {"role": "system", "content": text})
     else:
-        parts = [part for part in (messages[last]["content"], text) if part]
+        parts = filter(None, (messages[last]["content"], text))
         messages[last] = {**messages[last], "content": "\n\n".join(parts)}
+    return last < 0
 
 
 def _merged(messages: Iterable[Message]) -> list[Message]:

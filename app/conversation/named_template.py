@@ -52,7 +52,7 @@ class NamedTemplate:
         """Name the constants. Returns whether the template still writes the same prompts."""
         try:
             self._named = self._template.rewritten(self._constant)
-            shown = [self._shown(*probe) or "" for probe in probes]
+            shown = [_rendered(self._named, *probe) or "" for probe in probes]
             if assembled := self._control.spellings_in("".join(shown)):
                 self._name_pieces(assembled)
                 self._named = self._template.rewritten(self._constant)
@@ -60,7 +60,8 @@ class NamedTemplate:
             # no template that Jinja can read
             return False
         originals = [_rendered(self._template, *probe) for probe in probes]
-        return originals == [self._shown(*probe, spelled=True) for probe in probes]
+        prompts = (_rendered(self._named, *probe) for probe in probes)
+        return originals == [prompt and self.spelled(prompt) for prompt in prompts]
 
     def _constant(self, text: str) -> str:
         named = self._control.named(text)
@@ -89,25 +90,14 @@ class NamedTemplate:
     def _broken(self, messages: Messages, tools: Tools, variables: Variables) -> str:
         control = self._control
         if tools:
-            broken = [_inside(tool["function"], control) for tool in tools]
+            functions = (tool["function"].items() for tool in tools)
+            broken = [{name: control.broken(each) for name, each in items} for items in functions]
             tools = [{**tool, "function": each} for tool, each in zip(tools, broken, strict=True)]
         try:
             said = [control.broken_message(each) for each in messages]
         except (DeepArguments, RecursionError):
             raise TemplateError from None
         return control.adopted(self._template(said, tools, control.broken(variables)))
-
-    def _shown(
-        self, messages: Messages, tools: Tools, variables: Variables, spelled: bool = False
-    ) -> str | None:
-        prompt = _rendered(self._named, messages, tools, variables)
-        if prompt is None or not spelled:
-            return prompt
-        return self.spelled(prompt)
-
-
-def _inside(function: Mapping[str, Any], control: ControlText) -> dict[str, Any]:
-    return {name: control.broken(value) for name, value in function.items()}
 
 
 def _rendered(

@@ -29,7 +29,7 @@ from typing import Any
 
 from ..errors import FieldPath, bad_request
 from ..protocol import MAX_ITEMS
-from .fitting import INSTRUCTING
+from .fitting import instruct
 
 #: the result of a call that was interrupted
 NO_RESULT = "[There is no result: the call was interrupted.]"
@@ -53,14 +53,7 @@ class History:
 
     def instruct(self, text: str) -> None:
         """Add a text to the instructions at the beginning."""
-        leading = 0
-        while leading < len(self.messages) and self.messages[leading]["role"] in INSTRUCTING:
-            leading += 1
-        if leading:
-            last = self.messages[leading - 1]
-            last["content"] = "\n\n".join(filter(None, (last["content"], text)))
-        else:
-            self.messages.insert(0, {"role": "system", "content": text})
+        if instruct(self.messages, text):
             self.places.insert(0, 0)
 
     def path(self, path: FieldPath) -> FieldPath:

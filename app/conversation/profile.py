@@ -13,7 +13,7 @@ Not here         the use of a profile (fitting).
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, Protocol
+from typing import Any, Literal
 
 Messages = Sequence[Mapping[str, Any]]
 Tools = Sequence[Mapping[str, Any]]
@@ -51,14 +51,9 @@ class TemplateError(ValueError):
     """A template refuses a conversation with this sentence of its own; "": it failed."""
 
 
-class Render(Protocol):
-    """Render a conversation up to the beginning of the answer.
-
-    Raises:
-        TemplateError: the template raised an exception.
-    """
-
-    def __call__(self, messages: Messages, tools: Tools | None, variables: Variables) -> str: ...
+#: renders a conversation up to the beginning of the answer; raises TemplateError if the template
+#: raises any exception
+Render = Callable[[Messages, Tools | None, Variables], str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,6 +122,8 @@ class _Probe:
         self._render = render
         self._as_text = as_text
         self._no_tools: Tools | None = None
+        #: a question, a call and its result in a form that the template shows; [] without one
+        self._loop: Messages = []
 
     def profile(self) -> TemplateProfile:
         user, two = _said("user"), _said("user", "wordtwo")
@@ -136,7 +133,7 @@ class _Probe:
                 self._no_tools = None
         calls = self._of_calls()
         calls |= self._numbering(calls)
-        system = self._shows_system(calls)
+        system = self._shows_system()
         late = [user, _said("assistant"), _said("system")]
         tools = self._shows([user], "wordtool", tools=[TOOL])
         return TemplateProfile(
@@ -146,62 +143,55 @@ class _Probe:
             late_system=system and self._shows(late) and self._shows([*late, two]),
             developer=self._shows([_said("developer"), user]),
             in_a_row=self._shows([user, two]),
-            userless=self._is_userless(tools, calls),
-            greetings=self._greetings(tools, calls),
+            userless=self._is_userless(tools),
+            greetings=self._greetings(tools),
             empty_answers=self._shows([user, {"role": "assistant", "content": ""}, two]),
             tools=tools,
-            call_syntax=self._call_syntax(tools, calls),
+            call_syntax=self._call_syntax(tools),
             **calls,
         )
 
-    def _shows_system(self, calls: Mapping[str, Any]) -> bool:
+    def _shows_system(self) -> bool:
         """Some templates show tools only with a user message, or only with the last one."""
         system, user = _said("system"), _said("user")
         answered = [system, user, _said("assistant"), _said("user", "wordtwo")]
         if not (self._shows([system, user]) and self._shows(answered)):
             return False
-        if not calls.get("calls", True):
-            return True
-        loop = loop_of(CALL_IDS[calls["ids"]][:1], calls["arguments"])
-        return self._shows([system, *loop], *CALLED, tools=[TOOL])
+        loop = self._loop
+        return not loop or self._shows([system, *loop], *CALLED, tools=[TOOL])
 
-    def _is_userless(self, tools: bool, calls: Mapping[str, Any]) -> bool:
+    def _is_userless(self, tools: bool) -> bool:
         """Some templates refuse such a conversation, and some do not show the tools in it."""
         given, words = ([TOOL], ("worddescription",)) if tools else (None, ())
-        begun = [[_said("system")], [_said("assistant")], self._early_calls(calls)]
+        begun = [[_said("system")], [_said("assistant")], self._loop[1:]]
         return all(self._shows(each, *words, tools=given) for each in begun if each)
 
-    def _greetings(self, tools: bool, calls: Mapping[str, Any]) -> Greetings:
+    def _greetings(self, tools: bool) -> Greetings:
         """Some templates show tools in the first message, and take it for a user's."""
         user = _said("user")
         if not self._shows([_said("assistant"), user]):
             return "none"
-        early = self._early_calls(calls)
+        early = self._loop[1:]
         if not tools or not early:
             return "any"
         return "any" if self._shows([*early, user], *CALLED, tools=[TOOL]) else "without_tools"
 
-    def _early_calls(self, calls: Mapping[str, Any]) -> Messages:
-        """Return calls with their results, without a question; none if the template shows none."""
-        if not calls.get("calls", True):
-            return []
-        return loop_of(CALL_IDS[calls["ids"]][:1], calls["arguments"])[1:]
-
-    def _call_syntax(self, tools: bool, calls: Mapping[str, Any]) -> Literal["format", "other"]:
-        if not calls.get("calls", True):
+    def _call_syntax(self, tools: bool) -> Literal["format", "other"]:
+        if not self._loop:
             return "other" if tools else "format"
-        _, answer, *_ = loop_of(CALL_IDS[calls["ids"]][:1], "text")
-        written = self._as_text(answer)
+        call = self._loop[1]["tool_calls"][0]
+        written = self._as_text(loop_of([call["id"]], "text")[1])
         if written is None:
             return "format"
-        loop = loop_of(CALL_IDS[calls["ids"]][:1], calls["arguments"])
-        shown = self._render(loop, [TOOL], {})
-        return "format" if _squeezed(written) in _squeezed(shown) else "other"
+        shown = self._render(self._loop, [TOOL], {})
+        return "format" if squeezed(written) in squeezed(shown) else "other"
 
     def _of_calls(self) -> dict[str, Any]:
         for kind in _ARGUMENTS:
             for name, ids in CALL_IDS.items():
-                if self._shows(loop_of(ids[:1], kind), *CALLED, tools=[TOOL]):
+                loop = loop_of(ids[:1], kind)
+                if self._shows(loop, *CALLED, tools=[TOOL]):
+                    self._loop = loop
                     return {"ids": name, "arguments": kind, **self._of_loops(ids, kind)}
         return {
             "calls": False,
@@ -219,12 +209,12 @@ class _Probe:
             return {}
         kind, (first, second) = calls["arguments"], CALL_IDS["numbered"]
         answer = loop_of(CALL_IDS["any"][:1], "text")[1]
-        given = loop_of(CALL_IDS["any"][:1], kind)
-        printed = CALL_IDS["any"][0] in self._render(given, [TOOL], {})
+        printed = CALL_IDS["any"][0] in self._render(self._loop, [TOOL], {})
         if not printed or first not in (self._as_text(answer) or ""):
             return {}
         # some print the ids of results, and number the calls of each answer themselves
-        loops = [*loop_of([first], kind), *loop_of([second], kind)]
+        self._loop = loop_of([first], kind)
+        loops = [*self._loop, *loop_of([second], kind)]
         try:
             by_answer = self._render(loops, [TOOL], {}).count(second) < 2
         except TemplateError:
@@ -275,7 +265,7 @@ class _Probe:
         return all(word in prompt for word in (*said, *words))
 
 
-def _squeezed(text: str) -> str:
+def squeezed(text: str) -> str:
     """Remove white space, in which families and their templates differ."""
     return "".join(text.split())
 

@@ -13,16 +13,9 @@ from adapters.formats import ThinkingMarks, Thought
 #: known marks, with the usual line feeds inside and after them
 MARKS = (
     ThinkingMarks(begin="<think>", end="</think>", inner_newlines=1, outer_newlines=2),
-    ThinkingMarks(begin="[THINK]", end="[/THINK]", inner_newlines=0, outer_newlines=0),
-    ThinkingMarks(
-        begin="<|START_THINKING|>", end="<|END_THINKING|>", inner_newlines=0, outer_newlines=0
-    ),
-    ThinkingMarks(
-        begin="<|open|>think<|sep|>",
-        end="<|close|>think<|sep|>",
-        inner_newlines=0,
-        outer_newlines=0,
-    ),
+    ThinkingMarks(begin="[THINK]", end="[/THINK]"),
+    ThinkingMarks(begin="<|START_THINKING|>", end="<|END_THINKING|>"),
+    ThinkingMarks(begin="<|open|>think<|sep|>", end="<|close|>think<|sep|>"),
     ThinkingMarks(
         begin="<|channel>thought\n", end="<channel|>", inner_newlines=1, outer_newlines=1
     ),

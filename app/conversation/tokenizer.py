@@ -142,16 +142,13 @@ class BuiltinTokenizer:
         return Rendered(self.encode(text, add_special_tokens=False))
 
     def reads(self, variable: str) -> bool:
-        """See Tokenizer; there is no chat template."""
         return False
 
     def encode(self, text: str, *, add_special_tokens: bool) -> list[int]:
-        """See Tokenizer; no tokens are added."""
         assert self.vocabulary.encode is not None
         return list(self.vocabulary.encode(text))
 
     def decode(self, ids: Sequence[int]) -> str:
-        """See Tokenizer."""
         return b"".join(self.vocabulary.tokens[number] for number in ids).decode(errors="replace")
 
 
@@ -217,15 +214,12 @@ class HuggingFaceTokenizer:
         return Rendered(self._encoded(text), thought_at_end(text, self._named_marks))
 
     def reads(self, variable: str) -> bool:
-        """See Tokenizer."""
         return self._template is not None and variable in self._template.variables
 
     def encode(self, text: str, *, add_special_tokens: bool) -> list[int]:
-        """See Tokenizer."""
         return self._encode(text, add_special_tokens)
 
     def decode(self, ids: Sequence[int]) -> str:
-        """See Tokenizer."""
         text: str = self._tokenizer.decode(
             list(ids), skip_special_tokens=False, clean_up_tokenization_spaces=False
         )
@@ -266,25 +260,17 @@ class HuggingFaceTokenizer:
         return None if text is None else self._control.adopted(text)
 
     def _broken_tools(self, tools: Sequence[Tool]) -> list[Tool]:
-        broken = self._control.broken
         return [
-            replace(
-                tool,
-                name=broken(tool.name),
-                description=broken(tool.description),
-                parameters=broken(tool.parameters),
-            )
+            replace(tool, **self._broken_fields(tool, "name", "description", "parameters"))
             for tool in tools
         ]
 
     def _broken_output(self, output: OutputSpec) -> OutputSpec:
-        broken = self._control.broken
-        return replace(
-            output,
-            response_name=broken(output.response_name),
-            response_schema=broken(output.response_schema),
-            response_description=broken(output.response_description),
-        )
+        names = ("response_name", "response_schema", "response_description")
+        return replace(output, **self._broken_fields(output, *names))
+
+    def _broken_fields(self, owner: Tool | OutputSpec, *names: str) -> dict[str, Any]:
+        return {name: self._control.broken(getattr(owner, name)) for name in names}
 
 
 def _encoder(tokenizer: Any, backend: Any) -> Callable[[str, bool], list[int]]:

@@ -1,18 +1,14 @@
 """Fixtures of the gateway's tests."""
 
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator
 
 import openai
 import pytest
 
-from tests.app.gateway import Gateway
+from tests.app.gateway import Gateway, gateway_fixture
 
-
-@pytest.fixture(scope="module")
-def gateway() -> Iterator[Gateway]:
-    """One gateway for a file: noise, no keys, no Redis, and OpenAI's rules for strict schemas."""
-    with Gateway(strict_profile="openai") as running:
-        yield running
+#: one gateway for a file: noise, no keys, no Redis, and OpenAI's rules for strict schemas
+gateway = gateway_fixture(strict_profile="openai")
 
 
 @pytest.fixture

@@ -11,14 +11,14 @@ from typing import Any
 from unittest.mock import patch
 
 import httpx
+import pytest
 
 from app.main import create_app
 from app.observability.logs import make_logger
 from app.server.uvicorn_server import make_server
 from app.settings import read_settings
+from tests.waiting import PATIENCE, until
 
-#: seconds that a gateway may take to start or to stop on a slow machine
-PATIENCE = 60.0
 #: of every request: reading the certificates, which plain HTTP does not need, takes 28 ms
 OPTIONS: dict[str, Any] = {"timeout": PATIENCE, "verify": False}
 #: a key of operators for tests that need one
@@ -84,10 +84,7 @@ class Gateway:
 
     def eventually(self, holds: Callable[[], bool]) -> None:
         """Waits until it holds."""
-        until = time.monotonic() + PATIENCE
-        while not holds():
-            assert time.monotonic() < until, "it never came to hold"
-            time.sleep(0.02)
+        until(holds)
 
     def get(self, path: str, **options: Any) -> httpx.Response:
         return httpx.get(self.url + path, **OPTIONS, **options)
@@ -108,3 +105,14 @@ class Gateway:
     def lines(self) -> list[dict[str, Any]]:
         """Return the logged events."""
         return [json.loads(line) for line in self.log.getvalue().splitlines()]
+
+
+def gateway_fixture(**settings: Any) -> Any:
+    """Return a fixture: one gateway with these settings for all tests of a module."""
+
+    @pytest.fixture(scope="module")
+    def running() -> Iterator[Gateway]:
+        with Gateway(**settings) as gateway:
+            yield gateway
+
+    return running

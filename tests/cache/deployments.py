@@ -12,7 +12,6 @@ from typing import NamedTuple
 
 from redis import Redis
 
-from tests.cache.stores import until
 from tests.redis_server import (
     PATIENCE_SECONDS,
     RedisServer,
@@ -20,6 +19,7 @@ from tests.redis_server import (
     find_binary,
     free_port,
 )
+from tests.waiting import until
 
 #: what the Sentinel calls its primary
 NAME = "ours"

@@ -6,8 +6,9 @@ import pytest
 from redis import Redis
 
 from cache import RedisLog, StoreUnusable, clients, entries, redis_log
-from tests.cache.stores import MakeLog, new_log, until
+from tests.cache.stores import MakeLog, new_log
 from tests.redis_server import RedisServer
+from tests.waiting import until
 
 GROUP = b"masks/5/aa/"
 PAIRS = [(GROUP + b"%03d" % number, b"value %d" % number) for number in range(40)]

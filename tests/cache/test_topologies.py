@@ -10,8 +10,9 @@ import pytest
 from redis import Redis
 
 from cache import RedisLog, StoreUnusable, clients, export_namespace, import_namespace
-from tests.cache.stores import new_log, until
+from tests.cache.stores import new_log
 from tests.redis_server import PATIENCE_SECONDS, RedisServer, known_rights
+from tests.waiting import until
 
 from .deployments import (
     Cluster,

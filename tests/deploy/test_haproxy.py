@@ -17,7 +17,7 @@ from pathlib import Path
 import httpx
 import pytest
 
-from tests.app.gateway import PATIENCE, Gateway
+from tests.app.gateway import PATIENCE, Gateway, gateway_fixture
 from tests.redis_server import free_port
 
 CONFIGURATION = Path(__file__).parents[2] / "deploy" / "haproxy" / "haproxy.cfg"
@@ -141,10 +141,7 @@ class Stub:
         self._listening.shutdown(socket.SHUT_RDWR)
 
 
-@pytest.fixture(scope="module")
-def gateway() -> Iterator[Gateway]:
-    with Gateway(api_keys="k", body_seconds=5) as running:
-        yield running
+gateway = gateway_fixture(api_keys="k", body_seconds=5)
 
 
 def port_of(gateway: Gateway) -> int:

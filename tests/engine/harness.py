@@ -2,14 +2,12 @@
 
 import random
 import threading
-import time
 from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 
 import engine
 from tests.engine.cases import Case
-from tests.engine.memory_log import PATIENCE_SECONDS
 from tests.reference import Column, Recogniser
 
 #: how many threads ``in_threads`` begins
@@ -20,14 +18,6 @@ def compile_case(compiler: engine.Compiler, case: Case) -> engine.Compiled:
     """``spec`` may be a tuple of arguments."""
     spec = case.spec if isinstance(case.spec, tuple) else (case.spec,)
     return getattr(compiler, f"compile_{case.kind}")(*spec)
-
-
-def wait_for(holds: Callable[[], bool]) -> None:
-    """Until something that another thread does has happened."""
-    end = time.monotonic() + PATIENCE_SECONDS
-    while not holds():
-        assert time.monotonic() < end, "it did not happen"
-        time.sleep(0.005)
 
 
 def new_mask(vocabulary: engine.Vocabulary) -> np.ndarray:

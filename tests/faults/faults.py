@@ -4,14 +4,14 @@
 the log can still be read during the fault, it also checks that it was read.
 """
 
-import time
 from collections import Counter
 from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 from redis import Redis
 
-from tests.redis_server import PATIENCE_SECONDS, RedisServer, SentinelServer
+from tests.redis_server import RedisServer, SentinelServer
+from tests.waiting import until
 
 from .proxy import CHUNK, Harm, cut_replies, delay_replies, flip_bits, talk_nonsense
 from .spoiling import FALSE_KEYS, POPULAR, announce, false_names, groups, spoil
@@ -104,13 +104,6 @@ def primary_by(sentinel: SentinelServer) -> dict[str, int]:
     with admin_of(sentinel) as admin:
         (found,) = admin.sentinel_masters().values()  # type: ignore[union-attr]
         return dict(found)
-
-
-def until(happened: Callable[[], object]) -> None:
-    end = time.monotonic() + 2 * PATIENCE_SECONDS
-    while not happened():
-        assert time.monotonic() < end, "it never happened"
-        time.sleep(0.05)
 
 
 # -- the server refuses ---------------------------------------------------------------------------

@@ -11,8 +11,9 @@ import pytest
 
 from cache import RedisLog, open_store
 from engine import Compiler, Matcher, Vocabulary
-from tests.engine.harness import new_mask, wait_for
+from tests.engine.harness import new_mask
 from tests.redis_server import RedisServer
+from tests.waiting import until
 
 from .server import SGLangServer
 from .servers import Servers
@@ -91,13 +92,13 @@ def ask(worker: SGLangServer, word: str) -> None:
 def loads_what_others_learn(worker: SGLangServer, folder: Path, redis: RedisServer) -> None:
     before = count(worker, "shared_masks_loaded")
     learn(folder, redis, f"masks{before}")
-    wait_for(lambda: count(worker, "shared_masks_loaded") > before)
+    until(lambda: count(worker, "shared_masks_loaded") > before)
 
 
 def test_a_worker_and_a_gateway_follow_each_other_and_serve_without_redis(
     worker: SGLangServer, padded_model_folder: Path, redis: RedisServer
 ) -> None:
-    wait_for(lambda: count(worker, "shared_masks_loaded") > 0)
+    until(lambda: count(worker, "shared_masks_loaded") > 0)
     ask(worker, "popular")
     loads_what_others_learn(worker, padded_model_folder, redis)
     with log_of(redis) as gateway:
@@ -107,10 +108,10 @@ def test_a_worker_and_a_gateway_follow_each_other_and_serve_without_redis(
             assert worker.alive
         assert None not in gateway.read(keys)
     redis.kill()
-    wait_for(lambda: count(worker, "shared_following") == 0)
+    until(lambda: count(worker, "shared_following") == 0)
     ask(worker, "without")
     redis.start()
-    wait_for(lambda: count(worker, "shared_following") == 1)
+    until(lambda: count(worker, "shared_following") == 1)
     loads_what_others_learn(worker, padded_model_folder, redis)
     assert worker.alive
     counters = said(worker)["counters"]

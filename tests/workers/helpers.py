@@ -7,13 +7,14 @@ from collections.abc import Coroutine
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from adapters.workers import Chunk, Generation, Worker
-from engine import Compiler
+from adapters.workers import Chunk, Generation, Worker, noise_vocabulary
+from engine import Compiler, Vocabulary
 
 if TYPE_CHECKING:  # it needs torch
     from adapters.workers import TransformersWorker
 
 T = TypeVar("T")
+NOISE = noise_vocabulary.load()
 
 
 def run(work: Coroutine[Any, Any, T]) -> T:
@@ -23,6 +24,15 @@ def run(work: Coroutine[Any, Any, T]) -> T:
 def tag(content: dict[str, Any]) -> str:
     """A structural tag as JSON text."""
     return json.dumps({"type": "structural_tag", "format": content})
+
+
+def noise_compiler() -> Compiler:
+    """A compiler of the noise worker's own vocabulary."""
+    special = sorted(NOISE.special.values())
+    vocabulary = Vocabulary(
+        NOISE.tokens, stop_token_ids=NOISE.stop_ids, special_token_ids=special, encode=NOISE.encode
+    )
+    return Compiler(vocabulary)
 
 
 async def collect(worker: Worker, generation: Generation) -> list[Chunk]:

@@ -14,7 +14,7 @@ from typing import Any
 import httpx
 
 from adapters.workers import Chunk, Generation, SGLangWorker, WorkerError
-from adapters.workers.http_client import NO_HEADERS
+from adapters.workers.http_client import NO_HEADERS, AiohttpClient, Response
 
 from .helpers import ids_of
 
@@ -43,8 +43,8 @@ class Body(httpx.AsyncByteStream):
         self.closed = True
 
 
-class MockClient:
-    """An HttpClient whose answers ``handler`` makes; any exception is a broken connection."""
+class MockClient(AiohttpClient):
+    """A client whose answers ``handler`` makes; any exception is a broken connection."""
 
     def __init__(self, handler: Callable[[httpx.Request], Awaitable[httpx.Response]]) -> None:
         self._client = httpx.AsyncClient(
@@ -53,18 +53,12 @@ class MockClient:
 
     @asynccontextmanager
     async def request(
-        self,
-        method: str,
-        path: str,
-        *,
-        content: bytes | None = None,
-        read_s: float | None = None,
-        headers: Mapping[str, str] = NO_HEADERS,
+        self, method: str, path: str, *, headers: Mapping[str, str] = NO_HEADERS, **options: Any
     ) -> AsyncGenerator["MockAnswer", None]:
         try:
-            async with self._client.stream(
-                method, path, content=content, headers=dict(headers)
-            ) as answer:
+            content = options.get("content")
+            sent = self._client.stream(method, path, content=content, headers=dict(headers))
+            async with sent as answer:
                 yield MockAnswer(answer)
         except httpx.HTTPError as error:
             raise WorkerError(502, str(error), reason="connection") from error
@@ -73,7 +67,7 @@ class MockClient:
         await self._client.aclose()
 
 
-class MockAnswer:
+class MockAnswer(Response):
     def __init__(self, answer: httpx.Response) -> None:
         self.status, self._answer = answer.status_code, answer
 

@@ -5,21 +5,13 @@ from typing import Any
 
 import pytest
 
-from adapters.workers import (
-    Chunk,
-    Generation,
-    NoiseWorker,
-    SamplingOptions,
-    WorkerError,
-    noise_vocabulary,
-)
+from adapters.workers import Chunk, Generation, NoiseWorker, SamplingOptions, WorkerError
 from adapters.workers.sglang import most_bytes
-from engine import Compiler, Matcher, Vocabulary
+from engine import Compiler, Matcher
 
-from .helpers import check_invariants, collect, ids_of, run, tag
+from .helpers import check_invariants, collect, ids_of, noise_compiler, run, tag
 from .sglang_fakes import Server, ask, event, streamed
 
-NOISE = noise_vocabulary.load()
 SPECS = {
     "letters": tag({"type": "regex", "pattern": "[a-c]{9}(xyz){3}[0-9]*"}),
     "json": tag({"type": "json_schema", "json_schema": {"enum": ["ab", "ac", 12]}}),
@@ -29,10 +21,7 @@ SPECS = {
 
 @pytest.fixture(scope="module")
 def compiler() -> Compiler:
-    special = sorted(NOISE.special.values())
-    return Compiler(
-        Vocabulary(NOISE.tokens, stop_token_ids=NOISE.stop_ids, special_token_ids=special)
-    )
+    return noise_compiler()
 
 
 def noise(compiler: Compiler, spec: str | None, top: int | None, **more: Any) -> list[Chunk]:

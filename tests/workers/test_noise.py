@@ -12,20 +12,12 @@ from typing import Any
 import jsonschema
 import pytest
 
-from adapters.workers import (
-    Chunk,
-    Generation,
-    NoiseWorker,
-    SamplingOptions,
-    WorkerError,
-    noise_vocabulary,
-)
+from adapters.workers import Chunk, Generation, NoiseWorker, SamplingOptions, WorkerError
 from adapters.workers.noise import SHORT_PROMPT, draw
 from engine import Compiler, Vocabulary
 
-from .helpers import check_invariants, collect, ids_of, run
+from .helpers import NOISE, check_invariants, collect, ids_of, noise_compiler, run, tag
 
-NOISE = noise_vocabulary.load()
 SCHEMA = {
     "type": "object",
     "properties": {
@@ -36,10 +28,6 @@ SCHEMA = {
     "required": ["city", "days"],
     "additionalProperties": False,
 }
-
-
-def tag(content: dict[str, Any]) -> str:
-    return json.dumps({"type": "structural_tag", "format": content})
 
 
 CALL = tag(
@@ -55,13 +43,7 @@ LETTERS = tag({"type": "regex", "pattern": "[a-z]{200}"})
 
 @pytest.fixture(scope="module")
 def compiler() -> Compiler:
-    vocabulary = Vocabulary(
-        NOISE.tokens,
-        stop_token_ids=NOISE.stop_ids,
-        special_token_ids=sorted(NOISE.special.values()),
-        encode=NOISE.encode,
-    )
-    return Compiler(vocabulary)
+    return noise_compiler()
 
 
 def ask(**changes: Any) -> Generation:

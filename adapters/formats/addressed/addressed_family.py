@@ -43,11 +43,12 @@ from ..parts import (
 from ..reading.reader import TagWhitespace
 from ..spelling import unwritable, word_name
 from ..tags import JSON, PLAIN_CHAT, Chat, Notation, offers, render_chat
+from ..wire_format import Format
 
 
 @dataclass(frozen=True, kw_only=True)
-class AddressedFamily:
-    """One family; its strings are the texts on the wire.
+class AddressedFamily(Format):
+    """One family; its strings are the texts on the wire. Further texts: see Format.
 
     ``header``     of a message; "{recipient}" stands for the user, the model or a tool's name.
     ``user``       the recipient of text; ``itself``: of thoughts ("" = none).
@@ -56,10 +57,8 @@ class AddressedFamily:
     ``begin``      of a call's body, behind the header; may contain "{name}". ``close``: its end.
     ``mark``       the text that always ends a text, a prefix of ``end`` and ``start``; "": only the
                    whole text up to the arguments of a tool, or to another text, ends it.
-    ``marks``      texts that show that a chat template uses this syntax, if it renders no calls.
     """
 
-    name: str
     header: str
     user: str
     start: str
@@ -70,13 +69,8 @@ class AddressedFamily:
     close: str = ""
     arguments: Notation = JSON
     chat: Chat = PLAIN_CHAT
-    stop_texts: tuple[str, ...] = ()
-    own_tokens: tuple[str, ...] = ()
-    prompt_tokens: tuple[str, ...] = ()
-    marks: tuple[str, ...] = ()
 
     def plan(self, output: OutputSpec, special_texts: Sequence[str]) -> FormatPlan:
-        """See wire_format.Format."""
         tools = offered_tools(output, self.spell, special_texts)
         root = _Answer(self, output, tools, special_texts).root()
         return make_plan(root, output, stop_texts=self.stop_texts, whitespace=TagWhitespace())
@@ -84,21 +78,14 @@ class AddressedFamily:
     def render(
         self, messages: Sequence[ChatMessage], tools: Sequence[Tool], output: OutputSpec
     ) -> str:
-        """See wire_format.Format."""
         chat = replace(self.chat, before_call=self.separator)
         addressed = [self._addressed(message) for message in messages]
         return render_chat(chat, self._calls_text, addressed, tools, output)
 
     def instructions(self, tools: Sequence[Tool], output: OutputSpec) -> str:
-        """See wire_format.Format."""
         return "\n\n".join(offers(self.chat, self._calls_text, tools, output))
 
-    def as_text(self, message: ChatMessage) -> str | None:
-        """See wire_format.Format; calls are separate messages in these families."""
-        return None
-
     def calls_texts(self, calls: Sequence[PastCall]) -> Sequence[str]:
-        """See wire_format.Format."""
         return [self.start + self._calls_text(some, 0) for some in (calls, calls[:1])]
 
     @property

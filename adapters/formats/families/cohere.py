@@ -51,12 +51,7 @@ def _command(name: str, text: str) -> TagFamily:
         end="}",
         separator=",\n    ",
         ids=CallIds(pattern="0|[1-9][0-9]{0,3}", whole="", numbers="conversation"),
-        thinking=ThinkingMarks(
-            begin="<|START_THINKING|>",
-            end="<|END_THINKING|>",
-            inner_newlines=0,
-            outer_newlines=0,
-        ),
+        thinking=ThinkingMarks(begin="<|START_THINKING|>", end="<|END_THINKING|>"),
         stop_texts=("<|END_OF_TURN_TOKEN|>",),
         marks=("<|START_ACTION|>", f"<|START_{text}|>"),
     )

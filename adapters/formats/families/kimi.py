@@ -48,12 +48,7 @@ KIMI_K3 = TagFamily(
     arguments=Elements("kimi_k3_xml"),
     ids=CallIds(pattern="[1-9][0-9]{0,3}", whole="", numbers="answer", first=1),
     spell=word_name,
-    thinking=ThinkingMarks(
-        begin="<|open|>think<|sep|>",
-        end="<|close|>think<|sep|>",
-        inner_newlines=0,
-        outer_newlines=0,
-    ),
+    thinking=ThinkingMarks(begin="<|open|>think<|sep|>", end="<|close|>think<|sep|>"),
     stop_texts=("<|end_of_msg|>",),
     marks=("<|open|>", "<|close|>", "<|sep|>", "<|end_of_msg|>"),
 )

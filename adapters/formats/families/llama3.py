@@ -12,14 +12,20 @@ complete, including the quote or bracket after it; with another name or spelling
 """
 
 import json
+from dataclasses import replace
 
 from ..output_spec import Tool
 from ..spelling import word_name
 from ..tags import Chat, TagFamily, tool_object
 
-_BEGIN = "<|start_header_id|>{role}<|end_header_id|>\n\n"
-_END = "<|eot_id|>"
-_START = "<|begin_of_text|>"
+_CHAT = Chat(
+    start="<|begin_of_text|>",
+    begin="<|start_header_id|>{role}<|end_header_id|>\n\n",
+    end="<|eot_id|>",
+    roles={"tool": "ipython"},
+    before_call="",
+    tool_separator="\n\n",
+)
 _STOPS = ("<|eot_id|>", "<|eom_id|>")
 _OWN = ("<|start_header_id|>", "<|end_header_id|>", "<|eot_id|>")
 
@@ -44,14 +50,9 @@ LLAMA3_JSON = TagFamily(
     stop_texts=_STOPS,
     prompt_tokens=_OWN,
     marks=("<|start_header_id|>",),
-    chat=Chat(
-        start=_START,
-        begin=_BEGIN,
-        end=_END,
-        roles={"tool": "ipython"},
-        before_call="",
+    chat=replace(
+        _CHAT,
         tool=_indented,
-        tool_separator="\n\n",
         tools=(
             "You have access to the following functions. To call a function, please respond with "
             "JSON for a function call. Respond in the format "
@@ -72,14 +73,9 @@ LLAMA3_FUNCTION = TagFamily(
     stop_texts=_STOPS,
     prompt_tokens=_OWN,
     marks=("<function=", "<|start_header_id|>"),
-    chat=Chat(
-        start=_START,
-        begin=_BEGIN,
-        end=_END,
-        roles={"tool": "ipython"},
-        before_call="",
+    chat=replace(
+        _CHAT,
         tool=_use_to,
-        tool_separator="\n\n",
         tools=(
             "You have access to the following functions:\n\n{tools}\n\n"
             "If you choose to call a function ONLY reply in the following format with no prefix or "

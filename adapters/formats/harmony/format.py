@@ -69,6 +69,7 @@ from ..parts import (
 )
 from ..reading.reader import TagWhitespace
 from ..spelling import unwritable, word_name
+from ..wire_format import Format
 from .builtin_tools import builtin_recipients
 from .prompt import developer_text, render_harmony
 
@@ -85,15 +86,13 @@ _STRAY = optional(sequence(token(_CHANNEL), const("commentary to=assistant")))
 
 
 @dataclass(frozen=True, kw_only=True)
-class Harmony:
+class Harmony(Format):
     name: str = "harmony"
     stop_texts: tuple[str, ...] = (_RETURN, _CALL)
     marks: tuple[str, ...] = (_START, _CHANNEL, _MESSAGE, _CALL)
-    prompt_tokens: tuple[str, ...] = ()
     own_tokens: tuple[str, ...] = (_START, _CHANNEL, _CONSTRAIN, _MESSAGE, _END, _CALL, _RETURN)
 
     def plan(self, output: OutputSpec, special_texts: Sequence[str]) -> FormatPlan:
-        """See wire_format.Format."""
         missing = [text for text in self.own_tokens if text not in special_texts]
         if missing:
             raise FormatError(f"the vocabulary has no token {', '.join(missing)}")
@@ -104,25 +103,19 @@ class Harmony:
     def render(
         self, messages: Sequence[ChatMessage], tools: Sequence[Tool], output: OutputSpec
     ) -> str:
-        """See wire_format.Format."""
         return render_harmony(messages, tools, output)
 
     def instructions(self, tools: Sequence[Tool], output: OutputSpec) -> str:
-        """See wire_format.Format."""
         return developer_text([], tools, output)
 
     def calls_texts(self, calls: Sequence[PastCall]) -> Sequence[str]:
-        """See wire_format.Format; some templates show one call only."""
+        # some templates show one call only
         recipient = f" to=functions.{calls[0].name}"
         body = f"{_MESSAGE}{calls[0].arguments}{_CALL}"
         channel = f"{_CHANNEL}{_CALL_CHANNELS[0]}"
         types = (f" {_JSON}", f" {_CONSTRAIN}{_JSON}", "")
         headers = (channel + recipient, recipient + channel)
         return [header + kind + body for header in headers for kind in types]
-
-    def as_text(self, message: ChatMessage) -> str | None:
-        """See wire_format.Format; calls are separate messages in Harmony."""
-        return None
 
 
 HARMONY = Harmony()

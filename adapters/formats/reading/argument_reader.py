@@ -9,8 +9,8 @@ The grammar has constrained the text, so a reader only translates.
 """
 
 import json
+from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from typing import Protocol
 
 from engine import STYLES, StyleRegion
 
@@ -24,28 +24,28 @@ _SPACE = " \t\n\r"
 _BRACKETS = {StyleRegion.OBJECT: ("{", "}"), StyleRegion.ARRAY: ("[", "]")}
 
 
-class ArgumentReader(Protocol):
-    """Translates the text of one call's arguments to JSON."""
+class ArgumentReader(ABC):
+    """Translates the text of one call's arguments to JSON; by default, text without regions."""
 
     def begin(self) -> str:
         """Return the beginning of the arguments."""
-        ...
+        return "{"
 
     def open(self, region: StyleRegion) -> str:
         """Return the JSON before the value of a region."""
-        ...
+        return ""
 
+    @abstractmethod
     def text(self, region: StyleRegion | None, text: str) -> str:
         """Return the JSON of more text; an incomplete token is held back."""
-        ...
 
     def close(self, region: StyleRegion) -> str:
         """Return the JSON behind the value of a region."""
-        ...
+        return ""
 
     def end(self) -> str:
         """Return the end of complete arguments."""
-        ...
+        return "}"
 
 
 def argument_reader(style: str) -> ArgumentReader:
@@ -58,7 +58,7 @@ def argument_reader(style: str) -> ArgumentReader:
     return GemmaReader(chosen.quote) if chosen.quote else ElementReader(chosen.escapes)
 
 
-class ElementReader:
+class ElementReader(ArgumentReader):
     """Elements, which the engine's parser reports as regions (engine.StyleRegion).
 
     The regions say which values are raw strings, so nothing is guessed. ``escapes``: the style's
@@ -72,16 +72,7 @@ class ElementReader:
         #: by open container: whether it has a member
         self._has_member = [False]
 
-    def begin(self) -> str:
-        """See ArgumentReader."""
-        return "{"
-
-    def end(self) -> str:
-        """See ArgumentReader."""
-        return "}"
-
     def open(self, region: StyleRegion) -> str:
-        """See ArgumentReader."""
         before = ", " if self._has_member[-1] else ""
         self._has_member[-1] = True
         if self._key is not None:
@@ -95,7 +86,7 @@ class ElementReader:
         return before
 
     def text(self, region: StyleRegion | None, text: str) -> str:
-        """See ArgumentReader. Text of an object outside of the regions inside it is a key."""
+        # text of an object outside of the regions inside it is a key
         if region is None or region is StyleRegion.OBJECT:
             self._key = (self._key or "") + text
         elif region is StyleRegion.TEXT:
@@ -107,7 +98,6 @@ class ElementReader:
         return ""
 
     def close(self, region: StyleRegion) -> str:
-        """See ArgumentReader."""
         if region is StyleRegion.STRING:
             return '"'
         if region is StyleRegion.JSON:
@@ -124,39 +114,20 @@ class ElementReader:
         return key
 
 
-class _Literals:
-    """A reader of text without regions."""
-
-    def begin(self) -> str:
-        """See ArgumentReader."""
-        return "{"
-
-    def open(self, region: StyleRegion) -> str:
-        """See ArgumentReader."""
-        return ""
-
-    def close(self, region: StyleRegion) -> str:
-        """See ArgumentReader."""
-        return ""
-
-
-class CodeReader(_Literals):
+class CodeReader(ArgumentReader):
     """Source code, unchanged."""
 
     def begin(self) -> str:
-        """See ArgumentReader."""
         return '{"code": "'
 
     def text(self, region: StyleRegion | None, text: str) -> str:
-        """See ArgumentReader."""
         return json.dumps(text, ensure_ascii=False)[1:-1]
 
     def end(self) -> str:
-        """See ArgumentReader."""
         return '"}'
 
 
-class PythonReader(_Literals):
+class PythonReader(ArgumentReader):
     """Python's keyword arguments.
 
     ``_quote`` is the quote of the open string, ``_held`` an incomplete key, word or escape.
@@ -171,7 +142,6 @@ class PythonReader(_Literals):
         self._in_key = True
 
     def text(self, region: StyleRegion | None, text: str) -> str:
-        """See ArgumentReader."""
         out = []
         for character in text:
             if self._in_key:
@@ -181,7 +151,6 @@ class PythonReader(_Literals):
         return "".join(out)
 
     def end(self) -> str:
-        """See ArgumentReader."""
         return self._word() + "}"
 
     def _key(self, character: str) -> str:
@@ -233,7 +202,7 @@ class PythonReader(_Literals):
         return escape
 
 
-class GemmaReader(_Literals):
+class GemmaReader(ArgumentReader):
     """An object without braces, whose keys are bare and whose strings stand between ``quote``.
 
     ``_held`` is an incomplete key or quote; ``_open`` has the open brackets. In an object, a key
@@ -250,7 +219,6 @@ class GemmaReader(_Literals):
         self._skipped = ""
 
     def text(self, region: StyleRegion | None, text: str) -> str:
-        """See ArgumentReader."""
         text, self._held = self._held + text, ""
         out: list[str] = []
         at = 0
@@ -274,7 +242,6 @@ class GemmaReader(_Literals):
         return "".join(out)
 
     def end(self) -> str:
-        """See ArgumentReader."""
         rest, self._held = self._held, ""
         return rest + "}"
 

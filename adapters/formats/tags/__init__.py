@@ -5,21 +5,3 @@ from .notation import JSON, Elements, GemmaArguments, Notation, PythonArguments
 from .tag_family import TagFamily
 from .tag_syntax import CallIds, Section, TextMarks
 from .unknown import UnknownSyntax
-
-__all__ = [
-    "JSON",
-    "PLAIN_CHAT",
-    "CallIds",
-    "Chat",
-    "Elements",
-    "GemmaArguments",
-    "Notation",
-    "PythonArguments",
-    "Section",
-    "TagFamily",
-    "TextMarks",
-    "UnknownSyntax",
-    "offers",
-    "render_chat",
-    "tool_object",
-]

@@ -7,57 +7,52 @@ node), whose events the reader turns back into JSON.
 
 import json
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
 from engine import STYLES, Style
 
 from ..parts import JSON_STYLE
 
 
-class Notation(Protocol):
-    """How arguments are written. ``style``: of the json_schema node."""
+@dataclass(frozen=True)
+class Notation:
+    """How arguments are written: as JSON text, unless a subclass has ``_text``. ``style``: of the
+    json_schema node.
+    """
 
-    @property
-    def style(self) -> str: ...
+    style: str = JSON_STYLE
 
     def written(self, arguments: str) -> str:
         """Return the arguments of a past call, given as JSON text. Text that is no JSON object is
         returned unchanged: a truncated answer may contain it.
         """
-        ...
+        if self.style == JSON_STYLE:
+            return arguments
+        try:
+            values = json.loads(arguments or "{}")
+        except (ValueError, RecursionError):
+            return arguments
+        return self._text(values) if isinstance(values, dict) else arguments
+
+    def _text(self, values: dict[str, Any]) -> str:
+        raise NotImplementedError
+
+
+JSON = Notation()
 
 
 @dataclass(frozen=True)
-class JsonNotation:
-    """JSON text, unchanged."""
-
-    style: str = JSON_STYLE
-
-    def written(self, arguments: str) -> str:
-        """See Notation."""
-        return arguments
-
-
-JSON = JsonNotation()
-
-
-@dataclass(frozen=True)
-class Elements:
+class Elements(Notation):
     """One element for each argument, in an XML-like style of the engine.
 
     ``after``   the white space behind each element.
     ``glue``    the white space in place of the style's glue; None: the glue itself.
     """
 
-    style: str
     after: str = ""
     glue: str | None = None
 
-    def written(self, arguments: str) -> str:
-        """See Notation."""
-        values = _object(arguments)
-        if values is None:
-            return arguments
+    def _text(self, values: dict[str, Any]) -> str:
         style = STYLES[self.style]
         if self.glue is not None:
             style = style._replace(open=style.open.replace(style.glue, self.glue))
@@ -65,17 +60,13 @@ class Elements:
 
 
 @dataclass(frozen=True)
-class PythonArguments:
+class PythonArguments(Notation):
     """Python's keyword arguments. ``quote``: of strings, a quotation mark or an apostrophe."""
 
-    quote: str = '"'
     style: str = "python"
+    quote: str = '"'
 
-    def written(self, arguments: str) -> str:
-        """See Notation."""
-        values = _object(arguments)
-        if values is None:
-            return arguments
+    def _text(self, values: dict[str, Any]) -> str:
         return ", ".join(f"{key}={self._literal(value)}" for key, value in values.items())
 
     def _literal(self, value: Any) -> str:
@@ -93,15 +84,13 @@ class PythonArguments:
 
 
 @dataclass(frozen=True)
-class GemmaArguments:
+class GemmaArguments(Notation):
     """An object of Gemma without its braces: bare keys, and strings between marks."""
 
     style: str = "gemma"
 
-    def written(self, arguments: str) -> str:
-        """See Notation."""
-        values = _object(arguments)
-        return arguments if values is None else self._literal(values)[1:-1]
+    def _text(self, values: dict[str, Any]) -> str:
+        return self._literal(values)[1:-1]
 
     def _literal(self, value: Any) -> str:
         if isinstance(value, str):
@@ -113,15 +102,6 @@ class GemmaArguments:
             pairs = (f"{key}:{self._literal(each)}" for key, each in value.items())
             return f"{{{','.join(pairs)}}}"
         return json.dumps(value)
-
-
-def _object(arguments: str) -> dict[str, Any] | None:
-    """Return the arguments of a past call; None: the text is no JSON object."""
-    try:
-        values = json.loads(arguments or "{}")
-    except (ValueError, RecursionError):
-        return None
-    return values if isinstance(values, dict) else None
 
 
 def _element(style: Style, key: str, value: Any) -> str:

@@ -23,7 +23,6 @@ class TagFamily(TagSyntax):
     """One family: its syntax, and the plans and prompts made from it."""
 
     def plan(self, output: OutputSpec, special_texts: Sequence[str]) -> FormatPlan:
-        """See wire_format.Format."""
         # texts that no tool's name may contain
         marks = [*special_texts, *self.triggers(()), *self.thinking_marks()]
         tools = offered_tools(output, self.spell, marks)
@@ -33,20 +32,16 @@ class TagFamily(TagSyntax):
     def render(
         self, messages: Sequence[ChatMessage], tools: Sequence[Tool], output: OutputSpec
     ) -> str:
-        """See wire_format.Format."""
         return render_chat(self.chat, self.calls_text, messages, tools, output)
 
     def instructions(self, tools: Sequence[Tool], output: OutputSpec) -> str:
-        """See wire_format.Format."""
         return "\n\n".join(offers(self.chat, self.calls_text, tools, output))
 
     def as_text(self, message: ChatMessage) -> str:
-        """See wire_format.Format."""
         (turn,) = read_turns([message])
         return turn_text(self.chat, self.calls_text, turn)
 
     def calls_texts(self, calls: Sequence[PastCall]) -> Sequence[str]:
-        """See wire_format.Format."""
         return [self.calls_text(calls), self.calls_text(calls[:1])]
 
     def _whitespace(self) -> TagWhitespace:

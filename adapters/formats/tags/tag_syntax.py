@@ -9,6 +9,7 @@ from typing import Literal
 
 from ..output_spec import PastCall, ThinkingMarks
 from ..spelling import Spelling, json_name
+from ..wire_format import Format
 from .chat_prompt import PLAIN_CHAT, Chat
 from .notation import JSON, Notation
 
@@ -63,8 +64,8 @@ class CallIds:
 
 
 @dataclass(frozen=True, kw_only=True)
-class TagSyntax:
-    """The syntax of one family; its strings are the texts on the wire.
+class TagSyntax(Format):
+    """The syntax of one family; its strings are the texts on the wire. Further texts: see Format.
 
     ``begin``      of a call; "{name}" stands for the tool's name as ``spell`` writes it, "{id}" for
                    an id.
@@ -85,11 +86,8 @@ class TagSyntax:
     ``spell``      spells the name of a tool, at "{name}".
     ``thinking``   the marks of thoughts; None: the model does not think.
     ``chat``       the prompt for tokenizers without a chat template.
-    ``stop_texts``, ``own_tokens``, ``prompt_tokens``  see wire_format.Format.
-    ``marks``      texts that show that a chat template uses this syntax, if it renders no calls.
     """
 
-    name: str
     begin: str
     end: str
     separator: str
@@ -104,11 +102,7 @@ class TagSyntax:
     ids: CallIds | None = None
     spell: Spelling = json_name
     thinking: ThinkingMarks | None = None
-    stop_texts: tuple[str, ...] = ()
-    own_tokens: tuple[str, ...] = ()
-    prompt_tokens: tuple[str, ...] = ()
     is_parallel: bool = True
-    marks: tuple[str, ...] = ()
 
     def calls_text(self, calls: Sequence[PastCall], calls_before: int = 0) -> str:
         """Return the calls of one answer, as history shows them; "" for none.

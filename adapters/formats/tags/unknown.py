@@ -17,7 +17,6 @@ class UnknownSyntax(TagFamily):
     """See above. The other texts are those of the plain format."""
 
     def plan(self, output: OutputSpec, special_texts: Sequence[str]) -> FormatPlan:
-        """See wire_format.Format."""
         if output.tools:
             raise FormatError(
                 "the model's chat template shows tool calls in a syntax that this server does not "

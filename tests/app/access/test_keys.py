@@ -1,6 +1,5 @@
 """The table of keys: who is identified, and how it follows its sources."""
 
-import asyncio
 import io
 import json
 from pathlib import Path
@@ -16,7 +15,7 @@ from app.access.keys import Keys
 from app.errors import ApiError
 from app.observability.logs import make_logger
 from tests.app.access.entries import entry
-from tests.app.gateway import PATIENCE
+from tests.waiting import eventually
 
 
 class Source:
@@ -134,9 +133,3 @@ async def test_a_broken_file_aborts_startup(tmp_path: Path) -> None:
     path.write_text("{")
     with pytest.raises(KeysUnreadable, match="line 1"):
         await Keys(sources=[KeyFile(path)]).start()
-
-
-async def eventually(holds: Any) -> None:
-    async with asyncio.timeout(PATIENCE):
-        while not holds():
-            await asyncio.sleep(0.001)

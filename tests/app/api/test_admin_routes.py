@@ -17,15 +17,11 @@ from app.protocol.warmup_request import MAX_NAMED, MAX_REQUESTS, GrammarRequest
 from app.service.warm_service import WarmService, _to_its_end
 from app.settings import read_settings
 from tests.app.examples import ALARM, LIGHT, TOOLS, body, json_schema, tool
-from tests.app.gateway import PATIENCE, Gateway
+from tests.app.gateway import PATIENCE, Gateway, gateway_fixture
 from tests.app.operators import BACK, BEARER, KEY, MAIL, warm
 from tests.redis_server import RedisServer
 
-
-@pytest.fixture(scope="module")
-def gateway() -> Iterator[Gateway]:
-    with Gateway(admin_keys=KEY, strict_profile="openai") as running:
-        yield running
+gateway = gateway_fixture(admin_keys=KEY, strict_profile="openai")
 
 
 def report(gateway: Gateway, headers: dict[str, str] = BEARER) -> httpx.Response:

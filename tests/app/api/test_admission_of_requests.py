@@ -21,7 +21,7 @@ from tests.app.access.entries import bearer, entry
 from tests.app.admission.frozen_buckets import frozen
 from tests.app.cli.command import switchyard
 from tests.app.examples import body
-from tests.app.gateway import OPTIONS, PATIENCE, Gateway
+from tests.app.gateway import OPTIONS, PATIENCE, Gateway, gateway_fixture
 from tests.redis_server import RedisServer
 
 #: the seed of answers that last until a test lets them go
@@ -388,10 +388,7 @@ def test_a_client_that_leaves_a_running_answer_frees_its_streams(
         gateway.eventually(lambda: running(gateway) == (0, 0))
 
 
-@pytest.fixture(scope="module")
-def shared() -> Iterator[Gateway]:
-    with Gateway(max_running=1, max_queued=0) as gateway:
-        yield gateway
+shared = gateway_fixture(max_running=1, max_queued=0)
 
 
 def error_or_ok(answer: httpx.Response) -> bool:

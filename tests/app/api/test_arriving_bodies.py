@@ -3,7 +3,6 @@
 import asyncio
 import json
 import socket
-from collections.abc import Iterator
 from contextlib import AsyncExitStack, ExitStack, suppress
 
 import httpx
@@ -11,7 +10,7 @@ import pytest
 
 from app.api.arriving_bodies import ArrivingBodies, ArrivingBody
 from app.errors import ApiError
-from tests.app.gateway import PATIENCE, Gateway
+from tests.app.gateway import PATIENCE, Gateway, gateway_fixture
 
 #: bytes of one body, and of all that are arriving
 BODY, ARRIVING = 64 << 10, 256 << 10
@@ -101,12 +100,7 @@ async def test_a_body_that_takes_too_long_is_a_timeout():
     assert (bodies._sizes, bodies._bodies) == ({}, {})
 
 
-@pytest.fixture(scope="module")
-def gateway() -> Iterator[Gateway]:
-    with Gateway(
-        api_keys="slow,other", max_body_bytes=BODY, max_arriving_bytes=ARRIVING
-    ) as running:
-        yield running
+gateway = gateway_fixture(api_keys="slow,other", max_body_bytes=BODY, max_arriving_bytes=ARRIVING)
 
 
 def begin(gateway: Gateway, stack: ExitStack) -> socket.socket:

@@ -1,14 +1,13 @@
 """Hostile input to every API: an error with its place, and the next request works."""
 
 import json
-from collections.abc import Iterator
 from typing import Any
 
 import httpx
 import pytest
 
 from tests.app.examples import body
-from tests.app.gateway import OPTIONS, Gateway
+from tests.app.gateway import OPTIONS, Gateway, gateway_fixture
 
 CHAT, TEXT, RESPONSES = "/v1/chat/completions", "/v1/completions", "/v1/responses"
 UNKNOWN = "resp_" + "0" * 32
@@ -143,11 +142,7 @@ FOREIGN: list[tuple[str, str, Any, int]] = [
     ("POST", RESPONSES, asked(input=reference("{item}")), 404),
 ]
 
-
-@pytest.fixture(scope="module")
-def gateway() -> Iterator[Gateway]:
-    with Gateway(api_keys="one,two", format="hermes") as running:
-        yield running
+gateway = gateway_fixture(api_keys="one,two", format="hermes")
 
 
 def bearer(key: str) -> dict[str, str]:

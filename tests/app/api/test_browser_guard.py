@@ -1,6 +1,5 @@
 """Web pages of other sites cannot use a gateway that asks for no key."""
 
-from collections.abc import Iterator
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -8,16 +7,12 @@ import httpx
 import pytest
 
 from tests.app.examples import body
-from tests.app.gateway import OPTIONS, Gateway
+from tests.app.gateway import OPTIONS, Gateway, gateway_fixture
 
 ASKED = body(max_completion_tokens=4)
 JSON = "application/json"
 
-
-@pytest.fixture(scope="module")
-def running() -> Iterator[Gateway]:
-    with Gateway(cors_origins="https://chat.example", allowed_hosts="gateway.example,::2") as made:
-        yield made
+running = gateway_fixture(cors_origins="https://chat.example", allowed_hosts="gateway.example,::2")
 
 
 def answer(gateway: Gateway, headers: dict[str, str]) -> tuple[int, str | None]:

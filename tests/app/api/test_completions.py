@@ -3,7 +3,6 @@
 import json
 import math
 import re
-from collections.abc import Iterator
 from typing import Any
 
 import httpx
@@ -16,7 +15,7 @@ from adapters.workers import noise_vocabulary
 from app.protocol.completion_request import MAX_PROMPTS
 from app.settings import MAX_JSON_VALUES
 from tests.app.examples import ALARM, json_schema
-from tests.app.gateway import OPTIONS, Gateway
+from tests.app.gateway import OPTIONS, Gateway, gateway_fixture
 from tests.app.messages import events
 
 NOISE = noise_vocabulary.load()
@@ -24,11 +23,7 @@ PATH = "/v1/completions"
 #: "def", as text and as ids
 TEXT, IDS = "def é", list(NOISE.encode("def é"))
 
-
-@pytest.fixture(scope="module")
-def gateway() -> Iterator[Gateway]:
-    with Gateway(strict_profile="openai", max_completion_tokens=10_000) as running:
-        yield running
+gateway = gateway_fixture(strict_profile="openai", max_completion_tokens=10_000)
 
 
 def post(gateway: Gateway, **fields: Any) -> httpx.Response:

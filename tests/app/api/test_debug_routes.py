@@ -2,7 +2,6 @@
 
 import json
 import socket
-from collections.abc import Iterator
 from typing import Any
 
 import httpx
@@ -11,7 +10,7 @@ import pytest
 from app.observability.request_log import MAX_RECENT, RequestLog
 from app.observability.request_record import RequestRecord
 from tests.app.examples import TOOLS, body
-from tests.app.gateway import PATIENCE, Gateway
+from tests.app.gateway import PATIENCE, Gateway, gateway_fixture
 from tests.app.operators import BEARER, KEY
 
 SECRET = "a-word-of-the-client"
@@ -20,11 +19,7 @@ EIGHT = {"max_completion_tokens": 8, "min_tokens": 8}
 #: an answer that goes on until its client leaves
 ENDLESS = body(stream=True, max_completion_tokens=20_000, min_tokens=20_000)
 
-
-@pytest.fixture(scope="module")
-def watched() -> Iterator[Gateway]:
-    with Gateway(admin_keys=KEY) as running:
-        yield running
+watched = gateway_fixture(admin_keys=KEY)
 
 
 def lines_of(gateway: Gateway, number: str) -> list[dict[str, Any]]:

@@ -1,20 +1,14 @@
 """GET /docs and GET /openapi.json: local files only, and a setting that turns both off."""
 
 import re
-from collections.abc import Iterator
 
 import pytest
 
-from tests.app.gateway import Gateway
+from tests.app.gateway import Gateway, gateway_fixture
 
 PAGES = ("/docs", "/docs/swagger-ui.css", "/docs/swagger-ui-bundle.js", "/docs/start.js")
 
-
-@pytest.fixture(scope="module")
-def gateway() -> Iterator[Gateway]:
-    """One whose clients need a key."""
-    with Gateway(api_keys="one") as running:
-        yield running
+gateway = gateway_fixture(api_keys="one")
 
 
 @pytest.mark.parametrize("path", [*PAGES, "/openapi.json"])

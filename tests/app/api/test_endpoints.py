@@ -6,7 +6,7 @@ from pathlib import Path
 import httpx
 import pytest
 
-from tests.app.gateway import Gateway
+from tests.app.gateway import Gateway, gateway_fixture
 
 RUNNING = Path(__file__).parents[3] / "docs" / "running.md"
 #: endpoints that need no key
@@ -21,10 +21,7 @@ def documented() -> set[str]:
     return {each for each in found if not OPERATIONS.search(each)}
 
 
-@pytest.fixture(scope="module")
-def gateway():
-    with Gateway() as running:
-        yield running
+gateway = gateway_fixture()
 
 
 def test_it_has_the_documented_endpoints(gateway: Gateway):

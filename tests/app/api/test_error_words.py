@@ -1,13 +1,12 @@
 """Errors in OpenAI's words: message, type, param and code of the usual mistakes."""
 
-from collections.abc import Iterator
 from typing import Any
 
 import httpx
 import pytest
 
 from tests.app.examples import MESSAGES, TOOLS, body, json_schema, tool
-from tests.app.gateway import OPTIONS, Gateway
+from tests.app.gateway import OPTIONS, Gateway, gateway_fixture
 
 CHAT, TEXT, RESPONSES = "/v1/chat/completions", "/v1/completions", "/v1/responses"
 LOST = "resp_" + "0" * 32
@@ -116,11 +115,7 @@ WORDS: list[tuple[str, Any, int, str | None, str | None, str]] = [
     (f"{RESPONSES}/{LOST}/cancel", None, 404, None, None, f"Response with id '{LOST}' not found."),
 ]  # fmt: skip
 
-
-@pytest.fixture(scope="module")
-def gateway() -> Iterator[Gateway]:
-    with Gateway(strict_profile="openai", api_keys="one,two") as running:
-        yield running
+gateway = gateway_fixture(strict_profile="openai", api_keys="one,two")
 
 
 @pytest.mark.parametrize("case", WORDS, ids=[f"{n}:{case[3]}" for n, case in enumerate(WORDS)])

@@ -1,7 +1,6 @@
 """POST /v1/grammars/explain: the grammar of a request, and where it rejects an output."""
 
 import json
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +12,7 @@ from app.protocol.explain_request import MAX_NAME, MAX_OUTPUT
 from app.service.grammar_outline import MAX_NODES, MAX_RULES
 from app.service.output_trace import MAX_TOKENS
 from tests.app.examples import TOOLS, body, json_schema
-from tests.app.gateway import Gateway
+from tests.app.gateway import Gateway, gateway_fixture
 
 PATH = "/v1/grammars/explain"
 DAYS = {
@@ -26,11 +25,7 @@ BACK = {"type": "object", "properties": {"a": {"type": "string", "pattern": "(a+
 STRICT_BACK = {**BACK, "required": ["a"], "additionalProperties": False}
 HERE = "/response_format/json_schema/schema"
 
-
-@pytest.fixture(scope="module")
-def gateway() -> Iterator[Gateway]:
-    with Gateway(format="hermes") as running:
-        yield running
+gateway = gateway_fixture(format="hermes")
 
 
 def ask(gateway: Gateway, **fields: Any) -> httpx.Response:

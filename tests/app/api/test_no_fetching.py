@@ -7,18 +7,14 @@ from typing import Any
 import pytest
 
 from tests.app.examples import body, json_schema
-from tests.app.gateway import Gateway
+from tests.app.gateway import Gateway, gateway_fixture
 
 CHAT = "/v1/chat/completions"
 RESPONSES = "/v1/responses"
 #: stands for the address of the listener
 URL = "URL"
 
-
-@pytest.fixture(scope="module")
-def running() -> Iterator[Gateway]:
-    with Gateway() as made:
-        yield made
+running = gateway_fixture()
 
 
 @pytest.fixture

@@ -1,7 +1,6 @@
 """Health, metrics, version, Redis that comes and goes, and what is said at start."""
 
 import asyncio
-from collections.abc import Iterator
 
 import pytest
 from fastapi import FastAPI
@@ -15,7 +14,7 @@ from app.observability.metrics import Metrics
 from app.pool.worker_pool import Pool
 from engine import Compiler
 from tests.app.examples import TOOLS, body, tool
-from tests.app.gateway import OPERATOR, Gateway
+from tests.app.gateway import OPERATOR, Gateway, gateway_fixture
 from tests.app.operators import MAIL, warm
 from tests.redis_server import RedisServer
 
@@ -27,10 +26,7 @@ def works(gateway: Gateway) -> bool:
     return answer.status_code == 200 and bool(answer.json()["choices"][0]["message"]["tool_calls"])
 
 
-@pytest.fixture(scope="module")
-def guarded() -> Iterator[Gateway]:
-    with Gateway(api_keys="one", admin_keys=OPERATOR) as running:
-        yield running
+guarded = gateway_fixture(api_keys="one", admin_keys=OPERATOR)
 
 
 @pytest.mark.parametrize("path", ["/health", "/health/live", "/health/ready"])

@@ -6,26 +6,21 @@ RESPONSES_PARITY sets the number of random requests.
 import json
 import os
 import random
-from collections.abc import Iterator
 from typing import Any
 
 import httpx
 import pytest
 
 from tests.app.examples import ALARM, LIGHT, json_schema
-from tests.app.gateway import OPTIONS, Gateway
+from tests.app.gateway import OPTIONS, Gateway, gateway_fixture
 
 REQUESTS = int(os.environ.get("RESPONSES_PARITY", "300"))
 #: requests of one test, so that tests run in parallel
 BATCH = 50
 FUNCTIONS = {"set_alarm": ALARM, "set_light": LIGHT}
 
-
-@pytest.fixture(scope="module")
-def thinking() -> Iterator[Gateway]:
-    """A gateway whose answers may have reasoning, text and calls at once."""
-    with Gateway(format="hermes", reasoning="on") as running:
-        yield running
+#: a gateway whose answers may have reasoning, text and calls at once
+thinking = gateway_fixture(format="hermes", reasoning="on")
 
 
 def history(draw: random.Random) -> tuple[list[Any], list[Any]]:

@@ -2,7 +2,6 @@
 
 import json
 import re
-from collections.abc import Iterator
 from typing import Any
 
 import httpx
@@ -12,7 +11,7 @@ from openai.types.responses import Response, ResponseStreamEvent
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
 
 from tests.app.examples import ALARM, LIGHT
-from tests.app.gateway import OPTIONS, Gateway
+from tests.app.gateway import OPTIONS, Gateway, gateway_fixture
 
 TOOLS: list[Any] = [
     {"type": "function", "name": "set_alarm", "parameters": ALARM, "strict": True},
@@ -28,11 +27,8 @@ class Reading(BaseModel):
     celsius: int
 
 
-@pytest.fixture(scope="module")
-def gateway() -> Iterator[Gateway]:
-    """Two clients by key; answers may have reasoning."""
-    with Gateway(format="hermes", reasoning="on", api_keys="one,two") as running:
-        yield running
+#: two clients by key; answers may have reasoning
+gateway = gateway_fixture(format="hermes", reasoning="on", api_keys="one,two")
 
 
 def client_of(gateway: Gateway, key: str = "one") -> openai.OpenAI:

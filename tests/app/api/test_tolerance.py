@@ -3,24 +3,19 @@
 import gzip
 import json
 import zlib
-from collections.abc import Iterator
 from typing import Any
 
 import httpx
 import pytest
 
 from tests.app.examples import ALARM, body, json_schema
-from tests.app.gateway import OPTIONS, Gateway
+from tests.app.gateway import OPTIONS, Gateway, gateway_fixture
 
 MAX_BYTES = 50_000
 ORIGIN = "https://chat.example.org"
 CHAT = "/v1/chat/completions"
 
-
-@pytest.fixture(scope="module")
-def small() -> Iterator[Gateway]:
-    with Gateway(max_body_bytes=MAX_BYTES, cors_origins=ORIGIN, api_keys="k") as running:
-        yield running
+small = gateway_fixture(max_body_bytes=MAX_BYTES, cors_origins=ORIGIN, api_keys="k")
 
 
 def raw_deflate(data: bytes) -> bytes:

@@ -1,6 +1,6 @@
 """Operators' routes of the workers: what they see, and how they drain."""
 
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator
 from io import StringIO
 from types import SimpleNamespace
 from typing import Any
@@ -22,16 +22,12 @@ from app.concurrency import Offload
 from app.observability.logs import make_logger
 from app.observability.metrics import Metrics
 from app.pool.worker_pool import Pool
-from tests.app.gateway import OPERATOR, OPTIONS, Gateway
+from tests.app.gateway import OPERATOR, OPTIONS, Gateway, gateway_fixture
 from tests.app.pool.fakes import Fake
 
 KEY = {"Authorization": f"Bearer {OPERATOR}"}
 
-
-@pytest.fixture(scope="module")
-def guarded() -> Iterator[Gateway]:
-    with Gateway(api_keys="one", admin_keys=OPERATOR) as running:
-        yield running
+guarded = gateway_fixture(api_keys="one", admin_keys=OPERATOR)
 
 
 @pytest.mark.parametrize("key", [None, "one", "wrong"])

@@ -14,7 +14,7 @@ from app.pool.policies import LeastLoad, PrefixAware
 from app.pool.worker_pool import Pool
 from app.settings import ModelSettings
 from engine import Compiler
-from tests.app.pool.fakes import eventually
+from tests.waiting import eventually
 
 
 def pool_of(metrics: Metrics, log: io.StringIO, **settings: object) -> Pool:

@@ -13,6 +13,7 @@ from app.concurrency import fair_threads
 from app.concurrency.fair_threads import FairThreads, gil_released, give_way
 from app.errors import ApiError
 from tests.app.gateway import PATIENCE
+from tests.waiting import eventually
 
 
 class Steps:
@@ -41,11 +42,6 @@ class Steps:
         for name in names or self._let_go:
             self._let_go[name].set()
 
-    async def until(self, holds: Callable[[], bool]) -> None:
-        async with asyncio.timeout(PATIENCE):
-            while not holds():
-                await asyncio.sleep(0.001)
-
 
 @pytest.fixture
 async def one() -> AsyncIterator[Steps]:
@@ -61,7 +57,7 @@ async def test_the_threads_take_a_step_of_one_client_after_the_other(one: Steps)
     order = ["a0", "a1", "b0", "c0", "a2"]
     tasks = [one.start(name) for name in ("a0", "a1", "a2", "b0", "c0")]
     for number, name in enumerate(order):
-        await one.until(lambda number=number: len(one.begun) > number)  # type: ignore[misc]
+        await eventually(lambda number=number: len(one.begun) > number)  # type: ignore[misc]
         one.end(name)
     assert set(await asyncio.gather(*tasks)) == set(order)
     assert one.begun == order
@@ -70,9 +66,9 @@ async def test_the_threads_take_a_step_of_one_client_after_the_other(one: Steps)
 async def test_one_client_leaves_a_thread_to_the_others() -> None:
     steps = Steps(3)
     tasks = [steps.start(f"a{number}") for number in range(5)]
-    await steps.until(lambda: sorted(steps.begun) == ["a0", "a1"])
+    await eventually(lambda: sorted(steps.begun) == ["a0", "a1"])
     tasks.append(steps.start("b0"))
-    await steps.until(lambda: steps.begun[2:] == ["b0"])
+    await eventually(lambda: steps.begun[2:] == ["b0"])
     steps.end()
     await asyncio.gather(*tasks)
     await asyncio.to_thread(steps.threads.close)
@@ -119,7 +115,7 @@ async def test_a_refusal_waits_and_so_do_no_more_than_steps_may(
 
 async def test_a_step_that_was_cancelled_while_it_waited_never_runs(one: Steps) -> None:
     tasks = {name: one.start(name) for name in ("a0", "a1", "a2")}
-    await one.until(lambda: one.begun == ["a0"])
+    await eventually(lambda: one.begun == ["a0"])
     tasks.pop("a1").cancel()
     tasks.pop("a0").cancel()
     # the thread is taken until its step ends

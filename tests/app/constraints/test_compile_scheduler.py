@@ -23,6 +23,7 @@ from tests.app.examples import LIGHT, body, json_schema, tool
 from tests.app.gateway import PATIENCE, Gateway
 from tests.app.service.scripted import Service, context, request
 from tests.vocabularies import small_vocabulary
+from tests.waiting import eventually
 
 
 class Work:
@@ -44,13 +45,8 @@ class Work:
 
         return asyncio.create_task(self.scheduler.run(client, work))
 
-    async def until(self, holds: Callable[[], bool]) -> None:
-        async with asyncio.timeout(PATIENCE):
-            while not holds():
-                await asyncio.sleep(0.001)
-
     async def has_begun(self, *names: str) -> None:
-        await self.until(lambda: self.begun == list(names))
+        await eventually(lambda: self.begun == list(names))
 
 
 @pytest.fixture
@@ -65,12 +61,12 @@ async def test_clients_take_turns(unbounded: Limits) -> None:
     await work.has_begun("a0", "b0", "c0")
     for name, next_one in (("a0", "a1"), ("b0", "b1"), ("a1", "a2")):
         work.let_go[name].set()
-        await work.until(lambda: next_one in work.begun)  # noqa: B023
+        await eventually(lambda: next_one in work.begun)  # noqa: B023
     for event in work.let_go.values():
         event.set()
     assert await asyncio.gather(*tasks) == ["a0", "a1", "a2", "b0", "c0", "b1"]
     assert work.begun == ["a0", "b0", "c0", "a1", "b1", "a2"]
-    await work.until(lambda: work.scheduler.stats()["running"] == 0)
+    await eventually(lambda: work.scheduler.stats()["running"] == 0)
     await work.scheduler.aclose()
 
 
@@ -78,9 +74,9 @@ async def test_one_client_leaves_a_thread_to_the_others(unbounded: Limits) -> No
     """REGRESSION: eight requests of one client took all threads for over a minute."""
     work = Work(CompileScheduler(unbounded, threads=3))
     mine = [work.start("a", f"a{n}") for n in range(8)]
-    await work.until(lambda: sorted(work.begun) == ["a0", "a1"])
+    await eventually(lambda: sorted(work.begun) == ["a0", "a1"])
     other = work.start("b", "b0")
-    await work.until(lambda: work.begun[2:] == ["b0"])
+    await eventually(lambda: work.begun[2:] == ["b0"])
     work.let_go["b0"].set()
     assert await other == "b0"
     assert len(work.begun) == 3
@@ -95,7 +91,7 @@ async def test_what_waits_is_bounded_by_client_and_in_all(
 ) -> None:
     work = Work(CompileScheduler(unbounded, threads=1, queue=2))
     tasks = [work.start("a", f"a{n}") for n in range(3)]
-    await work.until(lambda: work.scheduler.stats()["waiting"] == 2)
+    await eventually(lambda: work.scheduler.stats()["waiting"] == 2)
     with pytest.raises(ApiError) as caught:
         await work.start("a", "a3")
     error = caught.value
@@ -106,7 +102,7 @@ async def test_what_waits_is_bounded_by_client_and_in_all(
     )
     assert error.headers == {"Retry-After": "1"}
     tasks.append(work.start("b", "b0"))
-    await work.until(lambda: work.scheduler.stats()["waiting"] == 3)
+    await eventually(lambda: work.scheduler.stats()["waiting"] == 3)
     monkeypatch.setattr(compiling, "MAX_WAITING", 3)
     with pytest.raises(ApiError):
         await work.start("c", "c0")
@@ -126,7 +122,7 @@ async def test_cancelling_ends_what_runs_and_what_waits(unbounded: Limits) -> No
     await work.has_begun("a0", "a2")
     work.let_go["a2"].set()
     assert await next_one == "a2"
-    await work.until(lambda: work.scheduler.stats()["running"] == 0)
+    await eventually(lambda: work.scheduler.stats()["running"] == 0)
     assert work.scheduler.stats() == {
         "started": 2, "cancelled": 1, "rejected": 0, "suspended": 0, "running": 0, "waiting": 0,
     }  # fmt: skip
@@ -190,13 +186,13 @@ async def test_the_compiles_that_have_begun_are_bounded(
     work = Work(CompileScheduler(unbounded, threads=1))
     tasks = [work.start(client, client) for client in "abcd"]
     await work.has_begun("a", "b", "c")
-    await work.until(lambda: work.scheduler.stats()["suspended"] > 6)
+    await eventually(lambda: work.scheduler.stats()["suspended"] > 6)
     assert work.begun == ["a", "b", "c"]
     work.let_go["b"].set()
     await work.has_begun("a", "b", "c", "d")
     for task in tasks:
         task.cancel()
-    await work.until(lambda: work.scheduler.stats()["running"] == 0)
+    await eventually(lambda: work.scheduler.stats()["running"] == 0)
     assert work.scheduler.stats()["waiting"] == 0
     await work.scheduler.aclose()
 

@@ -13,7 +13,7 @@ from app.constraints.requested_output import requested_output
 from app.errors import ApiError
 from app.settings import ModelSettings
 from tests.app.examples import LIGHT, body, tool
-from tests.app.gateway import Gateway
+from tests.app.gateway import Gateway, gateway_fixture
 from tests.app.messages import added_up, events, whole
 
 SCHEMA: dict[str, Any] = {
@@ -284,11 +284,7 @@ REFUSED: list[tuple[dict[str, Any], str, str, str]] = [
      "structured_outputs.structural_tag", "invalid_structural_tag", "at /format"),
 ]  # fmt: skip
 
-
-@pytest.fixture(scope="module")
-def plain() -> Iterator[Gateway]:
-    with Gateway() as running:
-        yield running
+plain = gateway_fixture()
 
 
 @pytest.mark.parametrize(("fields", "param", "code", "message"), REFUSED)

@@ -11,10 +11,11 @@ import pytest
 from adapters.formats import OutputSpec, ThinkingMarks, Tool, get_format
 from app.api.body import parse_request
 from app.common_form import common_chat
-from app.conversation import Messages, TemplateError, fitted, profile_of, thought_apart
-from app.conversation.fitting import FILLERS
+from app.conversation.fitting import FILLERS, fitted
 from app.conversation.history import plain_messages
 from app.conversation.pairing import paired
+from app.conversation.profile import Messages, TemplateError, profile_of
+from app.conversation.thinking import thought_apart
 from app.conversation.tokenizer import HuggingFaceTokenizer
 from app.errors import ApiError
 from tests.app.conversation.chat_templates import FETCH, TEMPLATES, tokenizer_of

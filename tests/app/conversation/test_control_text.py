@@ -12,7 +12,7 @@ from tokenizers import AddedToken, Tokenizer, decoders, models, pre_tokenizers
 from transformers import AutoTokenizer
 
 from adapters.formats import OutputSpec, Tool
-from app.conversation import ControlText, UnwritableText, encoded
+from app.conversation.control import ControlText, UnwritableText, encoded
 from app.conversation.tokenizer import HuggingFaceTokenizer
 from app.errors import ApiError
 from tests.app.conversation.chat_templates import (

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from app.conversation import detect
+from app.conversation.detection import detect
 from app.conversation.tokenizer import HuggingFaceTokenizer
 from tests.app.conversation.chat_templates import FETCH, TEMPLATES, tokenizer_of
 from tests.app.small_tokenizer import folder

@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 from jinja2 import Environment
 
-from app.conversation import Messages, TemplateError, Variables
 from app.conversation.inputs import TemplateInputs, inputs_of
+from app.conversation.profile import Messages, TemplateError, Variables
 from tests.app.conversation.chat_templates import FETCH, TEMPLATES, tokenizer_of
 
 TOOL = {

@@ -2,7 +2,6 @@
 
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +20,7 @@ from app.settings import read_settings
 from tests.app.access.entries import entry
 from tests.app.access.tokens import AUDIENCE, ISSUER, jwks, token
 from tests.app.examples import LIGHT, MESSAGES, TOOLS, body, json_schema
-from tests.app.gateway import OPERATOR, OPTIONS, Gateway
+from tests.app.gateway import OPERATOR, OPTIONS, Gateway, gateway_fixture
 from tests.app.openapi.described import Document
 
 #: of paths that the API has; other routes are pages
@@ -31,14 +30,10 @@ EXPLAIN = "/v1/grammars/explain"
 CUSTOM = {"type": "custom", "custom": {"name": "note", "format": {"type": "text"}}}
 FUNCTIONS = [{"name": "set_light", "parameters": LIGHT}]
 
-
-@pytest.fixture(scope="module")
-def gateway() -> Iterator[Gateway]:
-    """One with keys, whose answers may have reasoning."""
-    with Gateway(
-        api_keys="one", admin_keys=OPERATOR, format="hermes", reasoning="on", max_choices=4
-    ) as running:
-        yield running
+#: one with keys, whose answers may have reasoning
+gateway = gateway_fixture(
+    api_keys="one", admin_keys=OPERATOR, format="hermes", reasoning="on", max_choices=4
+)
 
 
 @pytest.fixture(scope="module")

@@ -12,16 +12,12 @@ from typing import Any
 import pytest
 
 from tests.app.examples import ALARM, MESSAGES, TOOLS, body
-from tests.app.gateway import Gateway
+from tests.app.gateway import Gateway, gateway_fixture
 
 #: the package that is generated
 NAME = "generated_switchyard_client"
 
-
-@pytest.fixture(scope="module")
-def gateway() -> Iterator[Gateway]:
-    with Gateway(api_keys="k", format="hermes", reasoning="on") as running:
-        yield running
+gateway = gateway_fixture(api_keys="k", format="hermes", reasoning="on")
 
 
 class Generated:

@@ -17,7 +17,7 @@ from openai import BaseModel
 from openai.types.responses import Response, ResponseStreamEvent
 
 from tests.app.examples import LIGHT
-from tests.app.gateway import OPTIONS, Gateway
+from tests.app.gateway import OPTIONS, Gateway, gateway_fixture
 from tests.app.messages import payloads
 
 #: fields of OpenAI's document that are optional and not nullable, by type
@@ -128,11 +128,7 @@ ASKED: dict[str, dict[str, Any]] = {
     "an object": {"text": {"format": {"type": "json_object"}}, "reasoning": {"effort": "low"}},
 }  # fmt: skip
 
-
-@pytest.fixture(scope="module")
-def gateway() -> Iterator[Gateway]:
-    with Gateway(format="hermes", reasoning="on") as running:
-        yield running
+gateway = gateway_fixture(format="hermes", reasoning="on")
 
 
 @pytest.mark.parametrize("more", ASKED.values(), ids=ASKED.keys())

@@ -1,7 +1,7 @@
 """Workers that follow a script, and pools that keep what happens to them."""
 
 import asyncio
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from typing import Any
 
@@ -118,12 +118,6 @@ def chunks_of(pool: Pool) -> AsyncGenerator[Chunk, None]:
 
 async def run(pool: Pool) -> list[Chunk]:
     return [chunk async for chunk in chunks_of(pool)]
-
-
-async def eventually(holds: Callable[[], bool]) -> None:
-    async with asyncio.timeout(30):
-        while not holds():
-            await asyncio.sleep(0.001)
 
 
 REFUSED = WorkerError(400, "no")

@@ -22,9 +22,9 @@ from app.pool.worker_pool import Pool
 from app.settings import ModelSettings
 from app.settings.model import PolicyName
 from engine import Vocabulary
-from tests.app.pool.fakes import eventually
 from tests.campaigns.workers.fake import FakeWorker, Fault, Reply
 from tests.campaigns.workers.faults import FAULTS
+from tests.waiting import eventually
 
 #: requests, and how many run at a time
 REQUESTS, AT_ONCE = 40, 8

@@ -10,7 +10,8 @@ from adapters.workers import Chunk, WorkerError
 from app.pool import discovery as module
 from app.pool.discovery import Discovery, addresses_of, url_of
 from app.pool.worker_pool import Pool
-from tests.app.pool.fakes import DONE, Counted, Fake, chunks_of, eventually, run
+from tests.app.pool.fakes import DONE, Counted, Fake, chunks_of, run
+from tests.waiting import eventually
 
 NAME = "dns+http://workers:30000"
 

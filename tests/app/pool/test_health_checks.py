@@ -2,7 +2,8 @@
 
 import pytest
 
-from tests.app.pool.fakes import Fake, counted, eventually
+from tests.app.pool.fakes import Fake, counted
+from tests.waiting import eventually
 
 
 async def test_a_check_that_raises_is_a_failed_check_and_is_logged_once():

@@ -12,9 +12,9 @@ from tests.app.pool.fakes import (
     Fake,
     chunks_of,
     counted,
-    eventually,
     run,
 )
+from tests.waiting import eventually
 
 
 @pytest.mark.usefixtures("quick")

@@ -10,7 +10,8 @@ from adapters.workers import Chunk, WorkerError
 from app.pool.member import Member
 from app.pool.slots import Slots
 from app.pool.worker_pool import Pool
-from tests.app.pool.fakes import BROKEN, DONE, Fake, chunks_of, counted, eventually, run
+from tests.app.pool.fakes import BROKEN, DONE, Fake, chunks_of, counted, run
+from tests.waiting import eventually
 
 RUNS = (Chunk((1,)), None)
 

@@ -24,10 +24,10 @@ from tests.app.pool.fakes import (
     Step,
     chunks_of,
     counted,
-    eventually,
     generation,
     run,
 )
+from tests.waiting import eventually
 from tests.workers.sglang_fakes import MockClient
 
 

@@ -11,7 +11,7 @@ import pytest
 
 from app.server.connection import Connection
 from tests.app.examples import body, json_schema
-from tests.app.gateway import PATIENCE, Gateway
+from tests.app.gateway import PATIENCE, Gateway, gateway_fixture
 
 #: small enough to be passed by a test, and soon over
 LIMITS: dict[str, Any] = {
@@ -23,11 +23,7 @@ LIMITS: dict[str, Any] = {
 }
 CHAT = b"POST /v1/chat/completions HTTP/1.1\r\nhost: gateway\r\ncontent-type: application/json\r\n"
 
-
-@pytest.fixture(scope="module")
-def strict() -> Iterator[Gateway]:
-    with Gateway(**LIMITS) as running:
-        yield running
+strict = gateway_fixture(**LIMITS)
 
 
 @contextmanager

@@ -4,7 +4,6 @@ import json
 import random
 import socket
 import string
-from collections.abc import Iterator
 from contextlib import ExitStack, suppress
 from typing import Any
 
@@ -13,7 +12,7 @@ import pytest
 
 from app.server.connection import Connection
 from tests.app.examples import body, json_schema
-from tests.app.gateway import PATIENCE, Gateway
+from tests.app.gateway import PATIENCE, Gateway, gateway_fixture
 
 CHAT = b"POST /v1/chat/completions HTTP/1.1\r\nhost: g\r\nconnection: close\r\n"
 GET = b"GET /health/live HTTP/1.1\r\nhost: g\r\n"
@@ -25,11 +24,7 @@ STREAM: dict[str, Any] = body(
 #: the most bytes that wait for one client: asyncio's mark of 64 KiB, and a batch of events
 MAX_WAITING_BYTES = 512 << 10
 
-
-@pytest.fixture(scope="module")
-def small() -> Iterator[Gateway]:
-    with Gateway(header_seconds=0.5, body_seconds=0.5, max_connections=100) as running:
-        yield running
+small = gateway_fixture(header_seconds=0.5, body_seconds=0.5, max_connections=100)
 
 
 def connected(gateway: Gateway) -> socket.socket:

@@ -6,14 +6,10 @@ from typing import Any
 
 import pytest
 
-from tests.app.gateway import OPERATOR, Gateway
+from tests.app.gateway import OPERATOR, Gateway, gateway_fixture
 from tests.app.ui.chromium import CHROMIUM, KEY, store_keys
 
-
-@pytest.fixture(scope="module")
-def gateway() -> Iterator[Gateway]:
-    with Gateway(api_keys=KEY, admin_keys=OPERATOR, format="hermes", noise_seed=3) as running:
-        yield running
+gateway = gateway_fixture(api_keys=KEY, admin_keys=OPERATOR, format="hermes", noise_seed=3)
 
 
 @pytest.fixture(scope="module")

@@ -1,25 +1,19 @@
 """GET /ui: local files under a strict policy, and a setting that turns them off."""
 
 import re
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 import app.ui
-from tests.app.gateway import Gateway
+from tests.app.gateway import Gateway, gateway_fixture
 
 STATIC = Path(app.ui.__file__).parent / "static"
 FILES = sorted(path.name for path in STATIC.iterdir() if path.name != "index.html")
 PATHS = ["/ui", *(f"/ui/{name}" for name in FILES)]
 KINDS = {".js": "text/javascript", ".css": "text/css"}
 
-
-@pytest.fixture(scope="module")
-def gateway() -> Iterator[Gateway]:
-    """One whose clients need a key."""
-    with Gateway(api_keys="one") as running:
-        yield running
+gateway = gateway_fixture(api_keys="one")
 
 
 @pytest.mark.parametrize("path", PATHS)

@@ -1,11 +1,10 @@
 """A slice of the campaign: every hostile body gets the answer that it must get."""
 
 import json
-from collections.abc import Iterator
 
 import pytest
 
-from tests.app.gateway import Gateway
+from tests.app.gateway import Gateway, gateway_fixture
 
 from .bodies import BODIES, BYTES, VALUES, Kind
 
@@ -14,11 +13,7 @@ pytestmark = pytest.mark.campaign
 #: of a prompt, which noise counts: a slice of the limit is enough for kinds that are served
 SERVED = BYTES // 16
 
-
-@pytest.fixture(scope="module")
-def gateway() -> Iterator[Gateway]:
-    with Gateway() as running:
-        yield running
+gateway = gateway_fixture()
 
 
 @pytest.mark.parametrize("kind", BODIES.values(), ids=BODIES.keys())

@@ -4,6 +4,8 @@ import json
 from functools import cache
 from typing import Any
 
+from hypothesis import event
+
 import engine
 from tests.conformance.instances import texts
 from tests.conformance.oracle import Oracle, parsed
@@ -13,6 +15,16 @@ from tests.engine.frontends.random_schemas import byte_vocabulary, takes
 @cache
 def compiler() -> engine.Compiler:
     return engine.Compiler(byte_vocabulary())
+
+
+def compiled_or_none(schema: Any, **options: Any) -> engine.Compiled | None:
+    """The grammar of a drawn schema; None: it is refused."""
+    try:
+        return compiler().compile_json_schema(schema, **options)
+    except engine.EngineError as error:
+        assert not isinstance(error, engine.InternalError)
+        event(type(error).__name__)
+        return None
 
 
 def check(schema: Any, accepted: str, rejected: str, **options: Any) -> None:

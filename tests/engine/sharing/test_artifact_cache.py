@@ -10,9 +10,10 @@ import pytest
 import engine
 from engine.sharing import artifact_cache
 from engine.sharing import mask_codec as artifact
-from tests.engine.harness import masks_along, wait_for
+from tests.engine.harness import masks_along
 from tests.engine.memory_log import PATIENCE_SECONDS, MemoryLog, OffTheRequestPath, Redis
 from tests.vocabularies import small_vocabulary
+from tests.waiting import until
 
 pytestmark = pytest.mark.usefixtures("every_mask_shared")
 
@@ -47,8 +48,8 @@ def test_a_replica_uses_what_another_made_before_it_started() -> None:
     cold = masks_along(first.compile_json_schema(SCHEMA), TEXTS)
     assert first.close(PATIENCE_SECONDS)
     second = replica(redis)
-    wait_for(lambda: shared(second, "masks_loaded") > 0)
-    wait_for(lambda: shared(second, "following") == 1)
+    until(lambda: shared(second, "masks_loaded") > 0)
+    until(lambda: shared(second, "following") == 1)
     assert masks_along(second.compile_json_schema(SCHEMA), TEXTS) == cold
     made = [compiler.stats()["token_mask_made"] for compiler in (first, second)]
     assert made[1] < made[0]
@@ -59,10 +60,10 @@ def test_announced_entries_serve_grammars_that_are_compiled_already() -> None:
     redis = Redis()
     first, second = replica(redis), replica(redis)
     waiting = second.compile_json_schema(SCHEMA)
-    wait_for(lambda: shared(second, "following") == 1)
+    until(lambda: shared(second, "following") == 1)
     cold = masks_along(first.compile_json_schema(SCHEMA), TEXTS)
     first.flush()
-    wait_for(lambda: shared(second, "masks_loaded") > 0)
+    until(lambda: shared(second, "masks_loaded") > 0)
     hits = second.stats()["token_mask_hits"]
     assert masks_along(waiting, TEXTS) == cold
     assert second.stats()["token_mask_hits"] > hits
@@ -80,7 +81,7 @@ def test_no_request_calls_the_log() -> None:
     masks_along(compiled, TEXTS)
     assert compiler.compile_json_schema(SCHEMA) is compiled
     compiler.stats()
-    wait_for(lambda: shared(compiler, "masks_published") > 0)
+    until(lambda: shared(compiler, "masks_published") > 0)
     guarded.serving.clear()
     compiler.close(PATIENCE_SECONDS)
     assert guarded.violations == []
@@ -139,10 +140,10 @@ def test_the_cache_follows_again_after_a_failure(
     second = engine.Compiler(small_vocabulary(), store=log)
     second.start(PATIENCE_SECONDS)
     masks_along(second.compile_json_schema({"type": "string", "format": "uuid"}), (b'"0',))
-    wait_for(lambda: shared(second, "failures") > 0)
+    until(lambda: shared(second, "failures") > 0)
     assert masks_along(second.compile_json_schema(SCHEMA), TEXTS) == cold
     log.fails = False
-    wait_for(lambda: shared(second, "following") == 1 and shared(second, "masks_loaded") > 0)
+    until(lambda: shared(second, "following") == 1 and shared(second, "masks_loaded") > 0)
     second.close(PATIENCE_SECONDS)
     assert "ConnectionError" in caplog.text
     assert "secret" not in caplog.text
@@ -156,7 +157,7 @@ def test_damaged_values_are_refused_and_counted() -> None:
     for key, value in redis.kept.items():
         redis.kept[key] = value[: len(value) // 2]
     second = replica(redis)
-    wait_for(lambda: shared(second, "masks_refused") > 0)
+    until(lambda: shared(second, "masks_refused") > 0)
     assert masks_along(second.compile_json_schema(SCHEMA), TEXTS) == cold
     assert shared(second, "masks_loaded") == 0
     second.close(PATIENCE_SECONDS)
@@ -172,7 +173,7 @@ def test_keys_that_are_none_of_ours_are_passed_over() -> None:
     names.append(artifact.store_group("f" * len(fingerprint)) + digest)  # another tokenizer
     MemoryLog(redis).publish([(name, b"value") for name in names])
     compiler = replica(redis)
-    wait_for(lambda: shared(compiler, "following") == 1)
+    until(lambda: shared(compiler, "following") == 1)
     MemoryLog(redis).publish([(name, b"value") for name in names])
     assert compiler.compile_json_schema(SCHEMA)
     compiler.close(PATIENCE_SECONDS)
@@ -190,7 +191,7 @@ def test_masks_that_two_replicas_make_apart_are_joined() -> None:
     first.close(PATIENCE_SECONDS)
     second.close(PATIENCE_SECONDS)
     third = replica(redis)
-    wait_for(lambda: shared(third, "following") == 1 and shared(third, "masks_loaded") > 0)
+    until(lambda: shared(third, "following") == 1 and shared(third, "masks_loaded") > 0)
     before = third.stats()["token_mask_made"]
     masks_along(third.compile_json_schema(SCHEMA), texts)
     cold = engine.Compiler(small_vocabulary())
@@ -219,7 +220,7 @@ def test_loading_ends_with_half_the_table() -> None:
     masks_along(first.compile_json_schema(SCHEMA), TEXTS)
     first.close(PATIENCE_SECONDS)
     small = replica(redis, limits=engine.Limits(token_mask_bytes=1))
-    wait_for(lambda: shared(small, "following") == 1)
+    until(lambda: shared(small, "following") == 1)
     small.close(PATIENCE_SECONDS)
     assert shared(small, "masks_loaded") == 0
 
@@ -229,11 +230,11 @@ def test_announcements_beyond_the_rate_are_skipped(rate: int) -> None:
     redis = Redis()
     second = engine.Compiler(small_vocabulary(), store=MemoryLog(redis))
     second.start(loads_per_second=rate)
-    wait_for(lambda: shared(second, "following") == 1)
+    until(lambda: shared(second, "following") == 1)
     first = replica(redis)
     masks_along(first.compile_json_schema(SCHEMA), TEXTS)
     first.flush()
-    wait_for(lambda: shared(second, "masks_skipped") > 0)
+    until(lambda: shared(second, "masks_skipped") > 0)
     assert (shared(second, "masks_loaded") > 0) == (rate > 0)
     first.close(PATIENCE_SECONDS)
     second.close(PATIENCE_SECONDS)
@@ -246,7 +247,7 @@ def test_use_is_reported_for_entries_of_the_log_only() -> None:
     first.close(PATIENCE_SECONDS)
     before = dict(redis.uses)
     second = replica(redis)
-    wait_for(lambda: shared(second, "masks_loaded") > 0)
+    until(lambda: shared(second, "masks_loaded") > 0)
     masks_along(second.compile_json_schema(SCHEMA), TEXTS[1:])
     second.flush()
     used = {key for key, count in redis.uses.items() if count > before.get(key, 0)}
@@ -266,7 +267,7 @@ def test_masks_are_the_same_at_any_moment_of_loading() -> None:
     first.close(PATIENCE_SECONDS)
     entries = list(redis.kept.items())
     second = replica(redis, load_seconds=0)
-    wait_for(lambda: shared(second, "following") == 1)
+    until(lambda: shared(second, "following") == 1)
     found: list[Sequence[bytes]] = []
 
     def serve() -> None:

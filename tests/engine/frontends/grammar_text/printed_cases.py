@@ -18,6 +18,7 @@ from tests.engine.frontends.structural_tag.tag_specs import (
     SPECIALS,
     STOPS,
     T_A,
+    TOKENS,
     A,
     B,
     Text,
@@ -106,9 +107,8 @@ def made_by_xgrammar(case: Case) -> tuple[Any, str]:
     """The compiled grammar and what xgrammar prints of it."""
     import xgrammar
 
-    tokens = [bytes([byte]) for byte in range(256)] + [name.encode() for name in SPECIALS]
     info = xgrammar.TokenizerInfo(
-        tokens, vocab_type=xgrammar.VocabType.RAW, stop_token_ids=list(STOPS)
+        TOKENS, vocab_type=xgrammar.VocabType.RAW, stop_token_ids=list(STOPS)
     )
     compiler = xgrammar.GrammarCompiler(info, cache_enabled=False)
     if case.made == "tag":

@@ -10,8 +10,8 @@ import engine
 from engine.errors import Cancelled, EngineError, LimitExceeded, SpecError
 from engine.grammar.ir import TOKENS as ONE_OF
 from engine.grammar.ir import TOKENS_EXCEPT, Grammar
-from tests.engine.frontends.grammar_text.test_grammar_text import TOKENS, build
-from tests.engine.frontends.structural_tag.tag_specs import SPECIALS, STOPS
+from tests.engine.frontends.grammar_text.test_grammar_text import build
+from tests.engine.frontends.structural_tag.tag_specs import STOPS, TOKENS, compiler_of
 from tests.engine.harness import bits, new_mask
 
 #: a vocabulary in which a set of tokens may be long
@@ -21,10 +21,7 @@ LAST = len(MANY) - 1
 
 @pytest.fixture(scope="module")
 def compiler() -> engine.Compiler:
-    vocabulary = engine.Vocabulary(
-        MANY, stop_token_ids=list(STOPS), special_token_ids=list(SPECIALS.values())
-    )
-    return engine.Compiler(vocabulary)
+    return compiler_of(MANY)
 
 
 def lark_rules(head: str, rule: Callable[[int], str]) -> Callable[[int], str]:

@@ -12,7 +12,7 @@ from engine.errors import LimitExceeded, SpecError, UnsupportedSchema
 from engine.frontends.grammar_text.lark import COMMON
 from tests.engine.frontends.grammar_text.grammar_cases import CASES, MISTAKES
 from tests.engine.frontends.regex.regex_cases import ILL_FORMED, MATCHES, PEOPLE
-from tests.engine.frontends.structural_tag.tag_specs import SPECIALS, STOPS, letters
+from tests.engine.frontends.structural_tag.tag_specs import compiler_of, letters
 
 TEXT = (Path(__file__).parents[4] / "docs" / "grammars.md").read_text()
 HEADINGS = {
@@ -56,11 +56,7 @@ FLAGS = re.compile(r"[/\"][isu]+\w")
 
 @cache
 def compiler() -> engine.Compiler:
-    tokens = [bytes([byte]) for byte in range(256)] + [name.encode() for name in SPECIALS]
-    vocabulary = engine.Vocabulary(
-        tokens, stop_token_ids=list(STOPS), special_token_ids=list(SPECIALS.values())
-    )
-    return engine.Compiler(vocabulary)
+    return compiler_of()
 
 
 @cache

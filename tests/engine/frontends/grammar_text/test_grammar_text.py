@@ -18,13 +18,14 @@ from tests.engine.frontends.structural_tag.tag_specs import (
     EOS,
     SPECIALS,
     STOPS,
+    TOKENS,
     TRIG,
     A,
     B,
+    compiler_of,
     letters,
 )
 
-TOKENS = [bytes([byte]) for byte in range(256)] + [name.encode() for name in SPECIALS]
 VOCABULARY = TagVocabulary(SPECIALS, STOPS, TOKENS)
 NAMES = [f"{case.syntax}: {case.name}" for case in CASES]
 BY_CASE = pytest.mark.parametrize("case", CASES, ids=NAMES)
@@ -62,10 +63,7 @@ def build(
 
 @pytest.fixture(scope="module")
 def compiler() -> engine.Compiler:
-    vocabulary = engine.Vocabulary(
-        TOKENS, stop_token_ids=list(STOPS), special_token_ids=list(SPECIALS.values())
-    )
-    return engine.Compiler(vocabulary)
+    return compiler_of()
 
 
 def test_names_are_their_own() -> None:

@@ -6,7 +6,11 @@ import pytest
 
 import engine
 from tests.engine.frontends.grammar_text.printed_cases import CASES, Case, made_by_xgrammar, stored
-from tests.engine.frontends.structural_tag.tag_specs import EOS, SPECIALS, STOPS, letters
+from tests.engine.frontends.structural_tag.tag_specs import (
+    EOS,
+    compiler_of,
+    letters,
+)
 
 BY_CASE = pytest.mark.parametrize("case", CASES, ids=[case.name for case in CASES])
 PRINTED = stored()
@@ -14,11 +18,7 @@ PRINTED = stored()
 
 @pytest.fixture(scope="module")
 def compiler() -> engine.Compiler:
-    tokens = [bytes([byte]) for byte in range(256)] + [name.encode() for name in SPECIALS]
-    vocabulary = engine.Vocabulary(
-        tokens, stop_token_ids=list(STOPS), special_token_ids=list(SPECIALS.values())
-    )
-    return engine.Compiler(vocabulary)
+    return compiler_of()
 
 
 def takes(compiled: engine.Compiled, tokens: list[int]) -> bool:

@@ -1,7 +1,6 @@
 """Canonical spelling: what is known is written in one way, and every value still has a text."""
 
 import json
-from functools import cache
 from typing import Any
 
 import pytest
@@ -9,10 +8,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import engine
+from tests.engine.frontends.accepting import compiler
 from tests.engine.frontends.json_schema.json_texts import written
 from tests.engine.frontends.json_schema.schema_cases import CASES
 from tests.engine.frontends.oracle import is_valid
-from tests.engine.frontends.random_schemas import byte_vocabulary, noise, schemas, takes
+from tests.engine.frontends.random_schemas import noise, schemas, takes
 from tests.engine.frontends.recognise import accepts, schema_language
 from tests.turns import draws
 
@@ -88,11 +88,6 @@ def test_every_valid_value_has_a_canonical_text(name: str, schema: Any, values: 
             text = written(value, ensure_ascii=False, **options)
             assert accepts(found, text) == valid, text
             assert takes(compiled, text) == valid, text
-
-
-@cache
-def compiler() -> engine.Compiler:
-    return engine.Compiler(byte_vocabulary())
 
 
 @pytest.mark.campaign

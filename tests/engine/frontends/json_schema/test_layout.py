@@ -1,7 +1,6 @@
 """White space as ``json.dumps`` writes it: that of the layout is taken, and no other."""
 
 import json
-from functools import cache
 from typing import Any
 
 import pytest
@@ -10,27 +9,15 @@ from hypothesis import strategies as st
 
 import engine
 from tests.app.examples import closed
+from tests.engine.frontends.accepting import compiled_or_none, compiler
 from tests.engine.frontends.json_schema.json_texts import LAYOUTS, TOKENS, laid_out, written
 from tests.engine.frontends.json_schema.schema_cases import CASES, INTEGER, NODE
 from tests.engine.frontends.oracle import oracle
-from tests.engine.frontends.random_schemas import byte_vocabulary, noise, schemas, takes, values
+from tests.engine.frontends.random_schemas import noise, schemas, takes, values
 from tests.engine.frontends.recognise import accepts, schema_language
 from tests.turns import draws
 
 EXACT_LEVELS, MAX_DEPTH = 16, 128
-
-
-@cache
-def compiler() -> engine.Compiler:
-    return engine.Compiler(byte_vocabulary())
-
-
-def compiled_or_none(schema: Any, **options: Any) -> engine.Compiled | None:
-    try:
-        return compiler().compile_json_schema(schema, **options)
-    except engine.EngineError as error:
-        assert not isinstance(error, engine.InternalError)
-        return None
 
 
 def deepest(text: str) -> int:

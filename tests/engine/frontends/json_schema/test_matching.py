@@ -1,19 +1,17 @@
 """Schemas through the whole engine: no text that it takes is one that ``jsonschema`` calls invalid."""
 
 import json
-from functools import cache
 from typing import Any
 
 import pytest
 from hypothesis import event, given
 from hypothesis import strategies as st
 
-import engine
+from tests.engine.frontends.accepting import compiled_or_none, compiler
 from tests.engine.frontends.json_schema.schema_cases import CASES
 from tests.engine.frontends.oracle import oracle
 from tests.engine.frontends.random_schemas import (
     NAMES,
-    byte_vocabulary,
     noise,
     scalars,
     schemas,
@@ -25,11 +23,6 @@ from tests.reference import Recogniser
 from tests.turns import draws
 
 
-@cache
-def compiler() -> engine.Compiler:
-    return engine.Compiler(byte_vocabulary())
-
-
 @pytest.mark.parametrize(("name", "schema", "instances"), CASES, ids=[case[0] for case in CASES])
 def test_the_engine_takes_what_the_oracle_calls_valid(
     name: str, schema: Any, instances: list[Any]
@@ -39,15 +32,6 @@ def test_the_engine_takes_what_the_oracle_calls_valid(
     for value in instances:
         for text in layouts(value):
             assert takes(compiled, text) == judge.is_valid(value), text
-
-
-def compiled_or_none(schema: Any, **options: Any) -> engine.Compiled | None:
-    try:
-        return compiler().compile_json_schema(schema, **options)
-    except engine.EngineError as error:
-        assert not isinstance(error, engine.InternalError)
-        event(f"{type(error).__name__}")
-        return None
 
 
 @pytest.mark.campaign

@@ -2,7 +2,6 @@
 
 import json
 import re
-from functools import cache
 
 import pytest
 from hypothesis import given, settings
@@ -15,7 +14,8 @@ from engine.frontends.regex.char_nfa import from_tree
 from engine.frontends.regex.front_end import search_automaton, with_lengths
 from engine.frontends.regex.regex_syntax import END, START, cat, parse
 from engine.limits import Limits
-from tests.engine.frontends.random_schemas import byte_vocabulary, takes
+from tests.engine.frontends.accepting import compiler
+from tests.engine.frontends.random_schemas import takes
 from tests.engine.frontends.regex.regex_cases import PEOPLE
 
 ATOMS = ["a", "b", "ab", ".", "[ab]", "[^a]", "-", r"\w", r"\W", r"\b", r"\B", "^", "$"]
@@ -39,11 +39,6 @@ patterns = st.recursive(
 )
 #: Python before 3.14 finds no \B in the empty text
 texts = st.lists(st.text("aab-", min_size=1, max_size=7), min_size=20, max_size=20)
-
-
-@cache
-def compiler() -> engine.Compiler:
-    return engine.Compiler(byte_vocabulary())
 
 
 def tree_of(pattern: str):

@@ -8,9 +8,12 @@ xgrammar 0.2.8 alike; ``ours`` only the engine accepts, ``theirs`` only xgrammar
 from dataclasses import dataclass
 from typing import Any
 
+import engine
+
 EOS, A, B, CALL, TRIG = range(256, 261)
 SPECIALS = {"<|eos|>": EOS, "<|a|>": A, "<|b|>": B, "<|call|>": CALL, "<|trig|>": TRIG}
 STOPS = (EOS, CALL)
+TOKENS = [bytes([byte]) for byte in range(256)] + [name.encode() for name in SPECIALS]
 
 Text = Any
 Spec = dict[str, Any]
@@ -52,6 +55,14 @@ class Case:
     theirs: tuple[Text, ...] = ()
     reason: str = ""
     xgrammar_compiles: bool = True
+
+
+def compiler_of(tokens: list[bytes] = TOKENS) -> engine.Compiler:
+    """Return a compiler of the vocabulary, which may have further tokens."""
+    vocabulary = engine.Vocabulary(
+        tokens, stop_token_ids=list(STOPS), special_token_ids=list(SPECIALS.values())
+    )
+    return engine.Compiler(vocabulary)
 
 
 def const(value: str) -> Spec:

@@ -33,6 +33,7 @@ from tests.engine.frontends.structural_tag.tag_specs import (
     SPECIALS,
     STOPS,
     T_A,
+    TOKENS,
     A,
     B,
     Case,
@@ -51,7 +52,6 @@ from tests.engine.frontends.structural_tag.tag_specs import (
 from tests.reference import Recogniser
 from tests.reference_letters import TOKEN
 
-TOKENS = [bytes([byte]) for byte in range(256)] + [name.encode() for name in SPECIALS]
 VOCABULARY = TagVocabulary(SPECIALS, STOPS, TOKENS)
 CASES = (
     *tag_cases.CASES,

@@ -10,7 +10,13 @@ from tests.engine.frontends.structural_tag import (
     triggered_cases,
     xml_cases,
 )
-from tests.engine.frontends.structural_tag.tag_specs import SPECIALS, STOPS, Case, letters
+from tests.engine.frontends.structural_tag.tag_specs import (
+    STOPS,
+    TOKENS,
+    Case,
+    compiler_of,
+    letters,
+)
 
 CASES = (
     *tag_cases.CASES,
@@ -19,15 +25,11 @@ CASES = (
     *xml_cases.CASES,
     *excludes_cases.CASES,
 )
-TOKENS = [bytes([byte]) for byte in range(256)] + [name.encode() for name in SPECIALS]
 
 
 @pytest.fixture(scope="module")
 def compiler() -> engine.Compiler:
-    vocabulary = engine.Vocabulary(
-        TOKENS, stop_token_ids=list(STOPS), special_token_ids=list(SPECIALS.values())
-    )
-    return engine.Compiler(vocabulary)
+    return compiler_of()
 
 
 def accepts(compiled: engine.Compiled, parts) -> bool:

@@ -15,7 +15,14 @@ from tests.engine.frontends.structural_tag import (
     triggered_cases,
     xml_cases,
 )
-from tests.engine.frontends.structural_tag.tag_specs import EOS, SPECIALS, STOPS, Case, letters
+from tests.engine.frontends.structural_tag.tag_specs import (
+    EOS,
+    SPECIALS,
+    STOPS,
+    TOKENS,
+    Case,
+    letters,
+)
 
 xgrammar = pytest.importorskip("xgrammar", reason="xgrammar is not installed (extra: bench)")
 
@@ -30,9 +37,8 @@ CASES = (
 
 @pytest.fixture(scope="module")
 def compiler():
-    tokens = [bytes([byte]) for byte in range(256)] + [name.encode() for name in SPECIALS]
     info = xgrammar.TokenizerInfo(
-        tokens, vocab_type=xgrammar.VocabType.RAW, stop_token_ids=list(STOPS)
+        TOKENS, vocab_type=xgrammar.VocabType.RAW, stop_token_ids=list(STOPS)
     )
     return xgrammar.GrammarCompiler(info, cache_enabled=False)
 
