@@ -16,9 +16,10 @@ from .request import (
     Media,
     Message,
     Part,
+    Prompt,
     Text,
     Thought,
     ToolChoice,
     ToolMode,
 )
-from .sampling import SamplingParams, check_ending, check_kept_logprobs, sampling_params
+from .sampling import SamplingParams, check_ending, sampling_params

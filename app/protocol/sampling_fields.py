@@ -153,6 +153,11 @@ class ChoiceFields(SamplingFields):
         return self.n or 1
 
     @property
+    def includes_usage(self) -> bool:
+        """Whether a stream tells the usage."""
+        return self.stream_options is not None and bool(self.stream_options.include_usage)
+
+    @property
     def stops(self) -> tuple[str, ...]:
         """The stop strings without duplicates."""
         stop = self.stop

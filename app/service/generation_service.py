@@ -17,17 +17,10 @@ Not here     HTTP (api), the objects of answers (writers), the rules of
 
 import time
 import uuid
-from collections.abc import (
-    AsyncGenerator,
-    AsyncIterator,
-    Awaitable,
-    Callable,
-    Mapping,
-    Sequence,
-)
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, replace
-from typing import Any, TypeVar
+from typing import Any
 
 from adapters.formats import OutputSpec
 from adapters.workers import Chunk, Generation, PromptTooLong
@@ -64,6 +57,7 @@ from ..settings import MAX_JSON_VALUES, ModelSettings
 from ..writers import Batch, EventWriter, WholeWriter, finish_reason
 from .faults import Faults
 from .request_context import RequestContext
+from .text_prompts import PromptTokens, read_prompts
 
 #: names the grammar engine that enforced the answer
 BACKEND_HEADER = "x-switchyard-backend"
@@ -77,17 +71,20 @@ Read = Callable[[], GenerationRequest]
 
 @dataclass(frozen=True, slots=True)
 class ChoicePlan:
-    """One choice. ``is_first``: of its prompt, whose tokens count once."""
+    """One choice. ``echo``: the text before it. ``is_first``: of its prompt, whose tokens count
+    once.
+    """
 
     prompt: list[int]
+    echo: str
     seed: int | None
     is_first: bool
 
 
-def plans_of(prompts: Sequence[list[int]], sampling: SamplingParams) -> tuple[ChoicePlan, ...]:
-    """Return the choices of all prompts; ``sampling.choices``: of each."""
+def _plans_of(prompts: Sequence[PromptTokens], sampling: SamplingParams) -> tuple[ChoicePlan, ...]:
+    """Return the choices of all prompts in order; ``sampling.choices``: of each."""
     return tuple(
-        ChoicePlan(prompt, sampling.seed_of(number), is_first=number == 0)
+        ChoicePlan(prompt.ids, prompt.echo, sampling.seed_of(number), is_first=number == 0)
         for prompt in prompts
         for number in range(sampling.choices)
     )
@@ -117,9 +114,6 @@ class Completion:
 
     body: Mapping[str, Any]
     headers: dict[str, str]
-
-
-Prepared = TypeVar("Prepared", bound=PreparedRequest)
 
 
 class GenerationService:
@@ -159,18 +153,9 @@ class GenerationService:
         context: RequestContext,
     ) -> Completion:
         """Return a whole answer. Raises ApiError."""
-        return await self.answer(self._prepare(read, context), writer, context)
-
-    async def answer(
-        self,
-        prepare: Awaitable[Prepared],
-        writer: Callable[[Prepared], WholeWriter],
-        context: RequestContext,
-    ) -> Completion:
-        """Return a whole answer to a request that ``prepare`` prepares. Raises ApiError."""
         record, prepared = context.record, None
         try:
-            prepared = await self._prepared(prepare, record)
+            prepared = await self._prepared(read, context)
             async with aclosing(self._multiplex(prepared, record)) as choices:
                 await choices.start()
                 self._metrics.first_token(record)
@@ -188,18 +173,9 @@ class GenerationService:
         context: RequestContext,
     ) -> "AnswerStream":
         """Return the events of an answer. Raises ApiError only here."""
-        return await self.answer_stream(self._prepare(read, context), writer, context)
-
-    async def answer_stream(
-        self,
-        prepare: Awaitable[Prepared],
-        writer: Callable[[Prepared], EventWriter],
-        context: RequestContext,
-    ) -> "AnswerStream":
-        """Return the events of an answer as ``answer`` does. Raises ApiError only here."""
         record, prepared = context.record, None
         try:
-            prepared = await self._prepared(prepare, record)
+            prepared = await self._prepared(read, context)
             choices = self._multiplex(prepared, record)
             await choices.start(self._comment_seconds or None)
         except Exception as error:
@@ -210,9 +186,10 @@ class GenerationService:
 
     # -- before the first byte --------------------------------------------------------------------
 
-    async def _prepared(self, prepare: Awaitable[Prepared], record: RequestRecord) -> Prepared:
+    async def _prepared(self, read: Read, context: RequestContext) -> PreparedRequest:
+        record = context.record
         record.phase, record.preparing_at = "preparing", time.perf_counter()
-        prepared = await prepare
+        prepared = await self._prepare(read, context)
         record.prepare_s = time.perf_counter() - record.preparing_at
         record.phase, record.backend = "waiting", prepared.constraint.backend
         self._metrics.left_out(record)
@@ -256,20 +233,25 @@ class GenerationService:
 
     async def _ready(self, request: GenerationRequest, context: RequestContext) -> PreparedRequest:
         vocabulary, client = self._tokenizer.vocabulary, context.client
-        supported = self._pool.supported_sampling
-        sampling = sampling_params(request.sampling, self._settings, vocabulary, supported)
-        planner = await self._planner.of_client(client)
+        sampling = sampling_params(
+            request.sampling,
+            self._settings,
+            vocabulary,
+            self._pool.supported_sampling,
+            prompts=len(request.prompts) or 1,
+        )
+        planner = self._planner.of_text() if request.prompts else self._planner
+        planner = await planner.of_client(client)
 
-        def step() -> tuple[OutputSpec, list[int], Found]:
-            output, prompt = self._read(request)
-            self._check_room(prompt)
-            return output, prompt, planner.find(output)
+        def step() -> tuple[OutputSpec, Sequence[PromptTokens], Found]:
+            output, prompts = self._texts(request) if request.prompts else self._chat(request)
+            return output, prompts, planner.find(output)
 
         weight = weight_of(request, context.size)
-        output, prompt, found = await self._offload.run(client, weight, step)
+        output, prompts, found = await self._offload.run(client, weight, step)
         constraint = await planner.compiled(found, client)
         check_ending(sampling.options, constraint.format_plan.spec["format"], vocabulary)
-        choices = plans_of([prompt], sampling)
+        choices = _plans_of(prompts, sampling)
         return PreparedRequest(request.names, output, sampling, constraint, choices)
 
     def prompt(self, request: GenerationRequest) -> list[int]:
@@ -279,19 +261,38 @@ class GenerationService:
         except ApiError as error:
             raise error.named(request.names) from error
 
-    def _check_room(self, prompt: list[int]) -> None:
-        """Raise PromptTooLong before compiling."""
-        limit = self._pool.max_model_len
-        if limit is not None and len(prompt) >= limit:
-            raise PromptTooLong(len(prompt), limit)
+    def _output(self, request: GenerationRequest) -> OutputSpec:
+        return requested_output(request, self._settings, max_json_values=self._max_json_values)
 
-    def _read(self, request: GenerationRequest) -> tuple[OutputSpec, list[int]]:
-        """Return the output spec and the prompt; takes time in proportion to the request.
+    def _texts(self, request: GenerationRequest) -> tuple[OutputSpec, list[PromptTokens]]:
+        """Return the output spec and the prompts of a request without messages.
 
         Raises:
             ApiError: 400.
         """
-        output = requested_output(request, self._settings, max_json_values=self._max_json_values)
+        output = replace(self._output(request), reasoning="off", thinking_tokens=None)
+        return output, read_prompts(request.prompts, self._tokenizer, self._pool.max_model_len)
+
+    def _chat(self, request: GenerationRequest) -> tuple[OutputSpec, list[PromptTokens]]:
+        """Return the output spec and the prompt of messages.
+
+        Raises:
+            ApiError: 400.
+            PromptTooLong: before anything is compiled.
+        """
+        output, ids = self._read(request)
+        limit = self._pool.max_model_len
+        if limit is not None and len(ids) >= limit:
+            raise PromptTooLong(len(ids), limit)
+        return output, [PromptTokens(ids)]
+
+    def _read(self, request: GenerationRequest) -> tuple[OutputSpec, list[int]]:
+        """Return the output spec and the prompt of messages; takes time in proportion to them.
+
+        Raises:
+            ApiError: 400.
+        """
+        output = self._output(request)
         history = paired(plain_messages(request.messages or ()))
         told = VERBOSITY.get(request.verbosity or "")
         if told and not self._tokenizer.reads("verbosity"):

@@ -7,19 +7,17 @@ of the text in which a token begins.
 
 import codecs
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from typing import Literal, NotRequired
 
 from typing_extensions import TypedDict
 
 from adapters.formats import ContentDelta
 
-from ..errors import ApiError
 from ..generation import ChoiceDeltas, ChoiceEnd, ContentToken
+from .chat_objects import Envelope
 from .chat_types import Enveloped, TokenCounts
-from .events import DONE, event
 from .logprobs import text_of
-from .writer import Batch
+from .writer import Batch, ChunkEvents
 
 FinishReason = Literal["stop", "length"]
 
@@ -141,31 +139,21 @@ def text_usage(endings: Sequence[ChoiceEnd], per_prompt: int) -> TextUsage:
     }
 
 
-@dataclass(frozen=True, slots=True)
-class TextEnvelope:
-    """The fields that every object of one answer repeats."""
-
-    id: str
-    created: int
-    model: str
-    system_fingerprint: str
-
-    def chunk(self, choices: list[TextChunkChoice]) -> TextCompletionChunk:
-        """Return a chunk."""
-        return {
-            "id": self.id,
-            "object": "text_completion",
-            "created": self.created,
-            "model": self.model,
-            "system_fingerprint": self.system_fingerprint,
-            "choices": choices,
-        }
+def _chunk(envelope: Envelope, choices: list[TextChunkChoice]) -> TextCompletionChunk:
+    return {
+        "id": envelope.id,
+        "object": "text_completion",
+        "created": envelope.created,
+        "model": envelope.model,
+        "system_fingerprint": envelope.system_fingerprint,
+        "choices": choices,
+    }
 
 
 class TextWriter:
     """Writes a whole completion. ``echoes``: the text before each of its choices."""
 
-    def __init__(self, envelope: TextEnvelope, echoes: Sequence[str], per_prompt: int) -> None:
+    def __init__(self, envelope: Envelope, echoes: Sequence[str], per_prompt: int) -> None:
         self._envelope = envelope
         self._per_prompt = per_prompt
         self._choices = [ChoiceText(echo) for echo in echoes]
@@ -191,35 +179,24 @@ class TextWriter:
                 {"index": number, "text": text, "logprobs": logprobs, "finish_reason": reason}
             )
         usage = text_usage(endings, self._per_prompt)
-        return {**self._envelope.chunk([]), "choices": choices, "usage": usage}
+        return {**_chunk(self._envelope, []), "choices": choices, "usage": usage}
 
 
-class TextChunkWriter:
-    """Writes the chunks of a completion; with ``include_usage`` each has the key ``usage``, and a
-    last one has the numbers.
-    """
+class TextChunkWriter(ChunkEvents):
+    """Writes the chunks of a completion."""
 
     def __init__(
-        self,
-        envelope: TextEnvelope,
-        echoes: Sequence[str],
-        per_prompt: int,
-        *,
-        include_usage: bool,
+        self, envelope: Envelope, echoes: Sequence[str], per_prompt: int, *, include_usage: bool
     ) -> None:
+        super().__init__(include_usage=include_usage)
         self._envelope = envelope
         self._per_prompt = per_prompt
-        self._include_usage = include_usage
         self._choices = [ChoiceText(echo) for echo in echoes]
         self._endings: dict[int, ChoiceEnd] = {}
 
-    def begin(self) -> bytes:
-        """Return nothing: the first text begins a choice."""
-        return b""
-
     def write(self, batch: Batch) -> bytes:
         """Return the chunks of these items."""
-        chunks: list[TextChunkChoice] = []
+        chunks: list[TextCompletionChunk] = []
         for number, item in batch:
             reason: FinishReason | None = None
             text, logprobs = "", None
@@ -229,20 +206,15 @@ class TextChunkWriter:
             else:
                 text, logprobs = self._choices[number].take(item)
             if reason or text:
-                chunks.append(
-                    {"index": number, "text": text, "logprobs": logprobs, "finish_reason": reason}
-                )
-        extra = {"usage": None} if self._include_usage else {}
-        return b"".join(event(self._envelope.chunk([chunk]) | extra) for chunk in chunks)
+                choice: TextChunkChoice = {
+                    "index": number,
+                    "text": text,
+                    "logprobs": logprobs,
+                    "finish_reason": reason,
+                }
+                chunks.append(_chunk(self._envelope, [choice]))
+        return self.encode(chunks)
 
-    async def end(self) -> bytes:
-        """Return the chunk of the usage, if it was asked for, and [DONE]."""
-        if not self._include_usage:
-            return DONE
+    def counted(self) -> TextCompletionChunk:
         endings = [self._endings[number] for number in range(len(self._choices))]
-        usage = text_usage(endings, self._per_prompt)
-        return event(self._envelope.chunk([]) | {"usage": usage}) + DONE
-
-    def failed(self, error: ApiError) -> bytes:
-        """Return the error as the last event."""
-        return event(error.body())
+        return {**_chunk(self._envelope, []), "usage": text_usage(endings, self._per_prompt)}
