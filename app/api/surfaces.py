@@ -15,6 +15,14 @@ from ..errors import ApiError
 from ..openapi import operation
 from ..protocol import ChatRequest, CompletionRequest, ResponseRequest, SamplingFields
 from ..service import AnswerStream, Completion, RequestContext, ServedModel
+from ..writers import (
+    ChatCompletion,
+    ChatCompletionEvent,
+    ResponseEvent,
+    ResponseObject,
+    TextCompletion,
+    TextCompletionEvent,
+)
 
 Body = TypeVar("Body", bound=SamplingFields)
 BodyIn = TypeVar("BodyIn", contravariant=True)
@@ -63,9 +71,9 @@ CHAT = Surface(
         "create_chat_completion",
         "Create a chat completion",
         tag="Chat",
-        body="ChatRequest",
-        answer="ChatCompletion",
-        events="ChatCompletionEvent",
+        body=ChatRequest,
+        answer=ChatCompletion,
+        events=ChatCompletionEvent,
         example={
             "model": "my-model",
             "messages": [{"role": "user", "content": "How warm is it in Oslo?"}],
@@ -81,9 +89,9 @@ COMPLETIONS = Surface(
         "create_completion",
         "Create a text completion",
         tag="Chat",
-        body="CompletionRequest",
-        answer="TextCompletion",
-        events="TextCompletionEvent",
+        body=CompletionRequest,
+        answer=TextCompletion,
+        events=TextCompletionEvent,
         example={"model": "my-model", "prompt": "Once upon a time", "max_tokens": 50},
     ),
 )
@@ -96,9 +104,9 @@ RESPONSES = Surface(
         "create_response",
         "Create a response",
         tag="Responses",
-        body="ResponseRequest",
-        answer="ResponseObject",
-        events="ResponseEvent",
+        body=ResponseRequest,
+        answer=ResponseObject,
+        events=ResponseEvent,
         example={
             "model": "my-model",
             "input": "How warm is it in Oslo?",

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from ..errors import ErrorResponse
 from .operation import LIMITS, headers, schema
 
 #: what an error's status means, and the codes of its objects
@@ -128,7 +129,7 @@ def _response(status: int) -> dict[str, Any]:
         "headers": headers(
             ("x-request-id", "openai-processing-ms", *_ERROR_HEADERS.get(status, ()))
         ),
-        "content": {"application/json": {"schema": schema("ErrorResponse")}},
+        "content": {"application/json": {"schema": schema(ErrorResponse)}},
     }
 
 

@@ -6,10 +6,8 @@ accepted without effect are left out. Rules that span several messages or items,
 and those of schemas and grammars, are beyond JSON Schema: such requests get a 400.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from typing import Any
-
-from pydantic import BaseModel
 
 from ..protocol import (
     MAX_BIASES,
@@ -21,55 +19,29 @@ from ..protocol import (
     RESPONSES_UNSUPPORTED,
     TOOL_HINTS,
     TOOL_OFF,
-    ChatRequest,
-    CheckRequest,
-    CompletionRequest,
-    DetokenizeRequest,
-    DrainRequest,
-    ExplainRequest,
-    ModeRequest,
-    ResponseRequest,
-    TokenizeRequest,
-    UndrainRequest,
-    WarmupRequest,
 )
-from .descriptions import FIELDS, REQUESTS
 
 Schema = dict[str, Any]
 
-#: the bodies of all routes
-BODIES: tuple[type[BaseModel], ...] = (
-    ChatRequest,
-    CompletionRequest,
-    ResponseRequest,
-    TokenizeRequest,
-    DetokenizeRequest,
-    CheckRequest,
-    ExplainRequest,
-    WarmupRequest,
-    DrainRequest,
-    UndrainRequest,
-    ModeRequest,
-)
 _NULL: Schema = {"type": "null"}
 _GIVEN: Schema = {"not": _NULL}
 _TEXT: Schema = {"type": "string"}
 _TYPES: dict[type, str] = {bool: "boolean", int: "integer", str: "string"}
 
 
-def amend(schemas: dict[str, Schema]) -> None:
-    """Complete pydantic's schemas of the bodies and of their parts, by name."""
+def amend(schemas: dict[str, Schema], bodies: Collection[str]) -> None:
+    """Complete pydantic's schemas of the bodies and of their parts, by name. The docstrings of
+    parts are no descriptions for clients.
+    """
     for name, found in schemas.items():
-        found.pop("description", None)
+        if name not in bodies:
+            found.pop("description", None)
         _without_null_defaults(found)
         if name in _AMENDMENTS:
             _AMENDMENTS[name](found)
         if found.get("additionalProperties") is False:
             # null stands for an absent field, also of an unknown name
             found["additionalProperties"] = _NULL
-    for name, (description, inherited) in REQUESTS.items():
-        schemas[name]["description"] = description
-        _describe(schemas[name], FIELDS[inherited] if inherited else {})
 
 
 def _without_null_defaults(schema: Schema) -> None:
@@ -77,12 +49,6 @@ def _without_null_defaults(schema: Schema) -> None:
     for field in schema.get("properties", {}).values():
         if field.get("default", 0) is None:
             del field["default"]
-
-
-def _describe(schema: Schema, texts: Mapping[str, str]) -> None:
-    for name, field in schema["properties"].items():
-        if name in texts and "description" not in field:
-            field["description"] = texts[name]
 
 
 def _only(values: tuple[Any, ...], description: str) -> Schema:

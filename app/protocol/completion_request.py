@@ -53,20 +53,23 @@ PromptField = Annotated[
 
 
 class CompletionRequest(ChoiceFields, ConstraintFields):
-    """A request.
-
-    ``add_special_tokens``  put the tokenizer's BOS token before a text; default: true.
-    ``response_format``     and the other constraints: as in chat completions, but not shown to the
-                            model.
-    """
+    """A text completion."""
 
     prompt: PromptField | None = ""
+    """A text or token ids, or several of either."""
     add_special_tokens: bool | None = None
+    """`false`: no token such as BOS before a text."""
     response_format: ResponseFormat | None = None
+    """The form of the content, enforced by a grammar."""
     suffix: str | None = None
     echo: bool | None = None
+    """The prompt before the text."""
+    max_tokens: int | None = Field(None, ge=1)
+    """Maximum tokens of the text; default 16."""
     best_of: int | None = Field(None, ge=1)
+    """Must equal `n`."""
     logprobs: int | None = Field(None, ge=0, le=MAX_LEGACY_LOGPROBS)
+    """Log probabilities of so many most likely tokens."""
 
     @property
     def prompts(self) -> Sequence[str | list[int]]:

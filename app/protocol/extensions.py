@@ -68,13 +68,21 @@ class ConstraintFields(Body):
     """The fields of chat completions and of text completions; a request has one of them."""
 
     structured_outputs: StructuredOutputs | None = None
+    """A constraint as vLLM has it. A request has one constraint."""
     guided_json: SchemaSource | None = None
+    """A JSON Schema that the content satisfies."""
     guided_regex: GrammarSource | None = None
+    """A regular expression that the content matches."""
     guided_choice: Choices | None = None
+    """Texts, one of which is the content."""
     guided_grammar: GrammarSource | None = None
+    """A grammar of the content, as EBNF or Lark."""
     json_schema: SchemaSource | None = None
+    """A JSON Schema that the content satisfies."""
     regex: GrammarSource | None = None
+    """A regular expression that the content matches."""
     ebnf: GrammarSource | None = None
+    """A grammar of the content, as EBNF."""
 
 
 class Structure(Exact):

@@ -9,7 +9,7 @@ Not here   what the fields mean together (generation.sampling).
 import re
 from typing import Annotated, Any
 
-from pydantic import BeforeValidator, ConfigDict, Discriminator, Field, Tag, model_validator
+from pydantic import BeforeValidator, Discriminator, Field, Tag, model_validator
 from pydantic_core import PydanticCustomError
 
 from .unserved_fields import Body, unsupported_field
@@ -92,14 +92,10 @@ TokenId = Annotated[int, Field(ge=0, le=MAX_TOKEN_ID)]
 
 
 class SamplingFields(Body):
-    """The fields of every API.
-
-    ``model``  the only model may stay unnamed.
-    """
-
-    model_config = ConfigDict(use_attribute_docstrings=True)
+    """The fields of every API."""
 
     model: str | None = None
+    """A served model, by name or alias."""
     temperature: float | None = Field(None, ge=0, le=2)
     """1 changes nothing; 0 picks the most likely token."""
     top_p: float | None = Field(None, ge=0, le=1)
@@ -119,6 +115,7 @@ class SamplingFields(Body):
     seed: int | None = Field(None, ge=-SEED, lt=SEED)
     """One seed gives one answer."""
     stream: bool | None = None
+    """Answer with events."""
 
     @property
     def choices(self) -> int:
@@ -143,9 +140,13 @@ class ChoiceFields(SamplingFields):
     ) = None
     """The model's own stop tokens only; use `stop`."""
     stop: Stop | None = None
+    """Strings that end the answer."""
     max_tokens: int | None = Field(None, ge=1)
+    """Maximum tokens of the answer."""
     n: int | None = Field(None, ge=1)
+    """Number of answers."""
     stream_options: StreamOptions | None = None
+    """Only with `stream`."""
 
     @property
     def choices(self) -> int:

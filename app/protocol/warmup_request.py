@@ -1,6 +1,6 @@
 """Bodies of POST /v1/grammars: the parts of chat completions that determine their grammars."""
 
-from pydantic import Field
+from pydantic import ConfigDict, Field
 
 from ..errors import bad_request
 from .tools import (
@@ -25,10 +25,16 @@ MAX_NAMED = 16
 class GrammarRequest(Exact):
     """Fields of a chat completion; without ``tool_choice``: every choice that clients may make."""
 
+    model_config = ConfigDict(use_attribute_docstrings=True)
+
     tools: list[AnyToolDefinition] | None = None
+    """Functions and custom tools that the model may call."""
     tool_choice: ChatToolChoice | None = None
+    """Which tools must or may be called."""
     parallel_tool_calls: bool | None = None
+    """`false` allows one call."""
     response_format: ResponseFormat | None = None
+    """The form of the content, enforced by a grammar."""
 
     def choices(self) -> list[ChatToolChoice | None]:
         """Return the choices whose grammars are compiled."""
@@ -47,9 +53,12 @@ def _named(tool: ToolDefinition | CustomToolDefinition) -> ChatToolChoice:
 
 
 class WarmupRequest(GrammarRequest):
-    """One request, a list of requests, or both. ``model``: the only model may stay unnamed."""
+    """The grammars of one request, of a list of requests, or of both. Without `tool_choice`: of
+    every choice that clients may make.
+    """
 
     model: str | None = None
+    """A served model, by name or alias."""
     requests: list[GrammarRequest] | None = Field(None, max_length=MAX_REQUESTS, fail_fast=True)
 
     def all(self) -> list[tuple[str, GrammarRequest]]:

@@ -7,12 +7,14 @@ of the text in which a token begins.
 
 import codecs
 from collections.abc import Iterable, Sequence
-from typing import Literal, NotRequired
+from typing import Annotated, Literal, NotRequired
 
-from typing_extensions import TypedDict
+from pydantic import Field
+from typing_extensions import TypeAliasType, TypedDict
 
 from adapters.formats import ContentDelta
 
+from ..errors import ErrorResponse
 from ..generation import ChoiceDeltas, ChoiceEnd, ContentToken
 from .chat_objects import Envelope
 from .chat_types import Enveloped, TokenCounts
@@ -57,6 +59,15 @@ class TextCompletionChunk(Enveloped):
     object: Literal["text_completion"]
     choices: list[TextChunkChoice]
     usage: NotRequired[TextUsage | None]
+
+
+TextCompletionEvent = TypeAliasType(
+    "TextCompletionEvent",
+    Annotated[
+        TextCompletionChunk | ErrorResponse,
+        Field(description="The data of an event, see ChatCompletionEvent."),
+    ],
+)
 
 
 class TextCompletion(Enveloped):

@@ -108,28 +108,45 @@ Metadata = Annotated[
 
 
 class ResponseRequest(GenerationFields):
-    """A request: the fields that this server uses, besides the tables above."""
+    """A response. It needs `input` or `previous_response_id`."""
 
     input: Input | None = None
+    """A text, or items of a conversation."""
     instructions: str | None = None
+    """A system message at the beginning."""
     previous_response_id: (
         Annotated[str, Field(min_length=1, max_length=RESPONSE_ID_CHARS)] | None
     ) = None
+    """A stored response that this one continues."""
     tools: Annotated[list[Tool], Field(fail_fast=True)] | None = None
+    """Functions and custom tools that the model may call."""
     tool_choice: ToolChoice | None = None
+    """Which tools must or may be called."""
     text: TextConfig | None = None
+    """The form of the text."""
     reasoning: Reasoning | None = None
+    """How much the model reasons."""
     max_output_tokens: int | None = Field(None, ge=1)
+    """Maximum tokens of the output, with reasoning."""
     max_tool_calls: int | None = Field(None, ge=1)
+    """No effect: it limits built-in tools."""
     include: Items[Included] | None = None
+    """`message.output_text.logprobs` adds log probabilities; others have no effect."""
     top_logprobs: int | None = Field(None, ge=0, le=MAX_LOGPROBS)
+    """Adds log probabilities, also of so many most likely tokens."""
     truncation: Literal["auto", "disabled"] | None = None
     store: bool | None = None
+    """`false` stores nothing."""
     metadata: Metadata | None = None
+    """Repeated in the response."""
     user: ShortText | None = None
+    """Repeated in the response."""
     safety_identifier: ShortText | None = None
+    """Repeated in the response."""
     prompt_cache_key: ShortText | None = None
+    """Repeated in the response."""
     stream_options: StreamOptions | None = None
+    """Only with `stream`."""
 
     @model_validator(mode="before")
     @classmethod
