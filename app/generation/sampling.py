@@ -107,8 +107,8 @@ def check_ending(
     if name is not None and not _ends_in_text(answer, stops):
         raise unsupported_parameter(
             name,
-            f"Unsupported parameter: '{name}' is not supported beside tools or a response format, "
-            "which decide where the answer ends.",
+            "is not supported beside tools or a response format, which decide where the answer "
+            "ends.",
         )
 
 

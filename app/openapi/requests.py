@@ -242,7 +242,7 @@ _AMENDMENTS: dict[str, Callable[[Schema], None]] = {
     "WarmupRequest": _warmup,
     "GrammarRequest": _bare_schemas,
     "StreamOptions": _adding(_off({"continuous_usage_stats": (None, False)})),
-    "StructuredOutputs": _adding(_off({name: off for name, (off, _) in OPTIONS.items()})),
+    "StructuredOutputs": _adding(_off(OPTIONS)),
     "StructuralTagFormat": _structural_tag,
     "ContentPart": _content_part,
     "TextPart": _text_part,

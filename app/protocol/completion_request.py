@@ -97,15 +97,13 @@ class CompletionRequest(ChoiceFields, ConstraintFields):
             raise unsupported_parameter("suffix")
         if self.best_of is not None and self.best_of != (self.n or 1):
             raise unsupported_parameter(
-                "best_of",
-                "Unsupported parameter: 'best_of' is not supported by this server, unless it "
-                "equals 'n'.",
+                "best_of", "is not supported by this server, unless it equals 'n'."
             )
         if self.echo and self.logprobs is not None:
             raise unsupported_parameter(
                 "echo",
-                "Unsupported parameter: 'echo' is not supported beside 'logprobs': the workers "
-                "report no log probabilities of prompts.",
+                "is not supported beside 'logprobs': the workers report no log probabilities of "
+                "prompts.",
             )
         if self.choices > MAX_PROMPTS:
             raise bad_request(

@@ -9,11 +9,11 @@ Not here   what the fields mean together (generation.sampling).
 import re
 from typing import Annotated, Any
 
-from pydantic import BeforeValidator, Discriminator, Field, Tag, model_validator
+from pydantic import BeforeValidator, Field, Tag, model_validator
 from pydantic_core import PydanticCustomError
 
 from .unserved_fields import Body, unsupported_field
-from .validation import Exact, is_off
+from .validation import Exact, by_type, is_off
 
 #: OpenAI's bounds on ``stop``
 MAX_STOPS, STOP_CHARS = 4, 1000
@@ -50,18 +50,12 @@ class StreamOptions(Exact):
 StopString = Annotated[str, Field(min_length=1, max_length=STOP_CHARS)]
 
 
-def _stop_kind(value: Any) -> str | None:
-    if isinstance(value, str):
-        return "one"
-    return "many" if isinstance(value, list) else None
-
-
 Stop = Annotated[
     Annotated[StopString, Tag("one")]
     | Annotated[
         Annotated[list[StopString], Field(max_length=MAX_STOPS, fail_fast=True)], Tag("many")
     ],
-    Discriminator(_stop_kind, custom_error_type="content_type", custom_error_message="stop"),
+    by_type("one of a string or array of strings", one=str, many=list),
 ]
 
 

@@ -2,7 +2,7 @@
 
 from pydantic import ConfigDict, Field
 
-from ..errors import bad_request
+from ..errors import missing_parameter
 from .tools import (
     AnyToolDefinition,
     ChatToolChoice,
@@ -67,7 +67,5 @@ class WarmupRequest(GrammarRequest):
         found: list[tuple[str, GrammarRequest]] = [("", self)] if own else []
         found += [(f"requests[{n}].", each) for n, each in enumerate(self.requests or ())]
         if not found:
-            raise bad_request(
-                "Missing required parameter: 'requests'.", "requests", "missing_required_parameter"
-            )
+            raise missing_parameter("requests")
         return found

@@ -15,7 +15,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from ..common_form import Conversation, ToolNames, common_response
-from ..errors import ApiError, bad_request
+from ..errors import ApiError, bad_request, missing_parameter
 from ..generation import GenerationRequest
 from ..protocol import (
     ITEMS,
@@ -148,9 +148,7 @@ def _check_length(earlier: int, added: int) -> None:
             "conversation_too_long",
         )
     if not earlier + added:
-        raise bad_request(
-            "Missing required parameter: 'input'.", "input", "missing_required_parameter"
-        )
+        raise missing_parameter("input")
 
 
 def _conversation(

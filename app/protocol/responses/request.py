@@ -9,12 +9,12 @@ Not here   the items of ``input`` (items), the conversion to the common form (co
 
 from typing import Annotated, Any, Literal
 
-from pydantic import Discriminator, Field, Tag, field_validator, model_validator
+from pydantic import Field, field_validator, model_validator
 from pydantic_core import PydanticCustomError
 
 from ..chat_request import MAX_LOGPROBS, GenerationFields, Verbosity
 from ..thinking_fields import ReasoningEffort
-from ..validation import MAX_NAMES, Exact, Items, refuse_fields, unsupported
+from ..validation import MAX_NAMES, Exact, Items, TextOr, refuse_fields, unsupported
 from .items import InputItem
 from .tools import TextFormat, Tool, ToolChoice
 
@@ -80,24 +80,12 @@ class Reasoning(Exact):
     @classmethod
     def _supported(cls, value: Any) -> Any:
         off = {"context": (None, "auto"), "mode": (None, "standard")}
-        return refuse_fields(value, off) if isinstance(value, dict) else value
+        return refuse_fields(value, off)
 
 
 class TextConfig(Exact):
     format: TextFormat | None = None
     verbosity: Verbosity | None = None
-
-
-def _input_kind(value: Any) -> str | None:
-    if isinstance(value, str):
-        return "text"
-    return "items" if isinstance(value, list) else None
-
-
-Input = Annotated[
-    Annotated[str, Tag("text")] | Annotated[Items[InputItem], Tag("items")],
-    Discriminator(_input_kind, custom_error_type="content_type", custom_error_message="input"),
-]
 
 
 Included = Literal[(LOGPROBS, *INERT_INCLUDES)]  # type: ignore[valid-type]
@@ -110,7 +98,7 @@ Metadata = Annotated[
 class ResponseRequest(GenerationFields):
     """A response. It needs `input` or `previous_response_id`."""
 
-    input: Input | None = None
+    input: TextOr[InputItem] | None = None
     """A text, or items of a conversation."""
     instructions: str | None = None
     """A system message at the beginning."""

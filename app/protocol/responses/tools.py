@@ -215,7 +215,7 @@ class JsonSchemaFormat(Exact):
 
 def _flat(value: Any) -> Any:
     """Refuse the key under which chat completions have the fields of a schema."""
-    return refuse_fields(value, {"json_schema": ()}) if isinstance(value, dict) else value
+    return refuse_fields(value, {"json_schema": ()})
 
 
 TextFormat = Annotated[
