@@ -19,7 +19,7 @@ from starlette.requests import ClientDisconnect, Request
 
 from ..concurrency import LARGE_BYTES, Offload
 from ..errors import ApiError, bad_request, client_left
-from ..protocol import ChatRequest, has_more_values, ignored_fields, parse_json
+from ..protocol import has_more_values, ignored_fields, parse_json
 from .arriving_bodies import ArrivingBodies
 from .content_coding import BodyDecoder
 from .error_responses import from_validation
@@ -67,9 +67,9 @@ class BodyReader:
                 f"The request's body did not arrive within {self._timeout_s:g} seconds.",
                 code="request_timeout",
             ) from None
-        parse = partial(_parse, kind, body, max_values=self._max_values)
+        step = partial(parse, kind, body, max_values=self._max_values)
         is_small = len(body) < LARGE_BYTES
-        asked, ignored = parse() if is_small else await self._offload.run(client, len(body), parse)
+        asked, ignored = step() if is_small else await self._offload.run(client, len(body), step)
         if ignored:
             exchange_of(request).record.ignored += ignored
         return asked, len(body)
@@ -126,25 +126,17 @@ def too_large(max_bytes: int) -> ApiError:
     )
 
 
-def parse_request(body: bytes) -> ChatRequest:
-    """Parse a chat completion. Raises ApiError 400 that names the field."""
-    return parse_as(ChatRequest, body)
-
-
-def parse_as(kind: type[Parsed], body: bytes, *, max_values: int | None = None) -> Parsed:
-    """Parse a request of this kind. Raises ApiError 400 that names the field."""
-    return _parse(kind, body, max_values=max_values)[0]
-
-
-def _parse(kind: type[Parsed], body: bytes, *, max_values: int | None) -> tuple[Parsed, list[str]]:
-    """Return the request, and the fields in it that are ignored. Raises ApiError 400."""
+def parse(kind: type[Parsed], body: bytes, *, max_values: int) -> tuple[Parsed, list[str]]:
+    """Return the request, and the fields in it that are ignored. Raises ApiError 400 that names the
+    field.
+    """
     value = _decoded(body, max_values)
     return validated(kind, value), ignored_fields(value)
 
 
-def _decoded(body: bytes, max_values: int | None) -> Any:
+def _decoded(body: bytes, max_values: int) -> Any:
     """Return the JSON value of a body. Raises ApiError 400."""
-    if max_values is not None and has_more_values(body, max_values):
+    if has_more_values(body, max_values):
         raise bad_request(
             f"The request's body has too many JSON values: at most {max_values:,} are allowed, "
             "got more.",

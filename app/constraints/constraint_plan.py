@@ -9,7 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final, Literal
 
-from adapters.formats import FormatPlan, Reader, TracedReader
+from adapters.formats import FormatPlan
 from engine import Compiled, Parser
 
 from ..generation import ForeignParser
@@ -67,14 +67,6 @@ class ConstraintPlan:
         if self.token_ids is None:
             return parser
         return ForeignParser(parser, self.compiled.vocabulary, self.token_ids)
-
-    def reader(self) -> Reader:
-        """Return a reader of one answer."""
-        return self.format_plan.reader()
-
-    def traced_reader(self) -> TracedReader:
-        """Return a reader of one answer that tells where its content comes from."""
-        return self.format_plan.traced_reader()
 
 
 @dataclass(frozen=True, slots=True)

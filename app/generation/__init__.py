@@ -12,6 +12,7 @@ from .request import (
     AskedThinking,
     Call,
     ChosenTool,
+    ConstraintKind,
     GenerationRequest,
     Media,
     Message,

@@ -38,7 +38,7 @@ from ..constraints import (
 )
 from ..conversation import Tokenizer, check_fit
 from ..errors import ApiError, ErrorObject, bad_request
-from ..protocol import ExplainRequest
+from ..protocol import ExplainRequest, JsonSchemaFormat
 from ..settings import ModelSettings
 from .grammar_outline import EXPLORED_BYTES, GrammarOutline, outline
 from .output_trace import OutputTrace, trace
@@ -95,14 +95,6 @@ class GrammarExplanation(SchemaReports, ExplainedPlan):
         ExplainedError | None, Field(description="The error that a completion would get.")
     ]
     trace: OutputTrace | None
-
-
-@dataclass(frozen=True, slots=True)
-class _Schema:
-    """A schema of the request, and its field."""
-
-    param: str
-    value: Any
 
 
 @dataclass(frozen=True, slots=True)
@@ -253,10 +245,10 @@ def _reports(
     """Return the reports on schemas, as many as the budget reaches."""
     schemas = list(_schemas(request))
     reports: list[SchemaReport] = []
-    for each in schemas[:MAX_SCHEMAS]:
+    for param, schema in schemas[:MAX_SCHEMAS]:
         if budget.spent > budget.limit:
             break
-        report = _report(each, caches, budget)
+        report = _report(param, schema, caches, budget)
         if budget.spent > budget.limit and plan is not None:
             # its mistake is that of the explanation: the schema has been compiled
             break
@@ -264,12 +256,12 @@ def _reports(
     return {"schemas": reports, "more_schemas": len(schemas) - len(reports)}
 
 
-def _report(schema: _Schema, caches: TenantCaches, budget: WorkBudget) -> SchemaReport:
-    report = schema_report(schema.value, caches, budget, is_measured=False)
+def _report(param: str, schema: Any, caches: TenantCaches, budget: WorkBudget) -> SchemaReport:
+    report = schema_report(schema, caches, budget, is_measured=False)
     refused, without_effect = report["refused"], report["annotations"]
     return {
-        "param": schema.param,
-        "pointer": f"/{Location(schema.param).path}",
+        "param": param,
+        "pointer": f"/{Location(param).path}",
         "is_enforced": report["is_enforced"],
         "enforced": report["enforced"],
         "refused": refused[:MAX_KEYWORDS],
@@ -280,16 +272,14 @@ def _report(schema: _Schema, caches: TenantCaches, budget: WorkBudget) -> Schema
     }
 
 
-def _schemas(request: ExplainRequest) -> Iterator[_Schema]:
-    """Yield the schemas of tools, and that of the response format."""
+def _schemas(request: ExplainRequest) -> Iterator[tuple[str, Any]]:
+    """Yield the schemas of tools, and that of the response format, each with its field."""
     for number, tool in enumerate(request.tools or ()):
         if tool.type == "function" and tool.function.parameters is not None:
-            yield _Schema(f"tools[{number}].function.parameters", tool.function.parameters)
+            yield f"tools[{number}].function.parameters", tool.function.parameters
     wanted = request.response_format
-    if wanted is not None and wanted.type == "json_schema":
-        schema = getattr(getattr(wanted, "json_schema", None), "schema_", None)
-        if schema is not None:
-            yield _Schema("response_format", schema)
+    if isinstance(wanted, JsonSchemaFormat):
+        yield "response_format", wanted.json_schema.schema_
 
 
 def _described(error: ApiError) -> ExplainedError:

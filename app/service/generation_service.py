@@ -100,12 +100,12 @@ class PreparedRequest:
     constraint: ConstraintPlan
     choices: tuple[ChoicePlan, ...]
 
-    @property
-    def headers(self) -> dict[str, str]:
-        """Headers of the answer."""
+    def headers(self, record: RequestRecord) -> dict[str, str]:
+        """Return the headers of the answer."""
         constraint = self.constraint
-        relaxed = relaxed_header(constraint.relaxed)
-        return {BACKEND_HEADER: constraint.backend, **relaxed, **constraint.mode_header}
+        relaxed, ignored = relaxed_header(constraint.relaxed), named(IGNORED_HEADER, record.ignored)
+        backend = {BACKEND_HEADER: constraint.backend}
+        return backend | relaxed | constraint.mode_header | ignored
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,7 +160,7 @@ class GenerationService:
                 await choices.start()
                 self._metrics.first_token(record)
                 body = await self._collect(prepared, choices, writer(prepared), record)
-                return Completion(body, _headers(prepared, record))
+                return Completion(body, prepared.headers(record))
         except Exception as error:
             raise self._failure(error, prepared, record) from error
         finally:
@@ -182,7 +182,7 @@ class GenerationService:
             raise self._failure(error, prepared, record) from error
         written = writer(prepared)
         events = self._events(prepared, choices, written, record)
-        return AnswerStream(events, choices, _headers(prepared, record), written.failed)
+        return AnswerStream(events, choices, prepared.headers(record), written.failed)
 
     # -- before the first byte --------------------------------------------------------------------
 
@@ -331,14 +331,14 @@ class GenerationService:
             seed=choice.seed,
             sampling=sampling.options,
         )
-        tokens = self._tokenizer.vocabulary.tokens
+        tokens, plan = self._tokenizer.vocabulary.tokens, constraint.format_plan
 
         def read(chunks: AsyncGenerator[Chunk, None]) -> AsyncGenerator[ChoiceItem, None]:
             parser, stops = constraint.parser(), ContentStops(sampling.stop, may_end=may_end)
             if sampling.options.logprobs is None:
-                reader = constraint.reader()
+                reader = plan.reader()
                 return decode_choice(chunks, parser, reader, stops, tokens, on_chunk=on_chunk)
-            traced = constraint.traced_reader()
+            traced = plan.traced_reader()
             logprobs = ContentLogprobs(traced, tokens)
             return decode_choice(chunks, parser, traced, stops, tokens, logprobs, on_chunk)
 
@@ -397,10 +397,6 @@ class GenerationService:
                 self._metrics.tokens("completion", item.completion_tokens)
                 if prepared.choices[number].is_first:
                     self._metrics.tokens("prompt", item.prompt_tokens)
-
-
-def _headers(prepared: PreparedRequest, record: RequestRecord) -> dict[str, str]:
-    return prepared.headers | named(IGNORED_HEADER, record.ignored)
 
 
 def weight_of(request: GenerationRequest, size: int) -> int:

@@ -6,7 +6,7 @@ of the text in which a token begins.
 """
 
 import codecs
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Annotated, Literal, NotRequired
 
 from pydantic import Field
@@ -119,20 +119,12 @@ def _tops(token: ContentToken) -> dict[str, float]:
     return tops
 
 
-def joined(parts: Iterable[tuple[str, TextLogprobs | None]]) -> tuple[str, TextLogprobs | None]:
-    """Return the parts of a choice as one."""
-    texts: list[str] = []
-    lists: TextLogprobs | None = None
-    for text, logprobs in parts:
-        texts.append(text)
-        if lists is None:
-            lists = logprobs
-        elif logprobs is not None:
-            lists["tokens"] += logprobs["tokens"]
-            lists["token_logprobs"] += logprobs["token_logprobs"]
-            lists["top_logprobs"] += logprobs["top_logprobs"]
-            lists["text_offset"] += logprobs["text_offset"]
-    return "".join(texts), lists
+def _joined(items: Sequence[ChoiceDeltas]) -> ChoiceDeltas:
+    """Return the items of a choice as one."""
+    deltas = [delta for item in items for delta in item.deltas]
+    tokens = [each for item in items for each in item.logprobs or ()]
+    has_logprobs = any(item.logprobs is not None for item in items)
+    return ChoiceDeltas(deltas, tokens if has_logprobs else None)
 
 
 def text_usage(endings: Sequence[ChoiceEnd], per_prompt: int) -> TextUsage:
@@ -168,14 +160,14 @@ class TextWriter:
         self._envelope = envelope
         self._per_prompt = per_prompt
         self._choices = [ChoiceText(echo) for echo in echoes]
-        self._parts: list[list[tuple[str, TextLogprobs | None]]] = [[] for _ in self._choices]
+        self._items: list[list[ChoiceDeltas]] = [[] for _ in self._choices]
         self._endings: dict[int, ChoiceEnd] = {}
 
     def write(self, batch: Batch) -> None:
         """Add items."""
         for number, item in batch:
             if isinstance(item, ChoiceDeltas):
-                self._parts[number].append(self._choices[number].take(item))
+                self._items[number].append(item)
             else:
                 self._endings[number] = item
 
@@ -183,8 +175,8 @@ class TextWriter:
         """Return the completion."""
         endings = [self._endings[number] for number in range(len(self._choices))]
         choices: list[TextChoice] = []
-        for number, parts in enumerate(self._parts):
-            text, logprobs = joined(parts)
+        for number, items in enumerate(self._items):
+            text, logprobs = self._choices[number].take(_joined(items))
             reason = endings[number].finish
             choices.append(
                 {"index": number, "text": text, "logprobs": logprobs, "finish_reason": reason}

@@ -9,7 +9,6 @@ from typing import Any
 import pytest
 
 from adapters.formats import OutputSpec, ThinkingMarks, Tool, get_format
-from app.api.body import parse_request
 from app.common_form import common_chat
 from app.conversation import Messages, TemplateError, fitted, profile_of, thought_apart
 from app.conversation.fitting import FILLERS
@@ -17,6 +16,7 @@ from app.conversation.history import plain_messages
 from app.conversation.pairing import paired
 from app.conversation.tokenizer import HuggingFaceTokenizer
 from app.errors import ApiError
+from tests.app.bodies import parse_request
 from tests.app.conversation.chat_templates import FETCH, TEMPLATES, tokenizer_of
 from tests.app.small_tokenizer import folder
 
