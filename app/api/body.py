@@ -11,6 +11,7 @@ Invariants   I1 no more than the limit is kept in memory, whatever Content-Lengt
 
 import re
 from collections.abc import AsyncIterator, Callable
+from dataclasses import KW_ONLY, dataclass
 from functools import partial
 from typing import Any, TypeVar
 
@@ -31,45 +32,38 @@ _JSON_TYPE = re.compile(r"application/([a-z0-9!#$&^_.+-]+\+)?json")
 Parsed = TypeVar("Parsed", bound=BaseModel)
 
 
+@dataclass(frozen=True, slots=True)
 class BodyReader:
     """Read bodies within the limits of one app. ``arriving``: all of them."""
 
-    def __init__(
-        self,
-        offload: Offload,
-        arriving: ArrivingBodies,
-        *,
-        max_bytes: int,
-        max_values: int,
-        timeout_s: float,
-    ) -> None:
-        self._offload = offload
-        self._arriving = arriving
-        self._max_bytes = max_bytes
-        self._max_values = max_values
-        self._timeout_s = timeout_s
+    offload: Offload
+    arriving: ArrivingBodies
+    _: KW_ONLY
+    max_bytes: int
+    max_values: int
+    timeout_s: float
 
     async def read(self, kind: type[Parsed], request: Request) -> tuple[Parsed, int]:
         """Return the request and the bytes of its body. Raises ApiError for an invalid one."""
         check_type(request)
-        if announced_size(request) > self._max_bytes:
-            raise too_large(self._max_bytes)
+        if announced_size(request) > self.max_bytes:
+            raise too_large(self.max_bytes)
         coding = ",".join(request.headers.getlist("content-encoding"))
         client = exchange_of(request).client.id
         try:
-            async with self._arriving.body(client, self._timeout_s) as arriving:
-                add = partial(self._arriving.add, arriving)
-                await read_body(request.stream(), add, self._max_bytes, coding)
+            async with self.arriving.body(client, self.timeout_s) as arriving:
+                add = partial(self.arriving.add, arriving)
+                await read_body(request.stream(), add, self.max_bytes, coding)
                 body = bytes(arriving.data)
         except TimeoutError:
             raise ApiError(
                 408,
-                f"The request's body did not arrive within {self._timeout_s:g} seconds.",
+                f"The request's body did not arrive within {self.timeout_s:g} seconds.",
                 code="request_timeout",
             ) from None
-        step = partial(parse, kind, body, max_values=self._max_values)
+        step = partial(parse, kind, body, max_values=self.max_values)
         is_small = len(body) < LARGE_BYTES
-        asked, ignored = step() if is_small else await self._offload.run(client, len(body), step)
+        asked, ignored = step() if is_small else await self.offload.run(client, len(body), step)
         if ignored:
             exchange_of(request).record.ignored += ignored
         return asked, len(body)

@@ -19,7 +19,7 @@ from pydantic_core import from_json, to_json
 from ..errors import ErrorResponse
 from .components import TAGS, response_headers, security_schemes
 from .components import responses as error_responses
-from .operation import SCHEMES, Described, Kind
+from .operation import SCHEMES, Described, SchemaType
 from .requests import amend
 
 DESCRIPTION = (
@@ -79,7 +79,9 @@ def _tidy_operation(operation: Schema, method: str, *, keys_required: bool) -> N
         del operation["security"], found["401"], found["403"]
 
 
-def schemas(bodies: Collection[type[BaseModel]], answers: Collection[Kind]) -> dict[str, Schema]:
+def schemas(
+    bodies: Collection[type[BaseModel]], answers: Collection[SchemaType]
+) -> dict[str, Schema]:
     """Return the schemas of bodies and answers, and of their parts, by name."""
     sent, returned = _generated(bodies), _generated(answers)
     amend(sent, {body.__name__ for body in bodies})
@@ -100,7 +102,7 @@ def _number(answers: dict[str, Schema]) -> None:
         event["required"].append("sequence_number")
 
 
-def _generated(kinds: Collection[Kind]) -> dict[str, Schema]:
+def _generated(kinds: Collection[SchemaType]) -> dict[str, Schema]:
     """Return pydantic's schemas by the names of their classes, without titles."""
     _, made = TypeAdapter.json_schemas(
         [(kind, "validation", TypeAdapter(kind)) for kind in kinds],

@@ -12,7 +12,7 @@ from typing import Any, Literal
 #: whose key an operation needs: a client's, an operator's, or none
 Key = Literal["client", "operator"] | None
 #: the type of a body or of an answer, which gives the schema its name
-Kind = Any
+SchemaType = Any
 Parameters = Sequence[Mapping[str, Any]]
 
 #: errors that every operation may answer with: the request is no proper HTTP, its headers are too
@@ -45,8 +45,8 @@ _GENERATION_HEADERS = (
 class Described(dict[str, Any]):
     """The facts of an operation that FastAPI lacks, and the types whose schemas it names."""
 
-    bodies: tuple[Kind, ...] = ()
-    answers: tuple[Kind, ...] = ()
+    bodies: tuple[SchemaType, ...] = ()
+    answers: tuple[SchemaType, ...] = ()
 
 
 def operation(
@@ -56,10 +56,10 @@ def operation(
     tag: str,
     description: str = "",
     key: Key = "client",
-    body: Kind = None,
-    answer: Kind = None,
+    body: SchemaType = None,
+    answer: SchemaType = None,
     media_type: str = "application/json",
-    events: Kind = None,
+    events: SchemaType = None,
     errors: Sequence[int] = (),
     parameters: Parameters = (),
     example: Any = None,
@@ -104,7 +104,7 @@ def operation(
     }
 
 
-def schema(kind: Kind) -> dict[str, str]:
+def schema(kind: SchemaType) -> dict[str, str]:
     """Return a reference to a schema."""
     return {"$ref": f"#/components/schemas/{kind.__name__}"}
 
@@ -130,7 +130,9 @@ def headers(names: Sequence[str]) -> dict[str, dict[str, str]]:
     return {name: {"$ref": f"#/components/headers/{name}"} for name in names}
 
 
-def _success(answer: Kind, media_type: str, events: Kind, names: Sequence[str]) -> dict[str, Any]:
+def _success(
+    answer: SchemaType, media_type: str, events: SchemaType, names: Sequence[str]
+) -> dict[str, Any]:
     content: dict[str, Any] = {media_type: {"schema": schema(answer)}}
     description = "The answer."
     if events is not None:
@@ -139,7 +141,7 @@ def _success(answer: Kind, media_type: str, events: Kind, names: Sequence[str]) 
     return {"description": description, "headers": headers(names), "content": content}
 
 
-def _event(kind: Kind) -> dict[str, Any]:
+def _event(kind: SchemaType) -> dict[str, Any]:
     """Return the schema of one server-sent event: OpenAPI 3.1 has none for a stream of them."""
     data = {"type": "string", "contentMediaType": "application/json", "contentSchema": schema(kind)}
     return {

@@ -9,17 +9,7 @@ and those of schemas and grammars, are beyond JSON Schema: such requests get a 4
 from collections.abc import Callable, Collection, Mapping
 from typing import Any
 
-from ..protocol import (
-    MAX_BIASES,
-    OPENAI_IGNORED,
-    OPENAI_UNSUPPORTED,
-    OPTIONS,
-    RESPONSES_IGNORED,
-    RESPONSES_TOOL_OFF,
-    RESPONSES_UNSUPPORTED,
-    TOOL_HINTS,
-    TOOL_OFF,
-)
+from .. import protocol
 
 Schema = dict[str, Any]
 
@@ -97,8 +87,8 @@ def _adding(*more: Schema) -> Callable[[Schema], None]:
 
 
 def _chat(schema: Schema) -> None:
-    off = _off(OPENAI_UNSUPPORTED)
-    _adding(_ignored(*OPENAI_IGNORED), _without(off, schema))(schema)
+    off = _off(protocol.OPENAI_UNSUPPORTED)
+    _adding(_ignored(*protocol.OPENAI_IGNORED), _without(off, schema))(schema)
     _biases(schema)
     _bare_schemas(schema)
 
@@ -113,8 +103,8 @@ def _completion(schema: Schema) -> None:
 
 
 def _response(schema: Schema) -> None:
-    off = _off(RESPONSES_UNSUPPORTED)
-    _adding(_ignored(*RESPONSES_IGNORED), _without(off, schema))(schema)
+    off = _off(protocol.RESPONSES_UNSUPPORTED)
+    _adding(_ignored(*protocol.RESPONSES_IGNORED), _without(off, schema))(schema)
     _biases(schema)
     given: Schema = {"input": {"type": ["string", "array"], "minItems": 1}}
     _choose(schema, {"not": _needs({"previous_response_id": _GIVEN})}, _needs(given))
@@ -125,7 +115,7 @@ def _biases(schema: Schema) -> None:
     """Bound the number of biases, and spell their keys."""
     biases = schema["properties"]["logit_bias"]["anyOf"][0]
     biases["propertyNames"] = {"pattern": r"^(0|[1-9][0-9]{0,9})$"}
-    biases["maxProperties"] = MAX_BIASES
+    biases["maxProperties"] = protocol.MAX_BIASES
 
 
 def _bare_schemas(schema: Schema) -> None:
@@ -242,19 +232,19 @@ _AMENDMENTS: dict[str, Callable[[Schema], None]] = {
     "WarmupRequest": _warmup,
     "GrammarRequest": _bare_schemas,
     "StreamOptions": _adding(_off({"continuous_usage_stats": (None, False)})),
-    "StructuredOutputs": _adding(_off(OPTIONS)),
+    "StructuredOutputs": _adding(_off(protocol.OPTIONS)),
     "StructuralTagFormat": _structural_tag,
     "ContentPart": _content_part,
     "TextPart": _text_part,
     "ItemReference": _reference,
-    "ToolDefinition": _adding(_ignored(*TOOL_HINTS), _off(TOOL_OFF)),
-    "CustomToolDefinition": _adding(_ignored(*TOOL_HINTS), _off(TOOL_OFF)),
-    "FunctionDefinition": _adding(_ignored(*TOOL_HINTS), _off(TOOL_OFF)),
+    "ToolDefinition": _adding(_ignored(*protocol.TOOL_HINTS), _off(protocol.TOOL_OFF)),
+    "CustomToolDefinition": _adding(_ignored(*protocol.TOOL_HINTS), _off(protocol.TOOL_OFF)),
+    "FunctionDefinition": _adding(_ignored(*protocol.TOOL_HINTS), _off(protocol.TOOL_OFF)),
     "FunctionName": _adding(_ignored("description", "parameters", "strict")),
     "CustomName": _adding(_ignored("description", "format")),
     "ResponseNamedTool": _adding(_ignored("description", "format", "parameters", "strict")),
     "MessageItem": _message_item,
-    "FunctionTool": _adding(_off(RESPONSES_TOOL_OFF)),
-    "CustomTool": _adding(_off(RESPONSES_TOOL_OFF)),
+    "FunctionTool": _adding(_off(protocol.RESPONSES_TOOL_OFF)),
+    "CustomTool": _adding(_off(protocol.RESPONSES_TOOL_OFF)),
     "Reasoning": _adding(_off({"context": (None, "auto"), "mode": (None, "standard")})),
 }

@@ -40,10 +40,6 @@ class ToolDefinition(Exact):
     type: Literal["function"]
     function: FunctionDefinition
 
-    @property
-    def name(self) -> str:
-        return self.function.name
-
 
 class TextInput(Exact):
     type: Literal["text"]
@@ -70,10 +66,6 @@ class CustomToolDefinition(Exact):
 
     type: Literal["custom"]
     custom: CustomDefinition
-
-    @property
-    def name(self) -> str:
-        return self.custom.name
 
 
 def _known_tool(value: Any) -> Any:
@@ -121,18 +113,10 @@ class NamedTool(Exact):
     type: Literal["function"]
     function: FunctionName
 
-    @property
-    def name(self) -> str:
-        return self.function.name
-
 
 class NamedCustomTool(Exact):
     type: Literal["custom"]
     custom: CustomName
-
-    @property
-    def name(self) -> str:
-        return self.custom.name
 
 
 AnyNamedTool = Annotated[NamedTool | NamedCustomTool, Field(discriminator="type")]

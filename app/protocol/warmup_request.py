@@ -48,8 +48,8 @@ class GrammarRequest(Exact):
 def _named(tool: ToolDefinition | CustomToolDefinition) -> ChatToolChoice:
     """Return the choice of this tool."""
     if isinstance(tool, ToolDefinition):
-        return NamedTool(type="function", function=FunctionName(name=tool.name))
-    return NamedCustomTool(type="custom", custom=CustomName(name=tool.name))
+        return NamedTool(type="function", function=FunctionName(name=tool.function.name))
+    return NamedCustomTool(type="custom", custom=CustomName(name=tool.custom.name))
 
 
 class WarmupRequest(GrammarRequest):

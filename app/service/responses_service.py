@@ -9,7 +9,7 @@ Not here   the generation (generation_service), items (protocol.responses), mess
 
 import time
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import KW_ONLY, dataclass, replace
 from typing import Any
 
 from pydantic import ValidationError
@@ -42,29 +42,24 @@ from .generation_service import AnswerStream, Completion, GenerationService, Rea
 from .request_context import RequestContext
 
 
+@dataclass(frozen=True, slots=True)
 class ResponsesService:
     """The responses of one model. ``on_unstored``: called for each that could not be stored."""
 
-    def __init__(
-        self,
-        generation: GenerationService,
-        store: ResponseStore,
-        *,
-        on_unstored: Callable[[], None] = lambda: None,
-    ) -> None:
-        self._generation = generation
-        self._store = store
-        self._on_unstored = on_unstored
+    generation: GenerationService
+    store: ResponseStore
+    _: KW_ONLY
+    on_unstored: Callable[[], None] = lambda: None
 
     async def complete(self, request: ResponseRequest, context: RequestContext) -> Completion:
         """Return a whole response. Raises ApiError."""
         read, builder, context = await self._begin(request, context)
-        return await self._generation.complete(read, lambda _: ResponseWriter(builder), context)
+        return await self.generation.complete(read, lambda _: ResponseWriter(builder), context)
 
     async def stream(self, request: ResponseRequest, context: RequestContext) -> AnswerStream:
         """Return the events of a response. Raises ApiError only here."""
         read, builder, context = await self._begin(request, context)
-        return await self._generation.stream(read, lambda _: ResponseEventWriter(builder), context)
+        return await self.generation.stream(read, lambda _: ResponseEventWriter(builder), context)
 
     # -- the beginning -----------------------------------------------------------------------------
 
@@ -74,7 +69,7 @@ class ResponsesService:
         """Return how the request is read, its response, and its context with earlier responses."""
         client, chain = context.client, Chain()
         if request.previous_response_id is not None:
-            chain = await self._store.chain(client, request.previous_response_id)
+            chain = await self.store.chain(client, request.previous_response_id)
         added = await self._input(request, context)
         size = context.size + chain.size
         _check_length(len(chain.items), len(added))
@@ -90,9 +85,9 @@ class ResponsesService:
             return common_response(request, conversation, names)
 
         async def save(response: ResponseObject) -> bool:
-            is_stored = await self._store.save(client, response, inputs, chain, size=size)
+            is_stored = await self.store.save(client, response, inputs, chain, size=size)
             if not is_stored:
-                self._on_unstored()
+                self.on_unstored()
             return is_stored
 
         begun = response_object(request, context.model, number, int(time.time()))
@@ -131,7 +126,7 @@ class ResponsesService:
     async def _referenced(self, ids: list[str], client: str) -> dict[str, ContentItem]:
         owners = dict.fromkeys(owner for each in ids if (owner := response_of(each)))
         wanted = set(ids)
-        turns = await self._store.turns(client, list(owners))
+        turns = await self.store.turns(client, list(owners))
         items = [item for turn in turns if turn for item in turn.items if item.get("id") in wanted]
         try:
             return {item.id: item for item in ITEMS.validate_python(items)}
