@@ -11,18 +11,11 @@ from fastapi import Response
 from fastapi.responses import JSONResponse
 from pydantic_core import to_json
 
+from .. import writers
 from ..errors import ApiError
 from ..openapi import operation
 from ..protocol import ChatRequest, CompletionRequest, ResponseRequest, SamplingFields
 from ..service import AnswerStream, Completion, RequestContext, ServedModel
-from ..writers import (
-    ChatCompletion,
-    ChatCompletionEvent,
-    ResponseEvent,
-    ResponseObject,
-    TextCompletion,
-    TextCompletionEvent,
-)
 
 Body = TypeVar("Body", bound=SamplingFields)
 BodyIn = TypeVar("BodyIn", contravariant=True)
@@ -72,8 +65,8 @@ CHAT = Surface(
         "Create a chat completion",
         tag="Chat",
         body=ChatRequest,
-        answer=ChatCompletion,
-        events=ChatCompletionEvent,
+        answer=writers.ChatCompletion,
+        events=writers.ChatCompletionEvent,
         example={
             "model": "my-model",
             "messages": [{"role": "user", "content": "How warm is it in Oslo?"}],
@@ -90,8 +83,8 @@ COMPLETIONS = Surface(
         "Create a text completion",
         tag="Chat",
         body=CompletionRequest,
-        answer=TextCompletion,
-        events=TextCompletionEvent,
+        answer=writers.TextCompletion,
+        events=writers.TextCompletionEvent,
         example={"model": "my-model", "prompt": "Once upon a time", "max_tokens": 50},
     ),
 )
@@ -105,8 +98,8 @@ RESPONSES = Surface(
         "Create a response",
         tag="Responses",
         body=ResponseRequest,
-        answer=ResponseObject,
-        events=ResponseEvent,
+        answer=writers.ResponseObject,
+        events=writers.ResponseEvent,
         example={
             "model": "my-model",
             "input": "How warm is it in Oslo?",

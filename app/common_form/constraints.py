@@ -11,7 +11,7 @@ from ..protocol import (
     JsonSchema,
     JsonSchemaFormat,
     ResponseFormat,
-    ResponseSchemaFormat,
+    ResponseJsonSchemaFormat,
     StructuralTagFormat,
     StructuredOutputs,
     TextFormat,
@@ -51,7 +51,7 @@ def _format(wanted: ResponseFormat) -> Iterator[AskedConstraint]:
             yield AskedConstraint(param=param, kind="structural_tag", value=value, is_format=True)
 
 
-def schema_format(schema: JsonSchema | ResponseSchemaFormat, param: str) -> AskedConstraint:
+def schema_format(schema: JsonSchema | ResponseJsonSchemaFormat, param: str) -> AskedConstraint:
     """Return a response format with a schema."""
     return AskedConstraint(
         param=param,

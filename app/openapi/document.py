@@ -5,7 +5,6 @@ Invariant  the document is the same for every gateway with the same routes and v
            operations need no client's key if the gateway asks for none.
 """
 
-import re
 from collections.abc import Collection
 from typing import Any
 
@@ -14,7 +13,7 @@ from fastapi.openapi.utils import get_openapi
 from fastapi.routing import iter_route_contexts
 from pydantic import BaseModel, TypeAdapter
 from pydantic.json_schema import GenerateJsonSchema
-from pydantic_core import from_json, to_json
+from pydantic_core import to_json
 
 from ..errors import ErrorResponse
 from .components import TAGS, response_headers, security_schemes
@@ -26,8 +25,6 @@ DESCRIPTION = (
     "An OpenAI-compatible gateway. A grammar constrains the output of the models, so tool calls "
     "and structured output always fit. Errors are objects of OpenAI's form."
 )
-#: names of classes with their modules, which pydantic writes if several have one name
-_QUALIFIED = re.compile(r"\bapp__\w+")
 
 Schema = dict[str, Any]
 
@@ -109,29 +106,12 @@ def _generated(kinds: Collection[SchemaType]) -> dict[str, Schema]:
         ref_template="#/components/schemas/{model}",
         schema_generator=_Untitled,
     )
-    text = to_json(made["$defs"]).decode()
-    found: dict[str, Schema] = from_json(_QUALIFIED.sub(_short, text))
+    found: dict[str, Schema] = made["$defs"]
+    for schema in found.values():
+        schema.pop("title", None)
     return found
 
 
 class _Untitled(GenerateJsonSchema):
     def field_title_should_be_set(self, schema: Any) -> bool:
         return False
-
-    def model_schema(self, schema: Any) -> Schema:
-        return _untitled(super().model_schema(schema))
-
-    def typed_dict_schema(self, schema: Any) -> Schema:
-        return _untitled(super().typed_dict_schema(schema))
-
-
-def _untitled(schema: Schema) -> Schema:
-    schema.pop("title", None)
-    return schema
-
-
-def _short(qualified: re.Match[str]) -> str:
-    """Return the name of a class that is not the only one of its name."""
-    *module, last = qualified[0].split("__")
-    is_other = "responses" in module and not last.startswith("Response")
-    return f"Response{last}" if is_other else last

@@ -10,7 +10,7 @@ from pydantic import BeforeValidator, Discriminator, Field, Tag, model_validator
 from pydantic_core import PydanticCustomError
 
 from .unserved_fields import unsupported_field
-from .validation import Items, Lenient, TextOr, by_type, refuse_type
+from .validation import Items, Lenient, TextOr, by_type, refuse_type, tag_of
 
 
 class ThoughtPart(Lenient):
@@ -114,15 +114,10 @@ def _known_call(value: Any) -> Any:
     return value
 
 
-def _call_kind(value: Any) -> str:
-    kind = value.get("type") if isinstance(value, dict) else getattr(value, "type", None)
-    return "custom" if kind == "custom" else "function"
-
-
 AnyPastCall = Annotated[
     Annotated[
         Annotated[PastToolCall, Tag("function")] | Annotated[PastCustomCall, Tag("custom")],
-        Discriminator(_call_kind),
+        Discriminator(lambda value: tag_of(value, {"custom": "custom"}, "function")),
     ],
     BeforeValidator(_known_call),
 ]

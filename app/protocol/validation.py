@@ -27,6 +27,12 @@ def by_type(expected: str, **tags: type) -> Discriminator:
     )
 
 
+def tag_of(value: Any, tags: Mapping[str, str], other: str) -> str:
+    """Return the tag of an object by its type; all ``other`` values have one tag."""
+    kind = value.get("type") if isinstance(value, dict) else getattr(value, "type", None)
+    return tags.get(kind, other) if isinstance(kind, str) else other
+
+
 #: a text, or an array of objects
 TextOr = Annotated[
     Annotated[str, Tag("text")] | Annotated[Items[Item], Tag("parts")],

@@ -12,7 +12,7 @@ Threads    the event loop; compiling, drawing and tracing run in compile threads
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Annotated, Any, Literal
 
@@ -107,26 +107,20 @@ class _Copies:
     traced: Compiled | None = None
 
 
+@dataclass(slots=True, kw_only=True)
 class ExplainService:
     """Explanations of grammars with the vocabulary of one model."""
 
-    def __init__(
-        self,
-        *,
-        settings: ModelSettings,
-        tokenizer: Tokenizer,
-        planner: ConstraintPlanner,
-        namespaces: TenantNamespaces,
-        scheduler: CompileScheduler,
-        offload: Offload,
-    ) -> None:
-        self._settings = settings
-        self._tokenizer = tokenizer
-        self._planner = planner
-        self._namespaces = namespaces
-        self._scheduler = scheduler
-        self._offload = offload
-        self._formats = [name for name in FORMATS if self._fits(get_format(name))]
+    settings: ModelSettings
+    tokenizer: Tokenizer
+    planner: ConstraintPlanner
+    namespaces: TenantNamespaces
+    scheduler: CompileScheduler
+    offload: Offload
+    formats: list[str] = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.formats = [name for name in FORMATS if self._fits(get_format(name))]
 
     async def explain(self, request: ExplainRequest, size: int, client: str) -> GrammarExplanation:
         """Return the explanation as JSON values; ``size``: bytes of the request's body.
@@ -136,22 +130,22 @@ class ExplainService:
         Raises:
             ApiError: 400 for an unknown format or rule, 429 (see ``CompileScheduler.run``).
         """
-        wire, scheduler = self._wire(request.format), OneBudget(self._scheduler)
+        wire, scheduler = self._wire(request.format), OneBudget(self.scheduler)
         plan: ConstraintPlan | None = None
         refused: ApiError | None = None
         try:
-            planner = await self._planner.explaining(wire, scheduler).of_client(client)
+            planner = await self.planner.explaining(wire, scheduler).of_client(client)
 
             def step() -> Found:
                 asked = common_grammar(request, request.tool_choice)
-                return planner.find(requested_output(asked, self._settings))
+                return planner.find(requested_output(asked, self.settings))
 
-            plan = await planner.compiled(await self._offload.run(client, size, step), client)
+            plan = await planner.compiled(await self.offload.run(client, size, step), client)
         except ApiError as error:
             if error.status != 400:
                 raise
             refused = error
-        _, caches = await caches_of(client, self._namespaces, self._scheduler)
+        _, caches = await caches_of(client, self.namespaces, self.scheduler)
         run = partial(scheduler.run, client)
         reports = await run(partial(_reports, request, plan, caches))
         copies = _Copies()
@@ -162,7 +156,7 @@ class ExplainService:
         return {
             "object": "grammar.explanation",
             "format": wire.name,
-            "formats": self._formats,
+            "formats": self.formats,
             "error": None if refused is None else _described(refused),
             **reports,
             **drawn,
@@ -172,16 +166,16 @@ class ExplainService:
     # -- formats -----------------------------------------------------------------------------------
     def _fits(self, wire: Format) -> bool:
         try:
-            check_fit(wire, self._tokenizer.special_texts, is_prompt_written=False)
+            check_fit(wire, self.tokenizer.special_texts, is_prompt_written=False)
         except ValueError:
             return False
         return True
 
     def _wire(self, name: str | None) -> Format:
-        if name is None or name == self._tokenizer.wire.name:
-            return self._tokenizer.wire
-        if name not in self._formats:
-            known = ", ".join(self._formats)
+        if name is None or name == self.tokenizer.wire.name:
+            return self.tokenizer.wire
+        if name not in self.formats:
+            known = ", ".join(self.formats)
             raise bad_request(
                 f"Invalid value: '{name}'. Formats of this vocabulary are: {known}.",
                 "format",
@@ -195,7 +189,7 @@ class ExplainService:
     ) -> OutputTrace | None:
         if request.output is None or copies.traced is None:
             return None
-        ids = self._tokenizer.encode(request.output, add_special_tokens=False)
+        ids = self.tokenizer.encode(request.output, add_special_tokens=False)
         return trace(copies.traced, ids, budget, request.at)
 
 

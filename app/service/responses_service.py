@@ -32,7 +32,6 @@ from ..protocol import (
 )
 from ..state import MAX_CHAIN_ITEMS, Chain, ResponseStore, previous_not_found
 from ..writers import (
-    ResponseBuilder,
     ResponseEventWriter,
     ResponseObject,
     ResponseWriter,
@@ -53,19 +52,19 @@ class ResponsesService:
 
     async def complete(self, request: ResponseRequest, context: RequestContext) -> Completion:
         """Return a whole response. Raises ApiError."""
-        read, builder, context = await self._begin(request, context)
-        return await self.generation.complete(read, lambda _: ResponseWriter(builder), context)
+        read, writer, context = await self._begin(request, context)
+        return await self.generation.complete(read, lambda _: writer, context)
 
     async def stream(self, request: ResponseRequest, context: RequestContext) -> AnswerStream:
         """Return the events of a response. Raises ApiError only here."""
-        read, builder, context = await self._begin(request, context)
-        return await self.generation.stream(read, lambda _: ResponseEventWriter(builder), context)
+        read, writer, context = await self._begin(request, context)
+        return await self.generation.stream(read, lambda _: ResponseEventWriter(writer), context)
 
     # -- the beginning -----------------------------------------------------------------------------
 
     async def _begin(
         self, request: ResponseRequest, context: RequestContext
-    ) -> tuple[Read, ResponseBuilder, RequestContext]:
+    ) -> tuple[Read, ResponseWriter, RequestContext]:
         """Return how the request is read, its response, and its context with earlier responses."""
         client, chain = context.client, Chain()
         if request.previous_response_id is not None:
@@ -91,8 +90,8 @@ class ResponsesService:
             return is_stored
 
         begun = response_object(request, context.model, number, int(time.time()))
-        builder = ResponseBuilder(begun, None if request.store is False else save, names.named)
-        return read, builder, replace(context, size=size)
+        writer = ResponseWriter(begun, None if request.store is False else save, names.named)
+        return read, writer, replace(context, size=size)
 
     async def _input(
         self, request: ResponseRequest, context: RequestContext

@@ -9,6 +9,6 @@ from .chat_writers import ChunkWriter, CompletionWriter
 from .logprobs import text_of
 from .response_object import response_object
 from .response_types import ListedItem, ResponseEvent, ResponseObject
-from .response_writers import ResponseBuilder, ResponseEventWriter, ResponseWriter
+from .response_writers import ResponseEventWriter, ResponseWriter
 from .text_completions import TextChunkWriter, TextCompletion, TextCompletionEvent, TextWriter
 from .writer import Batch, EventWriter, WholeWriter

@@ -19,7 +19,7 @@ Batch = Sequence[tuple[int, ChoiceItem]]
 class WholeWriter(Protocol):
     """Writes one answer as one object."""
 
-    def write(self, batch: Batch) -> None:
+    def write(self, batch: Batch) -> object:
         """Add items."""
 
     async def whole(self) -> Mapping[str, Any]:

@@ -18,8 +18,8 @@ from ...protocol import (
     FunctionCallItem,
     FunctionCallOutputItem,
     MessageItem,
-    OutputPart,
     ReasoningItem,
+    ResponseResultPart,
     item_text,
     pointer,
     thought_of,
@@ -95,7 +95,7 @@ class Conversation:
         self._append(Message("tool", parts, name, item.call_id or ""), place)
 
 
-def _parts(output: str | Sequence[OutputPart] | None) -> Iterator[Text | Media]:
+def _parts(output: str | Sequence[ResponseResultPart] | None) -> Iterator[Text | Media]:
     if output is None or isinstance(output, str):
         yield Text(output or "")
         return

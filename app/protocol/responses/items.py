@@ -74,7 +74,7 @@ class TextPart(Lenient):
         return self.refusal if self.type == "refusal" else self.text
 
 
-class ResultPart(TextPart):
+class ResponseResultPart(TextPart):
     """A part of a result; of an image, the text says that it is missing. ``left_out``: its type."""
 
     left_out: str = ""
@@ -88,7 +88,7 @@ def _result_text(value: Any) -> Any:
 
 
 Content = TextOr[Annotated[TextPart, BeforeValidator(_only_text)]]
-OutputContent = TextOr[Annotated[ResultPart, BeforeValidator(_result_text)]]
+OutputContent = TextOr[Annotated[ResponseResultPart, BeforeValidator(_result_text)]]
 
 
 class MessageItem(Lenient):

@@ -16,7 +16,7 @@ from ..chat_request import MAX_LOGPROBS, GenerationFields, Verbosity
 from ..thinking_fields import ReasoningEffort
 from ..validation import MAX_NAMES, Exact, Items, TextOr, refuse_fields, unsupported
 from .items import InputItem
-from .tools import TextFormat, Tool, ToolChoice
+from .tools import ResponseTextFormat, ResponseTool, ToolChoice
 
 #: OpenAI's bounds on ``metadata``, and a bound on other texts that a response repeats
 MAX_METADATA, KEY_CHARS, VALUE_CHARS = 16, 64, 512
@@ -65,7 +65,7 @@ INERT_INCLUDES = (
 )
 
 
-class StreamOptions(Exact):
+class ResponseStreamOptions(Exact):
     include_obfuscation: bool | None = None
 
 
@@ -84,7 +84,7 @@ class Reasoning(Exact):
 
 
 class TextConfig(Exact):
-    format: TextFormat | None = None
+    format: ResponseTextFormat | None = None
     verbosity: Verbosity | None = None
 
 
@@ -106,7 +106,7 @@ class ResponseRequest(GenerationFields):
         Annotated[str, Field(min_length=1, max_length=RESPONSE_ID_CHARS)] | None
     ) = None
     """A stored response that this one continues."""
-    tools: Annotated[list[Tool], Field(fail_fast=True)] | None = None
+    tools: Annotated[list[ResponseTool], Field(fail_fast=True)] | None = None
     """Functions and custom tools that the model may call."""
     tool_choice: ToolChoice | None = None
     """Which tools must or may be called."""
@@ -133,7 +133,7 @@ class ResponseRequest(GenerationFields):
     """Repeated in the response."""
     prompt_cache_key: ShortText | None = None
     """Repeated in the response."""
-    stream_options: StreamOptions | None = None
+    stream_options: ResponseStreamOptions | None = None
     """Only with `stream`."""
 
     @model_validator(mode="before")

@@ -197,7 +197,7 @@ def test_a_choice_may_hold_the_whole_tool(tool: dict[str, Any]):
 
 def test_a_function_call_may_hold_the_whole_function():
     request = {"messages": [USER], "functions": [FUNCTION], "function_call": FUNCTION}
-    assert with_tools(parse_request(json.dumps(request).encode())).tool_choice.name == "f"
+    assert with_tools(parse_request(json.dumps(request).encode())).tool_choice.function.name == "f"
 
 
 def test_variables_of_the_request_come_last():

@@ -49,6 +49,8 @@ def test_it_is_a_valid_document_of_openapi_3_1(gateway: Gateway):
     found = gateway.get("/openapi.json").json()
     assert found["openapi"] == "3.1.0"
     assert [error.message for error in OpenAPIV31SpecValidator(found).iter_errors()] == []
+    # pydantic writes modules into the names of classes that share one
+    assert [name for name in found["components"]["schemas"] if "__" in name] == []
 
 
 async def served() -> list[tuple[str, str, bool]]:
