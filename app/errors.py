@@ -160,18 +160,19 @@ def bad_field(
     return ApiError(400, message, param=at, code=code, values=values)
 
 
-def unsupported_parameter(param: str, message: str | None = None) -> ApiError:
+_UNSERVED = "is not supported by this server."
+
+
+def unsupported_parameter(param: str, reason: str = _UNSERVED) -> ApiError:
     """Return a 400: the parameter would change the output and is not served."""
+    return bad_request(f"Unsupported parameter: '{param}' {reason}", param, "unsupported_parameter")
+
+
+def missing_parameter(param: str) -> ApiError:
+    """Return a 400: the request needs the parameter."""
     return bad_request(
-        message or f"Unsupported parameter: '{param}' is not supported by this server.",
-        param,
-        "unsupported_parameter",
+        f"Missing required parameter: '{param}'.", param, "missing_required_parameter"
     )
-
-
-def unsupported_value(param: str, message: str) -> ApiError:
-    """Return a 400: this value of the parameter is not served."""
-    return bad_request(message, param, "unsupported_value")
 
 
 def unavailable(message: str, code: str) -> ApiError:

@@ -207,7 +207,7 @@ def _add_routes(
 
 
 def _document(app: FastAPI, keys_required: bool) -> bytes:
-    # the types of answers take 0.1 s to import, and most gateways are never asked
+    # imported late: most gateways are never asked
     from .openapi.document import build_document
 
     return build_document(app, keys_required=keys_required)

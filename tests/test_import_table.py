@@ -187,7 +187,7 @@ _APP_ROOMS: dict[str, tuple[str, ...]] = {
         "writers",
     ),
     "server": ("settings", "observability", "concurrency"),
-    "openapi": ("observability", "protocol", "writers", "service"),
+    "openapi": ("protocol",),
     "api": (
         "settings",
         "observability",
@@ -196,6 +196,7 @@ _APP_ROOMS: dict[str, tuple[str, ...]] = {
         "admission",
         "pool",
         "protocol",
+        "writers",
         "service",
         "server",
         "openapi",

@@ -5,7 +5,7 @@ from fastapi.responses import JSONResponse
 
 from ..openapi import operation, query
 from ..protocol import WarmupRequest
-from ..service import ServedModels
+from ..service import CacheReport, GrammarWarmup, ServedModels
 from .body import BodyReader
 from .exchange import until_client_leaves
 
@@ -14,8 +14,8 @@ _WARM = operation(
     "Compile grammars ahead of requests",
     tag="Grammars",
     key="operator",
-    body="WarmupRequest",
-    answer="GrammarWarmup",
+    body=WarmupRequest,
+    answer=GrammarWarmup,
     errors=(404, 429),
     example={"response_format": {"type": "json_object"}},
 )
@@ -24,7 +24,7 @@ _CACHE = operation(
     "Report on the cache",
     tag="Operation",
     key="operator",
-    answer="CacheReport",
+    answer=CacheReport,
     errors=(404,),
     parameters=(query("model", {"type": "string"}, "Needed if there are several models."),),
 )

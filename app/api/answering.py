@@ -6,6 +6,7 @@ return await answering.answer(...)                   waits for its turn, then an
 """
 
 from collections.abc import Awaitable, Callable
+from dataclasses import KW_ONLY, dataclass
 from functools import partial
 from typing import Any, TypeVar
 
@@ -24,21 +25,15 @@ from .surfaces import SURFACES, Body, Surface
 Answer = TypeVar("Answer")
 
 
+@dataclass(frozen=True, slots=True)
 class Answering:
     """See the file's header. ``comment_seconds``: see EventStream."""
 
-    def __init__(
-        self,
-        admission: Admission,
-        metrics: Metrics,
-        requests: RequestLog,
-        *,
-        comment_seconds: float,
-    ) -> None:
-        self._requests = requests
-        self._admission = admission
-        self._metrics = metrics
-        self._comment_seconds = comment_seconds
+    admission: Admission
+    metrics: Metrics
+    requests: RequestLog
+    _: KW_ONLY
+    comment_seconds: float
 
     async def begin(self, exchange: Exchange, request: Request) -> Ticket:
         """Return the request's ticket. Raises ApiError.
@@ -47,8 +42,8 @@ class Answering:
         and at the end of the request in any case.
         """
         record = exchange.record
-        self._requests.begin(record, request.headers.get("traceparent"))
-        ticket = Ticket(self._admission, exchange.client, record, exchange.answer_headers)
+        self.requests.begin(record, request.headers.get("traceparent"))
+        ticket = Ticket(self.admission, exchange.client, record, exchange.answer_headers)
         exchange.at_end.callback(ticket.close)
         await ticket.charge(announced_size(request))
         return ticket
@@ -88,7 +83,7 @@ class Answering:
                 return EventStream(
                     stream,
                     headers=stream.headers,
-                    comment_seconds=self._comment_seconds,
+                    comment_seconds=self.comment_seconds,
                     on_disconnect=partial(self._leave, record),
                     on_end=ticket.close,
                 )
@@ -96,11 +91,11 @@ class Answering:
             ticket.close()
             return surface.encode(whole)
         except Disconnected:
-            self._metrics.disconnects.inc()
+            self.metrics.disconnects.inc()
             raise client_left() from None
 
     def _leave(self, record: RequestRecord) -> None:
-        self._metrics.disconnects.inc()
+        self.metrics.disconnects.inc()
         record.error = client_left().code
 
 

@@ -11,6 +11,7 @@ Invariants   I1 no more than the limit is kept in memory, whatever Content-Lengt
 
 import re
 from collections.abc import AsyncIterator, Callable
+from dataclasses import KW_ONLY, dataclass
 from functools import partial
 from typing import Any, TypeVar
 
@@ -19,7 +20,7 @@ from starlette.requests import ClientDisconnect, Request
 
 from ..concurrency import LARGE_BYTES, Offload
 from ..errors import ApiError, bad_request, client_left
-from ..protocol import ChatRequest, has_more_values, ignored_fields, parse_json
+from ..protocol import has_more_values, ignored_fields, parse_json
 from .arriving_bodies import ArrivingBodies
 from .content_coding import BodyDecoder
 from .error_responses import from_validation
@@ -31,45 +32,38 @@ _JSON_TYPE = re.compile(r"application/([a-z0-9!#$&^_.+-]+\+)?json")
 Parsed = TypeVar("Parsed", bound=BaseModel)
 
 
+@dataclass(frozen=True, slots=True)
 class BodyReader:
     """Read bodies within the limits of one app. ``arriving``: all of them."""
 
-    def __init__(
-        self,
-        offload: Offload,
-        arriving: ArrivingBodies,
-        *,
-        max_bytes: int,
-        max_values: int,
-        timeout_s: float,
-    ) -> None:
-        self._offload = offload
-        self._arriving = arriving
-        self._max_bytes = max_bytes
-        self._max_values = max_values
-        self._timeout_s = timeout_s
+    offload: Offload
+    arriving: ArrivingBodies
+    _: KW_ONLY
+    max_bytes: int
+    max_values: int
+    timeout_s: float
 
     async def read(self, kind: type[Parsed], request: Request) -> tuple[Parsed, int]:
         """Return the request and the bytes of its body. Raises ApiError for an invalid one."""
         check_type(request)
-        if announced_size(request) > self._max_bytes:
-            raise too_large(self._max_bytes)
+        if announced_size(request) > self.max_bytes:
+            raise too_large(self.max_bytes)
         coding = ",".join(request.headers.getlist("content-encoding"))
         client = exchange_of(request).client.id
         try:
-            async with self._arriving.body(client, self._timeout_s) as arriving:
-                add = partial(self._arriving.add, arriving)
-                await read_body(request.stream(), add, self._max_bytes, coding)
+            async with self.arriving.body(client, self.timeout_s) as arriving:
+                add = partial(self.arriving.add, arriving)
+                await read_body(request.stream(), add, self.max_bytes, coding)
                 body = bytes(arriving.data)
         except TimeoutError:
             raise ApiError(
                 408,
-                f"The request's body did not arrive within {self._timeout_s:g} seconds.",
+                f"The request's body did not arrive within {self.timeout_s:g} seconds.",
                 code="request_timeout",
             ) from None
-        parse = partial(_parse, kind, body, max_values=self._max_values)
+        step = partial(parse, kind, body, max_values=self.max_values)
         is_small = len(body) < LARGE_BYTES
-        asked, ignored = parse() if is_small else await self._offload.run(client, len(body), parse)
+        asked, ignored = step() if is_small else await self.offload.run(client, len(body), step)
         if ignored:
             exchange_of(request).record.ignored += ignored
         return asked, len(body)
@@ -126,25 +120,17 @@ def too_large(max_bytes: int) -> ApiError:
     )
 
 
-def parse_request(body: bytes) -> ChatRequest:
-    """Parse a chat completion. Raises ApiError 400 that names the field."""
-    return parse_as(ChatRequest, body)
-
-
-def parse_as(kind: type[Parsed], body: bytes, *, max_values: int | None = None) -> Parsed:
-    """Parse a request of this kind. Raises ApiError 400 that names the field."""
-    return _parse(kind, body, max_values=max_values)[0]
-
-
-def _parse(kind: type[Parsed], body: bytes, *, max_values: int | None) -> tuple[Parsed, list[str]]:
-    """Return the request, and the fields in it that are ignored. Raises ApiError 400."""
+def parse(kind: type[Parsed], body: bytes, *, max_values: int) -> tuple[Parsed, list[str]]:
+    """Return the request, and the fields in it that are ignored. Raises ApiError 400 that names the
+    field.
+    """
     value = _decoded(body, max_values)
     return validated(kind, value), ignored_fields(value)
 
 
-def _decoded(body: bytes, max_values: int | None) -> Any:
+def _decoded(body: bytes, max_values: int) -> Any:
     """Return the JSON value of a body. Raises ApiError 400."""
-    if max_values is not None and has_more_values(body, max_values):
+    if has_more_values(body, max_values):
         raise bad_request(
             f"The request's body has too many JSON values: at most {max_values:,} are allowed, "
             "got more.",

@@ -24,15 +24,15 @@ _MODES = operation(
     "Show the mode of each model's constraints",
     tag="Operation",
     key="operator",
-    answer="ConstraintModes",
+    answer=ConstraintModes,
 )
 _SWITCH = operation(
     "set_constraint_mode",
     "Change the mode of a model's constraints",
     tag="Operation",
     key="operator",
-    body="ModeRequest",
-    answer="ConstraintModes",
+    body=ModeRequest,
+    answer=ConstraintModes,
     errors=(404, 409),
     example={"mode": "shadow"},
 )

@@ -16,7 +16,7 @@ _REQUESTS = operation(
     "List running and ended requests",
     tag="Operation",
     key="operator",
-    answer="Requests",
+    answer=Requests,
 )
 
 

@@ -21,7 +21,7 @@ from starlette.exceptions import HTTPException
 from starlette.routing import Match
 from starlette.types import Receive, Scope, Send
 
-from ..errors import ApiError, bad_request, unsupported_parameter
+from ..errors import ApiError, bad_request, missing_parameter, unsupported_parameter
 from ..protocol import is_response_id
 from .exchange import exchange_of
 from .surfaces import error_body
@@ -40,8 +40,6 @@ _EXPECTED = {
     "model_type": "an object",
     "model_attributes_type": "an object",
 }
-#: items of arrays that may stand for a string, by the message of the union; else objects
-_ITEMS = {"stop": "strings"}
 _BOUNDS = {
     "greater_than_equal": ("below minimum value", "below_min_value", ">=", "ge"),
     "greater_than": ("below minimum value", "below_min_value", ">", "gt"),
@@ -213,37 +211,36 @@ def _followed(loc: Sequence[int | str], here: object, lacking: object) -> tuple[
 
 def _worded(problem: ErrorDetails, param: str | None) -> ApiError:
     kind, context, value = problem["type"], problem.get("ctx", {}), problem["input"]
-    if kind == "missing":
-        return bad_request(
-            f"Missing required parameter: '{param}'.", param, "missing_required_parameter"
-        )
-    if kind == "extra_forbidden":
-        return bad_request(f"Unknown parameter: '{param}'.", param, "unknown_parameter")
-    if kind == "unsupported_parameter":
-        return bad_request(problem["msg"], context["name"], kind)
-    if kind == "unsupported_field":
-        place = f"{param}.{context['name']}" if param else context["name"]
-        return unsupported_parameter(place)
-    if kind == "unsupported_here":
-        return bad_request(problem["msg"], param, "unsupported_value")
-    if kind == "unsupported_value":
-        return bad_request(problem["msg"], f"{param}.type" if param else "type", kind)
-    if kind == "missing_text":
-        place = f"{param}.{context['kind']}"
-        return bad_request(
-            f"Missing required parameter: '{place}'.", place, "missing_required_parameter"
-        )
-    if kind == "union_tag_not_found":
-        place = f"{param}.{str(context['discriminator']).strip(chr(39))}"
-        return bad_request(
-            f"Missing required parameter: '{place}'.", place, "missing_required_parameter"
-        )
-    if kind in _EXPECTED or kind in ("content_type", "unexpected_type"):
-        either = f"one of a string or array of {_ITEMS.get(problem['msg'], 'objects')}"
-        expected = problem["msg"] if kind == "unexpected_type" else _EXPECTED.get(kind, either)
-        what = f"expected {expected}, but got {_named(value)} instead"
-        return bad_request(f"Invalid type for '{param or 'body'}': {what}.", param, "invalid_type")
+    match kind:
+        case "missing":
+            return missing_parameter(param or "")
+        case "extra_forbidden":
+            return bad_request(f"Unknown parameter: '{param}'.", param, "unknown_parameter")
+        case "unsupported_parameter":
+            return bad_request(problem["msg"], context["name"], kind)
+        case "unsupported_field":
+            reason = f"is not supported by this server.{context['instead']}"
+            return unsupported_parameter(_below(param, context["name"]), reason)
+        case "unsupported_here":
+            return bad_request(problem["msg"], param, "unsupported_value")
+        case "unsupported_value":
+            return bad_request(problem["msg"], _below(param, "type"), kind)
+        case "missing_text":
+            return missing_parameter(_below(param, context["kind"]))
+        case "union_tag_not_found":
+            return missing_parameter(_below(param, str(context["discriminator"]).strip("'")))
+    if kind in _EXPECTED or kind == "unexpected_type":
+        return _wrong_type(param, _EXPECTED.get(kind, problem["msg"]), value)
     return _out_of_bounds(kind, context, value, param) or _other(problem, param)
+
+
+def _below(param: str | None, field: str) -> str:
+    return f"{param}.{field}" if param else field
+
+
+def _wrong_type(param: str | None, expected: str, value: Any) -> ApiError:
+    what = f"expected {expected}, but got {_named(value)} instead"
+    return bad_request(f"Invalid type for '{param or 'body'}': {what}.", param, "invalid_type")
 
 
 def _out_of_bounds(
@@ -277,14 +274,12 @@ def _other(problem: ErrorDetails, param: str | None) -> ApiError:
         return bad_request(f"Invalid value: {_shown(value)}. {what}.", param, "invalid_value")
     if kind == "union_tag_invalid":
         field = str(context["discriminator"]).strip("'")
-        place = f"{param}.{field}" if param else field
-        given = value.get(field) if isinstance(value, Mapping) else None
-        if given is None:
-            message = f"Missing required parameter: '{place}'."
-            return bad_request(message, place, "missing_required_parameter")
-        if not isinstance(given, str):
-            what = f"expected a string, but got {_named(given)} instead"
-            return bad_request(f"Invalid type for '{place}': {what}.", place, "invalid_type")
+        place = _below(param, field)
+        tag = value.get(field) if isinstance(value, Mapping) else None
+        if tag is None:
+            return missing_parameter(place)
+        if not isinstance(tag, str):
+            return _wrong_type(place, "a string", tag)
         what = f"Supported values are: {_listed(context['expected_tags'])}"
         return bad_request(
             f"Invalid value: '{_cut(context['tag'])}'. {what}.", place, "invalid_value"

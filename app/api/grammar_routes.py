@@ -7,7 +7,7 @@ from fastapi.responses import JSONResponse
 
 from ..openapi import operation
 from ..protocol import CheckRequest, ExplainRequest
-from ..service import ServedModels
+from ..service import GrammarCheck, GrammarExplanation, ServedModels
 from .body import BodyReader
 from .exchange import exchange_of, until_client_leaves
 
@@ -15,8 +15,8 @@ _CHECK = operation(
     "check_grammar",
     "Report which keywords of a schema are enforced",
     tag="Grammars",
-    body="CheckRequest",
-    answer="GrammarCheck",
+    body=CheckRequest,
+    answer=GrammarCheck,
     errors=(404, 429),
     example={"schema": {"type": "object", "properties": {"a": {"type": "integer"}}}},
 )
@@ -27,8 +27,8 @@ _EXPLAIN = operation(
     "enforced, and token by token what the grammar does to an output. A refused constraint is a "
     "part of the answer. The page `/ui` shows it.",
     tag="Grammars",
-    body="ExplainRequest",
-    answer="GrammarExplanation",
+    body=ExplainRequest,
+    answer=GrammarExplanation,
     errors=(404, 429),
     example={
         "response_format": {

@@ -16,11 +16,13 @@ from fastapi import APIRouter, Request, Response
 from fastapi.responses import JSONResponse
 from prometheus_client import CONTENT_TYPE_LATEST
 
+from ..errors import ErrorResponse
 from ..observability import Metrics
 from ..openapi import operation, schema
 from ..service import (
     Alive,
     ContextLength,
+    MetricsText,
     Model,
     ModelList,
     Readiness,
@@ -34,26 +36,22 @@ from .worker_routes import all_workers
 #: HTTP status of each state in which a gateway is not ready
 _READY_STATUS = {"unready": 503, "draining": 404}
 
-_MODELS = operation("list_models", "List the models", tag="Models", answer="ModelList")
-_MODEL = operation(
-    "retrieve_model", "Describe a model", tag="Models", answer="Model", errors=(404,)
-)
+_MODELS = operation("list_models", "List the models", tag="Models", answer=ModelList)
+_MODEL = operation("retrieve_model", "Describe a model", tag="Models", answer=Model, errors=(404,))
 _METRICS = operation(
     "export_metrics",
     "Export metrics for Prometheus",
     tag="Operation",
     key=None,
-    answer="MetricsText",
+    answer=MetricsText,
     media_type="text/plain",
 )
-_VERSION = operation(
-    "show_version", "Show the version", tag="Operation", key=None, answer="Version"
-)
+_VERSION = operation("show_version", "Show the version", tag="Operation", key=None, answer=Version)
 
 
 def _live(number: str) -> dict[str, Any]:
     summary = "Whether the process answers"
-    return operation(number, summary, tag="Operation", key=None, answer="Alive")
+    return operation(number, summary, tag="Operation", key=None, answer=Alive)
 
 
 def _ready(number: str) -> dict[str, Any]:
@@ -65,7 +63,7 @@ def _ready(number: str) -> dict[str, Any]:
         "operator, the answer has details. 503: no worker is healthy; 404: the gateway stops.",
         tag="Operation",
         key=None,
-        answer="Readiness",
+        answer=Readiness,
     )
     extra = found["openapi_extra"]
     extra["security"] = [{}, {"OperatorKey": []}]
@@ -75,7 +73,7 @@ def _ready(number: str) -> dict[str, Any]:
             "description": "No worker is healthy, or the gateway stops.",
         }
     # that of a gateway with too many connections is an error
-    either = {"anyOf": [schema("Readiness"), schema("ErrorResponse")]}
+    either = {"anyOf": [schema(Readiness), schema(ErrorResponse)]}
     extra["responses"]["503"]["content"] = {"application/json": {"schema": either}}
     return found
 

@@ -7,7 +7,8 @@ from fastapi import APIRouter, Request, Response
 from ..errors import unsupported_parameter
 from ..openapi import operation, query
 from ..protocol import ItemsQuery
-from ..service import ResponseDeleted, StoredResponses
+from ..service import ItemPage, ResponseDeleted, StoredResponses
+from ..writers import ResponseObject
 from .body import validated
 from .exchange import exchange_of
 from .surfaces import exact_json
@@ -16,7 +17,7 @@ _RETRIEVE = operation(
     "retrieve_response",
     "Read a stored response",
     tag="Responses",
-    answer="ResponseObject",
+    answer=ResponseObject,
     errors=(404,),
     parameters=(
         query("stream", {"type": "boolean", "enum": [False]}, "Events are not sent again."),
@@ -27,7 +28,7 @@ _DELETE = operation(
     "Delete a stored response",
     description="Delete a stored response. Conversations that continue it are lost, too.",
     tag="Responses",
-    answer="ResponseDeleted",
+    answer=ResponseDeleted,
     errors=(404,),
 )
 _CANCEL = operation(
@@ -41,7 +42,7 @@ _INPUT_ITEMS = operation(
     "list_input_items",
     "List the input items of a stored response",
     tag="Responses",
-    answer="ItemPage",
+    answer=ItemPage,
     errors=(404,),
     parameters=(
         query(

@@ -11,6 +11,7 @@ from fastapi import Response
 from fastapi.responses import JSONResponse
 from pydantic_core import to_json
 
+from .. import writers
 from ..errors import ApiError
 from ..openapi import operation
 from ..protocol import ChatRequest, CompletionRequest, ResponseRequest, SamplingFields
@@ -63,9 +64,9 @@ CHAT = Surface(
         "create_chat_completion",
         "Create a chat completion",
         tag="Chat",
-        body="ChatRequest",
-        answer="ChatCompletion",
-        events="ChatCompletionEvent",
+        body=ChatRequest,
+        answer=writers.ChatCompletion,
+        events=writers.ChatCompletionEvent,
         example={
             "model": "my-model",
             "messages": [{"role": "user", "content": "How warm is it in Oslo?"}],
@@ -81,9 +82,9 @@ COMPLETIONS = Surface(
         "create_completion",
         "Create a text completion",
         tag="Chat",
-        body="CompletionRequest",
-        answer="TextCompletion",
-        events="TextCompletionEvent",
+        body=CompletionRequest,
+        answer=writers.TextCompletion,
+        events=writers.TextCompletionEvent,
         example={"model": "my-model", "prompt": "Once upon a time", "max_tokens": 50},
     ),
 )
@@ -96,9 +97,9 @@ RESPONSES = Surface(
         "create_response",
         "Create a response",
         tag="Responses",
-        body="ResponseRequest",
-        answer="ResponseObject",
-        events="ResponseEvent",
+        body=ResponseRequest,
+        answer=writers.ResponseObject,
+        events=writers.ResponseEvent,
         example={
             "model": "my-model",
             "input": "How warm is it in Oslo?",

@@ -20,7 +20,7 @@ _SURROGATE = re.compile("[\ud800-\udfff]")
 _PLACE_CHARS = 300
 
 #: a value's place: the place of its parent, and its key or index there
-Place = tuple["Place", int | str] | None
+Path = tuple["Path", int | str] | None
 
 
 def lone_surrogate(body: bytes) -> ApiError | None:
@@ -44,9 +44,9 @@ def lone_surrogate(body: bytes) -> ApiError | None:
     return None
 
 
-def _texts(value: Any) -> Iterator[tuple[Place, str, bool]]:
+def _texts(value: Any) -> Iterator[tuple[Path, str, bool]]:
     """Yield each string with its place and whether it is a key there, in document order."""
-    left: list[tuple[Place, Any]] = [(None, value)]
+    left: list[tuple[Path, Any]] = [(None, value)]
     while left:
         place, each = left.pop()
         if isinstance(each, str):
@@ -59,7 +59,7 @@ def _texts(value: Any) -> Iterator[tuple[Place, str, bool]]:
             left += [((place, key), item) for key, item in reversed(each.items())]
 
 
-def _steps(place: Place) -> list[int | str]:
+def _steps(place: Path) -> list[int | str]:
     steps: list[int | str] = []
     while place is not None:
         place, step = place

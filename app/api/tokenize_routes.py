@@ -5,7 +5,7 @@ from fastapi.responses import JSONResponse
 
 from ..openapi import operation
 from ..protocol import DetokenizeRequest, TokenizeRequest
-from ..service import ServedModels
+from ..service import DetokenizeResponse, ServedModels, TokenizeResponse
 from .body import BodyReader
 from .exchange import exchange_of, until_client_leaves
 
@@ -13,8 +13,8 @@ _TOKENIZE = operation(
     "tokenize",
     "Return the tokens of a text or of a chat",
     tag="Tokens",
-    body="TokenizeRequest",
-    answer="TokenizeResponse",
+    body=TokenizeRequest,
+    answer=TokenizeResponse,
     errors=(404,),
     example={"prompt": "Once upon a time"},
 )
@@ -22,8 +22,8 @@ _DETOKENIZE = operation(
     "detokenize",
     "Return the text of tokens",
     tag="Tokens",
-    body="DetokenizeRequest",
-    answer="DetokenizeResponse",
+    body=DetokenizeRequest,
+    answer=DetokenizeResponse,
     errors=(404,),
     example={"tokens": [1, 2, 3]},
 )

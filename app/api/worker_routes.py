@@ -20,15 +20,15 @@ from ..service import ServedModels, WorkerList, WorkerState
 from .body import BodyReader
 
 _LIST = operation(
-    "list_workers", "List the workers", tag="Operation", key="operator", answer="WorkerList"
+    "list_workers", "List the workers", tag="Operation", key="operator", answer=WorkerList
 )
 _DRAIN = operation(
     "drain_worker",
     "Send a worker no new generation",
     tag="Operation",
     key="operator",
-    body="DrainRequest",
-    answer="WorkerList",
+    body=DrainRequest,
+    answer=WorkerList,
     errors=(404, 409),
     example={"worker": "http://worker:30000"},
 )
@@ -37,8 +37,8 @@ _UNDRAIN = operation(
     "Send a worker generations again",
     tag="Operation",
     key="operator",
-    body="UndrainRequest",
-    answer="WorkerList",
+    body=UndrainRequest,
+    answer=WorkerList,
     errors=(404,),
     example={"worker": "http://worker:30000"},
 )

@@ -1,6 +1,6 @@
-"""The parameters of a text completion in the common form; it has no messages and no tools."""
+"""A text completion in the common form; it has prompts instead of messages, and no tools."""
 
-from ..generation import ApiNames, AskedSampling, GenerationRequest
+from ..generation import ApiNames, AskedSampling, GenerationRequest, Prompt
 from ..protocol import CompletionRequest
 from .chat import check_stream_options
 from .constraints import common_constraints
@@ -11,9 +11,18 @@ _NAMES = ApiNames(fields={"top_logprobs": "logprobs", "messages": "prompt"})
 
 
 def common_completion(request: CompletionRequest) -> GenerationRequest:
-    """Return the parameters. Raises ApiError 400."""
+    """Return a text completion. Raises ApiError 400."""
     check_stream_options(request.stream_options, is_stream=bool(request.stream))
     return GenerationRequest(
+        prompts=tuple(
+            Prompt(
+                source=source,
+                param=request.place(number),
+                adds_special=request.add_special_tokens is not False,
+                is_echoed=bool(request.echo),
+            )
+            for number, source in enumerate(request.prompts)
+        ),
         constraints=common_constraints(request.response_format, request),
         sampling=AskedSampling.of(
             request,

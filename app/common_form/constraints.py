@@ -4,18 +4,29 @@ from collections.abc import Iterator
 from typing import Any
 
 from ..errors import bad_request
-from ..generation import AskedConstraint
+from ..generation import AskedConstraint, ConstraintKind
 from ..protocol import (
     ConstraintFields,
     JsonObjectFormat,
     JsonSchema,
     JsonSchemaFormat,
     ResponseFormat,
-    ResponseSchemaFormat,
+    ResponseJsonSchemaFormat,
     StructuralTagFormat,
     StructuredOutputs,
     TextFormat,
 )
+
+#: the kinds of the fields of other servers
+_KINDS: dict[str, ConstraintKind] = {
+    "guided_json": "json_schema",
+    "json_schema": "json_schema",
+    "guided_regex": "regex",
+    "regex": "regex",
+    "guided_choice": "choice",
+    "guided_grammar": "grammar",
+    "ebnf": "ebnf",
+}
 
 
 def common_constraints(
@@ -40,7 +51,7 @@ def _format(wanted: ResponseFormat) -> Iterator[AskedConstraint]:
             yield AskedConstraint(param=param, kind="structural_tag", value=value, is_format=True)
 
 
-def schema_format(schema: JsonSchema | ResponseSchemaFormat, param: str) -> AskedConstraint:
+def schema_format(schema: JsonSchema | ResponseJsonSchemaFormat, param: str) -> AskedConstraint:
     """Return a response format with a schema."""
     return AskedConstraint(
         param=param,
@@ -56,18 +67,9 @@ def schema_format(schema: JsonSchema | ResponseSchemaFormat, param: str) -> Aske
 def _extensions(fields: ConstraintFields) -> Iterator[AskedConstraint]:
     if fields.structured_outputs is not None:
         yield _structured_outputs(fields.structured_outputs)
-    for param in ("guided_json", "json_schema"):
-        if (schema := getattr(fields, param)) is not None:
-            yield AskedConstraint(param=param, kind="json_schema", value=schema)
-    for param, value in (("guided_regex", fields.guided_regex), ("regex", fields.regex)):
-        if value is not None:
-            yield AskedConstraint(param=param, kind="regex", value=value)
-    if fields.guided_choice is not None:
-        yield AskedConstraint(param="guided_choice", kind="choice", value=fields.guided_choice)
-    if fields.guided_grammar is not None:
-        yield AskedConstraint(param="guided_grammar", kind="grammar", value=fields.guided_grammar)
-    if fields.ebnf is not None:
-        yield AskedConstraint(param="ebnf", kind="ebnf", value=fields.ebnf)
+    for param, kind in _KINDS.items():
+        if (value := getattr(fields, param)) is not None:
+            yield AskedConstraint(param=param, kind=kind, value=value)
 
 
 def _structured_outputs(wanted: StructuredOutputs) -> AskedConstraint:

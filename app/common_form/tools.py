@@ -56,4 +56,5 @@ def common_choice(choice: ChatToolChoice | None) -> ToolChoice | None:
 
 
 def _chosen(tool: NamedTool | NamedCustomTool, at: FieldPath) -> ChosenTool:
-    return ChosenTool(tool.name, tool.type == "custom", (*at, tool.type, "name"))
+    named = tool.function if isinstance(tool, NamedTool) else tool.custom
+    return ChosenTool(named.name, tool.type == "custom", (*at, tool.type, "name"))

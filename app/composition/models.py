@@ -129,14 +129,7 @@ def make_model(
             generation, model=model.served_model, system_fingerprint=system_fingerprint
         ),
         completions=CompletionService(
-            generation,
-            settings=model,
-            offload=shared.offload,
-            planner=core.planner.of_text(),
-            tokenizer=tokenizer,
-            pool=pool,
-            system_fingerprint=system_fingerprint,
-            max_json_values=shared.gateway.max_json_values,
+            generation, model=model.served_model, system_fingerprint=system_fingerprint
         ),
         responses=ResponsesService(
             generation,

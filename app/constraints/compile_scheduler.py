@@ -16,7 +16,7 @@ Invariants   I1 a cancelled request ends its compile: cancelling ``run`` cancels
              I3 the compiles of one client begin, and go on, in their order.
              I4 memory of a failed compile is free when its request learns of the failure.
 Bounds       ``MAX_STARTED`` compiles have begun, each of which holds a thread and its memory.
-Threads      the event loop; compiles run in threads of their own, and ``Turn.pause`` in these.
+Threads      the event loop; compiles, and ``CompileTurn.pause``, run in threads of their own.
 """
 
 import asyncio
@@ -83,13 +83,15 @@ class OneBudget:
         return await self._scheduler.run(client, charged)
 
 
-class Turn:
+class CompileTurn:
     """The right of one compile to run.
 
     ``starts``: done when it may begin. ``goes_on``: set while it may run, once it has begun.
     """
 
-    def __init__(self, client: str, budget: WorkBudget, suspend: Callable[["Turn"], bool]) -> None:
+    def __init__(
+        self, client: str, budget: WorkBudget, suspend: Callable[["CompileTurn"], bool]
+    ) -> None:
         self.client, self.budget = client, budget
         self.starts: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self.goes_on = threading.Event()
@@ -141,8 +143,8 @@ class CompileScheduler:
         self._free, self._share, self._queue = threads, max(1, threads - 1), queue
         self._running: Counter[str] = Counter()
         # waiting clients, the first has the next turn; suspended compiles come before new ones
-        self._waiting: OrderedDict[str, deque[Turn]] = OrderedDict()
-        self._begun: set[Turn] = set()
+        self._waiting: OrderedDict[str, deque[CompileTurn]] = OrderedDict()
+        self._begun: set[CompileTurn] = set()
         self._loop: asyncio.AbstractEventLoop | None = None
         self._counts = dict.fromkeys(("started", "cancelled", "rejected", "suspended"), 0)
 
@@ -153,7 +155,7 @@ class CompileScheduler:
             ApiError: 429, the client has too many waiting compiles.
         """
         loop = self._loop = asyncio.get_running_loop()
-        turn = Turn(client, WorkBudget(self._limits), self._suspend)
+        turn = CompileTurn(client, WorkBudget(self._limits), self._suspend)
         await self._wait(turn)
 
         def compiled() -> Result:
@@ -184,7 +186,7 @@ class CompileScheduler:
         return {**self._counts, "running": self._running.total(), "waiting": waiting}
 
     # -- turns -------------------------------------------------------------------------------------
-    async def _wait(self, turn: Turn) -> None:
+    async def _wait(self, turn: CompileTurn) -> None:
         """Wait until the compile may begin."""
         if not self._may_run(turn):
             mine = sum(not each.has_begun for each in self._waiting.get(turn.client, ()))
@@ -202,17 +204,17 @@ class CompileScheduler:
                 self._end(turn)
             raise
 
-    def _may_run(self, turn: Turn) -> bool:
+    def _may_run(self, turn: CompileTurn) -> bool:
         has_room = turn.has_begun or len(self._begun) < self._most_started
         return has_room and self._free > 0 and self._running[turn.client] < self._share
 
-    def _grant(self, turn: Turn) -> None:
+    def _grant(self, turn: CompileTurn) -> None:
         self._free -= 1
         self._running[turn.client] += 1
         self._begun.add(turn)
         turn.grant()
 
-    def _release(self, turn: Turn) -> None:
+    def _release(self, turn: CompileTurn) -> None:
         """Take the slot back."""
         if turn.has_slot:
             turn.has_slot = False
@@ -229,14 +231,14 @@ class CompileScheduler:
                 if turn.has_begun or not turn.starts.done():
                     self._grant(turn)
 
-    def _leave(self, turn: Turn) -> None:
+    def _leave(self, turn: CompileTurn) -> None:
         mine = self._waiting.get(turn.client)
         if mine is not None and turn in mine:
             mine.remove(turn)
             if not mine:
                 del self._waiting[turn.client]
 
-    def _end(self, turn: Turn) -> None:
+    def _end(self, turn: CompileTurn) -> None:
         self._begun.discard(turn)
         turn.budget.on_pause = None
         # it may have ended while it waited: cancelled, or after ``MAX_SUSPENDED_S``
@@ -245,7 +247,7 @@ class CompileScheduler:
         self._hand_out()
 
     # -- suspended compiles ------------------------------------------------------------------------
-    def _suspend(self, turn: Turn) -> bool:
+    def _suspend(self, turn: CompileTurn) -> bool:
         """Ask the event loop to suspend a compile if another client waits, in the compile's thread.
         Return whether to wait for ``goes_on``.
         """
@@ -262,7 +264,7 @@ class CompileScheduler:
             return False
         return True
 
-    def _suspended(self, turn: Turn) -> None:
+    def _suspended(self, turn: CompileTurn) -> None:
         if not turn.has_slot:
             # it has ended, or goes on without a slot
             turn.goes_on.set()

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final, Literal
 
-from adapters.formats import FormatPlan, Reader, TracedReader
+from adapters.formats import FormatPlan
 from engine import Compiled, Parser
 
 from ..generation import ForeignParser
@@ -17,7 +17,7 @@ from ..settings import ConstraintMode
 from .free_text import FreeParser, TolerantParser
 from .mode import MODE_HEADER
 from .relaxation import RelaxedKeyword
-from .shadow import Divergence, ShadowParser
+from .shadow import ShadowParser
 
 #: parses at once of an answer in a grammar of the client. Each byte takes time in proportion to
 #: their number (about 0.3 ms for all), in the event loop; unambiguous grammars have one, and so has
@@ -68,38 +68,13 @@ class ConstraintPlan:
             return parser
         return ForeignParser(parser, self.compiled.vocabulary, self.token_ids)
 
-    def reader(self) -> Reader:
-        """Return a reader of one answer."""
-        return self.format_plan.reader()
-
-    def traced_reader(self) -> TracedReader:
-        """Return a reader of one answer that tells where its content comes from."""
-        return self.format_plan.traced_reader()
-
-
-@dataclass(frozen=True, slots=True)
-class Shadow:
-    """The comparison of answers. ``report`` is called with the divergence of an answer,
-    ``begin`` for each answer.
-    """
-
-    expected: ConstraintPlan
-    begin: Callable[[], None]
-    report: Callable[[Divergence], None]
-
-    def parser(self) -> ShadowParser:
-        """Return the comparison of one answer."""
-        self.begin()
-        plan, tokens = self.expected.format_plan, self.expected.compiled.vocabulary.tokens
-        return ShadowParser(self.expected.parser(), plan.roles, tokens, self.report)
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UnenforcedPlan(ConstraintPlan):
-    """See the file's header; ``shadow``: None compares nothing."""
+    """See the file's header. ``shadow`` begins the comparison of an answer; None: there is none."""
 
     mode: ConstraintMode
-    shadow: Shadow | None = None
+    shadow: Callable[[], ShadowParser] | None = None
 
     def parser(self) -> FreeParser:
         """Return a parser of one answer, which reads any text."""
@@ -110,5 +85,5 @@ class UnenforcedPlan(ConstraintPlan):
             vocabulary.tokens,
             vocabulary.stop_token_ids,
         )
-        shadow = None if self.shadow is None else self.shadow.parser()
+        shadow = None if self.shadow is None else self.shadow()
         return FreeParser(tolerant, vocabulary, self.token_ids or frozenset(), shadow)

@@ -18,7 +18,7 @@ from ..observability import Logger, Metrics, ShadowMetrics
 from .constraint_plan import ConstraintPlan
 from .grammar_backend import GrammarBackend
 from .refusals import BeyondBackend, ConstraintRefused, refusal
-from .relaxation import MAX_LOGGED, RelaxedKeyword, SchemaRefused, relaxed_plan
+from .relaxation import MAX_LOGGED, RelaxedKeyword, relaxed_plan
 from .tenant_caches import TenantCaches
 
 #: compiles a plan with a budget
@@ -114,10 +114,7 @@ class Enforcement:
         """
         if is_relaxable(error):
             relax = partial(self.caches.relaxations.of, budget=budget)
-            try:
-                weaker, relaxed = relaxed_plan(plan, relax, extra_keys=self.backend.extra_keys)
-            except SchemaRefused as refused:
-                raise refusal(refused.location, refused.error) from None
+            weaker, relaxed = relaxed_plan(plan, relax, extra_keys=self.backend.extra_keys)
             if relaxed:
                 return weaker, relaxed
         raise refusal(plan.locate(error.pointer), error) from None

@@ -15,7 +15,7 @@ Cost             that of the engine's parser; arguments of a call are not stream
 Not here         the comparison with the enforced grammar (shadow).
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -150,21 +150,20 @@ class TolerantParser:
         """Like Parser.feed."""
         is_text = token not in self._stops and 0 <= token < len(self._tokens)
         data = self._tokens[token] if is_text else b""
-        if self._is_lost:
-            return _unread(data)
-        self._behind += data
-        try:
-            return self._kept(self._parser.feed(token))
-        except (ParseDivergence, LimitExceeded):
-            return self._lose()
+        return self._fed(data, self._parser.feed, token)
 
     def feed_bytes(self, data: bytes) -> list[Event]:
         """Like Parser.feed_bytes."""
+        return self._fed(data, self._parser.feed_bytes, data)
+
+    def _fed(
+        self, data: bytes, feed: Callable[[Any], list[Event]], value: int | bytes
+    ) -> list[Event]:
         if self._is_lost:
             return _unread(data)
         self._behind += data
         try:
-            return self._kept(self._parser.feed_bytes(data))
+            return self._kept(feed(value))
         except (ParseDivergence, LimitExceeded):
             return self._lose()
 

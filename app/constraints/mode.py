@@ -12,6 +12,8 @@ pattern or a choice, which has no lenient form. Without enforcement such a reque
 unless the setting ``unenforced_strict`` allows the weaker answer (docs/adr/0017).
 """
 
+from dataclasses import KW_ONLY, dataclass
+
 from adapters.formats import OutputSpec, tool_param
 
 from ..errors import ApiError, bad_request
@@ -21,14 +23,13 @@ from ..settings import ConstraintMode, UnenforcedStrict
 MODE_HEADER = "x-switchyard-constraints"
 
 
+@dataclass(slots=True)
 class ModeSwitch:
     """The mode of one model, which operators may change."""
 
-    def __init__(
-        self, mode: ConstraintMode = "enforce", *, unenforced_strict: UnenforcedStrict = "refuse"
-    ) -> None:
-        self.mode = mode
-        self.unenforced_strict = unenforced_strict
+    mode: ConstraintMode = "enforce"
+    _: KW_ONLY
+    unenforced_strict: UnenforcedStrict = "refuse"
 
     def check(self, output: OutputSpec, mode: ConstraintMode) -> None:
         """Raise ApiError 400 if the request relies on a constraint that ``mode`` does not

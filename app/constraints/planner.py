@@ -9,6 +9,7 @@ threads that clients share (compile_scheduler), with one budget per request.
 """
 
 import asyncio
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
 
@@ -20,11 +21,11 @@ from ..generation import token_node_ids
 from ..observability import ShadowMetrics
 from ..settings import ConstraintMode
 from .compile_scheduler import CompileRunner
-from .constraint_plan import NO_BACKEND, ConstraintPlan, Shadow, UnenforcedPlan
+from .constraint_plan import NO_BACKEND, ConstraintPlan, UnenforcedPlan
 from .enforcement import Enforcement, Work
 from .free_text import FreeText
 from .mode import ModeSwitch
-from .shadow import Divergence
+from .shadow import Divergence, ShadowParser
 from .tenant_caches import TenantNamespaces, caches_of
 
 #: a plan whose grammar is cached, or the work that compiles it
@@ -131,9 +132,11 @@ class ConstraintPlanner:
             shadow=self._shadow_of(output, budget) if mode == "shadow" else None,
         )
 
-    def _shadow_of(self, output: OutputSpec, budget: WorkBudget) -> Shadow | None:
-        """Return the grammar that would have been enforced; None: the request would have been
-        refused, which is counted.
+    def _shadow_of(
+        self, output: OutputSpec, budget: WorkBudget
+    ) -> Callable[[], ShadowParser] | None:
+        """Return the comparison with the grammar that would have been enforced; None: the request
+        would have been refused, which is counted.
         """
         metrics, logger = self.shadow, self.enforcement.logger
         bound = logger.bind(constraints="shadow")
@@ -149,7 +152,12 @@ class ConstraintPlanner:
             logger.error("a shadow cannot be compiled", exc_info=error)
             return None
         metrics.request("relaxed" if found.relaxed else "compiled")
-        return Shadow(found, metrics.answer, self._report_divergence)
+        return partial(self._compare, found)
+
+    def _compare(self, expected: ConstraintPlan) -> ShadowParser:
+        self.shadow.answer()
+        roles, tokens = expected.format_plan.roles, expected.compiled.vocabulary.tokens
+        return ShadowParser(expected.parser(), roles, tokens, self._report_divergence)
 
     def _report_divergence(self, found: Divergence) -> None:
         self.shadow.diverged(found.place)

@@ -13,9 +13,10 @@ from typing import Any
 from urllib.parse import quote
 
 from adapters.formats import FormatPlan, Location, Origin
-from engine import LimitExceeded, Relaxation, Relaxed, SpecError
+from engine import Relaxation, Relaxed
 
 from ..observability import header_listing as named
+from .refusals import refusal
 
 RELAXED_HEADER = "x-switchyard-relaxed"
 #: relaxed keywords that one log line names
@@ -42,15 +43,6 @@ class RelaxedKeyword:
         return f"{self.location.path}#{self.relaxed.outline}"
 
 
-class SchemaRefused(Exception):
-    """A schema that stays unenforceable; ``location``: of the error."""
-
-    def __init__(self, location: Location, error: SpecError | LimitExceeded) -> None:
-        super().__init__(location, error)
-        self.location = location
-        self.error = error
-
-
 def relaxed_plan(
     plan: FormatPlan, relax: Callable[..., Relaxation], *, extra_keys: str
 ) -> tuple[FormatPlan, tuple[RelaxedKeyword, ...]]:
@@ -58,7 +50,7 @@ def relaxed_plan(
     see ``engine.relax``.
 
     Raises:
-        SchemaRefused: a schema is invalid, or no keyword can be removed.
+        ConstraintRefused: a schema is invalid, or no keyword can be removed.
     """
     done: dict[str, Relaxation] = {}
 
@@ -69,7 +61,7 @@ def relaxed_plan(
             done[origin.param] = relax(schema, extra_keys=extra_keys, style=origin.style)
         error = done[origin.param].error
         if error is not None:
-            raise SchemaRefused(Location(origin.param, error.pointer), error)
+            raise refusal(Location(origin.param, error.pointer), error) from None
         return done[origin.param].schema
 
     changed = plan.with_schemas(change)

@@ -12,10 +12,12 @@ Cost   a second parser for each answer.
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final, Literal, Protocol, get_args
+from typing import Final, Literal, get_args
 
 from adapters.formats import Kind, Role
-from engine import Event, LimitExceeded, ParseDivergence
+from engine import LimitExceeded, ParseDivergence, Parser
+
+from ..generation import ForeignParser
 
 #: where an answer left its grammar. "call": the marks of a call and the tool's name; "value": JSON
 #: of a response format; "grammar": content in a grammar of the client; "marks": other text of the
@@ -49,14 +51,6 @@ class Divergence:
     token: int
 
 
-class AnswerParser(Protocol):
-    """A parser of one answer in its grammar."""
-
-    def feed(self, token: int) -> list[Event]: ...
-    def finish(self) -> list[Event]: ...
-    def is_whole(self) -> bool: ...
-
-
 class ShadowParser:
     """Compares one answer with its grammar.
 
@@ -69,7 +63,7 @@ class ShadowParser:
 
     def __init__(
         self,
-        parser: AnswerParser,
+        parser: Parser | ForeignParser,
         roles: Mapping[str, Role],
         tokens: Sequence[bytes],
         report: Callable[[Divergence], None],

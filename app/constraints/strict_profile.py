@@ -23,7 +23,7 @@ from typing import Any
 
 from adapters.formats import join_pointer
 
-from ..errors import ApiError, bad_request
+from ..errors import bad_request
 
 MAX_PROPERTIES = 5_000
 #: the root is level 0, as in OpenAI's clients; anyOf and definitions add no level
@@ -77,11 +77,7 @@ def check_strict(schema: Schema, what: str, param: str, code: str) -> None:
     ``what`` is "function 'f'" or "response_format 'x'".
     """
     for violation in violations(schema):
-        raise refused(violation, what, param, code)
-
-
-def refused(violation: Violation, what: str, param: str, code: str) -> ApiError:
-    return bad_request(f"Invalid schema for {what}: {violation.message}.", param, code)
+        raise bad_request(f"Invalid schema for {what}: {violation.message}.", param, code)
 
 
 def violations(schema: Schema) -> Iterator[Violation]:

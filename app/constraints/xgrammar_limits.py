@@ -15,27 +15,12 @@ from adapters.formats import join_pointer
 
 #: keywords that are dropped, or that count only where the schema has no other
 DROPPED = frozenset(
-    [
-        "contains",
-        "minContains",
-        "maxContains",
-        "uniqueItems",
-        "multipleOf",
-        "not",
-        "if",
-        "then",
-        "else",
-        "dependentRequired",
-        "dependentSchemas",
-        "dependencies",
-        "unevaluatedItems",
-        "unevaluatedProperties",
-        "propertyNames",
-        "patternProperties",
-        "$anchor",
-        "$dynamicRef",
-        "$recursiveRef",
-    ]
+    (
+        *("contains", "minContains", "maxContains", "uniqueItems", "multipleOf", "not", "if"),
+        *("then", "else", "dependentRequired", "dependentSchemas", "dependencies"),
+        *("unevaluatedItems", "unevaluatedProperties", "propertyNames", "patternProperties"),
+        *("$anchor", "$dynamicRef", "$recursiveRef"),
+    )
 )
 #: keywords by the type that they bound; without that ``type`` beside them they are dropped
 TYPED = {
@@ -47,22 +32,10 @@ TYPED = {
 #: groups of string keywords, of which only one is enforced at a time
 GROUPS = (("format",), ("pattern",), ("minLength", "maxLength"))
 FORMATS = frozenset(
-    [
-        "date",
-        "date-time",
-        "duration",
-        "email",
-        "hostname",
-        "ipv4",
-        "ipv6",
-        "json-pointer",
-        "relative-json-pointer",
-        "time",
-        "uri",
-        "uri-reference",
-        "uri-template",
-        "uuid",
-    ]
+    (
+        *("date", "date-time", "duration", "email", "hostname", "ipv4", "ipv6", "json-pointer"),
+        *("relative-json-pointer", "time", "uri", "uri-reference", "uri-template", "uuid"),
+    )
 )
 #: keywords whose value is a schema, an array of them, or an object of them
 _ONE = ("additionalProperties", "items", "contains", "not", "if", "then", "else", "propertyNames")

@@ -12,13 +12,15 @@ from .request import (
     AskedThinking,
     Call,
     ChosenTool,
+    ConstraintKind,
     GenerationRequest,
     Media,
     Message,
     Part,
+    Prompt,
     Text,
     Thought,
     ToolChoice,
     ToolMode,
 )
-from .sampling import SamplingParams, check_ending, check_kept_logprobs, sampling_params
+from .sampling import SamplingParams, check_ending, sampling_params

@@ -30,10 +30,9 @@ class Text:
 
 @dataclass(frozen=True, slots=True)
 class Thought:
-    """Reasoning of the assistant. ``signature``: an opaque text that came with it."""
+    """Reasoning of the assistant."""
 
     text: str
-    signature: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,14 +65,12 @@ class Message:
 
     ``name``      of the participant, or of the tool whose result this is.
     ``call_id``   of the call that a result answers; "" if the client sent none.
-    ``is_error``  the result tells that the call failed.
     """
 
     role: Role
     parts: tuple[Part, ...]
     name: str | None = None
     call_id: str = ""
-    is_error: bool = False
 
     @property
     def text(self) -> str:
@@ -84,6 +81,20 @@ class Message:
     def calls(self) -> Sequence[Call]:
         """The calls in this message."""
         return [part for part in self.parts if isinstance(part, Call)]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Prompt:
+    """A prompt without a chat template. ``source``: a text, or token ids. ``param``: its field.
+
+    ``adds_special``  the tokenizer's BOS token precedes a text.
+    ``is_echoed``     the answer begins with the prompt's text.
+    """
+
+    source: str | list[int]
+    param: str
+    adds_special: bool
+    is_echoed: bool
 
 
 # -- what the answer must be -----------------------------------------------------------------------
@@ -180,6 +191,8 @@ class GenerationRequest:
     """See the file's header.
 
     ``messages``            None: the request has no prompt of messages.
+    ``prompts``             in place of messages; an answer to each is plain text, without calls and
+                            reasoning.
     ``tools``               None: the request has no such field.
     ``constraints``         a request has one at most, which a later step checks.
     ``template_variables``  of the chat template.
@@ -188,6 +201,7 @@ class GenerationRequest:
     """
 
     messages: tuple[Message, ...] | None = None
+    prompts: tuple[Prompt, ...] = ()
     tools: tuple[Tool, ...] | None = None
     tool_choice: ToolChoice | None = None
     parallel_tool_calls: bool | None = None

@@ -38,9 +38,15 @@ class SamplingParams:
 
 
 def sampling_params(
-    asked: AskedSampling, settings: ModelSettings, vocabulary: Vocabulary, supported: frozenset[str]
+    asked: AskedSampling,
+    settings: ModelSettings,
+    vocabulary: Vocabulary,
+    supported: frozenset[str],
+    *,
+    prompts: int = 1,
 ) -> SamplingParams:
     """Return the parameters. ``supported``: SamplingOptions that every worker supports.
+    ``prompts``: each of which has the choices.
 
     Raises:
         ApiError: 400, a value exceeds this server's limits, or the workers lack an option.
@@ -78,7 +84,8 @@ def sampling_params(
         stop=asked.stops,
         options=options,
     )
-    check_kept_logprobs(params, is_stream=bool(asked.stream))
+    if not asked.stream:
+        _check_kept_logprobs(params, prompts)
     return params
 
 
@@ -100,8 +107,8 @@ def check_ending(
     if name is not None and not _ends_in_text(answer, stops):
         raise unsupported_parameter(
             name,
-            f"Unsupported parameter: '{name}' is not supported beside tools or a response format, "
-            "which decide where the answer ends.",
+            "is not supported beside tools or a response format, which decide where the answer "
+            "ends.",
         )
 
 
@@ -153,16 +160,14 @@ def _logprobs(asked: AskedSampling) -> int | None:
     return asked.top_logprobs or 0
 
 
-def check_kept_logprobs(sampling: SamplingParams, prompts: int = 1, *, is_stream: bool) -> None:
+def _check_kept_logprobs(sampling: SamplingParams, prompts: int) -> None:
     """Refuse an answer that may have too many log probabilities to be kept and written at once.
-
-    ``prompts``: each of which has the choices.
 
     Raises:
         ApiError: 400.
     """
     top = sampling.options.logprobs
-    if top is None or is_stream:
+    if top is None:
         return
     most = prompts * sampling.choices * sampling.max_tokens * (1 + top)
     if most > MAX_LOGPROBS_KEPT:

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from ..errors import ErrorResponse
 from .operation import LIMITS, headers, schema
 
 #: what an error's status means, and the codes of its objects
@@ -9,16 +10,9 @@ _ERRORS: dict[int, tuple[str, tuple[str, ...]]] = {
     400: (
         "The request is invalid; `param` names the field.",
         (
-            "invalid_json",
-            "invalid_type",
-            "invalid_value",
-            "missing_required_parameter",
-            "unknown_parameter",
-            "unsupported_parameter",
-            "unsupported_value",
-            "invalid_json_schema",
-            "invalid_grammar",
-            "context_length_exceeded",
+            *("invalid_json", "invalid_type", "invalid_value", "missing_required_parameter"),
+            *("unknown_parameter", "unsupported_parameter", "unsupported_value"),
+            *("invalid_json_schema", "invalid_grammar", "context_length_exceeded"),
             "previous_response_not_found",
         ),
     ),
@@ -88,22 +82,16 @@ _HEADERS: dict[str, tuple[dict[str, Any], str]] = {
     "retry-after-ms": (_WHOLE, "The same in milliseconds."),
     "WWW-Authenticate": (_TEXT, "`Bearer`."),
     "Allow": (_TEXT, "The methods of the path."),
-    **{
-        f"x-ratelimit-limit-{what}": (_WHOLE, f"The limit of {what} per minute of the key.")
-        for what in ("requests", "tokens")
-    },
-    **{
-        f"x-ratelimit-remaining-{what}": (_WHOLE, f"The {what} that are left.")
-        for what in ("requests", "tokens")
-    },
-    **{
-        f"x-ratelimit-reset-{what}": (
-            _TEXT,
-            f"The time until all {what} are available again, such as `1m30s`.",
-        )
-        for what in ("requests", "tokens")
-    },
 }
+for _what in ("requests", "tokens"):
+    _HEADERS |= {
+        f"x-ratelimit-limit-{_what}": (_WHOLE, f"The limit of {_what} per minute of the key."),
+        f"x-ratelimit-remaining-{_what}": (_WHOLE, f"The {_what} that are left."),
+        f"x-ratelimit-reset-{_what}": (
+            _TEXT,
+            f"The time until all {_what} are available again, such as `1m30s`.",
+        ),
+    }
 
 TAGS = [
     {"name": "Chat", "description": "Chat completions and text completions."},
@@ -128,7 +116,7 @@ def _response(status: int) -> dict[str, Any]:
         "headers": headers(
             ("x-request-id", "openai-processing-ms", *_ERROR_HEADERS.get(status, ()))
         ),
-        "content": {"application/json": {"schema": schema("ErrorResponse")}},
+        "content": {"application/json": {"schema": schema(ErrorResponse)}},
     }
 
 

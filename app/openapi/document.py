@@ -1,32 +1,30 @@
 """Builds the OpenAPI document: FastAPI's description of the routes, and the schemas they name.
 
-Cost       0.1 s, once, when the document is asked for: nothing here is imported before.
+Cost       0.1 s, once, when the document is asked for: this module is not imported before.
 Invariant  the document is the same for every gateway with the same routes and version, except that
            operations need no client's key if the gateway asks for none.
 """
 
-import re
-from collections.abc import Iterable
+from collections.abc import Collection
 from typing import Any
 
 from fastapi import FastAPI
 from fastapi.openapi.utils import get_openapi
-from pydantic import TypeAdapter
+from fastapi.routing import iter_route_contexts
+from pydantic import BaseModel, TypeAdapter
 from pydantic.json_schema import GenerateJsonSchema
-from pydantic_core import from_json, to_json
+from pydantic_core import to_json
 
-from .answers import ANSWERS
+from ..errors import ErrorResponse
 from .components import TAGS, response_headers, security_schemes
 from .components import responses as error_responses
-from .operation import SCHEMES, Key
-from .requests import BODIES, amend
+from .operation import SCHEMES, Described, SchemaType
+from .requests import amend
 
 DESCRIPTION = (
     "An OpenAI-compatible gateway. A grammar constrains the output of the models, so tool calls "
     "and structured output always fit. Errors are objects of OpenAI's form."
 )
-#: names of classes with their modules, which pydantic writes if several have one name
-_QUALIFIED = re.compile(r"\bapp__\w+")
 
 Schema = dict[str, Any]
 
@@ -44,8 +42,13 @@ def build_document(app: FastAPI, *, keys_required: bool) -> bytes:
     for methods in made["paths"].values():
         for method, operation in methods.items():
             _tidy_operation(operation, method, keys_required=keys_required)
+    routes = [context.original_route for context in iter_route_contexts(app.routes)]
+    extras = [getattr(route, "openapi_extra", None) for route in routes]
+    described = [extra for extra in extras if isinstance(extra, Described)]
+    bodies = [kind for extra in described for kind in extra.bodies]
+    answers = [kind for extra in described for kind in extra.answers]
     made["components"] = {
-        "schemas": schemas(),
+        "schemas": schemas(bodies, [ErrorResponse, *answers]),
         "responses": error_responses(),
         "headers": response_headers(),
         "securitySchemes": security_schemes(),
@@ -69,24 +72,22 @@ def _tidy_operation(operation: Schema, method: str, *, keys_required: bool) -> N
             response["content"] = {kind: each for kind, each in media.items() if each["schema"]}
     for parameter in operation.get("parameters", ()):
         parameter["schema"].pop("title", None)
-    if not keys_required and operation.get("security") == [{_CLIENT: []}]:
+    if not keys_required and operation.get("security") == [{SCHEMES["client"]: []}]:
         del operation["security"], found["401"], found["403"]
 
 
-_CLIENT_KEY: Key = "client"
-_CLIENT = SCHEMES[_CLIENT_KEY]
-
-
-def schemas() -> dict[str, Schema]:
-    """Return the schemas of all bodies and answers by name."""
-    bodies = _generated(BODIES)
-    amend(bodies)
-    answers = _generated(ANSWERS)
-    _number(answers)
-    shared = bodies.keys() & answers.keys()
+def schemas(
+    bodies: Collection[type[BaseModel]], answers: Collection[SchemaType]
+) -> dict[str, Schema]:
+    """Return the schemas of bodies and answers, and of their parts, by name."""
+    sent, returned = _generated(bodies), _generated(answers)
+    amend(sent, {body.__name__ for body in bodies})
+    if "ResponseEvent" in returned:
+        _number(returned)
+    shared = sent.keys() & returned.keys()
     if shared:
         raise RuntimeError(f"schemas of bodies and of answers have one name: {sorted(shared)}")
-    return dict(sorted({**bodies, **answers}.items()))
+    return dict(sorted({**sent, **returned}.items()))
 
 
 def _number(answers: dict[str, Schema]) -> None:
@@ -98,36 +99,19 @@ def _number(answers: dict[str, Schema]) -> None:
         event["required"].append("sequence_number")
 
 
-def _generated(kinds: Iterable[Any]) -> dict[str, Schema]:
+def _generated(kinds: Collection[SchemaType]) -> dict[str, Schema]:
     """Return pydantic's schemas by the names of their classes, without titles."""
     _, made = TypeAdapter.json_schemas(
         [(kind, "validation", TypeAdapter(kind)) for kind in kinds],
         ref_template="#/components/schemas/{model}",
         schema_generator=_Untitled,
     )
-    text = to_json(made["$defs"]).decode()
-    found: dict[str, Schema] = from_json(_QUALIFIED.sub(_short, text))
+    found: dict[str, Schema] = made["$defs"]
+    for schema in found.values():
+        schema.pop("title", None)
     return found
 
 
 class _Untitled(GenerateJsonSchema):
     def field_title_should_be_set(self, schema: Any) -> bool:
         return False
-
-    def model_schema(self, schema: Any) -> Schema:
-        return _untitled(super().model_schema(schema))
-
-    def typed_dict_schema(self, schema: Any) -> Schema:
-        return _untitled(super().typed_dict_schema(schema))
-
-
-def _untitled(schema: Schema) -> Schema:
-    schema.pop("title", None)
-    return schema
-
-
-def _short(qualified: re.Match[str]) -> str:
-    """Return the name of a class that is not the only one of its name."""
-    *module, last = qualified[0].split("__")
-    is_other = "responses" in module and not last.startswith("Response")
-    return f"Response{last}" if is_other else last

@@ -3,7 +3,7 @@
     @router.post("/v1/models", **operation("list_models", ...))
 
 Routes read their bodies themselves and return responses as they are, so FastAPI knows neither. The
-schemas are named here, and document.py makes them: a route imports no types of answers.
+schemas are named here, and document.py makes them of the types.
 """
 
 from collections.abc import Mapping, Sequence
@@ -11,6 +11,8 @@ from typing import Any, Literal
 
 #: whose key an operation needs: a client's, an operator's, or none
 Key = Literal["client", "operator"] | None
+#: the type of a body or of an answer, which gives the schema its name
+SchemaType = Any
 Parameters = Sequence[Mapping[str, Any]]
 
 #: errors that every operation may answer with: the request is no proper HTTP, its headers are too
@@ -40,6 +42,13 @@ _GENERATION_HEADERS = (
 )
 
 
+class Described(dict[str, Any]):
+    """The facts of an operation that FastAPI lacks, and the types whose schemas it names."""
+
+    bodies: tuple[SchemaType, ...] = ()
+    answers: tuple[SchemaType, ...] = ()
+
+
 def operation(
     number: str,
     summary: str,
@@ -47,10 +56,10 @@ def operation(
     tag: str,
     description: str = "",
     key: Key = "client",
-    body: str | None = None,
-    answer: str | None = None,
+    body: SchemaType = None,
+    answer: SchemaType = None,
     media_type: str = "application/json",
-    events: str | None = None,
+    events: SchemaType = None,
     errors: Sequence[int] = (),
     parameters: Parameters = (),
     example: Any = None,
@@ -60,14 +69,16 @@ def operation(
 
     Args:
         number: the operation's id, which generated clients use as the name of a function.
-        body, answer: names of schemas; no answer: there is none but errors.
-        events: name of the schema of an event; the operation is a generation that may stream.
+        body, answer: types; no answer: there is none but errors.
+        events: the type of an event; the operation is a generation that may stream.
         errors: statuses besides those that follow from the other arguments.
         links: operations that take values of the answer.
     """
     found = {*_ALWAYS, *_OF_KEY[key], *errors}
-    extra: dict[str, Any] = {"parameters": list(parameters)} if parameters else {}
+    extra = Described({"parameters": list(parameters)} if parameters else {})
+    extra.answers = tuple(kind for kind in (answer, events) if kind is not None)
     if body is not None:
+        extra.bodies = (body,)
         found |= set(_OF_BODY)
         media: dict[str, Any] = {"schema": schema(body)}
         if example is not None:
@@ -93,9 +104,9 @@ def operation(
     }
 
 
-def schema(name: str) -> dict[str, str]:
+def schema(kind: SchemaType) -> dict[str, str]:
     """Return a reference to a schema."""
-    return {"$ref": f"#/components/schemas/{name}"}
+    return {"$ref": f"#/components/schemas/{kind.__name__}"}
 
 
 def error(status: int) -> dict[str, str]:
@@ -120,7 +131,7 @@ def headers(names: Sequence[str]) -> dict[str, dict[str, str]]:
 
 
 def _success(
-    answer: str, media_type: str, events: str | None, names: Sequence[str]
+    answer: SchemaType, media_type: str, events: SchemaType, names: Sequence[str]
 ) -> dict[str, Any]:
     content: dict[str, Any] = {media_type: {"schema": schema(answer)}}
     description = "The answer."
@@ -130,12 +141,12 @@ def _success(
     return {"description": description, "headers": headers(names), "content": content}
 
 
-def _event(name: str) -> dict[str, Any]:
+def _event(kind: SchemaType) -> dict[str, Any]:
     """Return the schema of one server-sent event: OpenAPI 3.1 has none for a stream of them."""
-    data = {"type": "string", "contentMediaType": "application/json", "contentSchema": schema(name)}
+    data = {"type": "string", "contentMediaType": "application/json", "contentSchema": schema(kind)}
     return {
         "type": "object",
-        "description": f"A server-sent event whose data is JSON, a {name}.",
+        "description": f"A server-sent event whose data is JSON, a {kind.__name__}.",
         "properties": {"event": {"type": "string"}, "data": data},
         "required": ["data"],
     }

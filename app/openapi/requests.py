@@ -6,70 +6,32 @@ accepted without effect are left out. Rules that span several messages or items,
 and those of schemas and grammars, are beyond JSON Schema: such requests get a 400.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from typing import Any
 
-from pydantic import BaseModel
-
-from ..protocol import (
-    MAX_BIASES,
-    OPENAI_IGNORED,
-    OPENAI_UNSUPPORTED,
-    OPTIONS,
-    RESPONSES_IGNORED,
-    RESPONSES_TOOL_OFF,
-    RESPONSES_UNSUPPORTED,
-    TOOL_HINTS,
-    TOOL_OFF,
-    ChatRequest,
-    CheckRequest,
-    CompletionRequest,
-    DetokenizeRequest,
-    DrainRequest,
-    ExplainRequest,
-    ModeRequest,
-    ResponseRequest,
-    TokenizeRequest,
-    UndrainRequest,
-    WarmupRequest,
-)
-from .descriptions import FIELDS, REQUESTS
+from .. import protocol
 
 Schema = dict[str, Any]
 
-#: the bodies of all routes
-BODIES: tuple[type[BaseModel], ...] = (
-    ChatRequest,
-    CompletionRequest,
-    ResponseRequest,
-    TokenizeRequest,
-    DetokenizeRequest,
-    CheckRequest,
-    ExplainRequest,
-    WarmupRequest,
-    DrainRequest,
-    UndrainRequest,
-    ModeRequest,
-)
 _NULL: Schema = {"type": "null"}
 _GIVEN: Schema = {"not": _NULL}
 _TEXT: Schema = {"type": "string"}
 _TYPES: dict[type, str] = {bool: "boolean", int: "integer", str: "string"}
 
 
-def amend(schemas: dict[str, Schema]) -> None:
-    """Complete pydantic's schemas of the bodies and of their parts, by name."""
+def amend(schemas: dict[str, Schema], bodies: Collection[str]) -> None:
+    """Complete pydantic's schemas of the bodies and of their parts, by name. The docstrings of
+    parts are no descriptions for clients.
+    """
     for name, found in schemas.items():
-        found.pop("description", None)
+        if name not in bodies:
+            found.pop("description", None)
         _without_null_defaults(found)
         if name in _AMENDMENTS:
             _AMENDMENTS[name](found)
         if found.get("additionalProperties") is False:
             # null stands for an absent field, also of an unknown name
             found["additionalProperties"] = _NULL
-    for name, (description, inherited) in REQUESTS.items():
-        schemas[name]["description"] = description
-        _describe(schemas[name], FIELDS[inherited] if inherited else {})
 
 
 def _without_null_defaults(schema: Schema) -> None:
@@ -77,12 +39,6 @@ def _without_null_defaults(schema: Schema) -> None:
     for field in schema.get("properties", {}).values():
         if field.get("default", 0) is None:
             del field["default"]
-
-
-def _describe(schema: Schema, texts: Mapping[str, str]) -> None:
-    for name, field in schema["properties"].items():
-        if name in texts and "description" not in field:
-            field["description"] = texts[name]
 
 
 def _only(values: tuple[Any, ...], description: str) -> Schema:
@@ -131,8 +87,8 @@ def _adding(*more: Schema) -> Callable[[Schema], None]:
 
 
 def _chat(schema: Schema) -> None:
-    off = _off(OPENAI_UNSUPPORTED)
-    _adding(_ignored(*OPENAI_IGNORED), _without(off, schema))(schema)
+    off = _off(protocol.OPENAI_UNSUPPORTED)
+    _adding(_ignored(*protocol.OPENAI_IGNORED), _without(off, schema))(schema)
     _biases(schema)
     _bare_schemas(schema)
 
@@ -147,8 +103,8 @@ def _completion(schema: Schema) -> None:
 
 
 def _response(schema: Schema) -> None:
-    off = _off(RESPONSES_UNSUPPORTED)
-    _adding(_ignored(*RESPONSES_IGNORED), _without(off, schema))(schema)
+    off = _off(protocol.RESPONSES_UNSUPPORTED)
+    _adding(_ignored(*protocol.RESPONSES_IGNORED), _without(off, schema))(schema)
     _biases(schema)
     given: Schema = {"input": {"type": ["string", "array"], "minItems": 1}}
     _choose(schema, {"not": _needs({"previous_response_id": _GIVEN})}, _needs(given))
@@ -159,7 +115,7 @@ def _biases(schema: Schema) -> None:
     """Bound the number of biases, and spell their keys."""
     biases = schema["properties"]["logit_bias"]["anyOf"][0]
     biases["propertyNames"] = {"pattern": r"^(0|[1-9][0-9]{0,9})$"}
-    biases["maxProperties"] = MAX_BIASES
+    biases["maxProperties"] = protocol.MAX_BIASES
 
 
 def _bare_schemas(schema: Schema) -> None:
@@ -276,19 +232,19 @@ _AMENDMENTS: dict[str, Callable[[Schema], None]] = {
     "WarmupRequest": _warmup,
     "GrammarRequest": _bare_schemas,
     "StreamOptions": _adding(_off({"continuous_usage_stats": (None, False)})),
-    "StructuredOutputs": _adding(_off({name: off for name, (off, _) in OPTIONS.items()})),
+    "StructuredOutputs": _adding(_off(protocol.OPTIONS)),
     "StructuralTagFormat": _structural_tag,
     "ContentPart": _content_part,
     "TextPart": _text_part,
     "ItemReference": _reference,
-    "ToolDefinition": _adding(_ignored(*TOOL_HINTS), _off(TOOL_OFF)),
-    "CustomToolDefinition": _adding(_ignored(*TOOL_HINTS), _off(TOOL_OFF)),
-    "FunctionDefinition": _adding(_ignored(*TOOL_HINTS), _off(TOOL_OFF)),
+    "ToolDefinition": _adding(_ignored(*protocol.TOOL_HINTS), _off(protocol.TOOL_OFF)),
+    "CustomToolDefinition": _adding(_ignored(*protocol.TOOL_HINTS), _off(protocol.TOOL_OFF)),
+    "FunctionDefinition": _adding(_ignored(*protocol.TOOL_HINTS), _off(protocol.TOOL_OFF)),
     "FunctionName": _adding(_ignored("description", "parameters", "strict")),
     "CustomName": _adding(_ignored("description", "format")),
     "ResponseNamedTool": _adding(_ignored("description", "format", "parameters", "strict")),
     "MessageItem": _message_item,
-    "FunctionTool": _adding(_off(RESPONSES_TOOL_OFF)),
-    "CustomTool": _adding(_off(RESPONSES_TOOL_OFF)),
+    "FunctionTool": _adding(_off(protocol.RESPONSES_TOOL_OFF)),
+    "CustomTool": _adding(_off(protocol.RESPONSES_TOOL_OFF)),
     "Reasoning": _adding(_off({"context": (None, "auto"), "mode": (None, "standard")})),
 }

@@ -31,11 +31,11 @@ from .responses.items import (
     LeftOutItem,
     MessageItem,
     ReasoningItem,
+    ResponseResultPart,
     item_text,
     listed,
     thought_of,
 )
-from .responses.items import ResultPart as OutputPart
 from .responses.items_query import ItemsQuery
 from .responses.request import RESPONSES_IGNORED, RESPONSES_UNSUPPORTED, ResponseRequest
 from .responses.tools import (
@@ -45,15 +45,15 @@ from .responses.tools import (
     FunctionTool,
     HostedTool,
     NamespaceTool,
+    ResponseAllowedTools,
+    ResponseGrammarInput,
+    ResponseJsonSchemaFormat,
+    ResponseNamedTool,
+    ResponseTextFormat,
+    ResponseTool,
     ToolName,
     shown_format,
 )
-from .responses.tools import AllowedTools as ResponseAllowedTools
-from .responses.tools import GrammarInput as SyntaxInput
-from .responses.tools import JsonSchemaFormat as ResponseSchemaFormat
-from .responses.tools import NamedTool as ResponseNamedTool
-from .responses.tools import TextFormat as ResponseTextFormat
-from .responses.tools import Tool as ResponseTool
 from .sampling_fields import MAX_BIASES, SamplingFields, StreamOptions
 from .thinking_fields import UNBOUNDED, ReasoningEffort, ReasoningOptions, ThinkingFields
 from .tokenize_request import DetokenizeRequest, TokenizeRequest

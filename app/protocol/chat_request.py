@@ -59,22 +59,39 @@ class GenerationFields(ThinkingFields, SamplingFields):
     """The fields of every API with chats; most are extensions of their workers."""
 
     parallel_tool_calls: bool | None = None
+    """`false` allows one call."""
     include_schema_in_prompt: bool | None = None
+    """`false` leaves the response format out of the prompt."""
     chat_template_kwargs: TemplateVariables | None = None
+    """Variables of the chat template."""
 
 
 class ChatRequest(GenerationFields, ChoiceFields, ConstraintFields):
-    """A request."""
+    """A chat completion. Null stands for an absent field."""
 
     messages: Messages
+    """The conversation."""
     tools: Annotated[list[AnyToolDefinition], Field(fail_fast=True)] | None = None
+    """Functions and custom tools that the model may call."""
     tool_choice: ChatToolChoice | None = None
+    """Which tools must or may be called."""
     functions: Annotated[list[FunctionDefinition], Field(fail_fast=True)] | None = None
+    """Deprecated: use `tools`."""
     function_call: FunctionChoice | None = None
+    """Deprecated: use `tool_choice`."""
     response_format: ResponseFormat | None = None
+    """The form of the content, enforced by a grammar."""
     logprobs: bool | None = None
+    """Log probabilities of the content's tokens."""
     top_logprobs: int | None = Field(None, ge=0, le=MAX_LOGPROBS)
+    """Also of so many most likely tokens; only with `logprobs`."""
+    max_tokens: int | None = Field(None, ge=1)
+    """Deprecated: use `max_completion_tokens`."""
     max_completion_tokens: int | None = Field(None, ge=1)
+    """Maximum tokens of the answer, with reasoning."""
     reasoning_effort: ReasoningEffort | None = None
+    """How much the model reasons; `none` turns it off."""
     reasoning: ReasoningOptions | None = None
+    """The same as an object, as with OpenRouter."""
     verbosity: Verbosity | None = None
+    """How long the answer is."""

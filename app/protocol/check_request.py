@@ -8,9 +8,7 @@ from .validation import Exact
 
 
 class CheckRequest(Exact):
-    """A schema to check. ``strict``: check the rules of ``strict: true`` too. ``model``: the one
-    whose vocabulary and rules apply; the only model may stay unnamed.
-    """
+    """A schema to check; `strict`: by the rules of strict schemas, too."""
 
     schema_: bool | dict[str, Any] = Field(alias="schema")
     strict: bool | None = None

@@ -53,20 +53,23 @@ PromptField = Annotated[
 
 
 class CompletionRequest(ChoiceFields, ConstraintFields):
-    """A request.
-
-    ``add_special_tokens``  put the tokenizer's BOS token before a text; default: true.
-    ``response_format``     and the other constraints: as in chat completions, but not shown to the
-                            model.
-    """
+    """A text completion."""
 
     prompt: PromptField | None = ""
+    """A text or token ids, or several of either."""
     add_special_tokens: bool | None = None
+    """`false`: no token such as BOS before a text."""
     response_format: ResponseFormat | None = None
+    """The form of the content, enforced by a grammar."""
     suffix: str | None = None
     echo: bool | None = None
+    """The prompt before the text."""
+    max_tokens: int | None = Field(None, ge=1)
+    """Maximum tokens of the text; default 16."""
     best_of: int | None = Field(None, ge=1)
+    """Must equal `n`."""
     logprobs: int | None = Field(None, ge=0, le=MAX_LEGACY_LOGPROBS)
+    """Log probabilities of so many most likely tokens."""
 
     @property
     def prompts(self) -> Sequence[str | list[int]]:
@@ -94,15 +97,13 @@ class CompletionRequest(ChoiceFields, ConstraintFields):
             raise unsupported_parameter("suffix")
         if self.best_of is not None and self.best_of != (self.n or 1):
             raise unsupported_parameter(
-                "best_of",
-                "Unsupported parameter: 'best_of' is not supported by this server, unless it "
-                "equals 'n'.",
+                "best_of", "is not supported by this server, unless it equals 'n'."
             )
         if self.echo and self.logprobs is not None:
             raise unsupported_parameter(
                 "echo",
-                "Unsupported parameter: 'echo' is not supported beside 'logprobs': the workers "
-                "report no log probabilities of prompts.",
+                "is not supported beside 'logprobs': the workers report no log probabilities of "
+                "prompts.",
             )
         if self.choices > MAX_PROMPTS:
             raise bad_request(

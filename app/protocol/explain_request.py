@@ -11,16 +11,15 @@ MAX_NAME = 1_024
 
 
 class ExplainRequest(GrammarRequest):
-    """Fields of a chat completion that determine its grammar; ``model``: the only model may stay
-    unnamed.
-
-    ``format``  a format instead of the model's. ``output``: the text of an answer. ``at``: the
-                token of the output before which allowed tokens are listed; without it, after the
-                last accepted one. ``rule``: the one whose automaton is drawn; without it, rows.
-    """
+    """The fields of a chat completion that determine its grammar, and an output to try."""
 
     model: str | None = None
+    """A served model, by name or alias."""
     format: str | None = Field(default=None, max_length=64)
+    """A format instead of the model's."""
     output: str | None = Field(default=None, max_length=MAX_OUTPUT)
+    """The text of an answer."""
     at: int | None = Field(default=None, ge=0, le=MAX_OUTPUT)
+    """The token before which allowed tokens are listed; by default, after the last accepted one."""
     rule: str | None = Field(default=None, max_length=MAX_NAME)
+    """The rule that is drawn; by default, the rows."""

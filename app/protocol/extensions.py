@@ -14,7 +14,7 @@ from pydantic import Field, Tag, model_validator
 from pydantic_core import PydanticCustomError
 
 from .unserved_fields import Body
-from .validation import Exact, Items, by_type, is_off
+from .validation import Exact, Items, by_type, refuse_fields
 
 #: texts of a choice; longer lists are schemas with an enum
 MAX_CHOICES = 10_000
@@ -28,13 +28,16 @@ GrammarSource = Annotated[str, Field(min_length=1)]
 Choices = Annotated[list[str], Field(min_length=1, max_length=MAX_CHOICES, fail_fast=True)]
 
 #: options of structured_outputs that are not served: values that mean "off", what to do instead
-OPTIONS: dict[str, tuple[tuple[Any, ...], str]] = {
-    "disable_any_whitespace": ((None, False), "The model chooses the white space of its JSON."),
-    "disable_additional_properties": (
-        (None, False),
-        "Set 'additionalProperties' to false in the schema.",
-    ),
-    "whitespace_pattern": ((None,), "The model chooses the white space of its JSON."),
+OPTIONS: dict[str, tuple[Any, ...]] = {
+    "disable_any_whitespace": (False,),
+    "disable_additional_properties": (False,),
+    "whitespace_pattern": (),
+}
+_WHITESPACE = "The model chooses the white space of its JSON."
+_INSTEAD = {
+    "disable_any_whitespace": _WHITESPACE,
+    "disable_additional_properties": "Set 'additionalProperties' to false in the schema.",
+    "whitespace_pattern": _WHITESPACE,
 }
 
 
@@ -52,29 +55,28 @@ class StructuredOutputs(Exact):
     @classmethod
     def _without_options(cls, value: Any) -> Any:
         """Drop options that are off, refuse the others."""
-        if not isinstance(value, dict):
-            return value
-        for name, (off, instead) in OPTIONS.items():
-            if not is_off(value.get(name), off):
-                raise PydanticCustomError(
-                    "unsupported_parameter",
-                    "Unsupported parameter: '{name}' is not supported by this server. {instead}",
-                    {"name": f"structured_outputs.{name}", "instead": instead},
-                )
-        return {name: each for name, each in value.items() if name not in OPTIONS}
+        return refuse_fields(value, OPTIONS, _INSTEAD)
 
 
 class ConstraintFields(Body):
     """The fields of chat completions and of text completions; a request has one of them."""
 
     structured_outputs: StructuredOutputs | None = None
+    """A constraint as vLLM has it. A request has one constraint."""
     guided_json: SchemaSource | None = None
+    """A JSON Schema that the content satisfies."""
     guided_regex: GrammarSource | None = None
+    """A regular expression that the content matches."""
     guided_choice: Choices | None = None
+    """Texts, one of which is the content."""
     guided_grammar: GrammarSource | None = None
+    """A grammar of the content, as EBNF or Lark."""
     json_schema: SchemaSource | None = None
+    """A JSON Schema that the content satisfies."""
     regex: GrammarSource | None = None
+    """A regular expression that the content matches."""
     ebnf: GrammarSource | None = None
+    """A grammar of the content, as EBNF."""
 
 
 class Structure(Exact):

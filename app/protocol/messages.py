@@ -10,13 +10,7 @@ from pydantic import BeforeValidator, Discriminator, Field, Tag, model_validator
 from pydantic_core import PydanticCustomError
 
 from .unserved_fields import unsupported_field
-from .validation import Items, Lenient, by_type, refuse_type
-
-
-def _content_kind(value: Any) -> str | None:
-    if isinstance(value, str):
-        return "text"
-    return "parts" if isinstance(value, list) else None
+from .validation import Items, Lenient, TextOr, by_type, refuse_type, tag_of
 
 
 class ThoughtPart(Lenient):
@@ -25,10 +19,7 @@ class ThoughtPart(Lenient):
 
 
 #: the content of a part of type "thinking": text, or parts of text as Mistral writes it
-Thoughts = Annotated[
-    Annotated[str, Tag("text")] | Annotated[Items[ThoughtPart], Tag("parts")],
-    Discriminator(_content_kind, custom_error_type="content_type", custom_error_message="content"),
-]
+Thoughts = TextOr[ThoughtPart]
 
 
 def _only_text(value: Any) -> Any:
@@ -54,16 +45,8 @@ class ContentPart(Lenient):
     refusal: str = ""
     thinking: Thoughts = ""
 
-    @model_validator(mode="before")
-    @classmethod
-    def _text_only(cls, value: Any) -> Any:
-        return _only_text(value)
 
-
-Content = Annotated[
-    Annotated[str, Tag("text")] | Annotated[Items[ContentPart], Tag("parts")],
-    Discriminator(_content_kind, custom_error_type="content_type", custom_error_message="content"),
-]
+Content = TextOr[Annotated[ContentPart, BeforeValidator(_only_text)]]
 #: types of parts that this server does not read
 MEDIA = ("file", "image_url", "input_audio", "input_file", "input_image", "video_url")
 
@@ -75,11 +58,6 @@ class ResultPart(ContentPart):
 
     left_out: str = ""
 
-    @model_validator(mode="before")
-    @classmethod
-    def _text_only(cls, value: Any) -> Any:
-        return without_media(value, "text") or _only_text(value)
-
 
 def without_media(part: Any, text_type: str) -> dict[str, Any] | None:
     """Return the text part in place of a part that this server does not read; None: it reads it."""
@@ -90,10 +68,11 @@ def without_media(part: Any, text_type: str) -> dict[str, Any] | None:
     return {"type": text_type, "text": text, "left_out": kind}
 
 
-ResultContent = Annotated[
-    Annotated[str, Tag("text")] | Annotated[Items[ResultPart], Tag("parts")],
-    Discriminator(_content_kind, custom_error_type="content_type", custom_error_message="content"),
-]
+def _result_text(value: Any) -> Any:
+    return without_media(value, "text") or _only_text(value)
+
+
+ResultContent = TextOr[Annotated[ResultPart, BeforeValidator(_result_text)]]
 
 
 #: arguments of a past call: JSON text, or an object as some servers and frameworks write it
@@ -135,15 +114,10 @@ def _known_call(value: Any) -> Any:
     return value
 
 
-def _call_kind(value: Any) -> str:
-    kind = value.get("type") if isinstance(value, dict) else getattr(value, "type", None)
-    return "custom" if kind == "custom" else "function"
-
-
 AnyPastCall = Annotated[
     Annotated[
         Annotated[PastToolCall, Tag("function")] | Annotated[PastCustomCall, Tag("custom")],
-        Discriminator(_call_kind),
+        Discriminator(lambda value: tag_of(value, {"custom": "custom"}, "function")),
     ],
     BeforeValidator(_known_call),
 ]

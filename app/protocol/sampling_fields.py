@@ -9,11 +9,11 @@ Not here   what the fields mean together (generation.sampling).
 import re
 from typing import Annotated, Any
 
-from pydantic import BeforeValidator, ConfigDict, Discriminator, Field, Tag, model_validator
+from pydantic import BeforeValidator, Field, Tag, model_validator
 from pydantic_core import PydanticCustomError
 
 from .unserved_fields import Body, unsupported_field
-from .validation import Exact, is_off
+from .validation import Exact, by_type, is_off
 
 #: OpenAI's bounds on ``stop``
 MAX_STOPS, STOP_CHARS = 4, 1000
@@ -50,18 +50,12 @@ class StreamOptions(Exact):
 StopString = Annotated[str, Field(min_length=1, max_length=STOP_CHARS)]
 
 
-def _stop_kind(value: Any) -> str | None:
-    if isinstance(value, str):
-        return "one"
-    return "many" if isinstance(value, list) else None
-
-
 Stop = Annotated[
     Annotated[StopString, Tag("one")]
     | Annotated[
         Annotated[list[StopString], Field(max_length=MAX_STOPS, fail_fast=True)], Tag("many")
     ],
-    Discriminator(_stop_kind, custom_error_type="content_type", custom_error_message="stop"),
+    by_type("one of a string or array of strings", one=str, many=list),
 ]
 
 
@@ -92,14 +86,10 @@ TokenId = Annotated[int, Field(ge=0, le=MAX_TOKEN_ID)]
 
 
 class SamplingFields(Body):
-    """The fields of every API.
-
-    ``model``  the only model may stay unnamed.
-    """
-
-    model_config = ConfigDict(use_attribute_docstrings=True)
+    """The fields of every API."""
 
     model: str | None = None
+    """A served model, by name or alias."""
     temperature: float | None = Field(None, ge=0, le=2)
     """1 changes nothing; 0 picks the most likely token."""
     top_p: float | None = Field(None, ge=0, le=1)
@@ -119,6 +109,7 @@ class SamplingFields(Body):
     seed: int | None = Field(None, ge=-SEED, lt=SEED)
     """One seed gives one answer."""
     stream: bool | None = None
+    """Answer with events."""
 
     @property
     def choices(self) -> int:
@@ -143,14 +134,23 @@ class ChoiceFields(SamplingFields):
     ) = None
     """The model's own stop tokens only; use `stop`."""
     stop: Stop | None = None
+    """Strings that end the answer."""
     max_tokens: int | None = Field(None, ge=1)
+    """Maximum tokens of the answer."""
     n: int | None = Field(None, ge=1)
+    """Number of answers."""
     stream_options: StreamOptions | None = None
+    """Only with `stream`."""
 
     @property
     def choices(self) -> int:
         """The number of answers to generate."""
         return self.n or 1
+
+    @property
+    def includes_usage(self) -> bool:
+        """Whether a stream tells the usage."""
+        return self.stream_options is not None and bool(self.stream_options.include_usage)
 
     @property
     def stops(self) -> tuple[str, ...]:

@@ -51,5 +51,8 @@ class ThinkingFields(Body):
     """The fields that every API with chats has."""
 
     thinking_token_budget: int | None = Field(None, ge=UNBOUNDED, le=MAX_THINKING_TOKENS)
+    """Maximum tokens of reasoning; 0 turns it off, -1: no bound."""
     enable_thinking: bool | None = None
+    """Turns reasoning on or off."""
     thinking: Thinking | None = None
+    """Turns reasoning on or off, as with Anthropic and DeepSeek."""

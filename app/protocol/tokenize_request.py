@@ -30,22 +30,28 @@ _SHOWN = (
 
 
 class TokenizeRequest(ThinkingFields):
-    """A text or a chat. ``add_special_tokens``: default true for a text; a chat's template decides.
-    ``return_token_strs``: the text of each token, too.
-    """
+    """A text (`prompt`), or a chat (`messages`), whose tokens are those of a chat completion."""
 
     model: str | None = None
+    """A served model, by name or alias."""
     prompt: str | None = None
     messages: Messages | None = None
+    """The conversation."""
     tools: Annotated[list[ToolDefinition], Field(fail_fast=True)] | None = None
+    """Functions and custom tools that the model may call."""
     reasoning_effort: ReasoningEffort | None = None
+    """How much the model reasons; `none` turns it off."""
     reasoning: ReasoningOptions | None = None
+    """The same as an object, as with OpenRouter."""
     chat_template_kwargs: TemplateVariables | None = None
+    """Variables of the chat template."""
     chat_template: str | None = None
     add_generation_prompt: bool | None = None
     continue_final_message: bool | None = None
     add_special_tokens: bool | None = None
+    """`true` by default for a text; the template of a chat decides."""
     return_token_strs: bool | None = None
+    """The text of each token, too."""
 
     def check(self) -> None:
         """Raise ApiError 400 unless this is either a text or a chat that the gateway can write."""

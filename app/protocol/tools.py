@@ -1,6 +1,6 @@
 """Tools, tool choices and response formats of a request."""
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import BeforeValidator, Discriminator, Field, Tag, model_validator
 
@@ -40,10 +40,6 @@ class ToolDefinition(Exact):
     type: Literal["function"]
     function: FunctionDefinition
 
-    @property
-    def name(self) -> str:
-        return self.function.name
-
 
 class TextInput(Exact):
     type: Literal["text"]
@@ -71,10 +67,6 @@ class CustomToolDefinition(Exact):
     type: Literal["custom"]
     custom: CustomDefinition
 
-    @property
-    def name(self) -> str:
-        return self.custom.name
-
 
 def _known_tool(value: Any) -> Any:
     if not isinstance(value, dict):
@@ -97,40 +89,34 @@ def by_name(value: Any, definition: type[Exact]) -> Any:
     return {name: each for name, each in value.items() if name not in others}
 
 
-class FunctionName(Exact):
+class ToolByName(Exact):
+    """A tool that a choice names. ``definition``: of tools of this kind."""
+
+    definition: ClassVar[type[Exact]]
     name: str
 
     @model_validator(mode="before")
     @classmethod
     def _named(cls, value: Any) -> Any:
-        return by_name(value, FunctionDefinition)
+        return by_name(value, cls.definition)
+
+
+class FunctionName(ToolByName):
+    definition = FunctionDefinition
+
+
+class CustomName(ToolByName):
+    definition = CustomDefinition
 
 
 class NamedTool(Exact):
     type: Literal["function"]
     function: FunctionName
 
-    @property
-    def name(self) -> str:
-        return self.function.name
-
-
-class CustomName(Exact):
-    name: str
-
-    @model_validator(mode="before")
-    @classmethod
-    def _named(cls, value: Any) -> Any:
-        return by_name(value, CustomDefinition)
-
 
 class NamedCustomTool(Exact):
     type: Literal["custom"]
     custom: CustomName
-
-    @property
-    def name(self) -> str:
-        return self.custom.name
 
 
 AnyNamedTool = Annotated[NamedTool | NamedCustomTool, Field(discriminator="type")]

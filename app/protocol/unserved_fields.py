@@ -14,7 +14,7 @@ Read   openai-python (tools.openai_fields); the requests of chat completions, co
 from collections.abc import Collection, Mapping
 from typing import Any
 
-from pydantic import model_validator
+from pydantic import ConfigDict, model_validator
 from pydantic_core import PydanticCustomError
 
 from .validation import MAX_NAMES, Exact, is_off
@@ -215,7 +215,11 @@ def without_unserved(body: Mapping[str, Any], served: Collection[str]) -> dict[s
 
 
 class Body(Exact):
-    """A request: the fields that an API serves, beside those of the tables above."""
+    """A request: the fields that an API serves, beside those of the tables above. The OpenAPI
+    document has the docstrings of bodies and of their fields.
+    """
+
+    model_config = ConfigDict(use_attribute_docstrings=True)
 
     @model_validator(mode="before")
     @classmethod

@@ -3,7 +3,7 @@
 from collections.abc import Collection, Mapping
 from typing import Annotated, Any, TypeVar
 
-from pydantic import BaseModel, ConfigDict, Discriminator, Field, model_validator
+from pydantic import BaseModel, ConfigDict, Discriminator, Field, Tag, model_validator
 from pydantic_core import PydanticCustomError
 
 #: OpenAI's bound on ``messages``; here also the bound on the parts and the calls of a message, and
@@ -15,6 +15,29 @@ MAX_NAMES = 256
 Item = TypeVar("Item")
 #: an array whose validation ends at the first error
 Items = Annotated[list[Item], Field(max_length=MAX_ITEMS, fail_fast=True)]
+
+
+def by_type(expected: str, **tags: type) -> Discriminator:
+    """Return the discriminator of a union of JSON types; its error names all that are expected."""
+    kinds = {kind: tag for tag, kind in tags.items()}
+    return Discriminator(
+        lambda value: kinds.get(type(value)),
+        custom_error_type="unexpected_type",
+        custom_error_message=expected,
+    )
+
+
+def tag_of(value: Any, tags: Mapping[str, str], other: str) -> str:
+    """Return the tag of an object by its type; all ``other`` values have one tag."""
+    kind = value.get("type") if isinstance(value, dict) else getattr(value, "type", None)
+    return tags.get(kind, other) if isinstance(kind, str) else other
+
+
+#: a text, or an array of objects
+TextOr = Annotated[
+    Annotated[str, Tag("text")] | Annotated[Items[Item], Tag("parts")],
+    by_type("one of a string or array of objects", text=str, parts=list),
+]
 
 
 class Exact(BaseModel):
@@ -49,16 +72,6 @@ class Lenient(BaseModel):
     model_config = ConfigDict(strict=True, frozen=True, extra="ignore")
 
 
-def by_type(expected: str, **tags: type) -> Discriminator:
-    """Return the discriminator of a union of JSON types; its error names all that are expected."""
-    kinds = {kind: tag for tag, kind in tags.items()}
-    return Discriminator(
-        lambda value: kinds.get(type(value)),
-        custom_error_type="unexpected_type",
-        custom_error_message=expected,
-    )
-
-
 def refuse_type(kind: Any, known: tuple[str, ...], what: str) -> None:
     """Refuse a type that OpenAI has and this server lacks with more than "invalid value"."""
     if isinstance(kind, str) and kind not in known:
@@ -81,11 +94,16 @@ def is_off(value: Any, off: Collection[Any]) -> bool:
     return any(value == each and isinstance(value, bool) == isinstance(each, bool) for each in off)
 
 
-def refuse_fields(value: dict[str, Any], off: Mapping[str, tuple[Any, ...]]) -> dict[str, Any]:
+def refuse_fields(
+    value: Any, off: Mapping[str, tuple[Any, ...]], instead: Mapping[str, str] | None = None
+) -> Any:
     """Return an object without the fields in ``off``, which must have one of the values there, or
-    null.
+    null; other values as they are. ``instead``: what to do instead, by name.
     """
+    if not isinstance(value, dict):
+        return value
     for name, values in off.items():
         if not is_off(value.get(name), values):
-            raise PydanticCustomError("unsupported_field", "{name}", {"name": name})
+            facts = {"name": name, "instead": f" {instead[name]}" if instead else ""}
+            raise PydanticCustomError("unsupported_field", "{name}", facts)
     return {name: each for name, each in value.items() if name not in off}

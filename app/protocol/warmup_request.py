@@ -1,8 +1,8 @@
 """Bodies of POST /v1/grammars: the parts of chat completions that determine their grammars."""
 
-from pydantic import Field
+from pydantic import ConfigDict, Field
 
-from ..errors import bad_request
+from ..errors import missing_parameter
 from .tools import (
     AnyToolDefinition,
     ChatToolChoice,
@@ -25,10 +25,16 @@ MAX_NAMED = 16
 class GrammarRequest(Exact):
     """Fields of a chat completion; without ``tool_choice``: every choice that clients may make."""
 
+    model_config = ConfigDict(use_attribute_docstrings=True)
+
     tools: list[AnyToolDefinition] | None = None
+    """Functions and custom tools that the model may call."""
     tool_choice: ChatToolChoice | None = None
+    """Which tools must or may be called."""
     parallel_tool_calls: bool | None = None
+    """`false` allows one call."""
     response_format: ResponseFormat | None = None
+    """The form of the content, enforced by a grammar."""
 
     def choices(self) -> list[ChatToolChoice | None]:
         """Return the choices whose grammars are compiled."""
@@ -42,14 +48,17 @@ class GrammarRequest(Exact):
 def _named(tool: ToolDefinition | CustomToolDefinition) -> ChatToolChoice:
     """Return the choice of this tool."""
     if isinstance(tool, ToolDefinition):
-        return NamedTool(type="function", function=FunctionName(name=tool.name))
-    return NamedCustomTool(type="custom", custom=CustomName(name=tool.name))
+        return NamedTool(type="function", function=FunctionName(name=tool.function.name))
+    return NamedCustomTool(type="custom", custom=CustomName(name=tool.custom.name))
 
 
 class WarmupRequest(GrammarRequest):
-    """One request, a list of requests, or both. ``model``: the only model may stay unnamed."""
+    """The grammars of one request, of a list of requests, or of both. Without `tool_choice`: of
+    every choice that clients may make.
+    """
 
     model: str | None = None
+    """A served model, by name or alias."""
     requests: list[GrammarRequest] | None = Field(None, max_length=MAX_REQUESTS, fail_fast=True)
 
     def all(self) -> list[tuple[str, GrammarRequest]]:
@@ -58,7 +67,5 @@ class WarmupRequest(GrammarRequest):
         found: list[tuple[str, GrammarRequest]] = [("", self)] if own else []
         found += [(f"requests[{n}].", each) for n, each in enumerate(self.requests or ())]
         if not found:
-            raise bad_request(
-                "Missing required parameter: 'requests'.", "requests", "missing_required_parameter"
-            )
+            raise missing_parameter("requests")
         return found

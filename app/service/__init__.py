@@ -12,6 +12,7 @@ from .operation_types import (
     ConstraintModes,
     ConstraintState,
     ContextLength,
+    MetricsText,
     Model,
     ModelList,
     Readiness,

@@ -21,7 +21,6 @@ from engine import ARTIFACT_VERSION, Compiler, Vocabulary
 
 from ..version import version
 
-_KINDS = ("masks",)
 _COUNTED = ("loaded", "refused", "missing", "skipped", "published", "dropped")
 
 
@@ -74,12 +73,9 @@ def cache_report(
         "following": None if following is None else bool(following),
         "log": None if store is None else store.stats(),
         "compiles": {"made": stats["compiles"], "known": stats["grammar_hits"]},
-        "artifacts": {
-            kind: {name: stats.get(f"shared_{kind}_{name}", 0) for name in _COUNTED}
-            for kind in _KINDS
-        },
+        "artifacts": {"masks": {name: shared_count(stats, name) for name in _COUNTED}},
         "time": {
-            "saved_ms": round(shared_count(stats, "saved_ns") / 1e6, 3),
+            "saved_ms": _ms(stats, "shared_masks_saved_ns"),
             "read_ms": _ms(stats, "shared_read_ns"),
             "load_ms": _ms(stats, "shared_load_ns"),
             "made_ms": _ms(stats, "token_mask_made_ns"),
@@ -88,8 +84,8 @@ def cache_report(
 
 
 def shared_count(stats: Mapping[str, int], counter: str) -> int:
-    """Return a counter of shared artifacts in the compiler's ``stats()``, summed over all kinds."""
-    return sum(stats.get(f"shared_{kind}_{counter}", 0) for kind in _KINDS)
+    """Return a counter of shared artifacts in the compiler's ``stats()``."""
+    return stats.get(f"shared_masks_{counter}", 0)
 
 
 def _ms(stats: dict[str, int], name: str) -> float:

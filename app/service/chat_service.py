@@ -5,17 +5,11 @@
 Not here   the generation (generation_service), the objects of answers (writers.chat_objects).
 """
 
-import time
-import uuid
 from functools import partial
 
 from ..common_form import common_chat, is_legacy
 from ..protocol import ChatRequest
-from ..writers import (
-    ChunkWriter,
-    CompletionWriter,
-    Envelope,
-)
+from ..writers import ChunkWriter, CompletionWriter, Envelope
 from .generation_service import AnswerStream, Completion, GenerationService, PreparedRequest
 from .request_context import RequestContext
 
@@ -27,8 +21,7 @@ class ChatService:
         self, generation: GenerationService, *, model: str, system_fingerprint: str
     ) -> None:
         self._generation = generation
-        self._model = model
-        self._system_fingerprint = system_fingerprint
+        self._envelope = partial(Envelope.new, "chatcmpl", model, system_fingerprint)
 
     async def complete(self, request: ChatRequest, context: RequestContext) -> Completion:
         """Return a whole completion. Raises ApiError."""
@@ -45,21 +38,14 @@ class ChatService:
 
     async def stream(self, request: ChatRequest, context: RequestContext) -> AnswerStream:
         """Return the events of a completion, the last one is [DONE]. Raises ApiError only here."""
-        options = request.stream_options
-        include_usage = options is not None and bool(options.include_usage)
 
         def writer(prepared: PreparedRequest) -> ChunkWriter:
             return ChunkWriter(
                 self._envelope(),
                 prepared.output.tool_choice,
                 prepared.sampling.choices,
-                include_usage=include_usage,
+                include_usage=request.includes_usage,
                 legacy=is_legacy(request),
             )
 
         return await self._generation.stream(partial(common_chat, request), writer, context)
-
-    def _envelope(self) -> Envelope:
-        return Envelope(
-            f"chatcmpl-{uuid.uuid4().hex}", int(time.time()), self._model, self._system_fingerprint
-        )

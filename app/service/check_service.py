@@ -4,6 +4,7 @@ The answer is the engine's report. With ``strict`` it also lists the broken rule
 profile, and whether a request with ``strict: true`` would be accepted.
 """
 
+from dataclasses import dataclass
 from functools import partial
 from itertools import islice
 from typing import Annotated, Any, Literal
@@ -37,22 +38,20 @@ class GrammarCheck(EngineReport, StrictPart):
     object: Literal["grammar.check"]
 
 
+@dataclass(frozen=True, slots=True)
 class CheckService:
     """The schema checks of one model."""
 
-    def __init__(
-        self, namespaces: TenantNamespaces, profile: StrictProfile, scheduler: CompileScheduler
-    ) -> None:
-        self._namespaces = namespaces
-        self._profile = profile
-        self._scheduler = scheduler
+    namespaces: TenantNamespaces
+    profile: StrictProfile
+    scheduler: CompileScheduler
 
     async def check(
         self, schema: dict[str, Any] | bool, client: str, *, strict: bool
     ) -> GrammarCheck:
         """Return the report as JSON. Raises ApiError 429 (see ``CompileScheduler.run``)."""
-        _, caches = await caches_of(client, self._namespaces, self._scheduler)
-        return await self._scheduler.run(client, partial(self._check, caches, schema, strict))
+        _, caches = await caches_of(client, self.namespaces, self.scheduler)
+        return await self.scheduler.run(client, partial(self._check, caches, schema, strict))
 
     def _check(
         self,
@@ -67,10 +66,10 @@ class CheckService:
 
     def _strict(self, schema: dict[str, Any] | bool, report: EngineReport) -> StrictPart:
         broken: list[SchemaMistake] = []
-        if self._profile == "openai":
+        if self.profile == "openai":
             found = islice(violations(schema if isinstance(schema, dict) else {}), MAX_VIOLATIONS)
             broken = [
                 shortened({"pointer": each.pointer, "reason": each.message}) for each in found
             ]
         is_taken = report["is_enforced"] and not broken
-        return {"strict": {"profile": self._profile, "is_taken": is_taken, "violations": broken}}
+        return {"strict": {"profile": self.profile, "is_taken": is_taken, "violations": broken}}

@@ -12,7 +12,7 @@ Threads    the event loop; compiling, drawing and tracing run in compile threads
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Annotated, Any, Literal
 
@@ -38,7 +38,7 @@ from ..constraints import (
 )
 from ..conversation import Tokenizer, check_fit
 from ..errors import ApiError, ErrorObject, bad_request
-from ..protocol import ExplainRequest
+from ..protocol import ExplainRequest, JsonSchemaFormat
 from ..settings import ModelSettings
 from .grammar_outline import EXPLORED_BYTES, GrammarOutline, outline
 from .output_trace import OutputTrace, trace
@@ -98,14 +98,6 @@ class GrammarExplanation(SchemaReports, ExplainedPlan):
 
 
 @dataclass(frozen=True, slots=True)
-class _Schema:
-    """A schema of the request, and its field."""
-
-    param: str
-    value: Any
-
-
-@dataclass(frozen=True, slots=True)
 class _Copies:
     """A request's own copies of its grammar. None: no grammar, one too large to be drawn, or no
     output.
@@ -115,26 +107,20 @@ class _Copies:
     traced: Compiled | None = None
 
 
+@dataclass(slots=True, kw_only=True)
 class ExplainService:
     """Explanations of grammars with the vocabulary of one model."""
 
-    def __init__(
-        self,
-        *,
-        settings: ModelSettings,
-        tokenizer: Tokenizer,
-        planner: ConstraintPlanner,
-        namespaces: TenantNamespaces,
-        scheduler: CompileScheduler,
-        offload: Offload,
-    ) -> None:
-        self._settings = settings
-        self._tokenizer = tokenizer
-        self._planner = planner
-        self._namespaces = namespaces
-        self._scheduler = scheduler
-        self._offload = offload
-        self._formats = [name for name in FORMATS if self._fits(get_format(name))]
+    settings: ModelSettings
+    tokenizer: Tokenizer
+    planner: ConstraintPlanner
+    namespaces: TenantNamespaces
+    scheduler: CompileScheduler
+    offload: Offload
+    formats: list[str] = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.formats = [name for name in FORMATS if self._fits(get_format(name))]
 
     async def explain(self, request: ExplainRequest, size: int, client: str) -> GrammarExplanation:
         """Return the explanation as JSON values; ``size``: bytes of the request's body.
@@ -144,22 +130,22 @@ class ExplainService:
         Raises:
             ApiError: 400 for an unknown format or rule, 429 (see ``CompileScheduler.run``).
         """
-        wire, scheduler = self._wire(request.format), OneBudget(self._scheduler)
+        wire, scheduler = self._wire(request.format), OneBudget(self.scheduler)
         plan: ConstraintPlan | None = None
         refused: ApiError | None = None
         try:
-            planner = await self._planner.explaining(wire, scheduler).of_client(client)
+            planner = await self.planner.explaining(wire, scheduler).of_client(client)
 
             def step() -> Found:
                 asked = common_grammar(request, request.tool_choice)
-                return planner.find(requested_output(asked, self._settings))
+                return planner.find(requested_output(asked, self.settings))
 
-            plan = await planner.compiled(await self._offload.run(client, size, step), client)
+            plan = await planner.compiled(await self.offload.run(client, size, step), client)
         except ApiError as error:
             if error.status != 400:
                 raise
             refused = error
-        _, caches = await caches_of(client, self._namespaces, self._scheduler)
+        _, caches = await caches_of(client, self.namespaces, self.scheduler)
         run = partial(scheduler.run, client)
         reports = await run(partial(_reports, request, plan, caches))
         copies = _Copies()
@@ -170,7 +156,7 @@ class ExplainService:
         return {
             "object": "grammar.explanation",
             "format": wire.name,
-            "formats": self._formats,
+            "formats": self.formats,
             "error": None if refused is None else _described(refused),
             **reports,
             **drawn,
@@ -180,16 +166,16 @@ class ExplainService:
     # -- formats -----------------------------------------------------------------------------------
     def _fits(self, wire: Format) -> bool:
         try:
-            check_fit(wire, self._tokenizer.special_texts, is_prompt_written=False)
+            check_fit(wire, self.tokenizer.special_texts, is_prompt_written=False)
         except ValueError:
             return False
         return True
 
     def _wire(self, name: str | None) -> Format:
-        if name is None or name == self._tokenizer.wire.name:
-            return self._tokenizer.wire
-        if name not in self._formats:
-            known = ", ".join(self._formats)
+        if name is None or name == self.tokenizer.wire.name:
+            return self.tokenizer.wire
+        if name not in self.formats:
+            known = ", ".join(self.formats)
             raise bad_request(
                 f"Invalid value: '{name}'. Formats of this vocabulary are: {known}.",
                 "format",
@@ -203,7 +189,7 @@ class ExplainService:
     ) -> OutputTrace | None:
         if request.output is None or copies.traced is None:
             return None
-        ids = self._tokenizer.encode(request.output, add_special_tokens=False)
+        ids = self.tokenizer.encode(request.output, add_special_tokens=False)
         return trace(copies.traced, ids, budget, request.at)
 
 
@@ -253,10 +239,10 @@ def _reports(
     """Return the reports on schemas, as many as the budget reaches."""
     schemas = list(_schemas(request))
     reports: list[SchemaReport] = []
-    for each in schemas[:MAX_SCHEMAS]:
+    for param, schema in schemas[:MAX_SCHEMAS]:
         if budget.spent > budget.limit:
             break
-        report = _report(each, caches, budget)
+        report = _report(param, schema, caches, budget)
         if budget.spent > budget.limit and plan is not None:
             # its mistake is that of the explanation: the schema has been compiled
             break
@@ -264,12 +250,12 @@ def _reports(
     return {"schemas": reports, "more_schemas": len(schemas) - len(reports)}
 
 
-def _report(schema: _Schema, caches: TenantCaches, budget: WorkBudget) -> SchemaReport:
-    report = schema_report(schema.value, caches, budget, is_measured=False)
+def _report(param: str, schema: Any, caches: TenantCaches, budget: WorkBudget) -> SchemaReport:
+    report = schema_report(schema, caches, budget, is_measured=False)
     refused, without_effect = report["refused"], report["annotations"]
     return {
-        "param": schema.param,
-        "pointer": f"/{Location(schema.param).path}",
+        "param": param,
+        "pointer": f"/{Location(param).path}",
         "is_enforced": report["is_enforced"],
         "enforced": report["enforced"],
         "refused": refused[:MAX_KEYWORDS],
@@ -280,16 +266,14 @@ def _report(schema: _Schema, caches: TenantCaches, budget: WorkBudget) -> Schema
     }
 
 
-def _schemas(request: ExplainRequest) -> Iterator[_Schema]:
-    """Yield the schemas of tools, and that of the response format."""
+def _schemas(request: ExplainRequest) -> Iterator[tuple[str, Any]]:
+    """Yield the schemas of tools, and that of the response format, each with its field."""
     for number, tool in enumerate(request.tools or ()):
         if tool.type == "function" and tool.function.parameters is not None:
-            yield _Schema(f"tools[{number}].function.parameters", tool.function.parameters)
+            yield f"tools[{number}].function.parameters", tool.function.parameters
     wanted = request.response_format
-    if wanted is not None and wanted.type == "json_schema":
-        schema = getattr(getattr(wanted, "json_schema", None), "schema_", None)
-        if schema is not None:
-            yield _Schema("response_format", schema)
+    if isinstance(wanted, JsonSchemaFormat):
+        yield "response_format", wanted.json_schema.schema_
 
 
 def _described(error: ApiError) -> ExplainedError:

@@ -1,5 +1,7 @@
 """Faults: failures of accepted requests as errors for the client, counted and logged."""
 
+from dataclasses import dataclass
+
 from adapters.workers import PromptTooLong, WorkerError
 from engine import InternalError, LimitExceeded, ParseDivergence
 
@@ -7,12 +9,12 @@ from ..errors import RETRY_AFTER, ApiError, bad_field, bad_request, internal_err
 from ..observability import Logger, Metrics
 
 
+@dataclass(frozen=True, slots=True)
 class Faults:
     """Convert exceptions to ApiErrors."""
 
-    def __init__(self, metrics: Metrics, logger: Logger) -> None:
-        self._metrics = metrics
-        self._logger = logger
+    metrics: Metrics
+    logger: Logger
 
     def as_api_error(self, error: Exception, request_id: str) -> ApiError:
         """Return the error; an unexpected exception becomes a 500 without details. Never raises."""
@@ -39,22 +41,22 @@ class Faults:
                     "grammar_too_ambiguous",
                 )
             case TimeoutError():
-                self._logger.warning("request timed out")
+                self.logger.warning("request timed out")
                 return ApiError(504, "The request took too long.", code="timeout")
         return self._internal(error, request_id)
 
     def _internal(self, error: Exception, request_id: str) -> ApiError:
         if isinstance(error, ParseDivergence):
-            self._metrics.parse_divergence.inc()
-        self._metrics.internal_errors.inc()
+            self.metrics.parse_divergence.inc()
+        self.metrics.internal_errors.inc()
         kind = "engine fault" if isinstance(error, InternalError) else "internal error"
-        self._logger.error(kind, exc_info=error)
+        self.logger.error(kind, exc_info=error)
         return internal_error(request_id)
 
     def _worker(self, error: WorkerError) -> ApiError:
         if error.status < 500:
             return ApiError(error.status, error.message, code="worker_refused")
-        self._logger.error("worker failed", status=error.status, reason=error.message)
+        self.logger.error("worker failed", status=error.status, reason=error.message)
         headers = {"Retry-After": str(RETRY_AFTER)} if error.status == 503 else None
         message = {
             503: "No worker can take the request at the moment.",

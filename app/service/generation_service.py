@@ -17,17 +17,10 @@ Not here     HTTP (api), the objects of answers (writers), the rules of
 
 import time
 import uuid
-from collections.abc import (
-    AsyncGenerator,
-    AsyncIterator,
-    Awaitable,
-    Callable,
-    Mapping,
-    Sequence,
-)
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, replace
-from typing import Any, TypeVar
+from typing import Any
 
 from adapters.formats import OutputSpec
 from adapters.workers import Chunk, Generation, PromptTooLong
@@ -64,6 +57,7 @@ from ..settings import MAX_JSON_VALUES, ModelSettings
 from ..writers import Batch, EventWriter, WholeWriter, finish_reason
 from .faults import Faults
 from .request_context import RequestContext
+from .text_prompts import PromptTokens, read_prompts
 
 #: names the grammar engine that enforced the answer
 BACKEND_HEADER = "x-switchyard-backend"
@@ -77,17 +71,20 @@ Read = Callable[[], GenerationRequest]
 
 @dataclass(frozen=True, slots=True)
 class ChoicePlan:
-    """One choice. ``is_first``: of its prompt, whose tokens count once."""
+    """One choice. ``echo``: the text before it. ``is_first``: of its prompt, whose tokens count
+    once.
+    """
 
     prompt: list[int]
+    echo: str
     seed: int | None
     is_first: bool
 
 
-def plans_of(prompts: Sequence[list[int]], sampling: SamplingParams) -> tuple[ChoicePlan, ...]:
-    """Return the choices of all prompts; ``sampling.choices``: of each."""
+def _plans_of(prompts: Sequence[PromptTokens], sampling: SamplingParams) -> tuple[ChoicePlan, ...]:
+    """Return the choices of all prompts in order; ``sampling.choices``: of each."""
     return tuple(
-        ChoicePlan(prompt, sampling.seed_of(number), is_first=number == 0)
+        ChoicePlan(prompt.ids, prompt.echo, sampling.seed_of(number), is_first=number == 0)
         for prompt in prompts
         for number in range(sampling.choices)
     )
@@ -103,12 +100,12 @@ class PreparedRequest:
     constraint: ConstraintPlan
     choices: tuple[ChoicePlan, ...]
 
-    @property
-    def headers(self) -> dict[str, str]:
-        """Headers of the answer."""
+    def headers(self, record: RequestRecord) -> dict[str, str]:
+        """Return the headers of the answer."""
         constraint = self.constraint
-        relaxed = relaxed_header(constraint.relaxed)
-        return {BACKEND_HEADER: constraint.backend, **relaxed, **constraint.mode_header}
+        relaxed, ignored = relaxed_header(constraint.relaxed), named(IGNORED_HEADER, record.ignored)
+        backend = {BACKEND_HEADER: constraint.backend}
+        return backend | relaxed | constraint.mode_header | ignored
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,9 +116,7 @@ class Completion:
     headers: dict[str, str]
 
 
-Prepared = TypeVar("Prepared", bound=PreparedRequest)
-
-
+@dataclass(frozen=True, slots=True, kw_only=True)
 class GenerationService:
     """The answers of one model; holds no state of a request.
 
@@ -129,28 +124,15 @@ class GenerationService:
     ``max_json_values``: of JSON that a request's field has as text.
     """
 
-    def __init__(
-        self,
-        *,
-        settings: ModelSettings,
-        offload: Offload,
-        planner: ConstraintPlanner,
-        tokenizer: Tokenizer,
-        pool: Pool,
-        metrics: ModelMetrics,
-        faults: Faults,
-        comment_seconds: float = 0.0,
-        max_json_values: int = MAX_JSON_VALUES,
-    ) -> None:
-        self._settings = settings
-        self._offload = offload
-        self._planner = planner
-        self._tokenizer = tokenizer
-        self._pool = pool
-        self._metrics = metrics
-        self._comment_seconds = comment_seconds
-        self._max_json_values = max_json_values
-        self._faults = faults
+    settings: ModelSettings
+    offload: Offload
+    planner: ConstraintPlanner
+    tokenizer: Tokenizer
+    pool: Pool
+    metrics: ModelMetrics
+    faults: Faults
+    comment_seconds: float = 0.0
+    max_json_values: int = MAX_JSON_VALUES
 
     async def complete(
         self,
@@ -159,27 +141,18 @@ class GenerationService:
         context: RequestContext,
     ) -> Completion:
         """Return a whole answer. Raises ApiError."""
-        return await self.answer(self._prepare(read, context), writer, context)
-
-    async def answer(
-        self,
-        prepare: Awaitable[Prepared],
-        writer: Callable[[Prepared], WholeWriter],
-        context: RequestContext,
-    ) -> Completion:
-        """Return a whole answer to a request that ``prepare`` prepares. Raises ApiError."""
         record, prepared = context.record, None
         try:
-            prepared = await self._prepared(prepare, record)
+            prepared = await self._prepared(read, context)
             async with aclosing(self._multiplex(prepared, record)) as choices:
                 await choices.start()
-                self._metrics.first_token(record)
+                self.metrics.first_token(record)
                 body = await self._collect(prepared, choices, writer(prepared), record)
-                return Completion(body, _headers(prepared, record))
+                return Completion(body, prepared.headers(record))
         except Exception as error:
             raise self._failure(error, prepared, record) from error
         finally:
-            self._metrics.answered(record)
+            self.metrics.answered(record)
 
     async def stream(
         self,
@@ -188,34 +161,26 @@ class GenerationService:
         context: RequestContext,
     ) -> "AnswerStream":
         """Return the events of an answer. Raises ApiError only here."""
-        return await self.answer_stream(self._prepare(read, context), writer, context)
-
-    async def answer_stream(
-        self,
-        prepare: Awaitable[Prepared],
-        writer: Callable[[Prepared], EventWriter],
-        context: RequestContext,
-    ) -> "AnswerStream":
-        """Return the events of an answer as ``answer`` does. Raises ApiError only here."""
         record, prepared = context.record, None
         try:
-            prepared = await self._prepared(prepare, record)
+            prepared = await self._prepared(read, context)
             choices = self._multiplex(prepared, record)
-            await choices.start(self._comment_seconds or None)
+            await choices.start(self.comment_seconds or None)
         except Exception as error:
             raise self._failure(error, prepared, record) from error
         written = writer(prepared)
         events = self._events(prepared, choices, written, record)
-        return AnswerStream(events, choices, _headers(prepared, record), written.failed)
+        return AnswerStream(events, choices, prepared.headers(record), written.failed)
 
     # -- before the first byte --------------------------------------------------------------------
 
-    async def _prepared(self, prepare: Awaitable[Prepared], record: RequestRecord) -> Prepared:
+    async def _prepared(self, read: Read, context: RequestContext) -> PreparedRequest:
+        record = context.record
         record.phase, record.preparing_at = "preparing", time.perf_counter()
-        prepared = await prepare
+        prepared = await self._prepare(read, context)
         record.prepare_s = time.perf_counter() - record.preparing_at
         record.phase, record.backend = "waiting", prepared.constraint.backend
-        self._metrics.left_out(record)
+        self.metrics.left_out(record)
         return prepared
 
     def _multiplex(self, prepared: PreparedRequest, record: RequestRecord) -> Multiplexer:
@@ -228,14 +193,14 @@ class GenerationService:
 
         return Multiplexer(
             [self._choice(prepared, choice, record, on_chunk) for choice in prepared.choices],
-            timeout=self._settings.request_timeout,
+            timeout=self.settings.request_timeout,
         )
 
     def _failure(
         self, error: Exception, prepared: PreparedRequest | None, record: RequestRecord
     ) -> ApiError:
         """Return the error for the client; until it is prepared, a request names its own fields."""
-        failure = self._faults.as_api_error(error, record.id)
+        failure = self.faults.as_api_error(error, record.id)
         return failure if prepared is None else failure.named(prepared.names)
 
     async def read(self, read: Read, client: str, size: int) -> GenerationRequest:
@@ -243,7 +208,7 @@ class GenerationService:
 
         ``size``: bytes of the body. Raises ApiError.
         """
-        return read() if size < LARGE_BYTES else await self._offload.run(client, size, read)
+        return read() if size < LARGE_BYTES else await self.offload.run(client, size, read)
 
     async def _prepare(self, read: Read, context: RequestContext) -> PreparedRequest:
         request = await self.read(read, context.client, context.size)
@@ -251,25 +216,30 @@ class GenerationService:
         try:
             return await self._ready(request, context)
         except (ApiError, PromptTooLong) as error:
-            failure = self._faults.as_api_error(error, context.record.id)
+            failure = self.faults.as_api_error(error, context.record.id)
             raise failure.named(request.names) from error
 
     async def _ready(self, request: GenerationRequest, context: RequestContext) -> PreparedRequest:
-        vocabulary, client = self._tokenizer.vocabulary, context.client
-        supported = self._pool.supported_sampling
-        sampling = sampling_params(request.sampling, self._settings, vocabulary, supported)
-        planner = await self._planner.of_client(client)
+        vocabulary, client = self.tokenizer.vocabulary, context.client
+        sampling = sampling_params(
+            request.sampling,
+            self.settings,
+            vocabulary,
+            self.pool.supported_sampling,
+            prompts=len(request.prompts) or 1,
+        )
+        planner = self.planner.of_text() if request.prompts else self.planner
+        planner = await planner.of_client(client)
 
-        def step() -> tuple[OutputSpec, list[int], Found]:
-            output, prompt = self._read(request)
-            self._check_room(prompt)
-            return output, prompt, planner.find(output)
+        def step() -> tuple[OutputSpec, Sequence[PromptTokens], Found]:
+            output, prompts = self._texts(request) if request.prompts else self._chat(request)
+            return output, prompts, planner.find(output)
 
         weight = weight_of(request, context.size)
-        output, prompt, found = await self._offload.run(client, weight, step)
+        output, prompts, found = await self.offload.run(client, weight, step)
         constraint = await planner.compiled(found, client)
         check_ending(sampling.options, constraint.format_plan.spec["format"], vocabulary)
-        choices = plans_of([prompt], sampling)
+        choices = _plans_of(prompts, sampling)
         return PreparedRequest(request.names, output, sampling, constraint, choices)
 
     def prompt(self, request: GenerationRequest) -> list[int]:
@@ -279,25 +249,44 @@ class GenerationService:
         except ApiError as error:
             raise error.named(request.names) from error
 
-    def _check_room(self, prompt: list[int]) -> None:
-        """Raise PromptTooLong before compiling."""
-        limit = self._pool.max_model_len
-        if limit is not None and len(prompt) >= limit:
-            raise PromptTooLong(len(prompt), limit)
+    def _output(self, request: GenerationRequest) -> OutputSpec:
+        return requested_output(request, self.settings, max_json_values=self.max_json_values)
 
-    def _read(self, request: GenerationRequest) -> tuple[OutputSpec, list[int]]:
-        """Return the output spec and the prompt; takes time in proportion to the request.
+    def _texts(self, request: GenerationRequest) -> tuple[OutputSpec, list[PromptTokens]]:
+        """Return the output spec and the prompts of a request without messages.
 
         Raises:
             ApiError: 400.
         """
-        output = requested_output(request, self._settings, max_json_values=self._max_json_values)
+        output = replace(self._output(request), reasoning="off", thinking_tokens=None)
+        return output, read_prompts(request.prompts, self.tokenizer, self.pool.max_model_len)
+
+    def _chat(self, request: GenerationRequest) -> tuple[OutputSpec, list[PromptTokens]]:
+        """Return the output spec and the prompt of messages.
+
+        Raises:
+            ApiError: 400.
+            PromptTooLong: before anything is compiled.
+        """
+        output, ids = self._read(request)
+        limit = self.pool.max_model_len
+        if limit is not None and len(ids) >= limit:
+            raise PromptTooLong(len(ids), limit)
+        return output, [PromptTokens(ids)]
+
+    def _read(self, request: GenerationRequest) -> tuple[OutputSpec, list[int]]:
+        """Return the output spec and the prompt of messages; takes time in proportion to them.
+
+        Raises:
+            ApiError: 400.
+        """
+        output = self._output(request)
         history = paired(plain_messages(request.messages or ()))
         told = VERBOSITY.get(request.verbosity or "")
-        if told and not self._tokenizer.reads("verbosity"):
+        if told and not self.tokenizer.reads("verbosity"):
             history.instruct(told)
         try:
-            rendered = self._tokenizer.render(
+            rendered = self.tokenizer.render(
                 history.messages,
                 output.prompt_tools,
                 output,
@@ -305,7 +294,7 @@ class GenerationService:
             )
         except ApiError as error:
             raise error.moved(history.path) from error
-        profile = self._tokenizer.profile
+        profile = self.tokenizer.profile
         one_call = profile is not None and profile.calls and not profile.parallel_calls
         return output_after_prompt(output, rendered.thought, one_call=one_call), rendered.prompt
 
@@ -330,18 +319,18 @@ class GenerationService:
             seed=choice.seed,
             sampling=sampling.options,
         )
-        tokens = self._tokenizer.vocabulary.tokens
+        tokens, plan = self.tokenizer.vocabulary.tokens, constraint.format_plan
 
         def read(chunks: AsyncGenerator[Chunk, None]) -> AsyncGenerator[ChoiceItem, None]:
             parser, stops = constraint.parser(), ContentStops(sampling.stop, may_end=may_end)
             if sampling.options.logprobs is None:
-                reader = constraint.reader()
+                reader = plan.reader()
                 return decode_choice(chunks, parser, reader, stops, tokens, on_chunk=on_chunk)
-            traced = constraint.traced_reader()
+            traced = plan.traced_reader()
             logprobs = ContentLogprobs(traced, tokens)
             return decode_choice(chunks, parser, traced, stops, tokens, logprobs, on_chunk)
 
-        return self._pool.generate(generation, read, on_attempt=record.asked)
+        return self.pool.generate(generation, read, on_attempt=record.asked)
 
     # -- answers -----------------------------------------------------------------------------------
 
@@ -370,7 +359,7 @@ class GenerationService:
             if events := writer.begin():
                 yield events
             await choices.start()
-            self._metrics.first_token(record)
+            self.metrics.first_token(record)
             async for batch in choices.batches():
                 self._count(batch, prepared, record)
                 if events := writer.write(batch):
@@ -378,28 +367,24 @@ class GenerationService:
             if events := await writer.end():
                 yield events
         except Exception as error:
-            self._metrics.stream_errors.inc()
+            self.metrics.stream_errors.inc()
             failure = self._failure(error, prepared, record)
             record.error = failure.code
             yield writer.failed(failure)
         finally:
-            self._metrics.answered(record)
+            self.metrics.answered(record)
 
     def _count(self, batch: Batch, prepared: PreparedRequest, record: RequestRecord) -> None:
         """Count the choices that end, and their tokens; the prompt counts once."""
         for number, item in batch:
             if isinstance(item, ChoiceEnd):
                 reason = finish_reason(item, prepared.output.tool_choice)
-                self._metrics.finished(reason)
+                self.metrics.finished(reason)
                 record.finish.append(reason)
                 record.reasoning_tokens += item.reasoning_tokens
-                self._metrics.tokens("completion", item.completion_tokens)
+                self.metrics.tokens("completion", item.completion_tokens)
                 if prepared.choices[number].is_first:
-                    self._metrics.tokens("prompt", item.prompt_tokens)
-
-
-def _headers(prepared: PreparedRequest, record: RequestRecord) -> dict[str, str]:
-    return prepared.headers | named(IGNORED_HEADER, record.ignored)
+                    self.metrics.tokens("prompt", item.prompt_tokens)
 
 
 def weight_of(request: GenerationRequest, size: int) -> int:
@@ -408,27 +393,21 @@ def weight_of(request: GenerationRequest, size: int) -> int:
     return size + TURN_BYTES * (len(messages) + sum(len(message.calls) for message in messages))
 
 
+@dataclass(frozen=True, slots=True)
 class AnswerStream:
     """A started answer. Iterate it once, then close it; or only close it.
 
     ``failed``: returns the last events, for an error that ends the answer from outside.
     """
 
-    def __init__(
-        self,
-        events: AsyncGenerator[bytes, None],
-        choices: Multiplexer,
-        headers: dict[str, str],
-        failed: Callable[[ApiError], bytes],
-    ) -> None:
-        self.headers = headers
-        self.failed = failed
-        self._events = events
-        self._choices = choices
+    events: AsyncGenerator[bytes, None]
+    choices: Multiplexer
+    headers: dict[str, str]
+    failed: Callable[[ApiError], bytes]
 
     def __aiter__(self) -> AsyncIterator[bytes]:
-        return self._events
+        return self.events
 
     async def aclose(self) -> None:
-        await self._events.aclose()
-        await self._choices.aclose()
+        await self.events.aclose()
+        await self.choices.aclose()

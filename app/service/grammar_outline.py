@@ -7,6 +7,7 @@ Threads     any one.
 """
 
 from contextlib import suppress
+from functools import partial
 from typing import Annotated
 
 from pydantic import Field
@@ -26,6 +27,9 @@ EXPLORED, EXPLORED_BYTES = 300, 2 << 20
 #: bytes of automata and rows that are inspected at most. 8 MB take 0.1 to 0.2 s, up to 0.07 s of it
 #: with the interpreter lock, for which the event loop waits
 MAX_INSPECTED = 6 << 20
+
+
+_text = partial(shortened, most=TEXT_CHARS)
 
 
 class GrammarRule(TypedDict):
@@ -118,7 +122,7 @@ def _rules(found: Inspection) -> list[GrammarRule]:
             "minimum": each.minimum,
             "maximum": each.maximum,
             "states": sizes.get(each.number, 0),
-            "text": shortened(found.rule_text(each), TEXT_CHARS),
+            "text": _text(found.rule_text(each)),
         }
         for each in found.rules[:MAX_RULES]
     ]
@@ -132,7 +136,7 @@ def _drawing(found: Inspection, shown: str | None, rule: str | None) -> GrammarD
         {
             "id": node.number,
             "title": node.title,
-            "lines": shortened([*node.lines], TEXT_CHARS),
+            "lines": _text([*node.lines]),
             "is_final": node.is_final,
         }
         for node in diagram.nodes
@@ -141,11 +145,7 @@ def _drawing(found: Inspection, shown: str | None, rule: str | None) -> GrammarD
         "rule": shown,
         "nodes": nodes,
         "edges": [
-            {
-                "source": edge.source,
-                "target": edge.target,
-                "label": shortened(edge.label, TEXT_CHARS),
-            }
+            {"source": edge.source, "target": edge.target, "label": _text(edge.label)}
             for edge in edges
         ],
         "hidden_nodes": diagram.hidden,

@@ -3,9 +3,10 @@
 The routes make them (api). They are declared here for the OpenAPI document, which is below.
 """
 
-from typing import Literal, NotRequired
+from typing import Annotated, Literal, NotRequired
 
-from typing_extensions import TypedDict
+from pydantic import Field
+from typing_extensions import TypeAliasType, TypedDict
 
 from ..pool import CircuitState, Service, Status
 from ..settings import ConstraintMode, UnenforcedStrict
@@ -65,6 +66,12 @@ class Readiness(TypedDict):
     constraints: NotRequired[dict[str, ConstraintMode]]
     workers: NotRequired[list[WorkerState]]
     cache: NotRequired[dict[str, int] | None]
+
+
+MetricsText = TypeAliasType(
+    "MetricsText",
+    Annotated[str, Field(description="Metrics in the text format of Prometheus.")],
+)
 
 
 class Version(TypedDict):

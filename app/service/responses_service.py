@@ -9,13 +9,13 @@ Not here   the generation (generation_service), items (protocol.responses), mess
 
 import time
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import KW_ONLY, dataclass, replace
 from typing import Any
 
 from pydantic import ValidationError
 
 from ..common_form import Conversation, ToolNames, common_response
-from ..errors import ApiError, bad_request
+from ..errors import ApiError, bad_request, missing_parameter
 from ..generation import GenerationRequest
 from ..protocol import (
     ITEMS,
@@ -32,7 +32,6 @@ from ..protocol import (
 )
 from ..state import MAX_CHAIN_ITEMS, Chain, ResponseStore, previous_not_found
 from ..writers import (
-    ResponseBuilder,
     ResponseEventWriter,
     ResponseObject,
     ResponseWriter,
@@ -42,39 +41,34 @@ from .generation_service import AnswerStream, Completion, GenerationService, Rea
 from .request_context import RequestContext
 
 
+@dataclass(frozen=True, slots=True)
 class ResponsesService:
     """The responses of one model. ``on_unstored``: called for each that could not be stored."""
 
-    def __init__(
-        self,
-        generation: GenerationService,
-        store: ResponseStore,
-        *,
-        on_unstored: Callable[[], None] = lambda: None,
-    ) -> None:
-        self._generation = generation
-        self._store = store
-        self._on_unstored = on_unstored
+    generation: GenerationService
+    store: ResponseStore
+    _: KW_ONLY
+    on_unstored: Callable[[], None] = lambda: None
 
     async def complete(self, request: ResponseRequest, context: RequestContext) -> Completion:
         """Return a whole response. Raises ApiError."""
-        read, builder, context = await self._begin(request, context)
-        return await self._generation.complete(read, lambda _: ResponseWriter(builder), context)
+        read, writer, context = await self._begin(request, context)
+        return await self.generation.complete(read, lambda _: writer, context)
 
     async def stream(self, request: ResponseRequest, context: RequestContext) -> AnswerStream:
         """Return the events of a response. Raises ApiError only here."""
-        read, builder, context = await self._begin(request, context)
-        return await self._generation.stream(read, lambda _: ResponseEventWriter(builder), context)
+        read, writer, context = await self._begin(request, context)
+        return await self.generation.stream(read, lambda _: ResponseEventWriter(writer), context)
 
     # -- the beginning -----------------------------------------------------------------------------
 
     async def _begin(
         self, request: ResponseRequest, context: RequestContext
-    ) -> tuple[Read, ResponseBuilder, RequestContext]:
+    ) -> tuple[Read, ResponseWriter, RequestContext]:
         """Return how the request is read, its response, and its context with earlier responses."""
         client, chain = context.client, Chain()
         if request.previous_response_id is not None:
-            chain = await self._store.chain(client, request.previous_response_id)
+            chain = await self.store.chain(client, request.previous_response_id)
         added = await self._input(request, context)
         size = context.size + chain.size
         _check_length(len(chain.items), len(added))
@@ -90,14 +84,14 @@ class ResponsesService:
             return common_response(request, conversation, names)
 
         async def save(response: ResponseObject) -> bool:
-            is_stored = await self._store.save(client, response, inputs, chain, size=size)
+            is_stored = await self.store.save(client, response, inputs, chain, size=size)
             if not is_stored:
-                self._on_unstored()
+                self.on_unstored()
             return is_stored
 
         begun = response_object(request, context.model, number, int(time.time()))
-        builder = ResponseBuilder(begun, None if request.store is False else save, names.named)
-        return read, builder, replace(context, size=size)
+        writer = ResponseWriter(begun, None if request.store is False else save, names.named)
+        return read, writer, replace(context, size=size)
 
     async def _input(
         self, request: ResponseRequest, context: RequestContext
@@ -131,7 +125,7 @@ class ResponsesService:
     async def _referenced(self, ids: list[str], client: str) -> dict[str, ContentItem]:
         owners = dict.fromkeys(owner for each in ids if (owner := response_of(each)))
         wanted = set(ids)
-        turns = await self._store.turns(client, list(owners))
+        turns = await self.store.turns(client, list(owners))
         items = [item for turn in turns if turn for item in turn.items if item.get("id") in wanted]
         try:
             return {item.id: item for item in ITEMS.validate_python(items)}
@@ -148,9 +142,7 @@ def _check_length(earlier: int, added: int) -> None:
             "conversation_too_long",
         )
     if not earlier + added:
-        raise bad_request(
-            "Missing required parameter: 'input'.", "input", "missing_required_parameter"
-        )
+        raise missing_parameter("input")
 
 
 def _conversation(

@@ -87,13 +87,6 @@ class ServedModels:
     def __iter__(self) -> Iterator[ServedModel]:
         return iter(self._models)
 
-    def find(self, name: str) -> ServedModel:
-        """Return the model with this name or alias. Raises ApiError 404."""
-        model = self._by_name.get(name)
-        if model is None:
-            raise model_not_found(name)
-        return model
-
     def find_or_only(self, name: str | None) -> ServedModel:
         """Return the model with this name or alias; none, or an empty one: the only model.
 
@@ -101,7 +94,9 @@ class ServedModels:
             ApiError: 404; 400 if there are several models and no name.
         """
         if name:
-            return self.find(name)
+            if name not in self._by_name:
+                raise model_not_found(name)
+            return self._by_name[name]
         if len(self._models) > 1:
             raise bad_request(
                 "Missing required parameter: 'model'. This server has several models; "

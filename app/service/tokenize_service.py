@@ -6,6 +6,7 @@ which other threads run.
 
 import json
 from collections.abc import Sequence
+from dataclasses import KW_ONLY, dataclass
 from functools import partial
 
 from typing_extensions import TypedDict
@@ -37,38 +38,32 @@ class DetokenizeResponse(TypedDict):
     prompt: str
 
 
+@dataclass(frozen=True, slots=True)
 class TokenizeService:
     """The tokenizer of one model for clients."""
 
-    def __init__(
-        self,
-        generation: GenerationService,
-        *,
-        tokenizer: Tokenizer,
-        pool: Pool,
-        offload: Offload,
-    ) -> None:
-        self._generation = generation
-        self._tokenizer = tokenizer
-        self._pool = pool
-        self._offload = offload
+    generation: GenerationService
+    _: KW_ONLY
+    tokenizer: Tokenizer
+    pool: Pool
+    offload: Offload
 
     async def tokenize(self, request: TokenizeRequest, size: int, client: str) -> bytes:
         """Return a TokenizeResponse as JSON; ``size``: bytes of the body. Raises ApiError."""
         request.check()
         if request.messages is None:
-            return await self._offload.run(client, size, partial(self._answer, request, None))
-        chat = await self._generation.read(partial(common_prompt, request), client, size)
+            return await self.offload.run(client, size, partial(self._answer, request, None))
+        chat = await self.generation.read(partial(common_prompt, request), client, size)
         step = partial(self._answer, request, chat)
-        return await self._offload.run(client, weight_of(chat, size), step)
+        return await self.offload.run(client, weight_of(chat, size), step)
 
     def _answer(self, request: TokenizeRequest, chat: GenerationRequest | None) -> bytes:
         """``chat``: the request's messages in the common form."""
         if chat is not None:
-            ids = self._generation.prompt(chat)
+            ids = self.generation.prompt(chat)
         else:
             special = request.add_special_tokens is not False
-            ids = self._tokenizer.encode(request.prompt or "", add_special_tokens=special)
+            ids = self.tokenizer.encode(request.prompt or "", add_special_tokens=special)
         if len(ids) > MAX_TOKENS:
             param = "prompt" if request.messages is None else "messages"
             raise bad_request(
@@ -76,9 +71,9 @@ class TokenizeService:
                 param,
                 "invalid_value",
             )
-        tokens = self._tokenizer.vocabulary.tokens
+        tokens = self.tokenizer.vocabulary.tokens
         texts = [text_of(tokens[number]) for number in ids] if request.return_token_strs else None
-        limit = json.dumps(self._pool.max_model_len)
+        limit = json.dumps(self.pool.max_model_len)
         return (
             f'{{"count":{len(ids)},"max_model_len":{limit},"tokens":{_array(ids)},'
             f'"token_strs":{"null" if texts is None else _array(texts)}}}'
@@ -88,7 +83,7 @@ class TokenizeService:
         self, request: DetokenizeRequest, size: int, client: str
     ) -> DetokenizeResponse:
         """Return the answer; ``size``: bytes of the request's body. Raises ApiError."""
-        most = self._tokenizer.vocabulary.size
+        most = self.tokenizer.vocabulary.size
         for at, number in enumerate(request.tokens):
             if number >= most:
                 raise bad_request(
@@ -96,8 +91,8 @@ class TokenizeService:
                     f"tokens[{at}]",
                     "invalid_value",
                 )
-        step = partial(self._tokenizer.decode, request.tokens)
-        return {"prompt": await self._offload.run(client, size, step)}
+        step = partial(self.tokenizer.decode, request.tokens)
+        return {"prompt": await self.offload.run(client, size, step)}
 
 
 def _array(values: Sequence[int] | Sequence[str]) -> str:

@@ -110,34 +110,28 @@ class WarmupResult:
         }
 
 
+@dataclass(frozen=True, slots=True)
 class WarmService:
     """The warm-ups of one model. ``running``: held during a warm-up, shared by all models."""
 
-    def __init__(
-        self,
-        settings: ModelSettings,
-        planner: ConstraintPlanner,
-        compiler: Compiler,
-        running: asyncio.Lock | None = None,
-    ) -> None:
-        self._settings = settings
-        self._planner = planner
-        self._compiler = compiler
-        self._running = running or asyncio.Lock()
+    settings: ModelSettings
+    planner: ConstraintPlanner
+    compiler: Compiler
+    running: asyncio.Lock = field(default_factory=asyncio.Lock)
 
     async def warm(self, requests: Sequence[tuple[str, GrammarRequest]]) -> GrammarWarmup:
         """Return the answer as JSON. Raises ApiError 429: another warm-up is running."""
-        if self._running.locked():
+        if self.running.locked():
             raise ApiError(
                 429,
                 "A warm-up is running already.",
                 code="warmup_running",
                 headers={"Retry-After": str(RETRY_AFTER)},
             )
-        async with self._running:
+        async with self.running:
             start = time.perf_counter()
             dropped = self._dropped()
-            warmed = await self._all(requests, start + self._settings.request_timeout)
+            warmed = await self._all(requests, start + self.settings.request_timeout)
             is_published = await self.publish()
             seconds = time.perf_counter() - start
         return {
@@ -166,9 +160,9 @@ class WarmService:
             choices = request.choices()
             budget = max(LEAST_MASKS, MASKS // len(choices))
             for choice in choices:
-                output = requested_output(common_grammar(request, choice), self._settings)
+                output = requested_output(common_grammar(request, choice), self.settings)
                 start = time.perf_counter()
-                constraint = await _to_its_end(self._planner.plan(output, CLIENT))
+                constraint = await _to_its_end(self.planner.plan(output, CLIENT))
                 warmed.compile_seconds += time.perf_counter() - start
                 warmed.grammars += 1
                 warmed.relaxed = [each.fragment for each in constraint.relaxed]
@@ -185,10 +179,10 @@ class WarmService:
 
     async def publish(self) -> bool | None:
         """Publish new artifacts. Returns whether Redis answered; None: no Redis is configured."""
-        if not self._compiler.has_store:
+        if not self.compiler.has_store:
             return None
         try:
-            await _to_its_end(asyncio.to_thread(self._compiler.flush))
+            await _to_its_end(asyncio.to_thread(self.compiler.flush))
         except Exception:
             # the background thread logs the reason
             return False
@@ -196,7 +190,7 @@ class WarmService:
 
     def _dropped(self) -> int:
         """Return the number of artifacts that were not published."""
-        return shared_count(self._compiler.stats(), "dropped")
+        return shared_count(self.compiler.stats(), "dropped")
 
 
 async def _to_its_end(work: Coroutine[Any, Any, Result]) -> Result:

@@ -3,21 +3,12 @@
 A service makes a writer for one answer, and the generation gives it the items in order (writer).
 """
 
-from .chat_objects import (
-    Envelope,
-    finish_reason,
-)
-from .chat_types import ChatCompletion, ChatCompletionChunk
+from .chat_objects import Envelope, finish_reason
+from .chat_types import ChatCompletion, ChatCompletionEvent
 from .chat_writers import ChunkWriter, CompletionWriter
 from .logprobs import text_of
 from .response_object import response_object
-from .response_types import Event, ListedItem, ResponseObject
-from .response_writers import ResponseBuilder, ResponseEventWriter, ResponseWriter
-from .text_completions import (
-    TextChunkWriter,
-    TextCompletion,
-    TextCompletionChunk,
-    TextEnvelope,
-    TextWriter,
-)
+from .response_types import ListedItem, ResponseEvent, ResponseObject
+from .response_writers import ResponseEventWriter, ResponseWriter
+from .text_completions import TextChunkWriter, TextCompletion, TextCompletionEvent, TextWriter
 from .writer import Batch, EventWriter, WholeWriter

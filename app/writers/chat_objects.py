@@ -10,9 +10,11 @@ the message of the same answer:
 Not here    transport (server.event_stream), the order of events (chat_writers).
 """
 
+import time
 import uuid
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from typing import Self
 
 from adapters.formats import (
     ContentDelta,
@@ -144,6 +146,12 @@ class Envelope:
     created: int
     model: str
     system_fingerprint: str
+
+    @classmethod
+    def new(cls, prefix: str, model: str, system_fingerprint: str) -> Self:
+        """Return the envelope of an answer that begins now. ``prefix``: of its id."""
+        number = f"{prefix}-{uuid.uuid4().hex}"
+        return cls(number, int(time.time()), model, system_fingerprint)
 
     def completion(self, choices: list[ChatChoice], used: ChatUsage) -> ChatCompletion:
         """Return a whole completion."""

@@ -3,8 +3,9 @@
 from typing import Annotated, Literal, NotRequired
 
 from pydantic import Field
-from typing_extensions import TypedDict
+from typing_extensions import TypeAliasType, TypedDict
 
+from ..errors import ErrorResponse
 from .logprobs import ChoiceLogprobs
 
 FinishReason = Literal["stop", "length", "tool_calls", "function_call"]
@@ -132,3 +133,15 @@ class ChatCompletionChunk(Enveloped):
     object: Literal["chat.completion.chunk"]
     choices: list[ChunkChoice]
     usage: NotRequired[ChatUsage | None]
+
+
+ChatCompletionEvent = TypeAliasType(
+    "ChatCompletionEvent",
+    Annotated[
+        ChatCompletionChunk | ErrorResponse,
+        Field(
+            description="The data of an event: a chunk, or the error that ends the stream. The "
+            "data of the last event of a complete stream is the text `[DONE]` instead."
+        ),
+    ],
+)

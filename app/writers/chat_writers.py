@@ -5,7 +5,6 @@ Not here   the objects that they write (chat_objects).
 
 from typing import Any
 
-from ..errors import ApiError
 from ..generation import ChoiceDeltas, ChoiceEnd, ToolMode
 from .chat_objects import (
     ChoiceStream,
@@ -16,8 +15,7 @@ from .chat_objects import (
     usage,
 )
 from .chat_types import ChatCompletion, ChatCompletionChunk
-from .events import DONE, event
-from .writer import Batch
+from .writer import Batch, ChunkEvents
 
 
 class CompletionWriter:
@@ -53,10 +51,8 @@ class CompletionWriter:
         return self._envelope.completion(choices, usage(list(self._endings.values())))
 
 
-class ChunkWriter:
-    """Writes the chunks of a completion; with ``include_usage`` each has the key ``usage``, and a
-    last one has the numbers. With ``legacy`` a call is a ``function_call``.
-    """
+class ChunkWriter(ChunkEvents):
+    """Writes the chunks of a completion. With ``legacy`` a call is a ``function_call``."""
 
     def __init__(
         self,
@@ -67,20 +63,15 @@ class ChunkWriter:
         include_usage: bool,
         legacy: bool = False,
     ) -> None:
+        super().__init__(include_usage=include_usage)
         self._envelope = envelope
         self._legacy = legacy
         self._mode = mode
-        self._include_usage = include_usage
         self._streams = [ChoiceStream(envelope, number) for number in range(choices)]
         self._endings: list[ChoiceEnd] = []
 
-    def begin(self) -> bytes:
-        """Return nothing: the first delta begins a choice."""
-        return b""
-
     def write(self, batch: Batch) -> bytes:
         """Return the chunks of these items."""
-        extra = {"usage": None} if self._include_usage else {}
         chunks: list[ChatCompletionChunk] = []
         for number, item in batch:
             if isinstance(item, ChoiceDeltas):
@@ -91,17 +82,10 @@ class ChunkWriter:
         if self._legacy:
             for chunk in chunks:
                 chunk["choices"] = [_legacy_choice(choice) for choice in chunk["choices"]]
-        return b"".join(event(chunk | extra) for chunk in chunks)
+        return self.encode(chunks)
 
-    async def end(self) -> bytes:
-        """Return the chunk of the usage, if it was asked for, and [DONE]."""
-        if not self._include_usage:
-            return DONE
-        return event(self._envelope.chunk([]) | {"usage": usage(self._endings)}) + DONE
-
-    def failed(self, error: ApiError) -> bytes:
-        """Return the error as the last event."""
-        return event(error.body())
+    def counted(self) -> ChatCompletionChunk:
+        return {**self._envelope.chunk([]), "usage": usage(self._endings)}
 
 
 def _legacy_choice(choice: Any) -> Any:

@@ -6,7 +6,7 @@ Items that a response was made from are those of protocol.listed.
 from typing import Annotated, Any, Literal, NotRequired
 
 from pydantic import Field
-from typing_extensions import TypedDict
+from typing_extensions import TypeAliasType, TypedDict
 
 from ..protocol import ToolName
 from .logprobs import TokenLogprob
@@ -268,3 +268,13 @@ class InputDone(ItemPlace):
 
 
 Event = ResponseState | ItemState | PartState | PieceAdded | TextDone | ArgumentsDone | InputDone
+ResponseEvent = TypeAliasType(
+    "ResponseEvent",
+    Annotated[
+        Event,
+        Field(
+            discriminator="type",
+            description="The data of an event; the event's name is its type. There is no `[DONE]`.",
+        ),
+    ],
+)

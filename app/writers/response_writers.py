@@ -31,9 +31,9 @@ _ENDED: dict[Status, EndedName] = {
 }
 
 
-class ResponseBuilder:
-    """A response that grows. ``begun``: its object without output. ``save``: stores it; None: it is
-    not to be stored. ``named``: see OutputItems.
+class ResponseWriter:
+    """Writes a whole response. ``begun``: its object without output. ``save``: stores it; None: it
+    is not to be stored. ``named``: see OutputItems.
     """
 
     def __init__(
@@ -44,7 +44,7 @@ class ResponseBuilder:
         self._items = OutputItems(begun["id"], named)
         self._end: ChoiceEnd | None = None
 
-    def add(self, batch: Batch) -> list[Event]:
+    def write(self, batch: Batch) -> list[Event]:
         """Add items and return their events."""
         events: list[Event] = []
         for _, item in batch:
@@ -55,7 +55,7 @@ class ResponseBuilder:
                 events += self._items.end("incomplete" if item.finish == "length" else "completed")
         return events
 
-    async def finish(self) -> ResponseObject:
+    async def whole(self) -> ResponseObject:
         """Store the response and return it; ``store`` says whether it was stored."""
         assert self._end is not None
         if self._end.finish == "length":
@@ -80,32 +80,17 @@ class ResponseBuilder:
         return {**self.begun, "status": status, "output": self._items.items}
 
 
-class ResponseWriter:
-    """Writes a whole response."""
-
-    def __init__(self, builder: ResponseBuilder) -> None:
-        self._builder = builder
-
-    def write(self, batch: Batch) -> None:
-        """Add items."""
-        self._builder.add(batch)
-
-    async def whole(self) -> ResponseObject:
-        """Return the response."""
-        return await self._builder.finish()
-
-
 class ResponseEventWriter:
-    """Writes the events of a response."""
+    """Writes the events of a response that ``response`` makes."""
 
-    def __init__(self, builder: ResponseBuilder) -> None:
-        self._builder = builder
+    def __init__(self, response: ResponseWriter) -> None:
+        self._response = response
         self._number = 0
 
     def begin(self) -> bytes:
         """Return the events before the output."""
         # both have the same response, which may be as large as the request
-        begun = one_line(to_json(self._builder.begun))
+        begun = one_line(to_json(self._response.begun))
         kinds = (b"response.created", b"response.in_progress")
         self._number = len(kinds)
         return b"".join(
@@ -116,16 +101,16 @@ class ResponseEventWriter:
 
     def write(self, batch: Batch) -> bytes:
         """Return the events of these items."""
-        return self._encode(self._builder.add(batch))
+        return self._encode(self._response.write(batch))
 
     async def end(self) -> bytes:
         """Return the last event."""
-        response = await self._builder.finish()
+        response = await self._response.whole()
         return self._encode([{"type": _ENDED[response["status"]], "response": response}])
 
     def failed(self, error: ApiError) -> bytes:
         """Return the last events of a response that failed."""
-        events, response = self._builder.fail(error)
+        events, response = self._response.fail(error)
         return self._encode([*events, {"type": "response.failed", "response": response}])
 
     def _encode(self, events: list[Event]) -> bytes:

@@ -6,20 +6,20 @@ of the text in which a token begins.
 """
 
 import codecs
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
-from typing import Literal, NotRequired
+from collections.abc import Sequence
+from typing import Annotated, Literal, NotRequired
 
-from typing_extensions import TypedDict
+from pydantic import Field
+from typing_extensions import TypeAliasType, TypedDict
 
 from adapters.formats import ContentDelta
 
-from ..errors import ApiError
+from ..errors import ErrorResponse
 from ..generation import ChoiceDeltas, ChoiceEnd, ContentToken
+from .chat_objects import Envelope
 from .chat_types import Enveloped, TokenCounts
-from .events import DONE, event
 from .logprobs import text_of
-from .writer import Batch
+from .writer import Batch, ChunkEvents
 
 FinishReason = Literal["stop", "length"]
 
@@ -59,6 +59,15 @@ class TextCompletionChunk(Enveloped):
     object: Literal["text_completion"]
     choices: list[TextChunkChoice]
     usage: NotRequired[TextUsage | None]
+
+
+TextCompletionEvent = TypeAliasType(
+    "TextCompletionEvent",
+    Annotated[
+        TextCompletionChunk | ErrorResponse,
+        Field(description="The data of an event, see ChatCompletionEvent."),
+    ],
+)
 
 
 class TextCompletion(Enveloped):
@@ -110,20 +119,12 @@ def _tops(token: ContentToken) -> dict[str, float]:
     return tops
 
 
-def joined(parts: Iterable[tuple[str, TextLogprobs | None]]) -> tuple[str, TextLogprobs | None]:
-    """Return the parts of a choice as one."""
-    texts: list[str] = []
-    lists: TextLogprobs | None = None
-    for text, logprobs in parts:
-        texts.append(text)
-        if lists is None:
-            lists = logprobs
-        elif logprobs is not None:
-            lists["tokens"] += logprobs["tokens"]
-            lists["token_logprobs"] += logprobs["token_logprobs"]
-            lists["top_logprobs"] += logprobs["top_logprobs"]
-            lists["text_offset"] += logprobs["text_offset"]
-    return "".join(texts), lists
+def _joined(items: Sequence[ChoiceDeltas]) -> ChoiceDeltas:
+    """Return the items of a choice as one."""
+    deltas = [delta for item in items for delta in item.deltas]
+    tokens = [each for item in items for each in item.logprobs or ()]
+    has_logprobs = any(item.logprobs is not None for item in items)
+    return ChoiceDeltas(deltas, tokens if has_logprobs else None)
 
 
 def text_usage(endings: Sequence[ChoiceEnd], per_prompt: int) -> TextUsage:
@@ -141,42 +142,32 @@ def text_usage(endings: Sequence[ChoiceEnd], per_prompt: int) -> TextUsage:
     }
 
 
-@dataclass(frozen=True, slots=True)
-class TextEnvelope:
-    """The fields that every object of one answer repeats."""
-
-    id: str
-    created: int
-    model: str
-    system_fingerprint: str
-
-    def chunk(self, choices: list[TextChunkChoice]) -> TextCompletionChunk:
-        """Return a chunk."""
-        return {
-            "id": self.id,
-            "object": "text_completion",
-            "created": self.created,
-            "model": self.model,
-            "system_fingerprint": self.system_fingerprint,
-            "choices": choices,
-        }
+def _chunk(envelope: Envelope, choices: list[TextChunkChoice]) -> TextCompletionChunk:
+    return {
+        "id": envelope.id,
+        "object": "text_completion",
+        "created": envelope.created,
+        "model": envelope.model,
+        "system_fingerprint": envelope.system_fingerprint,
+        "choices": choices,
+    }
 
 
 class TextWriter:
     """Writes a whole completion. ``echoes``: the text before each of its choices."""
 
-    def __init__(self, envelope: TextEnvelope, echoes: Sequence[str], per_prompt: int) -> None:
+    def __init__(self, envelope: Envelope, echoes: Sequence[str], per_prompt: int) -> None:
         self._envelope = envelope
         self._per_prompt = per_prompt
         self._choices = [ChoiceText(echo) for echo in echoes]
-        self._parts: list[list[tuple[str, TextLogprobs | None]]] = [[] for _ in self._choices]
+        self._items: list[list[ChoiceDeltas]] = [[] for _ in self._choices]
         self._endings: dict[int, ChoiceEnd] = {}
 
     def write(self, batch: Batch) -> None:
         """Add items."""
         for number, item in batch:
             if isinstance(item, ChoiceDeltas):
-                self._parts[number].append(self._choices[number].take(item))
+                self._items[number].append(item)
             else:
                 self._endings[number] = item
 
@@ -184,42 +175,31 @@ class TextWriter:
         """Return the completion."""
         endings = [self._endings[number] for number in range(len(self._choices))]
         choices: list[TextChoice] = []
-        for number, parts in enumerate(self._parts):
-            text, logprobs = joined(parts)
+        for number, items in enumerate(self._items):
+            text, logprobs = self._choices[number].take(_joined(items))
             reason = endings[number].finish
             choices.append(
                 {"index": number, "text": text, "logprobs": logprobs, "finish_reason": reason}
             )
         usage = text_usage(endings, self._per_prompt)
-        return {**self._envelope.chunk([]), "choices": choices, "usage": usage}
+        return {**_chunk(self._envelope, []), "choices": choices, "usage": usage}
 
 
-class TextChunkWriter:
-    """Writes the chunks of a completion; with ``include_usage`` each has the key ``usage``, and a
-    last one has the numbers.
-    """
+class TextChunkWriter(ChunkEvents):
+    """Writes the chunks of a completion."""
 
     def __init__(
-        self,
-        envelope: TextEnvelope,
-        echoes: Sequence[str],
-        per_prompt: int,
-        *,
-        include_usage: bool,
+        self, envelope: Envelope, echoes: Sequence[str], per_prompt: int, *, include_usage: bool
     ) -> None:
+        super().__init__(include_usage=include_usage)
         self._envelope = envelope
         self._per_prompt = per_prompt
-        self._include_usage = include_usage
         self._choices = [ChoiceText(echo) for echo in echoes]
         self._endings: dict[int, ChoiceEnd] = {}
 
-    def begin(self) -> bytes:
-        """Return nothing: the first text begins a choice."""
-        return b""
-
     def write(self, batch: Batch) -> bytes:
         """Return the chunks of these items."""
-        chunks: list[TextChunkChoice] = []
+        chunks: list[TextCompletionChunk] = []
         for number, item in batch:
             reason: FinishReason | None = None
             text, logprobs = "", None
@@ -229,20 +209,15 @@ class TextChunkWriter:
             else:
                 text, logprobs = self._choices[number].take(item)
             if reason or text:
-                chunks.append(
-                    {"index": number, "text": text, "logprobs": logprobs, "finish_reason": reason}
-                )
-        extra = {"usage": None} if self._include_usage else {}
-        return b"".join(event(self._envelope.chunk([chunk]) | extra) for chunk in chunks)
+                choice: TextChunkChoice = {
+                    "index": number,
+                    "text": text,
+                    "logprobs": logprobs,
+                    "finish_reason": reason,
+                }
+                chunks.append(_chunk(self._envelope, [choice]))
+        return self.encode(chunks)
 
-    async def end(self) -> bytes:
-        """Return the chunk of the usage, if it was asked for, and [DONE]."""
-        if not self._include_usage:
-            return DONE
+    def counted(self) -> TextCompletionChunk:
         endings = [self._endings[number] for number in range(len(self._choices))]
-        usage = text_usage(endings, self._per_prompt)
-        return event(self._envelope.chunk([]) | {"usage": usage}) + DONE
-
-    def failed(self, error: ApiError) -> bytes:
-        """Return the error as the last event."""
-        return event(error.body())
+        return {**_chunk(self._envelope, []), "usage": text_usage(endings, self._per_prompt)}

@@ -4,11 +4,13 @@ A writer is made for one answer. The generation gives it the items in order, and
 with ``whole`` or ``end``, or with ``failed``.
 """
 
+from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from typing import Any, Protocol
 
 from ..errors import ApiError
 from ..generation import ChoiceItem
+from .events import DONE, event
 
 #: items of an answer, each with the number of its choice
 Batch = Sequence[tuple[int, ChoiceItem]]
@@ -17,7 +19,7 @@ Batch = Sequence[tuple[int, ChoiceItem]]
 class WholeWriter(Protocol):
     """Writes one answer as one object."""
 
-    def write(self, batch: Batch) -> None:
+    def write(self, batch: Batch) -> object:
         """Add items."""
 
     async def whole(self) -> Mapping[str, Any]:
@@ -38,3 +40,33 @@ class EventWriter(Protocol):
 
     def failed(self, error: ApiError) -> bytes:
         """Return the last events of an answer that could not be finished."""
+
+
+class ChunkEvents(EventWriter):
+    """The events of a completion whose last one is [DONE]. With ``include_usage`` each chunk has
+    the key ``usage``, and a last one has the numbers.
+    """
+
+    def __init__(self, *, include_usage: bool) -> None:
+        self._include_usage = include_usage
+
+    def begin(self) -> bytes:
+        """Return nothing: the first item begins a choice."""
+        return b""
+
+    def encode(self, chunks: Sequence[Mapping[str, Any]]) -> bytes:
+        """Return the events of these chunks."""
+        extra = {"usage": None} if self._include_usage else {}
+        return b"".join(event({**chunk, **extra}) for chunk in chunks)
+
+    @abstractmethod
+    def counted(self) -> Mapping[str, Any]:
+        """Return the chunk of the usage."""
+
+    async def end(self) -> bytes:
+        """Return the chunk of the usage, if it was asked for, and [DONE]."""
+        return (event(self.counted()) if self._include_usage else b"") + DONE
+
+    def failed(self, error: ApiError) -> bytes:
+        """Return the error as the last event."""
+        return event(error.body())

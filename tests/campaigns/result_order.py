@@ -18,11 +18,11 @@ from random import Random
 from typing import Any
 
 from adapters.formats import FORMATS, OutputSpec, Tool
-from app.api.body import parse_request
 from app.common_form import common_chat
 from app.conversation.history import plain_messages
 from app.conversation.pairing import NO_RESULT, paired
 from app.errors import ApiError
+from tests.app.bodies import parse_request
 from tests.app.conversation.chat_templates import TEMPLATES, tokenizer_of
 from tests.campaigns.template_command import Report, main
 

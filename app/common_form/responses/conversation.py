@@ -1,8 +1,8 @@
 """The items of a conversation as messages.
 
 Consecutive items of the assistant are one message: its reasoning, its text and its calls. A message
-directly after another one begins a new turn, since one answer never has two in a row. An output
-ends the turn that has its call; one of an earlier call does not.
+directly after another one begins a new one, since one answer never has two in a row. An output ends
+the message that has its call; one of an earlier call does not.
 
 Not here   which output answers which call (app.conversation.pairing).
 """
@@ -18,8 +18,8 @@ from ...protocol import (
     FunctionCallItem,
     FunctionCallOutputItem,
     MessageItem,
-    OutputPart,
     ReasoningItem,
+    ResponseResultPart,
     item_text,
     pointer,
     thought_of,
@@ -33,16 +33,16 @@ SaidItem = MessageItem | ReasoningItem | FunctionCallItem | CustomCallItem
 class Conversation:
     """Messages, each with the field of the request that it comes from.
 
-    Items are added in order, then ``close`` ends the last turn. ``flat``: the name that a tool has
-    in prompts, from its namespace and its name (tool_names). ``ignored``: what messages do not
-    show, places and kinds.
+    Items are added in order, then ``close`` ends the last message. ``flat``: the name that a tool
+    has in prompts, from its namespace and its name (tool_names). ``ignored``: parts that messages
+    do not show, places and kinds.
     """
 
     flat: Callable[[str | None, str], str] = lambda _, name: name
     messages: list[Message] = field(default_factory=list)
     places: list[str] = field(default_factory=list)
     ignored: list[str] = field(default_factory=list)
-    _turn: "_Turn | None" = None
+    _open: "_OpenMessage | None" = None
 
     def instruct(self, text: str) -> None:
         """Add the instructions of the request."""
@@ -56,17 +56,18 @@ class Conversation:
                     self._answer(item, place)
                 case MessageItem(role="user" | "system" | "developer"):
                     self.close()
-                    self._append(_told(item), place)
+                    text = Text(item_text(item.content))
+                    self._append(Message(item.role, (text,)), place)
                 case ReasoningItem(is_unreadable=True):
                     self._ignore(place, "encrypted_content")
                 case _:
                     self._say(item, place)
 
     def close(self) -> None:
-        """End the turn of the assistant."""
-        turn, self._turn = self._turn, None
-        if turn is not None and not turn.is_empty:
-            self._append(turn.message(), turn.place)
+        """End the message of the assistant."""
+        opened, self._open = self._open, None
+        if opened is not None and not opened.is_empty:
+            self._append(Message("assistant", tuple(opened.parts)), opened.place)
 
     def _append(self, message: Message, place: str) -> None:
         self.messages.append(message)
@@ -76,14 +77,15 @@ class Conversation:
         self.ignored.append(f"{pointer(place)} {kind}")
 
     def _say(self, item: SaidItem, place: str) -> None:
-        turn = self._turn
-        if turn is None or (isinstance(item, MessageItem) and turn.ends_in_text):
+        opened = self._open
+        if opened is None or (isinstance(item, MessageItem) and opened.ends_in_text):
             self.close()
-            turn = self._turn = _Turn(place)
-        turn.add(item, self.flat)
+            opened = self._open = _OpenMessage(place)
+        opened.add(item, self.flat)
 
     def _answer(self, item: FunctionCallOutputItem | CustomCallOutputItem, place: str) -> None:
-        if self._turn is not None and any(each.id == item.call_id for each in self._turn.calls):
+        said = [] if self._open is None else self._open.parts
+        if any(isinstance(part, Call) and part.id == item.call_id for part in said):
             self.close()
         parts = tuple(_parts(item.output))
         for part in parts:
@@ -93,11 +95,7 @@ class Conversation:
         self._append(Message("tool", parts, name, item.call_id or ""), place)
 
 
-def _told(item: MessageItem) -> Message:
-    return Message(item.role, (Text(item_text(item.content)),))
-
-
-def _parts(output: str | Sequence[OutputPart] | None) -> Iterator[Text | Media]:
+def _parts(output: str | Sequence[ResponseResultPart] | None) -> Iterator[Text | Media]:
     if output is None or isinstance(output, str):
         yield Text(output or "")
         return
@@ -106,7 +104,7 @@ def _parts(output: str | Sequence[OutputPart] | None) -> Iterator[Text | Media]:
 
 
 @dataclass(slots=True)
-class _Turn:
+class _OpenMessage:
     """The items of the assistant between two items of others, as one message."""
 
     place: str
@@ -114,13 +112,8 @@ class _Turn:
     ends_in_text: bool = False
 
     @property
-    def calls(self) -> Sequence[Call]:
-        """The calls of the turn."""
-        return [part for part in self.parts if isinstance(part, Call)]
-
-    @property
     def is_empty(self) -> bool:
-        """Whether the turn is reasoning without text."""
+        """Whether the message is reasoning without text."""
         return not any(not isinstance(part, Thought) or part.text for part in self.parts)
 
     def add(self, item: SaidItem, flat: Callable[[str | None, str], str]) -> None:
@@ -137,7 +130,3 @@ class _Turn:
             case CustomCallItem():
                 name = flat(item.namespace, item.name)
                 self.parts.append(Call(name, item.input, item.call_id, is_custom=True))
-
-    def message(self) -> Message:
-        """Return the turn as one message."""
-        return Message("assistant", tuple(self.parts))

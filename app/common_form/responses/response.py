@@ -16,9 +16,9 @@ from ...protocol import (
     HostedTool,
     JsonObjectFormat,
     ResponseAllowedTools,
+    ResponseJsonSchemaFormat,
     ResponseNamedTool,
     ResponseRequest,
-    ResponseSchemaFormat,
     ResponseTextFormat,
 )
 from ..constraints import schema_format
@@ -80,7 +80,7 @@ def common_response(
 
 def _constraints(wanted: ResponseTextFormat) -> Iterator[AskedConstraint]:
     param = "text.format"
-    if isinstance(wanted, ResponseSchemaFormat):
+    if isinstance(wanted, ResponseJsonSchemaFormat):
         yield schema_format(wanted, param)
     elif isinstance(wanted, JsonObjectFormat):
         yield AskedConstraint(param=param, kind="json_object", is_format=True)

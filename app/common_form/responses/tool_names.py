@@ -22,8 +22,8 @@ from ...protocol import (
     FunctionTool,
     HostedTool,
     NamespaceTool,
+    ResponseGrammarInput,
     ResponseTool,
-    SyntaxInput,
     ToolName,
     pointer,
 )
@@ -141,7 +141,7 @@ def _common(tool: FunctionTool | CustomTool, name: str, about: str, place: str) 
         parameters = NO_PARAMETERS if tool.parameters is None else tool.parameters
         return Tool(name, parameters, description, tool.strict, param=place)
     wanted = InputFormat()
-    if isinstance(tool.format, SyntaxInput):
+    if isinstance(tool.format, ResponseGrammarInput):
         syntax, definition = tool.format.syntax, tool.format.definition
         wanted = InputFormat(syntax, definition, f"{place}.format.definition")
     return custom_tool(name, description, wanted, place)

@@ -20,7 +20,7 @@ from pydantic import BeforeValidator, Discriminator, Field, Tag, TypeAdapter, mo
 from pydantic_core import PydanticCustomError
 
 from ..messages import without_media
-from ..validation import Items, Lenient, refuse_type
+from ..validation import Items, Lenient, TextOr, refuse_type
 
 #: characters of an item's id; own ids have about 45
 ID_CHARS = 128
@@ -68,47 +68,27 @@ class TextPart(Lenient):
     text: str = ""
     refusal: str = ""
 
-    @model_validator(mode="before")
-    @classmethod
-    def _text_only(cls, value: Any) -> Any:
-        return _only_text(value)
-
     @property
     def shown(self) -> str:
         """The text, of whichever type."""
         return self.refusal if self.type == "refusal" else self.text
 
 
-class ResultPart(TextPart):
+class ResponseResultPart(TextPart):
     """A part of a result; of an image, the text says that it is missing. ``left_out``: its type."""
 
     left_out: str = ""
 
-    @model_validator(mode="before")
-    @classmethod
-    def _text_only(cls, value: Any) -> Any:
-        if missing := without_media(value, "input_text"):
-            return missing
-        value = _only_text(value)
-        return {**value, "left_out": ""} if isinstance(value, dict) else value
+
+def _result_text(value: Any) -> Any:
+    if missing := without_media(value, "input_text"):
+        return missing
+    value = _only_text(value)
+    return {**value, "left_out": ""} if isinstance(value, dict) else value
 
 
-def _content_kind(value: Any) -> str | None:
-    if isinstance(value, str):
-        return "text"
-    return "parts" if isinstance(value, list) else None
-
-
-Content = Annotated[
-    Annotated[str, Tag("text")] | Annotated[Items[TextPart], Tag("parts")],
-    Discriminator(_content_kind, custom_error_type="content_type", custom_error_message="content"),
-]
-
-
-OutputContent = Annotated[
-    Annotated[str, Tag("text")] | Annotated[Items[ResultPart], Tag("parts")],
-    Discriminator(_content_kind, custom_error_type="content_type", custom_error_message="content"),
-]
+Content = TextOr[Annotated[TextPart, BeforeValidator(_only_text)]]
+OutputContent = TextOr[Annotated[ResponseResultPart, BeforeValidator(_result_text)]]
 
 
 class MessageItem(Lenient):
@@ -149,42 +129,41 @@ class ReasoningItem(Lenient):
         return bool(self.encrypted_content) and not (self.content or self.summary)
 
 
-class FunctionCallItem(Lenient):
-    type: Literal["function_call"]
+class CallItem(Lenient):
+    """A call of an assistant."""
+
     id: ItemId | None = None
     call_id: str = Field(min_length=1)
     name: str
     namespace: str | None = None
+
+
+class FunctionCallItem(CallItem):
+    type: Literal["function_call"]
     arguments: str
 
 
-class FunctionCallOutputItem(Lenient):
-    """The result of a call; without its id, a text that an agent adds under a tool's name."""
-
-    type: Literal["function_call_output"]
-    id: ItemId | None = None
-    call_id: str | None = None
-    name: str | None = None
-    namespace: str | None = None
-    output: OutputContent | None
-
-
-class CustomCallItem(Lenient):
+class CustomCallItem(CallItem):
     type: Literal["custom_tool_call"]
-    id: ItemId | None = None
-    call_id: str = Field(min_length=1)
-    name: str
-    namespace: str | None = None
     input: str
 
 
-class CustomCallOutputItem(Lenient):
-    type: Literal["custom_tool_call_output"]
+class CallOutputItem(Lenient):
+    """The result of a call; without its id, a text that an agent adds under a tool's name."""
+
     id: ItemId | None = None
     call_id: str | None = None
     name: str | None = None
     namespace: str | None = None
     output: OutputContent | None
+
+
+class FunctionCallOutputItem(CallOutputItem):
+    type: Literal["function_call_output"]
+
+
+class CustomCallOutputItem(CallOutputItem):
+    type: Literal["custom_tool_call_output"]
 
 
 class LeftOutItem(Lenient):
@@ -265,22 +244,13 @@ def listed(item: ContentItem, number: str) -> dict[str, Any]:
             ]
             return {**base, "role": item.role, "status": "completed", "content": parts}
         case ReasoningItem():
-            written = item.model_dump(include={"summary", "content"}, exclude_none=True)
-            return {**base, **written, "status": "completed"}
-        case FunctionCallItem():
-            call = _given(item, "call_id", "name", "namespace", "arguments")
-            return {**base, **call, "status": "completed"}
-        case CustomCallItem():
-            call = _given(item, "call_id", "name", "namespace", "input")
-            return {**base, **call, "status": "completed"}
-        case FunctionCallOutputItem() | CustomCallOutputItem():
-            call = _given(item, "call_id", "name", "namespace")
-            return {**base, **call, "output": item_text(item.output), "status": "completed"}
-
-
-def _given(item: ContentItem, *names: str) -> dict[str, Any]:
-    """Return the fields of an item that are not null."""
-    return {name: value for name in names if (value := getattr(item, name)) is not None}
+            shown = item.model_dump(include={"summary", "content"}, exclude_none=True)
+        case CallItem():
+            shown = item.model_dump(exclude={"id", "type"}, exclude_none=True)
+        case CallOutputItem():
+            shown = item.model_dump(exclude={"id", "type", "output"}, exclude_none=True)
+            shown["output"] = item_text(item.output)
+    return {**base, **shown, "status": "completed"}
 
 
 def _listed_part(part: TextPart, *, is_answer: bool) -> dict[str, Any]:

@@ -9,14 +9,14 @@ Not here   the items of ``input`` (items), the conversion to the common form (co
 
 from typing import Annotated, Any, Literal
 
-from pydantic import Discriminator, Field, Tag, field_validator, model_validator
+from pydantic import Field, field_validator, model_validator
 from pydantic_core import PydanticCustomError
 
 from ..chat_request import MAX_LOGPROBS, GenerationFields, Verbosity
 from ..thinking_fields import ReasoningEffort
-from ..validation import MAX_NAMES, Exact, Items, refuse_fields, unsupported
+from ..validation import MAX_NAMES, Exact, Items, TextOr, refuse_fields, unsupported
 from .items import InputItem
-from .tools import TextFormat, Tool, ToolChoice
+from .tools import ResponseTextFormat, ResponseTool, ToolChoice
 
 #: OpenAI's bounds on ``metadata``, and a bound on other texts that a response repeats
 MAX_METADATA, KEY_CHARS, VALUE_CHARS = 16, 64, 512
@@ -65,7 +65,7 @@ INERT_INCLUDES = (
 )
 
 
-class StreamOptions(Exact):
+class ResponseStreamOptions(Exact):
     include_obfuscation: bool | None = None
 
 
@@ -80,24 +80,12 @@ class Reasoning(Exact):
     @classmethod
     def _supported(cls, value: Any) -> Any:
         off = {"context": (None, "auto"), "mode": (None, "standard")}
-        return refuse_fields(value, off) if isinstance(value, dict) else value
+        return refuse_fields(value, off)
 
 
 class TextConfig(Exact):
-    format: TextFormat | None = None
+    format: ResponseTextFormat | None = None
     verbosity: Verbosity | None = None
-
-
-def _input_kind(value: Any) -> str | None:
-    if isinstance(value, str):
-        return "text"
-    return "items" if isinstance(value, list) else None
-
-
-Input = Annotated[
-    Annotated[str, Tag("text")] | Annotated[Items[InputItem], Tag("items")],
-    Discriminator(_input_kind, custom_error_type="content_type", custom_error_message="input"),
-]
 
 
 Included = Literal[(LOGPROBS, *INERT_INCLUDES)]  # type: ignore[valid-type]
@@ -108,28 +96,45 @@ Metadata = Annotated[
 
 
 class ResponseRequest(GenerationFields):
-    """A request: the fields that this server uses, besides the tables above."""
+    """A response. It needs `input` or `previous_response_id`."""
 
-    input: Input | None = None
+    input: TextOr[InputItem] | None = None
+    """A text, or items of a conversation."""
     instructions: str | None = None
+    """A system message at the beginning."""
     previous_response_id: (
         Annotated[str, Field(min_length=1, max_length=RESPONSE_ID_CHARS)] | None
     ) = None
-    tools: Annotated[list[Tool], Field(fail_fast=True)] | None = None
+    """A stored response that this one continues."""
+    tools: Annotated[list[ResponseTool], Field(fail_fast=True)] | None = None
+    """Functions and custom tools that the model may call."""
     tool_choice: ToolChoice | None = None
+    """Which tools must or may be called."""
     text: TextConfig | None = None
+    """The form of the text."""
     reasoning: Reasoning | None = None
+    """How much the model reasons."""
     max_output_tokens: int | None = Field(None, ge=1)
+    """Maximum tokens of the output, with reasoning."""
     max_tool_calls: int | None = Field(None, ge=1)
+    """No effect: it limits built-in tools."""
     include: Items[Included] | None = None
+    """`message.output_text.logprobs` adds log probabilities; others have no effect."""
     top_logprobs: int | None = Field(None, ge=0, le=MAX_LOGPROBS)
+    """Adds log probabilities, also of so many most likely tokens."""
     truncation: Literal["auto", "disabled"] | None = None
     store: bool | None = None
+    """`false` stores nothing."""
     metadata: Metadata | None = None
+    """Repeated in the response."""
     user: ShortText | None = None
+    """Repeated in the response."""
     safety_identifier: ShortText | None = None
+    """Repeated in the response."""
     prompt_cache_key: ShortText | None = None
-    stream_options: StreamOptions | None = None
+    """Repeated in the response."""
+    stream_options: ResponseStreamOptions | None = None
+    """Only with `stream`."""
 
     @model_validator(mode="before")
     @classmethod

@@ -6,7 +6,7 @@ from pydantic import BeforeValidator, Discriminator, Field, Tag, model_validator
 from typing_extensions import TypedDict
 
 from .. import tools as chat
-from ..validation import Exact, Items, Lenient, refuse_fields, refuse_type
+from ..validation import Exact, Items, Lenient, refuse_fields, refuse_type, tag_of
 
 #: fields of tools that are not served, with the values that leave the output as it is
 RESPONSES_TOOL_OFF: dict[str, tuple[Any, ...]] = {
@@ -50,7 +50,7 @@ def _without_nulls(value: dict[str, Any], *names: str) -> dict[str, Any]:
     return {name: each for name, each in value.items() if each is not None or name not in names}
 
 
-class GrammarInput(Exact):
+class ResponseGrammarInput(Exact):
     type: Literal["grammar"]
     syntax: Literal["lark", "regex"]
     definition: str = Field(min_length=1)
@@ -62,7 +62,9 @@ class CustomTool(Exact):
     type: Literal["custom"]
     name: str = Field(pattern=chat.NAME)
     description: str | None = None
-    format: Annotated[chat.TextInput | GrammarInput, Field(discriminator="type")] | None = None
+    format: Annotated[chat.TextInput | ResponseGrammarInput, Field(discriminator="type")] | None = (
+        None
+    )
     defer_loading: bool | None = None
 
     def shown(self) -> dict[str, Any]:
@@ -89,17 +91,13 @@ _TOOLS = {"function": "a function", "custom": "a text", "namespace": "a namespac
 _TOOLS |= dict.fromkeys(HOSTED, "a hosted tool")
 
 
-def _tool_kind(value: Any) -> str:
-    """Return the tag; other values than objects count as functions, and are refused there."""
-    kind = value.get("type") if isinstance(value, dict) else None
-    return _TOOLS.get(kind, "a function") if isinstance(kind, str) else "a function"
-
-
+#: other values than objects count as functions, and are refused there
+_BY_TYPE = Discriminator(lambda value: tag_of(value, _TOOLS, "a function"))
 _Function = Annotated[FunctionTool, Tag(_TOOLS["function"])]
 _Custom = Annotated[CustomTool, Tag(_TOOLS["custom"])]
 _Hosted = Annotated[HostedTool, Tag("a hosted tool")]
 NamespacedTool = Annotated[
-    Annotated[_Function | _Custom | _Hosted, Discriminator(_tool_kind)],
+    Annotated[_Function | _Custom | _Hosted, _BY_TYPE],
     BeforeValidator(_served),
 ]
 
@@ -125,16 +123,16 @@ class NamespaceTool(Exact):
         return {"type": self.type, "name": self.name, "description": about, "tools": served}
 
 
-Tool = Annotated[
+ResponseTool = Annotated[
     Annotated[
         _Function | _Custom | _Hosted | Annotated[NamespaceTool, Tag(_TOOLS["namespace"])],
-        Discriminator(_tool_kind),
+        _BY_TYPE,
     ],
     BeforeValidator(lambda value: _served(value, "namespace")),
 ]
 
 
-class NamedTool(Exact):
+class ResponseNamedTool(Exact):
     type: Literal["function", "custom"]
     name: str
     namespace: str | None = None
@@ -145,7 +143,7 @@ class NamedTool(Exact):
         if not isinstance(value, dict):
             return value
         kind = value.get("type")
-        refuse_type(kind, ("function", "custom"), "Tool choices")
+        refuse_type(kind, ("function", "custom"), "ResponseTool choices")
         return chat.by_name(value, CustomTool if kind == "custom" else FunctionTool)
 
 
@@ -156,19 +154,16 @@ class AllowedNamespace(Exact):
     name: str
 
 
-def _allowed_kind(value: Any) -> str:
-    kind = value.get("type") if isinstance(value, dict) else getattr(value, "type", None)
-    return _ALLOWED.get(kind, "a tool") if isinstance(kind, str) else "a tool"
-
-
 _ALLOWED = {"namespace": "a namespace", **dict.fromkeys(HOSTED, "a hosted tool")}
 AllowedTool = Annotated[
-    Annotated[NamedTool, Tag("a tool")] | Annotated[AllowedNamespace, Tag("a namespace")] | _Hosted,
-    Discriminator(_allowed_kind),
+    Annotated[ResponseNamedTool, Tag("a tool")]
+    | Annotated[AllowedNamespace, Tag("a namespace")]
+    | _Hosted,
+    Discriminator(lambda value: tag_of(value, _ALLOWED, "a tool")),
 ]
 
 
-class AllowedTools(Exact):
+class ResponseAllowedTools(Exact):
     type: Literal["allowed_tools"]
     mode: Literal["auto", "required"]
     tools: Items[AllowedTool] = Field(min_length=1)
@@ -180,7 +175,7 @@ _CHOICES = {"function": "one tool", "custom": "one tool", "allowed_tools": "some
 
 def _known(value: Any) -> Any:
     if isinstance(value, dict):
-        refuse_type(value.get("type"), tuple(_CHOICES), "Tool choices")
+        refuse_type(value.get("type"), tuple(_CHOICES), "ResponseTool choices")
     return value
 
 
@@ -193,8 +188,8 @@ def _choice_kind(value: Any) -> str | None:
 
 ToolChoice = Annotated[
     Annotated[Literal["none", "auto", "required"], Tag("mode")]
-    | Annotated[NamedTool, Tag(_CHOICES["function"])]
-    | Annotated[AllowedTools, Tag(_CHOICES["allowed_tools"])],
+    | Annotated[ResponseNamedTool, Tag(_CHOICES["function"])]
+    | Annotated[ResponseAllowedTools, Tag(_CHOICES["allowed_tools"])],
     Discriminator(
         _choice_kind,
         custom_error_type="invalid_tool_choice",
@@ -205,7 +200,7 @@ ToolChoice = Annotated[
 ]
 
 
-class JsonSchemaFormat(Exact):
+class ResponseJsonSchemaFormat(Exact):
     type: Literal["json_schema"]
     name: str = Field(pattern=chat.NAME)
     description: str | None = None
@@ -215,17 +210,17 @@ class JsonSchemaFormat(Exact):
 
 def _flat(value: Any) -> Any:
     """Refuse the key under which chat completions have the fields of a schema."""
-    return refuse_fields(value, {"json_schema": ()}) if isinstance(value, dict) else value
+    return refuse_fields(value, {"json_schema": ()})
 
 
-TextFormat = Annotated[
-    chat.TextFormat | chat.JsonObjectFormat | JsonSchemaFormat,
+ResponseTextFormat = Annotated[
+    chat.TextFormat | chat.JsonObjectFormat | ResponseJsonSchemaFormat,
     Field(discriminator="type"),
     BeforeValidator(_flat),
 ]
 
 
-def shown_format(wanted: TextFormat) -> dict[str, Any]:
+def shown_format(wanted: ResponseTextFormat) -> dict[str, Any]:
     """Return a format as responses repeat it; its schema is not copied."""
     fields = type(wanted).model_fields
     shown = {field.alias or name: getattr(wanted, name) for name, field in fields.items()}

@@ -6,7 +6,6 @@ from typing import Any
 import pytest
 
 from adapters.formats import OutputSpec
-from app.api.body import parse_request
 from app.common_form import common_chat
 from app.common_form.legacy_functions import with_tools
 from app.constraints.requested_output import requested_output, template_variables
@@ -14,6 +13,7 @@ from app.errors import ApiError
 from app.generation import GenerationRequest
 from app.protocol.chat_request import MAX_VARIABLES, VARIABLE_CHARS
 from app.settings import ModelSettings
+from tests.app.bodies import parse_request
 
 USER = {"role": "user", "content": "hi"}
 
@@ -197,7 +197,7 @@ def test_a_choice_may_hold_the_whole_tool(tool: dict[str, Any]):
 
 def test_a_function_call_may_hold_the_whole_function():
     request = {"messages": [USER], "functions": [FUNCTION], "function_call": FUNCTION}
-    assert with_tools(parse_request(json.dumps(request).encode())).tool_choice.name == "f"
+    assert with_tools(parse_request(json.dumps(request).encode())).tool_choice.function.name == "f"
 
 
 def test_variables_of_the_request_come_last():

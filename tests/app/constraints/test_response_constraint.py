@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from app.api.body import parse_request
 from app.common_form import common_chat
 from app.constraints.requested_output import requested_output
 from app.errors import ApiError
 from app.settings import ModelSettings
+from tests.app.bodies import parse_request
 from tests.app.examples import LIGHT, body, tool
 from tests.app.gateway import Gateway, gateway_fixture
 from tests.app.messages import added_up, events, whole

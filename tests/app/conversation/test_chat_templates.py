@@ -9,7 +9,6 @@ from typing import Any
 import pytest
 
 from adapters.formats import OutputSpec, ThinkingMarks, Tool, get_format
-from app.api.body import parse_request
 from app.common_form import common_chat
 from app.conversation.fitting import FILLERS, fitted
 from app.conversation.history import plain_messages
@@ -18,6 +17,7 @@ from app.conversation.profile import Messages, TemplateError, profile_of
 from app.conversation.thinking import thought_apart
 from app.conversation.tokenizer import HuggingFaceTokenizer
 from app.errors import ApiError
+from tests.app.bodies import parse_request
 from tests.app.conversation.chat_templates import FETCH, TEMPLATES, tokenizer_of
 from tests.app.small_tokenizer import folder
 

@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
-from app.api.body import parse_request
 from app.common_form import common_chat
 from app.conversation.history import plain_messages
 from app.errors import ApiError
 from app.generation import Message
+from tests.app.bodies import parse_request
 
 USER = {"role": "user", "content": "hi"}
 

@@ -6,12 +6,12 @@ from typing import Any
 
 import pytest
 
-from app.api.body import parse_request
 from app.common_form import common_chat
 from app.conversation.history import plain_messages
 from app.conversation.pairing import MAX_UNANSWERED, NO_RESULT, History, paired
 from app.errors import ApiError, bad_field
 from app.protocol.messages import MEDIA
+from tests.app.bodies import parse_request
 
 USER = {"role": "user", "content": "hi"}
 NOTE = {"role": "system", "content": "note"}

@@ -67,7 +67,7 @@ def feed(parser: Parser | ForeignParser, text: str | bytes) -> list[Event]:
 
 def said(plan: ConstraintPlan, text: str | bytes) -> dict[type, str]:
     """Texts of the deltas, by kind."""
-    parser, reader = plan.parser(), plan.reader()
+    parser, reader = plan.parser(), plan.format_plan.reader()
     deltas = [*reader.feed(feed(parser, text))]
     deltas += [*reader.feed(parser.finish()), *reader.finish()]
     assert parser.is_whole()
@@ -110,7 +110,7 @@ async def test_tokens_that_the_spec_names_stay_tokens() -> None:
 async def test_a_cut_off_answer_loses_nothing_but_broken_bytes(name: str) -> None:
     plan = await constraint(name, backend="xgrammar")
     begin = (CALL if name == "hermes" else HARMONY[0]).split("%s")[0].encode()
-    parser, reader = plan.parser(), plan.reader()
+    parser, reader = plan.parser(), plan.format_plan.reader()
     deltas = [*reader.feed(feed(parser, begin + b'{"a": "\xe2\x82'))]
     deltas += [*reader.feed(parser.finish()), *reader.finish()]
     text = "".join(delta.text for delta in deltas if isinstance(delta, ToolArguments))

@@ -7,6 +7,8 @@ from typing import Any
 import httpx
 from jsonschema import Draft202012Validator
 
+from app import protocol
+from app.errors import ErrorResponse
 from app.openapi.document import schemas
 from tests.app.messages import payloads
 
@@ -77,13 +79,13 @@ class Document:
 
 
 @cache
-def _schemas() -> dict[str, Any]:
-    return {"components": {"schemas": schemas()}}
+def _schemas(name: str) -> dict[str, Any]:
+    return {"components": {"schemas": schemas([getattr(protocol, name)], [ErrorResponse])}}
 
 
 def refused_by_document(name: str, body: Any) -> bool:
     """Whether the schema of a body forbids it."""
-    schema = {"$ref": f"#/components/schemas/{name}", **_schemas()}
+    schema = {"$ref": f"#/components/schemas/{name}", **_schemas(name)}
     return not Draft202012Validator(schema).is_valid(body)
 
 

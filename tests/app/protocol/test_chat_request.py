@@ -7,7 +7,7 @@ import pytest
 from pydantic import BaseModel, TypeAdapter, ValidationError
 from pydantic.fields import FieldInfo
 
-from app.api.body import has_more_values, parse_as, parse_request, read_body
+from app.api.body import has_more_values, read_body
 from app.errors import ApiError
 from app.protocol import messages, tools
 from app.protocol.chat_request import ChatRequest
@@ -15,6 +15,7 @@ from app.protocol.check_request import CheckRequest
 from app.protocol.sampling_fields import StreamOptions
 from app.protocol.validation import MAX_ITEMS, MAX_NAMES
 from app.protocol.warmup_request import WarmupRequest
+from tests.app.bodies import parse_as, parse_request
 from tests.app.openapi.described import refused_by_document
 
 USER = {"role": "user", "content": "hi"}

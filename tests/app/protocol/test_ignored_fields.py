@@ -5,12 +5,12 @@ from typing import Any
 
 import pytest
 
-from app.api.body import parse_as
 from app.errors import ApiError
 from app.protocol.chat_request import ChatRequest
 from app.protocol.ignored_fields import ECHOED, MAX_NAMES, ignored_fields
 from app.protocol.messages import AssistantMessage
 from app.protocol.tokenize_request import TokenizeRequest
+from tests.app.bodies import parse_as
 from tests.app.gateway import Gateway
 
 USER: dict[str, Any] = {"role": "user", "content": "hi"}

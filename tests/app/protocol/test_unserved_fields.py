@@ -5,7 +5,6 @@ from typing import Any
 
 import pytest
 
-from app.api.body import parse_as
 from app.errors import ApiError
 from app.protocol.chat_request import ChatRequest
 from app.protocol.completion_request import CompletionRequest
@@ -20,6 +19,7 @@ from app.protocol.unserved_fields import (
     UNSUPPORTED,
     Body,
 )
+from tests.app.bodies import parse_as
 from tests.app.openapi.described import refused_by_document
 
 MESSAGES = [{"role": "user", "content": "hi"}]

@@ -8,7 +8,7 @@ from pydantic_core import to_json
 
 from app.errors import ApiError
 from app.writers.events import event, named_event, one_line
-from app.writers.response_writers import ResponseBuilder, ResponseEventWriter
+from app.writers.response_writers import ResponseEventWriter, ResponseWriter
 
 #: what str.splitlines splits at and JSON leaves as it is, and texts that share bytes with it
 LINE_ENDS = "\x85\u2028\u2029"
@@ -28,6 +28,6 @@ def test_an_event_is_one_line_and_the_same_value(text: str):
 
 def test_the_first_and_the_last_events_of_a_response_are_one_line_each():
     begun: dict[str, Any] = {"id": "resp_1", "instructions": LINE_ENDS, "output": []}
-    writer = ResponseEventWriter(ResponseBuilder(begun, None))
+    writer = ResponseEventWriter(ResponseWriter(begun, None))
     for data in (writer.begin(), writer.failed(ApiError(500, LINE_ENDS))):
         assert len(data.decode().splitlines()) == data.count(b"\n")

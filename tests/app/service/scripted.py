@@ -7,7 +7,6 @@ from collections.abc import AsyncGenerator
 from typing import Any
 
 from adapters.workers import Chunk, FailureReason, Generation, Health, WorkerError
-from app.api.body import parse_request
 from app.concurrency import Offload
 from app.constraints.compile_scheduler import CompileScheduler
 from app.constraints.mode import ModeSwitch
@@ -24,6 +23,7 @@ from app.service.generation_service import Completion, GenerationService
 from app.service.request_context import RequestContext
 from app.settings import ModelSettings
 from engine import Compiler
+from tests.app.bodies import parse_request
 from tests.app.examples import body
 from tests.app.messages import payloads
 from tests.app.planners import make_planner

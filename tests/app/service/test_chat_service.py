@@ -300,7 +300,7 @@ async def test_a_client_that_reads_slowly_slows_the_worker_down():
     stream = await service.chat.stream(request(stream=True), context())
     for _ in range(200):
         await asyncio.sleep(0)
-    choices = stream._choices
+    choices = stream.choices
     assert choices._queue.full()
     await stream.aclose()
 

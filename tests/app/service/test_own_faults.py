@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from adapters.formats import Reader
+from adapters.formats import FormatPlan, Reader
 from adapters.formats.reading.traced_reader import TracedReader
 from adapters.workers import Chunk, TokenLogprob
 from app.constraints.constraint_plan import ConstraintPlan
@@ -22,7 +22,7 @@ from tests.app.service.scripted import Service, Step, tokens
 #: (owner, name) of a function in each layer that reads an answer
 LAYERS: list[tuple[Any, str]] = [
     (ConstraintPlan, "parser"),
-    (ConstraintPlan, "traced_reader"),
+    (FormatPlan, "traced_reader"),
     (choice_decoder, "ChoiceDeltas"),
     (choice_decoder, "ChoiceEnd"),
     (Reader, "feed"),

@@ -9,7 +9,6 @@ import pytest
 from pydantic_core import to_json
 
 from adapters.workers import PromptTooLong
-from app.api.body import parse_as
 from app.concurrency import Offload
 from app.errors import ApiError
 from app.observability.request_record import RequestRecord
@@ -19,6 +18,7 @@ from app.service.responses_service import ResponsesService
 from app.service.stored_responses import StoredResponses
 from app.state.byte_store import MemoryStore, StateUnavailable
 from app.state.response_store import BLOCK, MAX_CHAIN_ITEMS, Chain, ResponseStore
+from tests.app.bodies import parse_as
 from tests.app.examples import LIGHT
 from tests.app.messages import payloads
 from tests.app.service.scripted import Service, Step, context, error, script, tokens

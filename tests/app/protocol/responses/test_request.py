@@ -12,7 +12,6 @@ from openai.types.responses import (
     response_input_param,
 )
 
-from app.api.body import parse_as
 from app.errors import ApiError
 from app.protocol.responses.items import KINDS, LEFT_OUT
 from app.protocol.responses.request import (
@@ -24,6 +23,7 @@ from app.protocol.responses.request import (
     ResponseRequest,
 )
 from app.protocol.responses.tools import HOSTED
+from tests.app.bodies import parse_as
 from tests.app.examples import LIGHT
 from tests.app.openapi.described import refused_by_document
 
