@@ -17,8 +17,8 @@ from .document cimport (
 )
 from .schema_types cimport (
     ALL, ARRAY, BOOLEAN, FRACTION, INTEGER, NOT_THIS, NULL_TYPE, NUMBER, OBJECT, STRING, THIS_VALUE,
-    Arrays, Count, Derived, SchemaContext, Keyed, Location, ConstraintText, Numbers, Objects, SchemaType, Strings,
-    is_crossed, intersect_numbers, new_numbers, new_objects,
+    Arrays, Count, Derived, Keyed, Location, ConstraintText, Numbers, Objects, SchemaType, Strings,
+    applies, is_crossed, intersect_numbers, new_numbers, new_objects, place_of,
 )
 
 from decimal import Decimal
@@ -463,24 +463,15 @@ class CircularReference(SpecError):
     """A schema whose meaning at one location depends on itself."""
 
 
-cdef class Evaluator(SchemaContext):
+cdef class Evaluator:
     def __cinit__(self):
         self.checks = self.depth = 0
 
-    cdef bint holds(self, tuple place, schema) except -1:
-        return self.facts.holds(place, schema)
+    cdef tuple alternatives_at(self, tuple place):
+        raise NotImplementedError
 
-    cdef bint are_disjoint(self, tuple a, tuple b) except -1:
-        return self.facts.are_disjoint(a, b)
-
-    cdef bint is_implied(self, tuple place, tuple other) except -1:
-        return self.facts.is_implied(place, other)
-
-    cdef tuple narrower(self, tuple a, tuple b):
-        return self.facts.narrower(a, b)
-
-    cdef bint disjoint_members(self, Objects a, Objects b) except -1:
-        return self.facts.disjoint_members(a, b)
+    cdef Location target(self, Location where):
+        raise NotImplementedError
 
     cdef void place(self, Location where, str keyword):
         self.where, self.keyword = where, keyword
@@ -619,7 +610,7 @@ cdef class Evaluator(SchemaContext):
             if name not in value:
                 return False
         for name, item in value.items():
-            if not self.fits(objects.place_of(name, self), item):
+            if not self.fits(place_of(objects, name, self), item):
                 return False
         return objects.is_plain() or self.keys(objects, value)
 
@@ -631,7 +622,7 @@ cdef class Evaluator(SchemaContext):
                 return False
         for each in objects.some:
             for name, item in value.items():
-                if each.has(name, self) and self.fits(each.place, item):
+                if applies(each, name, self) and self.fits(each.place, item):
                     break
             else:
                 return False
@@ -765,7 +756,7 @@ cdef class Evaluator(SchemaContext):
         a, b = a or nothing, b or nothing
         spend(self.budget, 1 + <Py_ssize_t>len(a.required) + <Py_ssize_t>len(b.required))
         for name in dict.fromkeys(a.required + b.required):
-            if self.disjoint_places(a.place_of(name, self), b.place_of(name, self), distance - 1):
+            if self.disjoint_places(place_of(a, name, self), place_of(b, name, self), distance - 1):
                 return True
         return False
 

@@ -19,7 +19,7 @@ from .type_algebra cimport INTERSECTIONS, NOTHING_FITS, without_subsumed, place_
 from .schema_types cimport (
     ALL, ANYTHING, ANYTHING_ONLY, ANY_OF_THESE, ARRAY, FRACTION, NOT_THIS, NULL_TYPE, NUMBER, OBJECT,
     PLAIN_NUMBERS, STRING, THIS_VALUE, Arrays, ConstraintText, Derived, Evaluated, Keyed, Location,
-    Numbers, Objects, SchemaType, Strings, both, constraint_text, intersect, keyed_objects, listed,
+    Numbers, Objects, SchemaType, Strings, applies, both, constraint_text, intersect, keyed_objects, listed,
     location_at, new_arrays, new_count, new_evaluated, new_keyed, new_numbers, new_objects,
     new_strings, new_type, place_at, refusal, with_evaluated, without_evaluated,
 )
@@ -878,7 +878,7 @@ cdef Objects with_patterns(Objects plain, dict given, Location where, Evaluator 
     for name in plain.properties:
         place = plain.place_in(name, plain.properties[name])
         for each in keyed:
-            if each.has(name, evaluator):
+            if applies(each, name, evaluator):
                 place = both(place, each.place, evaluator)
         properties[name] = place
     if plain.rest:

@@ -122,8 +122,6 @@ cdef class Keyed:
     cdef frozenset excluded
     cdef tuple place
 
-    cdef bint has(self, str name, SchemaContext context) except -1
-
 
 cdef class Objects:
     # name -> its schema below ``where``; or its complete place, after an intersection or a match of key
@@ -142,7 +140,6 @@ cdef class Objects:
     cdef dict hulls         # hulls of members, see SchemaFacts; None: empty
 
     cdef bint is_plain(self) noexcept
-    cdef tuple place_of(self, name, SchemaContext context)
     cdef tuple place_in(self, name, property)
 
 
@@ -170,23 +167,8 @@ cdef class SchemaType:
     cdef int check(self, int types) except -1
 
 
-cdef class SchemaContext:
-    """The interface through which alternatives are intersected: whether single values fit, cheap facts about
-    schemas, and the reader. It breaks the import circle; ``Evaluator`` and ``SchemaReader`` implement it.
-    """
-    cdef WorkBudget budget
-
-    cdef bint fits_type(self, SchemaType schema_type, value) except -1
-    cdef bint matches(self, ConstraintText pattern, str text) except -1
-    # see SchemaFacts
-    cdef bint holds(self, tuple place, schema) except -1
-    cdef bint are_disjoint(self, tuple a, tuple b) except -1
-    cdef bint is_implied(self, tuple place, tuple other) except -1
-    cdef tuple narrower(self, tuple a, tuple b)
-    cdef bint disjoint_members(self, Objects a, Objects b) except -1
-    # of the reader
-    cdef tuple alternatives_at(self, tuple place)
-    cdef Location target(self, Location where)
+# here, because its contract uses these classes
+from .evaluator cimport Evaluator
 
 
 cdef SchemaType ANYTHING
@@ -203,6 +185,9 @@ cdef Numbers new_numbers(
 cdef Count new_count(tuple place, Py_ssize_t first, minimum, maximum, Location where)
 cdef Arrays new_arrays(tuple prefix, tuple rest, minimum, maximum, tuple counts, Location unique)
 cdef Keyed new_keyed(tuple patterns, bint is_match, frozenset excluded, tuple place)
+# whether the constraints of a Keyed apply to a key; the place of the value under a key, listed or not
+cdef bint applies(Keyed keyed, str name, Evaluator evaluator) except -1
+cdef tuple place_of(Objects objects, name, Evaluator evaluator)
 cdef Objects new_objects(
     dict properties, bint is_intersection, tuple required, set wanted, tuple rest, minimum, maximum, Location where)
 cdef Objects keyed_objects(Objects objects, tuple keyed, tuple names, tuple some)
@@ -213,14 +198,14 @@ cdef SchemaType new_type(
 cdef SchemaType with_evaluated(SchemaType schema_type, Evaluated evaluated)
 cdef tuple without_evaluated(tuple alternatives)
 cdef SchemaType listed(tuple values)
-cdef SchemaType intersect(SchemaType a, SchemaType b, SchemaContext context)
-cdef bint disjoint_objects(SchemaType a, SchemaType b, SchemaContext context) except -1
+cdef SchemaType intersect(SchemaType a, SchemaType b, Evaluator evaluator)
+cdef bint disjoint_objects(SchemaType a, SchemaType b, Evaluator evaluator) except -1
 # the number of patterns, formats and excluded texts
 cdef Py_ssize_t texts_of(Strings strings) except -1
 cdef Numbers intersect_numbers(Numbers a, Numbers b, WorkBudget budget)
-cdef Strings intersect_strings(Strings a, Strings b, SchemaContext context)
+cdef Strings intersect_strings(Strings a, Strings b, Evaluator evaluator)
 cdef bint is_crossed(Numbers numbers) except -1
 cdef Py_ssize_t weight_of(Objects objects) except -1
-cdef tuple both(tuple a, tuple b, SchemaContext context)
+cdef tuple both(tuple a, tuple b, Evaluator evaluator)
 cdef tuple united_texts(tuple a, tuple b)
 cdef smaller_bound(a, b)

@@ -9,6 +9,7 @@ from cpython.dict cimport PyDict_GetItemWithError
 from cpython.ref cimport PyObject
 
 from ...native.resources cimport WorkBudget, spend
+from .evaluator cimport Evaluator
 
 from ...errors import UnsupportedSchema
 from ...json_pointer import escape
@@ -160,15 +161,17 @@ cdef Arrays new_arrays(
 @cython.final
 @cython.no_gc
 cdef class Keyed:
-    cdef bint has(self, str name, SchemaContext context) except -1:
-        """Whether these constraints apply to a key."""
-        cdef ConstraintText pattern
-        if name in self.excluded:
-            return False
-        for pattern in self.patterns:
-            if context.matches(pattern, name):
-                return self.is_match
-        return not self.is_match
+    pass
+
+
+cdef bint applies(Keyed keyed, str name, Evaluator evaluator) except -1:
+    cdef ConstraintText pattern
+    if name in keyed.excluded:
+        return False
+    for pattern in keyed.patterns:
+        if evaluator.matches(pattern, name):
+            return keyed.is_match
+    return not keyed.is_match
 
 
 cdef Keyed new_keyed(tuple patterns, bint is_match, frozenset excluded, tuple place):
@@ -185,18 +188,6 @@ cdef class Objects:
         """Whether keys have no constraints other than being listed or not."""
         return not (self.keyed or self.names or self.some)
 
-    cdef tuple place_of(self, name, SchemaContext context):
-        """Return the place of the value under a key, listed or not."""
-        cdef PyObject* property = PyDict_GetItemWithError(self.properties, name)
-        cdef Keyed each
-        cdef tuple place = self.rest
-        if property != NULL:
-            return self.place_in(name, <object>property)
-        for each in self.keyed:
-            if each.has(name, context):
-                place = both(place, each.place, context)
-        return place
-
     cdef tuple place_in(self, name, property):
         """Return the place of a listed name."""
         cdef PyObject* known
@@ -210,6 +201,18 @@ cdef class Objects:
         made = place_at(property, self.where, "properties", name)
         self.places[name] = made
         return made
+
+
+cdef tuple place_of(Objects objects, name, Evaluator evaluator):
+    cdef PyObject* property = PyDict_GetItemWithError(objects.properties, name)
+    cdef Keyed each
+    cdef tuple place = objects.rest
+    if property != NULL:
+        return objects.place_in(name, <object>property)
+    for each in objects.keyed:
+        if applies(each, name, evaluator):
+            place = both(place, each.place, evaluator)
+    return place
 
 
 cdef Objects new_objects(
@@ -307,43 +310,14 @@ ANYTHING = new_type(ALL, None, None, None, None, None, ())
 ANYTHING_ONLY = (ANYTHING,)
 
 
-cdef class SchemaContext:
-    cdef bint fits_type(self, SchemaType schema_type, value) except -1:
-        raise NotImplementedError
-
-    cdef bint matches(self, ConstraintText pattern, str text) except -1:
-        raise NotImplementedError
-
-    cdef bint holds(self, tuple place, schema) except -1:
-        raise NotImplementedError
-
-    cdef bint are_disjoint(self, tuple a, tuple b) except -1:
-        raise NotImplementedError
-
-    cdef bint is_implied(self, tuple place, tuple other) except -1:
-        raise NotImplementedError
-
-    cdef tuple narrower(self, tuple a, tuple b):
-        raise NotImplementedError
-
-    cdef bint disjoint_members(self, Objects a, Objects b) except -1:
-        raise NotImplementedError
-
-    cdef tuple alternatives_at(self, tuple place):
-        raise NotImplementedError
-
-    cdef Location target(self, Location where):
-        raise NotImplementedError
-
-
 # -- intersection ----------------------------------------------------------------------------------
 
 
-cdef SchemaType intersect(SchemaType a, SchemaType b, SchemaContext context):
+cdef SchemaType intersect(SchemaType a, SchemaType b, Evaluator evaluator):
     """Return the intersection of two alternatives; None if it is seen to be empty."""
     cdef int types = a.types & b.types
     cdef SchemaType made
-    spend(context.budget, 1)
+    spend(evaluator.budget, 1)
     if a is ANYTHING:
         return b
     if b is ANYTHING:
@@ -351,28 +325,28 @@ cdef SchemaType intersect(SchemaType a, SchemaType b, SchemaContext context):
     if not types:
         return None
     if a.values is not None or b.values is not None:
-        made = intersect_values(a, b, context) if a.values is not None else intersect_values(b, a, context)
+        made = intersect_values(a, b, evaluator) if a.values is not None else intersect_values(b, a, evaluator)
     else:
-        made = intersect_constraints(a, b, types, context)
+        made = intersect_constraints(a, b, types, evaluator)
     if made is not None:
         made.evaluated = intersect_evaluated(a.evaluated, b.evaluated)
     return made
 
 
-cdef SchemaType intersect_constraints(SchemaType a, SchemaType b, int types, SchemaContext context):
+cdef SchemaType intersect_constraints(SchemaType a, SchemaType b, int types, Evaluator evaluator):
     """Intersect alternatives without listed values; types without any value left are dropped."""
     cdef Strings strings
     cdef Numbers numbers
     cdef Arrays arrays
     cdef Objects objects
-    if types & OBJECT and disjoint_objects(a, b, context):
+    if types & OBJECT and disjoint_objects(a, b, evaluator):
         types &= ~OBJECT
         if not types:
             return None
-    strings = intersect_strings(a.strings, b.strings, context) if types & STRING else None
-    numbers = intersect_numbers(a.numbers, b.numbers, context.budget) if types & NUMBER else None
-    arrays = intersect_arrays(a.arrays, b.arrays, context) if types & ARRAY else None
-    objects = intersect_objects(a.objects, b.objects, context) if types & OBJECT else None
+    strings = intersect_strings(a.strings, b.strings, evaluator) if types & STRING else None
+    numbers = intersect_numbers(a.numbers, b.numbers, evaluator.budget) if types & NUMBER else None
+    arrays = intersect_arrays(a.arrays, b.arrays, evaluator) if types & ARRAY else None
+    objects = intersect_objects(a.objects, b.objects, evaluator) if types & OBJECT else None
     if strings is not None and (
         crossed(strings.minimum, strings.maximum) or have_common(strings.patterns, strings.without)
     ):
@@ -392,9 +366,9 @@ cdef SchemaType intersect_constraints(SchemaType a, SchemaType b, int types, Sch
         intersect_refusals(a.refused, b.refused, types) if a.refused or b.refused else ())
 
 
-cdef bint disjoint_objects(SchemaType a, SchemaType b, SchemaContext context) except -1:
+cdef bint disjoint_objects(SchemaType a, SchemaType b, Evaluator evaluator) except -1:
     """Whether it is seen at once that no object fits both."""
-    return a.objects is not None and b.objects is not None and context.disjoint_members(a.objects, b.objects)
+    return a.objects is not None and b.objects is not None and evaluator.facts.disjoint_members(a.objects, b.objects)
 
 
 cdef bint crossed(minimum, maximum) except -1:
@@ -420,11 +394,11 @@ cdef bint have_common(tuple a, tuple b) except -1:
     return False
 
 
-cdef SchemaType intersect_values(SchemaType some, SchemaType other, SchemaContext context):
+cdef SchemaType intersect_values(SchemaType some, SchemaType other, Evaluator evaluator):
     """Keep the values of ``some`` that fit ``other``."""
     cdef list values = []
     for value in some.values:
-        if context.fits_type(other, value):
+        if evaluator.fits_type(other, value):
             values.append(value)
     if not values:
         return None
@@ -473,10 +447,10 @@ cdef smaller_bound(a, b):
     return b if a is None else a if b is None else min(a, b)
 
 
-cdef Strings intersect_strings(Strings a, Strings b, SchemaContext context):
+cdef Strings intersect_strings(Strings a, Strings b, Evaluator evaluator):
     if a is None or b is None:
         return b if a is None else a
-    spend(context.budget, (texts_of(a) + texts_of(b)) // TEXTS_PER_STEP)
+    spend(evaluator.budget, (texts_of(a) + texts_of(b)) // TEXTS_PER_STEP)
     made = new_strings(
         max(a.minimum, b.minimum),
         smaller_bound(a.maximum, b.maximum),
@@ -540,25 +514,25 @@ cdef Numbers intersect_numbers(Numbers a, Numbers b, WorkBudget budget):
     return made
 
 
-cdef tuple both(tuple a, tuple b, SchemaContext context):
+cdef tuple both(tuple a, tuple b, Evaluator evaluator):
     """Return the place where all schemas of both places apply."""
     cdef Location each
     cdef list more = None
     if not a or not b:
         return a or b
-    spend(context.budget, (<Py_ssize_t>len(a) + <Py_ssize_t>len(b)) // TEXTS_PER_STEP)
-    narrower = context.narrower(a, b)
+    spend(evaluator.budget, (<Py_ssize_t>len(a) + <Py_ssize_t>len(b)) // TEXTS_PER_STEP)
+    narrower = evaluator.facts.narrower(a, b)
     if narrower is not None:
         return narrower
     for each in b:
-        if not context.holds(a, each.schema):
+        if not evaluator.facts.holds(a, each.schema):
             if more is None:
                 more = []
             more.append(each)
     return a if more is None else a + tuple(more)
 
 
-cdef Arrays intersect_arrays(Arrays a, Arrays b, SchemaContext context):
+cdef Arrays intersect_arrays(Arrays a, Arrays b, Evaluator evaluator):
     """Intersect arrays. Counts that apply to all items become bounds on the length; others stay."""
     cdef Py_ssize_t n, of_a, of_b
     cdef Arrays made
@@ -566,36 +540,36 @@ cdef Arrays intersect_arrays(Arrays a, Arrays b, SchemaContext context):
     if a is None or b is None:
         return b if a is None else a
     of_a, of_b = len(a.prefix), len(b.prefix)
-    spend(context.budget, (of_a + of_b) // 2)
+    spend(evaluator.budget, (of_a + of_b) // 2)
     for n in range(max(of_a, of_b)):
         prefix.append(both(
             <tuple>a.prefix[n] if n < of_a else a.rest,
             <tuple>b.prefix[n] if n < of_b else b.rest,
-            context,
+            evaluator,
         ))
     made = new_arrays(
         tuple(prefix),
-        both(a.rest, b.rest, context),
+        both(a.rest, b.rest, evaluator),
         max(a.minimum, b.minimum),
         smaller_bound(a.maximum, b.maximum),
         joined(a.counts, b.counts),
         a.unique or b.unique,
     )
-    return with_counts_of_all(made, context) if made.counts else made
+    return with_counts_of_all(made, evaluator) if made.counts else made
 
 
-cdef Arrays with_counts_of_all(Arrays arrays, SchemaContext context):
+cdef Arrays with_counts_of_all(Arrays arrays, Evaluator evaluator):
     cdef Count each
     cdef list kept = []
     minimum, maximum = arrays.minimum, arrays.maximum
-    spend(context.budget, 2 * <Py_ssize_t>len(arrays.counts) * (1 + <Py_ssize_t>len(arrays.prefix)))
+    spend(evaluator.budget, 2 * <Py_ssize_t>len(arrays.counts) * (1 + <Py_ssize_t>len(arrays.prefix)))
     for each in arrays.counts:
         places = set([*arrays.prefix[each.first :], arrays.rest])
-        if all([context.are_disjoint(<tuple>place, each.place) for place in places]):
+        if all([evaluator.facts.are_disjoint(<tuple>place, each.place) for place in places]):
             # no item can match
             if each.minimum:
                 maximum = -1
-        elif all([context.is_implied(<tuple>place, each.place) for place in places]):
+        elif all([evaluator.facts.is_implied(<tuple>place, each.place) for place in places]):
             if each.minimum:
                 minimum = max(minimum, each.first + each.minimum)
             if each.maximum is not None:
@@ -612,26 +586,26 @@ cdef Py_ssize_t weight_of(Objects objects) except -1:
         + <Py_ssize_t>len(objects.keyed) + <Py_ssize_t>len(objects.some)) // 4
 
 
-cdef Objects intersect_objects(Objects a, Objects b, SchemaContext context):
+cdef Objects intersect_objects(Objects a, Objects b, Evaluator evaluator):
     """Intersect objects. Keys keep the order of ``a``, followed by those that only ``b`` lists."""
     cdef dict properties = {}
     if a is None or b is None:
         return b if a is None else a
-    spend(context.budget, weight_of(a) + weight_of(b))
+    spend(evaluator.budget, weight_of(a) + weight_of(b))
     for name, property in a.properties.items():
-        properties[name] = both(a.place_in(name, property), b.place_of(name, context), context)
+        properties[name] = both(a.place_in(name, property), place_of(b, name, evaluator), evaluator)
     for name, property in b.properties.items():
         if name not in properties:
-            properties[name] = both(a.place_of(name, context), b.place_in(name, property), context)
+            properties[name] = both(place_of(a, name, evaluator), b.place_in(name, property), evaluator)
     required = dict.fromkeys(a.required + b.required)
     made = new_objects(
         properties,
         True,
         tuple(required),
         set(required) if required else None,
-        both(a.rest, b.rest, context),
+        both(a.rest, b.rest, evaluator),
         max(a.minimum, b.minimum),
         smaller_bound(a.maximum, b.maximum),
         a.where,
     )
-    return keyed_objects(made, joined(a.keyed, b.keyed), both(a.names, b.names, context), joined(a.some, b.some))
+    return keyed_objects(made, joined(a.keyed, b.keyed), both(a.names, b.names, evaluator), joined(a.some, b.some))

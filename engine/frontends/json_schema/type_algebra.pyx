@@ -9,9 +9,9 @@ from .evaluator cimport Evaluator, Hull
 from .schema_types cimport (
     ALL, ANYTHING, ANY_OF_THESE, ARRAY, BOOLEAN, FRACTION, INTEGER, NOT_THIS, NULL_TYPE, NUMBER,
     OBJECT, PLAIN_NUMBERS, STRING, TEXTS_PER_STEP, THIS_VALUE, Arrays, ConstraintText, Count,
-    Derived, Keyed, Location, Numbers, Objects, Refusal, SchemaContext, SchemaType, Strings,
-    both, constraint_text, intersect, keyed_objects, listed, location_at, new_arrays, new_count,
-    new_keyed, new_numbers, new_objects, new_type, new_strings, disjoint_objects, refusal,
+    Derived, Keyed, Location, Numbers, Objects, Refusal, SchemaType, Strings,
+    applies, both, constraint_text, intersect, keyed_objects, listed, location_at, new_arrays, new_count,
+    new_keyed, new_numbers, new_objects, new_type, new_strings, disjoint_objects, place_of, refusal,
     root_place, texts_of, weight_of,
 )
 
@@ -379,12 +379,12 @@ cdef class TypeAlgebra(Evaluator):
             hull = self.facts.hull_of_member(objects, name)
             if not hull.types:
                 return True
-            if not hull.is_exact and self.is_empty_place(objects.place_of(name, self)):
+            if not hull.is_exact and self.is_empty_place(place_of(objects, name, self)):
                 return True
         for each in objects.some:
             if is_false(objects.rest):
                 for name in objects.properties:
-                    if each.has(name, self) and not is_false(objects.place_of(name, self)):
+                    if applies(each, name, self) and not is_false(place_of(objects, name, self)):
                         break
                 else:
                     return True
@@ -524,18 +524,18 @@ cdef Py_ssize_t MAX_PAIRED = 400
 cdef Py_ssize_t PAIRS = 8
 
 
-cdef tuple without_subsumed(tuple alternatives, SchemaContext context):
+cdef tuple without_subsumed(tuple alternatives, Evaluator evaluator):
     """Return the alternatives that no other one subsumes."""
     cdef Py_ssize_t i, j, n = len(alternatives)
     cdef list gone = [False] * n, found = []
     if n < 2 or n > MAX_PAIRED:
         return alternatives
     for i in range(n):
-        spend(context.budget, 1 + n // PAIRS)
+        spend(evaluator.budget, 1 + n // PAIRS)
         for j in range(n):
             if i == j or gone[j]:
                 continue
-            if is_subsumed(<SchemaType>alternatives[i], <SchemaType>alternatives[j], context):
+            if is_subsumed(<SchemaType>alternatives[i], <SchemaType>alternatives[j], evaluator):
                 gone[i] = True
                 break
         if not gone[i]:
@@ -543,7 +543,7 @@ cdef tuple without_subsumed(tuple alternatives, SchemaContext context):
     return tuple(found) if len(found) < n else alternatives
 
 
-cdef bint is_subsumed(SchemaType a, SchemaType b, SchemaContext context) except -1:
+cdef bint is_subsumed(SchemaType a, SchemaType b, Evaluator evaluator) except -1:
     """Whether ``a`` is seen to imply ``b``: it has all constraints of ``b``."""
     cdef int types = a.types
     if types & ~b.types or a.values is not None or b.values is not None or b.refused:
@@ -551,10 +551,10 @@ cdef bint is_subsumed(SchemaType a, SchemaType b, SchemaContext context) except 
     if b.evaluated is not a.evaluated:
         return False
     return (
-        (not types & STRING or b.strings is None or has_strings(a.strings, b.strings, context))
+        (not types & STRING or b.strings is None or has_strings(a.strings, b.strings, evaluator))
         and (not types & NUMBER or b.numbers is None or has_numbers(a.numbers, b.numbers))
-        and (not types & ARRAY or b.arrays is None or has_arrays(a.arrays, b.arrays, context))
-        and (not types & OBJECT or b.objects is None or has_objects(a.objects, b.objects, context))
+        and (not types & ARRAY or b.arrays is None or has_arrays(a.arrays, b.arrays, evaluator))
+        and (not types & OBJECT or b.objects is None or has_objects(a.objects, b.objects, evaluator))
     )
 
 
@@ -578,13 +578,13 @@ cdef bint has_texts(tuple a, tuple b) except -1:
     return True
 
 
-cdef bint has_place(tuple a, tuple b, SchemaContext context) except -1:
+cdef bint has_place(tuple a, tuple b, Evaluator evaluator) except -1:
     """Whether ``a`` contains every schema of ``b``."""
     cdef Location each
     if not b or is_false(a):
         return True
     for each in b:
-        if not context.holds(a, each.schema):
+        if not evaluator.facts.holds(a, each.schema):
             return False
     return True
 
@@ -594,10 +594,10 @@ cdef bint has_all(tuple a, tuple b) except -1:
     return {id(each) for each in b} <= {id(each) for each in a}
 
 
-cdef bint has_strings(Strings a, Strings b, SchemaContext context) except -1:
+cdef bint has_strings(Strings a, Strings b, Evaluator evaluator) except -1:
     if a is None or not is_within(a.minimum, a.maximum, b.minimum, b.maximum):
         return False
-    spend(context.budget, texts_of(a) // TEXTS_PER_STEP)
+    spend(evaluator.budget, texts_of(a) // TEXTS_PER_STEP)
     return (
         has_texts(a.patterns, b.patterns) and has_texts(a.formats, b.formats)
         and has_texts(a.without, b.without) and (not b.barred or set(b.barred) <= set(a.barred))
@@ -617,7 +617,7 @@ cdef bint has_numbers(Numbers a, Numbers b) except -1:
     )
 
 
-cdef bint has_arrays(Arrays a, Arrays b, SchemaContext context) except -1:
+cdef bint has_arrays(Arrays a, Arrays b, Evaluator evaluator) except -1:
     cdef Py_ssize_t n
     if a is None or not is_within(a.minimum, a.maximum, b.minimum, b.maximum):
         return False
@@ -625,32 +625,33 @@ cdef bint has_arrays(Arrays a, Arrays b, SchemaContext context) except -1:
         if not has_place(
             <tuple>a.prefix[n] if n < len(a.prefix) else a.rest,
             <tuple>b.prefix[n] if n < len(b.prefix) else b.rest,
-            context,
+            evaluator,
         ):
             return False
     return (
-        has_place(a.rest, b.rest, context) and has_all(a.counts, b.counts)
+        has_place(a.rest, b.rest, evaluator) and has_all(a.counts, b.counts)
         and (b.unique is None or a.unique is not None))
 
 
-cdef bint has_objects(Objects a, Objects b, SchemaContext context) except -1:
+cdef bint has_objects(Objects a, Objects b, Evaluator evaluator) except -1:
     cdef PyObject* own
     if a is None or (b.required and (a.wanted is None or not b.wanted <= a.wanted)):
         return False
     if not is_within(max(a.minimum, len(a.required)), a.maximum, b.minimum, b.maximum):
         return False
-    spend(context.budget, (weight_of(a) + weight_of(b)) // 2)
+    spend(evaluator.budget, (weight_of(a) + weight_of(b)) // 2)
     for name, property in b.properties.items():
         own = PyDict_GetItemWithError(a.properties, name)
         if own != NULL and a.is_intersection == b.is_intersection and <object>own is property:
             continue
-        if not has_place(a.place_of(name, context), b.place_in(name, property), context):
+        if not has_place(place_of(a, name, evaluator), b.place_in(name, property), evaluator):
             return False
     for name, property in a.properties.items():
-        if name not in b.properties and not has_place(a.place_in(name, property), b.place_of(name, context), context):
-            return False
+        if name not in b.properties:
+            if not has_place(a.place_in(name, property), place_of(b, name, evaluator), evaluator):
+                return False
     return (
-        has_place(a.rest, b.rest, context) and has_all(a.keyed, b.keyed) and has_place(a.names, b.names, context)
+        has_place(a.rest, b.rest, evaluator) and has_all(a.keyed, b.keyed) and has_place(a.names, b.names, evaluator)
         and has_all(a.some, b.some))
 
 

@@ -26,7 +26,7 @@ from ..json_text cimport GraphBuilder, JsonText, new_graph
 from ..reader cimport SchemaReader
 from ..schema_types cimport (
     ALL, ARRAY, BOOLEAN, FRACTION, INTEGER, NULL_TYPE, OBJECT, STRING, Arrays, ConstraintText, Count, Location, Numbers,
-    Objects, SchemaType, Strings, both,
+    Objects, SchemaType, Strings, both, place_of,
 )
 
 from fractions import Fraction
@@ -277,7 +277,7 @@ cdef bint is_written_once(Cardinality cardinality, tuple place, int levels) exce
                     cardinality.of_object(objects, levels).least < UNLIMITED):
                 return False
             for name in objects.properties:
-                if not is_told_by_text(cardinality, objects.place_of(name, reader), levels + 1):
+                if not is_told_by_text(cardinality, place_of(objects, name, reader), levels + 1):
                     return False
     return True
 
@@ -595,7 +595,7 @@ cdef class Cardinality:
             return RangeC(0, UNLIMITED)
         least = most = 1
         for name in dict.fromkeys([*objects.properties, *objects.required]):
-            each = self.of_place(objects.place_of(name, self.reader), levels + 1)
+            each = self.of_place(place_of(objects, name, self.reader), levels + 1)
             optional = 0 if objects.wanted is not None and name in objects.wanted else 1
             least, most = min(least * (each.least + optional), UNLIMITED), min(most * (each.most + optional), UNLIMITED)
         each = self.of_place(objects.rest, levels + 1)

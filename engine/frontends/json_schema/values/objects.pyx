@@ -23,12 +23,13 @@ from libc.stdint cimport uint32_t, uint8_t
 from ....grammar.ir cimport ANY_ORDER, EXTRA_LAST, MAY_BE_EMPTY, ROLE_DIFFERS
 from ....native.pool cimport vector
 from ..builder cimport Builder
+from ..evaluator cimport Evaluator
 from .arrays cimport UNLIMITED, Cardinality, RangeC, new_cardinality
 from ..json_text cimport GraphBuilder, JsonText, new_graph
 from ..reader cimport SchemaReader
 from ..schema_types cimport (
-    OBJECT, STRING, ConstraintText, Keyed, Location, Objects, SchemaContext, SchemaType, Strings, both,
-    intersect_strings, new_strings,
+    OBJECT, STRING, ConstraintText, Keyed, Location, Objects, SchemaType, Strings, applies, both,
+    intersect_strings, new_strings, place_of,
 )
 from .strings cimport build_inside
 
@@ -126,7 +127,7 @@ cdef bint keyed_members(Builder builder, Objects objects, MembersC* members, lis
         is_required = objects.wanted is not None and name in objects.wanted
         node = text.fail
         if text.key_text().has_spelling(name) and builder.reader.fits(objects.names, name):
-            node = builder.place(objects.place_of(name, builder.reader))
+            node = builder.place(place_of(objects, name, builder.reader))
         if node == text.fail and is_required:
             check_written(text, objects, name)
             return False
@@ -358,7 +359,7 @@ cdef RangeC count_others(Builder builder, Objects objects, list names) except *:
     for each in classes_of(builder, objects, names):
         if each.texts is None and not differ:
             return RangeC(UNLIMITED, UNLIMITED)
-        if not differ or builder.place(place_of(objects, each, builder.reader)) != builder.text.fail:
+        if not differ or builder.place(place_of_class(objects, each, builder.reader)) != builder.text.fail:
             some = keys_of(cardinality, each, names)
             found.most = min(found.most + some.most, UNLIMITED)
             sure[each.schema_type] = min(sure.get(each.schema_type, 0) + some.least, UNLIMITED)
@@ -390,13 +391,13 @@ cdef RangeC keys_of(Cardinality cardinality, KeyClass each, list names) except *
     return RangeC(max(found.least - n, 0), found.most if found.most == UNLIMITED else found.most - n)
 
 
-cdef list choices_of(Objects objects, KeyClass keys, SchemaContext context):
+cdef list choices_of(Objects objects, KeyClass keys, Evaluator evaluator):
     """Return the alternatives of a value under a class of keys: (place, bits of the finds)."""
-    applies = [is_among(<Keyed>each, keys) for each in objects.some]
-    return with_some(objects, place_of(objects, keys, context), applies, context)
+    relevant = [is_among(<Keyed>each, keys) for each in objects.some]
+    return with_some(objects, place_of_class(objects, keys, evaluator), relevant, evaluator)
 
 
-cdef list with_some(Objects objects, tuple place, list applies, SchemaContext context):
+cdef list with_some(Objects objects, tuple place, list relevant, Evaluator evaluator):
     """Divide a place by the finds of ``objects.some`` that apply to its key: (place, bits).
 
     A find without a constraint on the value depends on the key alone.
@@ -405,10 +406,10 @@ cdef list with_some(Objects objects, tuple place, list applies, SchemaContext co
     cdef list found = [(place, 0)]
     cdef int number
     check_some(objects)
-    for number in range(<int>len(applies)):
+    for number in range(<int>len(relevant)):
         each = objects.some[number]
-        if applies[number]:
-            more = [(both(known, each.place, context), bits | 1 << number) for known, bits in found]
+        if relevant[number]:
+            more = [(both(known, each.place, evaluator), bits | 1 << number) for known, bits in found]
             found = found + more if each.place else more
     return found
 
@@ -534,13 +535,13 @@ cdef bint have_none(SchemaReader reader, tuple patterns, tuple without) except -
     return reader._classes[key]
 
 
-cdef tuple place_of(Objects objects, KeyClass keys, SchemaContext context):
+cdef tuple place_of_class(Objects objects, KeyClass keys, Evaluator evaluator):
     """Return the schemas that apply to values under a class of keys."""
     cdef Keyed each
     cdef tuple place = objects.rest
     for each in objects.keyed:
         if is_among(each, keys):
-            place = both(place, each.place, context)
+            place = both(place, each.place, evaluator)
     return place
 
 
@@ -663,8 +664,8 @@ cdef class CountedMembers:
         cdef SchemaReader reader = self.builder.reader
         cdef JsonText text = self.builder.text
         cdef str name = self.names[k]
-        cdef list applies = [(<Keyed>each).has(name, reader) for each in self.objects.some]
-        for place, bits in with_some(self.objects, self.objects.place_of(name, reader), applies, reader):
+        cdef list relevant = [applies(<Keyed>each, name, reader) for each in self.objects.some]
+        for place, bits in with_some(self.objects, place_of(self.objects, name, reader), relevant, reader):
             node = self.builder.place(place)
             if node != text.fail:
                 self.add_member(graph, state, text.pair(text.key_text().text(name), node), after, bits)
