@@ -97,7 +97,7 @@ def build_arguments(
         raise UnsupportedSchema(root.at("type"), "type", "arguments must be an object")
     arguments.define_declared()
     values.failed = values.failed or arguments.failed
-    node = values.result(arguments.text.alt(ways.data(), ways.size()), pointer)
+    node = values.result(grammar.add_alt(ways.data(), ways.size()), pointer)
     # only now, because the values' rules are built from these schemas
     arguments.release_names()
     return node
@@ -222,7 +222,7 @@ cdef class Arguments(Builder):
             # declared first, because it is inside of itself
             rule = self.text.grammar.new_rule("any value", NO_NODE)
             self.any_node = self.text.grammar.add_ref(rule)
-            self.text.define(rule, self.ways(ANYTHING_ONLY, self.values.root))
+            self.text.grammar.set_rule(rule, self.ways(ANYTHING_ONLY, self.values.root))
         return self.any_node
 
     cdef uint32_t node(self, tuple alternatives, Location where, int depth) except? 0xFFFFFFFF:
@@ -296,13 +296,13 @@ cdef class Arguments(Builder):
         for key, item in value.items():
             member = self.text.pair(self.text.key_literal(key), self.constant(item))
             parts.push_back(self.text.after_comma(member) if parts.size() else self.text.first(member))
-        return self.text.bracketed(b"{", self.text.seq(parts.data(), parts.size()), b"}")
+        return self.text.bracketed(b"{", self.text.grammar.add_seq(parts.data(), parts.size()), b"}")
 
     cdef uint32_t items_of(self, list value) except? 0xFFFFFFFF:
         cdef vector[uint32_t] parts
         for item in value:
             parts.push_back(self.items.first(self.constant(item)))
-        return self.items.bracketed(b"[", self.items.seq(parts.data(), parts.size()), b"]")
+        return self.items.bracketed(b"[", self.items.grammar.add_seq(parts.data(), parts.size()), b"]")
 
     cdef uint32_t constant(self, value) except? 0xFFFFFFFF:
         if self.raw is None:

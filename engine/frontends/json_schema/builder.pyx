@@ -16,7 +16,7 @@ from .json_text cimport (
     ANY_ARRAY, ANY_OBJECT, ANY_VALUE, BLANKS, DEEP, EXACT_LEVELS, NO_NODE, SHARED_RULES, JsonText,
     add_values, once, text_of,
 )
-from .values.numbers cimport any_integer, any_number, build_integer, build_number
+from .values.numbers cimport any_number, build_number
 from .values.objects cimport build_object
 from .reader cimport new_reader
 from .schema_types cimport (
@@ -112,6 +112,7 @@ def new_builder(
 cdef class Builder:
     def __cinit__(self):
         self.failed, self.queue, self.names, self.defined = False, [], [], 0
+        self.several, self.shallowest = {}, {}
 
     cdef uint32_t place(self, tuple place) except? 0xFFFFFFFF:
         cdef int depth = self.text.below()
@@ -122,8 +123,6 @@ cdef class Builder:
         spend(self.text.grammar.budget, <Py_ssize_t>len(place))
         place = tuple([self.reader.target(<Location>each) for each in place])
         key = tuple([<size_t><void*>(<Location>each).schema for each in place])
-        if self.several is None:
-            self.several = {}
         depth = self.exact_depth(key, depth)
         if (key, depth) not in self.several:
             self.several[key, depth] = self.node(self.reader.alternatives_at(place), <Location>place[0], depth)
@@ -161,8 +160,6 @@ cdef class Builder:
         """Return the depth for which a place is built: the given one or DEEP (see the contract)."""
         if not self.text.is_indented or depth == DEEP:
             return depth
-        if self.shallowest is None:
-            self.shallowest = {}
         return depth if depth - self.shallowest.setdefault(key, depth) < EXACT_LEVELS else DEEP
 
     cdef uint32_t plain(self, KeywordsC* keywords) except? 0xFFFFFFFF:
@@ -176,10 +173,8 @@ cdef class Builder:
             return NO_NODE
         if types == STRING:
             return self.text.any_string()
-        if types == INTEGER:
-            return any_integer(self.text)
-        if types == NUMBER:
-            return any_number(self.text)
+        if types in (INTEGER, NUMBER):
+            return any_number(self.text, types == INTEGER)
         if types == BOOLEAN:
             return self.text.any_boolean()
         return NO_NODE
@@ -271,7 +266,7 @@ cdef class Builder:
             self.defined += 1
             node = self.alternatives(alternatives, where)
             self.failed = self.failed or node == self.text.fail
-            self.text.define(rule, node)
+            self.text.grammar.set_rule(rule, node)
         return 0
 
     cdef int enter(self, int depth) except -1:
@@ -293,9 +288,9 @@ cdef class Builder:
         if self.free_rule(ANY_VALUE) == NO_NODE:
             rule = self.declare_free(ANY_VALUE)
             nodes = [
-                self.object(None), self.array(None), self.text.any_string(), any_number(self.text),
+                self.object(None), self.array(None), self.text.any_string(), any_number(self.text, False),
                 self.text.any_boolean(), self.text.null()]
-            self.text.define(rule, self.text.alt(nodes, 6))
+            self.text.grammar.set_rule(rule, self.text.grammar.add_alt(nodes, 6))
         made = self.free_rule(ANY_VALUE)
         self.text.depth = outer
         return made
@@ -353,7 +348,7 @@ cdef class Builder:
         if types & NULL_TYPE:
             nodes.push_back(self.text.null())
         self.add_listed(values, &nodes)
-        return self.text.alt(nodes.data(), nodes.size())
+        return self.text.grammar.add_alt(nodes.data(), nodes.size())
 
     cdef uint32_t one(self, SchemaType schema_type) except? 0xFFFFFFFF:
         """Add the values of an alternative of one type."""
@@ -363,9 +358,7 @@ cdef class Builder:
             return self.object(schema_type.objects)
         if schema_type.types == ARRAY:
             return self.array(schema_type.arrays)
-        if schema_type.types == INTEGER:
-            return build_integer(self.text, schema_type.numbers)
-        return build_number(self.text, schema_type.numbers)
+        return build_number(self.text, schema_type.numbers, schema_type.types == INTEGER)
 
     cdef uint32_t object(self, Objects constraint) except? 0xFFFFFFFF:
         cdef uint32_t rule
@@ -373,7 +366,7 @@ cdef class Builder:
             return build_object(self, constraint)
         if self.free_rule(ANY_OBJECT) == NO_NODE:
             rule = self.declare_free(ANY_OBJECT)
-            self.text.define(rule, build_object(self, None))
+            self.text.grammar.set_rule(rule, build_object(self, None))
         return self.free_rule(ANY_OBJECT)
 
     cdef uint32_t array(self, Arrays constraint) except? 0xFFFFFFFF:
@@ -382,7 +375,7 @@ cdef class Builder:
             return build_array(self, constraint)
         if self.free_rule(ANY_ARRAY) == NO_NODE:
             rule = self.declare_free(ANY_ARRAY)
-            self.text.define(rule, build_array(self, None))
+            self.text.grammar.set_rule(rule, build_array(self, None))
         return self.free_rule(ANY_ARRAY)
 
     cdef JsonText array_text(self):
@@ -405,31 +398,24 @@ cdef class Builder:
         return 0
 
     cdef int add_numbers(self, list alternatives, vector[uint32_t]* nodes) except -1:
-        cdef list numbers, fractions, integers
-        cdef bint separate
-        numbers = number_constraints_of(alternatives, NUMBER)
-        fractions = number_constraints_of(alternatives, FRACTION)
-        integers = number_constraints_of(alternatives, INTEGER)
+        cdef list numbers = number_constraints_of(alternatives, NUMBER)
+        cdef list fractions = number_constraints_of(alternatives, FRACTION)
+        cdef list integers = number_constraints_of(alternatives, INTEGER)
+        cdef bint separate = len(numbers) + len(fractions) + len(integers) > 1
         if None in numbers:
-            nodes.push_back(any_number(self.text))
-            return 0
-        separate = len(numbers) + len(fractions) + len(integers) > 1
+            fractions = integers = []
+        numbers += [intersect_numbers(each, NO_INTEGER, self.text.grammar.budget) for each in fractions]
         for constraint in numbers:
-            nodes.push_back(beside(self.text, constraint, build_number(self.text, constraint), separate))
-        for constraint in fractions:
-            constraint = intersect_numbers(constraint, NO_INTEGER, self.text.grammar.budget)
-            nodes.push_back(beside(self.text, constraint, build_number(self.text, constraint), separate))
-        if None in integers:
-            nodes.push_back(any_integer(self.text))
-            return 0
+            nodes.push_back(beside(self.text, constraint, False, separate))
         for constraint in integers:
-            nodes.push_back(beside(self.text, constraint, build_integer(self.text, constraint), separate))
+            nodes.push_back(beside(self.text, constraint, True, separate))
         return 0
 
 
-cdef uint32_t beside(JsonText text, Numbers constraint, uint32_t node, bint separate) except? 0xFFFFFFFF:
-    """Return the node; ``separate``: multiples become a rule, so that they are not determinised together."""
-    if separate and node != text.fail and (constraint.multiples or constraint.foreign):
+cdef uint32_t beside(JsonText text, Numbers constraint, bint whole, bint separate) except? 0xFFFFFFFF:
+    """Add numbers; ``separate``: multiples become a rule, so that they are not determinised together."""
+    cdef uint32_t node = build_number(text, constraint, whole)
+    if constraint is not None and separate and node != text.fail and (constraint.multiples or constraint.foreign):
         return text.rule_by("multiple", node)
     return node
 

@@ -370,7 +370,7 @@ cdef tuple OF_NAMES = (
 cdef References new_references(root, str pointer):
     cdef References made = References.__new__(References)
     made.root, made.pointer, made.has_inner = root, pointer, False
-    made.dialect = dialect_of(root)
+    made.dialect, made.resolved = dialect_of(root), {}
     return made
 
 
@@ -383,8 +383,6 @@ cdef class References:
         """
         if not isinstance(reference, str):
             raise SpecError(f"{keyword} must be a string", where.at(keyword))
-        if self.resolved is None:
-            self.resolved = {}
         key = (self.base_of(where), reference) if self.has_inner else reference
         if key not in self.resolved:
             self.resolved[key] = self.follow(<str>reference, where, keyword)

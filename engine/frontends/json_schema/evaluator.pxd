@@ -82,7 +82,6 @@ cdef class Evaluator:
     cdef Location where         # of the listed values, for errors; with ``keyword``
     cdef str keyword
     cdef Py_ssize_t depth       # of the current part of a value
-    # None while empty
     cdef dict _trees            # by pattern: its tree, and the steps spent on it
     cdef dict _automata         # by pattern: its automaton, and the steps spent on it
     cdef set _paid              # patterns whose steps are charged, here or in the current fragment

@@ -63,6 +63,7 @@ cdef SchemaFacts new_facts(References references, Grammar grammar):
     cdef SchemaFacts made = SchemaFacts.__new__(SchemaFacts)
     made.references, made.budget = references, grammar.budget
     made.most_values = grammar.limits.enum_values
+    made._numbers, made._contents, made._hulls, made._places = {}, {}, {}, {}
     return made
 
 
@@ -166,8 +167,6 @@ cdef class SchemaFacts:
         if isinstance(schema, bool):
             return 1 if schema else 0
         key = <size_t><void*>schema
-        if self._numbers is None:
-            self._numbers, self._contents = {}, {}
         known = PyDict_GetItemWithError(self._numbers, key)
         if known != NULL:
             return <object>known
@@ -239,8 +238,6 @@ cdef class SchemaFacts:
         cdef PyObject* known
         if isinstance(schema, bool):
             return EVERYTHING if schema else NOTHING
-        if self._hulls is None:
-            self._hulls = {}
         key = <size_t><void*>schema
         known = PyDict_GetItemWithError(self._hulls, key)
         if known != NULL:
@@ -309,8 +306,6 @@ cdef class SchemaFacts:
         cdef Hull made = ANY
         if len(place) < 2:
             return self.hull((<Location>place[0]).schema) if place else ANY
-        if self._places is None:
-            self._places = {}
         key = <size_t><void*>place
         known = PyDict_GetItemWithError(self._places, key)
         if known != NULL:
@@ -466,6 +461,7 @@ class CircularReference(SpecError):
 cdef class Evaluator:
     def __cinit__(self):
         self.checks = self.depth = 0
+        self._trees, self._automata, self._classes, self._listed, self._paid = {}, {}, {}, {}, set()
 
     cdef tuple alternatives_at(self, tuple place):
         raise NotImplementedError
@@ -550,8 +546,6 @@ cdef class Evaluator:
 
     cdef frozenset identities(self, tuple values):
         key = <size_t><void*>values
-        if self._listed is None:
-            self._listed = {}
         if key not in self._listed:
             self._listed[key] = values, frozenset([identity(value) for value in values])
         return self._listed[key][1]
@@ -639,8 +633,6 @@ cdef class Evaluator:
     cdef Tree tree(self, str pattern, ConstraintText constraint_text):
         """Return the parsed pattern. Raises as ``regex_syntax.parse``."""
         cdef int64_t begun = spent(self.budget)
-        if self._trees is None:
-            self._trees = {}
         found = self._trees.get(pattern)
         if found is None:
             tree = parse(
@@ -652,10 +644,6 @@ cdef class Evaluator:
 
     cdef automaton(self, str pattern, ConstraintText constraint_text):
         cdef int64_t begun = spent(self.budget)
-        if self._automata is None:
-            self._automata = {}
-        if self._paid is None:
-            self._paid = set()
         known = self._automata.get(pattern)
         if known is None:
             bound = Bound(self.limits.pattern_states, constraint_text.pointer(), self.budget)

@@ -54,7 +54,6 @@ cdef class SchemaReader(TypeAlgebra):
     cdef set _negating                 # schemas whose negation is being read
     # by the identities of a schema and of alternatives: the alternatives, and the rest of them
     cdef dict _without
-    # None while empty
     cdef dict _targets
     # by the identities of schemas: the place, which must live as long, and its alternatives
     cdef dict _places

@@ -52,7 +52,8 @@ cdef SchemaReader new_reader(References references, Grammar grammar, bint refuse
     made.references, made.refuse_unknown = references, refuse_unknown
     made.facts = new_facts(references, grammar)
     made.knows_const = references.dialect.known & bit(CONST) != 0
-    made._within, made._negating, made._without = set(), set(), {}
+    made._within, made._negating, made._without, made._targets, made._places = set(), set(), {}, {}, {}
+    made._empty_places, made._derived, made._constants, made._ranges, made._distinct = {}, {}, [], {}, {}
     made._alternatives, made._open, made.tracking, made.look_depth, made.work = [], {}, 0, 0, 0
     return made
 
@@ -80,8 +81,6 @@ cdef class SchemaReader(TypeAlgebra):
         if len(place) == 1:
             return self.read(<Location>place[0])
         key = place_key(place)
-        if self._places is None:
-            self._places = {}
         if key not in self._places and self.is_contradiction(place):
             self._places[key] = place, ()
         if key not in self._places:
@@ -109,8 +108,6 @@ cdef class SchemaReader(TypeAlgebra):
     cdef Location end_of_chain(self, Location where):
         """Follow references that lead to references."""
         cdef dict passed = {}
-        if self._targets is None:
-            self._targets = {}
         while is_reference(where.schema):
             key = <size_t><void*>where.schema
             if key in passed:

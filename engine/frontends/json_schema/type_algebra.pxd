@@ -44,7 +44,7 @@ cdef class TypeAlgebra(Evaluator):
     cdef int64_t look_steps, look_end   # steps left for all searches; the end of the current one
     # by the identities of a place's schemas: the place, and the searched levels (EMPTY: it is empty)
     cdef dict _empty_places
-    # by the kind and the identities of schemas; None while empty
+    # by the kind and the identities of schemas
     cdef dict _derived
     cdef list _constants
     cdef tuple _plain

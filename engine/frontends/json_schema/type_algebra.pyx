@@ -75,8 +75,6 @@ cdef class TypeAlgebra(Evaluator):
         cdef Location each
         key = (kind, tuple([
             tuple([<size_t><void*>(<Location>each).schema for each in place]) for place in places]))
-        if self._derived is None:
-            self._derived = {}
         if key not in self._derived:
             made = Derived.__new__(Derived)
             made.kind, made.places = kind, places
@@ -156,8 +154,6 @@ cdef class TypeAlgebra(Evaluator):
         """Return the place of one value."""
         cdef Derived made = Derived.__new__(Derived)
         made.kind, made.value = THIS_VALUE, value
-        if self._constants is None:
-            self._constants = []
         # places are identified by the addresses of their schemas
         self._constants.append(made)
         return (root_place(made, ""),)
@@ -423,8 +419,6 @@ cdef class TypeAlgebra(Evaluator):
         if levels == 0:
             return False
         key = place_key(place)
-        if self._empty_places is None:
-            self._empty_places = {}
         known = self._empty_places.get(key)
         if known is None or known[1] < levels:
             known = place, EMPTY if self.look_for_values(place) else levels

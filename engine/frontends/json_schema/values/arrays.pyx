@@ -28,9 +28,10 @@ from ..schema_types cimport (
     ALL, ARRAY, BOOLEAN, FRACTION, INTEGER, NULL_TYPE, OBJECT, STRING, Arrays, ConstraintText, Count, Location, Numbers,
     Objects, SchemaType, Strings, both, place_of,
 )
+from .numbers cimport period_of
 
 from fractions import Fraction
-from math import ceil, floor, gcd, lcm
+from math import ceil, floor
 
 from ....errors import LimitExceeded, UnsupportedSchema
 from ...regex.char_automaton import Bound, intersection
@@ -91,29 +92,25 @@ cdef uint32_t elements(
 ) except? 0xFFFFFFFF:
     """Add the inside of an array, with the white space before the closing bracket."""
     cdef vector[uint32_t] edges
-    cdef uint32_t n = <uint32_t>prefix.size(), end = n + 1, number, space = text.closing()
-    cdef uint32_t[3] parts
+    cdef uint32_t n = <uint32_t>prefix.size(), end = n + 1, number, space = text.closing(), more
     cdef uint32_t[2] finals = [0, end]
     if n == 0:
         if maximum == 0:
             return text.empty
-        parts[0] = text.first(item)
-        parts[1] = text.repeat(
+        first = text.first(item)
+        more = text.grammar.repeat(
             text.after_comma(item), max(minimum - 1, 0), None if maximum is None else maximum - 1)
-        parts[2] = space
-        parts[1] = text.seq(parts, 3)
-        parts[0] = text.empty
-        return parts[1] if minimum else text.alt(parts, 2)
+        inside = text.seq(first, more, space)
+        return inside if minimum else text.alt(text.empty, inside)
     add_edge(&edges, 0, text.first(prefix[0][0]), 1)
     for number in range(1, n):
         add_edge(&edges, number, text.after_comma(prefix[0][number]), number + 1)
         if minimum <= number:
             add_edge(&edges, number, space, end)
-    parts[0] = text.repeat(
+    more = text.grammar.repeat(
         text.after_comma(item), max(minimum - n, 0), None if maximum is None else maximum - n)
-    parts[1] = space
-    add_edge(&edges, n, text.seq(parts, 2), end)
-    return text.graph(
+    add_edge(&edges, n, text.seq(more, space), end)
+    return text.grammar.add_graph(
         n + 2, edges.data(), edges.size() // 3, &finals[1] if minimum else &finals[0], 1 if minimum else 2)
 
 
@@ -453,8 +450,6 @@ cdef class CountedItems:
 cdef Cardinality new_cardinality(SchemaReader reader, bint any_order):
     cdef Cardinality made = Cardinality.__new__(Cardinality)
     made.reader, made.any_order = reader, any_order
-    if reader._ranges is None:
-        reader._ranges, reader._distinct = {}, {}
     return made
 
 
@@ -604,14 +599,6 @@ cdef class Cardinality:
         if objects.minimum > len(objects.required):
             return between(0, most)
         return between(least, most)
-
-
-cdef period_of(list steps):
-    """Return the distance between common multiples."""
-    found = steps[0]
-    for step in steps[1:]:
-        found = Fraction(lcm(found.numerator, step.numerator), gcd(found.denominator, step.denominator))
-    return found
 
 
 cdef multiples_between(Numbers numbers, step):

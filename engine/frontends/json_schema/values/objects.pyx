@@ -28,13 +28,14 @@ from .arrays cimport UNLIMITED, Cardinality, RangeC, new_cardinality
 from ..json_text cimport GraphBuilder, JsonText, new_graph
 from ..reader cimport SchemaReader
 from ..schema_types cimport (
-    OBJECT, STRING, ConstraintText, Keyed, Location, Objects, SchemaType, Strings, applies, both,
+    OBJECT, STRING, ConstraintText, Keyed, Objects, SchemaType, Strings, applies, both,
     intersect_strings, new_strings, place_of,
 )
+from ..type_algebra cimport is_false
 from .strings cimport build_inside
 
 from ....errors import UnsupportedSchema
-from ...regex.char_automaton import Bound, is_empty as is_empty_language
+from ...regex.char_automaton import Bound, is_empty
 
 #: classes of keys of one object
 cdef Py_ssize_t MAX_CLASSES = 64
@@ -107,7 +108,7 @@ cdef uint32_t one_of_nodes(JsonText text, list others) except? 0xFFFFFFFF:
     cdef vector[uint32_t] nodes
     for node, _ in others:
         nodes.push_back(node)
-    return text.rule_by("additional member", text.alt(nodes.data(), nodes.size()))
+    return text.rule_by("additional member", text.grammar.add_alt(nodes.data(), nodes.size()))
 
 
 cdef bint keyed_members(Builder builder, Objects objects, MembersC* members, list names) except -1:
@@ -316,7 +317,7 @@ cdef list other_members(Builder builder, Objects objects, list names):
     for each in classes_of(builder, objects, names):
         # keys without a value need no node
         choices = choices_of(objects, each, builder.reader)
-        choices = [choice for choice in choices if not is_empty(choice[0])]
+        choices = [choice for choice in choices if not is_false(choice[0])]
         if not choices:
             continue
         key = key_node(builder, each, names)
@@ -335,15 +336,6 @@ cdef list other_members(Builder builder, Objects objects, list names):
             if value != text.fail:
                 found.append((text.pair_of(key, value), bits))
     return found
-
-
-cdef bint is_empty(tuple place):
-    """Whether one of the schemas of a place is false."""
-    cdef Location each
-    for each in place:
-        if each.schema is False:
-            return True
-    return False
 
 
 cdef RangeC count_others(Builder builder, Objects objects, list names) except *:
@@ -525,12 +517,10 @@ cdef bint have_none(SchemaReader reader, tuple patterns, tuple without) except -
     """Whether no text matches all of ``patterns`` and none of ``without``."""
     cdef ConstraintText each
     cdef tuple key = (tuple([each.text for each in patterns]), tuple([each.text for each in without]))
-    if reader._classes is None:
-        reader._classes = {}
     if key not in reader._classes:
         each = (patterns or without)[-1]
         bound = Bound(reader.limits.pattern_states, each.pointer(), reader.budget)
-        reader._classes[key] = is_empty_language(
+        reader._classes[key] = is_empty(
             [reader.pattern(each) for each in patterns], [reader.pattern(each) for each in without], bound)
     return reader._classes[key]
 
