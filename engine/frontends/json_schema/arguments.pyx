@@ -59,19 +59,6 @@ OPEN_INTEGER = "open integer"
 def build_arguments(
     Grammar grammar, schema, *, style, marks, str label, str pointer="", bint is_guarded=False, **options
 ):
-    """Add the arguments of a call.
-
-    Args:
-        style: a tag_styles.Style.
-        marks: a tag_vocabulary.Spelling, which adds literals in which special tokens are tokens.
-        label: of the regions.
-        is_guarded: JSON strings in elements do not contain the end of their element as written, if only their
-            length is bounded: other parsers end the element there.
-        options: as for ``build_json_schema``.
-
-    Raises:
-        UnsupportedSchema, SpecError: with the pointer of a schema that the style cannot express.
-    """
     options["extra_keys"] = "last"
     options["any_order"] = options.get("any_order", False) or style.any_order
     if is_guarded and style.values == "json" and not style.nested:

@@ -281,35 +281,38 @@ cdef class Builder:
 
     cdef uint32_t any_value(self, int depth) except? 0xFFFFFFFF:
         """Return any JSON value: one rule for each depth."""
-        cdef uint32_t rule, made
-        cdef uint32_t[6] nodes
+        cdef uint32_t made
         cdef int outer = self.text.depth
         self.text.depth = self.exact_depth(None, depth)
-        if self.free_rule(ANY_VALUE) == NO_NODE:
-            rule = self.declare_free(ANY_VALUE)
-            nodes = [
-                self.object(None), self.array(None), self.text.any_string(), any_number(self.text, False),
-                self.text.any_boolean(), self.text.null()]
-            self.text.grammar.set_rule(rule, self.text.grammar.add_alt(nodes, 6))
         made = self.free_rule(ANY_VALUE)
         self.text.depth = outer
         return made
 
-    cdef uint32_t free_rule(self, int which) noexcept:
-        """Return the rule of any value, object or array at the current depth, or NO_NODE."""
+    cdef uint32_t free_rule(self, int which) except? 0xFFFFFFFF:
+        """Return the rule of any value, object or array at the current depth."""
         cdef size_t at = <size_t>(self.text.depth * SHARED_RULES + which)
-        if not self.text.is_indented:
-            return self.text.shared[which]
-        return self.free[at] if at < self.free.size() else NO_NODE
-
-    cdef uint32_t declare_free(self, int which) except? 0xFFFFFFFF:
-        """Declare such a rule and return its number."""
-        cdef uint32_t rule = self.text.declare_shared(which)
-        cdef size_t at = <size_t>(self.text.depth * SHARED_RULES + which)
+        cdef uint32_t rule, made = self.text.shared[which]
         if self.text.is_indented:
-            self.free.resize(max(at + 1, self.free.size()), NO_NODE)
-            self.free[at] = self.text.shared[which]
-        return rule
+            made = self.free[at] if at < self.free.size() else NO_NODE
+        if made == NO_NODE:
+            rule = self.text.declare_shared(which)
+            made = self.text.shared[which]
+            if self.text.is_indented:
+                self.free.resize(max(at + 1, self.free.size()), NO_NODE)
+                self.free[at] = made
+            self.text.grammar.set_rule(rule, self.free_body(which))
+        return made
+
+    cdef uint32_t free_body(self, int which) except? 0xFFFFFFFF:
+        cdef uint32_t[6] nodes
+        if which == ANY_OBJECT:
+            return build_object(self, None)
+        if which == ANY_ARRAY:
+            return build_array(self, None)
+        nodes = [
+            self.object(None), self.array(None), self.text.any_string(), any_number(self.text, False),
+            self.text.any_boolean(), self.text.null()]
+        return self.text.grammar.add_alt(nodes, 6)
 
     # -- alternatives -----------------------------------------------------------------------------
     cdef uint32_t alternatives(self, tuple alternatives, Location where) except? 0xFFFFFFFF:
@@ -361,22 +364,10 @@ cdef class Builder:
         return build_number(self.text, schema_type.numbers, schema_type.types == INTEGER)
 
     cdef uint32_t object(self, Objects constraint) except? 0xFFFFFFFF:
-        cdef uint32_t rule
-        if constraint is not None:
-            return build_object(self, constraint)
-        if self.free_rule(ANY_OBJECT) == NO_NODE:
-            rule = self.declare_free(ANY_OBJECT)
-            self.text.grammar.set_rule(rule, build_object(self, None))
-        return self.free_rule(ANY_OBJECT)
+        return build_object(self, constraint) if constraint is not None else self.free_rule(ANY_OBJECT)
 
     cdef uint32_t array(self, Arrays constraint) except? 0xFFFFFFFF:
-        cdef uint32_t rule
-        if constraint is not None:
-            return build_array(self, constraint)
-        if self.free_rule(ANY_ARRAY) == NO_NODE:
-            rule = self.declare_free(ANY_ARRAY)
-            self.text.grammar.set_rule(rule, build_array(self, None))
-        return self.free_rule(ANY_ARRAY)
+        return build_array(self, constraint) if constraint is not None else self.free_rule(ANY_ARRAY)
 
     cdef JsonText array_text(self):
         return self.text
@@ -432,11 +423,7 @@ cdef inline bint is_single(int types):
 cdef list number_constraints_of(list alternatives, int types):
     """Return the constraints of numbers in alternatives that allow exactly these types of numbers."""
     cdef SchemaType each
-    cdef list found = []
-    for each in alternatives:
-        if each.types & NUMBER == types:
-            found.append(each)
-    return constraints_of(found, NUMBER)
+    return constraints_of([each for each in alternatives if each.types & NUMBER == types], NUMBER)
 
 
 cdef list constraints_of(list alternatives, int kind):

@@ -12,7 +12,7 @@ from decimal import Decimal
 from urllib.parse import unquote, urljoin
 
 from ...errors import LimitExceeded, SpecError, UnsupportedSchema
-from ...json_pointer import escape, path_of, pointer_of
+from ...json_pointer import escape, path_of
 
 cdef dict TYPES = {
     "null": NULL_TYPE, "boolean": BOOLEAN, "integer": INTEGER, "number": NUMBER, "string": STRING,
@@ -315,43 +315,32 @@ cdef plain(item):
 
 
 cdef int check_by_levels(root, Py_ssize_t maximum, str pointer) except -1:
-    """Check the document and locate the first error. An entry is a container, the entry of its parent, and its key.
-
-    """
-    cdef list level = [(root, None, "")] if isinstance(root, (dict, list)) else []
+    """Check the document and locate the first error; a Location stands for each container."""
+    cdef list level = [root_place(root, pointer)] if isinstance(root, (dict, list)) else []
     cdef list below
     cdef Py_ssize_t depth = 0
     while level:
         depth += 1
         if depth > maximum:
-            raise LimitExceeded("spec_depth", maximum, depth, pointer + path(level[0]))
+            raise LimitExceeded("spec_depth", maximum, depth, (<Location>level[0]).path())
         below = []
-        for entry in level:
-            check_container(entry, below, pointer)
+        for where in level:
+            check_container(<Location>where, below)
         level = below
     return 0
 
 
-cdef int check_container(tuple entry, list below, str pointer) except -1:
+cdef int check_container(Location where, list below) except -1:
     """Check the values of a container, and append the containers among them to ``below``."""
-    value = entry[0]
+    value = where.schema
     for key, child in value.items() if isinstance(value, dict) else enumerate(value):
         if isinstance(child, (dict, list)):
-            below.append((child, entry, key))
+            below.append(location_at(child, where, escape(str(key)), None))
         elif child is not None and not isinstance(child, (str, int, float)):
-            place = pointer + path((child, entry, key))
-            raise SpecError(f"a value of type {type(child).__name__} is not JSON", place)
+            raise SpecError(f"a value of type {type(child).__name__} is not JSON", where.at(escape(str(key))))
     if isinstance(value, dict) and not all([isinstance(key, str) for key in value]):
-        raise SpecError("a key must be a string", pointer + path(entry))
+        raise SpecError("a key must be a string", where.pointer())
     return 0
-
-
-cdef str path(tuple entry):
-    cdef list steps = []
-    while entry[1] is not None:
-        steps.append(str(entry[2]))
-        entry = entry[1]
-    return pointer_of(tuple(reversed(steps)))
 
 
 # -- references ------------------------------------------------------------------------------------

@@ -582,8 +582,7 @@ cdef class Evaluator:
         if len(value) < arrays.minimum or (arrays.maximum is not None and len(value) > arrays.maximum):
             return False
         for number in range(len(value)):
-            place = arrays.prefix[number] if number < len(arrays.prefix) else arrays.rest
-            if not self.fits(place, value[number]):
+            if not self.fits(arrays.item(number), value[number]):
                 return False
         if arrays.unique is not None and len({identity(item) for item in value}) < len(value):
             return False
@@ -659,9 +658,7 @@ cdef class Evaluator:
         """Whether no value fits two of the groups, as far as ``PAIRS`` comparisons can decide."""
         cdef set seen = set(), own
         cdef SchemaType left, right
-        cdef tuple group
-        cdef list free = [], all_of = []
-        cdef Py_ssize_t number = 0
+        cdef list free, all_of
         for group in groups:
             own = set()
             for left in group:
@@ -670,12 +667,8 @@ cdef class Evaluator:
             if not seen.isdisjoint(own):
                 return False
             seen |= own
-        for group in groups:
-            for left in group:
-                all_of.append((number, left))
-                if left.values is None:
-                    free.append((number, left))
-            number += 1
+        all_of = [(number, left) for number, group in enumerate(groups) for left in <tuple>group]
+        free = [(number, left) for number, left in all_of if left.values is None]
         if <Py_ssize_t>len(free) * <Py_ssize_t>len(all_of) > PAIRS:
             return False
         for a, left in free:

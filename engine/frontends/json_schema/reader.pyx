@@ -557,11 +557,10 @@ cdef class SchemaReader(TypeAlgebra):
 
     cdef list within_two(self, list branches, Location where, tuple alternatives):
         cdef Py_ssize_t i, j
-        cdef list found = [], groups = []
-        cdef Location branch
         cdef TextClasses classes
-        for branch in branches:
-            groups.append(self.intersections(alternatives, self.read(branch), where, "oneOf"))
+        cdef Location branch
+        cdef list found = [], groups = [
+            self.intersections(alternatives, self.read(branch), where, "oneOf") for branch in branches]
         if self.are_exclusive(groups):
             return found
         classes = self.text_classes(groups)
@@ -649,16 +648,12 @@ cdef SchemaType absent(str name, Location where):
 
 
 cdef list branches_of(KeywordsC* keywords, int slot, str keyword, Location where):
-    cdef Py_ssize_t number
-    cdef list made = []
     if not has(keywords, slot):
-        return made
+        return []
     value = <object>keywords.value[slot]
     if not isinstance(value, list) or not value:
         raise SpecError(f"{keyword} must be a non-empty array", where.at(keyword))
-    for number in range(len(<list>value)):
-        made.append(location_at((<list>value)[number], where, keyword, number))
-    return made
+    return [location_at(branch, where, keyword, number) for number, branch in enumerate(<list>value)]
 
 
 cdef bint is_plain_constant(schema):
@@ -788,8 +783,6 @@ cdef Arrays array_constraints(KeywordsC* keywords, Location where):
 
     Before 2020-12, ``items`` as an array is today's ``prefixItems``, and ``additionalItems`` is then today's ``items``.
     """
-    cdef Py_ssize_t n
-    cdef list places = []
     cdef str keyword = "prefixItems", rest_keyword = "items"
     given = value_of(keywords, PREFIX_ITEMS, NOTHING)
     rest = value_of(keywords, ITEMS, True)
@@ -800,10 +793,8 @@ cdef Arrays array_constraints(KeywordsC* keywords, Location where):
         rest = value_of(keywords, ADDITIONAL_ITEMS, True)
     if not isinstance(given, list):
         raise SpecError("prefixItems must be an array", where.at("prefixItems"))
-    for n in range(len(<list>given)):
-        places.append(place_at((<list>given)[n], where, keyword, n))
     return new_arrays(
-        tuple(places),
+        tuple([place_at(each, where, keyword, n) for n, each in enumerate(<list>given)]),
         place_at(rest, where, rest_keyword, None),
         count(keywords, MIN_ITEMS, where) or 0,
         count(keywords, MAX_ITEMS, where),

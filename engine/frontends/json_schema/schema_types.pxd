@@ -114,6 +114,8 @@ cdef class Arrays:
     cdef tuple counts           # of Count
     cdef Location unique         # the schema with ``uniqueItems``, or None
 
+    cdef tuple item(self, Py_ssize_t n)
+
 
 cdef class Keyed:
     """The place of members whose keys match a pattern, or match none of several; without ``excluded`` keys."""
@@ -207,5 +209,5 @@ cdef Strings intersect_strings(Strings a, Strings b, Evaluator evaluator)
 cdef bint is_crossed(Numbers numbers) except -1
 cdef Py_ssize_t weight_of(Objects objects) except -1
 cdef tuple both(tuple a, tuple b, Evaluator evaluator)
-cdef tuple united_texts(tuple a, tuple b)
+cdef set texts_in(tuple constraints)
 cdef smaller_bound(a, b)

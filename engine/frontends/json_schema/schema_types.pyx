@@ -146,7 +146,9 @@ cdef Count new_count(tuple place, Py_ssize_t first, minimum, maximum, Location w
 @cython.final
 @cython.no_gc
 cdef class Arrays:
-    pass
+    cdef tuple item(self, Py_ssize_t n):
+        """Return the place of an item."""
+        return <tuple>self.prefix[n] if n < len(self.prefix) else self.rest
 
 
 cdef Arrays new_arrays(
@@ -238,14 +240,12 @@ cdef Objects keyed_objects(Objects objects, tuple keyed, tuple names, tuple some
 cdef class Evaluated:
     cdef bint covers(self, Evaluated other) except -1:
         """Whether this includes everything that the other one includes."""
-        cdef ConstraintText each
         if other is None:
             return True
-        for each in other.patterns:
-            if not self.all_members and each.text not in [(<ConstraintText>own).text for own in self.patterns]:
-                return False
         return (
-            (self.all_members or (not other.all_members and other.names <= self.names))
+            (self.all_members or (
+                not other.all_members and other.names <= self.names
+                and texts_in(other.patterns) <= texts_in(self.patterns)))
             and (self.all_items or (
                 not other.all_items and other.items <= self.items and not other.contained))
         )
@@ -382,24 +382,19 @@ cdef bint is_crossed(Numbers numbers) except -1:
         numbers.low == numbers.high and (numbers.low_open or numbers.high_open))
 
 
+cdef set texts_in(tuple constraints):
+    cdef ConstraintText each
+    return {each.text for each in constraints}
+
+
 cdef bint have_common(tuple a, tuple b) except -1:
     """Whether a text is both required and excluded."""
-    cdef ConstraintText each, other
-    if not a or not b:
-        return False
-    for each in a:
-        for other in b:
-            if each.text == other.text:
-                return True
-    return False
+    return a and b and not texts_in(a).isdisjoint(texts_in(b))
 
 
 cdef SchemaType intersect_values(SchemaType some, SchemaType other, Evaluator evaluator):
     """Keep the values of ``some`` that fit ``other``."""
-    cdef list values = []
-    for value in some.values:
-        if evaluator.fits_type(other, value):
-            values.append(value)
+    cdef list values = [value for value in some.values if evaluator.fits_type(other, value)]
     if not values:
         return None
     return new_type(
@@ -408,25 +403,17 @@ cdef SchemaType intersect_values(SchemaType some, SchemaType other, Evaluator ev
 
 cdef tuple joined(tuple a, tuple b):
     """Return the members of both, each once: operands may stem from one schema."""
-    cdef list more = []
     if a is b or not b:
         return a
     if not a:
         return b
     known = {id(each) for each in a}
-    for each in b:
-        if id(each) not in known:
-            more.append(each)
-    return a + tuple(more)
+    return a + tuple([each for each in b if id(each) not in known])
 
 
 cdef tuple intersect_refusals(tuple a, tuple b, int types):
     cdef Refusal each
-    cdef list found = []
-    for each in joined(a, b):
-        if each.types & types:
-            found.append(each)
-    return tuple(found)
+    return tuple([each for each in joined(a, b) if each.types & types])
 
 
 cdef Evaluated intersect_evaluated(Evaluated a, Evaluated b):
@@ -473,16 +460,11 @@ cdef Py_ssize_t divisors_of(Numbers numbers) except -1:
 
 cdef tuple united_texts(tuple a, tuple b):
     cdef ConstraintText each
-    cdef set known = set()
-    cdef list more = []
+    cdef set known
     if not b:
         return a
-    for each in a:
-        known.add(each.text)
-    for each in b:
-        if each.text not in known:
-            more.append(each)
-    return a + tuple(more)
+    known = texts_in(a)
+    return a + tuple([each for each in b if each.text not in known])
 
 
 cdef tuple together(tuple a, tuple b):
@@ -517,38 +499,27 @@ cdef Numbers intersect_numbers(Numbers a, Numbers b, WorkBudget budget):
 cdef tuple both(tuple a, tuple b, Evaluator evaluator):
     """Return the place where all schemas of both places apply."""
     cdef Location each
-    cdef list more = None
+    cdef list more
     if not a or not b:
         return a or b
     spend(evaluator.budget, (<Py_ssize_t>len(a) + <Py_ssize_t>len(b)) // TEXTS_PER_STEP)
     narrower = evaluator.facts.narrower(a, b)
     if narrower is not None:
         return narrower
-    for each in b:
-        if not evaluator.facts.holds(a, each.schema):
-            if more is None:
-                more = []
-            more.append(each)
-    return a if more is None else a + tuple(more)
+    more = [each for each in b if not evaluator.facts.holds(a, each.schema)]
+    return a + tuple(more) if more else a
 
 
 cdef Arrays intersect_arrays(Arrays a, Arrays b, Evaluator evaluator):
     """Intersect arrays. Counts that apply to all items become bounds on the length; others stay."""
     cdef Py_ssize_t n, of_a, of_b
     cdef Arrays made
-    cdef list prefix = []
     if a is None or b is None:
         return b if a is None else a
     of_a, of_b = len(a.prefix), len(b.prefix)
     spend(evaluator.budget, (of_a + of_b) // 2)
-    for n in range(max(of_a, of_b)):
-        prefix.append(both(
-            <tuple>a.prefix[n] if n < of_a else a.rest,
-            <tuple>b.prefix[n] if n < of_b else b.rest,
-            evaluator,
-        ))
     made = new_arrays(
-        tuple(prefix),
+        tuple([both(a.item(n), b.item(n), evaluator) for n in range(max(of_a, of_b))]),
         both(a.rest, b.rest, evaluator),
         max(a.minimum, b.minimum),
         smaller_bound(a.maximum, b.maximum),

@@ -12,7 +12,7 @@ from .schema_types cimport (
     Derived, Keyed, Location, Numbers, Objects, Refusal, SchemaType, Strings,
     applies, both, constraint_text, intersect, keyed_objects, listed, location_at, new_arrays, new_count,
     new_keyed, new_numbers, new_objects, new_type, new_strings, disjoint_objects, place_of, refusal,
-    root_place, texts_of, weight_of,
+    root_place, texts_in, texts_of, weight_of,
 )
 
 from ...errors import UnsupportedSchema
@@ -173,8 +173,7 @@ cdef class TypeAlgebra(Evaluator):
             found.append(new_strings(0, strings.minimum - 1, (), (), (), ()))
         if strings.maximum is not None:
             found.append(new_strings(strings.maximum + 1, None, (), (), (), ()))
-        for each in strings.patterns:
-            found.append(new_strings(0, None, (), (), (each,), ()))
+        found += [new_strings(0, None, (), (), (each,), ()) for each in strings.patterns]
         for each in strings.without:
             if each.keyword == "format":
                 # the excluded pattern is wider than the format itself
@@ -202,10 +201,8 @@ cdef class TypeAlgebra(Evaluator):
             found.append(new_numbers(None, False, numbers.low, not numbers.low_open, (), (), ()))
         if numbers.high is not None:
             found.append(new_numbers(numbers.high, not numbers.high_open, None, False, (), (), ()))
-        for each in numbers.multiples:
-            found.append(new_numbers(None, False, None, False, (), (each,), ()))
-        for each in numbers.foreign:
-            found.append(new_numbers(None, False, None, False, (each,), (), ()))
+        found += [new_numbers(None, False, None, False, (), (each,), ()) for each in numbers.multiples]
+        found += [new_numbers(None, False, None, False, (each,), (), ()) for each in numbers.foreign]
         found = [new_type(types, None, None, constraint, None, None, ()) for constraint in found]
         barred = [value for value in numbers.barred if types & (
             INTEGER if isinstance(value, int) or value.is_integer() else FRACTION)]
@@ -255,8 +252,8 @@ cdef class TypeAlgebra(Evaluator):
             found.append(new_objects({}, True, (), None, (), 0, objects.minimum - 1, where))
         if objects.maximum is not None:
             found.append(new_objects({}, True, (), None, (), objects.maximum + 1, None, where))
-        for name in objects.required:
-            found.append(new_objects({name: NOTHING_FITS}, True, (), None, (), 0, None, where))
+        found += [
+            new_objects({name: NOTHING_FITS}, True, (), None, (), 0, None, where) for name in objects.required]
         for name, property in objects.properties.items():
             place = objects.place_in(name, property)
             if place:
@@ -279,21 +276,16 @@ cdef class TypeAlgebra(Evaluator):
 
     cdef list other_names(self, Objects objects):
         """Return objects with a wrong key, as far as patterns can describe it."""
-        cdef SchemaType schema_type
-        cdef list found = [], strings = []
+        cdef SchemaType each
         cdef Location where = objects.where
-        for schema_type in self.alternatives_at(objects.names):
-            if schema_type.types & STRING:
-                strings.append(schema_type)
+        cdef list strings = [each for each in self.alternatives_at(objects.names) if each.types & STRING]
         patterns = key_patterns(strings, where) if len(strings) < 2 else None
         if patterns is None:
             message = "the complement of these keys can't be enforced"
             refused = (refusal(OBJECT, where, "propertyNames", message),)
             return [new_type(OBJECT, None, None, None, None, None, refused)]
-        for pattern, is_match in patterns:
-            constraint = some_member(new_keyed((pattern,), is_match, frozenset(), ()), where)
-            found.append(new_type(OBJECT, None, None, None, None, constraint, ()))
-        return found
+        members = [some_member(new_keyed((key,), is_match, frozenset(), ()), where) for key, is_match in patterns]
+        return [new_type(OBJECT, None, None, None, None, constraint, ()) for constraint in members]
 
     # -- intersection and subtraction -------------------------------------------------------------
     cdef tuple intersections(self, tuple left, tuple right, Location where, str keyword):
@@ -351,12 +343,7 @@ cdef class TypeAlgebra(Evaluator):
         return tuple(disjoint), tuple(others)
 
     cdef tuple without_empty(self, tuple alternatives):
-        cdef SchemaType schema_type
-        cdef list found = []
-        for schema_type in alternatives:
-            if not self.is_empty(schema_type):
-                found.append(schema_type)
-        return tuple(found)
+        return tuple([each for each in alternatives if not self.is_empty(<SchemaType>each)])
 
     cdef bint is_empty(self, SchemaType schema_type) except -1:
         """Whether a short search shows that no value fits: a required member, or a required item or member in any
@@ -475,7 +462,6 @@ cdef list key_patterns(list alternatives, Location where):
     patterns cannot describe it.
     """
     cdef Strings strings
-    cdef ConstraintText each
     cdef list found = []
     if not alternatives:
         return [(constraint_text("", where, "propertyNames"), True)]
@@ -491,10 +477,8 @@ cdef list key_patterns(list alternatives, Location where):
         return [(constraint_text("", where, "propertyNames"), True)]
     if strings.minimum or strings.maximum is not None:
         found.append((length_pattern(where, strings.minimum, strings.maximum), False))
-    for each in strings.patterns:
-        found.append((each, False))
-    for each in strings.without:
-        found.append((each, True))
+    found += [(each, False) for each in strings.patterns]
+    found += [(each, True) for each in strings.without]
     if strings.barred:
         found.append((texts_pattern(list(strings.barred), where), True))
     return found
@@ -559,17 +543,10 @@ cdef bint is_within(least_a, most_a, least_b, most_b) except -1:
 
 cdef bint has_texts(tuple a, tuple b) except -1:
     """Whether ``a`` contains all constraints of ``b``, by their texts."""
-    cdef ConstraintText each
     if not b or a is b:
         return True
-    if len(b) > len(a):
-        # texts of one alternative differ
-        return False
-    texts = {(<ConstraintText>each).text for each in a}
-    for each in b:
-        if each.text not in texts:
-            return False
-    return True
+    # texts of one alternative differ
+    return len(b) <= len(a) and texts_in(b) <= texts_in(a)
 
 
 cdef bint has_place(tuple a, tuple b, Evaluator evaluator) except -1:
@@ -616,11 +593,7 @@ cdef bint has_arrays(Arrays a, Arrays b, Evaluator evaluator) except -1:
     if a is None or not is_within(a.minimum, a.maximum, b.minimum, b.maximum):
         return False
     for n in range(max(len(a.prefix), len(b.prefix))):
-        if not has_place(
-            <tuple>a.prefix[n] if n < len(a.prefix) else a.rest,
-            <tuple>b.prefix[n] if n < len(b.prefix) else b.rest,
-            evaluator,
-        ):
+        if not has_place(a.item(n), b.item(n), evaluator):
             return False
     return (
         has_place(a.rest, b.rest, evaluator) and has_all(a.counts, b.counts)

@@ -222,7 +222,7 @@ cdef bint has_values_enough(Builder builder, Arrays arrays) except -1:
     cdef Py_ssize_t n, prefix = len(arrays.prefix), last
     cdef Count each
     for n in range(prefix + 1):
-        place = arrays.prefix[n] if n < prefix else arrays.rest
+        place = arrays.item(n)
         if not is_told_by_text(cardinality, place, 0):
             raise too_few(arrays, "items of few values with several spellings or orders can't be compared")
         last = n if n < prefix else arrays.minimum - 1
@@ -391,7 +391,7 @@ cdef class CountedItems:
     cdef list choices(self, Py_ssize_t n):
         """Return the choices for item n: (node, indices of its counts, bit of its value)."""
         if n not in self.known:
-            place = self.arrays.prefix[n] if n < len(self.arrays.prefix) else self.arrays.rest
+            place = self.arrays.item(n)
             self.known[n] = self.values_at(n, place) if self.is_listed else self.kinds_at(n, place)
         return self.known[n]
 
@@ -500,8 +500,7 @@ cdef class Cardinality:
             least += best
         return between(max(least, <long long>len(listed)), most)
 
-    cdef RangeC of_type(self, alternative, int kind, int levels) except *:
-        cdef SchemaType schema_type = alternative
+    cdef RangeC of_type(self, SchemaType schema_type, int kind, int levels) except *:
         if kind == NULL_TYPE:
             return RangeC(1, 1)
         if kind == BOOLEAN:
@@ -540,9 +539,8 @@ cdef class Cardinality:
                 raise
             return None
 
-    cdef RangeC of_numbers(self, numbers_, bint whole) except *:
+    cdef RangeC of_numbers(self, Numbers numbers, bint whole) except *:
         """Count the whole numbers, or all others."""
-        cdef Numbers numbers = numbers_
         if numbers is None:
             return ANY_NUMBER_OF_VALUES
         steps = [Fraction((<ConstraintText>each).text) for each in numbers.multiples]
@@ -572,7 +570,7 @@ cdef class Cardinality:
                 least, most = least + some, most + many
             if n == arrays.maximum or least >= UNLIMITED or many == 0:
                 return between(least, most)
-            each = self.of_place(arrays.prefix[n] if n < len(arrays.prefix) else arrays.rest, levels + 1)
+            each = self.of_place(arrays.item(n), levels + 1)
             if n >= len(arrays.prefix) and arrays.maximum is None and (
                     arrays.unique is None or each.least == UNLIMITED):
                 # the array may have any number of such items

@@ -194,12 +194,7 @@ cdef int check_written(JsonText text, Objects objects, str name) except -1:
 
 cdef list unlisted_of(Objects objects):
     """Return the required keys that are not in ``properties``."""
-    cdef list found = []
-    cdef str name
-    for name in objects.required:
-        if name not in objects.properties:
-            found.append(name)
-    return found
+    return [name for name in objects.required if name not in objects.properties]
 
 
 cdef Py_ssize_t count_members(JsonText text, MembersC* members):
