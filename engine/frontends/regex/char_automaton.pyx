@@ -58,14 +58,16 @@ cdef class CharAutomaton:
 
     @property
     def edges(self):
-        cdef uint32_t s, k
-        return [
-            [
-                (ranges_of(&self.states, &self.states.moves[k]), self.states.moves[k].target)
-                for k in range(self.states.first[s], self.states.first[s + 1])
-            ]
-            for s in range(state_count(&self.states))
-        ]
+        cdef uint32_t s, k, r
+        cdef const uint32_t* pool = self.states.pool.data()
+        cdef list found = [[] for s in range(state_count(&self.states))]
+        cdef CharMoveC move
+        for s in range(state_count(&self.states)):
+            for k in range(self.states.first[s], self.states.first[s + 1]):
+                move = self.states.moves[k]
+                ranges = [(pool[r], pool[r + 1]) for r in range(move.off, move.off + 2 * move.n, 2)]
+                found[s].append((tuple(ranges), move.target))
+        return found
 
     @property
     def size(self):
@@ -150,13 +152,6 @@ cdef uint32_t target_of(StatesC* states, uint32_t s, uint32_t c) noexcept nogil:
             if states.pool[move.off + 2 * r] <= c <= states.pool[move.off + 2 * r + 1]:
                 return move.target
     return NO_STATE
-
-
-cdef tuple ranges_of(StatesC* states, CharMoveC* move):
-    cdef uint32_t k
-    return tuple([
-        (states.pool[move.off + 2 * k], states.pool[move.off + 2 * k + 1]) for k in range(move.n)
-    ])
 
 
 cdef bint is_all(StatesC* states, uint32_t s) noexcept nogil:

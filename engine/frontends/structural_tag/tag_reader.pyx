@@ -129,9 +129,7 @@ cdef class TagReader:
     cdef Py_ssize_t careful
 
     def __cinit__(self, document, TagVocabulary vocabulary, limits, WorkBudget budget):
-        self.document = document
-        self.limits = limits
-        self.vocabulary, self.budget = vocabulary, budget
+        self.document, self.limits, self.vocabulary, self.budget = document, limits, vocabulary, budget
         self.careful = limits.spec_depth - 2
         if self.careful < 2:
             check_depth(document, limits, budget)
@@ -204,9 +202,7 @@ cdef class TagReader:
         if kind == "any_tokens":
             return OtherTokens(
                 fields.pointer, self.tokens(fields, "exclude_tokens"), 0, fields.bound("max_tokens", MAX_COUNT))
-        place = f"{fields.pointer}/json_schema"
-        schema = as_schema(fields.item("json_schema"), place)
-        made = new_json_schema(fields.pointer, schema, place)
+        made = schema_of(fields)
         made.style = "qwen_xml"
         return made
 
@@ -261,9 +257,7 @@ cdef class TagReader:
         return tuple([self.special(v, fields, name, f"{name}/{k}") for k, v in enumerate(items)])
 
     cdef Format json_schema(self, Fields fields):
-        cdef JsonSchema made
-        place = f"{fields.pointer}/json_schema"
-        made = new_json_schema(fields.pointer, as_schema(fields.item("json_schema"), place), place)
+        cdef JsonSchema made = schema_of(fields)
         if len(fields.value) > 2:
             add_options(fields, made)
         return made
@@ -377,6 +371,11 @@ cdef class TagReader:
                 raise SpecError("must be a pair of a pattern and a format", place)
             made.append((rule[0], self.format(rule[1], f"{place}/1", depth + 3)))
         return made
+
+
+cdef JsonSchema schema_of(Fields fields):
+    place = f"{fields.pointer}/json_schema"
+    return new_json_schema(fields.pointer, as_schema(fields.item("json_schema"), place), place)
 
 
 cdef object times(bound, maximum):
@@ -528,9 +527,7 @@ cdef class Fields:
         if not isinstance(value, dict):
             raise SpecError("must be an object", pointer)
         spend(budget, 1)
-        self.value = value
-        self.pointer, self.budget = pointer, budget
-        self.taken = 0
+        self.value, self.pointer, self.budget, self.taken = value, pointer, budget, 0
 
     # -- errors ------------------------------------------------------------------------------------
     cdef object fault(self, str name, str message):
