@@ -71,7 +71,10 @@ def build_arguments(
     arguments.values, arguments.reader, arguments.style = values, values.reader, style
     arguments.any_order, arguments.extra_last = values.any_order, True
     arguments.marks, arguments.label, arguments.any_node = marks, label, NO_NODE
-    arguments.prepare(options.get("excludes", ()))
+    if style.values == "json":
+        arguments.prepare_elements(options.get("excludes", ()))
+    else:
+        arguments.prepare_literals(options.get("excludes", ()))
     root = values.reader.target(values.root)
     for each in values.reader.read_target(root):
         if each.types & OBJECT:
@@ -104,14 +107,6 @@ cdef class Arguments(Builder):
     cdef object style, marks
     cdef str label, begin, end
     cdef uint32_t any_node
-
-    cdef int prepare(self, tuple excludes) except -1:
-        """Make the texts of members and values."""
-        if self.style.values == "json":
-            self.prepare_elements(excludes)
-        else:
-            self.prepare_literals(excludes)
-        return 0
 
     cdef int prepare_elements(self, tuple excludes) except -1:
         cdef JsonText text = self.values.text
@@ -229,11 +224,11 @@ cdef class Arguments(Builder):
             rest = some_of(alternatives, ARRAY)
             depth = BESIDE_ARRAYS if rest else ALONE
             if rest:
-                ways.append(self.element("#array", self.style.types.get("array", ""), self.arrays(rest, where)))
+                ways.append(self.element("#array", self.style.types.get("array", ""), self.content(rest, where, ALONE)))
             rest = some_of(alternatives, OBJECT)
             if rest:
                 self.enter(depth)
-                content = self.objects(rest, where, depth)
+                content = self.content(rest, where, depth)
                 self.text = outer
                 ways.append(self.element("#object", self.style.types.get("object", ""), content))
         for name, types in self.type_names(alternatives).items():
@@ -247,25 +242,17 @@ cdef class Arguments(Builder):
             ways.append(self.string(self.raw, alternatives, where))
         return self.text.grammar.alt(*ways)
 
-    cdef uint32_t arrays(self, list alternatives, Location where) except? 0xFFFFFFFF:
-        """Add the items of arrays of a nested style."""
-        cdef SchemaType first = alternatives[0]
-        if len(alternatives) > 1 or first.values is not None or first.arrays is not None:
-            return self.declared(alternatives, where, ALONE)
-        first.check(ARRAY)
-        return self.array(None)
+    cdef uint32_t content(self, list alternatives, Location where, int depth) except? 0xFFFFFFFF:
+        """Add the items of arrays, or the members of objects, of a nested style.
 
-    cdef uint32_t objects(self, list alternatives, Location where, int depth) except? 0xFFFFFFFF:
-        """Add the members of objects of a nested style."""
+        A rule with constraints is only declared here and defined later, so that the stack does not grow.
+        """
         cdef SchemaType first = alternatives[0]
-        if len(alternatives) > 1 or first.values is not None or first.objects is not None:
-            return self.declared(alternatives, where, depth)
-        first.check(OBJECT)
-        return self.object(None)
-
-    cdef uint32_t declared(self, list alternatives, Location where, int depth) except? 0xFFFFFFFF:
-        """Declare a rule for the content of an element; it is defined later, so that the stack does not grow."""
-        cdef uint32_t rule = self.text.grammar.new_rule(where, NO_NODE)
+        cdef uint32_t rule
+        if len(alternatives) == 1 and first.values is None and first.arrays is None and first.objects is None:
+            first.check(first.types)
+            return self.array(None) if first.types == ARRAY else self.object(None)
+        rule = self.text.grammar.new_rule(where, NO_NODE)
         self.names.append(where)
         self.queue.append((rule, tuple(alternatives), where, depth))
         return self.text.grammar.add_ref(rule)

@@ -67,11 +67,6 @@ cdef bint is_reference(schema) except -1:
     return keywords.seen == bit(REFERENCE)
 
 
-cdef bint is_true(value) except -1:
-    """Whether a schema obviously accepts everything."""
-    return value is True or (isinstance(value, dict) and not value)
-
-
 cdef str kind_of(value):
     names = {
         "list": "an array",
@@ -182,19 +177,6 @@ cdef dict DRAFTS = {
     "https://json-schema.org/draft/2019-09/schema": 2019,
     "https://json-schema.org/draft/2020-12/schema": 2020,
 }
-
-
-cdef class Dialect:
-    pass
-
-
-cdef Dialect dialect_of(root):
-    cdef Dialect made = Dialect.__new__(Dialect)
-    name = (<dict>root).get("$schema") if isinstance(root, dict) else None
-    made.draft = DRAFTS.get((<str>name).rstrip("#"), 2020) if isinstance(name, str) else 2020
-    made.known = known_to(made.draft)
-    made.ref_alone = made.draft <= 7
-    return made
 
 
 cdef uint64_t known_to(int draft) noexcept nogil:
@@ -359,7 +341,9 @@ cdef tuple OF_NAMES = (
 cdef References new_references(root, str pointer):
     cdef References made = References.__new__(References)
     made.root, made.pointer, made.has_inner = root, pointer, False
-    made.dialect, made.resolved = dialect_of(root), {}
+    name = (<dict>root).get("$schema") if isinstance(root, dict) else None
+    made.draft = DRAFTS.get((<str>name).rstrip("#"), 2020) if isinstance(name, str) else 2020
+    made.known, made.ref_alone, made.resolved = known_to(made.draft), made.draft <= 7, {}
     return made
 
 
@@ -488,8 +472,8 @@ cdef class References:
         """Return the URI that a schema gives itself, without a fragment; "" if none."""
         if not isinstance(schema, dict):
             return ""
-        own = (<dict>schema).get("id" if self.dialect.draft <= 4 else "$id")
-        if not isinstance(own, str) or (self.dialect.ref_alone and "$ref" in <dict>schema):
+        own = (<dict>schema).get("id" if self.draft <= 4 else "$id")
+        if not isinstance(own, str) or (self.ref_alone and "$ref" in <dict>schema):
             return ""
         return (<str>own).partition("#")[0]
 

@@ -256,8 +256,8 @@ cdef class SchemaFacts:
         cdef Hull made
         spend(self.budget, 1)
         scan(schema, &keywords)
-        keywords.seen &= self.references.dialect.known
-        if has(&keywords, REFERENCE) and self.references.dialect.ref_alone:
+        keywords.seen &= self.references.known
+        if has(&keywords, REFERENCE) and self.references.ref_alone:
             return EVERYTHING
         if not keywords.seen & (bit(TYPE) | listing()):
             return new_hull(ALL, None, NONE_BARRED, True) if not keywords.seen else EVERYTHING

@@ -339,16 +339,13 @@ EXACT = 2**53
 
 cdef int add_values(JsonText text, list values, vector[uint32_t]* alternatives) except -1:
     # all strings are one alternative and share their quotes
-    cdef list strings = [], others = []
-    for value in unique(values) if len(values) > 1 else values:
-        if isinstance(value, str):
-            strings.append(value)
-        else:
-            others.append(value)
+    cdef list distinct = unique(values) if len(values) > 1 else values
+    cdef list strings = [value for value in distinct if isinstance(value, str)]
     if strings:
         alternatives.push_back(text.listed(strings))
-    for value in others:
-        alternatives.push_back(value_node(text, value))
+    for value in distinct if len(strings) < len(distinct) else ():
+        if not isinstance(value, str):
+            alternatives.push_back(value_node(text, value))
     return 0
 
 
@@ -379,13 +376,10 @@ cdef uint32_t value_node(JsonText text, value) except? 0xFFFFFFFF:
             parts.push_back(value_node(text, item))
     else:
         for key, item in value.items():
-            parts.push_back(member(text, key, value_node(text, item)))
+            node = value_node(text, item)
+            parts.push_back(text.pair_of(text.key_literal(key), node))
     text.depth = depth
     return listed(text, b"[", &parts, b"]") if isinstance(value, list) else listed(text, b"{", &parts, b"}")
-
-
-cdef uint32_t member(JsonText text, str key, uint32_t value) except? 0xFFFFFFFF:
-    return text.pair_of(text.key_literal(key), value)
 
 
 cdef uint32_t number_node(JsonText text, value) except? 0xFFFFFFFF:

@@ -51,7 +51,7 @@ cdef SchemaReader new_reader(References references, Grammar grammar, bint refuse
     made.limits, made.checks_limit, made.depth_limit = limits, limits.value_checks, limits.spec_depth
     made.references, made.refuse_unknown = references, refuse_unknown
     made.facts = new_facts(references, grammar)
-    made.knows_const = references.dialect.known & bit(CONST) != 0
+    made.knows_const = references.known & bit(CONST) != 0
     made._within, made._negating, made._without, made._targets, made._places = set(), set(), {}, {}, {}
     made._empty_places, made._derived, made._constants, made._ranges, made._distinct = {}, {}, [], {}, {}
     made._alternatives, made._open, made.tracking, made.look_depth, made.work = [], {}, 0, 0, 0
@@ -136,15 +136,11 @@ cdef class SchemaReader(TypeAlgebra):
         known = map_get(&self._read, key)
         if known != MISSING:
             return <tuple>self._alternatives[known]
-        alternatives = self.opened(where)
+        self.check_open(where)
+        alternatives = self.schema(where) if isinstance(schema, dict) else self.derived_alternatives(where)
         map_put(&self._read, key, <uint32_t>len(self._alternatives))
         self._alternatives.append(alternatives)
         return alternatives
-
-    cdef tuple opened(self, Location where):
-        """Read a schema for the first time."""
-        self.check_open(where)
-        return self.schema(where) if isinstance(where.schema, dict) else self.derived_alternatives(where)
 
     cdef int check_open(self, Location where) except -1:
         """Check that the schema is not being read.
@@ -167,15 +163,15 @@ cdef class SchemaReader(TypeAlgebra):
         cdef Py_ssize_t tracking = self.tracking
         self.scan_known(where, &keywords)
         if keywords.seen & (composed() | listing()) == 0 and not tracking:
-            return (own_type(&keywords, where, self, self.refuse_unknown),)
+            return (own_type(&keywords, where, self),)
         key = <size_t><void*>where.schema
         self._open[key] = None
         if keywords.seen & (bit(UNEVALUATED_PROPERTIES) | bit(UNEVALUATED_ITEMS)):
             self.tracking += 1
         try:
-            own = own_type(&keywords, where, self, self.refuse_unknown)
+            own = own_type(&keywords, where, self)
             if self.tracking:
-                by_contains = self.references.dialect.draft >= 2020
+                by_contains = self.references.draft >= 2020
                 evaluated = evaluated_by(&keywords, where, by_contains)
                 own = own if evaluated is None else with_evaluated(own, evaluated)
             alternatives = self.composition(&keywords, where, (own,))
@@ -190,8 +186,8 @@ cdef class SchemaReader(TypeAlgebra):
     cdef bint scan_known(self, Location where, KeywordsC* keywords) except -1:
         """Scan the keywords that the dialect has."""
         scan(<dict>where.schema, keywords)
-        keywords.seen &= self.references.dialect.known
-        if has(keywords, REFERENCE) and self.references.dialect.ref_alone:
+        keywords.seen &= self.references.known
+        if has(keywords, REFERENCE) and self.references.ref_alone:
             keywords.seen = bit(REFERENCE)
         if has(keywords, BASE):
             self.references.note_base(where.schema)
@@ -215,8 +211,7 @@ cdef class SchemaReader(TypeAlgebra):
         self._within.add(key)
         self._open[key] = None
         try:
-            alternatives = self.intersections(
-                alternatives, (own_type(&keywords, end, self, self.refuse_unknown),), where, None)
+            alternatives = self.intersections(alternatives, (own_type(&keywords, end, self),), where, None)
             return self.composition(&keywords, end, alternatives)
         finally:
             del self._open[key]
@@ -246,9 +241,6 @@ cdef class SchemaReader(TypeAlgebra):
     cdef Location referred_by(self, KeywordsC* keywords, Location where):
         self.followed = True
         return self.references.resolve(<object>keywords.value[REFERENCE], where, "$ref")
-
-    cdef SchemaType own(self, KeywordsC* keywords, Location where):
-        return own_type(keywords, where, self, self.refuse_unknown)
 
     cdef tuple derived_alternatives(self, Location where):
         """Return the alternatives of a derived place."""
@@ -532,7 +524,8 @@ cdef class SchemaReader(TypeAlgebra):
         return alternatives
 
     cdef tuple negated_keywords(self, KeywordsC* keywords, Location where, tuple alternatives):
-        cdef list parts = list(self.subtract(alternatives, (self.own(keywords, where),), where, None)), branches
+        cdef SchemaType own = own_type(keywords, where, self)
+        cdef list parts = list(self.subtract(alternatives, (own,), where, None)), branches
         cdef Location branch
         if has(keywords, REFERENCE):
             parts += self.without(self.referred_by(keywords, where), alternatives)
@@ -667,11 +660,8 @@ cdef bint is_plain_constant(schema):
 
 
 # -- own keywords ----------------------------------------------------------------------------------
-cdef SchemaType own_type(KeywordsC* keywords, Location where, Evaluator evaluator, bint refuse_unknown):
+cdef SchemaType own_type(KeywordsC* keywords, Location where, SchemaReader reader):
     """Return the alternative of a schema's own keywords, without enum, const and applicators.
-
-    Args:
-        refuse_unknown: refuse unknown formats.
 
     Raises:
         SpecError: the value of a keyword is malformed.
@@ -692,13 +682,13 @@ cdef SchemaType own_type(KeywordsC* keywords, Location where, Evaluator evaluato
     # read the constraints of excluded types too: their keywords must be well-formed
     if keywords.seen & of_strings():
         refused = []
-        strings = string_constraints(keywords, where, refuse_unknown, refused)
+        strings = string_constraints(keywords, where, reader.refuse_unknown, refused)
     if keywords.seen & of_numbers():
         numbers = number_constraints(keywords, where)
     if keywords.seen & of_arrays():
         arrays = array_constraints(keywords, where)
     if keywords.seen & of_objects():
-        objects = object_constraints(keywords, where, evaluator)
+        objects = object_constraints(keywords, where, reader)
     is_free = strings is None and numbers is None and arrays is None and objects is None
     if types == ALL and is_free:
         return ANYTHING

@@ -41,6 +41,8 @@ from ...regex.char_automaton import Bound, is_empty
 cdef Py_ssize_t MAX_CLASSES = 64
 #: members of one object that some schema requires to exist: each doubles the states
 cdef Py_ssize_t MAX_SOME = 10
+#: an integer of any size
+cdef object ONE = 1
 
 
 cdef struct MembersC:
@@ -311,7 +313,8 @@ cdef list other_members(Builder builder, Objects objects, list names):
     cdef bint differ = must_differ(objects)
     for each in classes_of(builder, objects, names):
         # keys without a value need no node
-        choices = choices_of(objects, each, builder.reader)
+        relevant = [is_among(<Keyed>keyed, each) for keyed in objects.some]
+        choices = with_some(objects, place_of_class(objects, each, builder.reader), relevant, builder.reader)
         choices = [choice for choice in choices if not is_false(choice[0])]
         if not choices:
             continue
@@ -376,12 +379,6 @@ cdef RangeC keys_of(Cardinality cardinality, KeyClass each, list names) except *
     found = cardinality.of_strings(each.strings)
     n = sum([cardinality.reader.string(each.strings, name) for name in names])
     return RangeC(max(found.least - n, 0), found.most if found.most == UNLIMITED else found.most - n)
-
-
-cdef list choices_of(Objects objects, KeyClass keys, Evaluator evaluator):
-    """Return the alternatives of a value under a class of keys: (place, bits of the finds)."""
-    relevant = [is_among(<Keyed>each, keys) for each in objects.some]
-    return with_some(objects, place_of_class(objects, keys, evaluator), relevant, evaluator)
 
 
 cdef list with_some(Objects objects, tuple place, list relevant, Evaluator evaluator):
@@ -569,7 +566,7 @@ cdef uint32_t counted_members(
     counting.spare = members.nodes.size() + keys - objects.minimum
     if builder.any_order:
         for k in range(members.required.size()):
-            counting.required |= bit_of(k) if members.required[k] else 0
+            counting.required |= ONE << k if members.required[k] else 0
     return counting.inside()
 
 
@@ -639,7 +636,7 @@ cdef class CountedMembers:
         if self.builder.any_order:
             for k in range(n):
                 if not state[0] >> k & 1:
-                    self.add_listed(graph, state, k, state[0] | bit_of(k))
+                    self.add_listed(graph, state, k, state[0] | ONE << k)
         elif state[0] < n:
             self.add_listed(graph, state, state[0], state[0] + 1)
         return 0
@@ -660,9 +657,3 @@ cdef class CountedMembers:
         cdef JsonText text = self.builder.text
         node = text.after_comma(node) if state[1] else text.first(node)
         return graph.add(state, node, (after, min(state[1] + 1, self.cap), state[2] | bits, state[3]))
-
-
-cdef object bit_of(Py_ssize_t k):
-    """Return a set of one member, as an integer of any size."""
-    cdef object one = 1
-    return one << k
