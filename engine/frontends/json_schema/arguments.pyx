@@ -147,11 +147,11 @@ cdef class Arguments(Builder):
         cdef JsonText text = self.values.text
         cdef uint32_t empty = text.empty, first = self.mark(text.space(), head)
         parts = (first, first, self.mark(empty, between) if between else empty, self.mark(text.space(), ""))
-        cdef BareText made = new_bare_text(text, "", excludes, empty, empty, self.style.escapes, parts, b"")
-        made.keys.barred, made.root = barred, self.values.root
+        cdef BareText bare = new_bare_text(text, "", excludes, empty, empty, self.style.escapes, parts, b"")
+        bare.keys.barred, bare.root = barred, self.values.root
         if behind:
-            made.repeats_keys, made.key_end, made.key_label = True, self.literal(behind), self.label + "#mark"
-        return made
+            bare.repeats_keys, bare.key_end, bare.key_label = True, self.literal(behind), self.label + "#mark"
+        return bare
 
     cdef int prepare_literals(self, tuple excludes) except -1:
         cdef JsonText text = self.values.text
@@ -293,7 +293,7 @@ cdef class Arguments(Builder):
             types |= each.types
         if self.items is not None:
             types &= ~(OBJECT | ARRAY)
-        given = self.style.types
+        style_types = self.style.types
         number = "number" if types & FRACTION else "integer"
         kinds = 0
         for kind, bits in (
@@ -301,10 +301,10 @@ cdef class Arguments(Builder):
         ):
             if types & bits:
                 kinds += 1
-                name = given.get(kind, "")
+                name = style_types.get(kind, "")
                 names[name] = names.get(name, 0) | types & bits
-        if types & INTEGER and OPEN_INTEGER in given and kinds + (types & STRING != 0) > 1:
-            names.setdefault(given[OPEN_INTEGER], INTEGER)
+        if types & INTEGER and OPEN_INTEGER in style_types and kinds + (types & STRING != 0) > 1:
+            names.setdefault(style_types[OPEN_INTEGER], INTEGER)
         return names
 
     cdef json(self, tuple alternatives, Location where, str name):
@@ -378,20 +378,20 @@ cdef class Arguments(Builder):
 cdef list some_of(tuple alternatives, int types):
     """Return the alternatives of these types, restricted to them."""
     cdef SchemaType each
-    found = [only(each, types) for each in alternatives if each.types & types]
-    return [each for each in found if each is not None]
+    parts = [only(each, types) for each in alternatives if each.types & types]
+    return [each for each in parts if each is not None]
 
 
-cdef SchemaType only(SchemaType given, int types):
+cdef SchemaType only(SchemaType whole, int types):
     """Return the alternative for these types; None: no value is left."""
-    cdef tuple values = given.values
-    types &= given.types
-    if types == given.types:
-        return given
+    cdef tuple values = whole.values
+    types &= whole.types
+    if types == whole.types:
+        return whole
     if values is not None:
         values = tuple([value for value in values if type_of(value) & types])
         if not values:
             return None
     return new_type(
-        types, values, given.strings if types & STRING else None, given.numbers if types & NUMBER else None,
-        given.arrays if types & ARRAY else None, given.objects if types & OBJECT else None, given.refused)
+        types, values, whole.strings if types & STRING else None, whole.numbers if types & NUMBER else None,
+        whole.arrays if types & ARRAY else None, whole.objects if types & OBJECT else None, whole.refused)

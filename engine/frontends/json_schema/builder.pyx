@@ -36,17 +36,17 @@ cdef Py_ssize_t STRINGS_TOGETHER = 2
 
 cdef list required_parts(schema):
     """Return the subschemas that a value of an object schema must satisfy: (keyword, key, subschema)."""
-    cdef list found = []
+    cdef list parts = []
     if not isinstance(schema, dict):
-        return found
+        return parts
     members, names, all_of = schema.get("properties"), schema.get("required"), schema.get("allOf")
     if isinstance(members, dict) and isinstance(names, list):
-        found += [("properties", name, members[name]) for name in names if name in members]
+        parts += [("properties", name, members[name]) for name in names if name in members]
     if isinstance(all_of, list):
-        found += [("allOf", number, each) for number, each in enumerate(all_of)]
+        parts += [("allOf", number, each) for number, each in enumerate(all_of)]
     if schema.get("minItems") and isinstance(schema.get("items"), (dict, bool)):
-        found.append(("items", None, schema["items"]))
-    return found
+        parts.append(("items", None, schema["items"]))
+    return parts
 
 
 def build_json_schema(grammar, schema, *, str pointer="", **options):
@@ -130,31 +130,31 @@ cdef class Builder:
 
     cdef uint32_t schema(self, schema, Location above, str keyword, key) except? 0xFFFFFFFF:
         cdef KeywordsC keywords
-        cdef uint32_t body, made
+        cdef uint32_t body, rule
         if schema is True:
             return self.any_value(self.text.below())
         if isinstance(schema, dict):
             scan(<dict>schema, &keywords)
             body = self.plain(&keywords)
             if body != NO_NODE:
-                made = self.text.rule_of(body)
-                return made if made != NO_NODE else self.new_rule(location_at(schema, above, keyword, key), body)
+                rule = self.text.rule_of(body)
+                return rule if rule != NO_NODE else self.new_rule(location_at(schema, above, keyword, key), body)
         return self.one_place(location_at(schema, above, keyword, key), self.text.below())
 
     cdef uint32_t one_place(self, Location where, int depth) except? 0xFFFFFFFF:
         """Return the node of a place of one schema at a depth."""
-        cdef uint32_t made
+        cdef uint32_t node
         cdef uint64_t key
         where = self.reader.target(where)
         key = <uint64_t><size_t><void*>where.schema
         if self.text.is_indented:
             depth = self.exact_depth(key, depth)
             key |= <uint64_t>depth << DEPTH_SHIFT
-        made = map_get(&self.single, key)
-        if made == NO_NODE:
-            made = self.node(self.reader.read_target(where), where, depth)
-            map_put(&self.single, key, made)
-        return made
+        node = map_get(&self.single, key)
+        if node == NO_NODE:
+            node = self.node(self.reader.read_target(where), where, depth)
+            map_put(&self.single, key, node)
+        return node
 
     cdef int exact_depth(self, key, int depth) except -1:
         """Return the depth for which a place is built: the given one or DEEP (see the contract)."""
@@ -281,27 +281,27 @@ cdef class Builder:
 
     cdef uint32_t any_value(self, int depth) except? 0xFFFFFFFF:
         """Return any JSON value: one rule for each depth."""
-        cdef uint32_t made
+        cdef uint32_t node
         cdef int outer = self.text.depth
         self.text.depth = self.exact_depth(None, depth)
-        made = self.free_rule(ANY_VALUE)
+        node = self.free_rule(ANY_VALUE)
         self.text.depth = outer
-        return made
+        return node
 
     cdef uint32_t free_rule(self, int which) except? 0xFFFFFFFF:
         """Return the rule of any value, object or array at the current depth."""
         cdef size_t at = <size_t>(self.text.depth * SHARED_RULES + which)
-        cdef uint32_t rule, made = self.text.shared[which]
+        cdef uint32_t rule, node = self.text.shared[which]
         if self.text.is_indented:
-            made = self.free[at] if at < self.free.size() else NO_NODE
-        if made == NO_NODE:
+            node = self.free[at] if at < self.free.size() else NO_NODE
+        if node == NO_NODE:
             rule = self.text.declare_shared(which)
-            made = self.text.shared[which]
+            node = self.text.shared[which]
             if self.text.is_indented:
                 self.free.resize(max(at + 1, self.free.size()), NO_NODE)
-                self.free[at] = made
+                self.free[at] = node
             self.text.grammar.set_rule(rule, self.free_body(which))
-        return made
+        return node
 
     cdef uint32_t free_body(self, int which) except? 0xFFFFFFFF:
         cdef uint32_t[6] nodes
@@ -429,7 +429,7 @@ cdef list number_constraints_of(list alternatives, int types):
 cdef list constraints_of(list alternatives, int kind):
     """Return the constraints of the alternatives on one type; [None] if one of them allows every value."""
     cdef SchemaType schema_type
-    cdef list found = []
+    cdef list constraints = []
     for schema_type in alternatives:
         if schema_type.types & kind:
             constraint = (
@@ -438,5 +438,5 @@ cdef list constraints_of(list alternatives, int kind):
             )
             if constraint is None:
                 return [None]
-            found.append(constraint)
-    return found
+            constraints.append(constraint)
+    return constraints

@@ -339,12 +339,12 @@ cdef tuple OF_NAMES = (
 
 
 cdef References new_references(root, str pointer):
-    cdef References made = References.__new__(References)
-    made.root, made.pointer, made.has_inner = root, pointer, False
+    cdef References references = References.__new__(References)
+    references.root, references.pointer, references.has_inner = root, pointer, False
     name = (<dict>root).get("$schema") if isinstance(root, dict) else None
-    made.draft = DRAFTS.get((<str>name).rstrip("#"), 2020) if isinstance(name, str) else 2020
-    made.known, made.ref_alone, made.resolved = known_to(made.draft), made.draft <= 7, {}
-    return made
+    references.draft = DRAFTS.get((<str>name).rstrip("#"), 2020) if isinstance(name, str) else 2020
+    references.known, references.ref_alone, references.resolved = known_to(references.draft), references.draft <= 7, {}
+    return references
 
 
 cdef class References:

@@ -60,11 +60,11 @@ cdef identity(value):
 
 
 cdef SchemaFacts new_facts(References references, Grammar grammar):
-    cdef SchemaFacts made = SchemaFacts.__new__(SchemaFacts)
-    made.references, made.budget = references, grammar.budget
-    made.most_values = grammar.limits.enum_values
-    made._numbers, made._contents, made._hulls, made._places = {}, {}, {}, {}
-    return made
+    cdef SchemaFacts facts = SchemaFacts.__new__(SchemaFacts)
+    facts.references, facts.budget = references, grammar.budget
+    facts.most_values = grammar.limits.enum_values
+    facts._numbers, facts._contents, facts._hulls, facts._places = {}, {}, {}, {}
+    return facts
 
 
 cdef class SchemaFacts:
@@ -253,7 +253,7 @@ cdef class SchemaFacts:
     cdef Hull hull_of_keywords(self, dict schema):
         cdef KeywordsC keywords
         cdef int types = ALL
-        cdef Hull made
+        cdef Hull hull
         spend(self.budget, 1)
         scan(schema, &keywords)
         keywords.seen &= self.references.known
@@ -267,12 +267,12 @@ cdef class SchemaFacts:
                 return EVERYTHING
         if has(&keywords, NULLABLE):
             types |= NULL_TYPE
-        made = new_hull(types, None, NONE_BARRED, keywords.seen & ~(bit(TYPE) | listing()) == 0)
+        hull = new_hull(types, None, NONE_BARRED, keywords.seen & ~(bit(TYPE) | listing()) == 0)
         if has(&keywords, CONST):
-            made = intersection(made, self.hull_of_values([<object>keywords.value[CONST]]))
+            hull = intersection(hull, self.hull_of_values([<object>keywords.value[CONST]]))
         if has(&keywords, ENUM):
-            made = intersection(made, self.hull_of_values(<object>keywords.value[ENUM]))
-        return made
+            hull = intersection(hull, self.hull_of_values(<object>keywords.value[ENUM]))
+        return hull
 
     cdef Hull hull_of_values(self, values):
         cdef int types = 0
@@ -282,10 +282,10 @@ cdef class SchemaFacts:
         for value in <list>values:
             if not is_well_formed(value):
                 return EVERYTHING
-        found = frozenset([(type_of(value), value) for value in <list>values])
-        for kind, _ in found:
+        identities = frozenset([(type_of(value), value) for value in <list>values])
+        for kind, _ in identities:
             types |= <int>kind
-        return new_hull(types, found, NONE_BARRED, True)
+        return new_hull(types, identities, NONE_BARRED, True)
 
     cdef Hull hull_of_derived(self, Derived derived):
         cdef Hull inner
@@ -303,7 +303,7 @@ cdef class SchemaFacts:
     cdef Hull hull_of_place(self, tuple place):
         cdef Location each
         cdef PyObject* known
-        cdef Hull made = ANY
+        cdef Hull hull = ANY
         if len(place) < 2:
             return self.hull((<Location>place[0]).schema) if place else ANY
         key = <size_t><void*>place
@@ -311,9 +311,9 @@ cdef class SchemaFacts:
         if known != NULL:
             return <Hull>(<tuple><object>known)[1]
         for each in place:
-            made = intersection(made, self.hull(each.schema))
-        self._places[key] = place, made
-        return made
+            hull = intersection(hull, self.hull(each.schema))
+        self._places[key] = place, hull
+        return hull
 
     cdef Hull hull_of_member(self, Objects objects, name):
         """Return the hull of the value under a key, listed or not."""
@@ -329,11 +329,11 @@ cdef class SchemaFacts:
             return self.hull_of_place(objects.rest)
         if not objects.is_intersection:
             return self.hull(<object>property)
-        made = self.hull_of_place(<tuple><object>property)
+        hull = self.hull_of_place(<tuple><object>property)
         if objects.hulls is None:
             objects.hulls = {}
-        objects.hulls[name] = made
-        return made
+        objects.hulls[name] = hull
+        return hull
 
 
 cdef class Hull:
@@ -632,14 +632,14 @@ cdef class Evaluator:
     cdef Tree tree(self, str pattern, ConstraintText constraint_text):
         """Return the parsed pattern. Raises as ``regex_syntax.parse``."""
         cdef int64_t begun = spent(self.budget)
-        found = self._trees.get(pattern)
-        if found is None:
+        parsed = self._trees.get(pattern)
+        if parsed is None:
             tree = parse(
                 pattern, pointer=constraint_text.pointer(), limits=self.limits, budget=self.budget)
-            found = self._trees[pattern] = tree, spent(self.budget) - begun
+            parsed = self._trees[pattern] = tree, spent(self.budget) - begun
         else:
-            spend(self.budget, found[1])
-        return found[0]
+            spend(self.budget, parsed[1])
+        return parsed[0]
 
     cdef automaton(self, str pattern, ConstraintText constraint_text):
         cdef int64_t begun = spent(self.budget)
@@ -681,14 +681,14 @@ cdef class Evaluator:
         """Return the classes of values that the groups accept; None: there are too few patterns of strings, or
         too many classes.
         """
-        cdef TextClasses made = TextClasses.__new__(TextClasses)
+        cdef TextClasses text_classes = TextClasses.__new__(TextClasses)
         cdef ConstraintText pattern
         cdef SchemaType each
         cdef dict patterns = {}
-        made.budget, made.is_exact = self.budget, True
+        text_classes.budget, text_classes.is_exact = self.budget, True
         for group in groups:
             for each in <tuple>group:
-                made.is_exact = made.is_exact and has_only_patterns(each)
+                text_classes.is_exact = text_classes.is_exact and has_only_patterns(each)
                 if each.strings is not None:
                     for pattern in each.strings.patterns:
                         patterns.setdefault(pattern.text, pattern)
@@ -701,8 +701,8 @@ cdef class Evaluator:
         if found is None:
             return None
         known = dict(zip(patterns, found))
-        made.accepted = [classes_of(<tuple>group, known) for group in groups]
-        return made
+        text_classes.accepted = [classes_of(<tuple>group, known) for group in groups]
+        return text_classes
 
     cdef bint disjoint(self, SchemaType a, SchemaType b, int distance) except -1:
         cdef int common = a.types & b.types
@@ -769,16 +769,16 @@ cdef classes_of(tuple group, dict known):
     """Return the classes of a group: the bits of its types except STRING, and the classes of texts above them."""
     cdef SchemaType each
     cdef ConstraintText pattern
-    found = 0
+    classes = 0
     for each in group:
-        found |= each.types & ~STRING
+        classes |= each.types & ~STRING
         if each.types & STRING:
             own = -1
             if each.strings is not None:
                 for pattern in each.strings.patterns:
                     own &= known[pattern.text]
-            found |= own << TYPE_BITS
-    return found
+            classes |= own << TYPE_BITS
+    return classes
 
 
 cdef class TextClasses:
@@ -786,7 +786,7 @@ cdef class TextClasses:
         """Return groups that together contain all values of a group that fit others, too; None: the group has
         no value of its own.
         """
-        cdef list found = []
+        cdef list others = []
         own, rest = self.accepted[number], self.shared() & self.accepted[number]
         if self.is_exact and own == rest:
             return None
@@ -795,10 +795,10 @@ cdef class TextClasses:
             if not rest:
                 break
             if other != number and self.accepted[other] & rest:
-                found.append(other)
+                others.append(other)
                 if self.is_exact:
                     rest &= ~self.accepted[other]
-        return found
+        return others
 
     cdef shared(self):
         """Return the classes of values that fit two groups."""

@@ -301,10 +301,10 @@ cdef tuple named_texts(tuple of):
 # -- graphs ------------------------------------------------------------------------------------------
 
 cdef GraphBuilder new_graph(JsonText text, start):
-    cdef GraphBuilder made = GraphBuilder.__new__(GraphBuilder)
-    made.text, made.numbers, made.states, made.edges, made.finals = text, {}, [], [], set()
-    made.number(start)
-    return made
+    cdef GraphBuilder graph = GraphBuilder.__new__(GraphBuilder)
+    graph.text, graph.numbers, graph.states, graph.edges, graph.finals = text, {}, [], [], set()
+    graph.number(start)
+    return graph
 
 
 cdef class GraphBuilder:

@@ -72,7 +72,7 @@ cdef class SchemaReader(TypeAlgebra):
     cdef tuple referred(self, KeywordsC* keywords, Location where, tuple alternatives)
     cdef Location referred_by(self, KeywordsC* keywords, Location where)
     cdef tuple derived_alternatives(self, Location where)
-    cdef tuple listed_values(self, given, str keyword, Location where, tuple alternatives)
+    cdef tuple listed_values(self, listed_value, str keyword, Location where, tuple alternatives)
 
     # applicators
     cdef tuple compose(self, KeywordsC* keywords, Location where, tuple alternatives)

@@ -45,17 +45,17 @@ cdef int64_t LOOK_SHARE = 4
 
 
 cdef SchemaReader new_reader(References references, Grammar grammar, bint refuse_unknown):
-    cdef SchemaReader made = SchemaReader.__new__(SchemaReader)
+    cdef SchemaReader reader = SchemaReader.__new__(SchemaReader)
     limits = grammar.limits
-    made.budget, made.look_steps = grammar.budget, grammar.budget.limit // LOOK_SHARE
-    made.limits, made.checks_limit, made.depth_limit = limits, limits.value_checks, limits.spec_depth
-    made.references, made.refuse_unknown = references, refuse_unknown
-    made.facts = new_facts(references, grammar)
-    made.knows_const = references.known & bit(CONST) != 0
-    made._within, made._negating, made._without, made._targets, made._places = set(), set(), {}, {}, {}
-    made._empty_places, made._derived, made._constants, made._ranges, made._distinct = {}, {}, [], {}, {}
-    made._alternatives, made._open, made.tracking, made.look_depth, made.work = [], {}, 0, 0, 0
-    return made
+    reader.budget, reader.look_steps = grammar.budget, grammar.budget.limit // LOOK_SHARE
+    reader.limits, reader.checks_limit, reader.depth_limit = limits, limits.value_checks, limits.spec_depth
+    reader.references, reader.refuse_unknown = references, refuse_unknown
+    reader.facts = new_facts(references, grammar)
+    reader.knows_const = references.known & bit(CONST) != 0
+    reader._within, reader._negating, reader._without, reader._targets, reader._places = set(), set(), {}, {}, {}
+    reader._empty_places, reader._derived, reader._constants, reader._ranges, reader._distinct = {}, {}, [], {}, {}
+    reader._alternatives, reader._open, reader.tracking, reader.look_depth, reader.work = [], {}, 0, 0, 0
+    return reader
 
 
 cdef class SchemaReader(TypeAlgebra):
@@ -98,12 +98,12 @@ cdef class SchemaReader(TypeAlgebra):
 
     cdef Location target(self, Location where):
         """Follow a schema that is only a reference, so that all such places are one."""
-        cdef Location found
+        cdef Location target
         if not is_reference(where.schema):
             return where
         self.followed = True
-        found = self.references.resolve((<dict>where.schema)["$ref"], where, "$ref")
-        return self.end_of_chain(where) if is_reference(found.schema) else found
+        target = self.references.resolve((<dict>where.schema)["$ref"], where, "$ref")
+        return self.end_of_chain(where) if is_reference(target.schema) else target
 
     cdef Location end_of_chain(self, Location where):
         """Follow references that lead to references."""
@@ -246,7 +246,7 @@ cdef class SchemaReader(TypeAlgebra):
         """Return the alternatives of a derived place."""
         cdef Derived derived = where.schema
         cdef Numbers numbers
-        cdef list found = []
+        cdef list alternatives = []
         key = <size_t><void*>derived
         if derived.kind == THIS_VALUE:
             return (listed((derived.value,)),)
@@ -259,13 +259,13 @@ cdef class SchemaReader(TypeAlgebra):
             if derived.kind == NOT_THIS:
                 return self.without_place(<tuple>derived.places[0], ANYTHING_ONLY)
             for place in derived.places:
-                found += self.alternatives_at(<tuple>place)
-            return united(found)
+                alternatives += self.alternatives_at(<tuple>place)
+            return united(alternatives)
         finally:
             del self._open[key]
 
     # -- enum and const ---------------------------------------------------------------------------
-    cdef tuple listed_values(self, given, str keyword, Location where, tuple alternatives):
+    cdef tuple listed_values(self, listed_value, str keyword, Location where, tuple alternatives):
         """Return one alternative with the listed values that fit the schema's other keywords; duplicates are
         allowed.
         """
@@ -273,7 +273,7 @@ cdef class SchemaReader(TypeAlgebra):
         cdef bint is_enum = keyword == "enum", is_free = len(alternatives) == 1 and alternatives[0] is ANYTHING
         cdef Py_ssize_t number = 0
         cdef SchemaType schema_type
-        values = given if is_enum else [given]
+        values = listed_value if is_enum else [listed_value]
         if not isinstance(values, list):
             raise SpecError("enum must be an array", where.at(keyword))
         if len(values) > self.limits.enum_values:
@@ -350,34 +350,34 @@ cdef class SchemaReader(TypeAlgebra):
 
     cdef tuple any_of(self, list groups, Location where, str keyword):
         cdef SchemaType schema_type, known, common
-        cdef list found = [], more
+        cdef list union = [], more
         if not self.tracking:
-            found = [schema_type for group in groups for schema_type in group]
+            union = [schema_type for group in groups for schema_type in group]
         else:
             for group in groups:
                 more = []
                 for schema_type in group:
                     if schema_type.evaluated is None:
                         continue
-                    for known in found:
+                    for known in union:
                         if known.evaluated is not None and not known.evaluated.covers(schema_type.evaluated):
                             common = intersect(known, schema_type, self)
                             if common is not None:
                                 more.append(common)
-                found += more
-                found += group
-                self.check_bound(len(found), where, keyword)
-        alternatives = united(found)
+                union += more
+                union += group
+                self.check_bound(len(union), where, keyword)
+        alternatives = united(union)
         self.check_bound(len(alternatives), where, keyword)
         return alternatives
 
     cdef tuple one_of(self, list groups, list branches, Location where, str keyword):
         """Return the exclusive union. ``groups``: the branches, intersected with the rest of the schema."""
         cdef Py_ssize_t i, j
-        cdef list found = []
+        cdef list exclusive = []
         cdef TextClasses classes
         if self.are_exclusive(groups):
-            found = groups
+            exclusive = groups
         else:
             classes = self.text_classes(groups)
             for i in range(len(groups)):
@@ -388,8 +388,8 @@ cdef class SchemaReader(TypeAlgebra):
                 for j in others:
                     if i != j and left and not self.are_exclusive([left, groups[j]]):
                         left = self.without(<Location>branches[j], left)
-                found.append(left)
-        alternatives = united([schema_type for group in found for schema_type in group])
+                exclusive.append(left)
+        alternatives = united([schema_type for group in exclusive for schema_type in group])
         self.check_bound(len(alternatives), where, keyword)
         return alternatives
 
@@ -424,7 +424,7 @@ cdef class SchemaReader(TypeAlgebra):
     # -- unevaluated members and items -------------------------------------------------------------
     cdef tuple unevaluated(self, KeywordsC* keywords, Location where, tuple alternatives):
         """Apply unevaluated keywords to each alternative."""
-        cdef list made = []
+        cdef list rest = []
         cdef SchemaType schema_type
         for schema_type in alternatives:
             if has(keywords, UNEVALUATED_PROPERTIES):
@@ -435,8 +435,8 @@ cdef class SchemaReader(TypeAlgebra):
                 place = place_at(<object>keywords.value[UNEVALUATED_ITEMS], where, "unevaluatedItems", None)
                 schema_type = self.rest_of_items(place, schema_type)
             if schema_type is not None:
-                made.append(schema_type)
-        return tuple(made)
+                rest.append(schema_type)
+        return tuple(rest)
 
     cdef SchemaType rest_of_members(self, tuple place, SchemaType schema_type, Location where):
         cdef Evaluated before = schema_type.evaluated or NONE_EVALUATED
@@ -510,16 +510,16 @@ cdef class SchemaReader(TypeAlgebra):
 
     cdef tuple without_place(self, tuple place, tuple alternatives):
         cdef Location each
-        cdef list found = []
+        cdef list rest = []
         for each in place:
-            found += self.without(each, alternatives)
-        return united(found) if len(place) > 1 else tuple(found)
+            rest += self.without(each, alternatives)
+        return united(rest) if len(place) > 1 else tuple(rest)
 
     cdef tuple without_all(self, list branches, tuple alternatives):
         """Remove all branches; branches that lead to one schema count once."""
         cdef Location branch
-        cdef dict found = {id(self.target(branch).schema): branch for branch in branches}
-        for branch in found.values():
+        cdef dict distinct = {id(self.target(branch).schema): branch for branch in branches}
+        for branch in distinct.values():
             alternatives = self.without(branch, alternatives)
         return alternatives
 
@@ -544,27 +544,27 @@ cdef class SchemaReader(TypeAlgebra):
         if has(keywords, NOT):
             branch = location_at(<object>keywords.value[NOT], where, "not", None)
             parts += self.intersections(alternatives, self.read(branch), where, "not")
-        made = without_subsumed(self.without_empty(united(parts)), self)
-        self.check_bound(len(made), where, None)
-        return made
+        rest = without_subsumed(self.without_empty(united(parts)), self)
+        self.check_bound(len(rest), where, None)
+        return rest
 
     cdef list within_two(self, list branches, Location where, tuple alternatives):
         cdef Py_ssize_t i, j
         cdef TextClasses classes
         cdef Location branch
-        cdef list found = [], groups = [
+        cdef list common = [], groups = [
             self.intersections(alternatives, self.read(branch), where, "oneOf") for branch in branches]
         if self.are_exclusive(groups):
-            return found
+            return common
         classes = self.text_classes(groups)
         for i in range(len(groups)):
-            self.check_bound(len(found) // INTERSECTIONS, where, "oneOf")
+            self.check_bound(len(common) // INTERSECTIONS, where, "oneOf")
             for j in range(i):
                 if classes is not None and classes.are_disjoint(i, j):
                     continue
                 if groups[i] and not self.are_exclusive([groups[j], groups[i]]):
-                    found += self.intersections(<tuple>groups[j], self.read(<Location>branches[i]), where, "oneOf")
-        return found
+                    common += self.intersections(<tuple>groups[j], self.read(<Location>branches[i]), where, "oneOf")
+        return common
 
     cdef list against_condition(self, KeywordsC* keywords, Location where, tuple alternatives):
         cdef Location condition = location_at(<object>keywords.value[IF_], where, "if", None)
@@ -605,7 +605,7 @@ cdef uint64_t indivisible() noexcept:
 
 cdef list dependencies_of(KeywordsC* keywords, Location where):
     """Return (name, dependency, keyword) of all dependencies; ``dependencies`` combines its two successors."""
-    cdef list made = []
+    cdef list dependencies = []
     for slot, keyword in (
         (DEPENDENT_REQUIRED, "dependentRequired"), (DEPENDENT_SCHEMAS, "dependentSchemas"),
         (DEPENDENCIES, "dependencies"),
@@ -614,8 +614,8 @@ cdef list dependencies_of(KeywordsC* keywords, Location where):
             value = <object>keywords.value[<int>slot]
             if not isinstance(value, dict):
                 raise SpecError(f"{keyword} must be an object", where.at(keyword))
-            made += [(name, more, keyword) for name, more in (<dict>value).items()]
-    return made
+            dependencies += [(name, more, keyword) for name, more in (<dict>value).items()]
+    return dependencies
 
 
 cdef tuple names_needed(str name, value, str keyword, Location branch):
@@ -774,17 +774,17 @@ cdef Arrays array_constraints(KeywordsC* keywords, Location where):
     Before 2020-12, ``items`` as an array is today's ``prefixItems``, and ``additionalItems`` is then today's ``items``.
     """
     cdef str keyword = "prefixItems", rest_keyword = "items"
-    given = value_of(keywords, PREFIX_ITEMS, NOTHING)
+    prefix = value_of(keywords, PREFIX_ITEMS, NOTHING)
     rest = value_of(keywords, ITEMS, True)
     if isinstance(rest, list):
         if has(keywords, PREFIX_ITEMS):
             raise SpecError("items must be a schema beside prefixItems", where.at("items"))
-        given, keyword, rest_keyword = rest, "items", "additionalItems"
+        prefix, keyword, rest_keyword = rest, "items", "additionalItems"
         rest = value_of(keywords, ADDITIONAL_ITEMS, True)
-    if not isinstance(given, list):
+    if not isinstance(prefix, list):
         raise SpecError("prefixItems must be an array", where.at("prefixItems"))
     return new_arrays(
-        tuple([place_at(each, where, keyword, n) for n, each in enumerate(<list>given)]),
+        tuple([place_at(each, where, keyword, n) for n, each in enumerate(<list>prefix)]),
         place_at(rest, where, rest_keyword, None),
         count(keywords, MIN_ITEMS, where) or 0,
         count(keywords, MAX_ITEMS, where),
@@ -812,7 +812,7 @@ cdef Objects object_constraints(KeywordsC* keywords, Location where, Evaluator e
         wanted = names_of(<object>keywords.value[REQUIRED], "required", where)
         required = tuple(<list>keywords.value[REQUIRED])
     least = count(keywords, MIN_PROPERTIES, where) or 0
-    made = new_objects(
+    objects = new_objects(
         properties,
         False,
         required,
@@ -823,11 +823,11 @@ cdef Objects object_constraints(KeywordsC* keywords, Location where, Evaluator e
         where,
     )
     if has(keywords, PATTERN_PROPERTIES) and members_of(keywords, PATTERN_PROPERTIES, where, "patternProperties"):
-        made = with_patterns(made, <dict><object>keywords.value[PATTERN_PROPERTIES], where, evaluator)
+        objects = with_patterns(objects, <dict><object>keywords.value[PATTERN_PROPERTIES], where, evaluator)
     if has(keywords, PROPERTY_NAMES):
         names = place_at(<object>keywords.value[PROPERTY_NAMES], where, "propertyNames", None)
-        made = keyed_objects(made, made.keyed, names, ())
-    return made
+        objects = keyed_objects(objects, objects.keyed, names, ())
+    return objects
 
 
 cdef dict members_of(KeywordsC* keywords, int keyword, Location where, str name):
@@ -837,11 +837,11 @@ cdef dict members_of(KeywordsC* keywords, int keyword, Location where, str name)
     return value
 
 
-cdef tuple patterns_of(dict given, Location where):
+cdef tuple patterns_of(dict patterns, Location where):
     """Return the patterns of ``patternProperties``, each with the schema under it."""
     return tuple([
         constraint_text(pattern, location_at(None, where, "patternProperties", None), escape(pattern))
-        for pattern in given])
+        for pattern in patterns])
 
 
 cdef Objects with_patterns(Objects plain, dict given, Location where, Evaluator evaluator):
@@ -861,9 +861,9 @@ cdef Objects with_patterns(Objects plain, dict given, Location where, Evaluator 
         properties[name] = place
     if plain.rest:
         keyed.append(new_keyed(patterns_of(given, where), False, frozenset(), plain.rest))
-    made = new_objects(
+    objects = new_objects(
         properties, True, plain.required, plain.wanted, (), plain.minimum, plain.maximum, where)
-    return keyed_objects(made, tuple(keyed), (), ())
+    return keyed_objects(objects, tuple(keyed), (), ())
 
 
 # -- evaluation ------------------------------------------------------------------------------------

@@ -53,15 +53,15 @@ cdef class Location:
 
 
 cdef Location root_place(schema, str pointer):
-    cdef Location made = Location.__new__(Location)
-    made.schema, made.known = schema, pointer
-    return made
+    cdef Location location = Location.__new__(Location)
+    location.schema, location.known = schema, pointer
+    return location
 
 
 cdef Location location_at(schema, Location above, str keyword, key):
-    cdef Location made = Location.__new__(Location)
-    made.schema, made.above, made.keyword, made.key = schema, above, keyword, key
-    return made
+    cdef Location location = Location.__new__(Location)
+    location.schema, location.above, location.keyword, location.key = schema, above, keyword, key
+    return location
 
 
 cdef tuple place_at(schema, Location above, str keyword, key):
@@ -82,9 +82,9 @@ cdef class ConstraintText:
 
 
 cdef ConstraintText constraint_text(str text, Location where, str keyword):
-    cdef ConstraintText made = ConstraintText.__new__(ConstraintText)
-    made.text, made.where, made.keyword = text, where, keyword
-    return made
+    cdef ConstraintText constraint = ConstraintText.__new__(ConstraintText)
+    constraint.text, constraint.where, constraint.keyword = text, where, keyword
+    return constraint
 
 
 @cython.final
@@ -109,10 +109,10 @@ cdef class Strings:
 cdef Strings new_strings(
     minimum, maximum, tuple patterns, tuple formats, tuple without, tuple barred
 ):
-    cdef Strings made = Strings.__new__(Strings)
-    made.minimum, made.maximum, made.patterns, made.formats = minimum, maximum, patterns, formats
-    made.without, made.barred = without, barred
-    return made
+    cdef Strings strings = Strings.__new__(Strings)
+    strings.minimum, strings.maximum, strings.patterns, strings.formats = minimum, maximum, patterns, formats
+    strings.without, strings.barred = without, barred
+    return strings
 
 
 @cython.final
@@ -124,10 +124,10 @@ cdef class Numbers:
 cdef Numbers new_numbers(
     low, bint low_open, high, bint high_open, tuple multiples, tuple foreign, tuple barred
 ):
-    cdef Numbers made = Numbers.__new__(Numbers)
-    made.low, made.low_open, made.high, made.high_open = low, low_open, high, high_open
-    made.multiples, made.foreign, made.barred, made.is_plain = multiples, foreign, barred, False
-    return made
+    cdef Numbers numbers = Numbers.__new__(Numbers)
+    numbers.low, numbers.low_open, numbers.high, numbers.high_open = low, low_open, high, high_open
+    numbers.multiples, numbers.foreign, numbers.barred, numbers.is_plain = multiples, foreign, barred, False
+    return numbers
 
 
 @cython.final
@@ -137,10 +137,10 @@ cdef class Count:
 
 
 cdef Count new_count(tuple place, Py_ssize_t first, minimum, maximum, Location where):
-    cdef Count made = Count.__new__(Count)
-    made.place, made.first, made.minimum, made.maximum = place, first, minimum, maximum
-    made.where = where
-    return made
+    cdef Count count = Count.__new__(Count)
+    count.place, count.first, count.minimum, count.maximum = place, first, minimum, maximum
+    count.where = where
+    return count
 
 
 @cython.final
@@ -154,10 +154,10 @@ cdef class Arrays:
 cdef Arrays new_arrays(
     tuple prefix, tuple rest, minimum, maximum, tuple counts, Location unique
 ):
-    cdef Arrays made = Arrays.__new__(Arrays)
-    made.prefix, made.rest, made.minimum, made.maximum = prefix, rest, minimum, maximum
-    made.counts, made.unique = counts, unique
-    return made
+    cdef Arrays arrays = Arrays.__new__(Arrays)
+    arrays.prefix, arrays.rest, arrays.minimum, arrays.maximum = prefix, rest, minimum, maximum
+    arrays.counts, arrays.unique = counts, unique
+    return arrays
 
 
 @cython.final
@@ -177,9 +177,9 @@ cdef bint applies(Keyed keyed, str name, Evaluator evaluator) except -1:
 
 
 cdef Keyed new_keyed(tuple patterns, bint is_match, frozenset excluded, tuple place):
-    cdef Keyed made = Keyed.__new__(Keyed)
-    made.patterns, made.is_match, made.excluded, made.place = patterns, is_match, excluded, place
-    return made
+    cdef Keyed keyed = Keyed.__new__(Keyed)
+    keyed.patterns, keyed.is_match, keyed.excluded, keyed.place = patterns, is_match, excluded, place
+    return keyed
 
 
 @cython.final
@@ -221,12 +221,12 @@ cdef Objects new_objects(
     dict properties, bint is_intersection, tuple required, set wanted, tuple rest, minimum, maximum, Location where
 ):
     """Return objects without constraints of keys."""
-    cdef Objects made = Objects.__new__(Objects)
-    made.properties, made.is_intersection, made.required, made.wanted = properties, is_intersection, required, wanted
-    made.rest = rest
-    made.minimum, made.maximum, made.where = minimum, maximum, where
-    made.keyed = made.names = made.some = ()
-    return made
+    cdef Objects objects = Objects.__new__(Objects)
+    objects.properties, objects.is_intersection, objects.where = properties, is_intersection, where
+    objects.required, objects.wanted, objects.rest = required, wanted, rest
+    objects.minimum, objects.maximum = minimum, maximum
+    objects.keyed = objects.names = objects.some = ()
+    return objects
 
 
 cdef Objects keyed_objects(Objects objects, tuple keyed, tuple names, tuple some):
@@ -254,10 +254,10 @@ cdef class Evaluated:
 cdef Evaluated new_evaluated(
     frozenset names, tuple patterns, Py_ssize_t items, tuple contained, bint all_members, bint all_items
 ):
-    cdef Evaluated made = Evaluated.__new__(Evaluated)
-    made.names, made.patterns, made.items, made.contained = names, patterns, items, contained
-    made.all_members, made.all_items = all_members, all_items
-    return made
+    cdef Evaluated evaluated = Evaluated.__new__(Evaluated)
+    evaluated.names, evaluated.patterns, evaluated.items, evaluated.contained = names, patterns, items, contained
+    evaluated.all_members, evaluated.all_items = all_members, all_items
+    return evaluated
 
 
 @cython.final
@@ -280,10 +280,10 @@ cdef class SchemaType:
 cdef SchemaType new_type(
     int types, tuple values, Strings strings, Numbers numbers, Arrays arrays, Objects objects, tuple refused
 ):
-    cdef SchemaType made = SchemaType.__new__(SchemaType)
-    made.types, made.values, made.strings, made.numbers = types, values, strings, numbers
-    made.arrays, made.objects, made.refused = arrays, objects, refused
-    return made
+    cdef SchemaType schema_type = SchemaType.__new__(SchemaType)
+    schema_type.types, schema_type.values, schema_type.strings, schema_type.numbers = types, values, strings, numbers
+    schema_type.arrays, schema_type.objects, schema_type.refused = arrays, objects, refused
+    return schema_type
 
 
 cdef SchemaType with_evaluated(SchemaType schema_type, Evaluated evaluated):
@@ -316,7 +316,7 @@ ANYTHING_ONLY = (ANYTHING,)
 cdef SchemaType intersect(SchemaType a, SchemaType b, Evaluator evaluator):
     """Return the intersection of two alternatives; None if it is seen to be empty."""
     cdef int types = a.types & b.types
-    cdef SchemaType made
+    cdef SchemaType schema_type
     spend(evaluator.budget, 1)
     if a is ANYTHING:
         return b
@@ -325,12 +325,12 @@ cdef SchemaType intersect(SchemaType a, SchemaType b, Evaluator evaluator):
     if not types:
         return None
     if a.values is not None or b.values is not None:
-        made = intersect_values(a, b, evaluator) if a.values is not None else intersect_values(b, a, evaluator)
+        schema_type = intersect_values(a, b, evaluator) if a.values is not None else intersect_values(b, a, evaluator)
     else:
-        made = intersect_constraints(a, b, types, evaluator)
-    if made is not None:
-        made.evaluated = intersect_evaluated(a.evaluated, b.evaluated)
-    return made
+        schema_type = intersect_constraints(a, b, types, evaluator)
+    if schema_type is not None:
+        schema_type.evaluated = intersect_evaluated(a.evaluated, b.evaluated)
+    return schema_type
 
 
 cdef SchemaType intersect_constraints(SchemaType a, SchemaType b, int types, Evaluator evaluator):
@@ -513,12 +513,12 @@ cdef tuple both(tuple a, tuple b, Evaluator evaluator):
 cdef Arrays intersect_arrays(Arrays a, Arrays b, Evaluator evaluator):
     """Intersect arrays. Counts that apply to all items become bounds on the length; others stay."""
     cdef Py_ssize_t n, of_a, of_b
-    cdef Arrays made
+    cdef Arrays arrays
     if a is None or b is None:
         return b if a is None else a
     of_a, of_b = len(a.prefix), len(b.prefix)
     spend(evaluator.budget, (of_a + of_b) // 2)
-    made = new_arrays(
+    arrays = new_arrays(
         tuple([both(a.item(n), b.item(n), evaluator) for n in range(max(of_a, of_b))]),
         both(a.rest, b.rest, evaluator),
         max(a.minimum, b.minimum),
@@ -526,7 +526,7 @@ cdef Arrays intersect_arrays(Arrays a, Arrays b, Evaluator evaluator):
         joined(a.counts, b.counts),
         a.unique or b.unique,
     )
-    return with_counts_of_all(made, evaluator) if made.counts else made
+    return with_counts_of_all(arrays, evaluator) if arrays.counts else arrays
 
 
 cdef Arrays with_counts_of_all(Arrays arrays, Evaluator evaluator):

@@ -201,35 +201,35 @@ cdef PythonText python_text_of(JsonText like):
 
 
 cdef RawText new_raw_text(JsonText like, str guard, tuple excludes, uint32_t begin, uint32_t end):
-    cdef RawText made = RawText.__new__(
+    cdef RawText raw = RawText.__new__(
         RawText, like.grammar, like.flexible, like.blanks, like.layout, like.canonical, ())
-    made.guard, made.banned, made.begin, made.end = guard, excludes, begin, end
-    made.is_raw = True
-    return made
+    raw.guard, raw.banned, raw.begin, raw.end = guard, excludes, begin, end
+    raw.is_raw = True
+    return raw
 
 
 cdef BareText new_bare_text(
     JsonText like, str guard, tuple excludes, uint32_t begin, uint32_t end, escapes, tuple parts, bytes brackets
 ):
-    cdef BareText made = BareText.__new__(
+    cdef BareText bare = BareText.__new__(
         BareText, like.grammar, like.flexible, like.blanks, like.layout if brackets else None, like.canonical, ())
     cdef KeyText keys = KeyText.__new__(
         KeyText, like.grammar, like.flexible, like.blanks, like.layout, like.canonical, ())
     keys.guard, keys.banned, keys.begin, keys.end, keys.escapes = guard, excludes, like.empty, like.empty, escapes
     keys.end_text = ""
-    made.guard, made.banned, made.begin, made.end = guard, excludes, begin, end
-    made.keys, made.brackets, made.key_end = keys, brackets, NO_NODE
-    made.comparable = STRINGLESS if brackets else 0
-    made.first_part, made.next_part, made.key_part, made.last_part = parts
-    keys.is_raw = made.is_raw = made.is_bare = True
-    return made
+    bare.guard, bare.banned, bare.begin, bare.end = guard, excludes, begin, end
+    bare.keys, bare.brackets, bare.key_end = keys, brackets, NO_NODE
+    bare.comparable = STRINGLESS if brackets else 0
+    bare.first_part, bare.next_part, bare.key_part, bare.last_part = parts
+    keys.is_raw = bare.is_raw = bare.is_bare = True
+    return bare
 
 
 cdef ItemText new_item_text(JsonText like, uint32_t begin, uint32_t end, uint32_t last):
-    cdef ItemText made = ItemText.__new__(
+    cdef ItemText items = ItemText.__new__(
         ItemText, like.grammar, like.flexible, like.blanks, None, like.canonical, ())
-    made.item_begin, made.item_end, made.last_part, made.comparable = begin, end, last, 0
-    return made
+    items.item_begin, items.item_end, items.last_part, items.comparable = begin, end, last, 0
+    return items
 
 
 cdef str ended_by(str text, str guard):

@@ -105,10 +105,10 @@ cdef class FreeText:
 
 
 cdef FreeText new_free_text(str pointer, tuple triggers, tuple excludes):
-    cdef FreeText made = FreeText.__new__(FreeText)
-    made.pointer, made.triggers, made.excludes = pointer, triggers, excludes
-    made.patterns = []
-    return made
+    cdef FreeText free_text = FreeText.__new__(FreeText)
+    free_text.pointer, free_text.triggers, free_text.excludes = pointer, triggers, excludes
+    free_text.patterns = []
+    return free_text
 
 
 cdef uint32_t pair(Grammar grammar, uint32_t first, uint32_t second) except? NO_NODE:

@@ -26,13 +26,13 @@ cdef class JsonSchema(Format):
 
 
 cdef JsonSchema new_json_schema(str pointer, schema, str schema_pointer):
-    cdef JsonSchema made = JsonSchema.__new__(JsonSchema)
-    made.pointer, made.schema, made.schema_pointer = pointer, schema, schema_pointer
-    made.extra_keys, made.spelling, made.whitespace = "anywhere", "any", "flexible"
-    made.any_order, made.most_blanks = False, BLANKS
-    made.indent = made.separators = None
-    made.excludes, made.style, made.loose, made.guarded = (), "json", False, False
-    return made
+    cdef JsonSchema format = JsonSchema.__new__(JsonSchema)
+    format.pointer, format.schema, format.schema_pointer = pointer, schema, schema_pointer
+    format.extra_keys, format.spelling, format.whitespace = "anywhere", "any", "flexible"
+    format.any_order, format.most_blanks = False, BLANKS
+    format.indent = format.separators = None
+    format.excludes, format.style, format.loose, format.guarded = (), "json", False, False
+    return format
 
 
 @cython.no_gc
@@ -89,9 +89,9 @@ cdef class Tag(Format):
 
 
 cdef Tag new_tag(str pointer, begin, Format content, tuple ends):
-    cdef Tag made = Tag.__new__(Tag)
-    made.pointer, made.begin, made.content, made.ends = pointer, begin, content, ends
-    return made
+    cdef Tag tag = Tag.__new__(Tag)
+    tag.pointer, tag.begin, tag.content, tag.ends = pointer, begin, content, ends
+    return tag
 
 
 @cython.no_gc

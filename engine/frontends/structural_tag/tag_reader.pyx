@@ -186,7 +186,7 @@ cdef class TagReader:
         return self.leaf(kind, fields)
 
     cdef Format leaf(self, str kind, Fields fields):
-        cdef JsonSchema made
+        cdef JsonSchema format
         if kind == "any_text":
             return any_text(fields)
         if kind == "const_string":
@@ -202,9 +202,9 @@ cdef class TagReader:
         if kind == "any_tokens":
             return OtherTokens(
                 fields.pointer, self.tokens(fields, "exclude_tokens"), 0, fields.bound("max_tokens", MAX_COUNT))
-        made = schema_of(fields)
-        made.style = "qwen_xml"
-        return made
+        format = schema_of(fields)
+        format.style = "qwen_xml"
+        return format
 
     cdef Format legacy(self, Fields fields):
         """Read the older form: triggered tags around schemas, at the root of the document."""
@@ -257,10 +257,10 @@ cdef class TagReader:
         return tuple([self.special(v, fields, name, f"{name}/{k}") for k, v in enumerate(items)])
 
     cdef Format json_schema(self, Fields fields):
-        cdef JsonSchema made = schema_of(fields)
+        cdef JsonSchema format = schema_of(fields)
         if len(fields.value) > 2:
-            add_options(fields, made)
-        return made
+            add_options(fields, format)
+        return format
 
     # -- composition -------------------------------------------------------------------------------
     cdef tuple elements(self, Fields fields, Py_ssize_t depth):
@@ -572,13 +572,13 @@ cdef class Fields:
 
     cdef tuple texts(self, str name):
         """Return a required list of strings, none of which is empty."""
-        cdef list found = []
+        cdef list texts = []
         cdef str place = f"{self.pointer}/{name}"
         for k, value in enumerate(self.items(name)):
             if k % TEXTS_PER_STEP == 0:
                 spend(self.budget, 1)
-            found.append(as_text(value, place, k, True))
-        return tuple(found)
+            texts.append(as_text(value, place, k, True))
+        return tuple(texts)
 
     cdef bint flag(self, str name, bint default) except -1:
         value = self.get(name, default)

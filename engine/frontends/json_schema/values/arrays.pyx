@@ -173,21 +173,21 @@ cdef bint differ_anyway(SchemaReader reader, Arrays arrays) except -1:
 cdef list values_of(SchemaReader reader, tuple place):
     """Return the values of a place; None: they are not listed."""
     cdef SchemaType schema_type
-    cdef list found = []
+    cdef list values = []
     for schema_type in reader.alternatives_at(place):
         schema_type.check(schema_type.types)
         if schema_type.values is not None:
-            found += schema_type.values
+            values += schema_type.values
         elif schema_type.types & ~(BOOLEAN | NULL_TYPE | INTEGER):
             return None
         else:
-            found += [True, False] if schema_type.types & BOOLEAN else []
-            found += [None] if schema_type.types & NULL_TYPE else []
+            values += [True, False] if schema_type.types & BOOLEAN else []
+            values += [None] if schema_type.types & NULL_TYPE else []
             numbers = few_integers(schema_type.numbers) if schema_type.types & INTEGER else []
             if numbers is None:
                 return None
-            found += numbers
-    return found
+            values += numbers
+    return values
 
 
 cdef list few_integers(Numbers numbers):
@@ -202,13 +202,13 @@ cdef list few_integers(Numbers numbers):
 cdef bint has_short_list(SchemaReader reader, Arrays arrays) except -1:
     """Whether the values of all items are listed, and at most ``MAX_VALUES``."""
     cdef tuple place
-    cdef set found = set()
+    cdef set distinct = set()
     for place in (*arrays.prefix, arrays.rest):
         values = values_of(reader, place)
         if values is None:
             return False
-        found.update([identity(value) for value in values])
-    return len(found) <= MAX_VALUES
+        distinct.update([identity(value) for value in values])
+    return len(distinct) <= MAX_VALUES
 
 
 cdef bint has_values_enough(Builder builder, Arrays arrays) except -1:
@@ -438,19 +438,19 @@ cdef class CountedItems:
 
     cdef dict all_values(self):
         """Return the listed values of all items, each with its bit."""
-        cdef dict found = {}
+        cdef dict values = {}
         cdef tuple place
         for place in (*self.arrays.prefix, self.arrays.rest):
             for value in values_of(self.reader, place):
-                found.setdefault(identity(value), (value, 1 << <int>len(found)))
-        return found
+                values.setdefault(identity(value), (value, 1 << <int>len(values)))
+        return values
 
 
 # -- cardinality -----------------------------------------------------------------------------------
 cdef Cardinality new_cardinality(SchemaReader reader, bint any_order):
-    cdef Cardinality made = Cardinality.__new__(Cardinality)
-    made.reader, made.any_order = reader, any_order
-    return made
+    cdef Cardinality cardinality = Cardinality.__new__(Cardinality)
+    cardinality.reader, cardinality.any_order = reader, any_order
+    return cardinality
 
 
 cdef RangeC between(least, most):

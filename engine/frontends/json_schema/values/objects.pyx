@@ -35,7 +35,7 @@ from ..type_algebra cimport is_false
 from .strings cimport build_inside
 
 from ....errors import UnsupportedSchema
-from ...regex.char_automaton import Bound, is_empty
+from ...regex.char_automaton import Bound, is_empty as is_empty_language
 
 #: classes of keys of one object
 cdef Py_ssize_t MAX_CLASSES = 64
@@ -307,7 +307,7 @@ cdef uint32_t differing_key(JsonText text, uint32_t key) except? 0xFFFFFFFF:
 cdef list other_members(Builder builder, Objects objects, list names):
     """Add members with other keys than ``names``; return (node, bits of the finds of ``objects.some``)."""
     cdef JsonText text = builder.text
-    cdef list found = [], choices
+    cdef list members = [], choices
     cdef KeyClass each
     cdef uint32_t key, value
     cdef bint differ = must_differ(objects)
@@ -332,8 +332,8 @@ cdef list other_members(Builder builder, Objects objects, list names):
         for place, bits in choices:
             value = builder.place(place)
             if value != text.fail:
-                found.append((text.pair_of(key, value), bits))
-    return found
+                members.append((text.pair_of(key, value), bits))
+    return members
 
 
 cdef RangeC count_others(Builder builder, Objects objects, list names) except *:
@@ -387,15 +387,15 @@ cdef list with_some(Objects objects, tuple place, list relevant, Evaluator evalu
     A find without a constraint on the value depends on the key alone.
     """
     cdef Keyed each
-    cdef list found = [(place, 0)]
+    cdef list choices = [(place, 0)]
     cdef int number
     check_some(objects)
     for number in range(<int>len(relevant)):
         each = objects.some[number]
         if relevant[number]:
-            more = [(both(known, each.place, evaluator), bits | 1 << number) for known, bits in found]
-            found = found + more if each.place else more
-    return found
+            more = [(both(known, each.place, evaluator), bits | 1 << number) for known, bits in choices]
+            choices = choices + more if each.place else more
+    return choices
 
 
 cdef int check_some(Objects objects) except -1:
@@ -408,7 +408,7 @@ cdef int check_some(Objects objects) except -1:
 cdef list classes_of(Builder builder, Objects objects, list names):
     cdef SchemaReader reader = builder.reader
     cdef SchemaType schema_type
-    cdef KeyClass made
+    cdef KeyClass key_class
     cdef dict patterns = {}
     cdef Keyed keyed
     cdef list found = [], some
@@ -427,28 +427,28 @@ cdef list classes_of(Builder builder, Objects objects, list names):
                 groups = [[value] for value in listed] if builder.text.repeats_keys else [listed]
                 some = [each for group in groups for each in classes_of_texts(reader, group, patterns)]
             else:
-                made = KeyClass.__new__(KeyClass)
-                made.strings = schema_type.strings or new_strings(0, None, (), (), (), ())
-                made.matched, made.patterns, made.without = frozenset(), (), ()
-                some = divided(reader, made, patterns)
-            for made in some:
-                made.schema_type = number
+                key_class = KeyClass.__new__(KeyClass)
+                key_class.strings = schema_type.strings or new_strings(0, None, (), (), (), ())
+                key_class.matched, key_class.patterns, key_class.without = frozenset(), (), ()
+                some = divided(reader, key_class, patterns)
+            for key_class in some:
+                key_class.schema_type = number
             found += some
             number += 1
     return found
 
 
 cdef list classes_of_texts(SchemaReader reader, list texts, dict patterns):
-    cdef KeyClass made
+    cdef KeyClass key_class
     cdef dict found = {}
     for text in texts:
         matched = frozenset([source for source, pattern in patterns.items() if reader.matches(pattern, text)])
         found.setdefault(matched, []).append(text)
     made_all = []
     for matched, some in found.items():
-        made = KeyClass.__new__(KeyClass)
-        made.texts, made.matched = some, matched
-        made_all.append(made)
+        key_class = KeyClass.__new__(KeyClass)
+        key_class.texts, key_class.matched = some, matched
+        made_all.append(key_class)
     return made_all
 
 
@@ -494,15 +494,15 @@ cdef list parts_of(SchemaReader reader, KeyClass whole, ConstraintText pattern):
 
 
 cdef KeyClass part_of(KeyClass whole, ConstraintText pattern, bint is_match):
-    cdef KeyClass made = KeyClass.__new__(KeyClass)
-    made.strings, made.matched, made.patterns, made.without = (
+    cdef KeyClass key_class = KeyClass.__new__(KeyClass)
+    key_class.strings, key_class.matched, key_class.patterns, key_class.without = (
         whole.strings, whole.matched, whole.patterns, whole.without)
     if is_match:
-        made.matched |= {pattern.text}
-        made.patterns += (pattern,)
+        key_class.matched |= {pattern.text}
+        key_class.patterns += (pattern,)
     else:
-        made.without += (pattern,)
-    return made
+        key_class.without += (pattern,)
+    return key_class
 
 
 cdef bint have_none(SchemaReader reader, tuple patterns, tuple without) except -1:
@@ -512,7 +512,7 @@ cdef bint have_none(SchemaReader reader, tuple patterns, tuple without) except -
     if key not in reader._classes:
         each = (patterns or without)[-1]
         bound = Bound(reader.limits.pattern_states, each.pointer(), reader.budget)
-        reader._classes[key] = is_empty(
+        reader._classes[key] = is_empty_language(
             [reader.pattern(each) for each in patterns], [reader.pattern(each) for each in without], bound)
     return reader._classes[key]
 
