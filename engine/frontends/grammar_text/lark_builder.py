@@ -17,7 +17,6 @@ from .source import Rules, Source
 
 if TYPE_CHECKING:
     from ..regex.char_automaton import Edges
-    from .lark_expressions import Alternatives, Attributes
 
 _COMPOUND = (SEQ, ALT, REPEAT, GRAPH)
 #: steps for a definition
@@ -53,11 +52,24 @@ class Terminal(Part, Protocol):
         """Return the node without ignored text."""
 
 
+class Body(Part, Protocol):
+    """The expression of a definition."""
+
+    def all_nodes(self, builder: LarkBuilder, scope: Scope, /) -> list[list[Node]]:
+        """Return the nodes of each alternative."""
+
+
+class Modifier(Protocol):
+    """The attributes of a rule."""
+
+    def node(self, builder: LarkBuilder, body: Tree, /) -> Node: ...
+
+
 class Definition(NamedTuple):
     name: str
-    body: Alternatives
+    body: Body
     at: int
-    attributes: Attributes | None = None
+    attributes: Modifier | None = None
     has_parameter: bool = False
 
 

@@ -19,9 +19,10 @@ from .json_text cimport (
 from .values.numbers cimport any_number, build_number
 from .values.objects cimport build_object
 from .reader cimport new_reader
+from .intersection cimport intersect_numbers
 from .schema_types cimport (
-    ANYTHING, ARRAY, BOOLEAN, FRACTION, INTEGER, NULL_TYPE, NUMBER, OBJECT, STRING, Arrays, Location,
-    Numbers, Objects, SchemaType, location_at, intersect_numbers, constraint_text, new_numbers, root_place,
+    ANYTHING, ARRAY, BOOLEAN, FRACTION, INTEGER, NULL_TYPE, NUMBER, OBJECT, STRING, Arrays, Location, Numbers, Objects,
+    SchemaType, location_at, constraint_text, new_numbers, root_place,
 )
 from .values.strings cimport build_string
 

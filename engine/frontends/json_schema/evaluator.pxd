@@ -18,9 +18,6 @@ Invariants   I1 schemas of one number have the same meaning. Schemas that depend
 Cost         number and hull of a schema are computed once, in one pass over it.
 """
 
-# before the types on which its contract rests, which refer to it
-cdef class Evaluator
-
 from ...grammar.ir cimport Grammar
 from ...native.resources cimport WorkBudget
 from ..regex.regex_syntax cimport Tree

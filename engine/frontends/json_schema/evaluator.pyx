@@ -15,10 +15,10 @@ from .document cimport (
     SLOTS, THEN_, TYPE, UNEVALUATED_ITEMS, UNEVALUATED_PROPERTIES, KeywordsC, References, bit,
     decimal_at, has, listing, one_type, scan,
 )
+from .intersection cimport applies, is_crossed, intersect_numbers, place_of
 from .schema_types cimport (
-    ALL, ARRAY, BOOLEAN, FRACTION, INTEGER, NOT_THIS, NULL_TYPE, NUMBER, OBJECT, STRING, THIS_VALUE,
-    Arrays, Count, Derived, Keyed, Location, ConstraintText, Numbers, Objects, SchemaType, Strings,
-    applies, is_crossed, intersect_numbers, new_numbers, new_objects, place_of,
+    ALL, ARRAY, BOOLEAN, FRACTION, INTEGER, NOT_THIS, NULL_TYPE, NUMBER, OBJECT, STRING, THIS_VALUE, Arrays, Count,
+    Derived, Keyed, Location, ConstraintText, Numbers, Objects, SchemaType, Strings, new_numbers, new_objects,
 )
 
 from decimal import Decimal

@@ -16,12 +16,12 @@ from .document cimport (
 )
 from .evaluator cimport Evaluator, TextClasses, has_surrogate, new_facts
 from .type_algebra cimport INTERSECTIONS, NOTHING_FITS, without_subsumed, place_key, united
+from .intersection cimport applies, both, intersect
 from .schema_types cimport (
-    ALL, ANYTHING, ANYTHING_ONLY, ANY_OF_THESE, ARRAY, FRACTION, NOT_THIS, NULL_TYPE, NUMBER, OBJECT,
-    PLAIN_NUMBERS, STRING, THIS_VALUE, Arrays, ConstraintText, Derived, Evaluated, Keyed, Location,
-    Numbers, Objects, SchemaType, Strings, applies, both, constraint_text, intersect, keyed_objects, listed,
-    location_at, new_arrays, new_count, new_evaluated, new_keyed, new_numbers, new_objects,
-    new_strings, new_type, place_at, refusal, with_evaluated, without_evaluated,
+    ALL, ANYTHING, ANYTHING_ONLY, ANY_OF_THESE, ARRAY, FRACTION, NOT_THIS, NULL_TYPE, NUMBER, OBJECT, PLAIN_NUMBERS,
+    STRING, THIS_VALUE, Arrays, ConstraintText, Derived, Evaluated, Keyed, Location, Numbers, Objects, SchemaType,
+    Strings, constraint_text, keyed_objects, listed, location_at, new_arrays, new_count, new_evaluated, new_keyed,
+    new_numbers, new_objects, new_strings, new_type, place_at, refusal, with_evaluated, without_evaluated,
 )
 
 from ...errors import LimitExceeded, SpecError

@@ -12,14 +12,11 @@ of such a type would have to be described, and not if the type is excluded anywa
 Pointers are only for errors and names: a Location knows the schema above it and computes its pointer on demand.
 Places of an object's properties are also created on demand; most properties are simple enough to need none.
 
-Invariants   I1 intersect() is exact: a value fits the intersection if and only if it fits both operands.
-             I2 constraints are kept only while their type is allowed.
-             I3 an alternative without any constraint is ANYTHING itself.
-             I4 objects never change once they are complete.
-Not here     reading schemas (reader), evaluating values (evaluator), IR (builder).
+Invariants   I1 constraints are kept only while their type is allowed.
+             I2 an alternative without any constraint is ANYTHING itself.
+             I3 objects never change once they are complete.
+Not here     intersections (intersection), reading schemas (reader), evaluating values (evaluator), IR (builder).
 """
-
-from ...native.resources cimport WorkBudget
 
 cdef enum:
     NULL_TYPE = 1
@@ -169,10 +166,6 @@ cdef class SchemaType:
     cdef int check(self, int types) except -1
 
 
-# here, because its contract uses these classes
-from .evaluator cimport Evaluator
-
-
 cdef SchemaType ANYTHING
 cdef tuple ANYTHING_ONLY
 
@@ -187,9 +180,6 @@ cdef Numbers new_numbers(
 cdef Count new_count(tuple place, Py_ssize_t first, minimum, maximum, Location where)
 cdef Arrays new_arrays(tuple prefix, tuple rest, minimum, maximum, tuple counts, Location unique)
 cdef Keyed new_keyed(tuple patterns, bint is_match, frozenset excluded, tuple place)
-# whether the constraints of a Keyed apply to a key; the place of the value under a key, listed or not
-cdef bint applies(Keyed keyed, str name, Evaluator evaluator) except -1
-cdef tuple place_of(Objects objects, name, Evaluator evaluator)
 cdef Objects new_objects(
     dict properties, bint is_intersection, tuple required, set wanted, tuple rest, minimum, maximum, Location where)
 cdef Objects keyed_objects(Objects objects, tuple keyed, tuple names, tuple some)
@@ -200,14 +190,4 @@ cdef SchemaType new_type(
 cdef SchemaType with_evaluated(SchemaType schema_type, Evaluated evaluated)
 cdef tuple without_evaluated(tuple alternatives)
 cdef SchemaType listed(tuple values)
-cdef SchemaType intersect(SchemaType a, SchemaType b, Evaluator evaluator)
-cdef bint disjoint_objects(SchemaType a, SchemaType b, Evaluator evaluator) except -1
-# the number of patterns, formats and excluded texts
-cdef Py_ssize_t texts_of(Strings strings) except -1
-cdef Numbers intersect_numbers(Numbers a, Numbers b, WorkBudget budget)
-cdef Strings intersect_strings(Strings a, Strings b, Evaluator evaluator)
-cdef bint is_crossed(Numbers numbers) except -1
-cdef Py_ssize_t weight_of(Objects objects) except -1
-cdef tuple both(tuple a, tuple b, Evaluator evaluator)
 cdef set texts_in(tuple constraints)
-cdef smaller_bound(a, b)

@@ -6,13 +6,12 @@ from cpython.ref cimport PyObject
 from ...native.pool cimport vector
 from ...native.resources cimport spend, spent
 from .evaluator cimport Evaluator, Hull
+from .intersection cimport applies, both, intersect, disjoint_objects, place_of, texts_of, weight_of
 from .schema_types cimport (
-    ALL, ANYTHING, ANY_OF_THESE, ARRAY, BOOLEAN, FRACTION, INTEGER, NOT_THIS, NULL_TYPE, NUMBER,
-    OBJECT, PLAIN_NUMBERS, STRING, TEXTS_PER_STEP, THIS_VALUE, Arrays, ConstraintText, Count,
-    Derived, Keyed, Location, Numbers, Objects, Refusal, SchemaType, Strings,
-    applies, both, constraint_text, intersect, keyed_objects, listed, location_at, new_arrays, new_count,
-    new_keyed, new_numbers, new_objects, new_type, new_strings, disjoint_objects, place_of, refusal,
-    root_place, texts_in, texts_of, weight_of,
+    ALL, ANYTHING, ANY_OF_THESE, ARRAY, BOOLEAN, FRACTION, INTEGER, NOT_THIS, NULL_TYPE, NUMBER, OBJECT, PLAIN_NUMBERS,
+    STRING, TEXTS_PER_STEP, THIS_VALUE, Arrays, ConstraintText, Count, Derived, Keyed, Location, Numbers, Objects,
+    Refusal, SchemaType, Strings, constraint_text, keyed_objects, listed, location_at, new_arrays, new_count,
+    new_keyed, new_numbers, new_objects, new_type, new_strings, refusal, root_place, texts_in,
 )
 
 from ...errors import UnsupportedSchema

@@ -24,9 +24,10 @@ from ..evaluator cimport identity, is_within
 from ..type_algebra cimport place_key
 from ..json_text cimport GraphBuilder, JsonText, new_graph
 from ..reader cimport SchemaReader
+from ..intersection cimport both, place_of
 from ..schema_types cimport (
-    ALL, ARRAY, BOOLEAN, FRACTION, INTEGER, NULL_TYPE, OBJECT, STRING, Arrays, ConstraintText, Count, Location, Numbers,
-    Objects, SchemaType, Strings, both, place_of,
+    ALL, ARRAY, BOOLEAN, FRACTION, INTEGER, NULL_TYPE, OBJECT, STRING, Arrays, ConstraintText, Count, Location,
+    Numbers, Objects, SchemaType, Strings,
 )
 from .numbers cimport period_of
 

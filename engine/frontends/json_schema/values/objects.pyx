@@ -27,10 +27,8 @@ from ..evaluator cimport Evaluator
 from .arrays cimport UNLIMITED, Cardinality, RangeC, new_cardinality
 from ..json_text cimport GraphBuilder, JsonText, new_graph
 from ..reader cimport SchemaReader
-from ..schema_types cimport (
-    OBJECT, STRING, ConstraintText, Keyed, Objects, SchemaType, Strings, applies, both,
-    intersect_strings, new_strings, place_of,
-)
+from ..intersection cimport applies, both, intersect_strings, place_of
+from ..schema_types cimport OBJECT, STRING, ConstraintText, Keyed, Objects, SchemaType, Strings, new_strings
 from ..type_algebra cimport is_false
 from .strings cimport build_inside
 

@@ -15,7 +15,8 @@ from libc.stdint cimport uint32_t
 from ....grammar.ir cimport FragmentBuilder, IrFragment, fragment_of
 from ..evaluator cimport Evaluator
 from ..json_text cimport STRING_BODY, JsonText, named_texts
-from ..schema_types cimport ConstraintText, Strings, smaller_bound
+from ..intersection cimport smaller_bound
+from ..schema_types cimport ConstraintText, Strings
 from ..styled_text cimport PythonText, RawText
 
 from ...regex.char_automaton import Bound, bounded_node, intersection, with_length, words
