@@ -143,7 +143,7 @@ def relax(
                 weakening.narrow(constant.path[:-1], constant.kept)
         if taken is None:
             break
-        places += (Relaxed(place, refused, keyword, _reason(error)) for place in taken)
+        places += (Relaxed(place, refused, keyword, reason_of(error)) for place in taken)
         error = refusal(
             weakening.schema, limits, extra_keys, budget, fragments, style=style, weighed=values
         )
@@ -169,7 +169,8 @@ def keyword_of(error: Any) -> str:
     return steps[-1] if steps else ""
 
 
-def _reason(error: Any) -> str:
+def reason_of(error: Any) -> str:
+    """Return why a schema is refused, without its location."""
     if isinstance(error, LimitExceeded):
         return f"{error.limit}: at most {error.maximum:,} allowed, got {error.got:,}"
     return str(error.message)

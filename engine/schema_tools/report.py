@@ -27,7 +27,7 @@ from ..runtime.compiled import Compiled
 from ..runtime.matcher import Matcher
 from .document import schemas_below, target_of, value_at
 from .keywords import CONSTRAINTS, KNOWN, NEEDS, OF_TYPE
-from .relax import Relaxation, Relaxations, relax
+from .relax import Relaxation, Relaxations, reason_of, relax
 
 #: maximum refusals in a report
 MAX_REFUSED = 1_000
@@ -192,18 +192,13 @@ def check_json_schema(
     return Report(
         dict(rest.enforced.most_common()) if error is None else {},
         _refused(relaxation),
-        None if error is None or isinstance(error, UnsupportedSchema) else _mistake(error),
+        None
+        if error is None or isinstance(error, UnsupportedSchema)
+        else Mistake(error.pointer, reason_of(error)),
         tuple(given.annotations),
         given.more_annotations,
         cost,
     )
-
-
-def _mistake(error: SpecError | LimitExceeded) -> Mistake:
-    if isinstance(error, LimitExceeded):
-        reason = f"{error.limit}: at most {error.maximum:,} allowed, got {error.got:,}"
-        return Mistake(error.pointer, reason)
-    return Mistake(error.pointer, error.message)
 
 
 def _refused(relaxation: Relaxation) -> tuple[Refused, ...]:

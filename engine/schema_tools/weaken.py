@@ -76,16 +76,6 @@ EXCLUSIVE = {"minimum": "exclusiveMinimum", "maximum": "exclusiveMaximum"}
 MAX_STEPS = 1_000_000
 
 
-def weaken(schema: Any, pointer: str, keyword: str) -> tuple[Any, tuple[str, ...]] | None:
-    """Return a weaker schema without the keyword, and the changed locations; None: there is none.
-
-    For ``pointer`` and ``keyword`` see ``Weakening.take_out``.
-    """
-    weakening = Weakening(schema)
-    changed = weakening.take_out(pointer, keyword)
-    return None if changed is None else (weakening.schema, changed)
-
-
 @dataclass(slots=True)
 class _Uses:
     """Keywords that must change too: applicators instead of a keyword, unevaluated... with it."""

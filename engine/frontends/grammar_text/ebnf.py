@@ -20,7 +20,6 @@ it either, but assumes it when it computes masks ahead of time.
 import re
 from typing import NamedTuple
 
-from ...errors import LimitExceeded
 from ...grammar.ir import ANY_CHAR, Grammar, Node
 from ..regex.char_classes import complement, normalise
 from ..structural_tag.tag_vocabulary import TagVocabulary
@@ -192,7 +191,7 @@ class _Parser:
 
     # -- structure --------------------------------------------------------------------------------
     def _alternatives(self, depth: int) -> list[list[Node]]:
-        self.s.check_depth(depth + 1)
+        self.s.check("spec_depth", depth + 1)
         self.s.budget.spend(GROUP_STEPS)
         made = [self._sequence(depth)]
         while self.s.take("|"):
@@ -305,11 +304,9 @@ class _Parser:
         more = IN_GBNF_CLASS if self.notation.is_gbnf else IN_CLASS
         escapes = {**self.notation.escapes, **more}
         ranges: list[tuple[int, int]] = []
-        limit = self.s.limits.pattern_chars
         while not self.s.take("]"):
             self.s.budget.spend(MEMBER_STEPS)
-            if len(ranges) == limit:
-                raise LimitExceeded("pattern_chars", limit, limit + 1, self.s.pointer)
+            self.s.check("pattern_chars", len(ranges) + 1)
             low = high = ord(self._character(escapes, start, "a class"))
             at = self.s.at
             if self.s.peek() == "-" and self.s.peek(2) != "-]":

@@ -267,7 +267,7 @@ def _read_nested(
     """Read a nested grammar, which has its own names, up to its }."""
     at = source.at - 1
     depth += _NESTED_DEPTH
-    source.check_depth(depth)
+    source.check("spec_depth", depth)
     source.budget.spend(_NESTED_STEPS)
     reader = _Reader(grammar, source, vocabulary, build_schema, depth, inside_json=inside_json)
     reader.read(is_nested=True)

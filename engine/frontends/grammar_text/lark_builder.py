@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
-from ...errors import LimitExceeded
 from ...grammar.ir import ALT, GRAPH, REPEAT, SEQ, Grammar, Node
 from ..regex.char_automaton import Bound, CharAutomaton
 from ..regex.char_nfa import from_tree
@@ -101,7 +100,7 @@ class LarkBuilder:
         if definition.name in self.definitions:
             raise self.s.error(f"{definition.name!r} is defined twice", definition.at)
         self.definitions[definition.name] = definition
-        self.rules.check_count(len(self.definitions))
+        self.s.check("grammar_rules", len(self.definitions))
 
     def finish(self, *, readable: bool = False) -> Node:
         """Define all rules and return the node of ``start``."""
@@ -195,21 +194,14 @@ class LarkBuilder:
         """Count levels of parts within parts; each use of a name has those of its tree."""
         self._depth += levels
         self._deepest = max(self._deepest, self._depth)
-        self.s.check_depth(self._depth)
+        self.s.check("spec_depth", self._depth)
 
     def leave(self, levels: int = 1) -> None:
         self._depth -= levels
 
     def check_parts(self, parts: int) -> None:
         """Check the number of parts of a tree: each use of a name expands it."""
-        limit = self.g.limits.pattern_chars
-        if parts > limit:
-            raise LimitExceeded("pattern_chars", limit, parts, self.s.pointer)
-
-    def check_states(self, states: int) -> None:
-        limit = self.g.limits.pattern_states
-        if states > limit:
-            raise LimitExceeded("pattern_states", limit, states, self.s.pointer)
+        self.s.check("pattern_chars", parts)
 
     def bound(self) -> Bound:
         return Bound(self.g.limits.pattern_states, self.s.pointer, self.g.budget)

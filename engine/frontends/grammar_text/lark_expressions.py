@@ -120,7 +120,7 @@ class Substring(NamedTuple):
         return substring_node(builder.g, self.states, self.edges)
 
     def tree(self, builder: LarkBuilder) -> Tree:
-        builder.check_states(sum(len(chunk) for _, chunk, _ in self.edges))
+        builder.s.check("pattern_states", sum(len(chunk) for _, chunk, _ in self.edges))
         alternatives: list[list[tuple[tuple[tuple[int, int], ...], int]]] = [
             [] for _ in range(self.states)
         ]

@@ -22,15 +22,15 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable
-from typing import Any, Protocol, TypeVar
+from typing import Any, TypeVar
 
-from ...errors import LimitExceeded, SpecError, UnsupportedSchema
+from ...errors import SpecError
 from ...grammar.ir import Grammar, Node
 from ..regex.char_automaton import Bound
 from ..regex.char_classes import any_case, normalise
 from ..regex.char_nfa import from_tree
 from ..regex.front_end import whole
-from ..regex.regex_syntax import END, START, Chars, Tree, accepted, cat, parse
+from ..regex.regex_syntax import END, START, Chars, Tree, accepted, cat
 from ..structural_tag.tag_vocabulary import TagVocabulary
 from .lark_builder import ParameterExpression, Part, is_terminal
 from .lark_expressions import (
@@ -47,9 +47,11 @@ from .lark_expressions import (
     Substring,
 )
 from .macros import chars_of, check_chunks, suffix_automaton, words_of
-from .source import NEWLINE, Source, blanks_of
+from .source import Source, blanks_of
 
 T = TypeVar("T")
+#: the front end for JSON Schemas: a grammar, a schema and its pointer -> a node
+BuildSchema = Callable[..., Node]
 
 ESCAPES = {"n": "\n", "r": "\r", "t": "\t", "f": "\f", "v": "\v", "b": "\b", "0": "\0", "a": "\a",
            "\\": "\\", '"': '"', "'": "'", "/": "/"}  # fmt: skip
@@ -74,10 +76,6 @@ PART_STEPS = 5
 PATTERN_STEPS = 12
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _CHUNKS: dict[str, Callable[[str, Source], list[str]]] = {"words": words_of, "chars": chars_of}
-
-
-class BuildSchema(Protocol):
-    def __call__(self, grammar: Grammar, schema: Any, /, *, pointer: str) -> Node: ...
 
 
 class Expressions:
@@ -128,7 +126,7 @@ class Expressions:
     # -- expressions ------------------------------------------------------------------------------
     def alternatives(self, depth: int = 0) -> Alternatives:
         """Read alternatives up to a ), ], } or the end of the statement."""
-        self.s.check_depth(self._depth + depth + 1)
+        self.s.check("spec_depth", self._depth + depth + 1)
         self.s.budget.spend(GROUP_STEPS)
         alternatives = [self._alternative(depth)]
         while self._take_bar(depth):
@@ -225,7 +223,7 @@ class Expressions:
             return part if c == "(" else Repeated(part, 0, 1)
         if c == "~":
             self.s.at += 1
-            self.s.check_depth(self._depth + depth + 1)
+            self.s.check("spec_depth", self._depth + depth + 1)
             return Complement(self._element(depth + 1))
         return self.value()
 
@@ -279,9 +277,7 @@ class Expressions:
 
     def _in_any_case(self, text: str) -> Tree:
         """Return the tree of a literal in any letter case, which is a pattern."""
-        limit = self.s.limits.pattern_chars
-        if len(text) > limit:
-            raise LimitExceeded("pattern_chars", limit, len(text), self.s.pointer)
+        self.s.check("pattern_chars", len(text))
         self.s.budget.spend(len(text))
         found = {c: Chars(any_case(((ord(c), ord(c)),))) for c in set(text)}
         return cat([found[c] for c in text])
@@ -304,7 +300,7 @@ class Expressions:
         found = _REGEX.match(self.s.text, at, at + limit + 2)
         if not found:
             if "\n" not in self.s.text[at : at + limit + 2] and len(self.s.text) > at + limit + 2:
-                raise LimitExceeded("pattern_chars", limit, limit + 1, self.s.pointer)
+                self.s.check("pattern_chars", limit + 1)
             raise self.s.error("a pattern is empty or never closed", at)
         self.s.at = found.end()
         flags = self._flags("imsu").replace("u", "")
@@ -315,15 +311,11 @@ class Expressions:
 
     def _whole(self, pattern: str, flags: str) -> Tree:
         """Return the tree of a pattern, without look-around, which would leave the terminal."""
-        limits, pointer = self.s.limits, self.s.pointer
-        tree = parse(
-            pattern, pointer=pointer, limits=limits, budget=self.g.budget, looks=False, flags=flags,
-            line_ends=NEWLINE,
-        )  # fmt: skip
+        tree = self.s.pattern(pattern, flags)
         plain = whole(tree, search=False)
         if plain is not None:
             return plain
-        bound = Bound(limits.pattern_states, pointer, self.g.budget)
+        bound = Bound(self.s.limits.pattern_states, self.s.pointer, self.g.budget)
         return accepted(from_tree(cat((START, tree, END)), bound, search=False))
 
     # -- tokens -----------------------------------------------------------------------------------
@@ -381,10 +373,7 @@ class Expressions:
             try:
                 return build(self.g, schema, pointer=f"{self.s.pointer}/%json")
             except SpecError as error:
-                message = f"{self.s.place(at)}: {error.message}"
-                if isinstance(error, UnsupportedSchema):
-                    raise UnsupportedSchema(error.pointer, error.keyword, message) from None
-                raise SpecError(message, error.pointer) from None
+                raise self.s.within(error, at) from None
 
         return OpaqueTerminal(make, "%json", at)
 
@@ -481,7 +470,7 @@ class ParameterReader:
         return paid
 
     def condition(self, depth: int = 0) -> Condition:
-        self.s.check_depth(depth + 1)
+        self.s.check("spec_depth", depth + 1)
         self.s.budget.spend(TEST_STEPS)
         self._tests += 1
         at = self.s.at

@@ -27,18 +27,18 @@ import re
 from collections.abc import Callable
 from typing import Any, NamedTuple, Protocol
 
-from ...errors import LimitExceeded, SpecError
+from ...errors import SpecError
 from ...grammar.ir import Grammar, Node
 from ...native.resources import WorkBudget
 from ..regex.char_automaton import Bound, CharAutomaton, intersection
 from ..regex.char_classes import JSON_UNESCAPED
 from ..regex.char_nfa import from_tree
 from ..regex.front_end import emit_whole
-from ..regex.regex_syntax import END, START, cat, parse
+from ..regex.regex_syntax import END, START, cat
 from ..structural_tag.structural_tag import build_free_text
 from ..structural_tag.tag_formats import Mark
 from ..structural_tag.tag_vocabulary import TagVocabulary
-from .source import CHARS_PER_STEP, NEWLINE, Rules, Source
+from .source import CHARS_PER_STEP, Rules, Source
 
 #: runs of white space, of letters and digits, and of other characters
 _WORDS = re.compile(r"\s+|\w+|[^\w\s]+")
@@ -121,7 +121,7 @@ class Call:
             self.values.append(value)
 
     def _value(self, depth: int) -> Value:
-        self.s.check_depth(depth)
+        self.s.check("spec_depth", depth)
         self.s.budget.spend(ARGUMENT_STEPS)
         c, at = self.s.peek(), self.s.at
         if c == '"':
@@ -256,15 +256,11 @@ class Macros:
             raise self.s.within(error, call.at) from None
 
     def _pattern(self, pattern: str, flags: str, inside_json: bool) -> Node:
-        pointer, limits = self.s.pointer, self.s.limits
-        tree = parse(
-            pattern, pointer=pointer, limits=limits, budget=self.g.budget, looks=False, flags=flags,
-            line_ends=NEWLINE,
-        )  # fmt: skip
+        tree = self.s.pattern(pattern, flags)
         if not inside_json:
-            return emit_whole(self.g, tree, pointer)
+            return emit_whole(self.g, tree, self.s.pointer)
         # the text as it is written, without escapes
-        bound = Bound(limits.pattern_states, pointer, self.g.budget)
+        bound = Bound(self.s.limits.pattern_states, self.s.pointer, self.g.budget)
         matches = from_tree(cat((START, tree, END)), bound, search=False)
         found = intersection([matches, RAW_TEXT], [], bound)
         return found.to_node(self.g, inside_json=False)
@@ -304,9 +300,7 @@ def chars_of(text: str, source: Source) -> list[str]:
 
 def check_chunks(count: int, source: Source) -> None:
     """Raise LimitExceeded if the automaton of so many chunks may have too many states."""
-    limit = source.limits.pattern_states
-    if 2 * count > limit:
-        raise LimitExceeded("pattern_states", limit, 2 * count, source.pointer)
+    source.check("pattern_states", 2 * count)
 
 
 def suffix_automaton(chunks: list[str], budget: WorkBudget) -> tuple[int, list[Edge]]:

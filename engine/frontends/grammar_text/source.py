@@ -15,6 +15,7 @@ from ...errors import LimitExceeded, SpecError, UnsupportedSchema
 from ...grammar.ir import Grammar, Node
 from ...limits import Limits
 from ...native.resources import WorkBudget
+from ..regex.regex_syntax import Tree, parse
 from .left_recursion import left_recursive
 
 #: hexadecimal digits after the letter of an escape
@@ -65,16 +66,18 @@ class Source:
         """Return an error of an embedded pattern or schema with its position in this text."""
         message = f"{self.place(at)}: {error.message}"
         if isinstance(error, UnsupportedSchema):
-            return UnsupportedSchema(self.pointer, error.keyword, message)
-        return SpecError(message, self.pointer)
+            return UnsupportedSchema(error.pointer, error.keyword, message)
+        return SpecError(message, error.pointer)
 
     def check_token(self, token: int, size: int, at: int) -> None:
         if token >= size:
             raise self.error(f"token id {token} is not in a vocabulary of {size}", at)
 
-    def check_depth(self, depth: int) -> None:
-        if depth > self.limits.spec_depth:
-            raise LimitExceeded("spec_depth", self.limits.spec_depth, depth, self.pointer)
+    def check(self, limit: str, count: int) -> None:
+        """Raise LimitExceeded if a count is above the limit of this name."""
+        most = getattr(self.limits, limit)
+        if count > most:
+            raise LimitExceeded(limit, most, count, self.pointer)
 
     # -- characters -------------------------------------------------------------------------------
     def peek(self, n: int = 1) -> str:
@@ -87,6 +90,13 @@ class Source:
             self.budget.spend(1 + (found.end() - self.at) // CHARS_PER_STEP)
             self.at = found.end()
         return found
+
+    def pattern(self, pattern: str, flags: str) -> Tree:
+        """Return the tree of a regular expression, without look-around."""
+        return parse(
+            pattern, pointer=self.pointer, limits=self.limits, budget=self.budget, looks=False,
+            flags=flags, line_ends=NEWLINE,
+        )  # fmt: skip
 
     def skip(self, blanks: re.Pattern[str]) -> None:
         """Take any number of matches of a pattern of ``blanks_of``."""
@@ -149,19 +159,13 @@ class Rules:
 
     def ref(self, name: str, at: int) -> Node:
         if name not in self._rules:
-            self.check_count(len(self._rules) + 1)
+            self.source.check("grammar_rules", len(self._rules) + 1)
             self._rules[name] = self.grammar.declare(name)
             self._first_use[name] = at
         return self.grammar.ref(self._rules[name])
 
     def is_declared(self, name: str) -> bool:
         return name in self._rules
-
-    def check_count(self, count: int) -> None:
-        """Raise LimitExceeded if there are too many rules."""
-        limit = self.source.limits.grammar_rules
-        if count > limit:
-            raise LimitExceeded("grammar_rules", limit, count, self.source.pointer)
 
     def define(self, name: str, node: Node, at: int) -> None:
         self.check_new(name, at)

@@ -1,7 +1,8 @@
 """JSON Schema -> IR. Unenforceable keywords are refused by name and JSON pointer, never dropped.
 
 document      keywords, dialects, validity as JSON, references
-schema_types  the normal form: alternatives with types and constraints, and their intersection
+schema_types  the normal form: alternatives with types and constraints
+intersection  intersections of alternatives
 evaluator     whether a value fits, and whether alternatives are disjoint
 type_algebra  the algebra of alternatives: complement, subtraction, subsumption, emptiness
 reader        schemas -> alternatives, with references and applicators

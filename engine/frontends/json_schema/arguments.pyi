@@ -22,8 +22,9 @@ def build_arguments(
     Args:
         style: a tag_styles.Style.
         label: of the regions.
+        marks: a tag_vocabulary.Spelling, which adds literals in which special tokens are tokens.
         is_guarded: JSON strings in elements do not contain the end of their element as written, if
-            only their length is bounded.
+            only their length is bounded: other parsers end the element there.
         options: as for ``build_json_schema``.
 
     Raises:

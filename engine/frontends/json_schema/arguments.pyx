@@ -59,19 +59,6 @@ OPEN_INTEGER = "open integer"
 def build_arguments(
     Grammar grammar, schema, *, style, marks, str label, str pointer="", bint is_guarded=False, **options
 ):
-    """Add the arguments of a call.
-
-    Args:
-        style: a tag_styles.Style.
-        marks: a tag_vocabulary.Spelling, which adds literals in which special tokens are tokens.
-        label: of the regions.
-        is_guarded: JSON strings in elements do not contain the end of their element as written, if only their
-            length is bounded: other parsers end the element there.
-        options: as for ``build_json_schema``.
-
-    Raises:
-        UnsupportedSchema, SpecError: with the pointer of a schema that the style cannot express.
-    """
     options["extra_keys"] = "last"
     options["any_order"] = options.get("any_order", False) or style.any_order
     if is_guarded and style.values == "json" and not style.nested:
@@ -84,7 +71,10 @@ def build_arguments(
     arguments.values, arguments.reader, arguments.style = values, values.reader, style
     arguments.any_order, arguments.extra_last = values.any_order, True
     arguments.marks, arguments.label, arguments.any_node = marks, label, NO_NODE
-    arguments.prepare(options.get("excludes", ()))
+    if style.values == "json":
+        arguments.prepare_elements(options.get("excludes", ()))
+    else:
+        arguments.prepare_literals(options.get("excludes", ()))
     root = values.reader.target(values.root)
     for each in values.reader.read_target(root):
         if each.types & OBJECT:
@@ -97,7 +87,7 @@ def build_arguments(
         raise UnsupportedSchema(root.at("type"), "type", "arguments must be an object")
     arguments.define_declared()
     values.failed = values.failed or arguments.failed
-    node = values.result(arguments.text.alt(ways.data(), ways.size()), pointer)
+    node = values.result(grammar.add_alt(ways.data(), ways.size()), pointer)
     # only now, because the values' rules are built from these schemas
     arguments.release_names()
     return node
@@ -117,14 +107,6 @@ cdef class Arguments(Builder):
     cdef object style, marks
     cdef str label, begin, end
     cdef uint32_t any_node
-
-    cdef int prepare(self, tuple excludes) except -1:
-        """Make the texts of members and values."""
-        if self.style.values == "json":
-            self.prepare_elements(excludes)
-        else:
-            self.prepare_literals(excludes)
-        return 0
 
     cdef int prepare_elements(self, tuple excludes) except -1:
         cdef JsonText text = self.values.text
@@ -165,11 +147,11 @@ cdef class Arguments(Builder):
         cdef JsonText text = self.values.text
         cdef uint32_t empty = text.empty, first = self.mark(text.space(), head)
         parts = (first, first, self.mark(empty, between) if between else empty, self.mark(text.space(), ""))
-        cdef BareText made = new_bare_text(text, "", excludes, empty, empty, self.style.escapes, parts, b"")
-        made.keys.barred, made.root = barred, self.values.root
+        cdef BareText bare = new_bare_text(text, "", excludes, empty, empty, self.style.escapes, parts, b"")
+        bare.keys.barred, bare.root = barred, self.values.root
         if behind:
-            made.repeats_keys, made.key_end, made.key_label = True, self.literal(behind), self.label + "#mark"
-        return made
+            bare.repeats_keys, bare.key_end, bare.key_label = True, self.literal(behind), self.label + "#mark"
+        return bare
 
     cdef int prepare_literals(self, tuple excludes) except -1:
         cdef JsonText text = self.values.text
@@ -222,7 +204,7 @@ cdef class Arguments(Builder):
             # declared first, because it is inside of itself
             rule = self.text.grammar.new_rule("any value", NO_NODE)
             self.any_node = self.text.grammar.add_ref(rule)
-            self.text.define(rule, self.ways(ANYTHING_ONLY, self.values.root))
+            self.text.grammar.set_rule(rule, self.ways(ANYTHING_ONLY, self.values.root))
         return self.any_node
 
     cdef uint32_t node(self, tuple alternatives, Location where, int depth) except? 0xFFFFFFFF:
@@ -242,11 +224,11 @@ cdef class Arguments(Builder):
             rest = some_of(alternatives, ARRAY)
             depth = BESIDE_ARRAYS if rest else ALONE
             if rest:
-                ways.append(self.element("#array", self.style.types.get("array", ""), self.arrays(rest, where)))
+                ways.append(self.element("#array", self.style.types.get("array", ""), self.content(rest, where, ALONE)))
             rest = some_of(alternatives, OBJECT)
             if rest:
                 self.enter(depth)
-                content = self.objects(rest, where, depth)
+                content = self.content(rest, where, depth)
                 self.text = outer
                 ways.append(self.element("#object", self.style.types.get("object", ""), content))
         for name, types in self.type_names(alternatives).items():
@@ -260,25 +242,17 @@ cdef class Arguments(Builder):
             ways.append(self.string(self.raw, alternatives, where))
         return self.text.grammar.alt(*ways)
 
-    cdef uint32_t arrays(self, list alternatives, Location where) except? 0xFFFFFFFF:
-        """Add the items of arrays of a nested style."""
-        cdef SchemaType first = alternatives[0]
-        if len(alternatives) > 1 or first.values is not None or first.arrays is not None:
-            return self.declared(alternatives, where, ALONE)
-        first.check(ARRAY)
-        return self.array(None)
+    cdef uint32_t content(self, list alternatives, Location where, int depth) except? 0xFFFFFFFF:
+        """Add the items of arrays, or the members of objects, of a nested style.
 
-    cdef uint32_t objects(self, list alternatives, Location where, int depth) except? 0xFFFFFFFF:
-        """Add the members of objects of a nested style."""
+        A rule with constraints is only declared here and defined later, so that the stack does not grow.
+        """
         cdef SchemaType first = alternatives[0]
-        if len(alternatives) > 1 or first.values is not None or first.objects is not None:
-            return self.declared(alternatives, where, depth)
-        first.check(OBJECT)
-        return self.object(None)
-
-    cdef uint32_t declared(self, list alternatives, Location where, int depth) except? 0xFFFFFFFF:
-        """Declare a rule for the content of an element; it is defined later, so that the stack does not grow."""
-        cdef uint32_t rule = self.text.grammar.new_rule(where, NO_NODE)
+        cdef uint32_t rule
+        if len(alternatives) == 1 and first.values is None and first.arrays is None and first.objects is None:
+            first.check(first.types)
+            return self.array(None) if first.types == ARRAY else self.object(None)
+        rule = self.text.grammar.new_rule(where, NO_NODE)
         self.names.append(where)
         self.queue.append((rule, tuple(alternatives), where, depth))
         return self.text.grammar.add_ref(rule)
@@ -296,13 +270,13 @@ cdef class Arguments(Builder):
         for key, item in value.items():
             member = self.text.pair(self.text.key_literal(key), self.constant(item))
             parts.push_back(self.text.after_comma(member) if parts.size() else self.text.first(member))
-        return self.text.bracketed(b"{", self.text.seq(parts.data(), parts.size()), b"}")
+        return self.text.bracketed(b"{", self.text.grammar.add_seq(parts.data(), parts.size()), b"}")
 
     cdef uint32_t items_of(self, list value) except? 0xFFFFFFFF:
         cdef vector[uint32_t] parts
         for item in value:
             parts.push_back(self.items.first(self.constant(item)))
-        return self.items.bracketed(b"[", self.items.seq(parts.data(), parts.size()), b"]")
+        return self.items.bracketed(b"[", self.items.grammar.add_seq(parts.data(), parts.size()), b"]")
 
     cdef uint32_t constant(self, value) except? 0xFFFFFFFF:
         if self.raw is None:
@@ -319,7 +293,7 @@ cdef class Arguments(Builder):
             types |= each.types
         if self.items is not None:
             types &= ~(OBJECT | ARRAY)
-        given = self.style.types
+        style_types = self.style.types
         number = "number" if types & FRACTION else "integer"
         kinds = 0
         for kind, bits in (
@@ -327,10 +301,10 @@ cdef class Arguments(Builder):
         ):
             if types & bits:
                 kinds += 1
-                name = given.get(kind, "")
+                name = style_types.get(kind, "")
                 names[name] = names.get(name, 0) | types & bits
-        if types & INTEGER and OPEN_INTEGER in given and kinds + (types & STRING != 0) > 1:
-            names.setdefault(given[OPEN_INTEGER], INTEGER)
+        if types & INTEGER and OPEN_INTEGER in style_types and kinds + (types & STRING != 0) > 1:
+            names.setdefault(style_types[OPEN_INTEGER], INTEGER)
         return names
 
     cdef json(self, tuple alternatives, Location where, str name):
@@ -404,20 +378,20 @@ cdef class Arguments(Builder):
 cdef list some_of(tuple alternatives, int types):
     """Return the alternatives of these types, restricted to them."""
     cdef SchemaType each
-    found = [only(each, types) for each in alternatives if each.types & types]
-    return [each for each in found if each is not None]
+    parts = [only(each, types) for each in alternatives if each.types & types]
+    return [each for each in parts if each is not None]
 
 
-cdef SchemaType only(SchemaType given, int types):
+cdef SchemaType only(SchemaType whole, int types):
     """Return the alternative for these types; None: no value is left."""
-    cdef tuple values = given.values
-    types &= given.types
-    if types == given.types:
-        return given
+    cdef tuple values = whole.values
+    types &= whole.types
+    if types == whole.types:
+        return whole
     if values is not None:
         values = tuple([value for value in values if type_of(value) & types])
         if not values:
             return None
     return new_type(
-        types, values, given.strings if types & STRING else None, given.numbers if types & NUMBER else None,
-        given.arrays if types & ARRAY else None, given.objects if types & OBJECT else None, given.refused)
+        types, values, whole.strings if types & STRING else None, whole.numbers if types & NUMBER else None,
+        whole.arrays if types & ARRAY else None, whole.objects if types & OBJECT else None, whole.refused)

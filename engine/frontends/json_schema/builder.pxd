@@ -56,8 +56,8 @@ cdef class Builder:
     cdef int enter(self, int depth) except -1
     cdef int release_names(self) except -1
     cdef uint32_t any_value(self, int depth) except? 0xFFFFFFFF
-    cdef uint32_t free_rule(self, int which) noexcept
-    cdef uint32_t declare_free(self, int which) except? 0xFFFFFFFF
+    cdef uint32_t free_rule(self, int which) except? 0xFFFFFFFF
+    cdef uint32_t free_body(self, int which) except? 0xFFFFFFFF
     cdef uint32_t alternatives(self, tuple alternatives, Location where) except? 0xFFFFFFFF
     cdef uint32_t one(self, SchemaType schema_type) except? 0xFFFFFFFF
     cdef uint32_t object(self, Objects constraint) except? 0xFFFFFFFF

@@ -16,12 +16,13 @@ from .json_text cimport (
     ANY_ARRAY, ANY_OBJECT, ANY_VALUE, BLANKS, DEEP, EXACT_LEVELS, NO_NODE, SHARED_RULES, JsonText,
     add_values, once, text_of,
 )
-from .values.numbers cimport any_integer, any_number, build_integer, build_number
+from .values.numbers cimport any_number, build_number
 from .values.objects cimport build_object
 from .reader cimport new_reader
+from .intersection cimport intersect_numbers
 from .schema_types cimport (
-    ANYTHING, ARRAY, BOOLEAN, FRACTION, INTEGER, NULL_TYPE, NUMBER, OBJECT, STRING, Arrays, Location,
-    Numbers, Objects, SchemaType, location_at, intersect_numbers, constraint_text, new_numbers, root_place,
+    ANYTHING, ARRAY, BOOLEAN, FRACTION, INTEGER, NULL_TYPE, NUMBER, OBJECT, STRING, Arrays, Location, Numbers, Objects,
+    SchemaType, location_at, constraint_text, new_numbers, root_place,
 )
 from .values.strings cimport build_string
 
@@ -36,17 +37,17 @@ cdef Py_ssize_t STRINGS_TOGETHER = 2
 
 cdef list required_parts(schema):
     """Return the subschemas that a value of an object schema must satisfy: (keyword, key, subschema)."""
-    cdef list found = []
+    cdef list parts = []
     if not isinstance(schema, dict):
-        return found
+        return parts
     members, names, all_of = schema.get("properties"), schema.get("required"), schema.get("allOf")
     if isinstance(members, dict) and isinstance(names, list):
-        found += [("properties", name, members[name]) for name in names if name in members]
+        parts += [("properties", name, members[name]) for name in names if name in members]
     if isinstance(all_of, list):
-        found += [("allOf", number, each) for number, each in enumerate(all_of)]
+        parts += [("allOf", number, each) for number, each in enumerate(all_of)]
     if schema.get("minItems") and isinstance(schema.get("items"), (dict, bool)):
-        found.append(("items", None, schema["items"]))
-    return found
+        parts.append(("items", None, schema["items"]))
+    return parts
 
 
 def build_json_schema(grammar, schema, *, str pointer="", **options):
@@ -112,6 +113,7 @@ def new_builder(
 cdef class Builder:
     def __cinit__(self):
         self.failed, self.queue, self.names, self.defined = False, [], [], 0
+        self.several, self.shallowest = {}, {}
 
     cdef uint32_t place(self, tuple place) except? 0xFFFFFFFF:
         cdef int depth = self.text.below()
@@ -122,8 +124,6 @@ cdef class Builder:
         spend(self.text.grammar.budget, <Py_ssize_t>len(place))
         place = tuple([self.reader.target(<Location>each) for each in place])
         key = tuple([<size_t><void*>(<Location>each).schema for each in place])
-        if self.several is None:
-            self.several = {}
         depth = self.exact_depth(key, depth)
         if (key, depth) not in self.several:
             self.several[key, depth] = self.node(self.reader.alternatives_at(place), <Location>place[0], depth)
@@ -131,38 +131,36 @@ cdef class Builder:
 
     cdef uint32_t schema(self, schema, Location above, str keyword, key) except? 0xFFFFFFFF:
         cdef KeywordsC keywords
-        cdef uint32_t body, made
+        cdef uint32_t body, rule
         if schema is True:
             return self.any_value(self.text.below())
         if isinstance(schema, dict):
             scan(<dict>schema, &keywords)
             body = self.plain(&keywords)
             if body != NO_NODE:
-                made = self.text.rule_of(body)
-                return made if made != NO_NODE else self.new_rule(location_at(schema, above, keyword, key), body)
+                rule = self.text.rule_of(body)
+                return rule if rule != NO_NODE else self.new_rule(location_at(schema, above, keyword, key), body)
         return self.one_place(location_at(schema, above, keyword, key), self.text.below())
 
     cdef uint32_t one_place(self, Location where, int depth) except? 0xFFFFFFFF:
         """Return the node of a place of one schema at a depth."""
-        cdef uint32_t made
+        cdef uint32_t node
         cdef uint64_t key
         where = self.reader.target(where)
         key = <uint64_t><size_t><void*>where.schema
         if self.text.is_indented:
             depth = self.exact_depth(key, depth)
             key |= <uint64_t>depth << DEPTH_SHIFT
-        made = map_get(&self.single, key)
-        if made == NO_NODE:
-            made = self.node(self.reader.read_target(where), where, depth)
-            map_put(&self.single, key, made)
-        return made
+        node = map_get(&self.single, key)
+        if node == NO_NODE:
+            node = self.node(self.reader.read_target(where), where, depth)
+            map_put(&self.single, key, node)
+        return node
 
     cdef int exact_depth(self, key, int depth) except -1:
         """Return the depth for which a place is built: the given one or DEEP (see the contract)."""
         if not self.text.is_indented or depth == DEEP:
             return depth
-        if self.shallowest is None:
-            self.shallowest = {}
         return depth if depth - self.shallowest.setdefault(key, depth) < EXACT_LEVELS else DEEP
 
     cdef uint32_t plain(self, KeywordsC* keywords) except? 0xFFFFFFFF:
@@ -176,10 +174,8 @@ cdef class Builder:
             return NO_NODE
         if types == STRING:
             return self.text.any_string()
-        if types == INTEGER:
-            return any_integer(self.text)
-        if types == NUMBER:
-            return any_number(self.text)
+        if types in (INTEGER, NUMBER):
+            return any_number(self.text, types == INTEGER)
         if types == BOOLEAN:
             return self.text.any_boolean()
         return NO_NODE
@@ -271,7 +267,7 @@ cdef class Builder:
             self.defined += 1
             node = self.alternatives(alternatives, where)
             self.failed = self.failed or node == self.text.fail
-            self.text.define(rule, node)
+            self.text.grammar.set_rule(rule, node)
         return 0
 
     cdef int enter(self, int depth) except -1:
@@ -286,35 +282,38 @@ cdef class Builder:
 
     cdef uint32_t any_value(self, int depth) except? 0xFFFFFFFF:
         """Return any JSON value: one rule for each depth."""
-        cdef uint32_t rule, made
-        cdef uint32_t[6] nodes
+        cdef uint32_t node
         cdef int outer = self.text.depth
         self.text.depth = self.exact_depth(None, depth)
-        if self.free_rule(ANY_VALUE) == NO_NODE:
-            rule = self.declare_free(ANY_VALUE)
-            nodes = [
-                self.object(None), self.array(None), self.text.any_string(), any_number(self.text),
-                self.text.any_boolean(), self.text.null()]
-            self.text.define(rule, self.text.alt(nodes, 6))
-        made = self.free_rule(ANY_VALUE)
+        node = self.free_rule(ANY_VALUE)
         self.text.depth = outer
-        return made
+        return node
 
-    cdef uint32_t free_rule(self, int which) noexcept:
-        """Return the rule of any value, object or array at the current depth, or NO_NODE."""
+    cdef uint32_t free_rule(self, int which) except? 0xFFFFFFFF:
+        """Return the rule of any value, object or array at the current depth."""
         cdef size_t at = <size_t>(self.text.depth * SHARED_RULES + which)
-        if not self.text.is_indented:
-            return self.text.shared[which]
-        return self.free[at] if at < self.free.size() else NO_NODE
-
-    cdef uint32_t declare_free(self, int which) except? 0xFFFFFFFF:
-        """Declare such a rule and return its number."""
-        cdef uint32_t rule = self.text.declare_shared(which)
-        cdef size_t at = <size_t>(self.text.depth * SHARED_RULES + which)
+        cdef uint32_t rule, node = self.text.shared[which]
         if self.text.is_indented:
-            self.free.resize(max(at + 1, self.free.size()), NO_NODE)
-            self.free[at] = self.text.shared[which]
-        return rule
+            node = self.free[at] if at < self.free.size() else NO_NODE
+        if node == NO_NODE:
+            rule = self.text.declare_shared(which)
+            node = self.text.shared[which]
+            if self.text.is_indented:
+                self.free.resize(max(at + 1, self.free.size()), NO_NODE)
+                self.free[at] = node
+            self.text.grammar.set_rule(rule, self.free_body(which))
+        return node
+
+    cdef uint32_t free_body(self, int which) except? 0xFFFFFFFF:
+        cdef uint32_t[6] nodes
+        if which == ANY_OBJECT:
+            return build_object(self, None)
+        if which == ANY_ARRAY:
+            return build_array(self, None)
+        nodes = [
+            self.object(None), self.array(None), self.text.any_string(), any_number(self.text, False),
+            self.text.any_boolean(), self.text.null()]
+        return self.text.grammar.add_alt(nodes, 6)
 
     # -- alternatives -----------------------------------------------------------------------------
     cdef uint32_t alternatives(self, tuple alternatives, Location where) except? 0xFFFFFFFF:
@@ -353,7 +352,7 @@ cdef class Builder:
         if types & NULL_TYPE:
             nodes.push_back(self.text.null())
         self.add_listed(values, &nodes)
-        return self.text.alt(nodes.data(), nodes.size())
+        return self.text.grammar.add_alt(nodes.data(), nodes.size())
 
     cdef uint32_t one(self, SchemaType schema_type) except? 0xFFFFFFFF:
         """Add the values of an alternative of one type."""
@@ -363,27 +362,13 @@ cdef class Builder:
             return self.object(schema_type.objects)
         if schema_type.types == ARRAY:
             return self.array(schema_type.arrays)
-        if schema_type.types == INTEGER:
-            return build_integer(self.text, schema_type.numbers)
-        return build_number(self.text, schema_type.numbers)
+        return build_number(self.text, schema_type.numbers, schema_type.types == INTEGER)
 
     cdef uint32_t object(self, Objects constraint) except? 0xFFFFFFFF:
-        cdef uint32_t rule
-        if constraint is not None:
-            return build_object(self, constraint)
-        if self.free_rule(ANY_OBJECT) == NO_NODE:
-            rule = self.declare_free(ANY_OBJECT)
-            self.text.define(rule, build_object(self, None))
-        return self.free_rule(ANY_OBJECT)
+        return build_object(self, constraint) if constraint is not None else self.free_rule(ANY_OBJECT)
 
     cdef uint32_t array(self, Arrays constraint) except? 0xFFFFFFFF:
-        cdef uint32_t rule
-        if constraint is not None:
-            return build_array(self, constraint)
-        if self.free_rule(ANY_ARRAY) == NO_NODE:
-            rule = self.declare_free(ANY_ARRAY)
-            self.text.define(rule, build_array(self, None))
-        return self.free_rule(ANY_ARRAY)
+        return build_array(self, constraint) if constraint is not None else self.free_rule(ANY_ARRAY)
 
     cdef JsonText array_text(self):
         return self.text
@@ -405,31 +390,24 @@ cdef class Builder:
         return 0
 
     cdef int add_numbers(self, list alternatives, vector[uint32_t]* nodes) except -1:
-        cdef list numbers, fractions, integers
-        cdef bint separate
-        numbers = number_constraints_of(alternatives, NUMBER)
-        fractions = number_constraints_of(alternatives, FRACTION)
-        integers = number_constraints_of(alternatives, INTEGER)
+        cdef list numbers = number_constraints_of(alternatives, NUMBER)
+        cdef list fractions = number_constraints_of(alternatives, FRACTION)
+        cdef list integers = number_constraints_of(alternatives, INTEGER)
+        cdef bint separate = len(numbers) + len(fractions) + len(integers) > 1
         if None in numbers:
-            nodes.push_back(any_number(self.text))
-            return 0
-        separate = len(numbers) + len(fractions) + len(integers) > 1
+            fractions = integers = []
+        numbers += [intersect_numbers(each, NO_INTEGER, self.text.grammar.budget) for each in fractions]
         for constraint in numbers:
-            nodes.push_back(beside(self.text, constraint, build_number(self.text, constraint), separate))
-        for constraint in fractions:
-            constraint = intersect_numbers(constraint, NO_INTEGER, self.text.grammar.budget)
-            nodes.push_back(beside(self.text, constraint, build_number(self.text, constraint), separate))
-        if None in integers:
-            nodes.push_back(any_integer(self.text))
-            return 0
+            nodes.push_back(beside(self.text, constraint, False, separate))
         for constraint in integers:
-            nodes.push_back(beside(self.text, constraint, build_integer(self.text, constraint), separate))
+            nodes.push_back(beside(self.text, constraint, True, separate))
         return 0
 
 
-cdef uint32_t beside(JsonText text, Numbers constraint, uint32_t node, bint separate) except? 0xFFFFFFFF:
-    """Return the node; ``separate``: multiples become a rule, so that they are not determinised together."""
-    if separate and node != text.fail and (constraint.multiples or constraint.foreign):
+cdef uint32_t beside(JsonText text, Numbers constraint, bint whole, bint separate) except? 0xFFFFFFFF:
+    """Add numbers; ``separate``: multiples become a rule, so that they are not determinised together."""
+    cdef uint32_t node = build_number(text, constraint, whole)
+    if constraint is not None and separate and node != text.fail and (constraint.multiples or constraint.foreign):
         return text.rule_by("multiple", node)
     return node
 
@@ -446,17 +424,13 @@ cdef inline bint is_single(int types):
 cdef list number_constraints_of(list alternatives, int types):
     """Return the constraints of numbers in alternatives that allow exactly these types of numbers."""
     cdef SchemaType each
-    cdef list found = []
-    for each in alternatives:
-        if each.types & NUMBER == types:
-            found.append(each)
-    return constraints_of(found, NUMBER)
+    return constraints_of([each for each in alternatives if each.types & NUMBER == types], NUMBER)
 
 
 cdef list constraints_of(list alternatives, int kind):
     """Return the constraints of the alternatives on one type; [None] if one of them allows every value."""
     cdef SchemaType schema_type
-    cdef list found = []
+    cdef list constraints = []
     for schema_type in alternatives:
         if schema_type.types & kind:
             constraint = (
@@ -465,5 +439,5 @@ cdef list constraints_of(list alternatives, int kind):
             )
             if constraint is None:
                 return [None]
-            found.append(constraint)
-    return found
+            constraints.append(constraint)
+    return constraints

@@ -122,23 +122,12 @@ cdef inline object value_of(const KeywordsC* keywords, int keyword, other):
 cdef int scan(dict schema, KeywordsC* keywords) except -1
 cdef int one_type(value) except -1
 cdef bint is_reference(schema) except -1
-cdef bint is_true(value) except -1
 cdef str kind_of(value)
 cdef int types_of(value, Location where) except -1
 cdef count(KeywordsC* keywords, int keyword, Location where)
 cdef decimal(value, Location where, str keyword, tightest)
 cdef decimal_at(value, str pointer, tightest)
 cdef set names_of(value, str keyword, Location where)
-
-
-# -- dialects ---------------------------------------------------------------------------------------
-cdef class Dialect:
-    cdef int draft          # 4, 6, 7, 2019 or 2020
-    cdef bint ref_alone
-    cdef uint64_t known     # the bits of its keywords
-
-
-cdef Dialect dialect_of(root)
 
 
 # -- document ---------------------------------------------------------------------------------------
@@ -154,7 +143,10 @@ cdef class References:
     """The references of one document. ``pointer``: the location of its root in the caller's spec."""
     cdef object root
     cdef str pointer
-    cdef Dialect dialect
+    # the dialect: 4, 6, 7, 2019 or 2020, and the bits of its keywords
+    cdef int draft
+    cdef bint ref_alone
+    cdef uint64_t known
     cdef dict resolved      # reference (with its base URI, if there are several) -> target
     cdef bint has_inner     # whether an inner resource was found
     # by URI, and by (URI, anchor); None before the search

@@ -12,7 +12,7 @@ from decimal import Decimal
 from urllib.parse import unquote, urljoin
 
 from ...errors import LimitExceeded, SpecError, UnsupportedSchema
-from ...json_pointer import escape, path_of, pointer_of
+from ...json_pointer import escape, path_of
 
 cdef dict TYPES = {
     "null": NULL_TYPE, "boolean": BOOLEAN, "integer": INTEGER, "number": NUMBER, "string": STRING,
@@ -65,11 +65,6 @@ cdef bint is_reference(schema) except -1:
         return False
     scan(<dict>schema, &keywords)
     return keywords.seen == bit(REFERENCE)
-
-
-cdef bint is_true(value) except -1:
-    """Whether a schema obviously accepts everything."""
-    return value is True or (isinstance(value, dict) and not value)
 
 
 cdef str kind_of(value):
@@ -182,19 +177,6 @@ cdef dict DRAFTS = {
     "https://json-schema.org/draft/2019-09/schema": 2019,
     "https://json-schema.org/draft/2020-12/schema": 2020,
 }
-
-
-cdef class Dialect:
-    pass
-
-
-cdef Dialect dialect_of(root):
-    cdef Dialect made = Dialect.__new__(Dialect)
-    name = (<dict>root).get("$schema") if isinstance(root, dict) else None
-    made.draft = DRAFTS.get((<str>name).rstrip("#"), 2020) if isinstance(name, str) else 2020
-    made.known = known_to(made.draft)
-    made.ref_alone = made.draft <= 7
-    return made
 
 
 cdef uint64_t known_to(int draft) noexcept nogil:
@@ -315,43 +297,32 @@ cdef plain(item):
 
 
 cdef int check_by_levels(root, Py_ssize_t maximum, str pointer) except -1:
-    """Check the document and locate the first error. An entry is a container, the entry of its parent, and its key.
-
-    """
-    cdef list level = [(root, None, "")] if isinstance(root, (dict, list)) else []
+    """Check the document and locate the first error; a Location stands for each container."""
+    cdef list level = [root_place(root, pointer)] if isinstance(root, (dict, list)) else []
     cdef list below
     cdef Py_ssize_t depth = 0
     while level:
         depth += 1
         if depth > maximum:
-            raise LimitExceeded("spec_depth", maximum, depth, pointer + path(level[0]))
+            raise LimitExceeded("spec_depth", maximum, depth, (<Location>level[0]).path())
         below = []
-        for entry in level:
-            check_container(entry, below, pointer)
+        for where in level:
+            check_container(<Location>where, below)
         level = below
     return 0
 
 
-cdef int check_container(tuple entry, list below, str pointer) except -1:
+cdef int check_container(Location where, list below) except -1:
     """Check the values of a container, and append the containers among them to ``below``."""
-    value = entry[0]
+    value = where.schema
     for key, child in value.items() if isinstance(value, dict) else enumerate(value):
         if isinstance(child, (dict, list)):
-            below.append((child, entry, key))
+            below.append(location_at(child, where, escape(str(key)), None))
         elif child is not None and not isinstance(child, (str, int, float)):
-            place = pointer + path((child, entry, key))
-            raise SpecError(f"a value of type {type(child).__name__} is not JSON", place)
+            raise SpecError(f"a value of type {type(child).__name__} is not JSON", where.at(escape(str(key))))
     if isinstance(value, dict) and not all([isinstance(key, str) for key in value]):
-        raise SpecError("a key must be a string", pointer + path(entry))
+        raise SpecError("a key must be a string", where.pointer())
     return 0
-
-
-cdef str path(tuple entry):
-    cdef list steps = []
-    while entry[1] is not None:
-        steps.append(str(entry[2]))
-        entry = entry[1]
-    return pointer_of(tuple(reversed(steps)))
 
 
 # -- references ------------------------------------------------------------------------------------
@@ -368,10 +339,12 @@ cdef tuple OF_NAMES = (
 
 
 cdef References new_references(root, str pointer):
-    cdef References made = References.__new__(References)
-    made.root, made.pointer, made.has_inner = root, pointer, False
-    made.dialect = dialect_of(root)
-    return made
+    cdef References references = References.__new__(References)
+    references.root, references.pointer, references.has_inner = root, pointer, False
+    name = (<dict>root).get("$schema") if isinstance(root, dict) else None
+    references.draft = DRAFTS.get((<str>name).rstrip("#"), 2020) if isinstance(name, str) else 2020
+    references.known, references.ref_alone, references.resolved = known_to(references.draft), references.draft <= 7, {}
+    return references
 
 
 cdef class References:
@@ -383,8 +356,6 @@ cdef class References:
         """
         if not isinstance(reference, str):
             raise SpecError(f"{keyword} must be a string", where.at(keyword))
-        if self.resolved is None:
-            self.resolved = {}
         key = (self.base_of(where), reference) if self.has_inner else reference
         if key not in self.resolved:
             self.resolved[key] = self.follow(<str>reference, where, keyword)
@@ -501,8 +472,8 @@ cdef class References:
         """Return the URI that a schema gives itself, without a fragment; "" if none."""
         if not isinstance(schema, dict):
             return ""
-        own = (<dict>schema).get("id" if self.dialect.draft <= 4 else "$id")
-        if not isinstance(own, str) or (self.dialect.ref_alone and "$ref" in <dict>schema):
+        own = (<dict>schema).get("id" if self.draft <= 4 else "$id")
+        if not isinstance(own, str) or (self.ref_alone and "$ref" in <dict>schema):
             return ""
         return (<str>own).partition("#")[0]
 

@@ -23,7 +23,7 @@ from ...native.resources cimport WorkBudget
 from ..regex.regex_syntax cimport Tree
 from .document cimport References
 from .schema_types cimport (
-    Arrays, ConstraintText, Derived, Location, Numbers, Objects, SchemaContext, SchemaType, Strings,
+    Arrays, ConstraintText, Derived, Location, Numbers, Objects, SchemaType, Strings,
 )
 
 cdef class Hull:
@@ -70,15 +70,15 @@ cdef int type_of(value) except -1
 cdef identity(value)
 cdef bint has_surrogate(str text)
 
-cdef class Evaluator(SchemaContext):
+cdef class Evaluator:
     """Evaluates values of one document. The reader, which derives from it, provides the alternatives of places."""
+    cdef WorkBudget budget
     cdef readonly object limits
     cdef SchemaFacts facts
     cdef Py_ssize_t checks_limit, checks
     cdef Location where         # of the listed values, for errors; with ``keyword``
     cdef str keyword
     cdef Py_ssize_t depth       # of the current part of a value
-    # None while empty
     cdef dict _trees            # by pattern: its tree, and the steps spent on it
     cdef dict _automata         # by pattern: its automaton, and the steps spent on it
     cdef set _paid              # patterns whose steps are charged, here or in the current fragment
@@ -86,8 +86,14 @@ cdef class Evaluator(SchemaContext):
     # by the identity of a tuple of values, which must stay alive: the identities of the values
     cdef dict _listed
 
+    # of the reader
+    cdef tuple alternatives_at(self, tuple place)
+    cdef Location target(self, Location where)
+
     cdef void place(self, Location where, str keyword)
     cdef int check_value(self, value, Location where, str keyword, Py_ssize_t number) except -1
+    cdef bint fits_type(self, SchemaType schema_type, value) except -1
+    cdef bint matches(self, ConstraintText pattern, str text) except -1
     cdef bint fits(self, tuple place, value) except -1
     cdef frozenset identities(self, tuple values)
     cdef bint string(self, Strings strings, str value) except -1

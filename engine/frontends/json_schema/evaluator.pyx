@@ -15,10 +15,10 @@ from .document cimport (
     SLOTS, THEN_, TYPE, UNEVALUATED_ITEMS, UNEVALUATED_PROPERTIES, KeywordsC, References, bit,
     decimal_at, has, listing, one_type, scan,
 )
+from .intersection cimport applies, is_crossed, intersect_numbers, place_of
 from .schema_types cimport (
-    ALL, ARRAY, BOOLEAN, FRACTION, INTEGER, NOT_THIS, NULL_TYPE, NUMBER, OBJECT, STRING, THIS_VALUE,
-    Arrays, Count, Derived, SchemaContext, Keyed, Location, ConstraintText, Numbers, Objects, SchemaType, Strings,
-    is_crossed, intersect_numbers, new_numbers, new_objects,
+    ALL, ARRAY, BOOLEAN, FRACTION, INTEGER, NOT_THIS, NULL_TYPE, NUMBER, OBJECT, STRING, THIS_VALUE, Arrays, Count,
+    Derived, Keyed, Location, ConstraintText, Numbers, Objects, SchemaType, Strings, new_numbers, new_objects,
 )
 
 from decimal import Decimal
@@ -60,10 +60,11 @@ cdef identity(value):
 
 
 cdef SchemaFacts new_facts(References references, Grammar grammar):
-    cdef SchemaFacts made = SchemaFacts.__new__(SchemaFacts)
-    made.references, made.budget = references, grammar.budget
-    made.most_values = grammar.limits.enum_values
-    return made
+    cdef SchemaFacts facts = SchemaFacts.__new__(SchemaFacts)
+    facts.references, facts.budget = references, grammar.budget
+    facts.most_values = grammar.limits.enum_values
+    facts._numbers, facts._contents, facts._hulls, facts._places = {}, {}, {}, {}
+    return facts
 
 
 cdef class SchemaFacts:
@@ -166,8 +167,6 @@ cdef class SchemaFacts:
         if isinstance(schema, bool):
             return 1 if schema else 0
         key = <size_t><void*>schema
-        if self._numbers is None:
-            self._numbers, self._contents = {}, {}
         known = PyDict_GetItemWithError(self._numbers, key)
         if known != NULL:
             return <object>known
@@ -239,8 +238,6 @@ cdef class SchemaFacts:
         cdef PyObject* known
         if isinstance(schema, bool):
             return EVERYTHING if schema else NOTHING
-        if self._hulls is None:
-            self._hulls = {}
         key = <size_t><void*>schema
         known = PyDict_GetItemWithError(self._hulls, key)
         if known != NULL:
@@ -256,11 +253,11 @@ cdef class SchemaFacts:
     cdef Hull hull_of_keywords(self, dict schema):
         cdef KeywordsC keywords
         cdef int types = ALL
-        cdef Hull made
+        cdef Hull hull
         spend(self.budget, 1)
         scan(schema, &keywords)
-        keywords.seen &= self.references.dialect.known
-        if has(&keywords, REFERENCE) and self.references.dialect.ref_alone:
+        keywords.seen &= self.references.known
+        if has(&keywords, REFERENCE) and self.references.ref_alone:
             return EVERYTHING
         if not keywords.seen & (bit(TYPE) | listing()):
             return new_hull(ALL, None, NONE_BARRED, True) if not keywords.seen else EVERYTHING
@@ -270,12 +267,12 @@ cdef class SchemaFacts:
                 return EVERYTHING
         if has(&keywords, NULLABLE):
             types |= NULL_TYPE
-        made = new_hull(types, None, NONE_BARRED, keywords.seen & ~(bit(TYPE) | listing()) == 0)
+        hull = new_hull(types, None, NONE_BARRED, keywords.seen & ~(bit(TYPE) | listing()) == 0)
         if has(&keywords, CONST):
-            made = intersection(made, self.hull_of_values([<object>keywords.value[CONST]]))
+            hull = intersection(hull, self.hull_of_values([<object>keywords.value[CONST]]))
         if has(&keywords, ENUM):
-            made = intersection(made, self.hull_of_values(<object>keywords.value[ENUM]))
-        return made
+            hull = intersection(hull, self.hull_of_values(<object>keywords.value[ENUM]))
+        return hull
 
     cdef Hull hull_of_values(self, values):
         cdef int types = 0
@@ -285,10 +282,10 @@ cdef class SchemaFacts:
         for value in <list>values:
             if not is_well_formed(value):
                 return EVERYTHING
-        found = frozenset([(type_of(value), value) for value in <list>values])
-        for kind, _ in found:
+        identities = frozenset([(type_of(value), value) for value in <list>values])
+        for kind, _ in identities:
             types |= <int>kind
-        return new_hull(types, found, NONE_BARRED, True)
+        return new_hull(types, identities, NONE_BARRED, True)
 
     cdef Hull hull_of_derived(self, Derived derived):
         cdef Hull inner
@@ -306,19 +303,17 @@ cdef class SchemaFacts:
     cdef Hull hull_of_place(self, tuple place):
         cdef Location each
         cdef PyObject* known
-        cdef Hull made = ANY
+        cdef Hull hull = ANY
         if len(place) < 2:
             return self.hull((<Location>place[0]).schema) if place else ANY
-        if self._places is None:
-            self._places = {}
         key = <size_t><void*>place
         known = PyDict_GetItemWithError(self._places, key)
         if known != NULL:
             return <Hull>(<tuple><object>known)[1]
         for each in place:
-            made = intersection(made, self.hull(each.schema))
-        self._places[key] = place, made
-        return made
+            hull = intersection(hull, self.hull(each.schema))
+        self._places[key] = place, hull
+        return hull
 
     cdef Hull hull_of_member(self, Objects objects, name):
         """Return the hull of the value under a key, listed or not."""
@@ -334,11 +329,11 @@ cdef class SchemaFacts:
             return self.hull_of_place(objects.rest)
         if not objects.is_intersection:
             return self.hull(<object>property)
-        made = self.hull_of_place(<tuple><object>property)
+        hull = self.hull_of_place(<tuple><object>property)
         if objects.hulls is None:
             objects.hulls = {}
-        objects.hulls[name] = made
-        return made
+        objects.hulls[name] = hull
+        return hull
 
 
 cdef class Hull:
@@ -463,24 +458,16 @@ class CircularReference(SpecError):
     """A schema whose meaning at one location depends on itself."""
 
 
-cdef class Evaluator(SchemaContext):
+cdef class Evaluator:
     def __cinit__(self):
         self.checks = self.depth = 0
+        self._trees, self._automata, self._classes, self._listed, self._paid = {}, {}, {}, {}, set()
 
-    cdef bint holds(self, tuple place, schema) except -1:
-        return self.facts.holds(place, schema)
+    cdef tuple alternatives_at(self, tuple place):
+        raise NotImplementedError
 
-    cdef bint are_disjoint(self, tuple a, tuple b) except -1:
-        return self.facts.are_disjoint(a, b)
-
-    cdef bint is_implied(self, tuple place, tuple other) except -1:
-        return self.facts.is_implied(place, other)
-
-    cdef tuple narrower(self, tuple a, tuple b):
-        return self.facts.narrower(a, b)
-
-    cdef bint disjoint_members(self, Objects a, Objects b) except -1:
-        return self.facts.disjoint_members(a, b)
+    cdef Location target(self, Location where):
+        raise NotImplementedError
 
     cdef void place(self, Location where, str keyword):
         self.where, self.keyword = where, keyword
@@ -559,8 +546,6 @@ cdef class Evaluator(SchemaContext):
 
     cdef frozenset identities(self, tuple values):
         key = <size_t><void*>values
-        if self._listed is None:
-            self._listed = {}
         if key not in self._listed:
             self._listed[key] = values, frozenset([identity(value) for value in values])
         return self._listed[key][1]
@@ -597,8 +582,7 @@ cdef class Evaluator(SchemaContext):
         if len(value) < arrays.minimum or (arrays.maximum is not None and len(value) > arrays.maximum):
             return False
         for number in range(len(value)):
-            place = arrays.prefix[number] if number < len(arrays.prefix) else arrays.rest
-            if not self.fits(place, value[number]):
+            if not self.fits(arrays.item(number), value[number]):
                 return False
         if arrays.unique is not None and len({identity(item) for item in value}) < len(value):
             return False
@@ -619,7 +603,7 @@ cdef class Evaluator(SchemaContext):
             if name not in value:
                 return False
         for name, item in value.items():
-            if not self.fits(objects.place_of(name, self), item):
+            if not self.fits(place_of(objects, name, self), item):
                 return False
         return objects.is_plain() or self.keys(objects, value)
 
@@ -631,7 +615,7 @@ cdef class Evaluator(SchemaContext):
                 return False
         for each in objects.some:
             for name, item in value.items():
-                if each.has(name, self) and self.fits(each.place, item):
+                if applies(each, name, self) and self.fits(each.place, item):
                     break
             else:
                 return False
@@ -648,23 +632,17 @@ cdef class Evaluator(SchemaContext):
     cdef Tree tree(self, str pattern, ConstraintText constraint_text):
         """Return the parsed pattern. Raises as ``regex_syntax.parse``."""
         cdef int64_t begun = spent(self.budget)
-        if self._trees is None:
-            self._trees = {}
-        found = self._trees.get(pattern)
-        if found is None:
+        parsed = self._trees.get(pattern)
+        if parsed is None:
             tree = parse(
                 pattern, pointer=constraint_text.pointer(), limits=self.limits, budget=self.budget)
-            found = self._trees[pattern] = tree, spent(self.budget) - begun
+            parsed = self._trees[pattern] = tree, spent(self.budget) - begun
         else:
-            spend(self.budget, found[1])
-        return found[0]
+            spend(self.budget, parsed[1])
+        return parsed[0]
 
     cdef automaton(self, str pattern, ConstraintText constraint_text):
         cdef int64_t begun = spent(self.budget)
-        if self._automata is None:
-            self._automata = {}
-        if self._paid is None:
-            self._paid = set()
         known = self._automata.get(pattern)
         if known is None:
             bound = Bound(self.limits.pattern_states, constraint_text.pointer(), self.budget)
@@ -680,9 +658,7 @@ cdef class Evaluator(SchemaContext):
         """Whether no value fits two of the groups, as far as ``PAIRS`` comparisons can decide."""
         cdef set seen = set(), own
         cdef SchemaType left, right
-        cdef tuple group
-        cdef list free = [], all_of = []
-        cdef Py_ssize_t number = 0
+        cdef list free, all_of
         for group in groups:
             own = set()
             for left in group:
@@ -691,12 +667,8 @@ cdef class Evaluator(SchemaContext):
             if not seen.isdisjoint(own):
                 return False
             seen |= own
-        for group in groups:
-            for left in group:
-                all_of.append((number, left))
-                if left.values is None:
-                    free.append((number, left))
-            number += 1
+        all_of = [(number, left) for number, group in enumerate(groups) for left in <tuple>group]
+        free = [(number, left) for number, left in all_of if left.values is None]
         if <Py_ssize_t>len(free) * <Py_ssize_t>len(all_of) > PAIRS:
             return False
         for a, left in free:
@@ -709,14 +681,14 @@ cdef class Evaluator(SchemaContext):
         """Return the classes of values that the groups accept; None: there are too few patterns of strings, or
         too many classes.
         """
-        cdef TextClasses made = TextClasses.__new__(TextClasses)
+        cdef TextClasses text_classes = TextClasses.__new__(TextClasses)
         cdef ConstraintText pattern
         cdef SchemaType each
         cdef dict patterns = {}
-        made.budget, made.is_exact = self.budget, True
+        text_classes.budget, text_classes.is_exact = self.budget, True
         for group in groups:
             for each in <tuple>group:
-                made.is_exact = made.is_exact and has_only_patterns(each)
+                text_classes.is_exact = text_classes.is_exact and has_only_patterns(each)
                 if each.strings is not None:
                     for pattern in each.strings.patterns:
                         patterns.setdefault(pattern.text, pattern)
@@ -729,8 +701,8 @@ cdef class Evaluator(SchemaContext):
         if found is None:
             return None
         known = dict(zip(patterns, found))
-        made.accepted = [classes_of(<tuple>group, known) for group in groups]
-        return made
+        text_classes.accepted = [classes_of(<tuple>group, known) for group in groups]
+        return text_classes
 
     cdef bint disjoint(self, SchemaType a, SchemaType b, int distance) except -1:
         cdef int common = a.types & b.types
@@ -765,7 +737,7 @@ cdef class Evaluator(SchemaContext):
         a, b = a or nothing, b or nothing
         spend(self.budget, 1 + <Py_ssize_t>len(a.required) + <Py_ssize_t>len(b.required))
         for name in dict.fromkeys(a.required + b.required):
-            if self.disjoint_places(a.place_of(name, self), b.place_of(name, self), distance - 1):
+            if self.disjoint_places(place_of(a, name, self), place_of(b, name, self), distance - 1):
                 return True
         return False
 
@@ -797,16 +769,16 @@ cdef classes_of(tuple group, dict known):
     """Return the classes of a group: the bits of its types except STRING, and the classes of texts above them."""
     cdef SchemaType each
     cdef ConstraintText pattern
-    found = 0
+    classes = 0
     for each in group:
-        found |= each.types & ~STRING
+        classes |= each.types & ~STRING
         if each.types & STRING:
             own = -1
             if each.strings is not None:
                 for pattern in each.strings.patterns:
                     own &= known[pattern.text]
-            found |= own << TYPE_BITS
-    return found
+            classes |= own << TYPE_BITS
+    return classes
 
 
 cdef class TextClasses:
@@ -814,7 +786,7 @@ cdef class TextClasses:
         """Return groups that together contain all values of a group that fit others, too; None: the group has
         no value of its own.
         """
-        cdef list found = []
+        cdef list others = []
         own, rest = self.accepted[number], self.shared() & self.accepted[number]
         if self.is_exact and own == rest:
             return None
@@ -823,10 +795,10 @@ cdef class TextClasses:
             if not rest:
                 break
             if other != number and self.accepted[other] & rest:
-                found.append(other)
+                others.append(other)
                 if self.is_exact:
                     rest &= ~self.accepted[other]
-        return found
+        return others
 
     cdef shared(self):
         """Return the classes of values that fit two groups."""

@@ -229,7 +229,9 @@ def written_node(
     ids = {(0, 0): 0} if decoded else {}
     order, edges = list(ids), []
     for state, prefix in order:
-        check_states(len(order), bound)
+        bound.budget.spend(STEPS)
+        if len(order) > bound.limit:
+            raise LimitExceeded("pattern_states", bound.limit, len(order), bound.pointer)
         made: Ways = {}
         for ranges, target in decoded[state]:
             for after, node in writer.ways(prefix, ranges).items():
@@ -241,12 +243,6 @@ def written_node(
         edges += [(ids[state, prefix], grammar.alt(*ns), to) for to, ns in sorted(made.items())]
     ends = {number for number, (state, _) in enumerate(order) if state in finals}
     return without_dead_ends(grammar, len(order), edges, ends)
-
-
-def check_states(count: int, bound: Bound) -> None:
-    bound.budget.spend(STEPS)
-    if count > bound.limit:
-        raise LimitExceeded("pattern_states", bound.limit, count, bound.pointer)
 
 
 def without_dead_ends(

@@ -13,7 +13,7 @@ Cost         callers refuse graphs of more than ``MAX_STATES`` states or ``MAX_E
 
 from libc.stdint cimport uint32_t, uint8_t
 
-from ...grammar.ir cimport Grammar, IrFragment
+from ...grammar.ir cimport Grammar
 from ...native.pool cimport vector
 
 cdef enum:
@@ -85,31 +85,23 @@ cdef class JsonText:
     cdef bint has_spelling(self, str text) except -1
     cdef uint32_t text(self, str text) except? NO_NODE
     cdef uint32_t texts(self, list texts) except? NO_NODE
-    cdef uint32_t seq(self, const uint32_t* parts, size_t n) except? NO_NODE
-    cdef uint32_t alt(self, const uint32_t* parts, size_t n) except? NO_NODE
-    cdef uint32_t repeat(self, uint32_t node, minimum, maximum) except? NO_NODE
-    cdef uint32_t json_chars(self, const uint32_t* bounds, size_t n) except? NO_NODE
-    cdef uint32_t graph(
-        self, uint32_t states, const uint32_t* edges, size_t n_edges, const uint32_t* finals, size_t n_finals
-    ) except? NO_NODE
+    cdef uint32_t seq(self, uint32_t a, uint32_t b, uint32_t c=*, uint32_t d=*) except? NO_NODE
+    cdef uint32_t alt(self, uint32_t a, uint32_t b, uint32_t c=*) except? NO_NODE
+    cdef uint32_t any_chars(self, minimum, maximum) except? NO_NODE
 
     # rules
     cdef uint32_t declare_shared(self, int which) except? NO_NODE
-    cdef int define(self, uint32_t rule, uint32_t node) except -1
     cdef uint32_t rule_of(self, uint32_t node) except? NO_NODE
     # ``name`` as in ir.Grammar
     cdef uint32_t new_rule(self, name, uint32_t node) except? NO_NODE
     cdef uint32_t rule_by(self, name, uint32_t node) except? NO_NODE
-    cdef int define_shared(self, int which, IrFragment body) except -1
 
     # parts of JSON
     cdef int below(self) noexcept
     cdef uint32_t space(self) except? NO_NODE
-    cdef int make_space(self) except -1
     cdef uint32_t line(self, bytes before, int depth, bytes behind) except? NO_NODE
     cdef uint32_t opening(self) except? NO_NODE
     cdef uint32_t closing(self) except? NO_NODE
-    cdef int object_layout(self, uint32_t* parts) except -1
     cdef uint32_t comma(self) except? NO_NODE
     cdef uint32_t colon(self) except? NO_NODE
     cdef uint32_t quote(self) except? NO_NODE
@@ -156,7 +148,7 @@ cdef class GraphBuilder:
     cdef JsonText text
     cdef dict numbers       # state -> its number
     cdef list states        # by number
-    cdef vector[uint32_t] edges
+    cdef list edges         # (number of a state, node, number of the next state)
     cdef set finals
 
     cdef uint32_t number(self, state) except? 0xFFFFFFFF

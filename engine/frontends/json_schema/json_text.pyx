@@ -3,7 +3,7 @@
 from libc.stdint cimport uint32_t, uint8_t
 
 from ...grammar.ir cimport (
-    BYTES, CHARS, EMPTY, FAIL, JSON_CHARS, LAID_OUT, LAYOUT_PARTS, REF, SPELLED, Grammar, IrFragment,
+    BYTES, CHARS, EMPTY, FAIL, JSON_CHARS, LAID_OUT, LAYOUT_PARTS, REF, SPELLED, Grammar,
 )
 from ...native.pool cimport vector
 from ...native.resources cimport spend
@@ -15,7 +15,7 @@ from decimal import Decimal
 from json import dumps
 
 from ..regex.char_automaton import Bound, intersection, words
-from .excludes import ANYTHING as ANY_TEXT, Excludes, written_node
+from .excludes import ANYTHING as ANY_TEXT, Excludes, without_dead_ends, written_node
 
 cdef uint32_t[4] SPACE_OR_TAB = [0x09, 0x09, 0x20, 0x20]
 #: every Unicode scalar value
@@ -65,7 +65,7 @@ cdef class JsonText:
             names = [spelled(name) for name in names]
         if self.layout is not None:
             flags |= LAID_OUT
-            self.object_layout(layout)
+            layout = [self.opening(), self.comma(), self.colon(), self.line(b"", self.depth, b"}")]
         return self.grammar.add_object(names, nodes, required, extra, self.space(), layout, flags)
 
     # -- leaves and composition -------------------------------------------------------------------
@@ -90,24 +90,17 @@ cdef class JsonText:
         texts = [spelled(text) for text in texts if self.has_spelling(text)]
         return self.grammar.add_spelled(texts) if texts else self.fail
 
-    cdef uint32_t seq(self, const uint32_t* parts, size_t n) except? NO_NODE:
-        return self.grammar.add_seq(parts, n)
+    cdef uint32_t seq(self, uint32_t a, uint32_t b, uint32_t c=NO_NODE, uint32_t d=NO_NODE) except? NO_NODE:
+        cdef uint32_t[4] parts = [a, b, c, d]
+        return self.grammar.add_seq(parts, 2 + (c != NO_NODE) + (d != NO_NODE))
 
-    cdef uint32_t alt(self, const uint32_t* parts, size_t n) except? NO_NODE:
-        return self.grammar.add_alt(parts, n)
+    cdef uint32_t alt(self, uint32_t a, uint32_t b, uint32_t c=NO_NODE) except? NO_NODE:
+        cdef uint32_t[3] parts = [a, b, c]
+        return self.grammar.add_alt(parts, 2 + (c != NO_NODE))
 
-    cdef uint32_t repeat(self, uint32_t node, minimum, maximum) except? NO_NODE:
-        return self.grammar.repeat(node, minimum, maximum)
-
-    cdef uint32_t json_chars(self, const uint32_t* bounds, size_t n) except? NO_NODE:
-        """Add one character out of n ranges, given as 2n bounds."""
-        return self.grammar.add_set(JSON_CHARS, bounds, n)
-
-    cdef uint32_t graph(
-        self, uint32_t states, const uint32_t* edges, size_t n_edges, const uint32_t* finals, size_t n_finals
-    ) except? NO_NODE:
-        """Add a GRAPH; edges are triples (from, node, to), finals ascend."""
-        return self.grammar.add_graph(states, edges, n_edges, finals, n_finals)
+    cdef uint32_t any_chars(self, minimum, maximum) except? NO_NODE:
+        """Add ``minimum`` to ``maximum`` characters inside a string (None: unbounded)."""
+        return self.grammar.repeat(self.grammar.add_set(JSON_CHARS, ANY_CHAR, 2), minimum, maximum)
 
     # -- rules ------------------------------------------------------------------------------------
     cdef uint32_t declare_shared(self, int which) except? NO_NODE:
@@ -115,9 +108,6 @@ cdef class JsonText:
         cdef uint32_t rule = self.grammar.new_rule(NAMES[which], NO_NODE)
         self.shared[which] = self.grammar.add_ref(rule)
         return rule
-
-    cdef int define(self, uint32_t rule, uint32_t node) except -1:
-        return self.grammar.set_rule(rule, node)
 
     cdef uint32_t rule_of(self, uint32_t node) except? NO_NODE:
         """Return a reference to the rule with this body, or NO_NODE; literals need no rule."""
@@ -139,10 +129,6 @@ cdef class JsonText:
         cdef uint32_t rule = self.rule_of(node)
         return rule if rule != NO_NODE else self.new_rule(name, node)
 
-    cdef int define_shared(self, int which, IrFragment body) except -1:
-        cdef uint32_t rule = self.declare_shared(which)
-        return self.define(rule, body.put_into(self.grammar))
-
     # -- parts of JSON ----------------------------------------------------------------------------
     cdef int below(self) noexcept:
         """Return the depth of the values inside the current one; 0 unless lines are indented."""
@@ -156,20 +142,15 @@ cdef class JsonText:
         if not self.flexible:
             return self.empty
         if self.shared[WHITE_SPACE] == NO_NODE:
-            self.make_space()
+            rule, one = self.declare_shared(WHITE_SPACE), self.bytes(b" ")
+            line = self.seq(
+                self.bytes(b"\n"),
+                self.grammar.add_repeat(self.grammar.add_set(CHARS, SPACE_OR_TAB, 2), 0, self.blanks))
+            self.grammar.set_rule(rule, self.alt(self.empty, one, line))
         return self.shared[WHITE_SPACE]
-
-    cdef int make_space(self) except -1:
-        cdef uint32_t rule = self.declare_shared(WHITE_SPACE)
-        cdef uint32_t[3] parts = [self.empty, self.bytes(b" "), self.bytes(b"\n")]
-        cdef uint32_t[2] line = [
-            parts[2], self.grammar.add_repeat(self.grammar.add_set(CHARS, SPACE_OR_TAB, 2), 0, self.blanks)]
-        parts[2] = self.seq(line, 2)
-        return self.define(rule, self.alt(parts, 3))
 
     cdef uint32_t line(self, bytes before, int depth, bytes behind) except? NO_NODE:
         """Add a line break at a depth, if the layout has lines, between two literals."""
-        cdef uint32_t[3] parts
         cdef bytes unit = self.layout.unit
         if unit is None:
             return self.bytes(before + behind)
@@ -177,9 +158,8 @@ cdef class JsonText:
             return self.bytes(before + b"\n" + depth * unit + behind)
         if self._deep == NO_NODE:
             self._deep = self.new_rule(
-                "deeper levels", self.repeat(self.bytes(unit), 0, MAX_DEPTH - EXACT_LEVELS))
-        parts = [self.bytes(before + b"\n" + EXACT_LEVELS * unit), self._deep, self.bytes(behind)]
-        return self.seq(parts, 3)
+                "deeper levels", self.grammar.repeat(self.bytes(unit), 0, MAX_DEPTH - EXACT_LEVELS))
+        return self.seq(self.bytes(before + b"\n" + EXACT_LEVELS * unit), self._deep, self.bytes(behind))
 
     cdef uint32_t opening(self) except? NO_NODE:
         """Return the white space of the layout before the first item or member."""
@@ -188,12 +168,6 @@ cdef class JsonText:
     cdef uint32_t closing(self) except? NO_NODE:
         """Return the white space after the last item or member."""
         return self.space() if self.layout is None else self.line(b"", self.depth, b"")
-
-    cdef int object_layout(self, uint32_t* parts) except -1:
-        """Write the four nodes of an OBJECT's layout (grammar.ir)."""
-        parts[0], parts[1], parts[2] = self.opening(), self.comma(), self.colon()
-        parts[3] = self.line(b"", self.depth, b"}")
-        return 0
 
     cdef uint32_t comma(self) except? NO_NODE:
         """Return a comma, with the white space of the layout."""
@@ -215,8 +189,7 @@ cdef class JsonText:
         return self._quote
 
     cdef uint32_t quoted(self, uint32_t body) except? NO_NODE:
-        cdef uint32_t[3] parts = [self.quote(), body, self.quote()]
-        return self.seq(parts, 3)
+        return self.seq(self.quote(), body, self.quote())
 
     cdef uint32_t literal(self, str text) except? NO_NODE:
         """Add a JSON string with this value; a lone surrogate has no spelling."""
@@ -224,37 +197,34 @@ cdef class JsonText:
 
     cdef uint32_t bracketed(self, bytes begin, uint32_t inside, bytes end) except? NO_NODE:
         """Add ``inside`` in brackets; it contains the white space before the closing one."""
-        cdef uint32_t[4] parts = [self.bytes(begin), self.space(), inside, self.bytes(end)]
-        return self.seq(parts, 4)
+        return self.seq(self.bytes(begin), self.space(), inside, self.bytes(end))
 
     cdef uint32_t pair(self, uint32_t key, uint32_t value) except? NO_NODE:
         """Add a member, given the inside of its key and its value."""
         cdef uint32_t quote = self.quote(), space = self.space()
         cdef uint32_t[7] parts = [quote, key, quote, space, self.colon(), space, value]
-        return self.seq(parts, 7)
+        return self.grammar.add_seq(parts, 7)
 
     cdef uint32_t pair_of(self, uint32_t key, uint32_t value) except? NO_NODE:
         """Add a member, given its key in quotes and its value."""
         cdef uint32_t space = self.space()
         cdef uint32_t[5] parts = [key, space, self.colon(), space, value]
-        return self.seq(parts, 5)
+        return self.grammar.add_seq(parts, 5)
 
     cdef uint32_t first(self, uint32_t node) except? NO_NODE:
         """Add the first item or member inside brackets."""
-        cdef uint32_t[2] parts = [self.opening(), node]
-        return node if self.layout is None else self.seq(parts, 2)
+        return node if self.layout is None else self.seq(self.opening(), node)
 
     cdef uint32_t after_comma(self, uint32_t node) except? NO_NODE:
         cdef uint32_t space = self.space()
-        cdef uint32_t[4] parts = [space, self.comma(), space, node]
-        return self.seq(parts, 4)
+        return self.seq(space, self.comma(), space, node)
 
     cdef uint32_t any_of_length(self, minimum, maximum) except? NO_NODE:
         """Add the inside of any JSON string of ``minimum`` to ``maximum`` characters (None: unbounded)."""
         excludes = self.element_ends if self.excludes is None else self.excludes
         if excludes is not None:
             return self.grammar.bounded(self.without(excludes, ANY_TEXT, ""), minimum, maximum)
-        return self.repeat(self.json_chars(ANY_CHAR, 2), minimum, maximum)
+        return self.any_chars(minimum, maximum)
 
     cdef uint32_t without_excludes(self, automaton, str place) except? NO_NODE:
         """Add the texts of an automaton as the inside of a JSON string that contains nothing excluded."""
@@ -268,7 +238,7 @@ cdef class JsonText:
         """Return the inside of any JSON string."""
         if self.shared[STRING_BODY] == NO_NODE:
             self.body_rule = self.declare_shared(STRING_BODY)
-            self.define(self.body_rule, self.any_of_length(0, None))
+            self.grammar.set_rule(self.body_rule, self.any_of_length(0, None))
         return self.shared[STRING_BODY]
 
     cdef uint32_t other_body(self, list texts) except? NO_NODE:
@@ -281,23 +251,21 @@ cdef class JsonText:
             self.any_body()
             return self.rule_by("key", self.grammar.add_text_except(self.body_rule, texts))
         if self.unguarded_rule == NO_NODE:
-            self.unguarded_rule = self.grammar.new_rule(
-                NAMES[STRING_BODY], self.repeat(self.json_chars(ANY_CHAR, 2), 0, None))
+            self.unguarded_rule = self.grammar.new_rule(NAMES[STRING_BODY], self.any_chars(0, None))
         return self.rule_by("key", self.grammar.add_text_except(self.unguarded_rule, texts))
 
     cdef uint32_t any_string(self) except? NO_NODE:
         cdef uint32_t rule
         if self.shared[ANY_STRING] == NO_NODE:
             rule = self.declare_shared(ANY_STRING)
-            self.define(rule, self.quoted(self.any_body()))
+            self.grammar.set_rule(rule, self.quoted(self.any_body()))
         return self.shared[ANY_STRING]
 
     cdef uint32_t listed(self, list texts) except? NO_NODE:
         return self.quoted(self.texts(texts))
 
     cdef uint32_t any_boolean(self) except? NO_NODE:
-        cdef uint32_t[2] parts = [self.bytes(self.constants[0]), self.bytes(self.constants[1])]
-        return self.alt(parts, 2)
+        return self.alt(self.bytes(self.constants[0]), self.bytes(self.constants[1]))
 
     cdef uint32_t null(self) except? NO_NODE:
         return self.bytes(self.constants[2])
@@ -333,10 +301,10 @@ cdef tuple named_texts(tuple of):
 # -- graphs ------------------------------------------------------------------------------------------
 
 cdef GraphBuilder new_graph(JsonText text, start):
-    cdef GraphBuilder made = GraphBuilder.__new__(GraphBuilder)
-    made.text, made.numbers, made.states, made.finals = text, {}, [], set()
-    made.number(start)
-    return made
+    cdef GraphBuilder graph = GraphBuilder.__new__(GraphBuilder)
+    graph.text, graph.numbers, graph.states, graph.edges, graph.finals = text, {}, [], [], set()
+    graph.number(start)
+    return graph
 
 
 cdef class GraphBuilder:
@@ -351,44 +319,16 @@ cdef class GraphBuilder:
         """Add an edge, unless its node matches no text."""
         spend(self.text.grammar.budget, 2)
         if node != self.text.fail:
-            self.edges.push_back(self.number(source))
-            self.edges.push_back(node)
-            self.edges.push_back(self.number(target))
+            self.edges.append((self.number(source), node, self.number(target)))
         return 0
 
     cdef bint is_full(self):
-        return len(self.states) > MAX_STATES or self.edges.size() > 3 * MAX_EDGES
+        return len(self.states) > MAX_STATES or len(self.edges) > MAX_EDGES
 
     cdef uint32_t node(self) except? 0xFFFFFFFF:
         """Add the GRAPH, without states that cannot reach a final one."""
-        cdef vector[uint32_t] kept, finals
-        cdef list sources = [[] for _ in self.states], names
-        cdef size_t k
-        cdef set alive
-        for k in range(0, self.edges.size(), 3):
-            sources[self.edges[k + 2]].append(self.edges[k])
-        alive = {self.numbers[state] for state in self.finals}
-        todo = list(alive)
-        while todo:
-            for source in sources[todo.pop()]:
-                if source not in alive:
-                    alive.add(source)
-                    todo.append(source)
-        if 0 not in alive:
-            return self.text.fail
-        order = sorted(alive)
-        names = [0] * len(self.states)
-        for k in range(<size_t>len(order)):
-            names[order[k]] = k
-        for k in range(0, self.edges.size(), 3):
-            if self.edges[k] in alive and self.edges[k + 2] in alive:
-                kept.push_back(names[self.edges[k]])
-                kept.push_back(self.edges[k + 1])
-                kept.push_back(names[self.edges[k + 2]])
-        for number in sorted([names[self.numbers[state]] for state in self.finals]):
-            finals.push_back(number)
-        return self.text.graph(
-            <uint32_t>len(order), kept.data(), kept.size() // 3, finals.data(), finals.size())
+        ends = {self.numbers[state] for state in self.finals}
+        return without_dead_ends(self.text.grammar, len(self.states), self.edges, ends)
 
 
 # -- listed values -----------------------------------------------------------------------------------
@@ -399,16 +339,13 @@ EXACT = 2**53
 
 cdef int add_values(JsonText text, list values, vector[uint32_t]* alternatives) except -1:
     # all strings are one alternative and share their quotes
-    cdef list strings = [], others = []
-    for value in unique(values) if len(values) > 1 else values:
-        if isinstance(value, str):
-            strings.append(value)
-        else:
-            others.append(value)
+    cdef list distinct = unique(values) if len(values) > 1 else values
+    cdef list strings = [value for value in distinct if isinstance(value, str)]
     if strings:
         alternatives.push_back(text.listed(strings))
-    for value in others:
-        alternatives.push_back(value_node(text, value))
+    for value in distinct if len(strings) < len(distinct) else ():
+        if not isinstance(value, str):
+            alternatives.push_back(value_node(text, value))
     return 0
 
 
@@ -439,19 +376,15 @@ cdef uint32_t value_node(JsonText text, value) except? 0xFFFFFFFF:
             parts.push_back(value_node(text, item))
     else:
         for key, item in value.items():
-            parts.push_back(member(text, key, value_node(text, item)))
+            node = value_node(text, item)
+            parts.push_back(text.pair_of(text.key_literal(key), node))
     text.depth = depth
     return listed(text, b"[", &parts, b"]") if isinstance(value, list) else listed(text, b"{", &parts, b"}")
 
 
-cdef uint32_t member(JsonText text, str key, uint32_t value) except? 0xFFFFFFFF:
-    return text.pair_of(text.key_literal(key), value)
-
-
 cdef uint32_t number_node(JsonText text, value) except? 0xFFFFFFFF:
     """Add a number. Unless canonical, a large float may also be its digits if these are exact (1e+22, not 1e+23)."""
-    cdef uint32_t[3] parts
-    cdef uint32_t zero
+    cdef uint32_t node, zero, point
     cdef str digits = repr(value)
     if "e" in digits and has_key(text.document, "uniqueItems"):
         digits = format(Decimal(digits), "f")
@@ -462,21 +395,13 @@ cdef uint32_t number_node(JsonText text, value) except? 0xFFFFFFFF:
         digits = str(int(value))
     if "e" in digits or text.canonical:
         return text.bytes(digits.encode())
-    zero = text.bytes(b"0")
-    parts[0] = text.bytes(digits.encode())
+    zero, node = text.bytes(b"0"), text.bytes(digits.encode())
     if "." in digits:
-        parts[1] = text.repeat(zero, 0, None)
-        return text.seq(parts, 2)
+        return text.seq(node, text.grammar.repeat(zero, 0, None))
     if abs(value) > EXACT:
-        if not isinstance(value, float):
-            return parts[0]
-        parts[1] = text.bytes(repr(value).encode())
-        return text.alt(parts, 2)
-    parts[1], parts[2] = text.bytes(b"."), text.repeat(zero, 1, None)
-    parts[1] = text.seq(&parts[1], 2)
-    parts[2] = text.empty
-    parts[1] = text.alt(&parts[1], 2)
-    return text.seq(parts, 2)
+        return text.alt(node, text.bytes(repr(value).encode())) if isinstance(value, float) else node
+    point = text.seq(text.bytes(b"."), text.grammar.repeat(zero, 1, None))
+    return text.seq(node, text.alt(point, text.empty))
 
 
 cdef uint32_t listed(JsonText text, bytes begin, vector[uint32_t]* items, bytes end) except? 0xFFFFFFFF:
@@ -491,4 +416,4 @@ cdef uint32_t listed(JsonText text, bytes begin, vector[uint32_t]* items, bytes 
         parts.push_back(items[0][k] if k else text.first(items[0][k]))
     if items.size():
         parts.push_back(text.closing())
-    return text.bracketed(begin, text.seq(parts.data(), parts.size()), end)
+    return text.bracketed(begin, text.grammar.add_seq(parts.data(), parts.size()), end)

@@ -54,7 +54,6 @@ cdef class SchemaReader(TypeAlgebra):
     cdef set _negating                 # schemas whose negation is being read
     # by the identities of a schema and of alternatives: the alternatives, and the rest of them
     cdef dict _without
-    # None while empty
     cdef dict _targets
     # by the identities of schemas: the place, which must live as long, and its alternatives
     cdef dict _places
@@ -65,7 +64,6 @@ cdef class SchemaReader(TypeAlgebra):
     cdef Location end_of_chain(self, Location where)
     cdef tuple read(self, Location where)
     cdef tuple read_target(self, Location where)
-    cdef tuple opened(self, Location where)
     cdef int check_open(self, Location where) except -1
     cdef tuple schema(self, Location where)
     cdef bint scan_known(self, Location where, KeywordsC* keywords) except -1
@@ -73,9 +71,8 @@ cdef class SchemaReader(TypeAlgebra):
     cdef tuple composition(self, KeywordsC* keywords, Location where, tuple alternatives)
     cdef tuple referred(self, KeywordsC* keywords, Location where, tuple alternatives)
     cdef Location referred_by(self, KeywordsC* keywords, Location where)
-    cdef SchemaType own(self, KeywordsC* keywords, Location where)
     cdef tuple derived_alternatives(self, Location where)
-    cdef tuple listed_values(self, given, str keyword, Location where, tuple alternatives)
+    cdef tuple listed_values(self, listed_value, str keyword, Location where, tuple alternatives)
 
     # applicators
     cdef tuple compose(self, KeywordsC* keywords, Location where, tuple alternatives)

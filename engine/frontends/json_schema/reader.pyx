@@ -16,12 +16,12 @@ from .document cimport (
 )
 from .evaluator cimport Evaluator, TextClasses, has_surrogate, new_facts
 from .type_algebra cimport INTERSECTIONS, NOTHING_FITS, without_subsumed, place_key, united
+from .intersection cimport applies, both, intersect
 from .schema_types cimport (
-    ALL, ANYTHING, ANYTHING_ONLY, ANY_OF_THESE, ARRAY, FRACTION, NOT_THIS, NULL_TYPE, NUMBER, OBJECT,
-    PLAIN_NUMBERS, STRING, THIS_VALUE, Arrays, ConstraintText, Derived, Evaluated, Keyed, Location,
-    Numbers, Objects, SchemaType, Strings, both, constraint_text, intersect, keyed_objects, listed,
-    location_at, new_arrays, new_count, new_evaluated, new_keyed, new_numbers, new_objects,
-    new_strings, new_type, place_at, refusal, with_evaluated, without_evaluated,
+    ALL, ANYTHING, ANYTHING_ONLY, ANY_OF_THESE, ARRAY, FRACTION, NOT_THIS, NULL_TYPE, NUMBER, OBJECT, PLAIN_NUMBERS,
+    STRING, THIS_VALUE, Arrays, ConstraintText, Derived, Evaluated, Keyed, Location, Numbers, Objects, SchemaType,
+    Strings, constraint_text, keyed_objects, listed, location_at, new_arrays, new_count, new_evaluated, new_keyed,
+    new_numbers, new_objects, new_strings, new_type, place_at, refusal, with_evaluated, without_evaluated,
 )
 
 from ...errors import LimitExceeded, SpecError
@@ -45,16 +45,17 @@ cdef int64_t LOOK_SHARE = 4
 
 
 cdef SchemaReader new_reader(References references, Grammar grammar, bint refuse_unknown):
-    cdef SchemaReader made = SchemaReader.__new__(SchemaReader)
+    cdef SchemaReader reader = SchemaReader.__new__(SchemaReader)
     limits = grammar.limits
-    made.budget, made.look_steps = grammar.budget, grammar.budget.limit // LOOK_SHARE
-    made.limits, made.checks_limit, made.depth_limit = limits, limits.value_checks, limits.spec_depth
-    made.references, made.refuse_unknown = references, refuse_unknown
-    made.facts = new_facts(references, grammar)
-    made.knows_const = references.dialect.known & bit(CONST) != 0
-    made._within, made._negating, made._without = set(), set(), {}
-    made._alternatives, made._open, made.tracking, made.look_depth, made.work = [], {}, 0, 0, 0
-    return made
+    reader.budget, reader.look_steps = grammar.budget, grammar.budget.limit // LOOK_SHARE
+    reader.limits, reader.checks_limit, reader.depth_limit = limits, limits.value_checks, limits.spec_depth
+    reader.references, reader.refuse_unknown = references, refuse_unknown
+    reader.facts = new_facts(references, grammar)
+    reader.knows_const = references.known & bit(CONST) != 0
+    reader._within, reader._negating, reader._without, reader._targets, reader._places = set(), set(), {}, {}, {}
+    reader._empty_places, reader._derived, reader._constants, reader._ranges, reader._distinct = {}, {}, [], {}, {}
+    reader._alternatives, reader._open, reader.tracking, reader.look_depth, reader.work = [], {}, 0, 0, 0
+    return reader
 
 
 cdef class SchemaReader(TypeAlgebra):
@@ -80,8 +81,6 @@ cdef class SchemaReader(TypeAlgebra):
         if len(place) == 1:
             return self.read(<Location>place[0])
         key = place_key(place)
-        if self._places is None:
-            self._places = {}
         if key not in self._places and self.is_contradiction(place):
             self._places[key] = place, ()
         if key not in self._places:
@@ -99,18 +98,16 @@ cdef class SchemaReader(TypeAlgebra):
 
     cdef Location target(self, Location where):
         """Follow a schema that is only a reference, so that all such places are one."""
-        cdef Location found
+        cdef Location target
         if not is_reference(where.schema):
             return where
         self.followed = True
-        found = self.references.resolve((<dict>where.schema)["$ref"], where, "$ref")
-        return self.end_of_chain(where) if is_reference(found.schema) else found
+        target = self.references.resolve((<dict>where.schema)["$ref"], where, "$ref")
+        return self.end_of_chain(where) if is_reference(target.schema) else target
 
     cdef Location end_of_chain(self, Location where):
         """Follow references that lead to references."""
         cdef dict passed = {}
-        if self._targets is None:
-            self._targets = {}
         while is_reference(where.schema):
             key = <size_t><void*>where.schema
             if key in passed:
@@ -139,15 +136,11 @@ cdef class SchemaReader(TypeAlgebra):
         known = map_get(&self._read, key)
         if known != MISSING:
             return <tuple>self._alternatives[known]
-        alternatives = self.opened(where)
+        self.check_open(where)
+        alternatives = self.schema(where) if isinstance(schema, dict) else self.derived_alternatives(where)
         map_put(&self._read, key, <uint32_t>len(self._alternatives))
         self._alternatives.append(alternatives)
         return alternatives
-
-    cdef tuple opened(self, Location where):
-        """Read a schema for the first time."""
-        self.check_open(where)
-        return self.schema(where) if isinstance(where.schema, dict) else self.derived_alternatives(where)
 
     cdef int check_open(self, Location where) except -1:
         """Check that the schema is not being read.
@@ -170,15 +163,15 @@ cdef class SchemaReader(TypeAlgebra):
         cdef Py_ssize_t tracking = self.tracking
         self.scan_known(where, &keywords)
         if keywords.seen & (composed() | listing()) == 0 and not tracking:
-            return (own_type(&keywords, where, self, self.refuse_unknown),)
+            return (own_type(&keywords, where, self),)
         key = <size_t><void*>where.schema
         self._open[key] = None
         if keywords.seen & (bit(UNEVALUATED_PROPERTIES) | bit(UNEVALUATED_ITEMS)):
             self.tracking += 1
         try:
-            own = own_type(&keywords, where, self, self.refuse_unknown)
+            own = own_type(&keywords, where, self)
             if self.tracking:
-                by_contains = self.references.dialect.draft >= 2020
+                by_contains = self.references.draft >= 2020
                 evaluated = evaluated_by(&keywords, where, by_contains)
                 own = own if evaluated is None else with_evaluated(own, evaluated)
             alternatives = self.composition(&keywords, where, (own,))
@@ -193,8 +186,8 @@ cdef class SchemaReader(TypeAlgebra):
     cdef bint scan_known(self, Location where, KeywordsC* keywords) except -1:
         """Scan the keywords that the dialect has."""
         scan(<dict>where.schema, keywords)
-        keywords.seen &= self.references.dialect.known
-        if has(keywords, REFERENCE) and self.references.dialect.ref_alone:
+        keywords.seen &= self.references.known
+        if has(keywords, REFERENCE) and self.references.ref_alone:
             keywords.seen = bit(REFERENCE)
         if has(keywords, BASE):
             self.references.note_base(where.schema)
@@ -218,8 +211,7 @@ cdef class SchemaReader(TypeAlgebra):
         self._within.add(key)
         self._open[key] = None
         try:
-            alternatives = self.intersections(
-                alternatives, (own_type(&keywords, end, self, self.refuse_unknown),), where, None)
+            alternatives = self.intersections(alternatives, (own_type(&keywords, end, self),), where, None)
             return self.composition(&keywords, end, alternatives)
         finally:
             del self._open[key]
@@ -250,14 +242,11 @@ cdef class SchemaReader(TypeAlgebra):
         self.followed = True
         return self.references.resolve(<object>keywords.value[REFERENCE], where, "$ref")
 
-    cdef SchemaType own(self, KeywordsC* keywords, Location where):
-        return own_type(keywords, where, self, self.refuse_unknown)
-
     cdef tuple derived_alternatives(self, Location where):
         """Return the alternatives of a derived place."""
         cdef Derived derived = where.schema
         cdef Numbers numbers
-        cdef list found = []
+        cdef list alternatives = []
         key = <size_t><void*>derived
         if derived.kind == THIS_VALUE:
             return (listed((derived.value,)),)
@@ -270,13 +259,13 @@ cdef class SchemaReader(TypeAlgebra):
             if derived.kind == NOT_THIS:
                 return self.without_place(<tuple>derived.places[0], ANYTHING_ONLY)
             for place in derived.places:
-                found += self.alternatives_at(<tuple>place)
-            return united(found)
+                alternatives += self.alternatives_at(<tuple>place)
+            return united(alternatives)
         finally:
             del self._open[key]
 
     # -- enum and const ---------------------------------------------------------------------------
-    cdef tuple listed_values(self, given, str keyword, Location where, tuple alternatives):
+    cdef tuple listed_values(self, listed_value, str keyword, Location where, tuple alternatives):
         """Return one alternative with the listed values that fit the schema's other keywords; duplicates are
         allowed.
         """
@@ -284,7 +273,7 @@ cdef class SchemaReader(TypeAlgebra):
         cdef bint is_enum = keyword == "enum", is_free = len(alternatives) == 1 and alternatives[0] is ANYTHING
         cdef Py_ssize_t number = 0
         cdef SchemaType schema_type
-        values = given if is_enum else [given]
+        values = listed_value if is_enum else [listed_value]
         if not isinstance(values, list):
             raise SpecError("enum must be an array", where.at(keyword))
         if len(values) > self.limits.enum_values:
@@ -361,34 +350,34 @@ cdef class SchemaReader(TypeAlgebra):
 
     cdef tuple any_of(self, list groups, Location where, str keyword):
         cdef SchemaType schema_type, known, common
-        cdef list found = [], more
+        cdef list union = [], more
         if not self.tracking:
-            found = [schema_type for group in groups for schema_type in group]
+            union = [schema_type for group in groups for schema_type in group]
         else:
             for group in groups:
                 more = []
                 for schema_type in group:
                     if schema_type.evaluated is None:
                         continue
-                    for known in found:
+                    for known in union:
                         if known.evaluated is not None and not known.evaluated.covers(schema_type.evaluated):
                             common = intersect(known, schema_type, self)
                             if common is not None:
                                 more.append(common)
-                found += more
-                found += group
-                self.check_bound(len(found), where, keyword)
-        alternatives = united(found)
+                union += more
+                union += group
+                self.check_bound(len(union), where, keyword)
+        alternatives = united(union)
         self.check_bound(len(alternatives), where, keyword)
         return alternatives
 
     cdef tuple one_of(self, list groups, list branches, Location where, str keyword):
         """Return the exclusive union. ``groups``: the branches, intersected with the rest of the schema."""
         cdef Py_ssize_t i, j
-        cdef list found = []
+        cdef list exclusive = []
         cdef TextClasses classes
         if self.are_exclusive(groups):
-            found = groups
+            exclusive = groups
         else:
             classes = self.text_classes(groups)
             for i in range(len(groups)):
@@ -399,8 +388,8 @@ cdef class SchemaReader(TypeAlgebra):
                 for j in others:
                     if i != j and left and not self.are_exclusive([left, groups[j]]):
                         left = self.without(<Location>branches[j], left)
-                found.append(left)
-        alternatives = united([schema_type for group in found for schema_type in group])
+                exclusive.append(left)
+        alternatives = united([schema_type for group in exclusive for schema_type in group])
         self.check_bound(len(alternatives), where, keyword)
         return alternatives
 
@@ -435,7 +424,7 @@ cdef class SchemaReader(TypeAlgebra):
     # -- unevaluated members and items -------------------------------------------------------------
     cdef tuple unevaluated(self, KeywordsC* keywords, Location where, tuple alternatives):
         """Apply unevaluated keywords to each alternative."""
-        cdef list made = []
+        cdef list rest = []
         cdef SchemaType schema_type
         for schema_type in alternatives:
             if has(keywords, UNEVALUATED_PROPERTIES):
@@ -446,8 +435,8 @@ cdef class SchemaReader(TypeAlgebra):
                 place = place_at(<object>keywords.value[UNEVALUATED_ITEMS], where, "unevaluatedItems", None)
                 schema_type = self.rest_of_items(place, schema_type)
             if schema_type is not None:
-                made.append(schema_type)
-        return tuple(made)
+                rest.append(schema_type)
+        return tuple(rest)
 
     cdef SchemaType rest_of_members(self, tuple place, SchemaType schema_type, Location where):
         cdef Evaluated before = schema_type.evaluated or NONE_EVALUATED
@@ -521,21 +510,22 @@ cdef class SchemaReader(TypeAlgebra):
 
     cdef tuple without_place(self, tuple place, tuple alternatives):
         cdef Location each
-        cdef list found = []
+        cdef list rest = []
         for each in place:
-            found += self.without(each, alternatives)
-        return united(found) if len(place) > 1 else tuple(found)
+            rest += self.without(each, alternatives)
+        return united(rest) if len(place) > 1 else tuple(rest)
 
     cdef tuple without_all(self, list branches, tuple alternatives):
         """Remove all branches; branches that lead to one schema count once."""
         cdef Location branch
-        cdef dict found = {id(self.target(branch).schema): branch for branch in branches}
-        for branch in found.values():
+        cdef dict distinct = {id(self.target(branch).schema): branch for branch in branches}
+        for branch in distinct.values():
             alternatives = self.without(branch, alternatives)
         return alternatives
 
     cdef tuple negated_keywords(self, KeywordsC* keywords, Location where, tuple alternatives):
-        cdef list parts = list(self.subtract(alternatives, (self.own(keywords, where),), where, None)), branches
+        cdef SchemaType own = own_type(keywords, where, self)
+        cdef list parts = list(self.subtract(alternatives, (own,), where, None)), branches
         cdef Location branch
         if has(keywords, REFERENCE):
             parts += self.without(self.referred_by(keywords, where), alternatives)
@@ -554,28 +544,27 @@ cdef class SchemaReader(TypeAlgebra):
         if has(keywords, NOT):
             branch = location_at(<object>keywords.value[NOT], where, "not", None)
             parts += self.intersections(alternatives, self.read(branch), where, "not")
-        made = without_subsumed(self.without_empty(united(parts)), self)
-        self.check_bound(len(made), where, None)
-        return made
+        rest = without_subsumed(self.without_empty(united(parts)), self)
+        self.check_bound(len(rest), where, None)
+        return rest
 
     cdef list within_two(self, list branches, Location where, tuple alternatives):
         cdef Py_ssize_t i, j
-        cdef list found = [], groups = []
-        cdef Location branch
         cdef TextClasses classes
-        for branch in branches:
-            groups.append(self.intersections(alternatives, self.read(branch), where, "oneOf"))
+        cdef Location branch
+        cdef list common = [], groups = [
+            self.intersections(alternatives, self.read(branch), where, "oneOf") for branch in branches]
         if self.are_exclusive(groups):
-            return found
+            return common
         classes = self.text_classes(groups)
         for i in range(len(groups)):
-            self.check_bound(len(found) // INTERSECTIONS, where, "oneOf")
+            self.check_bound(len(common) // INTERSECTIONS, where, "oneOf")
             for j in range(i):
                 if classes is not None and classes.are_disjoint(i, j):
                     continue
                 if groups[i] and not self.are_exclusive([groups[j], groups[i]]):
-                    found += self.intersections(<tuple>groups[j], self.read(<Location>branches[i]), where, "oneOf")
-        return found
+                    common += self.intersections(<tuple>groups[j], self.read(<Location>branches[i]), where, "oneOf")
+        return common
 
     cdef list against_condition(self, KeywordsC* keywords, Location where, tuple alternatives):
         cdef Location condition = location_at(<object>keywords.value[IF_], where, "if", None)
@@ -616,7 +605,7 @@ cdef uint64_t indivisible() noexcept:
 
 cdef list dependencies_of(KeywordsC* keywords, Location where):
     """Return (name, dependency, keyword) of all dependencies; ``dependencies`` combines its two successors."""
-    cdef list made = []
+    cdef list dependencies = []
     for slot, keyword in (
         (DEPENDENT_REQUIRED, "dependentRequired"), (DEPENDENT_SCHEMAS, "dependentSchemas"),
         (DEPENDENCIES, "dependencies"),
@@ -625,8 +614,8 @@ cdef list dependencies_of(KeywordsC* keywords, Location where):
             value = <object>keywords.value[<int>slot]
             if not isinstance(value, dict):
                 raise SpecError(f"{keyword} must be an object", where.at(keyword))
-            made += [(name, more, keyword) for name, more in (<dict>value).items()]
-    return made
+            dependencies += [(name, more, keyword) for name, more in (<dict>value).items()]
+    return dependencies
 
 
 cdef tuple names_needed(str name, value, str keyword, Location branch):
@@ -652,16 +641,12 @@ cdef SchemaType absent(str name, Location where):
 
 
 cdef list branches_of(KeywordsC* keywords, int slot, str keyword, Location where):
-    cdef Py_ssize_t number
-    cdef list made = []
     if not has(keywords, slot):
-        return made
+        return []
     value = <object>keywords.value[slot]
     if not isinstance(value, list) or not value:
         raise SpecError(f"{keyword} must be a non-empty array", where.at(keyword))
-    for number in range(len(<list>value)):
-        made.append(location_at((<list>value)[number], where, keyword, number))
-    return made
+    return [location_at(branch, where, keyword, number) for number, branch in enumerate(<list>value)]
 
 
 cdef bint is_plain_constant(schema):
@@ -675,11 +660,8 @@ cdef bint is_plain_constant(schema):
 
 
 # -- own keywords ----------------------------------------------------------------------------------
-cdef SchemaType own_type(KeywordsC* keywords, Location where, Evaluator evaluator, bint refuse_unknown):
+cdef SchemaType own_type(KeywordsC* keywords, Location where, SchemaReader reader):
     """Return the alternative of a schema's own keywords, without enum, const and applicators.
-
-    Args:
-        refuse_unknown: refuse unknown formats.
 
     Raises:
         SpecError: the value of a keyword is malformed.
@@ -700,13 +682,13 @@ cdef SchemaType own_type(KeywordsC* keywords, Location where, Evaluator evaluato
     # read the constraints of excluded types too: their keywords must be well-formed
     if keywords.seen & of_strings():
         refused = []
-        strings = string_constraints(keywords, where, refuse_unknown, refused)
+        strings = string_constraints(keywords, where, reader.refuse_unknown, refused)
     if keywords.seen & of_numbers():
         numbers = number_constraints(keywords, where)
     if keywords.seen & of_arrays():
         arrays = array_constraints(keywords, where)
     if keywords.seen & of_objects():
-        objects = object_constraints(keywords, where, evaluator)
+        objects = object_constraints(keywords, where, reader)
     is_free = strings is None and numbers is None and arrays is None and objects is None
     if types == ALL and is_free:
         return ANYTHING
@@ -791,22 +773,18 @@ cdef Arrays array_constraints(KeywordsC* keywords, Location where):
 
     Before 2020-12, ``items`` as an array is today's ``prefixItems``, and ``additionalItems`` is then today's ``items``.
     """
-    cdef Py_ssize_t n
-    cdef list places = []
     cdef str keyword = "prefixItems", rest_keyword = "items"
-    given = value_of(keywords, PREFIX_ITEMS, NOTHING)
+    prefix = value_of(keywords, PREFIX_ITEMS, NOTHING)
     rest = value_of(keywords, ITEMS, True)
     if isinstance(rest, list):
         if has(keywords, PREFIX_ITEMS):
             raise SpecError("items must be a schema beside prefixItems", where.at("items"))
-        given, keyword, rest_keyword = rest, "items", "additionalItems"
+        prefix, keyword, rest_keyword = rest, "items", "additionalItems"
         rest = value_of(keywords, ADDITIONAL_ITEMS, True)
-    if not isinstance(given, list):
+    if not isinstance(prefix, list):
         raise SpecError("prefixItems must be an array", where.at("prefixItems"))
-    for n in range(len(<list>given)):
-        places.append(place_at((<list>given)[n], where, keyword, n))
     return new_arrays(
-        tuple(places),
+        tuple([place_at(each, where, keyword, n) for n, each in enumerate(<list>prefix)]),
         place_at(rest, where, rest_keyword, None),
         count(keywords, MIN_ITEMS, where) or 0,
         count(keywords, MAX_ITEMS, where),
@@ -834,7 +812,7 @@ cdef Objects object_constraints(KeywordsC* keywords, Location where, Evaluator e
         wanted = names_of(<object>keywords.value[REQUIRED], "required", where)
         required = tuple(<list>keywords.value[REQUIRED])
     least = count(keywords, MIN_PROPERTIES, where) or 0
-    made = new_objects(
+    objects = new_objects(
         properties,
         False,
         required,
@@ -845,11 +823,11 @@ cdef Objects object_constraints(KeywordsC* keywords, Location where, Evaluator e
         where,
     )
     if has(keywords, PATTERN_PROPERTIES) and members_of(keywords, PATTERN_PROPERTIES, where, "patternProperties"):
-        made = with_patterns(made, <dict><object>keywords.value[PATTERN_PROPERTIES], where, evaluator)
+        objects = with_patterns(objects, <dict><object>keywords.value[PATTERN_PROPERTIES], where, evaluator)
     if has(keywords, PROPERTY_NAMES):
         names = place_at(<object>keywords.value[PROPERTY_NAMES], where, "propertyNames", None)
-        made = keyed_objects(made, made.keyed, names, ())
-    return made
+        objects = keyed_objects(objects, objects.keyed, names, ())
+    return objects
 
 
 cdef dict members_of(KeywordsC* keywords, int keyword, Location where, str name):
@@ -859,11 +837,11 @@ cdef dict members_of(KeywordsC* keywords, int keyword, Location where, str name)
     return value
 
 
-cdef tuple patterns_of(dict given, Location where):
+cdef tuple patterns_of(dict patterns, Location where):
     """Return the patterns of ``patternProperties``, each with the schema under it."""
     return tuple([
         constraint_text(pattern, location_at(None, where, "patternProperties", None), escape(pattern))
-        for pattern in given])
+        for pattern in patterns])
 
 
 cdef Objects with_patterns(Objects plain, dict given, Location where, Evaluator evaluator):
@@ -878,14 +856,14 @@ cdef Objects with_patterns(Objects plain, dict given, Location where, Evaluator 
     for name in plain.properties:
         place = plain.place_in(name, plain.properties[name])
         for each in keyed:
-            if each.has(name, evaluator):
+            if applies(each, name, evaluator):
                 place = both(place, each.place, evaluator)
         properties[name] = place
     if plain.rest:
         keyed.append(new_keyed(patterns_of(given, where), False, frozenset(), plain.rest))
-    made = new_objects(
+    objects = new_objects(
         properties, True, plain.required, plain.wanted, (), plain.minimum, plain.maximum, where)
-    return keyed_objects(made, tuple(keyed), (), ())
+    return keyed_objects(objects, tuple(keyed), (), ())
 
 
 # -- evaluation ------------------------------------------------------------------------------------

@@ -12,14 +12,11 @@ of such a type would have to be described, and not if the type is excluded anywa
 Pointers are only for errors and names: a Location knows the schema above it and computes its pointer on demand.
 Places of an object's properties are also created on demand; most properties are simple enough to need none.
 
-Invariants   I1 intersect() is exact: a value fits the intersection if and only if it fits both operands.
-             I2 constraints are kept only while their type is allowed.
-             I3 an alternative without any constraint is ANYTHING itself.
-             I4 objects never change once they are complete.
-Not here     reading schemas (reader), evaluating values (evaluator), IR (builder).
+Invariants   I1 constraints are kept only while their type is allowed.
+             I2 an alternative without any constraint is ANYTHING itself.
+             I3 objects never change once they are complete.
+Not here     intersections (intersection), reading schemas (reader), evaluating values (evaluator), IR (builder).
 """
-
-from ...native.resources cimport WorkBudget
 
 cdef enum:
     NULL_TYPE = 1
@@ -114,6 +111,8 @@ cdef class Arrays:
     cdef tuple counts           # of Count
     cdef Location unique         # the schema with ``uniqueItems``, or None
 
+    cdef tuple item(self, Py_ssize_t n)
+
 
 cdef class Keyed:
     """The place of members whose keys match a pattern, or match none of several; without ``excluded`` keys."""
@@ -121,8 +120,6 @@ cdef class Keyed:
     cdef bint is_match
     cdef frozenset excluded
     cdef tuple place
-
-    cdef bint has(self, str name, SchemaContext context) except -1
 
 
 cdef class Objects:
@@ -142,7 +139,6 @@ cdef class Objects:
     cdef dict hulls         # hulls of members, see SchemaFacts; None: empty
 
     cdef bint is_plain(self) noexcept
-    cdef tuple place_of(self, name, SchemaContext context)
     cdef tuple place_in(self, name, property)
 
 
@@ -170,25 +166,6 @@ cdef class SchemaType:
     cdef int check(self, int types) except -1
 
 
-cdef class SchemaContext:
-    """The interface through which alternatives are intersected: whether single values fit, cheap facts about
-    schemas, and the reader. It breaks the import circle; ``Evaluator`` and ``SchemaReader`` implement it.
-    """
-    cdef WorkBudget budget
-
-    cdef bint fits_type(self, SchemaType schema_type, value) except -1
-    cdef bint matches(self, ConstraintText pattern, str text) except -1
-    # see SchemaFacts
-    cdef bint holds(self, tuple place, schema) except -1
-    cdef bint are_disjoint(self, tuple a, tuple b) except -1
-    cdef bint is_implied(self, tuple place, tuple other) except -1
-    cdef tuple narrower(self, tuple a, tuple b)
-    cdef bint disjoint_members(self, Objects a, Objects b) except -1
-    # of the reader
-    cdef tuple alternatives_at(self, tuple place)
-    cdef Location target(self, Location where)
-
-
 cdef SchemaType ANYTHING
 cdef tuple ANYTHING_ONLY
 
@@ -213,14 +190,4 @@ cdef SchemaType new_type(
 cdef SchemaType with_evaluated(SchemaType schema_type, Evaluated evaluated)
 cdef tuple without_evaluated(tuple alternatives)
 cdef SchemaType listed(tuple values)
-cdef SchemaType intersect(SchemaType a, SchemaType b, SchemaContext context)
-cdef bint disjoint_objects(SchemaType a, SchemaType b, SchemaContext context) except -1
-# the number of patterns, formats and excluded texts
-cdef Py_ssize_t texts_of(Strings strings) except -1
-cdef Numbers intersect_numbers(Numbers a, Numbers b, WorkBudget budget)
-cdef Strings intersect_strings(Strings a, Strings b, SchemaContext context)
-cdef bint is_crossed(Numbers numbers) except -1
-cdef Py_ssize_t weight_of(Objects objects) except -1
-cdef tuple both(tuple a, tuple b, SchemaContext context)
-cdef tuple united_texts(tuple a, tuple b)
-cdef smaller_bound(a, b)
+cdef set texts_in(tuple constraints)

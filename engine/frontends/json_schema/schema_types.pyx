@@ -1,4 +1,4 @@
-"""Schema types and their intersection.
+"""Schema types.
 
 These objects form no reference cycles, because a document has none, so they are excluded from garbage collection,
 which would otherwise take most of the time for large schemas.
@@ -7,8 +7,6 @@ which would otherwise take most of the time for large schemas.
 cimport cython
 from cpython.dict cimport PyDict_GetItemWithError
 from cpython.ref cimport PyObject
-
-from ...native.resources cimport WorkBudget, spend
 
 from ...errors import UnsupportedSchema
 from ...json_pointer import escape
@@ -52,15 +50,15 @@ cdef class Location:
 
 
 cdef Location root_place(schema, str pointer):
-    cdef Location made = Location.__new__(Location)
-    made.schema, made.known = schema, pointer
-    return made
+    cdef Location location = Location.__new__(Location)
+    location.schema, location.known = schema, pointer
+    return location
 
 
 cdef Location location_at(schema, Location above, str keyword, key):
-    cdef Location made = Location.__new__(Location)
-    made.schema, made.above, made.keyword, made.key = schema, above, keyword, key
-    return made
+    cdef Location location = Location.__new__(Location)
+    location.schema, location.above, location.keyword, location.key = schema, above, keyword, key
+    return location
 
 
 cdef tuple place_at(schema, Location above, str keyword, key):
@@ -81,9 +79,14 @@ cdef class ConstraintText:
 
 
 cdef ConstraintText constraint_text(str text, Location where, str keyword):
-    cdef ConstraintText made = ConstraintText.__new__(ConstraintText)
-    made.text, made.where, made.keyword = text, where, keyword
-    return made
+    cdef ConstraintText constraint = ConstraintText.__new__(ConstraintText)
+    constraint.text, constraint.where, constraint.keyword = text, where, keyword
+    return constraint
+
+
+cdef set texts_in(tuple constraints):
+    cdef ConstraintText each
+    return {each.text for each in constraints}
 
 
 @cython.final
@@ -108,10 +111,10 @@ cdef class Strings:
 cdef Strings new_strings(
     minimum, maximum, tuple patterns, tuple formats, tuple without, tuple barred
 ):
-    cdef Strings made = Strings.__new__(Strings)
-    made.minimum, made.maximum, made.patterns, made.formats = minimum, maximum, patterns, formats
-    made.without, made.barred = without, barred
-    return made
+    cdef Strings strings = Strings.__new__(Strings)
+    strings.minimum, strings.maximum, strings.patterns, strings.formats = minimum, maximum, patterns, formats
+    strings.without, strings.barred = without, barred
+    return strings
 
 
 @cython.final
@@ -123,10 +126,10 @@ cdef class Numbers:
 cdef Numbers new_numbers(
     low, bint low_open, high, bint high_open, tuple multiples, tuple foreign, tuple barred
 ):
-    cdef Numbers made = Numbers.__new__(Numbers)
-    made.low, made.low_open, made.high, made.high_open = low, low_open, high, high_open
-    made.multiples, made.foreign, made.barred, made.is_plain = multiples, foreign, barred, False
-    return made
+    cdef Numbers numbers = Numbers.__new__(Numbers)
+    numbers.low, numbers.low_open, numbers.high, numbers.high_open = low, low_open, high, high_open
+    numbers.multiples, numbers.foreign, numbers.barred, numbers.is_plain = multiples, foreign, barred, False
+    return numbers
 
 
 @cython.final
@@ -136,45 +139,39 @@ cdef class Count:
 
 
 cdef Count new_count(tuple place, Py_ssize_t first, minimum, maximum, Location where):
-    cdef Count made = Count.__new__(Count)
-    made.place, made.first, made.minimum, made.maximum = place, first, minimum, maximum
-    made.where = where
-    return made
+    cdef Count count = Count.__new__(Count)
+    count.place, count.first, count.minimum, count.maximum = place, first, minimum, maximum
+    count.where = where
+    return count
 
 
 @cython.final
 @cython.no_gc
 cdef class Arrays:
-    pass
+    cdef tuple item(self, Py_ssize_t n):
+        """Return the place of an item."""
+        return <tuple>self.prefix[n] if n < len(self.prefix) else self.rest
 
 
 cdef Arrays new_arrays(
     tuple prefix, tuple rest, minimum, maximum, tuple counts, Location unique
 ):
-    cdef Arrays made = Arrays.__new__(Arrays)
-    made.prefix, made.rest, made.minimum, made.maximum = prefix, rest, minimum, maximum
-    made.counts, made.unique = counts, unique
-    return made
+    cdef Arrays arrays = Arrays.__new__(Arrays)
+    arrays.prefix, arrays.rest, arrays.minimum, arrays.maximum = prefix, rest, minimum, maximum
+    arrays.counts, arrays.unique = counts, unique
+    return arrays
 
 
 @cython.final
 @cython.no_gc
 cdef class Keyed:
-    cdef bint has(self, str name, SchemaContext context) except -1:
-        """Whether these constraints apply to a key."""
-        cdef ConstraintText pattern
-        if name in self.excluded:
-            return False
-        for pattern in self.patterns:
-            if context.matches(pattern, name):
-                return self.is_match
-        return not self.is_match
+    pass
 
 
 cdef Keyed new_keyed(tuple patterns, bint is_match, frozenset excluded, tuple place):
-    cdef Keyed made = Keyed.__new__(Keyed)
-    made.patterns, made.is_match, made.excluded, made.place = patterns, is_match, excluded, place
-    return made
+    cdef Keyed keyed = Keyed.__new__(Keyed)
+    keyed.patterns, keyed.is_match, keyed.excluded, keyed.place = patterns, is_match, excluded, place
+    return keyed
 
 
 @cython.final
@@ -184,18 +181,6 @@ cdef class Objects:
     cdef bint is_plain(self) noexcept:
         """Whether keys have no constraints other than being listed or not."""
         return not (self.keyed or self.names or self.some)
-
-    cdef tuple place_of(self, name, SchemaContext context):
-        """Return the place of the value under a key, listed or not."""
-        cdef PyObject* property = PyDict_GetItemWithError(self.properties, name)
-        cdef Keyed each
-        cdef tuple place = self.rest
-        if property != NULL:
-            return self.place_in(name, <object>property)
-        for each in self.keyed:
-            if each.has(name, context):
-                place = both(place, each.place, context)
-        return place
 
     cdef tuple place_in(self, name, property):
         """Return the place of a listed name."""
@@ -216,12 +201,12 @@ cdef Objects new_objects(
     dict properties, bint is_intersection, tuple required, set wanted, tuple rest, minimum, maximum, Location where
 ):
     """Return objects without constraints of keys."""
-    cdef Objects made = Objects.__new__(Objects)
-    made.properties, made.is_intersection, made.required, made.wanted = properties, is_intersection, required, wanted
-    made.rest = rest
-    made.minimum, made.maximum, made.where = minimum, maximum, where
-    made.keyed = made.names = made.some = ()
-    return made
+    cdef Objects objects = Objects.__new__(Objects)
+    objects.properties, objects.is_intersection, objects.where = properties, is_intersection, where
+    objects.required, objects.wanted, objects.rest = required, wanted, rest
+    objects.minimum, objects.maximum = minimum, maximum
+    objects.keyed = objects.names = objects.some = ()
+    return objects
 
 
 cdef Objects keyed_objects(Objects objects, tuple keyed, tuple names, tuple some):
@@ -235,14 +220,12 @@ cdef Objects keyed_objects(Objects objects, tuple keyed, tuple names, tuple some
 cdef class Evaluated:
     cdef bint covers(self, Evaluated other) except -1:
         """Whether this includes everything that the other one includes."""
-        cdef ConstraintText each
         if other is None:
             return True
-        for each in other.patterns:
-            if not self.all_members and each.text not in [(<ConstraintText>own).text for own in self.patterns]:
-                return False
         return (
-            (self.all_members or (not other.all_members and other.names <= self.names))
+            (self.all_members or (
+                not other.all_members and other.names <= self.names
+                and texts_in(other.patterns) <= texts_in(self.patterns)))
             and (self.all_items or (
                 not other.all_items and other.items <= self.items and not other.contained))
         )
@@ -251,10 +234,10 @@ cdef class Evaluated:
 cdef Evaluated new_evaluated(
     frozenset names, tuple patterns, Py_ssize_t items, tuple contained, bint all_members, bint all_items
 ):
-    cdef Evaluated made = Evaluated.__new__(Evaluated)
-    made.names, made.patterns, made.items, made.contained = names, patterns, items, contained
-    made.all_members, made.all_items = all_members, all_items
-    return made
+    cdef Evaluated evaluated = Evaluated.__new__(Evaluated)
+    evaluated.names, evaluated.patterns, evaluated.items, evaluated.contained = names, patterns, items, contained
+    evaluated.all_members, evaluated.all_items = all_members, all_items
+    return evaluated
 
 
 @cython.final
@@ -277,10 +260,10 @@ cdef class SchemaType:
 cdef SchemaType new_type(
     int types, tuple values, Strings strings, Numbers numbers, Arrays arrays, Objects objects, tuple refused
 ):
-    cdef SchemaType made = SchemaType.__new__(SchemaType)
-    made.types, made.values, made.strings, made.numbers = types, values, strings, numbers
-    made.arrays, made.objects, made.refused = arrays, objects, refused
-    return made
+    cdef SchemaType schema_type = SchemaType.__new__(SchemaType)
+    schema_type.types, schema_type.values, schema_type.strings, schema_type.numbers = types, values, strings, numbers
+    schema_type.arrays, schema_type.objects, schema_type.refused = arrays, objects, refused
+    return schema_type
 
 
 cdef SchemaType with_evaluated(SchemaType schema_type, Evaluated evaluated):
@@ -305,333 +288,3 @@ cdef SchemaType listed(tuple values):
 
 ANYTHING = new_type(ALL, None, None, None, None, None, ())
 ANYTHING_ONLY = (ANYTHING,)
-
-
-cdef class SchemaContext:
-    cdef bint fits_type(self, SchemaType schema_type, value) except -1:
-        raise NotImplementedError
-
-    cdef bint matches(self, ConstraintText pattern, str text) except -1:
-        raise NotImplementedError
-
-    cdef bint holds(self, tuple place, schema) except -1:
-        raise NotImplementedError
-
-    cdef bint are_disjoint(self, tuple a, tuple b) except -1:
-        raise NotImplementedError
-
-    cdef bint is_implied(self, tuple place, tuple other) except -1:
-        raise NotImplementedError
-
-    cdef tuple narrower(self, tuple a, tuple b):
-        raise NotImplementedError
-
-    cdef bint disjoint_members(self, Objects a, Objects b) except -1:
-        raise NotImplementedError
-
-    cdef tuple alternatives_at(self, tuple place):
-        raise NotImplementedError
-
-    cdef Location target(self, Location where):
-        raise NotImplementedError
-
-
-# -- intersection ----------------------------------------------------------------------------------
-
-
-cdef SchemaType intersect(SchemaType a, SchemaType b, SchemaContext context):
-    """Return the intersection of two alternatives; None if it is seen to be empty."""
-    cdef int types = a.types & b.types
-    cdef SchemaType made
-    spend(context.budget, 1)
-    if a is ANYTHING:
-        return b
-    if b is ANYTHING:
-        return a
-    if not types:
-        return None
-    if a.values is not None or b.values is not None:
-        made = intersect_values(a, b, context) if a.values is not None else intersect_values(b, a, context)
-    else:
-        made = intersect_constraints(a, b, types, context)
-    if made is not None:
-        made.evaluated = intersect_evaluated(a.evaluated, b.evaluated)
-    return made
-
-
-cdef SchemaType intersect_constraints(SchemaType a, SchemaType b, int types, SchemaContext context):
-    """Intersect alternatives without listed values; types without any value left are dropped."""
-    cdef Strings strings
-    cdef Numbers numbers
-    cdef Arrays arrays
-    cdef Objects objects
-    if types & OBJECT and disjoint_objects(a, b, context):
-        types &= ~OBJECT
-        if not types:
-            return None
-    strings = intersect_strings(a.strings, b.strings, context) if types & STRING else None
-    numbers = intersect_numbers(a.numbers, b.numbers, context.budget) if types & NUMBER else None
-    arrays = intersect_arrays(a.arrays, b.arrays, context) if types & ARRAY else None
-    objects = intersect_objects(a.objects, b.objects, context) if types & OBJECT else None
-    if strings is not None and (
-        crossed(strings.minimum, strings.maximum) or have_common(strings.patterns, strings.without)
-    ):
-        types, strings = types & ~STRING, None
-    if numbers is not None and (
-        is_crossed(numbers) or have_common(numbers.multiples, numbers.foreign)
-    ):
-        types, numbers = types & ~NUMBER, None
-    if arrays is not None and crossed(arrays.minimum, arrays.maximum):
-        types, arrays = types & ~ARRAY, None
-    if objects is not None and crossed(max(objects.minimum, len(objects.required)), objects.maximum):
-        types, objects = types & ~OBJECT, None
-    if not types:
-        return None
-    return new_type(
-        types, None, strings, numbers, arrays, objects,
-        intersect_refusals(a.refused, b.refused, types) if a.refused or b.refused else ())
-
-
-cdef bint disjoint_objects(SchemaType a, SchemaType b, SchemaContext context) except -1:
-    """Whether it is seen at once that no object fits both."""
-    return a.objects is not None and b.objects is not None and context.disjoint_members(a.objects, b.objects)
-
-
-cdef bint crossed(minimum, maximum) except -1:
-    return maximum is not None and maximum < minimum
-
-
-cdef bint is_crossed(Numbers numbers) except -1:
-    if numbers.low is None or numbers.high is None:
-        return False
-    return numbers.low > numbers.high or (
-        numbers.low == numbers.high and (numbers.low_open or numbers.high_open))
-
-
-cdef bint have_common(tuple a, tuple b) except -1:
-    """Whether a text is both required and excluded."""
-    cdef ConstraintText each, other
-    if not a or not b:
-        return False
-    for each in a:
-        for other in b:
-            if each.text == other.text:
-                return True
-    return False
-
-
-cdef SchemaType intersect_values(SchemaType some, SchemaType other, SchemaContext context):
-    """Keep the values of ``some`` that fit ``other``."""
-    cdef list values = []
-    for value in some.values:
-        if context.fits_type(other, value):
-            values.append(value)
-    if not values:
-        return None
-    return new_type(
-        some.types & other.types, tuple(values), some.strings, some.numbers, some.arrays, some.objects, some.refused)
-
-
-cdef tuple joined(tuple a, tuple b):
-    """Return the members of both, each once: operands may stem from one schema."""
-    cdef list more = []
-    if a is b or not b:
-        return a
-    if not a:
-        return b
-    known = {id(each) for each in a}
-    for each in b:
-        if id(each) not in known:
-            more.append(each)
-    return a + tuple(more)
-
-
-cdef tuple intersect_refusals(tuple a, tuple b, int types):
-    cdef Refusal each
-    cdef list found = []
-    for each in joined(a, b):
-        if each.types & types:
-            found.append(each)
-    return tuple(found)
-
-
-cdef Evaluated intersect_evaluated(Evaluated a, Evaluated b):
-    if a is None or b is None:
-        return b if a is None else a
-    return new_evaluated(
-        a.names | b.names,
-        united_texts(a.patterns, b.patterns),
-        max(a.items, b.items),
-        joined(a.contained, b.contained),
-        a.all_members or b.all_members,
-        a.all_items or b.all_items,
-    )
-
-
-cdef smaller_bound(a, b):
-    """Return the smaller of two upper bounds; None is no bound."""
-    return b if a is None else a if b is None else min(a, b)
-
-
-cdef Strings intersect_strings(Strings a, Strings b, SchemaContext context):
-    if a is None or b is None:
-        return b if a is None else a
-    spend(context.budget, (texts_of(a) + texts_of(b)) // TEXTS_PER_STEP)
-    made = new_strings(
-        max(a.minimum, b.minimum),
-        smaller_bound(a.maximum, b.maximum),
-        united_texts(a.patterns, b.patterns),
-        united_texts(a.formats, b.formats),
-        united_texts(a.without, b.without),
-        together(a.barred, b.barred),
-    )
-    made.where = a.where or b.where
-    return made
-
-
-cdef Py_ssize_t texts_of(Strings strings) except -1:
-    return len(strings.patterns) + len(strings.formats) + len(strings.without) + len(strings.barred)
-
-
-cdef Py_ssize_t divisors_of(Numbers numbers) except -1:
-    return len(numbers.multiples) + len(numbers.foreign) + len(numbers.barred)
-
-
-cdef tuple united_texts(tuple a, tuple b):
-    cdef ConstraintText each
-    cdef set known = set()
-    cdef list more = []
-    if not b:
-        return a
-    for each in a:
-        known.add(each.text)
-    for each in b:
-        if each.text not in known:
-            more.append(each)
-    return a + tuple(more)
-
-
-cdef tuple together(tuple a, tuple b):
-    """Return the values of both, each once."""
-    return tuple(dict.fromkeys(a + b)) if a and b else a or b
-
-
-cdef Numbers intersect_numbers(Numbers a, Numbers b, WorkBudget budget):
-    cdef bint low_open, high_open
-    if a is None or b is None:
-        return b if a is None else a
-    spend(budget, (divisors_of(a) + divisors_of(b)) // TEXTS_PER_STEP)
-    low_open, high_open = a.low_open, a.high_open
-    low, high = a.low, a.high
-    if b.low is not None and (low is None or b.low > low or (b.low == low and b.low_open and not low_open)):
-        low, low_open = b.low, b.low_open
-    if b.high is not None and (high is None or b.high < high or (b.high == high and b.high_open and not high_open)):
-        high, high_open = b.high, b.high_open
-    made = new_numbers(
-        low,
-        low_open,
-        high,
-        high_open,
-        united_texts(a.multiples, b.multiples),
-        united_texts(a.foreign, b.foreign),
-        together(a.barred, b.barred),
-    )
-    made.is_plain, made.where = a.is_plain or b.is_plain, a.where or b.where
-    return made
-
-
-cdef tuple both(tuple a, tuple b, SchemaContext context):
-    """Return the place where all schemas of both places apply."""
-    cdef Location each
-    cdef list more = None
-    if not a or not b:
-        return a or b
-    spend(context.budget, (<Py_ssize_t>len(a) + <Py_ssize_t>len(b)) // TEXTS_PER_STEP)
-    narrower = context.narrower(a, b)
-    if narrower is not None:
-        return narrower
-    for each in b:
-        if not context.holds(a, each.schema):
-            if more is None:
-                more = []
-            more.append(each)
-    return a if more is None else a + tuple(more)
-
-
-cdef Arrays intersect_arrays(Arrays a, Arrays b, SchemaContext context):
-    """Intersect arrays. Counts that apply to all items become bounds on the length; others stay."""
-    cdef Py_ssize_t n, of_a, of_b
-    cdef Arrays made
-    cdef list prefix = []
-    if a is None or b is None:
-        return b if a is None else a
-    of_a, of_b = len(a.prefix), len(b.prefix)
-    spend(context.budget, (of_a + of_b) // 2)
-    for n in range(max(of_a, of_b)):
-        prefix.append(both(
-            <tuple>a.prefix[n] if n < of_a else a.rest,
-            <tuple>b.prefix[n] if n < of_b else b.rest,
-            context,
-        ))
-    made = new_arrays(
-        tuple(prefix),
-        both(a.rest, b.rest, context),
-        max(a.minimum, b.minimum),
-        smaller_bound(a.maximum, b.maximum),
-        joined(a.counts, b.counts),
-        a.unique or b.unique,
-    )
-    return with_counts_of_all(made, context) if made.counts else made
-
-
-cdef Arrays with_counts_of_all(Arrays arrays, SchemaContext context):
-    cdef Count each
-    cdef list kept = []
-    minimum, maximum = arrays.minimum, arrays.maximum
-    spend(context.budget, 2 * <Py_ssize_t>len(arrays.counts) * (1 + <Py_ssize_t>len(arrays.prefix)))
-    for each in arrays.counts:
-        places = set([*arrays.prefix[each.first :], arrays.rest])
-        if all([context.are_disjoint(<tuple>place, each.place) for place in places]):
-            # no item can match
-            if each.minimum:
-                maximum = -1
-        elif all([context.is_implied(<tuple>place, each.place) for place in places]):
-            if each.minimum:
-                minimum = max(minimum, each.first + each.minimum)
-            if each.maximum is not None:
-                maximum = smaller_bound(maximum, each.first + each.maximum)
-        else:
-            kept.append(each)
-    return new_arrays(arrays.prefix, arrays.rest, minimum, maximum, tuple(kept), arrays.unique)
-
-
-cdef Py_ssize_t weight_of(Objects objects) except -1:
-    """Return the approximate number of steps to visit all constraints of members."""
-    return 1 + (
-        <Py_ssize_t>len(objects.properties) + <Py_ssize_t>len(objects.required)
-        + <Py_ssize_t>len(objects.keyed) + <Py_ssize_t>len(objects.some)) // 4
-
-
-cdef Objects intersect_objects(Objects a, Objects b, SchemaContext context):
-    """Intersect objects. Keys keep the order of ``a``, followed by those that only ``b`` lists."""
-    cdef dict properties = {}
-    if a is None or b is None:
-        return b if a is None else a
-    spend(context.budget, weight_of(a) + weight_of(b))
-    for name, property in a.properties.items():
-        properties[name] = both(a.place_in(name, property), b.place_of(name, context), context)
-    for name, property in b.properties.items():
-        if name not in properties:
-            properties[name] = both(a.place_of(name, context), b.place_in(name, property), context)
-    required = dict.fromkeys(a.required + b.required)
-    made = new_objects(
-        properties,
-        True,
-        tuple(required),
-        set(required) if required else None,
-        both(a.rest, b.rest, context),
-        max(a.minimum, b.minimum),
-        smaller_bound(a.maximum, b.maximum),
-        a.where,
-    )
-    return keyed_objects(made, joined(a.keyed, b.keyed), both(a.names, b.names, context), joined(a.some, b.some))

@@ -42,13 +42,12 @@ cdef class RawText(JsonText):
         return self.grammar.alt(*[self.text(text) for text in texts])
 
     cdef uint32_t quoted(self, uint32_t body) except? NO_NODE:
-        cdef uint32_t[3] parts = [self.begin, body, self.end]
-        return self.seq(parts, 3)
+        return self.seq(self.begin, body, self.end)
 
     cdef uint32_t any_body(self) except? NO_NODE:
         if self.shared[STRING_BODY] == NO_NODE:
             self.body_rule = self.declare_shared(STRING_BODY)
-            self.define(self.body_rule, self.free(0, None))
+            self.grammar.set_rule(self.body_rule, self.free(0, None))
         return self.shared[STRING_BODY]
 
     cdef uint32_t any_of_length(self, minimum, maximum) except? NO_NODE:
@@ -104,40 +103,31 @@ cdef class KeyText(RawText):
 cdef class PythonText(JsonText):
     cdef uint32_t any_string(self) except? NO_NODE:
         cdef uint32_t rule
-        cdef uint32_t[2] ways
         if self.shared[ANY_STRING] == NO_NODE:
             rule = self.declare_shared(ANY_STRING)
-            ways = [self.quoted(self.any_body()), self.single.any_string()]
-            self.define(rule, self.alt(ways, 2))
+            self.grammar.set_rule(rule, self.alt(self.quoted(self.any_body()), self.single.any_string()))
         return self.shared[ANY_STRING]
 
     cdef uint32_t listed(self, list texts) except? NO_NODE:
-        cdef uint32_t[2] ways = [self.quoted(self.texts(texts)), self.single.listed(texts)]
-        return self.alt(ways, 2)
+        return self.alt(self.quoted(self.texts(texts)), self.single.listed(texts))
 
 
 cdef class BareText(RawText):
     cdef uint32_t null(self) except? NO_NODE:
-        cdef uint32_t[2] ways
-        if not self.other_null:
-            return JsonText.null(self)
-        ways = [JsonText.null(self), self.bytes(self.other_null)]
-        return self.alt(ways, 2)
+        cdef uint32_t null = JsonText.null(self)
+        return self.alt(null, self.bytes(self.other_null)) if self.other_null else null
 
     cdef JsonText key_text(self):
         return self.keys
 
     cdef uint32_t pair(self, uint32_t key, uint32_t value) except? NO_NODE:
-        cdef uint32_t[3] parts = [key, self.key_part, self.ended(key, value)]
-        return self.seq(parts, 3)
+        return self.seq(key, self.key_part, self.ended(key, value))
 
     cdef uint32_t ended(self, uint32_t key, uint32_t value) except? NO_NODE:
         """Add the value of a member, and the key behind it if the style repeats it."""
-        cdef uint32_t[2] parts = [key, self.key_end]
         if self.key_end == NO_NODE or value == self.fail:
             return value
-        parts = [value, self.grammar.capture(self.key_label, "text", self.seq(parts, 2))]
-        return self.seq(parts, 2)
+        return self.seq(value, self.grammar.capture(self.key_label, "text", self.seq(key, self.key_end)))
 
     cdef uint32_t pair_of(self, uint32_t key, uint32_t value) except? NO_NODE:
         return self.pair(key, value)
@@ -148,24 +138,20 @@ cdef class BareText(RawText):
         return self.keys.text(key)
 
     cdef uint32_t first(self, uint32_t node) except? NO_NODE:
-        cdef uint32_t[2] parts = [self.first_part, node]
-        return self.seq(parts, 2)
+        return self.seq(self.first_part, node)
 
     cdef uint32_t after_comma(self, uint32_t node) except? NO_NODE:
-        cdef uint32_t[2] parts = [self.next_part, node]
-        return self.seq(parts, 2)
+        return self.seq(self.next_part, node)
 
     cdef uint32_t closing(self) except? NO_NODE:
         return self.empty
 
     cdef uint32_t bracketed(self, bytes begin, uint32_t inside, bytes end) except? NO_NODE:
-        cdef uint32_t[3] parts
         if begin != b"{":
             return JsonText.bracketed(self, begin, inside, end)
-        parts = [self.bytes(self.brackets[:1]), inside, self.bytes(self.brackets[1:])]
         if not self.brackets:
-            parts[0], parts[2] = self.empty, self.last_part
-        return self.seq(parts, 3)
+            return self.seq(inside, self.last_part)
+        return self.seq(self.bytes(self.brackets[:1]), inside, self.bytes(self.brackets[1:]))
 
     cdef uint32_t members(
         self, list names, const uint32_t* nodes, const uint8_t* required, uint32_t extra, uint32_t flags
@@ -187,8 +173,7 @@ cdef class BareText(RawText):
 
 cdef class ItemText(JsonText):
     cdef uint32_t first(self, uint32_t node) except? NO_NODE:
-        cdef uint32_t[3] parts = [self.item_begin, node, self.item_end]
-        return self.seq(parts, 3)
+        return self.seq(self.item_begin, node, self.item_end)
 
     cdef uint32_t after_comma(self, uint32_t node) except? NO_NODE:
         return self.first(node)
@@ -197,8 +182,7 @@ cdef class ItemText(JsonText):
         return self.empty
 
     cdef uint32_t bracketed(self, bytes begin, uint32_t inside, bytes end) except? NO_NODE:
-        cdef uint32_t[2] parts = [inside, self.last_part]
-        return self.seq(parts, 2)
+        return self.seq(inside, self.last_part)
 
 
 cdef PythonText python_text_of(JsonText like):
@@ -217,35 +201,35 @@ cdef PythonText python_text_of(JsonText like):
 
 
 cdef RawText new_raw_text(JsonText like, str guard, tuple excludes, uint32_t begin, uint32_t end):
-    cdef RawText made = RawText.__new__(
+    cdef RawText raw = RawText.__new__(
         RawText, like.grammar, like.flexible, like.blanks, like.layout, like.canonical, ())
-    made.guard, made.banned, made.begin, made.end = guard, excludes, begin, end
-    made.is_raw = True
-    return made
+    raw.guard, raw.banned, raw.begin, raw.end = guard, excludes, begin, end
+    raw.is_raw = True
+    return raw
 
 
 cdef BareText new_bare_text(
     JsonText like, str guard, tuple excludes, uint32_t begin, uint32_t end, escapes, tuple parts, bytes brackets
 ):
-    cdef BareText made = BareText.__new__(
+    cdef BareText bare = BareText.__new__(
         BareText, like.grammar, like.flexible, like.blanks, like.layout if brackets else None, like.canonical, ())
     cdef KeyText keys = KeyText.__new__(
         KeyText, like.grammar, like.flexible, like.blanks, like.layout, like.canonical, ())
     keys.guard, keys.banned, keys.begin, keys.end, keys.escapes = guard, excludes, like.empty, like.empty, escapes
     keys.end_text = ""
-    made.guard, made.banned, made.begin, made.end = guard, excludes, begin, end
-    made.keys, made.brackets, made.key_end = keys, brackets, NO_NODE
-    made.comparable = STRINGLESS if brackets else 0
-    made.first_part, made.next_part, made.key_part, made.last_part = parts
-    keys.is_raw = made.is_raw = made.is_bare = True
-    return made
+    bare.guard, bare.banned, bare.begin, bare.end = guard, excludes, begin, end
+    bare.keys, bare.brackets, bare.key_end = keys, brackets, NO_NODE
+    bare.comparable = STRINGLESS if brackets else 0
+    bare.first_part, bare.next_part, bare.key_part, bare.last_part = parts
+    keys.is_raw = bare.is_raw = bare.is_bare = True
+    return bare
 
 
 cdef ItemText new_item_text(JsonText like, uint32_t begin, uint32_t end, uint32_t last):
-    cdef ItemText made = ItemText.__new__(
+    cdef ItemText items = ItemText.__new__(
         ItemText, like.grammar, like.flexible, like.blanks, None, like.canonical, ())
-    made.item_begin, made.item_end, made.last_part, made.comparable = begin, end, last, 0
-    return made
+    items.item_begin, items.item_end, items.last_part, items.comparable = begin, end, last, 0
+    return items
 
 
 cdef str ended_by(str text, str guard):

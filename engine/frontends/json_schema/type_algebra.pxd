@@ -32,7 +32,7 @@ Not here     keywords (reader, constraints).
 from libc.stdint cimport int64_t
 
 from .evaluator cimport Evaluator
-from .schema_types cimport Arrays, SchemaContext, Location, Numbers, Objects, SchemaType, Strings
+from .schema_types cimport Arrays, Location, Numbers, Objects, SchemaType, Strings
 
 cdef enum:
     INTERSECTIONS = 16    # pairs of alternatives that may be intersected for each allowed result
@@ -44,7 +44,7 @@ cdef class TypeAlgebra(Evaluator):
     cdef int64_t look_steps, look_end   # steps left for all searches; the end of the current one
     # by the identities of a place's schemas: the place, and the searched levels (EMPTY: it is empty)
     cdef dict _empty_places
-    # by the kind and the identities of schemas; None while empty
+    # by the kind and the identities of schemas
     cdef dict _derived
     cdef list _constants
     cdef tuple _plain
@@ -82,8 +82,8 @@ cdef tuple NOTHING_FITS     # the place of no value
 cdef bint is_false(tuple place) noexcept
 
 
-cdef bint is_subsumed(SchemaType a, SchemaType b, SchemaContext context) except -1
-cdef tuple without_subsumed(tuple alternatives, SchemaContext context)
+cdef bint is_subsumed(SchemaType a, SchemaType b, Evaluator evaluator) except -1
+cdef tuple without_subsumed(tuple alternatives, Evaluator evaluator)
 
 
 cdef tuple united(list alternatives)

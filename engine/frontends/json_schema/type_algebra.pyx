@@ -6,13 +6,12 @@ from cpython.ref cimport PyObject
 from ...native.pool cimport vector
 from ...native.resources cimport spend, spent
 from .evaluator cimport Evaluator, Hull
+from .intersection cimport applies, both, intersect, disjoint_objects, place_of, texts_of, weight_of
 from .schema_types cimport (
-    ALL, ANYTHING, ANY_OF_THESE, ARRAY, BOOLEAN, FRACTION, INTEGER, NOT_THIS, NULL_TYPE, NUMBER,
-    OBJECT, PLAIN_NUMBERS, STRING, TEXTS_PER_STEP, THIS_VALUE, Arrays, ConstraintText, Count,
-    Derived, Keyed, Location, Numbers, Objects, Refusal, SchemaContext, SchemaType, Strings,
-    both, constraint_text, intersect, keyed_objects, listed, location_at, new_arrays, new_count,
-    new_keyed, new_numbers, new_objects, new_type, new_strings, disjoint_objects, refusal,
-    root_place, texts_of, weight_of,
+    ALL, ANYTHING, ANY_OF_THESE, ARRAY, BOOLEAN, FRACTION, INTEGER, NOT_THIS, NULL_TYPE, NUMBER, OBJECT, PLAIN_NUMBERS,
+    STRING, TEXTS_PER_STEP, THIS_VALUE, Arrays, ConstraintText, Count, Derived, Keyed, Location, Numbers, Objects,
+    Refusal, SchemaType, Strings, constraint_text, keyed_objects, listed, location_at, new_arrays, new_count,
+    new_keyed, new_numbers, new_objects, new_type, new_strings, refusal, root_place, texts_in,
 )
 
 from ...errors import UnsupportedSchema
@@ -71,47 +70,45 @@ cdef class TypeAlgebra(Evaluator):
         return places[0] if len(places) == 1 else self.derived(ANY_OF_THESE, places)
 
     cdef tuple derived(self, int kind, tuple places):
-        cdef Derived made
+        cdef Derived place_schema
         cdef Location each
         key = (kind, tuple([
             tuple([<size_t><void*>(<Location>each).schema for each in place]) for place in places]))
-        if self._derived is None:
-            self._derived = {}
         if key not in self._derived:
-            made = Derived.__new__(Derived)
-            made.kind, made.places = kind, places
+            place_schema = Derived.__new__(Derived)
+            place_schema.kind, place_schema.places = kind, places
             each = places[0][0]
-            self._derived[key] = (root_place(made, each.pointer()),)
+            self._derived[key] = (root_place(place_schema, each.pointer()),)
         return self._derived[key]
 
     # -- complements ------------------------------------------------------------------------------------
     cdef list complement(self, SchemaType schema_type):
-        cdef list found = []
+        cdef list parts = []
         cdef int types = schema_type.types
         cdef Refusal each
         if schema_type.values is not None:
             return self.other_values(schema_type.values)
         if types != ALL:
-            found.append(new_type(ALL & ~types, None, None, None, None, None, ()))
+            parts.append(new_type(ALL & ~types, None, None, None, None, None, ()))
         for each in schema_type.refused:
-            found.append(new_type(each.types & types, None, None, None, None, None, (each,)))
+            parts.append(new_type(each.types & types, None, None, None, None, None, (each,)))
             types &= ~each.types
         if types & STRING and schema_type.strings is not None:
-            found += self.other_strings(schema_type.strings)
+            parts += self.other_strings(schema_type.strings)
         if types & NUMBER and schema_type.numbers is not None:
-            found += self.other_numbers(schema_type.numbers, types & NUMBER)
+            parts += self.other_numbers(schema_type.numbers, types & NUMBER)
         if types & ARRAY and schema_type.arrays is not None:
-            found += self.other_arrays(schema_type.arrays)
+            parts += self.other_arrays(schema_type.arrays)
         if types & OBJECT and schema_type.objects is not None:
-            found += self.other_objects(schema_type.objects)
-        return found
+            parts += self.other_objects(schema_type.objects)
+        return parts
 
     cdef list other_values(self, tuple values):
         """Return the complement of listed values: scalars, or one array or object, which is treated as the schema that
         only it fits.
         """
         cdef int types = ALL
-        cdef list numbers = [], strings = [], found = []
+        cdef list numbers = [], strings = [], parts = []
         cdef set booleans = set()
         cdef Strings texts = None
         cdef Numbers others = None
@@ -128,15 +125,15 @@ cdef class TypeAlgebra(Evaluator):
             else:
                 numbers.append(value)
         if len(booleans) == 1:
-            found.append(listed((not booleans.pop(),)))
+            parts.append(listed((not booleans.pop(),)))
         if strings:
             texts = new_strings(0, None, (), (), (), tuple(strings))
             texts.where = self.listing_place()
         if numbers:
             others = new_numbers(None, False, None, False, (), (), tuple(numbers))
             others.where = self.listing_place()
-        found.append(new_type(types, None, texts, others, None, None, ()))
-        return found
+        parts.append(new_type(types, None, texts, others, None, None, ()))
+        return parts
 
     cdef Location listing_place(self):
         """Return the location of the values, for errors."""
@@ -154,156 +151,146 @@ cdef class TypeAlgebra(Evaluator):
 
     cdef tuple constant(self, value):
         """Return the place of one value."""
-        cdef Derived made = Derived.__new__(Derived)
-        made.kind, made.value = THIS_VALUE, value
-        if self._constants is None:
-            self._constants = []
+        cdef Derived derived = Derived.__new__(Derived)
+        derived.kind, derived.value = THIS_VALUE, value
         # places are identified by the addresses of their schemas
-        self._constants.append(made)
-        return (root_place(made, ""),)
+        self._constants.append(derived)
+        return (root_place(derived, ""),)
 
     cdef tuple plain_numbers(self):
-        cdef Derived made
+        cdef Derived derived
         if self._plain is None:
-            made = Derived.__new__(Derived)
-            made.kind = PLAIN_NUMBERS
-            self._plain = (root_place(made, ""),)
+            derived = Derived.__new__(Derived)
+            derived.kind = PLAIN_NUMBERS
+            self._plain = (root_place(derived, ""),)
         return self._plain
 
     cdef list other_strings(self, Strings strings):
         cdef ConstraintText each
-        cdef list found = []
+        cdef list parts = []
         if strings.minimum:
-            found.append(new_strings(0, strings.minimum - 1, (), (), (), ()))
+            parts.append(new_strings(0, strings.minimum - 1, (), (), (), ()))
         if strings.maximum is not None:
-            found.append(new_strings(strings.maximum + 1, None, (), (), (), ()))
-        for each in strings.patterns:
-            found.append(new_strings(0, None, (), (), (each,), ()))
+            parts.append(new_strings(strings.maximum + 1, None, (), (), (), ()))
+        parts += [new_strings(0, None, (), (), (each,), ()) for each in strings.patterns]
         for each in strings.without:
             if each.keyword == "format":
                 # the excluded pattern is wider than the format itself
                 of = constraint_text((<dict>each.where.schema)["format"], each.where, "format")
-                found.append(new_strings(0, None, (), (of,), (), ()))
+                parts.append(new_strings(0, None, (), (of,), (), ()))
             else:
-                found.append(new_strings(0, None, (each,), (), (), ()))
+                parts.append(new_strings(0, None, (each,), (), (), ()))
         for each in strings.formats:
             if each.text in WIDE:
                 pattern = constraint_text(WIDE[each.text], each.where, "format")
-                found.append(new_strings(0, None, (), (), (pattern,), ()))
-        found = [new_type(STRING, None, constraint, None, None, None, ()) for constraint in found]
+                parts.append(new_strings(0, None, (), (), (pattern,), ()))
+        parts = [new_type(STRING, None, constraint, None, None, None, ()) for constraint in parts]
         for each in strings.formats:
             if each.text not in WIDE:
                 message = f"the complement of the format {each.text!r} can't be enforced"
                 refused = (refusal(STRING, each.where, "format", message),)
-                found.append(new_type(STRING, None, None, None, None, None, refused))
+                parts.append(new_type(STRING, None, None, None, None, None, refused))
         if strings.barred:
-            found.append(listed(strings.barred))
-        return found
+            parts.append(listed(strings.barred))
+        return parts
 
     cdef list other_numbers(self, Numbers numbers, int types):
-        cdef list found = []
+        cdef list parts = []
         if numbers.low is not None:
-            found.append(new_numbers(None, False, numbers.low, not numbers.low_open, (), (), ()))
+            parts.append(new_numbers(None, False, numbers.low, not numbers.low_open, (), (), ()))
         if numbers.high is not None:
-            found.append(new_numbers(numbers.high, not numbers.high_open, None, False, (), (), ()))
-        for each in numbers.multiples:
-            found.append(new_numbers(None, False, None, False, (), (each,), ()))
-        for each in numbers.foreign:
-            found.append(new_numbers(None, False, None, False, (each,), (), ()))
-        found = [new_type(types, None, None, constraint, None, None, ()) for constraint in found]
+            parts.append(new_numbers(numbers.high, not numbers.high_open, None, False, (), (), ()))
+        parts += [new_numbers(None, False, None, False, (), (each,), ()) for each in numbers.multiples]
+        parts += [new_numbers(None, False, None, False, (each,), (), ()) for each in numbers.foreign]
+        parts = [new_type(types, None, None, constraint, None, None, ()) for constraint in parts]
         barred = [value for value in numbers.barred if types & (
             INTEGER if isinstance(value, int) or value.is_integer() else FRACTION)]
         if barred:
-            found.append(listed(tuple(barred)))
-        return found
+            parts.append(listed(tuple(barred)))
+        return parts
 
     cdef list other_arrays(self, Arrays arrays):
         """Return arrays that are too short, too long, or have a wrong item or number of items."""
-        cdef list found = []
+        cdef list parts = []
         cdef Count each
         cdef Py_ssize_t n, prefix = len(arrays.prefix)
         if arrays.minimum:
-            found.append(new_arrays((), (), 0, arrays.minimum - 1, (), None))
+            parts.append(new_arrays((), (), 0, arrays.minimum - 1, (), None))
         if arrays.maximum is not None:
-            found.append(new_arrays((), (), arrays.maximum + 1, None, (), None))
+            parts.append(new_arrays((), (), arrays.maximum + 1, None, (), None))
         for n in range(prefix):
             if arrays.prefix[n]:
                 place = ((),) * n + (self.negated(<tuple>arrays.prefix[n]),)
-                found.append(new_arrays(place, (), n + 1, None, (), None))
+                parts.append(new_arrays(place, (), n + 1, None, (), None))
         if is_false(arrays.rest):
-            found.append(new_arrays((), (), prefix + 1, None, (), None))
+            parts.append(new_arrays((), (), prefix + 1, None, (), None))
         elif arrays.rest:
             some = new_count(self.negated(arrays.rest), prefix, 1, None, arrays.rest[0])
-            found.append(new_arrays((), (), 0, None, (some,), None))
+            parts.append(new_arrays((), (), 0, None, (some,), None))
         for each in arrays.counts:
             if each.minimum:
                 some = new_count(each.place, each.first, 0, each.minimum - 1, each.where)
-                found.append(new_arrays((), (), 0, None, (some,), None))
+                parts.append(new_arrays((), (), 0, None, (some,), None))
             if each.maximum is not None:
                 some = new_count(each.place, each.first, each.maximum + 1, None, each.where)
-                found.append(new_arrays((), (), 0, None, (some,), None))
-        found = [new_type(ARRAY, None, None, None, constraint, None, ()) for constraint in found]
+                parts.append(new_arrays((), (), 0, None, (some,), None))
+        parts = [new_type(ARRAY, None, None, None, constraint, None, ()) for constraint in parts]
         if arrays.unique is not None:
             message = "the complement of uniqueItems can't be enforced"
             refused = (refusal(ARRAY, arrays.unique, "uniqueItems", message),)
-            found.append(new_type(ARRAY, None, None, None, None, None, refused))
-        return found
+            parts.append(new_type(ARRAY, None, None, None, None, None, refused))
+        return parts
 
     cdef list other_objects(self, Objects objects):
         """Return objects with a missing, an additional or a wrong member."""
-        cdef list found = []
+        cdef list parts = []
         cdef Keyed each
         cdef frozenset names = frozenset(objects.properties)
         cdef Location where = objects.where
         if objects.minimum > len(objects.required):
-            found.append(new_objects({}, True, (), None, (), 0, objects.minimum - 1, where))
+            parts.append(new_objects({}, True, (), None, (), 0, objects.minimum - 1, where))
         if objects.maximum is not None:
-            found.append(new_objects({}, True, (), None, (), objects.maximum + 1, None, where))
-        for name in objects.required:
-            found.append(new_objects({name: NOTHING_FITS}, True, (), None, (), 0, None, where))
+            parts.append(new_objects({}, True, (), None, (), objects.maximum + 1, None, where))
+        parts += [
+            new_objects({name: NOTHING_FITS}, True, (), None, (), 0, None, where) for name in objects.required]
         for name, property in objects.properties.items():
             place = objects.place_in(name, property)
             if place:
-                found.append(new_objects(
+                parts.append(new_objects(
                     {name: self.negated(place)}, True, (name,), {name}, (), 1, None, where))
         if objects.rest:
-            found.append(some_member(new_keyed((), False, names, self.negated(objects.rest)), where))
+            parts.append(some_member(new_keyed((), False, names, self.negated(objects.rest)), where))
         for each in objects.keyed:
             if each.place:
                 place = self.negated(each.place)
-                found.append(some_member(
+                parts.append(some_member(
                     new_keyed(each.patterns, each.is_match, each.excluded | names, place), where))
         for each in objects.some:
             made = new_objects({}, True, (), None, (), 0, None, where)
             place = self.negated(each.place)
             none = new_keyed(each.patterns, each.is_match, each.excluded, place)
-            found.append(keyed_objects(made, (none,), (), ()))
-        found = [new_type(OBJECT, None, None, None, None, constraint, ()) for constraint in found]
-        return found + self.other_names(objects) if objects.names else found
+            parts.append(keyed_objects(made, (none,), (), ()))
+        parts = [new_type(OBJECT, None, None, None, None, constraint, ()) for constraint in parts]
+        return parts + self.other_names(objects) if objects.names else parts
 
     cdef list other_names(self, Objects objects):
         """Return objects with a wrong key, as far as patterns can describe it."""
-        cdef SchemaType schema_type
-        cdef list found = [], strings = []
+        cdef SchemaType each
         cdef Location where = objects.where
-        for schema_type in self.alternatives_at(objects.names):
-            if schema_type.types & STRING:
-                strings.append(schema_type)
+        cdef list strings = [each for each in self.alternatives_at(objects.names) if each.types & STRING]
         patterns = key_patterns(strings, where) if len(strings) < 2 else None
         if patterns is None:
             message = "the complement of these keys can't be enforced"
             refused = (refusal(OBJECT, where, "propertyNames", message),)
             return [new_type(OBJECT, None, None, None, None, None, refused)]
-        for pattern, is_match in patterns:
-            constraint = some_member(new_keyed((pattern,), is_match, frozenset(), ()), where)
-            found.append(new_type(OBJECT, None, None, None, None, constraint, ()))
-        return found
+        members = [some_member(new_keyed((key,), is_match, frozenset(), ()), where) for key, is_match in patterns]
+        return [new_type(OBJECT, None, None, None, None, constraint, ()) for constraint in members]
 
     # -- intersection and subtraction -------------------------------------------------------------
     cdef tuple intersections(self, tuple left, tuple right, Location where, str keyword):
         """Return the intersections of all pairs. Errors name ``where`` or its keyword."""
         cdef SchemaType a, b, common
-        cdef list found = []
+        cdef list intersected = []
         self.check_bound(len(left) * len(right) // INTERSECTIONS, where, keyword)
         self.add_work(weight_of_all(left) * len(right) + weight_of_all(right) * len(left), where, keyword)
         self.place(where, keyword)
@@ -313,8 +300,8 @@ cdef class TypeAlgebra(Evaluator):
             for b in right:
                 common = intersect(a, b, self)
                 if common is not None:
-                    found.append(common)
-        alternatives = united(found)
+                    intersected.append(common)
+        alternatives = united(intersected)
         if len(left) > 1 and len(right) > 1:
             alternatives = without_subsumed(self.without_empty(alternatives), self)
         self.check_bound(len(alternatives), where, keyword)
@@ -355,12 +342,7 @@ cdef class TypeAlgebra(Evaluator):
         return tuple(disjoint), tuple(others)
 
     cdef tuple without_empty(self, tuple alternatives):
-        cdef SchemaType schema_type
-        cdef list found = []
-        for schema_type in alternatives:
-            if not self.is_empty(schema_type):
-                found.append(schema_type)
-        return tuple(found)
+        return tuple([each for each in alternatives if not self.is_empty(<SchemaType>each)])
 
     cdef bint is_empty(self, SchemaType schema_type) except -1:
         """Whether a short search shows that no value fits: a required member, or a required item or member in any
@@ -379,12 +361,12 @@ cdef class TypeAlgebra(Evaluator):
             hull = self.facts.hull_of_member(objects, name)
             if not hull.types:
                 return True
-            if not hull.is_exact and self.is_empty_place(objects.place_of(name, self)):
+            if not hull.is_exact and self.is_empty_place(place_of(objects, name, self)):
                 return True
         for each in objects.some:
             if is_false(objects.rest):
                 for name in objects.properties:
-                    if each.has(name, self) and not is_false(objects.place_of(name, self)):
+                    if applies(each, name, self) and not is_false(place_of(objects, name, self)):
                         break
                 else:
                     return True
@@ -423,8 +405,6 @@ cdef class TypeAlgebra(Evaluator):
         if levels == 0:
             return False
         key = place_key(place)
-        if self._empty_places is None:
-            self._empty_places = {}
         known = self._empty_places.get(key)
         if known is None or known[1] < levels:
             known = place, EMPTY if self.look_for_values(place) else levels
@@ -481,8 +461,7 @@ cdef list key_patterns(list alternatives, Location where):
     patterns cannot describe it.
     """
     cdef Strings strings
-    cdef ConstraintText each
-    cdef list found = []
+    cdef list patterns = []
     if not alternatives:
         return [(constraint_text("", where, "propertyNames"), True)]
     if (<SchemaType>alternatives[0]).values is not None:
@@ -496,14 +475,12 @@ cdef list key_patterns(list alternatives, Location where):
     if strings.maximum is not None and strings.maximum < strings.minimum:
         return [(constraint_text("", where, "propertyNames"), True)]
     if strings.minimum or strings.maximum is not None:
-        found.append((length_pattern(where, strings.minimum, strings.maximum), False))
-    for each in strings.patterns:
-        found.append((each, False))
-    for each in strings.without:
-        found.append((each, True))
+        patterns.append((length_pattern(where, strings.minimum, strings.maximum), False))
+    patterns += [(each, False) for each in strings.patterns]
+    patterns += [(each, True) for each in strings.without]
     if strings.barred:
-        found.append((texts_pattern(list(strings.barred), where), True))
-    return found
+        patterns.append((texts_pattern(list(strings.barred), where), True))
+    return patterns
 
 
 cdef ConstraintText length_pattern(Location where, minimum, maximum):
@@ -524,26 +501,26 @@ cdef Py_ssize_t MAX_PAIRED = 400
 cdef Py_ssize_t PAIRS = 8
 
 
-cdef tuple without_subsumed(tuple alternatives, SchemaContext context):
+cdef tuple without_subsumed(tuple alternatives, Evaluator evaluator):
     """Return the alternatives that no other one subsumes."""
     cdef Py_ssize_t i, j, n = len(alternatives)
-    cdef list gone = [False] * n, found = []
+    cdef list gone = [False] * n, rest = []
     if n < 2 or n > MAX_PAIRED:
         return alternatives
     for i in range(n):
-        spend(context.budget, 1 + n // PAIRS)
+        spend(evaluator.budget, 1 + n // PAIRS)
         for j in range(n):
             if i == j or gone[j]:
                 continue
-            if is_subsumed(<SchemaType>alternatives[i], <SchemaType>alternatives[j], context):
+            if is_subsumed(<SchemaType>alternatives[i], <SchemaType>alternatives[j], evaluator):
                 gone[i] = True
                 break
         if not gone[i]:
-            found.append(alternatives[i])
-    return tuple(found) if len(found) < n else alternatives
+            rest.append(alternatives[i])
+    return tuple(rest) if len(rest) < n else alternatives
 
 
-cdef bint is_subsumed(SchemaType a, SchemaType b, SchemaContext context) except -1:
+cdef bint is_subsumed(SchemaType a, SchemaType b, Evaluator evaluator) except -1:
     """Whether ``a`` is seen to imply ``b``: it has all constraints of ``b``."""
     cdef int types = a.types
     if types & ~b.types or a.values is not None or b.values is not None or b.refused:
@@ -551,10 +528,10 @@ cdef bint is_subsumed(SchemaType a, SchemaType b, SchemaContext context) except 
     if b.evaluated is not a.evaluated:
         return False
     return (
-        (not types & STRING or b.strings is None or has_strings(a.strings, b.strings, context))
+        (not types & STRING or b.strings is None or has_strings(a.strings, b.strings, evaluator))
         and (not types & NUMBER or b.numbers is None or has_numbers(a.numbers, b.numbers))
-        and (not types & ARRAY or b.arrays is None or has_arrays(a.arrays, b.arrays, context))
-        and (not types & OBJECT or b.objects is None or has_objects(a.objects, b.objects, context))
+        and (not types & ARRAY or b.arrays is None or has_arrays(a.arrays, b.arrays, evaluator))
+        and (not types & OBJECT or b.objects is None or has_objects(a.objects, b.objects, evaluator))
     )
 
 
@@ -565,26 +542,19 @@ cdef bint is_within(least_a, most_a, least_b, most_b) except -1:
 
 cdef bint has_texts(tuple a, tuple b) except -1:
     """Whether ``a`` contains all constraints of ``b``, by their texts."""
-    cdef ConstraintText each
     if not b or a is b:
         return True
-    if len(b) > len(a):
-        # texts of one alternative differ
-        return False
-    texts = {(<ConstraintText>each).text for each in a}
-    for each in b:
-        if each.text not in texts:
-            return False
-    return True
+    # texts of one alternative differ
+    return len(b) <= len(a) and texts_in(b) <= texts_in(a)
 
 
-cdef bint has_place(tuple a, tuple b, SchemaContext context) except -1:
+cdef bint has_place(tuple a, tuple b, Evaluator evaluator) except -1:
     """Whether ``a`` contains every schema of ``b``."""
     cdef Location each
     if not b or is_false(a):
         return True
     for each in b:
-        if not context.holds(a, each.schema):
+        if not evaluator.facts.holds(a, each.schema):
             return False
     return True
 
@@ -594,10 +564,10 @@ cdef bint has_all(tuple a, tuple b) except -1:
     return {id(each) for each in b} <= {id(each) for each in a}
 
 
-cdef bint has_strings(Strings a, Strings b, SchemaContext context) except -1:
+cdef bint has_strings(Strings a, Strings b, Evaluator evaluator) except -1:
     if a is None or not is_within(a.minimum, a.maximum, b.minimum, b.maximum):
         return False
-    spend(context.budget, texts_of(a) // TEXTS_PER_STEP)
+    spend(evaluator.budget, texts_of(a) // TEXTS_PER_STEP)
     return (
         has_texts(a.patterns, b.patterns) and has_texts(a.formats, b.formats)
         and has_texts(a.without, b.without) and (not b.barred or set(b.barred) <= set(a.barred))
@@ -617,40 +587,37 @@ cdef bint has_numbers(Numbers a, Numbers b) except -1:
     )
 
 
-cdef bint has_arrays(Arrays a, Arrays b, SchemaContext context) except -1:
+cdef bint has_arrays(Arrays a, Arrays b, Evaluator evaluator) except -1:
     cdef Py_ssize_t n
     if a is None or not is_within(a.minimum, a.maximum, b.minimum, b.maximum):
         return False
     for n in range(max(len(a.prefix), len(b.prefix))):
-        if not has_place(
-            <tuple>a.prefix[n] if n < len(a.prefix) else a.rest,
-            <tuple>b.prefix[n] if n < len(b.prefix) else b.rest,
-            context,
-        ):
+        if not has_place(a.item(n), b.item(n), evaluator):
             return False
     return (
-        has_place(a.rest, b.rest, context) and has_all(a.counts, b.counts)
+        has_place(a.rest, b.rest, evaluator) and has_all(a.counts, b.counts)
         and (b.unique is None or a.unique is not None))
 
 
-cdef bint has_objects(Objects a, Objects b, SchemaContext context) except -1:
+cdef bint has_objects(Objects a, Objects b, Evaluator evaluator) except -1:
     cdef PyObject* own
     if a is None or (b.required and (a.wanted is None or not b.wanted <= a.wanted)):
         return False
     if not is_within(max(a.minimum, len(a.required)), a.maximum, b.minimum, b.maximum):
         return False
-    spend(context.budget, (weight_of(a) + weight_of(b)) // 2)
+    spend(evaluator.budget, (weight_of(a) + weight_of(b)) // 2)
     for name, property in b.properties.items():
         own = PyDict_GetItemWithError(a.properties, name)
         if own != NULL and a.is_intersection == b.is_intersection and <object>own is property:
             continue
-        if not has_place(a.place_of(name, context), b.place_in(name, property), context):
+        if not has_place(place_of(a, name, evaluator), b.place_in(name, property), evaluator):
             return False
     for name, property in a.properties.items():
-        if name not in b.properties and not has_place(a.place_in(name, property), b.place_of(name, context), context):
-            return False
+        if name not in b.properties:
+            if not has_place(a.place_in(name, property), place_of(b, name, evaluator), evaluator):
+                return False
     return (
-        has_place(a.rest, b.rest, context) and has_all(a.keyed, b.keyed) and has_place(a.names, b.names, context)
+        has_place(a.rest, b.rest, evaluator) and has_all(a.keyed, b.keyed) and has_place(a.names, b.names, evaluator)
         and has_all(a.some, b.some))
 
 
@@ -658,11 +625,11 @@ cdef bint has_objects(Objects a, Objects b, SchemaContext context) except -1:
 
 cdef bytes place_key(tuple place):
     """Return the identities of its schemas, which the reader keeps alive."""
-    cdef vector[size_t] found
+    cdef vector[size_t] addresses
     cdef Location each
     for each in place:
-        found.push_back(<size_t><void*>each.schema)
-    return <bytes>(<char*>found.data())[:sizeof(size_t) * found.size()]
+        addresses.push_back(<size_t><void*>each.schema)
+    return <bytes>(<char*>addresses.data())[:sizeof(size_t) * addresses.size()]
 
 
 cdef Py_ssize_t weight_of_all(tuple alternatives) except -1:
@@ -692,12 +659,12 @@ cdef str last_keyword(Location where):
 
 cdef list separate_parts(SchemaType schema_type):
     """Return the parts to subtract one by one: each array and object of a list separately."""
-    cdef list scalars, found
+    cdef list scalars, containers
     if schema_type.values is None:
         return [schema_type]
     scalars = [value for value in schema_type.values if not isinstance(value, (list, dict))]
-    found = [listed((value,)) for value in schema_type.values if isinstance(value, (list, dict))]
-    return [listed(tuple(scalars)), *found] if scalars else found
+    containers = [listed((value,)) for value in schema_type.values if isinstance(value, (list, dict))]
+    return [listed(tuple(scalars)), *containers] if scalars else containers
 
 
 cdef tuple united(list alternatives):

@@ -58,14 +58,16 @@ cdef class CharAutomaton:
 
     @property
     def edges(self):
-        cdef uint32_t s, k
-        return [
-            [
-                (ranges_of(&self.states, &self.states.moves[k]), self.states.moves[k].target)
-                for k in range(self.states.first[s], self.states.first[s + 1])
-            ]
-            for s in range(state_count(&self.states))
-        ]
+        cdef uint32_t s, k, r
+        cdef const uint32_t* pool = self.states.pool.data()
+        cdef list found = [[] for _ in range(state_count(&self.states))]
+        cdef CharMoveC move
+        for s in range(state_count(&self.states)):
+            for k in range(self.states.first[s], self.states.first[s + 1]):
+                move = self.states.moves[k]
+                ranges = [(pool[r], pool[r + 1]) for r in range(move.off, move.off + 2 * move.n, 2)]
+                found[s].append((tuple(ranges), move.target))
+        return found
 
     @property
     def size(self):
@@ -123,17 +125,17 @@ cdef class CharAutomaton:
         return bool(self.states.final[state])
 
     cpdef CharAutomaton minimal(self, Bound bound=None):
-        cdef CharAutomaton made = CharAutomaton.__new__(CharAutomaton)
+        cdef CharAutomaton automaton = CharAutomaton.__new__(CharAutomaton)
         cdef bint is_done
         cdef uint64_t looks = 0
         if letter_count(&self.states) > MINIMISATION_WORK:
             # the first round of the refinement would already exceed it
             return self
         with nogil:
-            is_done = minimise(&self.states, self.letters(), &made.states, &looks)
+            is_done = minimise(&self.states, self.letters(), &automaton.states, &looks)
         if bound is not None:
             spend(bound.budget, looks // WORK_PER_STEP)
-        return made if is_done else self
+        return automaton if is_done else self
 
     cdef const LetterEdgesC* letters(self) noexcept nogil:
         if self.sorted.off.size() == 0:
@@ -150,13 +152,6 @@ cdef uint32_t target_of(StatesC* states, uint32_t s, uint32_t c) noexcept nogil:
             if states.pool[move.off + 2 * r] <= c <= states.pool[move.off + 2 * r + 1]:
                 return move.target
     return NO_STATE
-
-
-cdef tuple ranges_of(StatesC* states, CharMoveC* move):
-    cdef uint32_t k
-    return tuple([
-        (states.pool[move.off + 2 * k], states.pool[move.off + 2 * k + 1]) for k in range(move.n)
-    ])
 
 
 cdef bint is_all(StatesC* states, uint32_t s) noexcept nogil:
@@ -369,20 +364,20 @@ cdef enum:
 
 
 def intersection(accepting, rejecting, Bound bound):
-    cdef CharAutomaton made = CharAutomaton.__new__(CharAutomaton)
+    cdef CharAutomaton automaton = CharAutomaton.__new__(CharAutomaton)
     cdef Product product = Product(accepting, rejecting, bound)
     cdef CharStateC char_state
     cdef uint32_t s = 0
     if product.is_nothing:
-        return made
+        return automaton
     while s < table_size(&product.states):
-        made.states.final.push_back(product.is_final(s))
+        automaton.states.final.push_back(product.is_final(s))
         product.expand(s, &char_state)
-        append_state(&char_state, &made.states)
+        append_state(&char_state, &automaton.states)
         s += 1
-    finish(&made.states)
-    trim(&made.states)
-    return made
+    finish(&automaton.states)
+    trim(&automaton.states)
+    return automaton
 
 
 def is_empty(accepting, rejecting, Bound bound):

@@ -2,13 +2,10 @@ from collections.abc import Iterable
 
 from ...grammar.ir import Ranges
 
-DIGIT: Ranges
 WORD: Ranges
 SPACE: Ranges
-LINE_ENDS: Ranges
 JSON_UNESCAPED: Ranges
 CLASSES: dict[str, Ranges]
-CONTROLS: dict[str, int]
 
 def normalise(ranges: Iterable[tuple[int, int]]) -> Ranges:
     """Sort and merge ranges, and remove surrogates."""

@@ -120,21 +120,6 @@ cpdef bint contains(tuple ranges, int c):
     return False
 
 
-cdef tuple with_partners(tuple ranges, list characters, list partners):
-    """Add the partners of the characters in ``ranges``; ``characters`` ascend and may repeat."""
-    cdef list found = []
-    cdef Py_ssize_t k
-    cdef int low, high, partner
-    for low, high in ranges:
-        k = bisect_left(characters, low)
-        while k < len(characters) and <int>characters[k] <= high:
-            partner = partners[k]
-            if not low <= partner <= high:
-                found.append((partner, partner))
-            k += 1
-    return normalise([*ranges, *found]) if found else ranges
-
-
 # -- named sets ------------------------------------------------------------------------------------
 DIGIT = ((0x30, 0x39),)
 WORD = ((0x30, 0x39), (0x41, 0x5A), (0x5F, 0x5F), (0x61, 0x7A))
@@ -231,8 +216,18 @@ def alike():
 
 
 def any_case(tuple ranges):
+    cdef list found = [], characters, others
+    cdef Py_ssize_t k
+    cdef int low, high, other
     characters, others = alike()
-    return with_partners(ranges, characters, others)
+    for low, high in ranges:
+        k = bisect_left(characters, low)
+        while k < len(characters) and <int>characters[k] <= high:
+            other = others[k]
+            if not low <= other <= high:
+                found.append((other, other))
+            k += 1
+    return normalise([*ranges, *found]) if found else ranges
 
 
 def load_tables():

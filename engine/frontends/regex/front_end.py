@@ -78,13 +78,8 @@ def emit_whole(grammar: Grammar, tree: Tree, pointer: str, inside_json: bool = F
     return bounded_node(grammar, found, least, most, bound, inside_json=inside_json)
 
 
-def build_search(grammar: Grammar, pattern: str, *, pointer: str = "") -> Node:
-    """Add the inside of a JSON string whose decoded value contains a match."""
-    tree = parse(pattern, pointer=pointer, limits=grammar.limits, budget=grammar.budget)
-    return emit_search(grammar, tree, pointer)
-
-
 def emit_search(grammar: Grammar, tree: Tree, pointer: str) -> Node:
+    """Add the inside of a JSON string whose decoded value contains a match."""
     plain = whole(tree, search=True)
     if plain is not None and not _floats(plain):
         return emit(grammar, plain, True)

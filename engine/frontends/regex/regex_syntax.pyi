@@ -28,9 +28,6 @@ class Repeat(Tree):
 class Anchor(Tree):
     sign: str
 
-class Automaton(Tree):
-    states: CharAutomaton
-
 class Look(Tree):
     body: Tree
     ahead: bool

@@ -1,40 +1,22 @@
-from collections.abc import Iterable
-from typing import Any, Protocol
+from collections.abc import Callable, Iterable
+from typing import Any
 
 from ...grammar.ir import Grammar, Node
 from .tag_formats import Mark
 from .tag_vocabulary import TagVocabulary
 
-class BuildSchema(Protocol):
-    """The front end for JSON Schemas."""
-
-    def __call__(
-        self, grammar: Grammar, schema: Any, /, *, pointer: str, extra_keys: str = "anywhere",
-        any_order: bool = False, whitespace: str = "flexible", indent: int = 20,
-        spelling: str = "any",
-    ) -> Node: ...  # fmt: skip
-
-class BuildRegex(Protocol):
-    """The front end for regular expressions."""
-
-    def __call__(self, grammar: Grammar, pattern: str, /, *, pointer: str) -> Node: ...
-
-class BuildGrammar(Protocol):
-    """The front end for grammars as text."""
-
-    def __call__(
-        self, grammar: Grammar, text: str, /, *, syntax: str, vocabulary: TagVocabulary,
-        pointer: str,
-    ) -> Node: ...  # fmt: skip
+#: a front end for JSON Schemas, regular expressions or grammars as text: a grammar, the spec and
+#: options -> a node
+FrontEnd = Callable[..., Node]
 
 def build_structural_tag(
     grammar: Grammar,
     tag: dict[str, Any],
     *,
     vocabulary: TagVocabulary,
-    build_schema: BuildSchema,
-    build_regex: BuildRegex,
-    build_grammar: BuildGrammar,
+    build_schema: FrontEnd,
+    build_regex: FrontEnd,
+    build_grammar: FrontEnd,
 ) -> Node:
     """Add a structural tag to a grammar and return its node.
 

@@ -105,10 +105,15 @@ cdef class FreeText:
 
 
 cdef FreeText new_free_text(str pointer, tuple triggers, tuple excludes):
-    cdef FreeText made = FreeText.__new__(FreeText)
-    made.pointer, made.triggers, made.excludes = pointer, triggers, excludes
-    made.patterns = []
-    return made
+    cdef FreeText free_text = FreeText.__new__(FreeText)
+    free_text.pointer, free_text.triggers, free_text.excludes = pointer, triggers, excludes
+    free_text.patterns = []
+    return free_text
+
+
+cdef uint32_t pair(Grammar grammar, uint32_t first, uint32_t second) except? NO_NODE:
+    cdef uint32_t[2] parts = [first, second]
+    return grammar.add_seq(parts, 2)
 
 
 cdef uint32_t bound(count) except? 0:
@@ -161,12 +166,10 @@ cdef class FreeTextBuilder:
         """Add text up to the end of the tag, end included."""
         cdef TextPatterns found = self.patterns(text, enclosing)
         cdef vector[uint32_t] operands
-        cdef uint32_t parts[2]
         cdef uint32_t over
         if (text.max_chars is not None or text.max_tokens is not None or "" in enclosing.ends or found.ends_overlap
                 or overlap(found.ends, text.patterns, self.grammar.budget)):
-            parts[0], parts[1] = self.open(text, enclosing), self.end(enclosing)
-            return self.grammar.add_seq(parts, 2)
+            return pair(self.grammar, self.open(text, enclosing), self.end(enclosing))
         over = self.grammar.add_capture(enclosing.pointer, ROLE_END, self.grammar.empty_node)
         operands = text.arms
         for pattern in found.ends:
@@ -230,7 +233,8 @@ cdef class TagBuilder:
         if kind is ConstString:
             return self.leaf(format, self.spelling.add_mark(self.grammar, (<ConstString>format).value))
         if kind is Repetition:
-            return self.repeat(<Repetition>format, enclosing)
+            body = self.emit((<Repetition>format).content, enclosing)
+            return self.grammar.repeat(body, (<Repetition>format).minimum, (<Repetition>format).maximum)
         if kind is TagsWithSeparator:
             return self.separated(<TagsWithSeparator>format)
         if kind is Dispatch:
@@ -254,11 +258,10 @@ cdef class TagBuilder:
             return self.text.closed(plain(<AnyText>format), enclosing)
         if kind is Triggered and not (<Triggered>format).stop_after_first:
             first = self.first_tag(<Triggered>format)
-            return self.pair(first, self.text.closed(self.tag_arms(<Triggered>format), enclosing))
+            return pair(self.grammar, first, self.text.closed(self.tag_arms(<Triggered>format), enclosing))
         if kind is Dispatch and (<Dispatch>format).loop:
             return self.text.closed(self.arms(<Dispatch>format, enclosing), enclosing)
-        first = self.emit(format, enclosing)
-        return self.pair(first, self.text.end(enclosing))
+        return pair(self.grammar, self.emit(format, enclosing), self.text.end(enclosing))
 
     # -- leaves ------------------------------------------------------------------------------------
     cdef uint32_t leaf(self, Format format, uint32_t node) except? NO_NODE:
@@ -309,21 +312,14 @@ cdef class TagBuilder:
         return self.grammar.add_ref(self.grammar.new_rule(name, node))
 
     # -- composition -------------------------------------------------------------------------------
-    cdef uint32_t pair(self, uint32_t first, uint32_t second) except? NO_NODE:
-        cdef uint32_t parts[2]
-        parts[0], parts[1] = first, second
-        return self.grammar.add_seq(parts, 2)
-
     cdef uint32_t sequence(self, Sequence format, Tag enclosing, bint closed) except? NO_NODE:
         """Add the elements; ``closed``: followed by the end of the enclosing tag."""
         cdef vector[uint32_t] parts
         cdef Py_ssize_t k, last = len(format.elements) - 1
         for k in range(last):
             parts.push_back(self.emit(format.elements[k], enclosing))
-        if closed:
-            parts.push_back(self.emit_closed(format.elements[last], enclosing))
-        else:
-            parts.push_back(self.emit(format.elements[last], enclosing))
+        final = <Format>format.elements[last]
+        parts.push_back(self.emit_closed(final, enclosing) if closed else self.emit(final, enclosing))
         return self.grammar.add_seq(parts.data(), parts.size())
 
     cdef uint32_t alternatives(self, tuple elements, Tag enclosing) except? NO_NODE:
@@ -377,16 +373,11 @@ cdef class TagBuilder:
             parts.push_back(self.emit(element, enclosing))
         return self.grammar.add_seq(parts.data(), parts.size())
 
-    cdef uint32_t repeat(self, Repetition format, Tag enclosing) except? NO_NODE:
-        return self.grammar.repeat(self.emit(format.content, enclosing), format.minimum, format.maximum)
-
     # -- tags --------------------------------------------------------------------------------------
     cdef uint32_t tag(self, Tag tag, uint32_t begin) except? NO_NODE:
         """Add a tag; ``begin`` is the part of its begin that is not yet matched."""
-        cdef uint32_t parts[2]
-        parts[0] = self.grammar.add_capture(tag.pointer, ROLE_BEGIN, begin)
-        parts[1] = self.body(tag)
-        return self.grammar.add_capture(tag.pointer, ROLE_TAG, self.grammar.add_seq(parts, 2))
+        begin = self.grammar.add_capture(tag.pointer, ROLE_BEGIN, begin)
+        return self.grammar.add_capture(tag.pointer, ROLE_TAG, pair(self.grammar, begin, self.body(tag)))
 
     cdef uint32_t body(self, Tag tag) except? NO_NODE:
         """Add the content and the end of a tag as one rule for all spellings of the begin."""
@@ -400,14 +391,14 @@ cdef class TagBuilder:
         if not format.stop_after_first:
             if format.separator:
                 between = self.leaf(format, self.spelling.add_mark(self.grammar, format.separator))
-            item = self.pair(item, self.grammar.repeat(self.pair(between, item), 0, None))
+            item = pair(self.grammar, item, self.grammar.repeat(pair(self.grammar, between, item), 0, None))
         return item if format.at_least_one else self.grammar.optional(item)
 
     cdef uint32_t triggered(self, Triggered format, Tag enclosing) except? NO_NODE:
         cdef uint32_t first = self.first_tag(format)
         if format.at_least_one and format.stop_after_first:
             return first
-        return self.pair(first, self.text.open(self.tag_arms(format), enclosing))
+        return pair(self.grammar, first, self.text.open(self.tag_arms(format), enclosing))
 
     cdef uint32_t first_tag(self, Triggered format) except? NO_NODE:
         """Add the tag that ``at_least_one`` requires before any text."""

@@ -65,8 +65,8 @@ cdef class Sequence(Format):
     cdef readonly tuple elements
 
 
-cdef class Or(Format):
-    cdef readonly tuple elements
+cdef class Or(Sequence):
+    pass
 
 
 cdef class Repetition(Format):

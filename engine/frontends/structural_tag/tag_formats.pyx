@@ -17,8 +17,7 @@ cdef class Format:
 @cython.no_gc
 cdef class ConstString(Format):
     def __init__(self, str pointer, str value):
-        self.pointer = pointer
-        self.value = value
+        self.pointer, self.value = pointer, value
 
 
 @cython.no_gc
@@ -27,70 +26,61 @@ cdef class JsonSchema(Format):
 
 
 cdef JsonSchema new_json_schema(str pointer, schema, str schema_pointer):
-    cdef JsonSchema made = JsonSchema.__new__(JsonSchema)
-    made.pointer, made.schema, made.schema_pointer = pointer, schema, schema_pointer
-    made.extra_keys, made.spelling, made.whitespace = "anywhere", "any", "flexible"
-    made.any_order, made.most_blanks = False, BLANKS
-    made.indent = made.separators = None
-    made.excludes, made.style, made.loose, made.guarded = (), "json", False, False
-    return made
+    cdef JsonSchema format = JsonSchema.__new__(JsonSchema)
+    format.pointer, format.schema, format.schema_pointer = pointer, schema, schema_pointer
+    format.extra_keys, format.spelling, format.whitespace = "anywhere", "any", "flexible"
+    format.any_order, format.most_blanks = False, BLANKS
+    format.indent = format.separators = None
+    format.excludes, format.style, format.loose, format.guarded = (), "json", False, False
+    return format
 
 
 @cython.no_gc
 cdef class Regex(Format):
     def __init__(self, str pointer, str pattern):
-        self.pointer = pointer
-        self.pattern = pattern
+        self.pointer, self.pattern = pointer, pattern
 
 
 @cython.no_gc
 cdef class GrammarText(Format):
     def __init__(self, str pointer, str text, str syntax, bint inside_json, bint readable):
-        self.pointer = pointer
-        self.text, self.syntax = text, syntax
+        self.pointer, self.text, self.syntax = pointer, text, syntax
         self.inside_json, self.readable = inside_json, readable
 
 
 @cython.no_gc
 cdef class AnyText(Format):
     def __init__(self, str pointer, tuple excludes, max_chars, max_tokens):
-        self.pointer = pointer
-        self.excludes, self.max_chars, self.max_tokens = excludes, max_chars, max_tokens
+        self.pointer, self.excludes, self.max_chars, self.max_tokens = pointer, excludes, max_chars, max_tokens
 
 
 @cython.no_gc
 cdef class Token(Format):
     def __init__(self, str pointer, token):
-        self.pointer = pointer
-        self.token = token
+        self.pointer, self.token = pointer, token
 
 
 @cython.no_gc
 cdef class OtherTokens(Format):
     def __init__(self, str pointer, tuple excludes, minimum, maximum):
-        self.pointer = pointer
-        self.excludes, self.minimum, self.maximum = excludes, minimum, maximum
+        self.pointer, self.excludes, self.minimum, self.maximum = pointer, excludes, minimum, maximum
 
 
 @cython.no_gc
 cdef class Sequence(Format):
     def __init__(self, str pointer, tuple elements):
-        self.pointer = pointer
-        self.elements = elements
+        self.pointer, self.elements = pointer, elements
 
 
 @cython.no_gc
-cdef class Or(Format):
-    def __init__(self, str pointer, tuple elements):
-        self.pointer = pointer
-        self.elements = elements
+cdef class Or(Sequence):
+    pass
 
 
 @cython.no_gc
 cdef class Repetition(Format):
     def __init__(self, str pointer, Format content, minimum, maximum):
-        self.pointer = pointer
-        self.content, self.minimum, self.maximum = content, minimum, maximum
+        self.pointer, self.content, self.minimum, self.maximum = pointer, content, minimum, maximum
 
 
 @cython.no_gc
@@ -99,9 +89,9 @@ cdef class Tag(Format):
 
 
 cdef Tag new_tag(str pointer, begin, Format content, tuple ends):
-    cdef Tag made = Tag.__new__(Tag)
-    made.pointer, made.begin, made.content, made.ends = pointer, begin, content, ends
-    return made
+    cdef Tag tag = Tag.__new__(Tag)
+    tag.pointer, tag.begin, tag.content, tag.ends = pointer, begin, content, ends
+    return tag
 
 
 @cython.no_gc
@@ -109,33 +99,27 @@ cdef class Triggered(Format):
     def __init__(
         self, str pointer, tuple triggers, tuple tags, tuple excludes, bint at_least_one, bint stop_after_first
     ):
-        self.pointer = pointer
-        self.triggers, self.tags, self.excludes = triggers, tags, excludes
+        self.pointer, self.triggers, self.tags, self.excludes = pointer, triggers, tags, excludes
         self.at_least_one, self.stop_after_first = at_least_one, stop_after_first
 
 
 @cython.no_gc
 cdef class Dispatch(Format):
     def __init__(self, str pointer, tuple arms, tuple excludes, bint loop):
-        self.pointer = pointer
-        self.arms, self.excludes, self.loop = arms, excludes, loop
+        self.pointer, self.arms, self.excludes, self.loop = pointer, arms, excludes, loop
 
 
 @cython.no_gc
 cdef class TagsWithSeparator(Format):
     def __init__(self, str pointer, tuple tags, str separator, bint at_least_one, bint stop_after_first):
-        self.pointer = pointer
-        self.tags, self.separator = tags, separator
+        self.pointer, self.tags, self.separator = pointer, tags, separator
         self.at_least_one, self.stop_after_first = at_least_one, stop_after_first
 
 
 cdef bint is_endless(Format format) except -1:
     kind = type(format)
     if kind is Sequence or kind is Or:
-        for element in (<Sequence>format).elements if kind is Sequence else (<Or>format).elements:
-            if is_endless(element):
-                return True
-        return False
+        return any([is_endless(element) for element in (<Sequence>format).elements])
     if kind is Repetition:
         return is_endless((<Repetition>format).content)
     if kind is OtherTokens:

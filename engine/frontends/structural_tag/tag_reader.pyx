@@ -129,9 +129,7 @@ cdef class TagReader:
     cdef Py_ssize_t careful
 
     def __cinit__(self, document, TagVocabulary vocabulary, limits, WorkBudget budget):
-        self.document = document
-        self.limits = limits
-        self.vocabulary, self.budget = vocabulary, budget
+        self.document, self.limits, self.vocabulary, self.budget = document, limits, vocabulary, budget
         self.careful = limits.spec_depth - 2
         if self.careful < 2:
             check_depth(document, limits, budget)
@@ -188,7 +186,7 @@ cdef class TagReader:
         return self.leaf(kind, fields)
 
     cdef Format leaf(self, str kind, Fields fields):
-        cdef JsonSchema made
+        cdef JsonSchema format
         if kind == "any_text":
             return any_text(fields)
         if kind == "const_string":
@@ -204,11 +202,9 @@ cdef class TagReader:
         if kind == "any_tokens":
             return OtherTokens(
                 fields.pointer, self.tokens(fields, "exclude_tokens"), 0, fields.bound("max_tokens", MAX_COUNT))
-        place = f"{fields.pointer}/json_schema"
-        schema = as_schema(fields.item("json_schema"), place)
-        made = new_json_schema(fields.pointer, schema, place)
-        made.style = "qwen_xml"
-        return made
+        format = schema_of(fields)
+        format.style = "qwen_xml"
+        return format
 
     cdef Format legacy(self, Fields fields):
         """Read the older form: triggered tags around schemas, at the root of the document."""
@@ -261,12 +257,10 @@ cdef class TagReader:
         return tuple([self.special(v, fields, name, f"{name}/{k}") for k, v in enumerate(items)])
 
     cdef Format json_schema(self, Fields fields):
-        cdef JsonSchema made
-        place = f"{fields.pointer}/json_schema"
-        made = new_json_schema(fields.pointer, as_schema(fields.item("json_schema"), place), place)
+        cdef JsonSchema format = schema_of(fields)
         if len(fields.value) > 2:
-            add_options(fields, made)
-        return made
+            add_options(fields, format)
+        return format
 
     # -- composition -------------------------------------------------------------------------------
     cdef tuple elements(self, Fields fields, Py_ssize_t depth):
@@ -377,6 +371,11 @@ cdef class TagReader:
                 raise SpecError("must be a pair of a pattern and a format", place)
             made.append((rule[0], self.format(rule[1], f"{place}/1", depth + 3)))
         return made
+
+
+cdef JsonSchema schema_of(Fields fields):
+    place = f"{fields.pointer}/json_schema"
+    return new_json_schema(fields.pointer, as_schema(fields.item("json_schema"), place), place)
 
 
 cdef object times(bound, maximum):
@@ -528,9 +527,7 @@ cdef class Fields:
         if not isinstance(value, dict):
             raise SpecError("must be an object", pointer)
         spend(budget, 1)
-        self.value = value
-        self.pointer, self.budget = pointer, budget
-        self.taken = 0
+        self.value, self.pointer, self.budget, self.taken = value, pointer, budget, 0
 
     # -- errors ------------------------------------------------------------------------------------
     cdef object fault(self, str name, str message):
@@ -575,13 +572,13 @@ cdef class Fields:
 
     cdef tuple texts(self, str name):
         """Return a required list of strings, none of which is empty."""
-        cdef list found = []
+        cdef list texts = []
         cdef str place = f"{self.pointer}/{name}"
         for k, value in enumerate(self.items(name)):
             if k % TEXTS_PER_STEP == 0:
                 spend(self.budget, 1)
-            found.append(as_text(value, place, k, True))
-        return tuple(found)
+            texts.append(as_text(value, place, k, True))
+        return tuple(texts)
 
     cdef bint flag(self, str name, bint default) except -1:
         value = self.get(name, default)

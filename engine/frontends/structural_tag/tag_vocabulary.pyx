@@ -111,16 +111,16 @@ cdef class Spelling:
     cdef list pieces(self, str text, WorkBudget budget=None):
         cdef Py_ssize_t start = 0, before = 0, end
         cdef uint32_t token = 0
-        cdef list made = []
+        cdef list pieces = []
         while True:
             if budget is not None:
                 spend(budget, 1)
             end = self.find(text, &start, &token)
             if start > before:
-                made.append(new_piece(text[before:start], None))
+                pieces.append(new_piece(text[before:start], None))
             if end == 0:
-                return made
-            made.append(new_piece(text[start:end], token))
+                return pieces
+            pieces.append(new_piece(text[start:end], token))
             before = start = end
 
     cpdef uint32_t add_mark(self, Grammar grammar, mark) except? 0xFFFFFFFF:
@@ -296,21 +296,21 @@ cdef class TagVocabulary:
             LimitExceeded: ``tag_spellings``, with the pointer of the mark.
         """
         cdef tuple key = (excludes, ends, triggers, arm_tokens)
-        cdef TextPatterns found = self.kept.get(key)
+        cdef TextPatterns patterns = self.kept.get(key)
         cdef int64_t begun
-        if found is not None:
-            spend(budget, found.steps)
-            return found
+        if patterns is not None:
+            spend(budget, patterns.steps)
+            return patterns
         begun = spent(budget)
-        found = self._compute(*key, f"{pointer}/excludes", f"{end_pointer}/end", budget)
-        found.steps = spent(budget) - begun
+        patterns = self._compute(*key, f"{pointer}/excludes", f"{end_pointer}/end", budget)
+        patterns.steps = spent(budget) - begun
         marks = excludes + ends + triggers
         size = sum([len(mark) for mark in marks if isinstance(mark, str)])
         if len(marks) <= KEPT_MARKS and size <= KEPT_CHARACTERS:
             if len(self.kept) >= KEPT:
                 self.kept.clear()
-            self.kept[key] = found
-        return found
+            self.kept[key] = patterns
+        return patterns
 
     def _compute(self, excludes, ends, triggers, arm_tokens, pointer, end_pointer, WorkBudget budget):
         cdef TextPatterns made = TextPatterns.__new__(TextPatterns)
@@ -339,11 +339,11 @@ cdef class TagVocabulary:
         ]
 
     def _patterns(self, marks, pointer, WorkBudget budget):
-        found = {}
+        patterns = {}
         for mark in marks:
             spend(budget, steps_of(mark))
-            found.update(dict.fromkeys(self.spelling.patterns(mark, pointer)))
-        return tuple(found)
+            patterns.update(dict.fromkeys(self.spelling.patterns(mark, pointer)))
+        return tuple(patterns)
 
 
 cdef class Blocked:
@@ -387,12 +387,12 @@ cdef int64_t steps_of(mark) except -1:
 
 cdef tuple possible(patterns, known, WorkBudget budget):
     """Drop patterns with a token that is not among the known letters: they can never complete."""
-    cdef dict found = {}
+    cdef dict completing = {}
     for pattern in patterns:
         spend(budget, 1 if type(pattern) is bytes else 1 + len(pattern) // LETTERS_PER_STEP)
         if type(pattern) is bytes or all([letter < 256 or letter in known for letter in pattern]):
-            found[pattern] = None
-    return tuple(found)
+            completing[pattern] = None
+    return tuple(completing)
 
 
 # -- overlap ----------------------------------------------------------------------------------------

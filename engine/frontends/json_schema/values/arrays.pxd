@@ -13,7 +13,7 @@ from libc.stdint cimport uint32_t
 
 from ..builder cimport Builder
 from ..reader cimport SchemaReader
-from ..schema_types cimport Arrays, Objects, Strings
+from ..schema_types cimport Arrays, Numbers, Objects, SchemaType, Strings
 
 # ``arrays`` None: any array
 cdef uint32_t build_array(Builder builder, Arrays arrays) except? 0xFFFFFFFF
@@ -34,8 +34,8 @@ cdef class Cardinality:
     cdef bytes key_of(self, tuple place)
     cdef RangeC of_strings(self, Strings strings) except *
     cdef automaton_of(self, Strings strings)
-    cdef RangeC of_type(self, schema_type, int kind, int levels) except *
-    cdef RangeC of_numbers(self, numbers, bint whole) except *
+    cdef RangeC of_type(self, SchemaType schema_type, int kind, int levels) except *
+    cdef RangeC of_numbers(self, Numbers numbers, bint whole) except *
     cdef RangeC of_array(self, Arrays arrays, int levels) except *
     cdef RangeC of_object(self, Objects objects, int levels) except *
 

@@ -24,13 +24,15 @@ from ..evaluator cimport identity, is_within
 from ..type_algebra cimport place_key
 from ..json_text cimport GraphBuilder, JsonText, new_graph
 from ..reader cimport SchemaReader
+from ..intersection cimport both, place_of
 from ..schema_types cimport (
-    ALL, ARRAY, BOOLEAN, FRACTION, INTEGER, NULL_TYPE, OBJECT, STRING, Arrays, ConstraintText, Count, Location, Numbers,
-    Objects, SchemaType, Strings, both,
+    ALL, ARRAY, BOOLEAN, FRACTION, INTEGER, NULL_TYPE, OBJECT, STRING, Arrays, ConstraintText, Count, Location,
+    Numbers, Objects, SchemaType, Strings,
 )
+from .numbers cimport period_of
 
 from fractions import Fraction
-from math import ceil, floor, gcd, lcm
+from math import ceil, floor
 
 from ....errors import LimitExceeded, UnsupportedSchema
 from ...regex.char_automaton import Bound, intersection
@@ -91,29 +93,25 @@ cdef uint32_t elements(
 ) except? 0xFFFFFFFF:
     """Add the inside of an array, with the white space before the closing bracket."""
     cdef vector[uint32_t] edges
-    cdef uint32_t n = <uint32_t>prefix.size(), end = n + 1, number, space = text.closing()
-    cdef uint32_t[3] parts
+    cdef uint32_t n = <uint32_t>prefix.size(), end = n + 1, number, space = text.closing(), more
     cdef uint32_t[2] finals = [0, end]
     if n == 0:
         if maximum == 0:
             return text.empty
-        parts[0] = text.first(item)
-        parts[1] = text.repeat(
+        first = text.first(item)
+        more = text.grammar.repeat(
             text.after_comma(item), max(minimum - 1, 0), None if maximum is None else maximum - 1)
-        parts[2] = space
-        parts[1] = text.seq(parts, 3)
-        parts[0] = text.empty
-        return parts[1] if minimum else text.alt(parts, 2)
+        inside = text.seq(first, more, space)
+        return inside if minimum else text.alt(text.empty, inside)
     add_edge(&edges, 0, text.first(prefix[0][0]), 1)
     for number in range(1, n):
         add_edge(&edges, number, text.after_comma(prefix[0][number]), number + 1)
         if minimum <= number:
             add_edge(&edges, number, space, end)
-    parts[0] = text.repeat(
+    more = text.grammar.repeat(
         text.after_comma(item), max(minimum - n, 0), None if maximum is None else maximum - n)
-    parts[1] = space
-    add_edge(&edges, n, text.seq(parts, 2), end)
-    return text.graph(
+    add_edge(&edges, n, text.seq(more, space), end)
+    return text.grammar.add_graph(
         n + 2, edges.data(), edges.size() // 3, &finals[1] if minimum else &finals[0], 1 if minimum else 2)
 
 
@@ -176,21 +174,21 @@ cdef bint differ_anyway(SchemaReader reader, Arrays arrays) except -1:
 cdef list values_of(SchemaReader reader, tuple place):
     """Return the values of a place; None: they are not listed."""
     cdef SchemaType schema_type
-    cdef list found = []
+    cdef list values = []
     for schema_type in reader.alternatives_at(place):
         schema_type.check(schema_type.types)
         if schema_type.values is not None:
-            found += schema_type.values
+            values += schema_type.values
         elif schema_type.types & ~(BOOLEAN | NULL_TYPE | INTEGER):
             return None
         else:
-            found += [True, False] if schema_type.types & BOOLEAN else []
-            found += [None] if schema_type.types & NULL_TYPE else []
+            values += [True, False] if schema_type.types & BOOLEAN else []
+            values += [None] if schema_type.types & NULL_TYPE else []
             numbers = few_integers(schema_type.numbers) if schema_type.types & INTEGER else []
             if numbers is None:
                 return None
-            found += numbers
-    return found
+            values += numbers
+    return values
 
 
 cdef list few_integers(Numbers numbers):
@@ -205,13 +203,13 @@ cdef list few_integers(Numbers numbers):
 cdef bint has_short_list(SchemaReader reader, Arrays arrays) except -1:
     """Whether the values of all items are listed, and at most ``MAX_VALUES``."""
     cdef tuple place
-    cdef set found = set()
+    cdef set distinct = set()
     for place in (*arrays.prefix, arrays.rest):
         values = values_of(reader, place)
         if values is None:
             return False
-        found.update([identity(value) for value in values])
-    return len(found) <= MAX_VALUES
+        distinct.update([identity(value) for value in values])
+    return len(distinct) <= MAX_VALUES
 
 
 cdef bint has_values_enough(Builder builder, Arrays arrays) except -1:
@@ -225,7 +223,7 @@ cdef bint has_values_enough(Builder builder, Arrays arrays) except -1:
     cdef Py_ssize_t n, prefix = len(arrays.prefix), last
     cdef Count each
     for n in range(prefix + 1):
-        place = arrays.prefix[n] if n < prefix else arrays.rest
+        place = arrays.item(n)
         if not is_told_by_text(cardinality, place, 0):
             raise too_few(arrays, "items of few values with several spellings or orders can't be compared")
         last = n if n < prefix else arrays.minimum - 1
@@ -277,7 +275,7 @@ cdef bint is_written_once(Cardinality cardinality, tuple place, int levels) exce
                     cardinality.of_object(objects, levels).least < UNLIMITED):
                 return False
             for name in objects.properties:
-                if not is_told_by_text(cardinality, objects.place_of(name, reader), levels + 1):
+                if not is_told_by_text(cardinality, place_of(objects, name, reader), levels + 1):
                     return False
     return True
 
@@ -394,7 +392,7 @@ cdef class CountedItems:
     cdef list choices(self, Py_ssize_t n):
         """Return the choices for item n: (node, indices of its counts, bit of its value)."""
         if n not in self.known:
-            place = self.arrays.prefix[n] if n < len(self.arrays.prefix) else self.arrays.rest
+            place = self.arrays.item(n)
             self.known[n] = self.values_at(n, place) if self.is_listed else self.kinds_at(n, place)
         return self.known[n]
 
@@ -441,21 +439,19 @@ cdef class CountedItems:
 
     cdef dict all_values(self):
         """Return the listed values of all items, each with its bit."""
-        cdef dict found = {}
+        cdef dict values = {}
         cdef tuple place
         for place in (*self.arrays.prefix, self.arrays.rest):
             for value in values_of(self.reader, place):
-                found.setdefault(identity(value), (value, 1 << <int>len(found)))
-        return found
+                values.setdefault(identity(value), (value, 1 << <int>len(values)))
+        return values
 
 
 # -- cardinality -----------------------------------------------------------------------------------
 cdef Cardinality new_cardinality(SchemaReader reader, bint any_order):
-    cdef Cardinality made = Cardinality.__new__(Cardinality)
-    made.reader, made.any_order = reader, any_order
-    if reader._ranges is None:
-        reader._ranges, reader._distinct = {}, {}
-    return made
+    cdef Cardinality cardinality = Cardinality.__new__(Cardinality)
+    cardinality.reader, cardinality.any_order = reader, any_order
+    return cardinality
 
 
 cdef RangeC between(least, most):
@@ -505,8 +501,7 @@ cdef class Cardinality:
             least += best
         return between(max(least, <long long>len(listed)), most)
 
-    cdef RangeC of_type(self, alternative, int kind, int levels) except *:
-        cdef SchemaType schema_type = alternative
+    cdef RangeC of_type(self, SchemaType schema_type, int kind, int levels) except *:
         if kind == NULL_TYPE:
             return RangeC(1, 1)
         if kind == BOOLEAN:
@@ -545,9 +540,8 @@ cdef class Cardinality:
                 raise
             return None
 
-    cdef RangeC of_numbers(self, numbers_, bint whole) except *:
+    cdef RangeC of_numbers(self, Numbers numbers, bint whole) except *:
         """Count the whole numbers, or all others."""
-        cdef Numbers numbers = numbers_
         if numbers is None:
             return ANY_NUMBER_OF_VALUES
         steps = [Fraction((<ConstraintText>each).text) for each in numbers.multiples]
@@ -577,7 +571,7 @@ cdef class Cardinality:
                 least, most = least + some, most + many
             if n == arrays.maximum or least >= UNLIMITED or many == 0:
                 return between(least, most)
-            each = self.of_place(arrays.prefix[n] if n < len(arrays.prefix) else arrays.rest, levels + 1)
+            each = self.of_place(arrays.item(n), levels + 1)
             if n >= len(arrays.prefix) and arrays.maximum is None and (
                     arrays.unique is None or each.least == UNLIMITED):
                 # the array may have any number of such items
@@ -595,7 +589,7 @@ cdef class Cardinality:
             return RangeC(0, UNLIMITED)
         least = most = 1
         for name in dict.fromkeys([*objects.properties, *objects.required]):
-            each = self.of_place(objects.place_of(name, self.reader), levels + 1)
+            each = self.of_place(place_of(objects, name, self.reader), levels + 1)
             optional = 0 if objects.wanted is not None and name in objects.wanted else 1
             least, most = min(least * (each.least + optional), UNLIMITED), min(most * (each.most + optional), UNLIMITED)
         each = self.of_place(objects.rest, levels + 1)
@@ -604,14 +598,6 @@ cdef class Cardinality:
         if objects.minimum > len(objects.required):
             return between(0, most)
         return between(least, most)
-
-
-cdef period_of(list steps):
-    """Return the distance between common multiples."""
-    found = steps[0]
-    for step in steps[1:]:
-        found = Fraction(lcm(found.numerator, step.numerator), gcd(found.denominator, step.denominator))
-    return found
 
 
 cdef multiples_between(Numbers numbers, step):

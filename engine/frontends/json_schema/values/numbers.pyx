@@ -30,7 +30,7 @@ from ..schema_types cimport ConstraintText, Numbers
 
 from decimal import ROUND_FLOOR, Context, Decimal
 from fractions import Fraction
-from math import gcd, lcm
+from math import ceil, floor, gcd, lcm
 
 from ....errors import LimitExceeded
 from ....grammar.ir import Grammar
@@ -103,8 +103,9 @@ cdef chosen(g, Numbers numbers, low, high, bint whole, bint canonical):
     if low is not None and high is not None:
         if low > high:
             return g.fail()
-        if whole and is_short_range(low, high, multiples):
-            return listed_numbers(g, low, high, multiples, foreign, barred, is_plain, canonical)
+        period = period_of([1, *multiples]).numerator
+        if whole and (high - low) // period < MAX_LISTED:
+            return listed_numbers(g, low, high, period, foreign, barred, is_plain, canonical)
     low = None if low is None else Decimal(low)
     high = None if high is None else Decimal(high)
     # of magnitudes: (lower bound, upper bound, excluded numbers, whether a bare zero is excluded)
@@ -127,24 +128,15 @@ cdef chosen(g, Numbers numbers, low, high, bint whole, bint canonical):
     return g.alt(*parts)
 
 
-cdef period_of(list multiples):
-    """Return the distance between whole common multiples."""
-    cdef object found = 1
-    for each in multiples:
-        found = lcm(found, Fraction(each).numerator)
-    return found
+cdef period_of(list steps):
+    """Return the distance between common multiples."""
+    fractions = [Fraction(step) for step in steps]
+    return Fraction(lcm(*[each.numerator for each in fractions]), gcd(*[each.denominator for each in fractions]))
 
 
-cdef bint is_short_range(low, high, list multiples) except -1:
-    return (high - low) // period_of(multiples) < MAX_LISTED
-
-
-cdef listed_numbers(
-    g, low, high, list multiples, list foreign, list barred, bint is_plain, bint canonical
-):
-    """Add the whole numbers of a short range, one by one."""
+cdef listed_numbers(g, low, high, period, list foreign, list barred, bint is_plain, bint canonical):
+    """Add the multiples of ``period`` in a short range, one by one."""
     cdef list texts = []
-    period = period_of(multiples)
     value = -(-low // period) * period
     while value <= high:
         if value not in barred and not any([Fraction(value) % Fraction(each) == 0 for each in foreign]):
@@ -206,36 +198,31 @@ cdef bint is_free(Numbers numbers) noexcept:
         and not (numbers.multiples or numbers.foreign or numbers.barred or numbers.is_plain))
 
 
+cdef uint32_t any_number(JsonText text, bint whole) except? 0xFFFFFFFF:
+    cdef int which = ANY_INTEGER if whole else ANY_NUMBER
+    cdef uint32_t rule
+    if text.shared[which] == NO_NODE:
+        rule = text.declare_shared(which)
+        text.grammar.set_rule(rule, unbounded_number(text, whole).put_into(text.grammar))
+    return text.shared[which]
+
+
+cdef uint32_t build_number(JsonText text, Numbers numbers, bint whole) except? 0xFFFFFFFF:
+    return any_number(text, whole) if is_free(numbers) else bounded(text, numbers, whole)
+
+
 # -- integers --------------------------------------------------------------------------------------
-
-
-cdef uint32_t any_integer(JsonText text) except? 0xFFFFFFFF:
-    if text.shared[ANY_INTEGER] == NO_NODE:
-        text.define_shared(ANY_INTEGER, unbounded_number(text, True))
-    return text.shared[ANY_INTEGER]
-
-
-cdef uint32_t build_integer(JsonText text, Numbers numbers) except? 0xFFFFFFFF:
-    if is_free(numbers):
-        return any_integer(text)
-    return bounded(text, numbers, True)
 
 
 cdef tuple whole_bounds(Numbers numbers):
     low = high = None
     if numbers.low is not None:
-        low = ceiling(numbers.low)
+        low = ceil(numbers.low)
         low += low == numbers.low and numbers.low_open
     if numbers.high is not None:
-        high = int(numbers.high)
-        high -= high > numbers.high
+        high = floor(numbers.high)
         high -= high == numbers.high and numbers.high_open
     return low, high
-
-
-cdef ceiling(value):
-    whole = int(value)
-    return whole + (value > whole)
 
 
 cdef negative(value):
@@ -350,12 +337,6 @@ cdef whole_number(g, low, high):
     return g.alt(natural(g, low, high), g.seq(natural(g, low, short), zeros), powers)
 
 
-cdef uint32_t any_number(JsonText text) except? 0xFFFFFFFF:
-    if text.shared[ANY_NUMBER] == NO_NODE:
-        text.define_shared(ANY_NUMBER, unbounded_number(text, False))
-    return text.shared[ANY_NUMBER]
-
-
 cdef without_sign(g):
     some = g.repeat(g.chars(DIGIT), 1, None)
     exponent = g.seq(
@@ -364,12 +345,6 @@ cdef without_sign(g):
         some,
     )
     return g.seq(natural(g, 0, None), g.optional(g.seq(g.bytes(b"."), some)), g.optional(exponent))
-
-
-cdef uint32_t build_number(JsonText text, Numbers numbers) except? 0xFFFFFFFF:
-    if is_free(numbers):
-        return any_number(text)
-    return bounded(text, numbers, False)
 
 
 cdef tuple closed(Numbers numbers):

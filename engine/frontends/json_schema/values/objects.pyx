@@ -23,13 +23,13 @@ from libc.stdint cimport uint32_t, uint8_t
 from ....grammar.ir cimport ANY_ORDER, EXTRA_LAST, MAY_BE_EMPTY, ROLE_DIFFERS
 from ....native.pool cimport vector
 from ..builder cimport Builder
+from ..evaluator cimport Evaluator
 from .arrays cimport UNLIMITED, Cardinality, RangeC, new_cardinality
 from ..json_text cimport GraphBuilder, JsonText, new_graph
 from ..reader cimport SchemaReader
-from ..schema_types cimport (
-    OBJECT, STRING, ConstraintText, Keyed, Location, Objects, SchemaContext, SchemaType, Strings, both,
-    intersect_strings, new_strings,
-)
+from ..intersection cimport applies, both, intersect_strings, place_of
+from ..schema_types cimport OBJECT, STRING, ConstraintText, Keyed, Objects, SchemaType, Strings, new_strings
+from ..type_algebra cimport is_false
 from .strings cimport build_inside
 
 from ....errors import UnsupportedSchema
@@ -39,6 +39,8 @@ from ...regex.char_automaton import Bound, is_empty as is_empty_language
 cdef Py_ssize_t MAX_CLASSES = 64
 #: members of one object that some schema requires to exist: each doubles the states
 cdef Py_ssize_t MAX_SOME = 10
+#: an integer of any size
+cdef object ONE = 1
 
 
 cdef struct MembersC:
@@ -106,7 +108,7 @@ cdef uint32_t one_of_nodes(JsonText text, list others) except? 0xFFFFFFFF:
     cdef vector[uint32_t] nodes
     for node, _ in others:
         nodes.push_back(node)
-    return text.rule_by("additional member", text.alt(nodes.data(), nodes.size()))
+    return text.rule_by("additional member", text.grammar.add_alt(nodes.data(), nodes.size()))
 
 
 cdef bint keyed_members(Builder builder, Objects objects, MembersC* members, list names) except -1:
@@ -126,7 +128,7 @@ cdef bint keyed_members(Builder builder, Objects objects, MembersC* members, lis
         is_required = objects.wanted is not None and name in objects.wanted
         node = text.fail
         if text.key_text().has_spelling(name) and builder.reader.fits(objects.names, name):
-            node = builder.place(objects.place_of(name, builder.reader))
+            node = builder.place(place_of(objects, name, builder.reader))
         if node == text.fail and is_required:
             check_written(text, objects, name)
             return False
@@ -192,12 +194,7 @@ cdef int check_written(JsonText text, Objects objects, str name) except -1:
 
 cdef list unlisted_of(Objects objects):
     """Return the required keys that are not in ``properties``."""
-    cdef list found = []
-    cdef str name
-    for name in objects.required:
-        if name not in objects.properties:
-            found.append(name)
-    return found
+    return [name for name in objects.required if name not in objects.properties]
 
 
 cdef Py_ssize_t count_members(JsonText text, MembersC* members):
@@ -308,14 +305,15 @@ cdef uint32_t differing_key(JsonText text, uint32_t key) except? 0xFFFFFFFF:
 cdef list other_members(Builder builder, Objects objects, list names):
     """Add members with other keys than ``names``; return (node, bits of the finds of ``objects.some``)."""
     cdef JsonText text = builder.text
-    cdef list found = [], choices
+    cdef list members = [], choices
     cdef KeyClass each
     cdef uint32_t key, value
     cdef bint differ = must_differ(objects)
     for each in classes_of(builder, objects, names):
         # keys without a value need no node
-        choices = choices_of(objects, each, builder.reader)
-        choices = [choice for choice in choices if not is_empty(choice[0])]
+        relevant = [is_among(<Keyed>keyed, each) for keyed in objects.some]
+        choices = with_some(objects, place_of_class(objects, each, builder.reader), relevant, builder.reader)
+        choices = [choice for choice in choices if not is_false(choice[0])]
         if not choices:
             continue
         key = key_node(builder, each, names)
@@ -332,17 +330,8 @@ cdef list other_members(Builder builder, Objects objects, list names):
         for place, bits in choices:
             value = builder.place(place)
             if value != text.fail:
-                found.append((text.pair_of(key, value), bits))
-    return found
-
-
-cdef bint is_empty(tuple place):
-    """Whether one of the schemas of a place is false."""
-    cdef Location each
-    for each in place:
-        if each.schema is False:
-            return True
-    return False
+                members.append((text.pair_of(key, value), bits))
+    return members
 
 
 cdef RangeC count_others(Builder builder, Objects objects, list names) except *:
@@ -358,7 +347,7 @@ cdef RangeC count_others(Builder builder, Objects objects, list names) except *:
     for each in classes_of(builder, objects, names):
         if each.texts is None and not differ:
             return RangeC(UNLIMITED, UNLIMITED)
-        if not differ or builder.place(place_of(objects, each, builder.reader)) != builder.text.fail:
+        if not differ or builder.place(place_of_class(objects, each, builder.reader)) != builder.text.fail:
             some = keys_of(cardinality, each, names)
             found.most = min(found.most + some.most, UNLIMITED)
             sure[each.schema_type] = min(sure.get(each.schema_type, 0) + some.least, UNLIMITED)
@@ -390,27 +379,21 @@ cdef RangeC keys_of(Cardinality cardinality, KeyClass each, list names) except *
     return RangeC(max(found.least - n, 0), found.most if found.most == UNLIMITED else found.most - n)
 
 
-cdef list choices_of(Objects objects, KeyClass keys, SchemaContext context):
-    """Return the alternatives of a value under a class of keys: (place, bits of the finds)."""
-    applies = [is_among(<Keyed>each, keys) for each in objects.some]
-    return with_some(objects, place_of(objects, keys, context), applies, context)
-
-
-cdef list with_some(Objects objects, tuple place, list applies, SchemaContext context):
+cdef list with_some(Objects objects, tuple place, list relevant, Evaluator evaluator):
     """Divide a place by the finds of ``objects.some`` that apply to its key: (place, bits).
 
     A find without a constraint on the value depends on the key alone.
     """
     cdef Keyed each
-    cdef list found = [(place, 0)]
+    cdef list choices = [(place, 0)]
     cdef int number
     check_some(objects)
-    for number in range(<int>len(applies)):
+    for number in range(<int>len(relevant)):
         each = objects.some[number]
-        if applies[number]:
-            more = [(both(known, each.place, context), bits | 1 << number) for known, bits in found]
-            found = found + more if each.place else more
-    return found
+        if relevant[number]:
+            more = [(both(known, each.place, evaluator), bits | 1 << number) for known, bits in choices]
+            choices = choices + more if each.place else more
+    return choices
 
 
 cdef int check_some(Objects objects) except -1:
@@ -423,7 +406,7 @@ cdef int check_some(Objects objects) except -1:
 cdef list classes_of(Builder builder, Objects objects, list names):
     cdef SchemaReader reader = builder.reader
     cdef SchemaType schema_type
-    cdef KeyClass made
+    cdef KeyClass key_class
     cdef dict patterns = {}
     cdef Keyed keyed
     cdef list found = [], some
@@ -442,28 +425,28 @@ cdef list classes_of(Builder builder, Objects objects, list names):
                 groups = [[value] for value in listed] if builder.text.repeats_keys else [listed]
                 some = [each for group in groups for each in classes_of_texts(reader, group, patterns)]
             else:
-                made = KeyClass.__new__(KeyClass)
-                made.strings = schema_type.strings or new_strings(0, None, (), (), (), ())
-                made.matched, made.patterns, made.without = frozenset(), (), ()
-                some = divided(reader, made, patterns)
-            for made in some:
-                made.schema_type = number
+                key_class = KeyClass.__new__(KeyClass)
+                key_class.strings = schema_type.strings or new_strings(0, None, (), (), (), ())
+                key_class.matched, key_class.patterns, key_class.without = frozenset(), (), ()
+                some = divided(reader, key_class, patterns)
+            for key_class in some:
+                key_class.schema_type = number
             found += some
             number += 1
     return found
 
 
 cdef list classes_of_texts(SchemaReader reader, list texts, dict patterns):
-    cdef KeyClass made
+    cdef KeyClass key_class
     cdef dict found = {}
     for text in texts:
         matched = frozenset([source for source, pattern in patterns.items() if reader.matches(pattern, text)])
         found.setdefault(matched, []).append(text)
     made_all = []
     for matched, some in found.items():
-        made = KeyClass.__new__(KeyClass)
-        made.texts, made.matched = some, matched
-        made_all.append(made)
+        key_class = KeyClass.__new__(KeyClass)
+        key_class.texts, key_class.matched = some, matched
+        made_all.append(key_class)
     return made_all
 
 
@@ -509,23 +492,21 @@ cdef list parts_of(SchemaReader reader, KeyClass whole, ConstraintText pattern):
 
 
 cdef KeyClass part_of(KeyClass whole, ConstraintText pattern, bint is_match):
-    cdef KeyClass made = KeyClass.__new__(KeyClass)
-    made.strings, made.matched, made.patterns, made.without = (
+    cdef KeyClass key_class = KeyClass.__new__(KeyClass)
+    key_class.strings, key_class.matched, key_class.patterns, key_class.without = (
         whole.strings, whole.matched, whole.patterns, whole.without)
     if is_match:
-        made.matched |= {pattern.text}
-        made.patterns += (pattern,)
+        key_class.matched |= {pattern.text}
+        key_class.patterns += (pattern,)
     else:
-        made.without += (pattern,)
-    return made
+        key_class.without += (pattern,)
+    return key_class
 
 
 cdef bint have_none(SchemaReader reader, tuple patterns, tuple without) except -1:
     """Whether no text matches all of ``patterns`` and none of ``without``."""
     cdef ConstraintText each
     cdef tuple key = (tuple([each.text for each in patterns]), tuple([each.text for each in without]))
-    if reader._classes is None:
-        reader._classes = {}
     if key not in reader._classes:
         each = (patterns or without)[-1]
         bound = Bound(reader.limits.pattern_states, each.pointer(), reader.budget)
@@ -534,13 +515,13 @@ cdef bint have_none(SchemaReader reader, tuple patterns, tuple without) except -
     return reader._classes[key]
 
 
-cdef tuple place_of(Objects objects, KeyClass keys, SchemaContext context):
+cdef tuple place_of_class(Objects objects, KeyClass keys, Evaluator evaluator):
     """Return the schemas that apply to values under a class of keys."""
     cdef Keyed each
     cdef tuple place = objects.rest
     for each in objects.keyed:
         if is_among(each, keys):
-            place = both(place, each.place, context)
+            place = both(place, each.place, evaluator)
     return place
 
 
@@ -583,7 +564,7 @@ cdef uint32_t counted_members(
     counting.spare = members.nodes.size() + keys - objects.minimum
     if builder.any_order:
         for k in range(members.required.size()):
-            counting.required |= bit_of(k) if members.required[k] else 0
+            counting.required |= ONE << k if members.required[k] else 0
     return counting.inside()
 
 
@@ -653,7 +634,7 @@ cdef class CountedMembers:
         if self.builder.any_order:
             for k in range(n):
                 if not state[0] >> k & 1:
-                    self.add_listed(graph, state, k, state[0] | bit_of(k))
+                    self.add_listed(graph, state, k, state[0] | ONE << k)
         elif state[0] < n:
             self.add_listed(graph, state, state[0], state[0] + 1)
         return 0
@@ -663,8 +644,8 @@ cdef class CountedMembers:
         cdef SchemaReader reader = self.builder.reader
         cdef JsonText text = self.builder.text
         cdef str name = self.names[k]
-        cdef list applies = [(<Keyed>each).has(name, reader) for each in self.objects.some]
-        for place, bits in with_some(self.objects, self.objects.place_of(name, reader), applies, reader):
+        cdef list relevant = [applies(<Keyed>each, name, reader) for each in self.objects.some]
+        for place, bits in with_some(self.objects, place_of(self.objects, name, reader), relevant, reader):
             node = self.builder.place(place)
             if node != text.fail:
                 self.add_member(graph, state, text.pair(text.key_text().text(name), node), after, bits)
@@ -674,9 +655,3 @@ cdef class CountedMembers:
         cdef JsonText text = self.builder.text
         node = text.after_comma(node) if state[1] else text.first(node)
         return graph.add(state, node, (after, min(state[1] + 1, self.cap), state[2] | bits, state[3]))
-
-
-cdef object bit_of(Py_ssize_t k):
-    """Return a set of one member, as an integer of any size."""
-    cdef object one = 1
-    return one << k

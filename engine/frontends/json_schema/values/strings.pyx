@@ -15,7 +15,8 @@ from libc.stdint cimport uint32_t
 from ....grammar.ir cimport FragmentBuilder, IrFragment, fragment_of
 from ..evaluator cimport Evaluator
 from ..json_text cimport STRING_BODY, JsonText, named_texts
-from ..schema_types cimport ConstraintText, Strings, smaller_bound
+from ..intersection cimport smaller_bound
+from ..schema_types cimport ConstraintText, Strings
 from ..styled_text cimport PythonText, RawText
 
 from ...regex.char_automaton import Bound, bounded_node, intersection, with_length, words
@@ -26,13 +27,11 @@ from .. import formats
 
 cdef uint32_t build_string(JsonText text, Strings strings, Evaluator evaluator, bint separate=False) except? 0xFFFFFFFF:
     cdef uint32_t inside
-    cdef uint32_t[2] ways
     if strings is None:
         return text.any_string()
     inside = build_inside(text, strings, evaluator)
     if text.is_python:
-        ways = [text.quoted(inside), build_string((<PythonText>text).single, strings, evaluator)]
-        return text.alt(ways, 2)
+        return text.alt(text.quoted(inside), build_string((<PythonText>text).single, strings, evaluator))
     if separate and inside != text.fail and (strings.patterns or strings.formats or strings.without):
         inside = text.rule_by("pattern", inside)
     return text.any_string() if inside == text.shared[STRING_BODY] else text.quoted(inside)
@@ -132,7 +131,7 @@ cdef class StringFragment(FragmentBuilder):
             return IrFragment.__new__(IrFragment)
         grammar = self.new_grammar()
         # the cost of a cached fragment must not depend on automata that the evaluator has paid for
-        paid, self.evaluator._paid = self.evaluator._paid, None
+        paid, self.evaluator._paid = self.evaluator._paid, set()
         try:
             return fragment_of(grammar, body(grammar, self.strings, asked, is_barred, self.evaluator))
         finally:

@@ -8,9 +8,9 @@ import pytest
 from engine.errors import LimitExceeded
 from engine.frontends.regex.char_automaton import Bound, intersection, with_length
 from engine.frontends.regex.char_nfa import from_tree
-from engine.frontends.regex.front_end import build_regex, build_search, search_automaton
+from engine.frontends.regex.front_end import build_regex, emit_search, search_automaton
 from engine.frontends.regex.regex_syntax import Repeat, factored, parse
-from engine.grammar.ir import GRAPH, REPEAT, Grammar
+from engine.grammar.ir import GRAPH, REPEAT, Grammar, Node
 from engine.limits import Limits
 from engine.native.resources import WorkBudget
 from tests.engine.frontends.recognise import accepts, language, quoted
@@ -30,6 +30,11 @@ def random_pattern(rng: random.Random, depth: int = 0) -> str:
     if kind < 0.96:
         return rng.choice([f"^{inner}", f"{inner}$"])
     return rng.choice(["^", "$", "(?:^|a)", "(?:b|$)"])
+
+
+def build_search(grammar: Grammar, pattern: str, *, pointer: str = "") -> Node:
+    tree = parse(pattern, pointer=pointer, limits=grammar.limits, budget=grammar.budget)
+    return emit_search(grammar, tree, pointer)
 
 
 @pytest.mark.parametrize("seed", range(4))
