@@ -26,9 +26,7 @@ cdef uint32_t nfa_state(ByteNfaC* nfa) noexcept nogil:
     return nfa.size - 1
 
 
-cdef void nfa_edge(
-    ByteNfaC* nfa, uint32_t s, uint32_t kind, uint32_t a, uint32_t b, uint32_t t
-) noexcept nogil:
+cdef void nfa_edge(ByteNfaC* nfa, uint32_t s, uint32_t kind, uint32_t a, uint32_t b, uint32_t t) noexcept nogil:
     cdef EdgeC edge
     if nfa.edges.size() >= nfa.limit:
         nfa.overflow = True
@@ -240,9 +238,7 @@ cdef void hex_digit(ByteNfaC* nfa, uint32_t low, uint32_t high, uint32_t s, uint
         nfa_edge(nfa, s, BYTE_EDGE, 0x61 + low, 0x61 + high - 10, t)
 
 
-cdef void hex_number(
-    ByteNfaC* nfa, uint32_t low, uint32_t high, uint32_t more, uint32_t s, uint32_t t
-) noexcept nogil:
+cdef void hex_number(ByteNfaC* nfa, uint32_t low, uint32_t high, uint32_t more, uint32_t s, uint32_t t) noexcept nogil:
     """Add numbers low..high in 1 + more hexadecimal digits."""
     cdef uint32_t shift = 4 * more
     cdef uint32_t first = low >> shift, last = high >> shift, rest = (1 << shift) - 1, middle
@@ -337,9 +333,7 @@ cdef void pair(
     hex_number(nfa, 0xDC00 + low, 0xDC00 + high, 3, middle, t)
 
 
-cdef void emit_json_char(
-    ByteNfaC* nfa, uint32_t* ranges, uint32_t n, uint32_t s, uint32_t t
-) noexcept nogil:
+cdef void emit_json_char(ByteNfaC* nfa, uint32_t* ranges, uint32_t n, uint32_t s, uint32_t t) noexcept nogil:
     """Add one character of n (low, high) ranges, in every spelling that is legal inside a JSON
     string.
     """

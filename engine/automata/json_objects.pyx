@@ -12,9 +12,7 @@ from ..grammar.lowered cimport NO_RULE, LoweredGrammar
 from ..native.bitset cimport has_bit
 from ..native.pool cimport held_bytes, vector
 from ..native.word_table cimport table_bytes, table_number
-from .determinize cimport (
-    FINAL_STATE, UNBUILT_STATE, ByteEdgeC, DfaStateC, SymbolEdgeC, short_escape,
-)
+from .determinize cimport FINAL_STATE, UNBUILT_STATE, ByteEdgeC, DfaStateC, SymbolEdgeC, short_escape
 from .rule_automata cimport Automata, NamesC, NameTrieC, ObjectC, StateC
 
 cdef enum:

@@ -288,8 +288,7 @@ cdef class Automata:
         if kind == OBJECT_RULE:
             self.objects.resize(self.objects.size() + 1)
             object_start(&self.objects.back(), self.ir, node)
-            self.first[rule] = self.unbuilt(
-                &self.objects.back().states, rule, <uint32_t>self.objects.size() - 1, 0)
+            self.first[rule] = self.unbuilt(&self.objects.back().states, rule, <uint32_t>self.objects.size() - 1, 0)
             self.lazy_held += object_bytes(&self.objects.back())
             return True
         return self.build_of_nodes(rule)
@@ -334,9 +333,7 @@ cdef class Automata:
             return self.finish_rule(rule, &known.get().dfa, work.done)
         return self.finish_rule(rule, &dfa, work.done)
 
-    cdef bint build_whole(
-        self, uint32_t rule, ByteNfaC* nfa, vector[DfaStateC]* dfa, BuildWorkC* work
-    ) noexcept nogil:
+    cdef bint build_whole(self, uint32_t rule, ByteNfaC* nfa, vector[DfaStateC]* dfa, BuildWorkC* work) noexcept nogil:
         """Make all states of a rule. False: they are too many."""
         cdef uint8_t kind = self.ir.rules[rule].kind
         cdef vector[DfaStateC] loop
@@ -386,8 +383,7 @@ cdef class Automata:
         self.lazy_dfas.back().nfa.edges.swap(nfa.edges)
         self.lazy_dfas.back().nfa.size = nfa.size
         lazy_dfa_start(&self.lazy_dfas.back(), &self.scratch)
-        self.first[rule] = self.unbuilt(
-            &self.lazy_dfas.back().states, rule, <uint32_t>self.lazy_dfas.size() - 1, 0)
+        self.first[rule] = self.unbuilt(&self.lazy_dfas.back().states, rule, <uint32_t>self.lazy_dfas.size() - 1, 0)
         self.lazy_held += lazy_dfa_bytes(&self.lazy_dfas.back())
 
     cdef uint32_t remaining(self, uint32_t state) noexcept nogil:

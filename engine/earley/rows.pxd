@@ -152,9 +152,7 @@ cdef class Arena:
     cdef bint accepts(self, uint32_t configuration) noexcept nogil
 
     cdef void begin(self) noexcept nogil
-    cdef void seed(
-        self, uint32_t state, uint32_t goal, uint32_t origin, uint32_t value
-    ) noexcept nogil
+    cdef void seed(self, uint32_t state, uint32_t goal, uint32_t origin, uint32_t value) noexcept nogil
     cdef bint is_seeded(self, SeedC* seed, RuleC* rule) noexcept nogil
     cdef bint is_completed(self, uint64_t key) noexcept nogil
     cdef void check_bytes(self) noexcept nogil
@@ -164,9 +162,7 @@ cdef class Arena:
     cdef bint may_work(self, uint32_t work) noexcept nogil
     cdef bint is_cancelled(self) noexcept nogil
     cdef uint32_t take_error(self) noexcept nogil
-    cdef void advance(
-        self, uint32_t target, uint32_t goal, uint32_t origin, uint32_t value
-    ) noexcept nogil
+    cdef void advance(self, uint32_t target, uint32_t goal, uint32_t origin, uint32_t value) noexcept nogil
     cdef bint may_end(self, StateC* state, uint32_t value) noexcept nogil
     cdef bint may_go_on(self, StateC* state, uint32_t value) noexcept nogil
     cdef void close_seed(self, SeedC seed) noexcept nogil

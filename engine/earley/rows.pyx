@@ -354,9 +354,7 @@ cdef class Arena:
         map_clear(&self.completed_places)
         self.accept = False
 
-    cdef void seed(
-        self, uint32_t state, uint32_t goal, uint32_t origin, uint32_t value
-    ) noexcept nogil:
+    cdef void seed(self, uint32_t state, uint32_t goal, uint32_t origin, uint32_t value) noexcept nogil:
         """Add an item unless it is present.
 
         Without a minimum, a smaller count allows all that a larger one does.
@@ -439,9 +437,7 @@ cdef class Arena:
         self.error = self.automata.error = NO_ERROR
         return error
 
-    cdef void advance(
-        self, uint32_t target, uint32_t goal, uint32_t origin, uint32_t value
-    ) noexcept nogil:
+    cdef void advance(self, uint32_t target, uint32_t goal, uint32_t origin, uint32_t value) noexcept nogil:
         """Follow an edge. An edge into a LOOP state counts an iteration, if the bound allows one.
         """
         cdef RuleC* rule
@@ -768,8 +764,7 @@ cdef class Arena:
         if self.error != NO_ERROR:
             return DEAD
         found = <uint32_t>self.configurations.size()
-        self.configurations.push_back(
-            ConfigurationC(row, registers, saturated if furthest != registers else found))
+        self.configurations.push_back(ConfigurationC(row, registers, saturated if furthest != registers else found))
         map_put(&self.configuration_ids, key, found)
         return found
 
@@ -779,8 +774,7 @@ cdef class Arena:
         cdef WordTableC* sets = &self.register_sets
         cdef RowC* r = &self.rows[row]
         cdef ItemC* item
-        words.assign(
-            sets.words.begin() + sets.off[registers], sets.words.begin() + sets.off[registers + 1])
+        words.assign(sets.words.begin() + sets.off[registers], sets.words.begin() + sets.off[registers + 1])
         for k in range(r.item_off, r.item_off + r.n_kernel):
             item = &self.items[k]
             if item.slot != NO_SLOT:

@@ -79,9 +79,7 @@ cdef class Grammar:
         self.fail_node = self.intern(FAIL, 0, 0, 0, 0)
 
     # -- interning ---------------------------------------------------------------------------------
-    cdef uint32_t intern(
-        self, uint32_t kind, uint32_t a, uint32_t b, uint32_t c, uint32_t off
-    ) except? NO_NODE:
+    cdef uint32_t intern(self, uint32_t kind, uint32_t a, uint32_t b, uint32_t c, uint32_t off) except? NO_NODE:
         cdef NodeC made
         cdef uint32_t head[5]
         cdef uint32_t words = <uint32_t>self.pool.size() - off
@@ -549,9 +547,7 @@ cdef class Grammar:
             ends.push_back(state)
         return self.add_graph(states, triples.data(), triples.size() // 3, ends.data(), ends.size())
 
-    def dispatch(
-        self, arms, *, excludes=(), specials=(), open_end, min_chars=0, max_chars=None, max_tokens=None
-    ):
+    def dispatch(self, arms, *, excludes=(), specials=(), open_end, min_chars=0, max_chars=None, max_tokens=None):
         """Add free text with triggers (see ir.pxd).
 
         Raises:
@@ -695,9 +691,7 @@ cdef class Grammar:
         return size
 
 
-cdef void push_ranges(
-    vector[pair[uint32_t, uint32_t]]* ranges, vector[uint32_t]* out
-) noexcept nogil:
+cdef void push_ranges(vector[pair[uint32_t, uint32_t]]* ranges, vector[uint32_t]* out) noexcept nogil:
     cdef pair[uint32_t, uint32_t] each
     cdef size_t first = out.size()
     sort(ranges.begin(), ranges.end())

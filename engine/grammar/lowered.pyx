@@ -263,8 +263,7 @@ cdef class LoweredGrammar:
         # moving a vector does not move its contents
         self.made_sets.resize(self.made_sets.size() + 1)
         self.made_sets.back().swap(bounds[0])
-        return self.add_tokens(
-            self.made_sets.back().data(), <uint32_t>self.made_sets.back().size(), False)
+        return self.add_tokens(self.made_sets.back().data(), <uint32_t>self.made_sets.back().size(), False)
 
     cdef bint is_counted(self, uint32_t i) noexcept nogil:
         """Return whether a repetition is counted in a register instead of unrolled."""

@@ -115,8 +115,7 @@ cdef class RuleDigests:
         """Return whether a node of a unit stands for another rule, so that the automaton has an
         edge there. A unit that is itself a reference consists of this node alone.
         """
-        return self.ir.nodes[number].kind == REF or (
-            number != unit and self.ir.rule_of_node[number] != NO_RULE)
+        return self.ir.nodes[number].kind == REF or (number != unit and self.ir.rule_of_node[number] != NO_RULE)
 
     cdef uint32_t other(self, uint32_t number) noexcept nogil:
         """Return the unit of another rule's node."""

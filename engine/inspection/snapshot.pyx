@@ -9,13 +9,9 @@ Not here texts and drawings (wording, drawing).
 
 from libc.stdint cimport int64_t, uint32_t, uint64_t
 
-from ..automata.determinize cimport (
-    FINAL_STATE, LOOP_STATE, TRIGGER_STATE, UNBUILT_STATE, ByteEdgeC, SymbolEdgeC,
-)
+from ..automata.determinize cimport FINAL_STATE, LOOP_STATE, TRIGGER_STATE, UNBUILT_STATE, ByteEdgeC, SymbolEdgeC
 from ..automata.rule_automata cimport Automata, StateC
-from ..earley.rows cimport (
-    CONFIGURATION, DEAD, ITEM_PARENT, ITEM_SELF, NO_SLOT, Arena, ConfigurationC, ItemC, RowC,
-)
+from ..earley.rows cimport CONFIGURATION, DEAD, ITEM_PARENT, ITEM_SELF, NO_SLOT, Arena, ConfigurationC, ItemC, RowC
 from ..grammar.ir cimport NO_MAXIMUM, ROLE_BEGIN, ROLE_END, ROLE_TAG, ROLE_TEXT
 from ..grammar.lowered cimport (
     ANCHORED_RULE, BOUNDED_RULE, COUNTED_RULE, DISPATCH_RULE, OBJECT_RULE, TEXTS_RULE, TEXT_EXCEPT_RULE,
@@ -295,8 +291,7 @@ cdef class _Copy:
         """Return an item. Its origin is this row, a row if it has registers, or a configuration."""
         cdef uint32_t row = item.origin if item.flags & ITEM_PARENT else self.configurations[item.origin].row
         origin = number if item.flags & ITEM_SELF else self.numbers.get(row)
-        return values.Item(
-            item.state, item.goal, origin, item.slot != NO_SLOT, CLASSES[item.count_class])
+        return values.Item(item.state, item.goal, origin, item.slot != NO_SLOT, CLASSES[item.count_class])
 
     cdef tuple read_moves(self, dict transitions):
         out = []
@@ -405,9 +400,7 @@ cdef tuple merged(list numbers):
     return tuple(out)
 
 
-cdef int visit(
-    Compiled compiled, Generation generation, uint32_t most, bint escapes, WorkBudget budget
-) except -1:
+cdef int visit(Compiled compiled, Generation generation, uint32_t most, bint escapes, WorkBudget budget) except -1:
     """Visit positions byte by byte from the start (see Prefill). ``most``: of them.
 
     At a pause of the budget other threads wait for the generation, too.

@@ -112,9 +112,7 @@ cdef uint64_t entered(Automata automata, uint32_t state) noexcept nogil:
     return ASCII & ~missing
 
 
-cdef uint64_t held(
-    Automata automata, uint32_t state, uint64_t classes, vector[SafeClassesC]* sets
-) noexcept nogil:
+cdef uint64_t held(Automata automata, uint32_t state, uint64_t classes, vector[SafeClassesC]* sets) noexcept nogil:
     """Remove classes until the others lead only to states that hold them all.
 
     Where an edge leads to a smaller set, either the classes missing there or those of the edge are
@@ -155,9 +153,7 @@ cdef uint32_t weight(uint64_t classes) noexcept nogil:
     return <uint32_t>__builtin_popcountll(classes) + 16 * <uint32_t>__builtin_popcountll(classes & MANY)
 
 
-cdef uint64_t held_after(
-    Automata automata, uint32_t state, uint8_t phase, vector[SafeClassesC]* sets
-) noexcept nogil:
+cdef uint64_t held_after(Automata automata, uint32_t state, uint8_t phase, vector[SafeClassesC]* sets) noexcept nogil:
     """Return the classes held by all states after the rest of a character of several bytes; 0 if
     some rests are rejected.
     """
@@ -400,9 +396,7 @@ cdef class MaskBuilder:
             total += self.automata.byte_edges[e].high - self.automata.byte_edges[e].low + 1
         return total
 
-    cdef TokenMaskPtr make_like(
-        self, uint32_t state, uint32_t hub, uint32_t node, TokenMaskC* base
-    ) noexcept nogil:
+    cdef TokenMaskPtr make_like(self, uint32_t state, uint32_t hub, uint32_t node, TokenMaskC* base) noexcept nogil:
         """Like ``make``, from the hub's token mask below the same node; null if they have little in
         common.
         """
@@ -417,9 +411,7 @@ cdef class MaskBuilder:
         token_mask.get().exit_counts.clear()
         return token_mask
 
-    cdef bint walk_both(
-        self, uint32_t state, uint32_t hub, uint32_t top, TokenMaskC* out
-    ) noexcept nogil:
+    cdef bint walk_both(self, uint32_t state, uint32_t hub, uint32_t top, TokenMaskC* out) noexcept nogil:
         """Collect the differences between a state and the hub. False: more than DIFFERING_NODES.
 
         A differing node where the rule may end gets an exit for each child, because the walk may
@@ -872,6 +864,5 @@ cdef void follow(
         if state and nodes[node].end > node + 1:
             out.triggers.push_back(node)
         # tokens that end at the node stay if the pattern completes there
-        clear_ids(
-            out.words.data(), order + nodes[node + (state != 0)].first, order + nodes[nodes[node].end].first)
+        clear_ids(out.words.data(), order + nodes[node + (state != 0)].first, order + nodes[nodes[node].end].first)
         node = nodes[node].end

@@ -131,9 +131,7 @@ cdef class RowMasks:
         self, uint32_t state, uint32_t node, uint32_t rule, bint filtered, uint32_t* took_ns
     ) noexcept nogil
     cdef uint32_t count_made(self, uint64_t took_ns) noexcept nogil
-    cdef TokenMaskPtr make(
-        self, uint32_t state, uint32_t node, uint32_t rule, bint filtered
-    ) noexcept nogil
+    cdef TokenMaskPtr make(self, uint32_t state, uint32_t node, uint32_t rule, bint filtered) noexcept nogil
     cdef TokenMaskPtr plain_text(self) noexcept nogil
     cdef void add_whole(self, uint32_t configuration, ItemC item) noexcept nogil
     # unions
@@ -158,9 +156,7 @@ cdef class RowMasks:
     cdef bint may_be_last(
         self, uint32_t state, uint32_t depth, uint32_t token, CountBoundsC bounds, uint32_t outside
     ) noexcept nogil
-    cdef bint takes_rest(
-        self, uint32_t outside, uint32_t token, vector[uint32_t]* lengths
-    ) noexcept nogil
+    cdef bint takes_rest(self, uint32_t outside, uint32_t token, vector[uint32_t]* lengths) noexcept nogil
     cdef void add_split(
         self, uint32_t configuration, ItemC* item, uint32_t node, TokenMaskC* token_mask,
         CountBoundsC bounds, uint32_t outside, vector[uint32_t]* ids
@@ -185,18 +181,14 @@ cdef class RowMasks:
     cdef uint32_t before_suffix(
         self, TokenMaskC* token_mask, SuffixTrieC* suffixes, uint32_t number, uint32_t length, CountBoundsC bounds
     ) noexcept nogil
-    cdef bint is_below(
-        self, uint32_t token, uint32_t depth, vector[uint32_t]* closed
-    ) noexcept nogil
+    cdef bint is_below(self, uint32_t token, uint32_t depth, vector[uint32_t]* closed) noexcept nogil
     cdef void list_closed(self, uint32_t state, uint32_t node) noexcept nogil
     cdef void add_triggers(
         self, uint32_t configuration, uint32_t top, TokenMaskC* token_mask, vector[uint32_t]* ids
     ) noexcept nogil
     # walks over rows
     cdef void add_tokens(self, uint32_t configuration, uint32_t state) noexcept nogil
-    cdef void list_tokens(
-        self, TokenSetC* tokens, vector[uint32_t]* ids, vector[uint32_t]* words
-    ) noexcept nogil
+    cdef void list_tokens(self, TokenSetC* tokens, vector[uint32_t]* ids, vector[uint32_t]* words) noexcept nogil
     cdef void add_others(self, TokenSetC* tokens) noexcept nogil
     cdef void add_words(self, vector[uint32_t]* words) noexcept nogil
     cdef void add_item_by_item(self, uint32_t configuration, uint32_t node, vector[uint32_t]* ids) noexcept nogil

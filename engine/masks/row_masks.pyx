@@ -11,9 +11,7 @@ from ..earley.rows cimport DEAD, NO_SLOT, Arena, ItemC, RowC
 from ..grammar.ir cimport NO_MAXIMUM
 from ..grammar.lowered cimport BOUNDED_RULE, CHARACTER_BYTES, COUNTED_RULE, DISPATCH_RULE, TokenSetC
 from ..grammar.rule_digest cimport DigestC, RuleDigests, is_none
-from ..native.bitset cimport (
-    clear_bit, clear_range, has_bit, has_many_bits, list_bits, or_words, set_bits, set_range,
-)
+from ..native.bitset cimport clear_bit, clear_range, has_bit, has_many_bits, list_bits, or_words, set_bits, set_range
 from ..native.hashing cimport MISSING, U64MapC, map_bytes, map_get, map_put
 from ..native.pool cimport held_bytes, vector
 from ..native.resources cimport nanoseconds
@@ -89,9 +87,7 @@ cdef struct UnionWalkC:
     vector[uint32_t] edges    # 256 for each set; MISSING: not built yet
 
 
-cdef bint make_union(
-    MaskBuilder builder, vector[uint32_t]* states, uint32_t node, MaskUnionC* out
-) noexcept nogil:
+cdef bint make_union(MaskBuilder builder, vector[uint32_t]* states, uint32_t node, MaskUnionC* out) noexcept nogil:
     """Walk several states together below a node. False: there are too many sets."""
     cdef UnionWalkC walk
     cdef vector[uint32_t] members
@@ -235,8 +231,7 @@ cdef void map_drop(U64MapC* table) noexcept nogil:
 
 
 cdef size_t mask_bytes(const MaskC* mask) noexcept nogil:
-    return (
-        held_bytes(mask.token_masks) + held_bytes(mask.lists) + held_bytes(mask.ids) + held_bytes(mask.words))
+    return (held_bytes(mask.token_masks) + held_bytes(mask.lists) + held_bytes(mask.ids) + held_bytes(mask.words))
 
 
 cdef class RowMasks:
@@ -399,8 +394,7 @@ cdef class RowMasks:
         if others:
             self.walk_others(configuration, 0, &self.scratch.ids)
         if row.accept:
-            self.scratch.ids.insert(
-                self.scratch.ids.end(), self.vocabulary.stops.begin(), self.vocabulary.stops.end())
+            self.scratch.ids.insert(self.scratch.ids.end(), self.vocabulary.stops.begin(), self.vocabulary.stops.end())
         self.arena.stop_counting()
 
     cdef void remember(self, uint32_t configuration) noexcept nogil:
@@ -574,9 +568,7 @@ cdef class RowMasks:
             self.table.count_made(took_ns)
         return <uint32_t>min(took_ns, <uint64_t>0xFFFFFFFF)
 
-    cdef TokenMaskPtr make(
-        self, uint32_t state, uint32_t node, uint32_t rule, bint filtered
-    ) noexcept nogil:
+    cdef TokenMaskPtr make(self, uint32_t state, uint32_t node, uint32_t rule, bint filtered) noexcept nogil:
         cdef uint32_t hub = 0
         cdef TokenMaskPtr made
         if node == 0 and state == self.arena.automata.first[rule] and (
@@ -769,9 +761,7 @@ cdef class RowMasks:
             self.builder, self.vocabulary, state, depth, token, bounds.least, bounds.most, &lengths)
         return missing < bounds.tokens or (outside != DEAD and self.takes_rest(outside, token, &lengths))
 
-    cdef bint takes_rest(
-        self, uint32_t outside, uint32_t token, vector[uint32_t]* lengths
-    ) noexcept nogil:
+    cdef bint takes_rest(self, uint32_t outside, uint32_t token, vector[uint32_t]* lengths) noexcept nogil:
         """Return whether a configuration accepts the rest of a token after one of its prefixes."""
         cdef uint32_t start, k, configuration
         for start in lengths[0]:
@@ -839,9 +829,7 @@ cdef class RowMasks:
             if path[n] != DEAD and self.arena.may_end_token(path[n]):
                 ids.push_back(t)
 
-    cdef void add_below(
-        self, uint32_t configuration, ItemC item, uint32_t node, vector[uint32_t]* ids
-    ) noexcept nogil:
+    cdef void add_below(self, uint32_t configuration, ItemC item, uint32_t node, vector[uint32_t]* ids) noexcept nogil:
         """Append an item's tokens below a node."""
         cdef uint32_t like = self.arena.automata.states[item.state].like
         cdef uint32_t number = self.token_mask(like or item.state, node), outside = self.outside(configuration, &item)
@@ -955,9 +943,7 @@ cdef class RowMasks:
             self.vocabulary, t, self.vocabulary.nodes[token_mask.node].depth,
             self.vocabulary.offsets[t + 1] - self.vocabulary.offsets[t] - length, bounds)
 
-    cdef bint is_below(
-        self, uint32_t token, uint32_t depth, vector[uint32_t]* closed
-    ) noexcept nogil:
+    cdef bint is_below(self, uint32_t token, uint32_t depth, vector[uint32_t]* closed) noexcept nogil:
         """Return whether the token passes through one of these nodes at a depth."""
         cdef TrieNode* nodes = self.vocabulary.nodes.data()
         cdef uint32_t node, rank
@@ -1084,9 +1070,7 @@ cdef class RowMasks:
         if others:
             self.walk_others(configuration, node, ids)
 
-    cdef void walk_others(
-        self, uint32_t configuration, uint32_t node, vector[uint32_t]* ids
-    ) noexcept nogil:
+    cdef void walk_others(self, uint32_t configuration, uint32_t node, vector[uint32_t]* ids) noexcept nogil:
         """Append the tokens below a node whose next byte an item without token masks takes."""
         cdef TrieNode* nodes = self.vocabulary.nodes.data()
         cdef RowC row = self.arena.rows[self.arena.configurations[configuration].row]

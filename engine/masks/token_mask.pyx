@@ -325,9 +325,7 @@ cdef SuffixTriePtr make_suffix_trie(TokenMaskC* token_mask, ExitGroupC* group, V
     return made
 
 
-cdef void build_trie(
-    vector[SuffixC]* entries, uint8_t byte, bint counted, SuffixTrieC* out
-) noexcept nogil:
+cdef void build_trie(vector[SuffixC]* entries, uint8_t byte, bint counted, SuffixTrieC* out) noexcept nogil:
     """Build the trie in one pass over sorted suffixes, like the token trie."""
     cdef vector[uint32_t] open_nodes
     cdef SuffixNodeC node
@@ -485,8 +483,7 @@ cdef uint32_t characters(
     Vocabulary vocabulary, uint32_t token, uint32_t start, uint32_t end, CountBoundsC bounds
 ) noexcept nogil:
     """Return how many characters are complete after a part of a token."""
-    return bounds.begun + lead_bytes(
-        vocabulary.data.data() + vocabulary.offsets[token] + start, end - start)
+    return bounds.begun + lead_bytes(vocabulary.data.data() + vocabulary.offsets[token] + start, end - start)
 
 
 cdef uint32_t before_exit(

@@ -86,9 +86,7 @@ cdef Generation new_generation(Compiled compiled, WorkBudget budget):
         automata, features.tail_references, limits.row_items, limits.rows, limits.most_generation_bytes,
         limits.mask_items, budget)
     made.masks = RowMasks.__new__(RowMasks)
-    made.masks.open(
-        made.arena, compiled.vocabulary, compiled.table, digests, features.mask_memo,
-        limits.mask_bytes)
+    made.masks.open(made.arena, compiled.vocabulary, compiled.table, digests, features.mask_memo, limits.mask_bytes)
     if compiled.ir.has_unique:
         made.candidates = new_repeat_candidates(made.arena, compiled.vocabulary)
     return made
@@ -165,8 +163,7 @@ cdef class Compiled:
         exceed a limit, because the text may never need them.
         """
         cdef Generation generation = self.current()
-        cdef Prefill prefill = Prefill(
-            generation.arena, generation.masks, escapes=False, leaves_out=True)
+        cdef Prefill prefill = Prefill(generation.arena, generation.masks, escapes=False, leaves_out=True)
         prefill.run(budget * STATES_PER_MASK, budget)
         return prefill.made
 

@@ -475,8 +475,7 @@ def fill_bitmask_tree(Matcher matcher not None, tokens, parents, bitmask):
     cdef Py_ssize_t node
     cdef Matcher at
     if len(tokens) != len(parents) or len(tokens) > view.shape[0]:
-        raise ValueError(
-            f"got {len(tokens)} tokens, {len(parents)} parents and {view.shape[0]} rows")
+        raise ValueError(f"got {len(tokens)} tokens, {len(parents)} parents and {view.shape[0]} rows")
     places, taken = [], []
     for node, (token, parent) in enumerate(zip(tokens, parents)):
         if not -1 <= parent < node:
@@ -547,9 +546,7 @@ cdef int only_byte(Arena arena, uint32_t configuration) noexcept nogil:
     return found
 
 
-cdef void follow_only(
-    Arena arena, uint32_t configuration, size_t most, vector[uint8_t]* out
-) noexcept nogil:
+cdef void follow_only(Arena arena, uint32_t configuration, size_t most, vector[uint8_t]* out) noexcept nogil:
     """Append bytes while only one may come next, until ``out`` has ``most``. The caller holds the
     mutex.
     """
@@ -826,9 +823,7 @@ def fill_bitmask_batch(matchers, bitmask, rows, *, threads=None):
                 filter_repeats(matcher, &view[targets[request.number], 0])
 
 
-cdef int add_requests(
-    BatchC* batch, list matchers, const plain_vector[Py_ssize_t]& rows, int[:, ::1] view
-) except -1:
+cdef int add_requests(BatchC* batch, list matchers, const plain_vector[Py_ssize_t]& rows, int[:, ::1] view) except -1:
     """Add a request for each matcher."""
     cdef MaskRequestC request
     cdef Matcher matcher

@@ -250,12 +250,8 @@ cdef class Parser:
         return events
 
     # -- parses -----------------------------------------------------------------------------------
-    cdef uint32_t push_frame(
-        self, uint32_t parent, uint32_t rule, uint32_t target, uint32_t count
-    ) noexcept nogil:
-        cdef uint64_t key = mix(
-            mix(<uint64_t>parent << 32 | rule) ^ (<uint64_t>target << 32 | count)
-        ) | 1
+    cdef uint32_t push_frame(self, uint32_t parent, uint32_t rule, uint32_t target, uint32_t count) noexcept nogil:
+        cdef uint64_t key = mix(mix(<uint64_t>parent << 32 | rule) ^ (<uint64_t>target << 32 | count)) | 1
         cdef uint32_t found = map_get(&self.frame_ids, key)
         if found != MISSING and (self.frames[found].parent == parent and self.frames[found].rule == rule
                                  and self.frames[found].target == target and self.frames[found].count == count):
@@ -265,9 +261,7 @@ cdef class Parser:
         map_put(&self.frame_ids, key, found)
         return found
 
-    cdef uint32_t push_boundary(
-        self, uint32_t parent, uint32_t rule, uint64_t position, bint opens
-    ) noexcept nogil:
+    cdef uint32_t push_boundary(self, uint32_t parent, uint32_t rule, uint64_t position, bint opens) noexcept nogil:
         self.boundaries.push_back(BoundaryC(parent, self.boundaries[parent].depth + 1, rule, position, opens))
         return <uint32_t>self.boundaries.size() - 1
 
@@ -323,9 +317,7 @@ cdef class Parser:
         parse.state = target
         self.add(out, parse)
 
-    cdef void enter(
-        self, ParseC parse, uint32_t rule, uint32_t target, uint32_t state
-    ) noexcept nogil:
+    cdef void enter(self, ParseC parse, uint32_t rule, uint32_t target, uint32_t state) noexcept nogil:
         """Enter a referenced rule; a region opens if the rule is one."""
         cdef uint8_t role = self.automata.ir.rules[rule].role
         cdef uint32_t start = self.automata.start(rule)
@@ -340,8 +332,7 @@ cdef class Parser:
         if role != ROLE_NONE:
             if role == ROLE_TEXT and not parse.back & IN_LEAF:
                 parse.back = 0
-            parse.boundary = self.push_boundary(
-                parse.boundary, rule, self.position - (parse.back & ~IN_LEAF), True)
+            parse.boundary = self.push_boundary(parse.boundary, rule, self.position - (parse.back & ~IN_LEAF), True)
             if role != ROLE_TAG:
                 parse.back = 0
         self.next_parses.push_back(parse)

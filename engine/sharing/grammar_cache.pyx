@@ -194,8 +194,7 @@ cdef class GrammarCache:
         return 0
 
     cdef int evict(self) except -1:
-        while len(self._grammars) > 1 and (
-                len(self._grammars) > self._most_grammars or self._held > self._most_bytes):
+        while len(self._grammars) > 1 and (len(self._grammars) > self._most_grammars or self._held > self._most_bytes):
             dropped = self._grammars.popitem(last=False)[0]
             self._held -= self._sizes.pop(dropped, 0)
             self._evictions += 1

@@ -30,9 +30,7 @@ from libc.string cimport memcmp, memcpy
 from libcpp.memory cimport make_shared
 
 from ..grammar.rule_digest cimport DigestC, bytes_of, digest_from
-from ..masks.token_mask cimport (
-    TokenMaskC, TokenMaskCache, TokenMaskEntryC, TokenMaskKeyC, is_sound, token_mask_bytes,
-)
+from ..masks.token_mask cimport TokenMaskC, TokenMaskCache, TokenMaskEntryC, TokenMaskKeyC, is_sound, token_mask_bytes
 from ..native.bitset cimport clear_bit, list_bits, set_bits
 from ..native.hashing cimport MISSING, U64MapC, hash_words, map_get, map_put, mix
 from ..native.pool cimport vector
