@@ -13,6 +13,7 @@ from ..grammar.lowered cimport (
 from ..grammar.rule_digest cimport DigestC, RuleDigests, is_none
 from ..native.hashing cimport MISSING, map_bytes, map_clear, map_get, map_put, mix
 from ..native.pool cimport held_bytes, vector
+from ..native.reachability cimport group_by_state
 from ..native.resources cimport WorkBudget, spend_nogil
 from ..vocabulary.vocabulary cimport Vocabulary
 from .determinize cimport (
@@ -303,7 +304,7 @@ cdef class Automata:
         cdef AutomatonPtr known
         cdef DigestC digest
         cdef bint shared = self.table is not None and (
-            self.ir.widest(node) > 0 if kind == PLAIN_RULE else kind == BOUNDED_RULE)
+            self.ir.widths[node] > 0 if kind == PLAIN_RULE else kind == BOUNDED_RULE)
         if shared:
             digest = self.digests.rule(rule)
             shared = not is_none(digest)
@@ -465,7 +466,7 @@ cdef class Automata:
 
     cdef bint is_lazy(self, uint32_t node, ByteNfaC* nfa) noexcept nogil:
         """Return whether a rule only combines other rules, or spells out literals."""
-        cdef uint32_t widest = self.ir.widest(node)
+        cdef uint32_t widest = self.ir.widths[node]
         return widest <= NARROW_CHARS and (widest == 0 or has_edges(nfa, REF_EDGE))
 
     cdef uint32_t unbuilt(
@@ -667,24 +668,14 @@ cdef void measure_ways(Automata automata, uint32_t first, vector[uint32_t]* onwa
     A breadth-first search from the ends; a level is a counted iteration.
     """
     cdef uint32_t n = <uint32_t>onward.size(), s, t, e, way
-    cdef vector[uint32_t] off, order, least, todo, later
+    cdef vector[uint32_t] sources, targets, off, order, least, todo, later
     cdef StateC* state
-    off.assign(n + 2, 0)
     for s in range(n):
         state = &automata.states[first + s]
         for e in range(state.byte_off, state.byte_off + state.n_bytes):
-            off[automata.byte_edges[e].target - first + 1] += 1
-    for s in range(n):
-        off[s + 1] += off[s]
-    order.resize(off[n])
-    todo = off
-    for s in range(n):
-        state = &automata.states[first + s]
-        for e in range(state.byte_off, state.byte_off + state.n_bytes):
-            t = automata.byte_edges[e].target - first
-            order[todo[t]] = s
-            todo[t] += 1
-    todo.clear()
+            sources.push_back(s)
+            targets.push_back(automata.byte_edges[e].target - first)
+    group_by_state(&targets, n, &off, &order)
     least.assign(n, NO_MAXIMUM)
     onward.assign(n, NO_MAXIMUM)
     for s in range(n):
@@ -697,7 +688,7 @@ cdef void measure_ways(Automata automata, uint32_t first, vector[uint32_t]* onwa
             todo.pop_back()
             way = least[t] + ((automata.states[first + t].flags & LOOP_STATE) != 0)
             for e in range(off[t], off[t + 1]):
-                s = order[e]
+                s = sources[order[e]]
                 onward[0][s] = min(onward[0][s], way)
                 if way < least[s]:
                     least[s] = way

@@ -7,6 +7,7 @@ from libcpp.utility cimport pair
 
 from ..native.hashing cimport MISSING, map_bytes, map_get, map_put
 from ..native.pool cimport held_bytes, vector
+from ..native.reachability cimport reach
 from ..native.resources cimport WorkBudget, spend
 from ..vocabulary.vocabulary cimport TokenSet, Vocabulary
 from .ir cimport (
@@ -274,18 +275,12 @@ cdef class LoweredGrammar:
         if high <= 1:
             return False
         size = copies * <unsigned long long>self.weights[self.nodes[i].a]
-        if copies <= UNROLLED_COPIES and self.widest(self.nodes[i].a) <= WIDE_CHARS:
+        if copies <= UNROLLED_COPIES and self.widths[self.nodes[i].a] <= WIDE_CHARS:
             return size > UNROLLED_NARROW_EDGES
         return size > UNROLLED_EDGES
 
-    cdef uint32_t widest(self, uint32_t i) noexcept nogil:
-        """Return the number of characters in the largest class written out in a node; 0 if there is
-        none.
-        """
-        return self.widths[i]
-
     cdef uint32_t width(self, uint32_t i) noexcept nogil:
-        """Compute ``widest`` from the node's children."""
+        """Return the largest class written out in a node, 0 if there is none; see ``widths``."""
         cdef NodeC* node = &self.nodes[i]
         cdef uint32_t k, found = 0
         if self.rule_of_node[i] != NO_RULE:
@@ -534,33 +529,18 @@ cdef bint graph_reaches(const NodeC* node, const uint32_t* pool, const uint8_t* 
 
 
 cdef bint large_graph_reaches(const NodeC* node, const uint32_t* pool, const uint8_t* flags) noexcept nogil:
-    # edges by their source: targets[off[s] .. off[s + 1] - 1]
-    cdef vector[uint32_t] off, targets, todo
+    cdef vector[uint32_t] sources, targets
     cdef vector[uint8_t] seen
-    cdef uint32_t k, state
-    cdef const uint32_t* edge
-    off.assign(node.a + 2, 0)
-    for k in range(node.n // 3):
-        edge = &pool[node.off + 3 * k]
-        off[edge[0] + 2] += flags[edge[1]] != 0
-    for k in range(node.a):
-        off[k + 2] += off[k + 1]
-    targets.assign(off[node.a + 1], 0)
-    for k in range(node.n // 3):
-        edge = &pool[node.off + 3 * k]
+    cdef const uint32_t* edge = pool + node.off
+    cdef uint32_t k, _k
+    for _k in range(node.n // 3):
         if flags[edge[1]]:
-            targets[off[edge[0] + 1]] = edge[2]
-            off[edge[0] + 1] += 1
+            sources.push_back(edge[0])
+            targets.push_back(edge[2])
+        edge += 3
     seen.assign(node.a, 0)
     seen[0] = 1
-    todo.push_back(0)
-    while todo.size():
-        state = todo.back()
-        todo.pop_back()
-        for k in range(off[state], off[state + 1]):
-            if not seen[targets[k]]:
-                seen[targets[k]] = 1
-                todo.push_back(targets[k])
+    reach(&sources, &targets, &seen)
     for k in range(node.c):
         if seen[pool[node.b + k]]:
             return True
