@@ -28,48 +28,10 @@ from ..native import resources as memory
 from ..native.single_flight import SingleFlight
 
 
-# -- refusals --------------------------------------------------------------------------------------
-
 cdef enum:
     # limit on the characters of a cached message and its pointer
     MAX_CHARS = 4_096
-
-
-cdef class Refusals:
-    """A bounded LRU of refusals.
-
-    Args:
-        most: limit on the number of entries.
-    """
-    cdef Py_ssize_t _most
-    cdef object _errors
-
-    def __init__(self, Py_ssize_t most):
-        self._most = most
-        self._errors = OrderedDict()
-
-    def __len__(self):
-        return len(self._errors)
-
-    cdef get(self, bytes key):
-        """Return an exception to raise, or None."""
-        error = self._errors.get(key)
-        if error is None:
-            return None
-        self._errors.move_to_end(key)
-        return again(error)
-
-    cdef int add(self, bytes key, error) except -1:
-        """Add a copy of the error."""
-        if len(str(error)) <= MAX_CHARS:
-            self._errors[key] = again(error)
-        while len(self._errors) > self._most:
-            self._errors.popitem(last=False)
-        return 0
-
-    cdef int clear(self) except -1:
-        self._errors.clear()
-        return 0
+    REMEASURE_EVERY = 4
 
 
 def again(error):
@@ -80,24 +42,18 @@ def again(error):
     return made
 
 
-# -- compiled grammars -----------------------------------------------------------------------------
-
-cdef enum:
-    REMEASURE_EVERY = 4
-
-
 cdef class GrammarCache:
     """The compiled grammars and refusals of one compiler."""
-    cdef object _limits, _grammars, _sizes, _calls, _guard
-    cdef Refusals _refusals
-    cdef Py_ssize_t _most_grammars, _most_bytes, _held, _whole
+    cdef object _limits, _grammars, _sizes, _refusals, _calls, _guard
+    cdef Py_ssize_t _most_grammars, _most_bytes, _most_refusals, _held, _whole
     cdef Py_ssize_t _compiles, _hits, _evictions, _refused, _refusal_hits
 
     def __init__(self, limits):
         self._limits = limits
-        self._grammars, self._sizes = OrderedDict(), OrderedDict()
-        self._refusals, self._calls, self._guard = Refusals(limits.kept_refusals), SingleFlight(), threading.Lock()
+        self._grammars, self._sizes, self._refusals = OrderedDict(), OrderedDict(), OrderedDict()
+        self._calls, self._guard = SingleFlight(), threading.Lock()
         self._most_grammars, self._most_bytes = limits.kept_grammars, limits.kept_bytes
+        self._most_refusals = limits.kept_refusals
         self._whole = limits.compile_steps
         self._held = 0
         self.reset_counts()
@@ -139,8 +95,9 @@ cdef class GrammarCache:
                 refusal = self._refusals.get(key)
                 if refusal is None:
                     return None
+                self._refusals.move_to_end(key)
                 self._refusal_hits += 1
-                raise refusal
+                raise again(refusal)
             self._hits += 1
             self.renew(key)
         memory.keep_ready()
@@ -168,8 +125,11 @@ cdef class GrammarCache:
         """Count a refusal, and cache it if it depends on the spec alone."""
         with self._guard:
             self._refused += 1
-            if is_whole or not (isinstance(error, LimitExceeded) and error.limit == "compile_steps"):
-                self._refusals.add(key, error)
+            is_cached = is_whole or not (isinstance(error, LimitExceeded) and error.limit == "compile_steps")
+            if is_cached and len(str(error)) <= MAX_CHARS:
+                self._refusals[key] = again(error)
+            while len(self._refusals) > self._most_refusals:
+                self._refusals.popitem(last=False)
         return 0
 
     # -- under the guard ----------------------------------------------------------------------------

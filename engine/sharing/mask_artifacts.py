@@ -1,84 +1,62 @@
-"""Kinds of artifacts that replicas share: their keys, their values and their cache.
+"""The artifacts that replicas share: token masks of rules, their keys and their cache.
 
-There is one kind, the token masks of rules. Each process builds automata and intermediate results
-of patterns itself, once, which takes less time than a mask (docs/adr/0006).
+Each process builds automata and intermediate results of patterns itself, once, which takes less
+time than a mask (docs/adr/0006).
 
 Not here   the bytes, and which masks are worth sharing (mask_codec); when entries are loaded and
            published (artifact_cache).
 """
 
-from typing import Protocol
+from collections.abc import Iterable
 
 from ..masks.token_mask import TokenMaskCache
 from ..vocabulary.vocabulary import Vocabulary
 from . import mask_codec as artifact
 
-Entry = tuple[bytes, bytes]
-
-
-class ArtifactKind(Protocol):
-    """One kind of artifact, between the log and a cache. Used from any thread."""
-
-    name: str
-    #: the prefix of its keys
-    prefix: bytes
-
-    def filled(self) -> float:
-        """Return the used share of the cache's bytes, 0.0 to 1.0."""
-
-    def wants(self, key: bytes) -> bool:
-        """Return whether an announced or popular entry may add something."""
-
-    def load(self, key: bytes, value: bytes) -> int:
-        """Load a value into the cache. Return the nanoseconds it saves, -1 if it is refused."""
-
-    def pending(self) -> list[bytes]:
-        """Return keys of which other replicas may have parts that publishing must not lose."""
-
-    def adds(self, value: bytes, known: bytes) -> bool:
-        """Return whether a value contains more than another one of its key, which was loaded."""
-
-    def take_fresh(self) -> list[Entry]:
-        """Return entries built here since the last call that are worth sharing."""
-
-    def take_used(self) -> list[bytes]:
-        """Return keys in the log that grammars used since the last call."""
-
 
 class TokenMaskArtifacts:
-    """The token masks of a rule, which depend on the rule and the vocabulary."""
-
-    name = "masks"
+    """The token masks of rules for one vocabulary, between the log and a cache. Used from any
+    thread.
+    """
 
     def __init__(self, table: TokenMaskCache, vocabulary: Vocabulary) -> None:
         self._table = table
         self._vocabulary = vocabulary
+        #: the prefix of the keys
         self.prefix = artifact.store_group(vocabulary.fingerprint) + b"/"
 
     def filled(self) -> float:
+        """Return the used share of the cache's bytes, 0.0 to 1.0."""
         return self._table.stats()["bytes"] / self._table.max_bytes
 
-    def wants(self, key: bytes) -> bool:
-        # other replicas may have token masks of states that were not visited here
-        return artifact.digest_of(key) is not None
+    def of_vocabulary(self, keys: Iterable[bytes]) -> list[bytes]:
+        """Return the keys of this vocabulary. Each may add something: other replicas may have token
+        masks of states that were not visited here.
+        """
+        return [key for key in keys if key.startswith(self.prefix) and artifact.digest_of(key)]
 
     def load(self, key: bytes, value: bytes) -> int:
+        """Load a value into the cache. Return the nanoseconds it saves, -1 if it is refused."""
         digest = artifact.digest_of(key)
         if digest is None:
             return -1
         return artifact.load(self._table, digest, value, self._vocabulary)
 
     def pending(self) -> list[bytes]:
+        """Return keys of which other replicas may have parts that publishing must not lose."""
         return [self._key(digest) for digest in self._table.fresh_rules()]
 
     def adds(self, value: bytes, known: bytes) -> bool:
+        """Return whether a value contains more than another one of its key, which was loaded."""
         return artifact.count_of(value) > artifact.count_of(known)
 
-    def take_fresh(self) -> list[Entry]:
+    def take_fresh(self) -> list[tuple[bytes, bytes]]:
+        """Return entries built here since the last call that are worth sharing."""
         fresh = artifact.take_fresh(self._table, self._vocabulary)
         return [(self._key(digest), value) for digest, value in fresh]
 
     def take_used(self) -> list[bytes]:
+        """Return keys in the log that grammars used since the last call."""
         return [self._key(digest) for digest in self._table.take_used()]
 
     def _key(self, digest: bytes) -> bytes:
