@@ -2,12 +2,11 @@
 
 from libc.stdint cimport uint32_t, uint64_t, uint8_t
 from libc.string cimport memset
-from libcpp.algorithm cimport binary_search, lower_bound, sort
+from libcpp.algorithm cimport binary_search, lower_bound, sort, upper_bound
 from libcpp.memory cimport make_shared
 
 from ..automata.determinize cimport FINAL_STATE, LOOP_STATE, TRIGGER_STATE, ByteEdgeC
 from ..automata.rule_automata cimport Automata, StateC
-from ..automata.tag_dispatch cimport MAX_UTF8_RANGES, Utf8RangeC, utf8_ranges
 from ..grammar.lowered cimport DISPATCH_RULE
 from ..native.bitset cimport clear_bit, has_many_bits, list_bits, or_words, set_bits
 from ..native.hashing cimport MISSING, map_bytes, map_get, map_put
@@ -237,9 +236,7 @@ cdef class MaskBuilder:
             sort_exits(token_mask.get(), self.vocabulary)
         else:
             self.walk(state, node, token_mask.get())
-            pack_bits(token_mask.get(), self.vocabulary)
-            sort_exits(token_mask.get(), self.vocabulary)
-            token_mask.get().exit_counts.clear()
+            close(token_mask.get(), self.vocabulary)
         return token_mask
 
     cdef void enter(self, uint32_t node, uint32_t depth, WalkStateC* walk_state) noexcept nogil:
@@ -341,7 +338,7 @@ cdef class MaskBuilder:
                 self.enter(node, depth, &walk_state)
                 self.tables_at[depth] = walk_state.table or self.table(number)
             node += 1
-        set_ids(out.words.data(), out.ids.data(), out.ids.data() + out.ids.size())
+        set_bits(out.words.data(), out.ids.data(), out.ids.size())
 
     cdef void take_below(self, uint32_t top, uint32_t need, uint32_t loops, TokenMaskC* out) noexcept nogil:
         """Add all tokens below a node; every byte needs ``loops`` more iterations."""
@@ -406,9 +403,7 @@ cdef class MaskBuilder:
             token_mask.reset()
             return token_mask
         self.keep_base(base, token_mask.get())
-        pack_bits(token_mask.get(), self.vocabulary)
-        sort_exits(token_mask.get(), self.vocabulary)
-        token_mask.get().exit_counts.clear()
+        close(token_mask.get(), self.vocabulary)
         return token_mask
 
     cdef bint walk_both(self, uint32_t state, uint32_t hub, uint32_t top, TokenMaskC* out) noexcept nogil:
@@ -443,7 +438,7 @@ cdef class MaskBuilder:
                 continue
             self.differing.push_back(node)
             self.differing_bits[node >> 6 & (DIFFERING_WORDS - 1)] |= <uint64_t>1 << (node & 63)
-            set_ids(out.words.data(), order + nodes[node].first, order + nodes[node + 1].first)
+            set_bits(out.words.data(), order + nodes[node].first, nodes[node + 1].first - nodes[node].first)
             walk_state = self.walk_states[number]
             if walk_state.triggers:
                 if nodes[node].end > node + 1:
@@ -498,14 +493,8 @@ cdef class MaskBuilder:
 
     cdef bint is_gone(self, uint32_t node) noexcept nogil:
         """Return whether a node is in a subtree that only the hub enters."""
-        cdef uint32_t low = 0, high = <uint32_t>self.gone.size(), middle
-        while low < high:
-            middle = (low + high) // 2
-            if self.gone[middle] <= node:
-                low = middle + 1
-            else:
-                high = middle
-        return low > 0 and node < self.vocabulary.nodes[self.gone[low - 1]].end
+        cdef size_t after = upper_bound(self.gone.begin(), self.gone.end(), node) - self.gone.begin()
+        return after > 0 and node < self.vocabulary.nodes[self.gone[after - 1]].end
 
     # -- common ------------------------------------------------------------------------------------
     cdef uint32_t walk_state(self, uint32_t state) noexcept nogil:
@@ -606,17 +595,13 @@ cdef class MaskBuilder:
 
 cdef void set_below(Vocabulary vocabulary, uint32_t top, TokenMaskC* out) noexcept nogil:
     """Set the bits of all tokens below a node."""
-    cdef uint32_t* order = vocabulary.order.data()
+    cdef uint32_t first = vocabulary.nodes[top + 1].first, end
     if top == 0:
         out.words.assign(vocabulary.ordinary_words.begin(), vocabulary.ordinary_words.end())
         return
     out.words.assign(vocabulary.words, 0)
-    set_ids(out.words.data(), order + vocabulary.nodes[top + 1].first,
-            order + vocabulary.nodes[vocabulary.nodes[top].end].first)
-
-
-cdef void set_ids(uint32_t* words, const uint32_t* ids, const uint32_t* end) noexcept nogil:
-    set_bits(words, ids, end - ids)
+    end = vocabulary.nodes[vocabulary.nodes[top].end].first
+    set_bits(out.words.data(), vocabulary.order.data() + first, end - first)
 
 
 cdef void clear_ids(uint32_t* words, const uint32_t* ids, const uint32_t* end) noexcept nogil:
@@ -733,20 +718,6 @@ cdef uint32_t missing_after(
 
 # -- free text masks -------------------------------------------------------------------------------
 
-cdef uint8_t INVALID = 255
-
-
-cdef void make_steps(vector[uint8_t]* steps) noexcept nogil:
-    """Map place * 256 + byte to the next place within a character, INVALID if there is none."""
-    cdef Utf8RangeC ranges[MAX_UTF8_RANGES]
-    cdef uint32_t place, b, k
-    steps.assign(8 * 256, INVALID)
-    for place in range(8):
-        for k in range(utf8_ranges(<uint8_t>place, ranges)):
-            for b in range(ranges[k].low, ranges[k].high + 1):
-                steps[0][256 * place + b] = ranges[k].place
-
-
 cdef void add_exit(TokenMaskC* out, uint32_t x, uint32_t k) noexcept nogil:
     cdef size_t n = out.exits.size()
     if n >= 2 and out.exits[n - 2] == x and out.exits[n - 1] == k:
@@ -770,25 +741,22 @@ cdef TokenMaskPtr plain_text_mask(Vocabulary vocabulary) noexcept nogil:
     cdef TrieNode* nodes = vocabulary.nodes.data()
     cdef uint32_t* order = vocabulary.order.data()
     cdef TokenMaskPtr token_mask = make_shared[TokenMaskC]()
-    cdef vector[uint8_t] steps, places
+    cdef uint8_t* phases = vocabulary.phases.data()
     cdef vector[uint32_t] path
     cdef uint32_t node = 1, depth, d
-    cdef uint8_t place
-    make_steps(&steps)
-    places.assign(vocabulary.max_token_bytes + 2, BOUNDARY)
     path.assign(vocabulary.max_token_bytes + 2, 0)
     token_mask.get().words.assign(vocabulary.words, 0)
     while node < nodes[0].end:
         depth = nodes[node].depth
-        place = steps[256 * places[depth - 1] + nodes[node].byte]
-        path[depth], places[depth] = node, place
-        if place == INVALID:
+        path[depth] = node
+        if phases[node] == BROKEN:
             for d in range(1, depth):
-                if places[d] == BOUNDARY:
+                if phases[path[d]] == BOUNDARY:
                     add_exit(token_mask.get(), path[d], path[d + 1])
             node = nodes[node].end
             continue
-        set_ids(token_mask.get().words.data(), order + nodes[node].first, order + nodes[node + 1].first)
+        set_bits(
+            token_mask.get().words.data(), order + nodes[node].first, nodes[node + 1].first - nodes[node].first)
         node += 1
     close(token_mask.get(), vocabulary)
     return token_mask
@@ -800,9 +768,7 @@ cdef TokenMaskPtr free_text_mask(
     """Build the token mask of the start state of free text from that of plain text."""
     cdef TokenMaskPtr token_mask = make_shared[TokenMaskC]()
     cdef vector[uint32_t] states, path
-    cdef vector[uint8_t] steps
     cdef uint32_t b, k, first
-    make_steps(&steps)
     token_mask.get().words = plain.words
     if plain.words.size() == 0:
         token_mask.get().words.assign(vocabulary.words, 0)
@@ -815,7 +781,7 @@ cdef TokenMaskPtr free_text_mask(
     states[0] = state
     for b in range(256):
         first = automata.target(state, <uint8_t>b)
-        if steps[256 * BOUNDARY + b] == INVALID or (first and automata.states[first].is_plain_text):
+        if phase_after(BOUNDARY, <uint8_t>b) == BROKEN or (first and automata.states[first].is_plain_text):
             continue
         for k in range(vocabulary.byte_offs[b], vocabulary.byte_offs[b + 1]):
             if enter(automata, vocabulary, vocabulary.byte_nodes[k], &states, &path):
