@@ -2,7 +2,7 @@
 
 from libc.stdint cimport int64_t, uint16_t, uint32_t, uint64_t, uint8_t
 from libc.string cimport memcmp
-from libcpp.algorithm cimport sort
+from libcpp.algorithm cimport lower_bound, sort
 
 from ..automata.determinize cimport FINAL_STATE, LOOP_STATE, SymbolEdgeC
 from ..automata.rule_automata cimport (
@@ -11,7 +11,7 @@ from ..automata.rule_automata cimport (
 )
 from ..grammar.ir cimport NO_MAXIMUM
 from ..grammar.lowered cimport CHARACTER_BYTES, RuleC, iterations, tokens, tokens_left
-from ..native.hashing cimport MISSING, hash_words, map_bytes, map_clear, map_get, map_put, mix
+from ..native.hashing cimport MISSING, U64MapC, hash_words, map_bytes, map_clear, map_get, map_put, mix
 from ..native.pool cimport held_bytes, vector
 from ..native.resources cimport WorkBudget, spend, spent
 from ..native.word_table cimport WordTableC, table_bytes, table_number
@@ -77,6 +77,7 @@ cdef class Arena:
         """Initialise the object with the first row, on the budget of a compile (None: there is none);
         there is no other way.
         """
+        cdef uint32_t start
         self.automata = automata
         self.tail_references = tail_references
         self.item_limit = item_limit
@@ -96,11 +97,6 @@ cdef class Arena:
         self.predicted_at.assign(automata.ir.rules.size(), 0)
         self.build_number = 0
         self.ended_unique = self.blocks_unique = False
-        return self.add_root(budget)
-
-    cdef int add_root(self, WorkBudget budget) except -1:
-        cdef Automata automata = self.automata
-        cdef uint32_t start
         self.charge(budget)
         with nogil:
             self.begin()
@@ -198,9 +194,7 @@ cdef class Arena:
         target = self.scan(configuration, byte)
         if self.ended_unique and target != DEAD:
             target |= ENDS_UNIQUE
-        if self.error == NO_ERROR:
-            map_put(&self.byte_memo, key, target)
-        return target
+        return self.keep(&self.byte_memo, key, target)
 
     cdef uint32_t step_blocked(self, uint32_t configuration, uint8_t byte) noexcept nogil:
         """Return the configuration after one more byte if no unique word may end there."""
@@ -211,9 +205,7 @@ cdef class Arena:
         self.blocks_unique = True
         target = self.scan(configuration, byte)
         self.blocks_unique = False
-        if self.error == NO_ERROR:
-            map_put(&self.blocked_memo, key, target)
-        return target
+        return self.keep(&self.blocked_memo, key, target)
 
     cdef uint32_t scan(self, uint32_t configuration, uint8_t byte) noexcept nogil:
         """Follow the edges of all items."""
@@ -256,10 +248,7 @@ cdef class Arena:
                 if self.automata.ir.has_token(self.automata.token_edges[e].symbol, token):
                     self.advance(self.automata.token_edges[e].target, item.goal,
                                  self.origin_of(configuration, &item), self.value_of(configuration, &item))
-        target = self.finish()
-        if self.error == NO_ERROR:
-            map_put(&self.token_memo, key, target)
-        return target
+        return self.keep(&self.token_memo, key, self.finish())
 
     cdef uint32_t end_token(self, uint32_t configuration) noexcept nogil:
         """Return the configuration after the end of a token, which counts in texts with a bound on
@@ -285,10 +274,7 @@ cdef class Arena:
             # the items after the end of the text are present already
             if tokens_left(rule, value) >= max(<uint32_t>1, <uint32_t>self.automata.states[item.state].missing):
                 self.seed(item.state, item.goal, self.origin_of(configuration, &item), value)
-        target = self.intern()
-        if self.error == NO_ERROR:
-            map_put(&self.end_memo, configuration, target)
-        return target
+        return self.keep(&self.end_memo, configuration, self.intern())
 
     cdef bint may_end_token(self, uint32_t configuration) noexcept nogil:
         """Return whether a token may end here."""
@@ -311,10 +297,7 @@ cdef class Arena:
             return target
         self.begin()
         self.complete(goal, origin)
-        target = self.finish()
-        if self.error == NO_ERROR:
-            map_put(&self.completion_memo, key, target)
-        return target
+        return self.keep(&self.completion_memo, key, self.finish())
 
     cdef uint32_t merge(self, uint32_t a, uint32_t b) noexcept nogil:
         """Return the union of two configurations: a token may match both as bytes and by its id."""
@@ -428,11 +411,14 @@ cdef class Arena:
     cdef bint is_cancelled(self) noexcept nogil:
         return self.automata.budget is not None and self.automata.budget.cancelled
 
-    cdef uint32_t take_error(self) noexcept nogil:
-        """Return and clear the error of this call. Callers do so before they release the mutex.
+    cdef uint32_t keep(self, U64MapC* memo, uint64_t key, uint32_t result) noexcept nogil:
+        """Cache a result unless an error cut it short, so that other callers do not meet the error."""
+        if self.error == NO_ERROR:
+            map_put(memo, key, result)
+        return result
 
-        Results cut short by an error are not cached, so other callers do not meet it.
-        """
+    cdef uint32_t take_error(self) noexcept nogil:
+        """Return and clear the error of this call. Callers do so before they release the mutex."""
         cdef uint32_t error = self.error
         self.error = self.automata.error = NO_ERROR
         return error
@@ -476,7 +462,8 @@ cdef class Arena:
     cdef void complete(self, uint32_t goal, uint32_t origin) noexcept nogil:
         """Advance the items of the origin that wait for the goal; each pair once."""
         cdef uint64_t key = <uint64_t>origin << 32 | goal
-        cdef uint32_t low, high, middle
+        cdef WaiterC* waiter
+        cdef WaiterC* end
         cdef RowC* row
         cdef ItemC item
         if self.automata.ir.rules[goal].differs:
@@ -490,19 +477,12 @@ cdef class Arena:
             self.accept = True
             return
         row = &self.rows[self.configurations[origin].row]
-        low, high = row.waiter_off, row.waiter_off + row.n_waiters
-        while low < high:
-            middle = (low + high) // 2
-            if self.waiters[middle].rule < goal:
-                low = middle + 1
-            else:
-                high = middle
-        high = row.waiter_off + row.n_waiters
-        while low < high and self.waiters[low].rule == goal:
-            item = self.items[row.item_off + self.waiters[low].item]
-            self.advance(self.waiters[low].target, item.goal,
-                         self.origin_of(origin, &item), self.value_of(origin, &item))
-            low += 1
+        end = self.waiters.data() + row.waiter_off + row.n_waiters
+        waiter = lower_bound(self.waiters.data() + row.waiter_off, end, WaiterC(goal, 0, 0), &waiter_before)
+        while waiter < end and waiter.rule == goal:
+            item = self.items[row.item_off + waiter.item]
+            self.advance(waiter.target, item.goal, self.origin_of(origin, &item), self.value_of(origin, &item))
+            waiter += 1
 
     cdef bint is_completed(self, uint64_t key) noexcept nogil:
         cdef uint32_t k, n = <uint32_t>self.completed.size()
@@ -612,7 +592,7 @@ cdef class Arena:
         """Append the row with the content in `key`. DEAD after a limit, without any change."""
         cdef RowC row
         cdef ItemC item
-        cdef uint32_t k, word, slot = 0, parents = 0
+        cdef uint32_t k, word, slot = 0
         if self.rows.size() >= self.row_limit:
             self.fail(ROWS_EXCEEDED, <uint32_t>self.rows.size() + 1)
             return DEAD
@@ -629,8 +609,6 @@ cdef class Arena:
             item.ordinal, item.slot = <uint16_t>(word & 0xFFFF), NO_SLOT
             item.count_class = <uint8_t>((word >> 16) & 3)
             item.flags = ITEM_PARENT if word >> 19 & 1 else 0
-            if item.flags:
-                parents = max(parents, <uint32_t>item.ordinal + 1)
             if word >> 18 & 1:
                 item.slot = <uint16_t>slot
                 slot += 1
@@ -640,7 +618,7 @@ cdef class Arena:
                 row.may_not_end = 0
             self.items.push_back(item)
         row.n_kernel = <uint32_t>self.items.size() - row.item_off
-        row.n_slots, row.n_parents = <uint16_t>slot, <uint16_t>parents
+        row.n_slots = <uint16_t>slot
         self.predict(&row)
         if self.error != NO_ERROR:
             self.row_keys.resize(row.key_off)
@@ -744,19 +722,14 @@ cdef class Arena:
         self.items.push_back(item[0])
 
     # -- registers ---------------------------------------------------------------------------------
-    cdef void check_bytes(self) noexcept nogil:
-        cdef size_t held = self.bytes_held()
-        if held > self.byte_limit:
-            self.fail(BYTES_EXCEEDED, <uint32_t>min(held, <size_t>0xFFFFFFFF))
-
     cdef uint32_t intern_configuration(self, uint32_t row, uint32_t registers) noexcept nogil:
         cdef uint64_t key = <uint64_t>row << 32 | registers
         cdef uint32_t found = map_get(&self.configuration_ids, key), furthest = registers, saturated = DEAD
         if found != MISSING:
             return found
         # a call may add two configurations
-        if self.configurations.size() % CHECKED_CONFIGURATIONS < 2:
-            self.check_bytes()
+        if self.configurations.size() % CHECKED_CONFIGURATIONS < 2 and self.bytes_held() > self.byte_limit:
+            self.fail(BYTES_EXCEEDED, <uint32_t>min(self.bytes_held(), <size_t>0xFFFFFFFF))
         if registers:
             furthest = self.saturated_registers(row, registers)
         if furthest != registers:

@@ -27,8 +27,8 @@ cdef uint32_t STATES_PER_MASK = 32
 # entries.
 cdef size_t OBJECT_BYTES = 6 << 10
 
-
-cdef uint8_t BACKSLASH = 0x5C
+# the bit of the backslash in the second word of a row's live bytes
+cdef uint64_t BACKSLASH = <uint64_t>1 << (0x5C - 64)
 
 # The estimated cost of a state for each byte that it takes: walking the trie for a token mask that
 # is not cached, using a cached one, or following rows.
@@ -286,11 +286,6 @@ cdef class Prefill:
             self.error = error
         return self.error != NO_ERROR
 
-    cdef void explore(self, uint32_t most) noexcept nogil:
-        """Explore up to ``most`` configurations."""
-        while not self.is_over:
-            self.look(most)
-
     cdef void look(self, uint32_t most) noexcept nogil:
         """Explore one more configuration, breadth first, and note its successors; ``most`` in all.
 
@@ -314,12 +309,10 @@ cdef class Prefill:
     cdef bint follow(self, uint32_t configuration, uint32_t most) noexcept nogil:
         """Note the configurations one byte or one token end away. False: there are too many."""
         cdef uint32_t b, found
-        cdef uint64_t live[4]
+        cdef uint64_t[4] live = self.arena.rows[self.arena.configurations[configuration].row].live
         self.targets.push_back(PrefillTargetC(self.cost(configuration), configuration))
-        for b in range(4):
-            live[b] = self.arena.rows[self.arena.configurations[configuration].row].live[b]
-        if not self.escapes and has_others(live, BACKSLASH):
-            live[BACKSLASH >> 6] &= ~(<uint64_t>1 << (BACKSLASH & 63))
+        if not self.escapes and live[0] | live[1] & ~BACKSLASH | live[2] | live[3]:
+            live[1] &= ~BACKSLASH
         # 256 stands for the end of a token
         for b in range(257):
             if b < 256 and not (live[b >> 6] >> (b & 63)) & 1:
@@ -354,15 +347,6 @@ cdef class Prefill:
             else:
                 total += CACHED_TOKEN_MASK * width(state)
         return total
-
-
-cdef bint has_others(uint64_t* live, uint8_t byte) noexcept nogil:
-    """Return whether a set holds another byte besides this one."""
-    cdef uint64_t rest = 0
-    cdef uint32_t k
-    for k in range(4):
-        rest |= live[k] & ~(<uint64_t>1 << (byte & 63)) if k == byte >> 6 else live[k]
-    return rest != 0
 
 
 cdef uint32_t width(StateC* state) noexcept nogil:

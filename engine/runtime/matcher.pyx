@@ -12,7 +12,7 @@ from ..automata.rule_automata cimport NO_ERROR
 from ..earley.rows cimport DEAD, Arena, RowC
 from ..masks.row_masks cimport rows_of
 from ..native.bitset cimport clear_bit
-from ..native.hashing cimport MISSING, map_get, map_put
+from ..native.hashing cimport MISSING, map_get
 from ..native.pool cimport Pool, vector
 from ..native.resources cimport nanoseconds
 from ..unique_items.uniqueness cimport UniquenessSnapshot, UniquenessState, follow
@@ -180,11 +180,10 @@ cdef class Matcher:
         if self.tracks or self.vocabulary.kind[token] != ORDINARY:
             return self.follow_token(configuration, token, flags)
         found = map_get(&self.generation.arena.text_memo, key)
-        if found == MISSING:
-            found = self.follow_token(configuration, token, flags)
-            if self.generation.arena.error == NO_ERROR:
-                map_put(&self.generation.arena.text_memo, key, found)
-        return found
+        if found != MISSING:
+            return found
+        found = self.follow_token(configuration, token, flags)
+        return self.generation.arena.keep(&self.generation.arena.text_memo, key, found)
 
     cdef uint32_t follow_token(self, uint32_t configuration, uint32_t token, uint32_t* flags) noexcept nogil:
         cdef uint32_t found, off
@@ -502,16 +501,14 @@ def fill_bitmask_tree(Matcher matcher not None, tokens, parents, bitmask):
 #
 # 1. A token of the vocabulary that begins within the forced text and continues after it, as the
 #    grammar allows, is a *crossing token*.
-# 2. The forced text is split once with the added text of each crossing token. Tokens are returned
-# as
+# 2. The forced text is split once with the added text of each crossing token. Tokens are returned as
 #    far as all splits agree. The tokenizer must be asked, because it never writes most crossing
 #    tokens (`"Hello` after `:`).
 # 3. Of the crossing tokens that begin at one position, one is tried for each class of the character
 #    after the forced text: tokenizers split text into words by such classes. Each punctuation mark
 #    is a class.
 # 4. SentencePiece tokenizers put a blank before each text. They split the forced text after a
-# newline,
-#    where they add no blank.
+#    newline, where they add no blank.
 #
 # Invariants   The tokens spell a prefix of the forced text, and the grammar accepts them. Earlier
 #              text is not split again: the model wrote its last token with the same knowledge.
@@ -700,16 +697,10 @@ cdef uint32_t class_of(uint8_t byte) noexcept nogil:
         return 3
     if byte >= 0x80:
         return 4
-    # 33 punctuation marks are left: 0x21-0x2F, 0x3A-0x40, 0x5B-0x60, 0x7B-0x7F
     if byte < 0x20:
         return 5
-    if byte < 0x30:
-        return 6 + byte - 0x21
-    if byte < 0x41:
-        return 21 + byte - 0x3A
-    if byte < 0x61:
-        return 28 + byte - 0x5B
-    return 34 + byte - 0x7B
+    # 33 punctuation marks are left: 0x21-0x2F, 0x3A-0x40, 0x5B-0x60, 0x7B-0x7F
+    return 6 + byte - (0x21 if byte < 0x30 else 0x2B if byte < 0x41 else 0x45 if byte < 0x61 else 0x5F)
 
 
 # -- batches ---------------------------------------------------------------------------------------
