@@ -385,7 +385,7 @@ cdef class Grammar:
             return self.empty_node
         if max_tokens != NO_MAXIMUM and max_chars != NO_MAXIMUM:
             # one register holds both counts
-            check_count(int(max_tokens) * (int(max_chars) + 1) + max_chars)
+            as_count(int(max_tokens) * (int(max_chars) + 1) + max_chars)
         self.pool.push_back(open_end)
         self.pool.push_back(min_chars)
         self.pool.push_back(max_chars)
@@ -518,10 +518,7 @@ cdef class Grammar:
         Raises:
             LimitExceeded: a bound does not fit into a register.
         """
-        check_count(minimum)
-        if maximum is not None:
-            check_count(maximum)
-        return self.add_repeat(node, minimum, NO_MAXIMUM if maximum is None else maximum)
+        return self.add_repeat(node, as_count(minimum), as_count(maximum))
 
     def bounded(self, uint32_t node, minimum, maximum):
         """Add the words of a graph of characters with so many characters (see ir.pxd).
@@ -529,10 +526,7 @@ cdef class Grammar:
         Raises:
             LimitExceeded: a bound does not fit into a register.
         """
-        check_count(minimum)
-        if maximum is not None:
-            check_count(maximum)
-        return self.add_bounded(node, minimum, NO_MAXIMUM if maximum is None else maximum)
+        return self.add_bounded(node, as_count(minimum), as_count(maximum))
 
     def optional(self, node):
         return self.alt(self.empty_node, node)
@@ -555,9 +549,6 @@ cdef class Grammar:
         """
         cdef vector[uint32_t] operands
         cdef uint32_t n_arms = 0
-        for count in (min_chars, max_chars, max_tokens):
-            if count is not None:
-                check_count(count)
         for pattern, node, returns in arms:
             operands.push_back(node)
             operands.push_back(bool(returns))
@@ -567,8 +558,7 @@ cdef class Grammar:
             push_pattern(&operands, pattern)
         ids = specials if isinstance(specials, TokenSet) else TokenSet(specials)
         return self.add_dispatch(
-            n_arms, &operands, ids, open_end, min_chars, NO_MAXIMUM if max_chars is None else max_chars,
-            NO_MAXIMUM if max_tokens is None else max_tokens)
+            n_arms, &operands, ids, open_end, as_count(min_chars), as_count(max_chars), as_count(max_tokens))
 
     def anchored(self, arms):
         """Add a choice of patterns, each followed by its node (see ir.pxd)."""
@@ -749,15 +739,17 @@ cdef tuple product_of_counts(least, most, minimum, maximum):
     return minimum * least, most * maximum
 
 
-cdef int check_count(object count) except -1:
-    """Check that a count fits into a register.
+cdef uint32_t as_count(object count) except? NO_MAXIMUM:
+    """Return a count, which must fit into a register; NO_MAXIMUM for None.
 
     Raises:
         LimitExceeded: repetitions.
     """
+    if count is None:
+        return NO_MAXIMUM
     if count > LARGEST_COUNT:
         raise LimitExceeded("repetitions", LARGEST_COUNT, count)
-    return 0
+    return count
 
 
 class Nodes(Sequence):
@@ -922,15 +914,14 @@ cdef class IrFragment:
         made.off = <uint32_t>self.pool.size()
         if node.kind == REPEAT or node.kind == BOUNDED:
             made.a = numbers[0][node.a]
-        for k in range(node.n):
+        # the final states of a graph follow its edges
+        for k in range(node.n + (node.c if node.kind == GRAPH else 0)):
             self.pool.push_back(grammar.pool[node.off + k])
         if node.kind == GRAPH:
-            made.b = <uint32_t>self.pool.size()
-            for k in range(node.c):
-                self.pool.push_back(grammar.pool[node.b + k])
+            made.b = made.off + node.n
         elif node.kind not in (EMPTY, FAIL, BYTES, TEXT, CHARS, JSON_CHARS, SEQ, ALT, REPEAT, BOUNDED):
             raise InternalError(f"a fragment must not contain a node of kind {node.kind}")
-        k = 1 if step == 3 else 0
+        k = step >> 1
         while step and k < node.n:
             self.pool[made.off + k] = numbers[0][self.pool[made.off + k]]
             k += step
@@ -945,7 +936,7 @@ cdef class IrFragment:
         spend(grammar.budget, self.pool.size() // WORDS_PER_STEP)
         numbers.resize(self.nodes.size())
         for j in range(<uint32_t>self.nodes.size()):
-            # each node finds its own equal node, so composed nodes need not be composed agai
+            # each node finds its own equal node, so composed nodes need not be composed again
             node = &self.nodes[j]
             off, a, step = <uint32_t>grammar.pool.size(), node.a, child_step(node.kind)
             # the final states of a graph follow its edges
