@@ -171,24 +171,24 @@ cdef uint32_t number_of(
     cdef vector[uint32_t] ending
     cdef WalkStateC* walk_state
     cdef SafeClassesC* safe
-    cdef StateSetC made
+    cdef StateSetC state_set
     if number < walk.sets.size():
         return number
-    made.walk_state = builder.walk_states[0]
+    state_set.walk_state = builder.walk_states[0]
     for k in range(<uint32_t>members.size()):
         if members[0][k] == 0:
             continue
         walk_state = &builder.walk_states[members[0][k]]
         if walk_state.ends:
             ending.push_back(k)
-        made.walk_state.triggers |= walk_state.triggers
+        state_set.walk_state.triggers |= walk_state.triggers
         if members.size() <= SAFE_MEMBERS:
             safe = builder.safety(members[0][k])
-            if __builtin_popcountll(safe.classes) > __builtin_popcountll(made.walk_state.safe.classes):
-                made.walk_state.safe = safe[0]
-    made.walk_state.ends = ending.size() > 0
-    made.ends = table_number(ends, ending.data(), ending.size())
-    walk.sets.push_back(made)
+            if __builtin_popcountll(safe.classes) > __builtin_popcountll(state_set.walk_state.safe.classes):
+                state_set.walk_state.safe = safe[0]
+    state_set.walk_state.ends = ending.size() > 0
+    state_set.ends = table_number(ends, ending.data(), ending.size())
+    walk.sets.push_back(state_set)
     walk.edges.resize(walk.edges.size() + 256, MISSING)
     return number
 
@@ -269,9 +269,7 @@ cdef class RowMasks:
             + self.own_token_masks() + self.builder.bytes_held() + digests)
 
     cdef size_t own_token_masks(self) noexcept nogil:
-        """Return the bytes of token masks that the cache does not count, divided among their
-        owners.
-        """
+        """Return the bytes of token masks outside the cache, divided among their owners."""
         cdef size_t held = 0, k, size
         cdef TokenMaskPtr token_mask
         if self.table is not None:
@@ -486,9 +484,7 @@ cdef class RowMasks:
             out.push_back(k)
 
     cdef uint32_t token_mask(self, uint32_t state, uint32_t node) noexcept nogil:
-        """Return the number of a state's token mask: from this arena, from the cache, or newly
-        built.
-        """
+        """Return the number of a state's token mask: known, cached, or newly built."""
         cdef uint64_t start, others = self.made_ns
         cdef TokenMaskEntryC entry
         cdef uint32_t number = self.find_token_mask(state, node, &entry)
@@ -504,14 +500,12 @@ cdef class RowMasks:
         return self.add_token_mask(state, node, entry.token_mask)
 
     cdef uint32_t find_token_mask(self, uint32_t state, uint32_t node, TokenMaskEntryC* entry) noexcept nogil:
-        """Return the number of a token mask from this arena or the cache; else MISSING, and set the
-        key of ``entry``.
-        """
-        cdef uint32_t found = map_get(&self.token_mask_ids, <uint64_t>state << 32 | node)
+        """Return the number of a known or cached token mask; or MISSING, and set the key."""
+        cdef uint32_t number = map_get(&self.token_mask_ids, <uint64_t>state << 32 | node)
         cdef uint32_t rule = self.arena.automata.states[state].rule
         cdef DigestC digest
-        if found != MISSING:
-            return found
+        if number != MISSING:
+            return number
         digest.high = digest.low = 0
         if self.table is not None:
             digest = self.digests.rule(rule)
@@ -627,9 +621,7 @@ cdef class RowMasks:
             items.swap(others)
 
     cdef bint needs_walk(self, ItemC* item, uint32_t node) noexcept nogil:
-        """Return whether an item's token mask is not cached and expensive: of a wide state of an
-        uncounted rule.
-        """
+        """Return whether an item's token mask is missing and expensive: uncounted and wide."""
         cdef StateC* s = &self.arena.automata.states[item.state]
         cdef uint8_t kind = self.arena.automata.ir.rules[s.rule].kind
         cdef TokenMaskEntryC entry
@@ -639,32 +631,28 @@ cdef class RowMasks:
                 and self.find_token_mask(item.state, node, &entry) == MISSING)
 
     cdef uint32_t union_of(self, vector[uint32_t]* states, uint32_t node) noexcept nogil:
-        """Return the number of a union, built on first use; null if the states cannot be walked
-        together.
-        """
+        """Return the number of a union, built on first use; null if the walk has too many sets."""
         cdef uint32_t number
         cdef uint64_t start = nanoseconds()
-        cdef UnionPtr made
+        cdef UnionPtr mask_union
         states.push_back(node)
         number = table_number(&self.union_ids, states.data(), states.size())
         states.pop_back()
         if number < self.unions.size():
             return number
-        made = make_shared[MaskUnionC]()
-        if not make_union(self.builder, states, node, made.get()):
-            made.reset()
+        mask_union = make_shared[MaskUnionC]()
+        if not make_union(self.builder, states, node, mask_union.get()):
+            mask_union.reset()
         else:
-            self.held += token_mask_bytes(&made.get().token_mask) + table_bytes(&made.get().ends)
+            self.held += token_mask_bytes(&mask_union.get().token_mask) + table_bytes(&mask_union.get().ends)
         self.count_made(nanoseconds() - start)
-        self.unions.push_back(made)
+        self.unions.push_back(mask_union)
         return number
 
     cdef void add_union(
         self, uint32_t configuration, uint32_t node, UnionPtr found, vector[uint64_t]* members, vector[uint32_t]* ids
     ) noexcept nogil:
-        """Append the tokens below a node that a union's members accept; a member is a state and an
-        item.
-        """
+        """Append the tokens below a node that a union's members (states and items) accept."""
         cdef TokenMaskC* token_mask = &found.get().token_mask
         cdef vector[uint32_t] outsides, words
         cdef uint32_t g, k, outside
@@ -750,9 +738,7 @@ cdef class RowMasks:
         self, uint32_t configuration, ItemC* item, uint32_t node, TokenMaskC* token_mask,
         CountBoundsC bounds, uint32_t outside, vector[uint32_t]* ids
     ) noexcept nogil:
-        """Append the tokens below a node that the item begins and the rows outside complete, at any
-        split point.
-        """
+        """Append tokens that the item begins and the rows outside complete, at any split point."""
         cdef RowC row = self.arena.rows[self.arena.configurations[outside].row]
         cdef uint32_t b, k, after
         cdef vector[uint32_t] places
@@ -802,9 +788,7 @@ cdef class RowMasks:
                 ids.push_back(t)
 
     cdef uint32_t exits_taken(self, uint32_t number, uint32_t outside) noexcept nogil:
-        """Return the index in ``shared`` of a token mask's uncertain tokens that the rows outside
-        accept.
-        """
+        """Return the index in ``shared`` of the uncertain tokens that the rows outside accept."""
         cdef uint64_t key = <uint64_t>outside << 32 | number
         cdef uint32_t index = map_get(&self.list_ids, key)
         cdef vector[uint32_t] ids
@@ -1039,6 +1023,13 @@ cdef class RowMasks:
             if not self.has_token_mask(configuration, &item, node):
                 for j in range(4):
                     live[j] |= self.arena.automata.states[item.state].live[j]
+        if node == 0:
+            # looking at all of the root's children, which lie far apart, would take a microsecond
+            for k in range(256):
+                child = self.vocabulary.first_nodes[k]
+                if child and (live[k >> 6] >> (k & 63)) & 1:
+                    self.add_over_byte(configuration, child, ids)
+            return
         while child < end:
             if (live[nodes[child].byte >> 6] >> (nodes[child].byte & 63)) & 1:
                 self.add_over_byte(configuration, child, ids)
