@@ -135,18 +135,14 @@ cdef void emit_graph(ByteNfaC* nfa, LoweredGrammar ir, NodeC* node, uint32_t s, 
 
 
 cdef void nfa_emit_counted(ByteNfaC* nfa, LoweredGrammar ir, uint32_t number) noexcept nogil:
-    """Add a graph of characters between states 0 and 1, and note that its states are between
-    characters.
-    """
+    """Add a graph of characters between states 0 and 1; its states lie between characters."""
     nfa.counted_low = nfa.size
     nfa.counted_high = nfa.size + ir.nodes[number].a
     emit_graph(nfa, ir, &ir.nodes[number], 0, 1)
 
 
 cdef void emit_bounded(ByteNfaC* nfa, LoweredGrammar ir, NodeC* node, uint32_t s, uint32_t t) noexcept nogil:
-    """Unroll a bounded graph: one copy of its states for each count; counts beyond the bounds share
-    one.
-    """
+    """Unroll a bounded graph: a copy of its states for each count, one for all beyond."""
     cdef NodeC* graph = &ir.nodes[node.a]
     cdef uint32_t base = nfa.size, most = node.b if node.c == NO_MAXIMUM else node.c, n, k
     cdef uint32_t* edge
@@ -297,9 +293,7 @@ cdef void pair(
 
 
 cdef void emit_json_char(ByteNfaC* nfa, uint32_t* ranges, uint32_t n, uint32_t s, uint32_t t) noexcept nogil:
-    """Add one character of n (low, high) ranges, in every spelling that is legal inside a JSON
-    string.
-    """
+    """Add one character of n (low, high) ranges, in every spelling that a JSON string may have."""
     cdef uint32_t k, j, low, high
     cdef uint32_t escape = literal(nfa, s, 0x5C)
     cdef uint32_t u = literal(nfa, escape, 0x75)
@@ -414,23 +408,21 @@ cdef void split(PartitionC* parts) noexcept nogil:
 cdef void list_signature(
     const LetterEdgesC* graph, vector[uint32_t]* blocks, uint32_t s, vector[uint32_t]* out
 ) noexcept nogil:
-    """List what distinguishes a state: its block, and its edges to blocks. Adjacent ranges that
-    lead to one block are merged.
-    """
+    """List a state's block and its edges to blocks; adjacent ranges to one block are merged."""
     cdef const LetterEdgeC* edge = graph.edges.data() + graph.off[s]
     cdef const LetterEdgeC* end = graph.edges.data() + graph.off[s + 1]
-    cdef uint32_t* made
+    cdef uint32_t* words
     cdef uint32_t block, last = NONE
     cdef size_t size = 1
     out.resize(1 + 3 * <size_t>(end - edge))
-    made = out.data()
-    made[0] = blocks[0][s]
+    words = out.data()
+    words[0] = blocks[0][s]
     while edge < end:
         block = blocks[0][edge.target]
-        if block == last and made[size - 1] + 1 == edge.low:
-            made[size - 1] = edge.high
+        if block == last and words[size - 1] + 1 == edge.low:
+            words[size - 1] = edge.high
         else:
-            made[size], made[size + 1], made[size + 2] = block, edge.low, edge.high
+            words[size], words[size + 1], words[size + 2] = block, edge.low, edge.high
             size += 3
             last = block
         edge += 1
@@ -513,9 +505,7 @@ cdef void build_index(ByteNfaC* nfa, EdgeIndexC* index) noexcept nogil:
 
 
 cdef void close(ByteNfaC* nfa, EdgeIndexC* index, ClosureC* scratch, Set* members) noexcept nogil:
-    """Add states reached by empty moves; keep states with other edges and the final one, in
-    ascending order.
-    """
+    """Follow empty moves; keep states with other edges and the final one, ascending."""
     cdef Set* kept = &scratch.kept
     cdef uint32_t k, s, e, at = 0
     cdef bint real
@@ -958,23 +948,23 @@ cdef void minimise(vector[DfaStateC]* dfa, BuildWorkC* work) noexcept nogil:
 
 cdef void list_letters(vector[DfaStateC]* dfa, LetterEdgesC* out) noexcept nogil:
     """List the edges of all states over letters: bytes, then alternately rules and token sets."""
-    cdef LetterEdgeC made
+    cdef LetterEdgeC letter_edge
     cdef ByteEdgeC edge
     cdef SymbolEdgeC symbol
     cdef uint32_t s
     for s in range(<uint32_t>dfa.size()):
         out.off.push_back(<uint32_t>out.edges.size())
         for edge in dfa[0][s].bytes:
-            made.low, made.high, made.target = edge.low, edge.high, edge.target
-            out.edges.push_back(made)
+            letter_edge.low, letter_edge.high, letter_edge.target = edge.low, edge.high, edge.target
+            out.edges.push_back(letter_edge)
         for symbol in dfa[0][s].refs:
-            made.low = made.high = 256 + 2 * symbol.symbol
-            made.target = symbol.target
-            out.edges.push_back(made)
+            letter_edge.low = letter_edge.high = 256 + 2 * symbol.symbol
+            letter_edge.target = symbol.target
+            out.edges.push_back(letter_edge)
         for symbol in dfa[0][s].tokens:
-            made.low = made.high = 257 + 2 * symbol.symbol
-            made.target = symbol.target
-            out.edges.push_back(made)
+            letter_edge.low = letter_edge.high = 257 + 2 * symbol.symbol
+            letter_edge.target = symbol.target
+            out.edges.push_back(letter_edge)
     out.off.push_back(<uint32_t>out.edges.size())
 
 

@@ -63,17 +63,17 @@ cdef class AutomatonCache:
 
     cdef AutomatonPtr find(self, uint64_t high, uint64_t low) noexcept nogil:
         """Return the automaton, or a null pointer."""
-        cdef AutomatonPtr found
+        cdef AutomatonPtr automaton
         cdef uint32_t at
         self.guard.lock()
         at = map_get(&self.index, key_hash(high, low))
         if at != MISSING and self.automata[at].get().high == high and self.automata[at].get().low == low:
-            found = self.automata[at]
+            automaton = self.automata[at]
             self.hits += 1
         else:
             self.misses += 1
         self.guard.unlock()
-        return found
+        return automaton
 
     cdef void add(self, AutomatonPtr automaton) noexcept nogil:
         cdef uint64_t key = key_hash(automaton.get().high, automaton.get().low)
@@ -172,9 +172,7 @@ cdef class Automata:
         self.tabled.assign(ir.rules.size(), 0)
 
     cdef uint32_t start(self, uint32_t rule) noexcept nogil:
-        """Return the start state of a rule, which is built on first use; 0 after a limit (see
-        ``error``).
-        """
+        """Return the start state of a rule, built on first use; 0 after a limit (see ``error``)."""
         cdef size_t edges = self.byte_edges.size() + self.ref_edges.size()
         if self.first[rule] == 0:
             if not self.build(rule):
@@ -472,25 +470,23 @@ cdef class Automata:
     cdef uint32_t unbuilt(
         self, vector[uint32_t]* known, uint32_t rule, uint32_t lazy, uint32_t position
     ) noexcept nogil:
-        """Return the state of a position, unbuilt if it is new; ``known`` are the states of the
-        rule.
-        """
-        cdef StateC made
+        """Return the state of a position, unbuilt if new; ``known`` are the rule's states."""
+        cdef StateC fresh
         if known.size() <= position:
             known.resize(position + 1, 0)
         if known[0][position] == 0:
-            made = self.states[0]
-            made.rule, made.lazy, made.position = rule, lazy, position
-            made.flags = UNBUILT_STATE
+            fresh = self.states[0]
+            fresh.rule, fresh.lazy, fresh.position = rule, lazy, position
+            fresh.flags = UNBUILT_STATE
             known[0][position] = <uint32_t>self.states.size()
-            self.states.push_back(made)
+            self.states.push_back(fresh)
         return known[0][position]
 
     cdef void grow(self, uint32_t state) noexcept nogil:
         """Make the edges of a state of a lazily built rule."""
         cdef uint32_t lazy = self.states[state].lazy, position = self.states[state].position
         cdef uint32_t rule = self.states[state].rule, k
-        cdef StateC made
+        cdef StateC grown
         cdef DfaStateC dfa_state
         cdef vector[uint32_t]* known
         if self.ir.rules[rule].kind == TEXT_EXCEPT_RULE:
@@ -511,10 +507,10 @@ cdef class Automata:
             dfa_state.refs[k].target = self.unbuilt(known, rule, lazy, dfa_state.refs[k].target)
         for k in range(<uint32_t>dfa_state.tokens.size()):
             dfa_state.tokens[k].target = self.unbuilt(known, rule, lazy, dfa_state.tokens[k].target)
-        made = self.new_state(rule)
-        self.add_edges(&made, &dfa_state, 0)
-        made.flags, made.lazy, made.position = dfa_state.flags, lazy, position
-        self.states[state] = made
+        grown = self.new_state(rule)
+        self.add_edges(&grown, &dfa_state, 0)
+        grown.flags, grown.lazy, grown.position = dfa_state.flags, lazy, position
+        self.states[state] = grown
 
     cdef StateC new_state(self, uint32_t rule) noexcept nogil:
         """Return a state without edges, at the end of the arrays of edges."""
@@ -544,9 +540,7 @@ cdef class Automata:
                 self.tabled[rule] = 0
 
     cdef void add_edges(self, StateC* state, const DfaStateC* d, uint32_t base) noexcept nogil:
-        """Append the edges of ``d`` to those of the last state; numbers of states begin at
-        ``base``.
-        """
+        """Append the edges of ``d`` to those of the last state; states count from ``base``."""
         cdef ByteEdgeC byte
         cdef SymbolEdgeC symbol
         cdef uint32_t k
@@ -646,9 +640,7 @@ cdef bint edge_before(const ByteEdgeC& a, const ByteEdgeC& b) noexcept nogil:
 
 
 cdef void copy_edges(vector[DfaStateC]* body, uint32_t state, bint counts, DfaStateC* out) noexcept nogil:
-    """Add a body's edges; with ``counts``, those into a state where the body may end count the
-    iteration.
-    """
+    """Add a body's edges; with ``counts``, those to ends of the body count the iteration."""
     cdef ByteEdgeC edge
     cdef uint32_t k
     for k in range(<uint32_t>body[0][state].bytes.size()):

@@ -52,13 +52,13 @@ cdef struct TrieC:
 
 # -- the trie of patterns --------------------------------------------------------------------------
 cdef uint32_t add_node(TrieC* trie, uint32_t letter, uint32_t held, uint32_t depth) noexcept nogil:
-    cdef PrefixC made
-    made.letter, made.held, made.depth = letter, held, depth
-    made.child = made.sibling = made.arm = NOTHING
-    made.fail = ROOT
-    made.completed = made.first_move = made.n_moves = 0
-    made.excluded = made.hopeless = made.arm_prefix = 0
-    trie.nodes.push_back(made)
+    cdef PrefixC node
+    node.letter, node.held, node.depth = letter, held, depth
+    node.child = node.sibling = node.arm = NOTHING
+    node.fail = ROOT
+    node.completed = node.first_move = node.n_moves = 0
+    node.excluded = node.hopeless = node.arm_prefix = 0
+    trie.nodes.push_back(node)
     return <uint32_t>trie.nodes.size() - 1
 
 
@@ -165,17 +165,17 @@ cdef void list_moves(TrieC* trie, uint32_t q) noexcept nogil:
     cdef PrefixC* node = &trie.nodes[q]
     cdef uint32_t child = node.child, k = 0, n = 0 if q == ROOT else trie.nodes[node.fail].n_moves
     cdef uint32_t first = trie.nodes[node.fail].first_move
-    cdef TransitionC made
+    cdef TransitionC transition
     node.first_move = <uint32_t>trie.moves.size()
     while child != NOTHING or k < n:
         if child == NOTHING or (k < n and trie.moves[first + k].letter < trie.nodes[child].letter):
-            made = trie.moves[first + k]
+            transition = trie.moves[first + k]
             k += 1
         else:
-            made.letter, made.target = trie.nodes[child].letter, child
-            k += k < n and trie.moves[first + k].letter == made.letter
+            transition.letter, transition.target = trie.nodes[child].letter, child
+            k += k < n and trie.moves[first + k].letter == transition.letter
             child = trie.nodes[child].sibling
-        trie.moves.push_back(made)
+        trie.moves.push_back(transition)
     node.n_moves = <uint32_t>trie.moves.size() - node.first_move
 
 
@@ -204,15 +204,15 @@ cdef struct DispatchBuilderC:
 
 
 cdef uint32_t new_state(DispatchBuilderC* work, uint32_t q, uint8_t debt, uint8_t place, uint8_t kind) noexcept nogil:
-    cdef DispatchStateC made
-    made.q, made.debt, made.place, made.kind = q, debt, place, kind
-    work.states.push_back(made)
+    cdef DispatchStateC state
+    state.q, state.debt, state.place, state.kind = q, debt, place, kind
+    work.states.push_back(state)
     return work.base + <uint32_t>work.states.size() - 1
 
 
 cdef uint32_t text_state(DispatchBuilderC* work, uint32_t q, uint32_t debt, uint8_t place) noexcept nogil:
     cdef uint64_t key
-    cdef uint32_t found
+    cdef uint32_t state
     debt = min(debt, <uint32_t>255)
     if debt == 0 and place == BOUNDARY:
         if work.at_boundary[q] == NOTHING:
@@ -220,27 +220,25 @@ cdef uint32_t text_state(DispatchBuilderC* work, uint32_t q, uint32_t debt, uint
         return work.at_boundary[q]
     # never 0, which is no key
     key = <uint64_t>q << 11 | debt << 3 | place
-    found = map_get(&work.others, key)
-    if found == MISSING:
-        found = new_state(work, q, <uint8_t>debt, place, TEXT)
-        map_put(&work.others, key, found)
-    return found
+    state = map_get(&work.others, key)
+    if state == MISSING:
+        state = new_state(work, q, <uint8_t>debt, place, TEXT)
+        map_put(&work.others, key, state)
+    return state
 
 
 cdef uint32_t trigger_state(DispatchBuilderC* work, TrieC* trie, uint32_t q) noexcept nogil:
-    """Return the state after the patterns that complete at q; add the DONE state if an arm needs
-    it.
-    """
-    cdef uint32_t found = map_get(&work.triggers, <uint64_t>q + 1), arm = trie.nodes[q].arm
-    if found != MISSING:
-        return found
-    found = new_state(work, q, 0, BOUNDARY, TRIGGER)
-    map_put(&work.triggers, <uint64_t>q + 1, found)
+    """Return the state after the patterns that complete at q; add DONE if an arm needs it."""
+    cdef uint32_t state = map_get(&work.triggers, <uint64_t>q + 1), arm = trie.nodes[q].arm
+    if state != MISSING:
+        return state
+    state = new_state(work, q, 0, BOUNDARY, TRIGGER)
+    map_put(&work.triggers, <uint64_t>q + 1, state)
     while arm != NOTHING and work.done == NOTHING:
         if not work.arms[arm].returns:
             work.done = new_state(work, ROOT, 0, BOUNDARY, DONE)
         arm = trie.next_arm[arm]
-    return found
+    return state
 
 
 cdef bint is_payable(TrieC* trie, uint32_t q, uint32_t debt) noexcept nogil:
@@ -282,9 +280,7 @@ cdef void byte_edge(Automata automata, StateC* state, uint32_t low, uint32_t hig
 cdef void byte_edges(
     Automata automata, DispatchBuilderC* work, TrieC* trie, DispatchStateC at, StateC* state
 ) noexcept nogil:
-    """Add all legal bytes: those with transitions, and the ranges between them that lead to the
-    root.
-    """
+    """Add all legal bytes: those with transitions, and the ranges between them, to the root."""
     cdef TransitionC* moves = trie.moves.data() + trie.nodes[at.q].first_move
     cdef uint32_t k, j, low, high, plain, target, n = trie.nodes[at.q].n_moves, debt = at.debt + (at.debt > 0)
     cdef bint is_first = at.place == BOUNDARY

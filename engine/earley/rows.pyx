@@ -74,9 +74,7 @@ cdef class Arena:
         self, Automata automata, bint tail_references, uint32_t item_limit, uint32_t row_limit,
         size_t byte_limit, uint32_t mask_items, WorkBudget budget
     ) except -1:
-        """Initialise the object with the first row, on the budget of a compile (None: there is none);
-        there is no other way.
-        """
+        """Initialise the object and its first row, which ``budget`` pays for; no other way."""
         cdef uint32_t start
         self.automata = automata
         self.tail_references = tail_references
@@ -177,9 +175,7 @@ cdef class Arena:
         return self.step_unique(configuration, byte) & CONFIGURATION
 
     cdef uint32_t step_unique(self, uint32_t configuration, uint8_t byte) noexcept nogil:
-        """Like ``step``, with the flag ENDS_UNIQUE if a rule with unique words was completed on the
-        way.
-        """
+        """Like ``step``, with the flag ENDS_UNIQUE if a rule with unique words was completed."""
         cdef RowC* row = &self.rows[self.configurations[configuration].row]
         cdef uint64_t key = <uint64_t>configuration << 8 | byte
         cdef uint32_t target
@@ -342,23 +338,23 @@ cdef class Arena:
 
         Without a minimum, a smaller count allows all that a larger one does.
         """
-        cdef SeedC made = SeedC(state, goal, origin, value)
+        cdef SeedC fresh = SeedC(state, goal, origin, value)
         if self.counts_work and not self.may_work(ITEM_WORK):
             return
         self.automata.visit(state)
-        if self.is_seeded(&made, &self.automata.ir.rules[self.automata.states[state].rule]):
+        if self.is_seeded(&fresh, &self.automata.ir.rules[self.automata.states[state].rule]):
             return
         if self.seeds.size() >= self.item_limit:
             self.fail(ROW_ITEMS_EXCEEDED, <uint32_t>self.seeds.size() + 1)
             return
-        self.seeds.push_back(made)
+        self.seeds.push_back(fresh)
 
     cdef bint is_seeded(self, SeedC* seed, RuleC* rule) noexcept nogil:
         """Return whether the item is present. Beyond a few, items are looked up: by all fields or,
         where a smaller count allows more, by all except the count, with the smallest count.
         """
         cdef SeedC* other
-        cdef uint32_t k, n = <uint32_t>self.seeds.size(), found
+        cdef uint32_t k, n = <uint32_t>self.seeds.size(), index
         # combined counts of iterations and tokens have no order
         cdef bint any_value, ordered = rule.minimum == 0 and rule.unit == 0
         if n <= FEW:
@@ -374,9 +370,9 @@ cdef class Arena:
                 rule = &self.automata.ir.rules[self.automata.states[other.state].rule]
                 any_value = rule.minimum == 0 and rule.unit == 0
                 map_put(&self.seed_places, seed_key(other, any_value), k)
-        found = map_get(&self.seed_places, seed_key(seed, ordered))
-        if found != MISSING:
-            other = &self.seeds[found]
+        index = map_get(&self.seed_places, seed_key(seed, ordered))
+        if index != MISSING:
+            other = &self.seeds[index]
             if other.state == seed.state and other.origin == seed.origin and other.goal == seed.goal:
                 if other.value == seed.value or (ordered and other.value < seed.value):
                     return True
@@ -667,7 +663,7 @@ cdef class Arena:
 
         In tail position the caller's goal and origin are passed on.
         """
-        cdef ItemC item = self.items[at], made
+        cdef ItemC item = self.items[at], predicted
         cdef SymbolEdgeC edge
         cdef uint32_t k, start
         for k in range(self.automata.states[item.state].n_refs):
@@ -678,17 +674,17 @@ cdef class Arena:
             if start == 0:
                 self.fail(self.automata.error, self.automata.error_got)
                 return
-            made = item
-            made.state, made.slot, made.count_class = start, NO_SLOT, 0
+            predicted = item
+            predicted.state, predicted.slot, predicted.count_class = start, NO_SLOT, 0
             if (self.tail_references and self.automata.is_tail(edge.target)
                     and not self.automata.ir.rules[edge.symbol].differs):
-                self.predict_item(row, &made)
+                self.predict_item(row, &predicted)
             else:
                 self.waiters.push_back(WaiterC(edge.symbol, at - row.item_off, edge.target))
                 if self.predicted_at[edge.symbol] != self.build_number:
                     self.predicted_at[edge.symbol] = self.build_number
-                    made.goal, made.origin, made.ordinal, made.flags = edge.symbol, 0, 0, ITEM_SELF
-                    self.items.push_back(made)
+                    predicted.goal, predicted.origin, predicted.ordinal, predicted.flags = edge.symbol, 0, 0, ITEM_SELF
+                    self.items.push_back(predicted)
             if at - row.item_off >= row.n_kernel and self.automata.ir.rules[edge.symbol].nullable:
                 self.predict_behind(row, item, edge.target)
         if at - row.item_off >= row.n_kernel:
@@ -705,15 +701,15 @@ cdef class Arena:
 
     cdef void predict_item(self, RowC* row, ItemC* item) noexcept nogil:
         """Append a predicted item that is not simply the start of a rule, unless it is present."""
-        cdef uint32_t k, n = <uint32_t>self.items.size(), first = row.item_off, found
+        cdef uint32_t k, n = <uint32_t>self.items.size(), first = row.item_off, index
         if n - first > FEW:
             if self.item_places.used == 0:
                 self.items_placed = first
             for k in range(self.items_placed, n):
                 map_put(&self.item_places, item_key(&self.items[k]), k)
             self.items_placed = n
-            found = map_get(&self.item_places, item_key(item))
-            if found != MISSING and are_equal(&self.items[found], item):
+            index = map_get(&self.item_places, item_key(item))
+            if index != MISSING and are_equal(&self.items[index], item):
                 return
         else:
             for k in range(first, n):
@@ -724,9 +720,9 @@ cdef class Arena:
     # -- registers ---------------------------------------------------------------------------------
     cdef uint32_t intern_configuration(self, uint32_t row, uint32_t registers) noexcept nogil:
         cdef uint64_t key = <uint64_t>row << 32 | registers
-        cdef uint32_t found = map_get(&self.configuration_ids, key), furthest = registers, saturated = DEAD
-        if found != MISSING:
-            return found
+        cdef uint32_t number = map_get(&self.configuration_ids, key), furthest = registers, saturated = DEAD
+        if number != MISSING:
+            return number
         # a call may add two configurations
         if self.configurations.size() % CHECKED_CONFIGURATIONS < 2 and self.bytes_held() > self.byte_limit:
             self.fail(BYTES_EXCEEDED, <uint32_t>min(self.bytes_held(), <size_t>0xFFFFFFFF))
@@ -736,10 +732,10 @@ cdef class Arena:
             saturated = self.intern_configuration(row, furthest)
         if self.error != NO_ERROR:
             return DEAD
-        found = <uint32_t>self.configurations.size()
-        self.configurations.push_back(ConfigurationC(row, registers, saturated if furthest != registers else found))
-        map_put(&self.configuration_ids, key, found)
-        return found
+        number = <uint32_t>self.configurations.size()
+        self.configurations.push_back(ConfigurationC(row, registers, saturated if furthest != registers else number))
+        map_put(&self.configuration_ids, key, number)
+        return number
 
     cdef uint32_t saturated_registers(self, uint32_t row, uint32_t registers) noexcept nogil:
         cdef vector[uint32_t] words

@@ -80,7 +80,7 @@ cdef class Grammar:
 
     # -- interning ---------------------------------------------------------------------------------
     cdef uint32_t intern(self, uint32_t kind, uint32_t a, uint32_t b, uint32_t c, uint32_t off) except? NO_NODE:
-        cdef NodeC made
+        cdef NodeC node
         cdef uint32_t head[5]
         cdef uint32_t words = <uint32_t>self.pool.size() - off
         cdef uint64_t h
@@ -89,16 +89,16 @@ cdef class Grammar:
             raise InternalError("cannot add nodes to a sealed grammar")
         head[0], head[1], head[2], head[3], head[4] = kind, a, b, c, words
         h = hash_words(head, 5) ^ (hash_words(self.pool.data() + off, words) * 3)
-        made.kind, made.a, made.b, made.c, made.off, made.n = kind, a, b, c, off, words
+        node.kind, node.a, node.b, node.c, node.off, node.n = kind, a, b, c, off, words
         if kind == GRAPH:
             # c final states follow the edges
-            made.n = words - c
-            made.b = off + made.n
+            node.n = words - c
+            node.b = off + node.n
         # hashing costs as much for a known node as for a new one
         spend(self.budget, words // WORDS_PER_STEP)
         at = h & mask
         while self.table[at]:
-            if self.hashes[self.table[at] - 1] == h and self.same(&self.node_list[self.table[at] - 1], &made):
+            if self.hashes[self.table[at] - 1] == h and self.same(&self.node_list[self.table[at] - 1], &node):
                 self.pool.resize(off)
                 return self.table[at] - 1
             at = (at + 1) & mask
@@ -107,7 +107,7 @@ cdef class Grammar:
         if self.pool.size() > self.most_operands:
             raise LimitExceeded("ir_operands", self.most_operands, self.pool.size())
         spend(self.budget, 1)
-        self.node_list.push_back(made)
+        self.node_list.push_back(node)
         self.hashes.push_back(h)
         self.table[at] = <uint32_t>self.node_list.size()
         if self.node_list.size() * 2 > self.table.size():
@@ -480,12 +480,12 @@ cdef class Grammar:
     def _push_ranges(self, ranges):
         """Append ranges of ids to the pool, sorted and merged; return their offset."""
         cdef uint32_t off = <uint32_t>self.pool.size()
-        cdef vector[pair[uint32_t, uint32_t]] found
+        cdef vector[pair[uint32_t, uint32_t]] pairs
         cdef pair[uint32_t, uint32_t] each
         for each.first, each.second in ranges:
             spend(self.budget, 1)
-            found.push_back(each)
-        push_ranges(&found, &self.pool)
+            pairs.push_back(each)
+        push_ranges(&pairs, &self.pool)
         return off
 
     # -- composition -------------------------------------------------------------------------------
@@ -585,12 +585,12 @@ cdef class Grammar:
         """Return the TOKENS nodes whose ids are all among these."""
         cdef uint32_t k
         cdef NodeC node
-        found = []
+        numbers = []
         for k in range(<uint32_t>self.node_list.size()):
             node = self.node_list[k]
             if node.kind == TOKENS and self._are_within(&node, ids):
-                found.append(k)
-        return found
+                numbers.append(k)
+        return numbers
 
     cdef bint _are_within(self, const NodeC* node, ids) except -1:
         """Return whether all tokens of a TOKENS node are among these."""
@@ -613,16 +613,14 @@ cdef class Grammar:
 
     @property
     def rule_names(self):
-        """The name of each rule, for people. Names after the first MAX_NAME_CHARS characters are
-        empty.
-        """
+        """The name of each rule, for people; empty after the first MAX_NAME_CHARS characters."""
         cdef Py_ssize_t left = MAX_NAME_CHARS
-        cdef list found = []
+        cdef list names = []
         for name in self.names:
             text = str(name) if left > 0 else ""
             left -= len(text)
-            found.append(text)
-        return found
+            names.append(text)
+        return names
 
     @property
     def rules(self):
@@ -870,7 +868,7 @@ cdef Py_ssize_t KEY_WORDS = 100
 
 cdef IrFragment fragment_of(Grammar grammar, uint32_t node):
     """Copy the nodes below a root."""
-    cdef IrFragment made = IrFragment.__new__(IrFragment)
+    cdef IrFragment fragment = IrFragment.__new__(IrFragment)
     cdef vector[uint32_t] numbers
     cdef uint32_t k
     numbers.assign(node + 1, NO_NODE)
@@ -878,9 +876,9 @@ cdef IrFragment fragment_of(Grammar grammar, uint32_t node):
     # children have smaller numbers than their parents
     for k in range(node + 1):
         if numbers[k] != NO_NODE:
-            numbers[k] = <uint32_t>made.nodes.size()
-            made.take(grammar, k, &numbers)
-    return made
+            numbers[k] = <uint32_t>fragment.nodes.size()
+            fragment.take(grammar, k, &numbers)
+    return fragment
 
 
 cdef void mark_below(Grammar grammar, uint32_t node, vector[uint32_t]* numbers) noexcept nogil:
@@ -976,11 +974,11 @@ cdef class FragmentBuilder:
 
     cdef IrFragment run(self):
         cdef int64_t begun = spent(self.grammar.budget)
-        cdef IrFragment made = self.make()
+        cdef IrFragment fragment = self.make()
         # a builder may leave out a part that is too large, but not for lack of budget
         spend(self.grammar.budget, 0)
-        made.steps = spent(self.grammar.budget) - begun
-        return made
+        fragment.steps = spent(self.grammar.budget) - begun
+        return fragment
 
 
 cdef class FragmentCache:
@@ -992,11 +990,11 @@ cdef class FragmentCache:
 
     cdef IrFragment recall(self, tuple key):
         with self.guard:
-            found = self.known.get(key)
-            if found is not None:
+            fragment = self.known.get(key)
+            if fragment is not None:
                 self.known.move_to_end(key)
                 self.hits += 1
-            return found
+            return fragment
 
     def stats(self):
         """Return counts of fragments, bytes, hits and misses."""
@@ -1004,26 +1002,26 @@ cdef class FragmentCache:
             return {"fragments": len(self.known), "bytes": 4 * self.held, "hits": self.hits, "misses": self.misses}
 
     cdef IrFragment get(self, Grammar grammar, tuple key, FragmentBuilder fragment_builder):
-        cdef IrFragment found = self.recall(key)
+        cdef IrFragment fragment = self.recall(key)
         cdef int64_t begun = spent(grammar.budget)
-        if found is None:
-            found = self.make(grammar, key, fragment_builder)
-        spend(grammar.budget, max(0, found.steps - (spent(grammar.budget) - begun)))
-        return found
+        if fragment is None:
+            fragment = self.make(grammar, key, fragment_builder)
+        spend(grammar.budget, max(0, fragment.steps - (spent(grammar.budget) - begun)))
+        return fragment
 
     cdef IrFragment make(self, Grammar grammar, tuple key, FragmentBuilder fragment_builder):
-        cdef IrFragment found = None
+        cdef IrFragment fragment = None
         fragment_builder.grammar = grammar
         mine, is_made = self.calls.begin(key, grammar.budget.check), False
         try:
-            found = self.recall(key)
-            if found is None:
-                found = fragment_builder.run()
-                self.keep(key, found)
+            fragment = self.recall(key)
+            if fragment is None:
+                fragment = fragment_builder.run()
+                self.keep(key, fragment)
             is_made = True
         finally:
             self.calls.end(key, mine, is_made=is_made)
-        return found
+        return fragment
 
     cdef int keep(self, tuple key, IrFragment fragment) except -1:
         """Cache a fragment, unless it is too large by itself."""

@@ -130,9 +130,7 @@ cdef class StopCheck:
         return NO_LABEL
 
     cdef uint32_t dead_end(self, const NodeC* node) noexcept nogil:
-        """Return a child in ``children`` that ends with a stop token, although something must follow it;
-        NO_NODE: there is none.
-        """
+        """Return a child that ends with a stop token where something must follow; or NO_NODE."""
         cdef uint32_t child
         cdef size_t k
         cdef bint is_followed = node.kind == REPEAT and node.b > 1

@@ -130,9 +130,7 @@ cdef class _Copy:
         return tuple(out)
 
     cdef list rule_names(self):
-        """Return the front end's names of rules, and names after their kinds for added ones; all
-        unique.
-        """
+        """Return the front end's names of rules, others after their kinds; all unique."""
         cdef uint32_t k
         cdef RuleC rule
         names, bodies = list(self.names), {}
@@ -195,28 +193,28 @@ cdef class _Copy:
         Rows have their numbers of the arena.
         """
         cdef uint32_t target
-        found = {}
+        moves = {}
         for key, result in entries(&self.byte_memo):
             target = result & CONFIGURATION
             if target != DEAD:
-                self.transition(found, key >> 8, target, False)[0].add(key & 255)
+                self.transition(moves, key >> 8, target, False)[0].add(key & 255)
         for key, target in entries(&self.token_memo):
             if target != DEAD:
-                self.transition(found, key >> 32, target, False)[1].add(key & 0xFFFFFFFF)
+                self.transition(moves, key >> 32, target, False)[1].add(key & 0xFFFFFFFF)
         for key, target in entries(&self.end_memo):
             if target != DEAD:
-                self.transition(found, key, target, True)
-        return found
+                self.transition(moves, key, target, True)
+        return moves
 
-    cdef tuple transition(self, dict found, uint32_t source, uint32_t target, bint ends_token):
+    cdef tuple transition(self, dict moves, uint32_t source, uint32_t target, bint ends_token):
         self.pay(1)
         key = (self.configurations[source].row, self.configurations[target].row, bool(ends_token))
-        if key not in found:
-            found[key] = (set(), set(), set())
+        if key not in moves:
+            moves[key] = (set(), set(), set())
         before, after = self.registers(source), self.registers(target)
         if before != after:
-            found[key][2].add((before, after))
-        return found[key]
+            moves[key][2].add((before, after))
+        return moves[key]
 
     cdef tuple registers(self, uint32_t configuration):
         cdef uint32_t k, value, off = self.register_sets.off[self.configurations[configuration].registers]

@@ -34,13 +34,13 @@ cdef void safe_states(Automata automata, uint32_t rule, vector[SafeClassesC]* ou
     cdef uint32_t first = automata.first[rule], s, n = 0
     cdef uint64_t before
     cdef bint changed = True
-    cdef SafeClassesC made
-    made.classes, made.phase = 0, ANY_PHASE
+    cdef SafeClassesC nothing
+    nothing.classes, nothing.phase = 0, ANY_PHASE
     while first + n < automata.states.size() and automata.states[first + n].rule == rule:
         n += 1
         if n > SAFE_STATES:
             return
-    out.assign(n, made)
+    out.assign(n, nothing)
     find_phases(automata, first, out)
     for s in range(n):
         if out[0][s].phase == BOUNDARY:
@@ -146,22 +146,18 @@ cdef uint64_t without(uint64_t classes, uint64_t taken, uint64_t there) noexcept
 
 
 cdef uint32_t weight(uint64_t classes) noexcept nogil:
-    """Estimate which part of a vocabulary the classes cover: mostly letters, digits, and characters
-    that are not ASCII.
-    """
+    """Estimate the part of a vocabulary with the classes: mostly letters, digits, not ASCII."""
     return <uint32_t>__builtin_popcountll(classes) + 16 * <uint32_t>__builtin_popcountll(classes & MANY)
 
 
 cdef uint64_t held_after(Automata automata, uint32_t state, uint8_t phase, vector[SafeClassesC]* sets) noexcept nogil:
-    """Return the classes held by all states after the rest of a character of several bytes; 0 if
-    some rests are rejected.
-    """
+    """Return the classes held wherever a character's rest leads; 0 if some rests are rejected."""
     cdef StateC* s = &automata.states[state]
     cdef ByteEdgeC* edge
     cdef uint8_t after
     cdef uint32_t low = 0xC2 if phase == BOUNDARY else low_of(phase), e, b
     cdef uint32_t high = 0xF4 if phase == BOUNDARY else high_of(phase), last = BROKEN
-    cdef uint64_t found = ASCII | MULTIBYTE
+    cdef uint64_t classes = ASCII | MULTIBYTE
     for e in range(s.byte_off, s.byte_off + s.n_bytes):
         edge = &automata.byte_edges[e]
         if edge.high < low:
@@ -177,11 +173,11 @@ cdef uint64_t held_after(Automata automata, uint32_t state, uint8_t phase, vecto
                 continue
             last = after
             if after == BOUNDARY:
-                found &= sets[0][edge.target - automata.first[s.rule]].classes
+                classes &= sets[0][edge.target - automata.first[s.rule]].classes
             else:
-                found &= held_after(automata, edge.target, after, sets)
+                classes &= held_after(automata, edge.target, after, sets)
         low = <uint32_t>edge.high + 1
-    return found if low > high else 0
+    return classes if low > high else 0
 
 
 cdef extern from *:
@@ -246,9 +242,7 @@ cdef class MaskBuilder:
         self.is_exit[depth] = walk_state.ends
 
     cdef void leave(self, uint32_t node, uint32_t top_depth, TokenMaskC* out) noexcept nogil:
-        """Note that the automaton rejects ``node``: each node above it where the rule may end is an
-        exit.
-        """
+        """Note that ``node`` is rejected: each node above it where the rule may end is an exit."""
         cdef uint32_t d, child, depth = self.vocabulary.nodes[node].depth
         self.nodes_at[depth] = node
         for d in range(top_depth + 1, depth):
@@ -356,9 +350,7 @@ cdef class MaskBuilder:
 
     # -- by difference -----------------------------------------------------------------------------
     cdef uint32_t hub(self, uint32_t rule) noexcept nogil:
-        """Return the wide state of a tabled rule that most bytes of its states lead to, 0 if there
-        is none.
-        """
+        """Return the wide state that most bytes of a tabled rule's states lead to, 0: none."""
         cdef uint32_t found = map_get(&self.hubs, rule + 1), first = self.automata.first[rule], s, e, best = 0
         cdef vector[uint32_t] taken
         cdef StateC* state
@@ -394,9 +386,7 @@ cdef class MaskBuilder:
         return total
 
     cdef TokenMaskPtr make_like(self, uint32_t state, uint32_t hub, uint32_t node, TokenMaskC* base) noexcept nogil:
-        """Like ``make``, from the hub's token mask below the same node; null if they have little in
-        common.
-        """
+        """Like ``make``, from the hub's token mask there; null: they have little in common."""
         cdef TokenMaskPtr token_mask = make_shared[TokenMaskC]()
         token_mask.get().words.assign(self.vocabulary.words, 0)
         if not self.walk_both(state, hub, node, token_mask.get()):
@@ -499,22 +489,22 @@ cdef class MaskBuilder:
     # -- common ------------------------------------------------------------------------------------
     cdef uint32_t walk_state(self, uint32_t state) noexcept nogil:
         """Return the number of a state's walk state."""
-        cdef uint32_t found = map_get(&self.walk_state_ids, state)
+        cdef uint32_t number = map_get(&self.walk_state_ids, state)
         cdef StateC* s = &self.automata.states[state]
-        cdef WalkStateC made
+        cdef WalkStateC fresh
         self.prepare()
-        if found != MISSING:
-            return found
-        made.state, made.table = state, 0
-        made.loops = (s.flags & LOOP_STATE) != 0
-        made.ends = (s.flags & FINAL_STATE) != 0
-        made.remaining = self.automata.remaining(state)
-        made.triggers = (s.flags & TRIGGER_STATE) != 0 or s.n_refs > 0
-        made.stays, made.knows_stays, made.knows_safe = 0, False, False
-        found = <uint32_t>self.walk_states.size()
-        map_put(&self.walk_state_ids, state, found)
-        self.walk_states.push_back(made)
-        return found
+        if number != MISSING:
+            return number
+        fresh.state, fresh.table = state, 0
+        fresh.loops = (s.flags & LOOP_STATE) != 0
+        fresh.ends = (s.flags & FINAL_STATE) != 0
+        fresh.remaining = self.automata.remaining(state)
+        fresh.triggers = (s.flags & TRIGGER_STATE) != 0 or s.n_refs > 0
+        fresh.stays, fresh.knows_stays, fresh.knows_safe = 0, False, False
+        number = <uint32_t>self.walk_states.size()
+        map_put(&self.walk_state_ids, state, number)
+        self.walk_states.push_back(fresh)
+        return number
 
     cdef uint32_t table(self, uint32_t walk_state) noexcept nogil:
         """Return the number of a walk state's table of successors, built on first use."""
@@ -551,18 +541,18 @@ cdef class MaskBuilder:
         text or from the hub's, and the classes of a whole rule took a millisecond for each new set of
         triggers.
         """
-        cdef uint32_t rule = self.automata.states[state].rule, found = map_get(&self.safe_offs, rule + 1)
+        cdef uint32_t rule = self.automata.states[state].rule, off = map_get(&self.safe_offs, rule + 1)
         cdef vector[SafeClassesC] sets
         if self.automata.ir.rules[rule].kind == DISPATCH_RULE:
             return safe_loop(self.automata, state)
-        if found == MISSING:
+        if off == MISSING:
             safe_states(self.automata, rule, &sets)
-            found = <uint32_t>self.safe.size() if sets.size() else TOO_LARGE
-            map_put(&self.safe_offs, rule + 1, found)
+            off = <uint32_t>self.safe.size() if sets.size() else TOO_LARGE
+            map_put(&self.safe_offs, rule + 1, off)
             self.safe.insert(self.safe.end(), sets.begin(), sets.end())
-        if found == TOO_LARGE:
+        if off == TOO_LARGE:
             return safe_loop(self.automata, state)
-        return self.safe[found + state - self.automata.first[rule]]
+        return self.safe[off + state - self.automata.first[rule]]
 
     cdef uint64_t stays(self, uint32_t walk_state) noexcept nogil:
         """Return the classes that lead back to the state, computed on first use."""
@@ -735,9 +725,7 @@ cdef void close(TokenMaskC* out, Vocabulary vocabulary) noexcept nogil:
 
 
 cdef TokenMaskPtr plain_text_mask(Vocabulary vocabulary) noexcept nogil:
-    """Build the token mask of UTF-8 text from a character boundary on; it may end at every
-    boundary.
-    """
+    """Build the token mask of UTF-8 text from a boundary on; it may end at every boundary."""
     cdef TrieNode* nodes = vocabulary.nodes.data()
     cdef uint32_t* order = vocabulary.order.data()
     cdef TokenMaskPtr token_mask = make_shared[TokenMaskC]()

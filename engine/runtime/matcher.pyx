@@ -106,10 +106,10 @@ cdef class Matcher:
 
     def fork(self):
         """Return a matcher in the same state; the two continue independently."""
-        cdef Matcher made = Matcher.__new__(Matcher)
-        made.compiled, made.vocabulary, made.generation = self.compiled, self.vocabulary, self.generation
-        made.segment, made.depth, made.top, made.tracks = self.segment, self.depth, self.top, self.tracks
-        return made
+        cdef Matcher forked = Matcher.__new__(Matcher)
+        forked.compiled, forked.vocabulary, forked.generation = self.compiled, self.vocabulary, self.generation
+        forked.segment, forked.depth, forked.top, forked.tracks = self.segment, self.depth, self.top, self.tracks
+        return forked
 
     # -- under the arena's mutex -------------------------------------------------------------------
     # The caller holds the mutex, and each function releases it; `error` is the arena's.
@@ -175,38 +175,36 @@ cdef class Matcher:
 
     cdef uint32_t after_token(self, uint32_t configuration, uint32_t token, uint32_t* flags) noexcept nogil:
         cdef uint64_t key = <uint64_t>configuration << 32 | token
-        cdef uint32_t found
+        cdef uint32_t target
         flags[0] = 0
         if self.tracks or self.vocabulary.kind[token] != ORDINARY:
             return self.follow_token(configuration, token, flags)
-        found = map_get(&self.generation.arena.text_memo, key)
-        if found != MISSING:
-            return found
-        found = self.follow_token(configuration, token, flags)
-        return self.generation.arena.keep(&self.generation.arena.text_memo, key, found)
+        target = map_get(&self.generation.arena.text_memo, key)
+        if target != MISSING:
+            return target
+        target = self.follow_token(configuration, token, flags)
+        return self.generation.arena.keep(&self.generation.arena.text_memo, key, target)
 
     cdef uint32_t follow_token(self, uint32_t configuration, uint32_t token, uint32_t* flags) noexcept nogil:
-        cdef uint32_t found, off
+        cdef uint32_t target, off
         if self.vocabulary.kind[token] == STOP:
             flags[0] = TERMINATED
-            found = self.generation.arena.step_token(configuration, token)
-            if found == DEAD:
-                found = configuration
-            return found if self.generation.arena.accepts(found) else DEAD
-        found = self.generation.arena.step_token(configuration, token)
+            target = self.generation.arena.step_token(configuration, token)
+            if target == DEAD:
+                target = configuration
+            return target if self.generation.arena.accepts(target) else DEAD
+        target = self.generation.arena.step_token(configuration, token)
         if self.vocabulary.kind[token] == ORDINARY:
             off = self.vocabulary.offsets[token]
-            found = self.generation.arena.merge(found, self.after_bytes(
+            target = self.generation.arena.merge(target, self.after_bytes(
                 configuration, &self.vocabulary.data[off], self.vocabulary.offsets[token + 1] - off))
-        if self.tracks and found != DEAD and self.uniqueness.has_used():
-            if self.generation.candidates.continuations.is_stuck(found, &self.uniqueness):
+        if self.tracks and target != DEAD and self.uniqueness.has_used():
+            if self.generation.candidates.continuations.is_stuck(target, &self.uniqueness):
                 return DEAD
-        return found if found == DEAD else self.generation.arena.end_token(found)
+        return target if target == DEAD else self.generation.arena.end_token(target)
 
     cdef void clear_repeats(self, uint32_t configuration, uint32_t* out) noexcept nogil:
-        """Clear tokens that end a repeated word, or after which the word can only become a repeated
-        one.
-        """
+        """Clear tokens after which the word is a repeated one, or can only become one."""
         cdef uint32_t t, flags
         cdef UniquenessSnapshot snapshot
         self.load_uniqueness()
@@ -239,19 +237,19 @@ cdef class Matcher:
         return taken
 
     cdef bint accept(self, Py_ssize_t token) except -1:
-        cdef uint32_t flags, error, found = self.configuration()
+        cdef uint32_t flags, error, target = self.configuration()
         if not 0 <= token < self.vocabulary.size or self.terminated():
             return False
         if self.generation.arena.guard.try_lock():
-            found = self.take_token(found, <uint32_t>token, &flags, &error)
+            target = self.take_token(target, <uint32_t>token, &flags, &error)
         else:
             with nogil:
                 self.lock()
-                found = self.take_token(found, <uint32_t>token, &flags, &error)
+                target = self.take_token(target, <uint32_t>token, &flags, &error)
         self.check(error)
-        if found == DEAD:
+        if target == DEAD:
             return False
-        self.push(found, flags)
+        self.push(target, flags)
         return True
 
     def accept_bytes(self, const unsigned char[:] data not None):
@@ -259,24 +257,24 @@ cdef class Matcher:
 
         For ``rollback`` this is one accept. Limits on tokens do not count it.
         """
-        cdef uint32_t error, found = self.configuration()
+        cdef uint32_t error, target = self.configuration()
         if self.terminated():
             return False
         if data.shape[0] == 0:
             if self.tracks:
                 self.load_uniqueness()
-            self.push(found, 0)
+            self.push(target, 0)
             return True
         if self.generation.arena.guard.try_lock():
-            found = self.take_bytes(found, &data[0], data.shape[0], &error)
+            target = self.take_bytes(target, &data[0], data.shape[0], &error)
         else:
             with nogil:
                 self.lock()
-                found = self.take_bytes(found, &data[0], data.shape[0], &error)
+                target = self.take_bytes(target, &data[0], data.shape[0], &error)
         self.check(error)
-        if found == DEAD:
+        if target == DEAD:
             return False
-        self.push(found, 0)
+        self.push(target, 0)
         return True
 
     def fill_bitmask(self, bitmask, Py_ssize_t row=0):
@@ -321,9 +319,7 @@ cdef class Matcher:
             memset(out + self.vocabulary.words, 0, 4 * (view.shape[1] - self.vocabulary.words))
 
     def lacks_mask(self):
-        """Return whether the next mask must be built. Never waits: False if the generation is in
-        use.
-        """
+        """Return whether the next mask must be built; False if the generation is in use."""
         cdef bint found = False
         if not self.terminated() and self.generation.arena.guard.try_lock():
             found = not self.generation.masks.has(self.configuration())
@@ -544,9 +540,7 @@ cdef int only_byte(Arena arena, uint32_t configuration) noexcept nogil:
 
 
 cdef void follow_only(Arena arena, uint32_t configuration, size_t most, vector[uint8_t]* out) noexcept nogil:
-    """Append bytes while only one may come next, until ``out`` has ``most``. The caller holds the
-    mutex.
-    """
+    """Append bytes while only one may come next, to ``most`` in all, under the mutex."""
     cdef int byte
     while out.size() < most:
         byte = only_byte(arena, configuration)
@@ -626,9 +620,7 @@ cdef void find_crossings(
     Arena arena, Vocabulary vocabulary, uint32_t configuration, const uint8_t* text, size_t n, size_t before,
     CrossingTokensC* out
 ) noexcept nogil:
-    """Find the crossing tokens that begin before ``before``; of each class the first one in the
-    trie.
-    """
+    """Find crossing tokens that begin before ``before``: each class's first in the trie."""
     cdef size_t start, k = n - vocabulary.max_token_bytes if n > vocabulary.max_token_bytes else 0
     cdef uint32_t node
     if k >= before:
@@ -866,9 +858,7 @@ cdef bint heavier(const RequestGroupC& a, const RequestGroupC& b) noexcept nogil
 
 
 cdef void fill_kept(BatchC* batch) noexcept nogil:
-    """Fill cached masks without waiting. ``groups`` are the groups with missing masks, the largest
-    first.
-    """
+    """Fill cached masks without waiting; list ``groups`` with missing masks, largest first."""
     cdef size_t k = 0
     cdef RequestGroupC group
     cdef mutex* guard
@@ -892,9 +882,7 @@ cdef void fill_kept(BatchC* batch) noexcept nogil:
 
 
 cdef size_t fill_group(BatchC* batch, RequestGroupC* group) noexcept nogil:
-    """Fill requests with cached masks; the caller holds the mutex. Return the number of missing
-    masks.
-    """
+    """Fill requests with cached masks, under the mutex. Return the number of missing masks."""
     cdef void* generation = batch.requests[group.begin].generation
     cdef MaskRequestC* request
     cdef MaskRequestC* first = NULL

@@ -399,9 +399,7 @@ cdef class Parser:
                     self.move(&self.following, parse, self.automata.byte_edges[e].target)
 
     cdef void take_token(self, uint32_t token) noexcept nogil:
-        """Move ``kernel`` over one token into ``following``: over token edges and, for an ordinary
-        token, its bytes.
-        """
+        """Move ``kernel`` into ``following`` over token edges and an ordinary token's bytes."""
         cdef vector[ParseC] before, by_edge
         cdef ParseC parse
         cdef StateC s
@@ -435,9 +433,7 @@ cdef class Parser:
         self.position = start
 
     cdef void end_token(self) noexcept nogil:
-        """Count a token in text with a limit on tokens, and drop parses within a character that
-        cannot be completed.
-        """
+        """Count a token; drop parses within a character that the tokens left cannot complete."""
         cdef vector[ParseC] taken
         cdef ParseC parse
         cdef RuleC* rule
@@ -496,9 +492,7 @@ cdef class Parser:
             self.safe = min(self.safe, own)
 
     cdef int check_limit(self) except -1:
-        """Raise if parses were dropped because there were too many: all answers would be
-        unreliable.
-        """
+        """Raise if parses were too many, and so dropped: all answers would be unreliable."""
         if self.most > self.limit:
             name = "parses" if self.limit < self.generation.arena.item_limit else "row_items"
             raise LimitExceeded(name, self.limit, self.most)

@@ -37,9 +37,9 @@ cdef enum:
 def again(error):
     """Return the same error without traceback, cause and context."""
     kind = type(error)
-    made = kind.__new__(kind, *error.args)
-    made.__dict__.update(error.__dict__)
-    return made
+    copy = kind.__new__(kind, *error.args)
+    copy.__dict__.update(error.__dict__)
+    return copy
 
 
 cdef class GrammarCache:
@@ -68,10 +68,10 @@ cdef class GrammarCache:
         Raises:
             all errors of ``build``. A refusal that depends on the spec alone is cached.
         """
-        cdef Compiled found = self.kept(key)
+        cdef Compiled compiled = self.kept(key)
         cdef bint is_whole, is_made = False
-        if found is not None:
-            return found
+        if compiled is not None:
+            return compiled
         if budget is None:
             budget = WorkBudget(self._limits)
         is_whole = spent(budget) == 0 and budget.limit == self._whole
@@ -79,19 +79,19 @@ cdef class GrammarCache:
         spend(budget, 1)
         mine = self._calls.begin(key, budget.check)
         try:
-            found = self.kept(key)
-            if found is None:
-                found = self.build_anew(key, spec, build, budget, is_whole)
+            compiled = self.kept(key)
+            if compiled is None:
+                compiled = self.build_anew(key, spec, build, budget, is_whole)
             is_made = True
         finally:
             self._calls.end(key, mine, is_made=is_made)
-        return found
+        return compiled
 
     cdef Compiled kept(self, bytes key):
         """Return a cached grammar, or None. Raises a cached refusal."""
         with self._guard:
-            found = self._grammars.get(key)
-            if found is None:
+            compiled = self._grammars.get(key)
+            if compiled is None:
                 refusal = self._refusals.get(key)
                 if refusal is None:
                     return None
@@ -101,25 +101,25 @@ cdef class GrammarCache:
             self._hits += 1
             self.renew(key)
         memory.keep_ready()
-        return found
+        return compiled
 
     cdef Compiled build_anew(self, bytes key, spec, build, WorkBudget budget, bint is_whole):
-        cdef Compiled made = None
+        cdef Compiled compiled = None
         try:
-            made = build(spec, budget)
+            compiled = build(spec, budget)
         except (SpecError, LimitExceeded, Cancelled) as error:
             # a copy, because the traceback keeps everything that was built
             failure = again(error)
-        if made is None:
+        if compiled is None:
             memory.keep_ready()
             if not isinstance(failure, Cancelled):
                 self.refuse(key, failure, is_whole)
             raise failure
         with self._guard:
             self._compiles += 1
-            self.keep(key, made)
+            self.keep(key, compiled)
         memory.keep_ready()
-        return made
+        return compiled
 
     cdef int refuse(self, bytes key, error, bint is_whole) except -1:
         """Count a refusal, and cache it if it depends on the spec alone."""
@@ -133,9 +133,9 @@ cdef class GrammarCache:
         return 0
 
     # -- under the guard ----------------------------------------------------------------------------
-    cdef int keep(self, bytes key, Compiled made) except -1:
+    cdef int keep(self, bytes key, Compiled compiled) except -1:
         last = next(reversed(self._grammars), None)
-        self._grammars[key] = made
+        self._grammars[key] = compiled
         if last is not None:
             self.measure(last)
         if self._compiles % REMEASURE_EVERY == 0:

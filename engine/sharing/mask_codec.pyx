@@ -381,9 +381,7 @@ def count_of(bytes value):
 
 
 cdef encode(TokenMaskCache table, TokenMaskEntryC* entries, size_t n, Vocabulary vocabulary, uint64_t least_gain):
-    """Encode the entries of one rule; None if they are not worth it. Token masks with equal bodies
-    count together.
-    """
+    """Encode a rule's entries; None: not worth it. Equal bodies count together."""
     cdef vector[uint8_t] out
     cdef vector[DistinctBodyC] bodies
     cdef U64MapC known
