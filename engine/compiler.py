@@ -41,8 +41,8 @@ from .native.resources import WorkBudget
 from .runtime.compiled import Compiled
 from .runtime.matcher import Matcher
 from .sharing.artifact_cache import LOADS_PER_SECOND, ArtifactCache, ArtifactLog
-from .sharing.artifact_kinds import TokenMaskArtifacts
 from .sharing.grammar_cache import GrammarCache
+from .sharing.mask_artifacts import TokenMaskArtifacts
 from .sharing.spec_hash import SpecHash
 from .vocabulary.vocabulary import Vocabulary
 
@@ -103,7 +103,7 @@ class Compiler:
         self._fragments = FragmentCache(self.limits.fragment_bytes)
         self._cache: ArtifactCache | None = None
         if store is not None and self._token_masks is not None:
-            self._cache = ArtifactCache(store, [TokenMaskArtifacts(self._token_masks, vocabulary)])
+            self._cache = ArtifactCache(store, TokenMaskArtifacts(self._token_masks, vocabulary))
         self._tags = TagVocabulary.of(vocabulary)
         self._grammars = GrammarCache(self.limits)
 
@@ -158,7 +158,7 @@ class Compiler:
         def build(grammar: Grammar, spec: Any) -> Node:
             return build_json_schema(
                 grammar,
-                spec,
+                self.parse(spec),
                 pointer="",
                 any_order=any_order,
                 whitespace=whitespace,
@@ -168,13 +168,10 @@ class Compiler:
                 spelling=spelling,
             )
 
-        def compiled(spec: Any, budget: WorkBudget) -> Compiled:
-            return self._build(self.parse(spec), build, budget)
-
         kind = f"json_schema {any_order} {whitespace} {unknown_formats} {spelling}"
         if indent is not None or separators is not None:
             kind += f" {indent!r} {separators!r}"
-        return self._find_or_compile(kind, schema, compiled, budget)
+        return self._compile(kind, schema, build, budget)
 
     def copy_json_schema(
         self, schema: Any, *, limits: Limits, budget: WorkBudget | None = None

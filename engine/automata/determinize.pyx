@@ -10,6 +10,7 @@ from ..grammar.ir cimport (
 from ..grammar.lowered cimport NO_RULE, LoweredGrammar
 from ..native.hashing cimport MISSING, U64MapC, map_get, map_put
 from ..native.pool cimport held_bytes, vector
+from ..native.reachability cimport group_by_state, reach
 from ..native.word_table cimport WordTableC, table_bytes, table_clear, table_number, table_size
 
 
@@ -26,9 +27,7 @@ cdef uint32_t nfa_state(ByteNfaC* nfa) noexcept nogil:
     return nfa.size - 1
 
 
-cdef void nfa_edge(
-    ByteNfaC* nfa, uint32_t s, uint32_t kind, uint32_t a, uint32_t b, uint32_t t
-) noexcept nogil:
+cdef void nfa_edge(ByteNfaC* nfa, uint32_t s, uint32_t kind, uint32_t a, uint32_t b, uint32_t t) noexcept nogil:
     cdef EdgeC edge
     if nfa.edges.size() >= nfa.limit:
         nfa.overflow = True
@@ -48,9 +47,7 @@ cdef void nfa_emit(ByteNfaC* nfa, LoweredGrammar ir, uint32_t number, uint32_t s
         nfa_edge(nfa, s, REF_EDGE, ir.rule_of_node[number], 0, t)
     elif node.kind == EMPTY:
         nfa_edge(nfa, s, EPSILON_EDGE, 0, 0, t)
-    elif node.kind == BYTES:
-        emit_bytes(nfa, ir, node, s, t)
-    elif node.kind == TEXT:
+    elif node.kind == BYTES or node.kind == TEXT:
         emit_text(nfa, ir, node, s, t)
     elif node.kind == CHARS:
         for k in range(node.n // 2):
@@ -78,22 +75,17 @@ cdef void nfa_emit(ByteNfaC* nfa, LoweredGrammar ir, uint32_t number, uint32_t s
         emit_bounded(nfa, ir, node, s, t)
 
 
-cdef void emit_bytes(ByteNfaC* nfa, LoweredGrammar ir, NodeC* node, uint32_t s, uint32_t t) noexcept nogil:
-    cdef uint32_t k, to
-    for k in range(node.n):
-        to = t if k + 1 == node.n else nfa_state(nfa)
-        nfa_edge(nfa, s, BYTE_EDGE, ir.pool[node.off + k], ir.pool[node.off + k], to)
-        s = to
-
-
 cdef void emit_text(ByteNfaC* nfa, LoweredGrammar ir, NodeC* node, uint32_t s, uint32_t t) noexcept nogil:
-    """Add text in any spelling: every character is a class of one."""
+    """Add bytes, or text in any spelling: every character is a class of one."""
     cdef uint32_t k, to
     cdef uint32_t pair[2]
     for k in range(node.n):
         to = t if k + 1 == node.n else nfa_state(nfa)
         pair[0] = pair[1] = ir.pool[node.off + k]
-        emit_json_char(nfa, pair, 1, s, to)
+        if node.kind == BYTES:
+            nfa_edge(nfa, s, BYTE_EDGE, pair[0], pair[0], to)
+        else:
+            emit_json_char(nfa, pair, 1, s, to)
         s = to
 
 
@@ -143,18 +135,14 @@ cdef void emit_graph(ByteNfaC* nfa, LoweredGrammar ir, NodeC* node, uint32_t s, 
 
 
 cdef void nfa_emit_counted(ByteNfaC* nfa, LoweredGrammar ir, uint32_t number) noexcept nogil:
-    """Add a graph of characters between states 0 and 1, and note that its states are between
-    characters.
-    """
+    """Add a graph of characters between states 0 and 1; its states lie between characters."""
     nfa.counted_low = nfa.size
     nfa.counted_high = nfa.size + ir.nodes[number].a
     emit_graph(nfa, ir, &ir.nodes[number], 0, 1)
 
 
 cdef void emit_bounded(ByteNfaC* nfa, LoweredGrammar ir, NodeC* node, uint32_t s, uint32_t t) noexcept nogil:
-    """Unroll a bounded graph: one copy of its states for each count; counts beyond the bounds share
-    one.
-    """
+    """Unroll a bounded graph: a copy of its states for each count, one for all beyond."""
     cdef NodeC* graph = &ir.nodes[node.a]
     cdef uint32_t base = nfa.size, most = node.b if node.c == NO_MAXIMUM else node.c, n, k
     cdef uint32_t* edge
@@ -175,6 +163,13 @@ cdef void emit_bounded(ByteNfaC* nfa, LoweredGrammar ir, NodeC* node, uint32_t s
 
 cdef uint32_t NO_BYTE = 0xFFFFFFFF
 
+# characters with a short escape, ascending, and the byte after its backslash
+cdef const char* ESCAPED = b'\b\t\n\f\r"/\\'
+cdef const char* ESCAPES = b'btnfr"/\\'
+
+cdef enum:
+    HEXADECIMAL = 0         # instead of a mark
+
 
 cdef void emit_utf8(ByteNfaC* nfa, uint32_t low, uint32_t high, uint32_t s, uint32_t t) noexcept nogil:
     """Add one code point of low..high in UTF-8, split where the encoded length changes."""
@@ -189,81 +184,49 @@ cdef void emit_utf8(ByteNfaC* nfa, uint32_t low, uint32_t high, uint32_t s, uint
             if k == 0:
                 nfa_edge(nfa, s, BYTE_EDGE, low, end, t)
             else:
-                utf8_of_length(nfa, low, end, k, s, t)
+                digits(nfa, low, end, k, 0xC0 if k == 1 else 0xE0 if k == 2 else 0xF0, s, t)
             low = end + 1
 
 
-cdef void utf8_of_length(
-    ByteNfaC* nfa, uint32_t low, uint32_t high, uint32_t more, uint32_t s, uint32_t t
-) noexcept nogil:
-    """Add a lead byte and ``more`` continuation bytes."""
-    cdef uint32_t lead = 0xC0 if more == 1 else 0xE0 if more == 2 else 0xF0
-    digits(nfa, low, high, more, 6, lead, s, t)
-
-
 cdef void digits(
-    ByteNfaC* nfa, uint32_t low, uint32_t high, uint32_t more, uint32_t bits, uint32_t mark, uint32_t s, uint32_t t
+    ByteNfaC* nfa, uint32_t low, uint32_t high, uint32_t more, uint32_t mark, uint32_t s, uint32_t t
 ) noexcept nogil:
-    """Add numbers low..high, written in 1 + more digits of ``bits`` bits.
-
-    The first digit carries ``mark``, the others 0x80.
+    """Add numbers low..high, written in 1 + more digits: hexadecimal ones, or of six bits each, the
+    first with ``mark`` and the others with 0x80.
     """
-    cdef uint32_t shift = more * bits
+    cdef uint32_t shift = (4 if mark == HEXADECIMAL else 6) * more, after = 0x80 if mark else HEXADECIMAL
     cdef uint32_t first = low >> shift, last = high >> shift, rest = (1 << shift) - 1, middle
     if more == 0:
-        nfa_edge(nfa, s, BYTE_EDGE, mark + low, mark + high, t)
+        digit(nfa, low, high, mark, s, t)
         return
     if first == last:
         middle = nfa_state(nfa)
-        nfa_edge(nfa, s, BYTE_EDGE, mark + first, mark + first, middle)
-        digits(nfa, low & rest, high & rest, more - 1, bits, 0x80, middle, t)
+        digit(nfa, first, first, mark, s, middle)
+        digits(nfa, low & rest, high & rest, more - 1, after, middle, t)
         return
     if low & rest:
-        digits(nfa, low, low | rest, more, bits, mark, s, t)
+        digits(nfa, low, low | rest, more, mark, s, t)
         first += 1
     if (high & rest) != rest:
-        digits(nfa, high & ~rest, high, more, bits, mark, s, t)
+        digits(nfa, high & ~rest, high, more, mark, s, t)
         last -= 1
     if first <= last and last != NO_BYTE:
         middle = nfa_state(nfa)
-        nfa_edge(nfa, s, BYTE_EDGE, mark + first, mark + last, middle)
-        digits(nfa, 0, rest, more - 1, bits, 0x80, middle, t)
+        digit(nfa, first, last, mark, s, middle)
+        digits(nfa, 0, rest, more - 1, after, middle, t)
 
 
-cdef void hex_digit(ByteNfaC* nfa, uint32_t low, uint32_t high, uint32_t s, uint32_t t) noexcept nogil:
-    """Add one hexadecimal digit low..high in either case."""
+cdef void digit(ByteNfaC* nfa, uint32_t low, uint32_t high, uint32_t mark, uint32_t s, uint32_t t) noexcept nogil:
+    """Add one digit low..high; a hexadecimal one in either case."""
+    if mark != HEXADECIMAL:
+        nfa_edge(nfa, s, BYTE_EDGE, mark + low, mark + high, t)
+        return
     if low < 10:
         nfa_edge(nfa, s, BYTE_EDGE, 0x30 + low, 0x30 + min(high, <uint32_t>9), t)
     if high > 9:
         low = max(low, <uint32_t>10) - 10
         nfa_edge(nfa, s, BYTE_EDGE, 0x41 + low, 0x41 + high - 10, t)
         nfa_edge(nfa, s, BYTE_EDGE, 0x61 + low, 0x61 + high - 10, t)
-
-
-cdef void hex_number(
-    ByteNfaC* nfa, uint32_t low, uint32_t high, uint32_t more, uint32_t s, uint32_t t
-) noexcept nogil:
-    """Add numbers low..high in 1 + more hexadecimal digits."""
-    cdef uint32_t shift = 4 * more
-    cdef uint32_t first = low >> shift, last = high >> shift, rest = (1 << shift) - 1, middle
-    if more == 0:
-        hex_digit(nfa, low, high, s, t)
-        return
-    if first == last:
-        middle = nfa_state(nfa)
-        hex_digit(nfa, first, first, s, middle)
-        hex_number(nfa, low & rest, high & rest, more - 1, middle, t)
-        return
-    if low & rest:
-        hex_number(nfa, low, low | rest, more, s, t)
-        first += 1
-    if (high & rest) != rest:
-        hex_number(nfa, high & ~rest, high, more, s, t)
-        last -= 1
-    if first <= last and last != NO_BYTE:
-        middle = nfa_state(nfa)
-        hex_digit(nfa, first, last, s, middle)
-        hex_number(nfa, 0, rest, more - 1, middle, t)
 
 
 cdef uint32_t literal(ByteNfaC* nfa, uint32_t s, uint32_t byte) noexcept nogil:
@@ -274,18 +237,10 @@ cdef uint32_t literal(ByteNfaC* nfa, uint32_t s, uint32_t byte) noexcept nogil:
 
 cdef uint32_t short_escape(uint32_t c) noexcept nogil:
     """Return the byte after the backslash, or NO_BYTE."""
-    if c == 0x22 or c == 0x5C or c == 0x2F:
-        return c
-    if c == 0x08:
-        return 0x62
-    if c == 0x0C:
-        return 0x66
-    if c == 0x0A:
-        return 0x6E
-    if c == 0x0D:
-        return 0x72
-    if c == 0x09:
-        return 0x74
+    cdef uint32_t k
+    for k in range(8):
+        if c == <uint32_t>ESCAPED[k]:
+            return ESCAPES[k]
     return NO_BYTE
 
 
@@ -331,29 +286,25 @@ cdef void pair(
     ByteNfaC* nfa, uint32_t first, uint32_t last, uint32_t low, uint32_t high, uint32_t u, uint32_t t
 ) noexcept nogil:
     cdef uint32_t middle = nfa_state(nfa)
-    hex_number(nfa, 0xD800 + first, 0xD800 + last, 3, u, middle)
+    digits(nfa, 0xD800 + first, 0xD800 + last, 3, HEXADECIMAL, u, middle)
     middle = literal(nfa, middle, 0x5C)
     middle = literal(nfa, middle, 0x75)
-    hex_number(nfa, 0xDC00 + low, 0xDC00 + high, 3, middle, t)
+    digits(nfa, 0xDC00 + low, 0xDC00 + high, 3, HEXADECIMAL, middle, t)
 
 
-cdef void emit_json_char(
-    ByteNfaC* nfa, uint32_t* ranges, uint32_t n, uint32_t s, uint32_t t
-) noexcept nogil:
-    """Add one character of n (low, high) ranges, in every spelling that is legal inside a JSON
-    string.
-    """
-    cdef uint32_t k, c, low, high
+cdef void emit_json_char(ByteNfaC* nfa, uint32_t* ranges, uint32_t n, uint32_t s, uint32_t t) noexcept nogil:
+    """Add one character of n (low, high) ranges, in every spelling that a JSON string may have."""
+    cdef uint32_t k, j, low, high
     cdef uint32_t escape = literal(nfa, s, 0x5C)
     cdef uint32_t u = literal(nfa, escape, 0x75)
     for k in range(n):
         low, high = ranges[2 * k], ranges[2 * k + 1]
         raw_range(nfa, low, high, s, t)
-        for c in range(low, min(high, <uint32_t>0x5C) + 1):
-            if short_escape(c) != NO_BYTE:
-                nfa_edge(nfa, escape, BYTE_EDGE, short_escape(c), short_escape(c), t)
+        for j in range(8):
+            if low <= <uint32_t>ESCAPED[j] <= high:
+                nfa_edge(nfa, escape, BYTE_EDGE, ESCAPES[j], ESCAPES[j], t)
         if low <= 0xFFFF:
-            hex_number(nfa, low, min(high, <uint32_t>0xFFFF), 3, u, t)
+            digits(nfa, low, min(high, <uint32_t>0xFFFF), 3, HEXADECIMAL, u, t)
         if high > 0xFFFF:
             astral(nfa, max(low, <uint32_t>0x10000), high, u, t)
 
@@ -457,23 +408,21 @@ cdef void split(PartitionC* parts) noexcept nogil:
 cdef void list_signature(
     const LetterEdgesC* graph, vector[uint32_t]* blocks, uint32_t s, vector[uint32_t]* out
 ) noexcept nogil:
-    """List what distinguishes a state: its block, and its edges to blocks. Adjacent ranges that
-    lead to one block are merged.
-    """
+    """List a state's block and its edges to blocks; adjacent ranges to one block are merged."""
     cdef const LetterEdgeC* edge = graph.edges.data() + graph.off[s]
     cdef const LetterEdgeC* end = graph.edges.data() + graph.off[s + 1]
-    cdef uint32_t* made
+    cdef uint32_t* words
     cdef uint32_t block, last = NONE
     cdef size_t size = 1
     out.resize(1 + 3 * <size_t>(end - edge))
-    made = out.data()
-    made[0] = blocks[0][s]
+    words = out.data()
+    words[0] = blocks[0][s]
     while edge < end:
         block = blocks[0][edge.target]
-        if block == last and made[size - 1] + 1 == edge.low:
-            made[size - 1] = edge.high
+        if block == last and words[size - 1] + 1 == edge.low:
+            words[size - 1] = edge.high
         else:
-            made[size], made[size + 1], made[size + 2] = block, edge.low, edge.high
+            words[size], words[size + 1], words[size + 2] = block, edge.low, edge.high
             size += 3
             last = block
         edge += 1
@@ -555,28 +504,8 @@ cdef void build_index(ByteNfaC* nfa, EdgeIndexC* index) noexcept nogil:
     group_by_state(&sources, nfa.size, &index.off, &index.order)
 
 
-cdef void group_by_state(
-    vector[uint32_t]* states, uint32_t size, vector[uint32_t]* off, vector[uint32_t]* order
-) noexcept nogil:
-    """List by state s the indices of ``states`` with that value: order[off[s] .. off[s + 1] - 1]."""
-    cdef uint32_t k
-    cdef vector[uint32_t] at
-    off.assign(size + 1, 0)
-    for k in states[0]:
-        off[0][k + 1] += 1
-    for k in range(size):
-        off[0][k + 1] += off[0][k]
-    at = off[0]
-    order.resize(states.size())
-    for k in range(<uint32_t>states.size()):
-        order[0][at[states[0][k]]] = k
-        at[states[0][k]] += 1
-
-
 cdef void close(ByteNfaC* nfa, EdgeIndexC* index, ClosureC* scratch, Set* members) noexcept nogil:
-    """Add states reached by empty moves; keep states with other edges and the final one, in
-    ascending order.
-    """
+    """Follow empty moves; keep states with other edges and the final one, ascending."""
     cdef Set* kept = &scratch.kept
     cdef uint32_t k, s, e, at = 0
     cdef bint real
@@ -709,22 +638,15 @@ cdef bint lazy_dfa_is_tail(LazyDfaC* lazy, ClosureC* scratch, uint32_t number) n
 cdef void drop_dead_ends(ByteNfaC* nfa) noexcept nogil:
     """Remove edges to states that cannot reach the end."""
     cdef vector[uint8_t] live
-    cdef vector[uint32_t] targets, off, order, todo
+    cdef vector[uint32_t] sources, targets
     cdef EdgeC edge
-    cdef uint32_t k, s, n = 0
+    cdef uint32_t k, n = 0
     for edge in nfa.edges:
+        sources.push_back(edge.source)
         targets.push_back(edge.target)
-    group_by_state(&targets, nfa.size, &off, &order)
     live.assign(nfa.size, 0)
     live[FINISH] = 1
-    todo.push_back(FINISH)
-    while todo.size():
-        s = todo.back()
-        todo.pop_back()
-        for k in range(off[s], off[s + 1]):
-            if not live[nfa.edges[order[k]].source]:
-                live[nfa.edges[order[k]].source] = 1
-                todo.push_back(nfa.edges[order[k]].source)
+    reach(&targets, &sources, &live)
     for k in range(<uint32_t>nfa.edges.size()):
         if live[nfa.edges[k].target]:
             nfa.edges[n] = nfa.edges[k]
@@ -950,26 +872,15 @@ cdef void trim(vector[DfaStateC]* dfa) noexcept nogil:
 cdef uint32_t number_live(
     vector[uint32_t]* targets, const vector[uint32_t]* owners, bint keeps_start, vector[uint32_t]* names
 ) noexcept nogil:
-    cdef vector[uint32_t] off, order, todo
-    cdef uint32_t n = <uint32_t>names.size(), s, k, source, count = 0
-    group_by_state(targets, n, &off, &order)
-    for s in range(n):
-        if names[0][s] != DEAD:
-            todo.push_back(s)
-    while todo.size():
-        s = todo.back()
-        todo.pop_back()
-        for k in range(off[s], off[s + 1]):
-            source = owners[0][order[k]]
-            if names[0][source] == DEAD:
-                names[0][source] = 0
-                todo.push_back(source)
-    if keeps_start:
-        names[0][START] = 0
-    for s in range(n):
-        if names[0][s] != DEAD:
-            names[0][s] = count
-            count += 1
+    cdef vector[uint8_t] live
+    cdef uint32_t s, count = 0
+    for s in range(<uint32_t>names.size()):
+        live.push_back(names[0][s] != DEAD)
+    reach(targets, owners, &live)
+    live[START] = live[START] or keeps_start
+    for s in range(<uint32_t>names.size()):
+        names[0][s] = count if live[s] else DEAD
+        count += live[s]
     return count
 
 
@@ -1037,23 +948,23 @@ cdef void minimise(vector[DfaStateC]* dfa, BuildWorkC* work) noexcept nogil:
 
 cdef void list_letters(vector[DfaStateC]* dfa, LetterEdgesC* out) noexcept nogil:
     """List the edges of all states over letters: bytes, then alternately rules and token sets."""
-    cdef LetterEdgeC made
+    cdef LetterEdgeC letter_edge
     cdef ByteEdgeC edge
     cdef SymbolEdgeC symbol
     cdef uint32_t s
     for s in range(<uint32_t>dfa.size()):
         out.off.push_back(<uint32_t>out.edges.size())
         for edge in dfa[0][s].bytes:
-            made.low, made.high, made.target = edge.low, edge.high, edge.target
-            out.edges.push_back(made)
+            letter_edge.low, letter_edge.high, letter_edge.target = edge.low, edge.high, edge.target
+            out.edges.push_back(letter_edge)
         for symbol in dfa[0][s].refs:
-            made.low = made.high = 256 + 2 * symbol.symbol
-            made.target = symbol.target
-            out.edges.push_back(made)
+            letter_edge.low = letter_edge.high = 256 + 2 * symbol.symbol
+            letter_edge.target = symbol.target
+            out.edges.push_back(letter_edge)
         for symbol in dfa[0][s].tokens:
-            made.low = made.high = 257 + 2 * symbol.symbol
-            made.target = symbol.target
-            out.edges.push_back(made)
+            letter_edge.low = letter_edge.high = 257 + 2 * symbol.symbol
+            letter_edge.target = symbol.target
+            out.edges.push_back(letter_edge)
     out.off.push_back(<uint32_t>out.edges.size())
 
 

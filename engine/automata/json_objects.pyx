@@ -12,9 +12,7 @@ from ..grammar.lowered cimport NO_RULE, LoweredGrammar
 from ..native.bitset cimport has_bit
 from ..native.pool cimport held_bytes, vector
 from ..native.word_table cimport table_bytes, table_number
-from .determinize cimport (
-    FINAL_STATE, UNBUILT_STATE, ByteEdgeC, DfaStateC, SymbolEdgeC, short_escape,
-)
+from .determinize cimport FINAL_STATE, UNBUILT_STATE, ByteEdgeC, DfaStateC, SymbolEdgeC, short_escape
 from .rule_automata cimport Automata, NamesC, NameTrieC, ObjectC, StateC
 
 cdef enum:
@@ -264,9 +262,7 @@ cdef void build_name_trie(NameTrieC* out, const uint32_t* words, uint32_t n, bin
 
 
 cdef void name_trie_state(NameTrieC* trie, uint32_t number, DfaStateC* out) noexcept nogil:
-    """Compute the edges of a trie node, where any text may continue; their targets are numbers of
-    trie nodes.
-    """
+    """Compute the edges of a trie node, to trie nodes; any text may continue there."""
     cdef NameNodeC name_node = name_node_at(trie, number)
     cdef ChoiceC all_names = every_name()
     cdef vector[StepC] steps

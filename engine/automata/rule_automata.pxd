@@ -166,9 +166,7 @@ cdef class Automata:
     cdef void visit(self, uint32_t state) noexcept nogil
     cdef void grow(self, uint32_t state) noexcept nogil
     cdef bint is_lazy(self, uint32_t node, ByteNfaC* nfa) noexcept nogil
-    cdef uint32_t unbuilt(
-        self, vector[uint32_t]* known, uint32_t rule, uint32_t lazy, uint32_t position
-    ) noexcept nogil
+    cdef uint32_t unbuilt(self, vector[uint32_t]* known, uint32_t rule, uint32_t lazy, uint32_t position) noexcept nogil
     cdef StateC new_state(self, uint32_t rule) noexcept nogil
     cdef void add_edges(self, StateC* state, const DfaStateC* dfa_state, uint32_t base) noexcept nogil
     cdef uint32_t target(self, uint32_t state, uint8_t byte) noexcept nogil

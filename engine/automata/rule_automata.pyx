@@ -13,6 +13,7 @@ from ..grammar.lowered cimport (
 from ..grammar.rule_digest cimport DigestC, RuleDigests, is_none
 from ..native.hashing cimport MISSING, map_bytes, map_clear, map_get, map_put, mix
 from ..native.pool cimport held_bytes, vector
+from ..native.reachability cimport group_by_state
 from ..native.resources cimport WorkBudget, spend_nogil
 from ..vocabulary.vocabulary cimport Vocabulary
 from .determinize cimport (
@@ -62,17 +63,17 @@ cdef class AutomatonCache:
 
     cdef AutomatonPtr find(self, uint64_t high, uint64_t low) noexcept nogil:
         """Return the automaton, or a null pointer."""
-        cdef AutomatonPtr found
+        cdef AutomatonPtr automaton
         cdef uint32_t at
         self.guard.lock()
         at = map_get(&self.index, key_hash(high, low))
         if at != MISSING and self.automata[at].get().high == high and self.automata[at].get().low == low:
-            found = self.automata[at]
+            automaton = self.automata[at]
             self.hits += 1
         else:
             self.misses += 1
         self.guard.unlock()
-        return found
+        return automaton
 
     cdef void add(self, AutomatonPtr automaton) noexcept nogil:
         cdef uint64_t key = key_hash(automaton.get().high, automaton.get().low)
@@ -171,9 +172,7 @@ cdef class Automata:
         self.tabled.assign(ir.rules.size(), 0)
 
     cdef uint32_t start(self, uint32_t rule) noexcept nogil:
-        """Return the start state of a rule, which is built on first use; 0 after a limit (see
-        ``error``).
-        """
+        """Return the start state of a rule, built on first use; 0 after a limit (see ``error``)."""
         cdef size_t edges = self.byte_edges.size() + self.ref_edges.size()
         if self.first[rule] == 0:
             if not self.build(rule):
@@ -288,8 +287,7 @@ cdef class Automata:
         if kind == OBJECT_RULE:
             self.objects.resize(self.objects.size() + 1)
             object_start(&self.objects.back(), self.ir, node)
-            self.first[rule] = self.unbuilt(
-                &self.objects.back().states, rule, <uint32_t>self.objects.size() - 1, 0)
+            self.first[rule] = self.unbuilt(&self.objects.back().states, rule, <uint32_t>self.objects.size() - 1, 0)
             self.lazy_held += object_bytes(&self.objects.back())
             return True
         return self.build_of_nodes(rule)
@@ -304,7 +302,7 @@ cdef class Automata:
         cdef AutomatonPtr known
         cdef DigestC digest
         cdef bint shared = self.table is not None and (
-            self.ir.widest(node) > 0 if kind == PLAIN_RULE else kind == BOUNDED_RULE)
+            self.ir.widths[node] > 0 if kind == PLAIN_RULE else kind == BOUNDED_RULE)
         if shared:
             digest = self.digests.rule(rule)
             shared = not is_none(digest)
@@ -334,9 +332,7 @@ cdef class Automata:
             return self.finish_rule(rule, &known.get().dfa, work.done)
         return self.finish_rule(rule, &dfa, work.done)
 
-    cdef bint build_whole(
-        self, uint32_t rule, ByteNfaC* nfa, vector[DfaStateC]* dfa, BuildWorkC* work
-    ) noexcept nogil:
+    cdef bint build_whole(self, uint32_t rule, ByteNfaC* nfa, vector[DfaStateC]* dfa, BuildWorkC* work) noexcept nogil:
         """Make all states of a rule. False: they are too many."""
         cdef uint8_t kind = self.ir.rules[rule].kind
         cdef vector[DfaStateC] loop
@@ -386,8 +382,7 @@ cdef class Automata:
         self.lazy_dfas.back().nfa.edges.swap(nfa.edges)
         self.lazy_dfas.back().nfa.size = nfa.size
         lazy_dfa_start(&self.lazy_dfas.back(), &self.scratch)
-        self.first[rule] = self.unbuilt(
-            &self.lazy_dfas.back().states, rule, <uint32_t>self.lazy_dfas.size() - 1, 0)
+        self.first[rule] = self.unbuilt(&self.lazy_dfas.back().states, rule, <uint32_t>self.lazy_dfas.size() - 1, 0)
         self.lazy_held += lazy_dfa_bytes(&self.lazy_dfas.back())
 
     cdef uint32_t remaining(self, uint32_t state) noexcept nogil:
@@ -469,31 +464,29 @@ cdef class Automata:
 
     cdef bint is_lazy(self, uint32_t node, ByteNfaC* nfa) noexcept nogil:
         """Return whether a rule only combines other rules, or spells out literals."""
-        cdef uint32_t widest = self.ir.widest(node)
+        cdef uint32_t widest = self.ir.widths[node]
         return widest <= NARROW_CHARS and (widest == 0 or has_edges(nfa, REF_EDGE))
 
     cdef uint32_t unbuilt(
         self, vector[uint32_t]* known, uint32_t rule, uint32_t lazy, uint32_t position
     ) noexcept nogil:
-        """Return the state of a position, unbuilt if it is new; ``known`` are the states of the
-        rule.
-        """
-        cdef StateC made
+        """Return the state of a position, unbuilt if new; ``known`` are the rule's states."""
+        cdef StateC fresh
         if known.size() <= position:
             known.resize(position + 1, 0)
         if known[0][position] == 0:
-            made = self.states[0]
-            made.rule, made.lazy, made.position = rule, lazy, position
-            made.flags = UNBUILT_STATE
+            fresh = self.states[0]
+            fresh.rule, fresh.lazy, fresh.position = rule, lazy, position
+            fresh.flags = UNBUILT_STATE
             known[0][position] = <uint32_t>self.states.size()
-            self.states.push_back(made)
+            self.states.push_back(fresh)
         return known[0][position]
 
     cdef void grow(self, uint32_t state) noexcept nogil:
         """Make the edges of a state of a lazily built rule."""
         cdef uint32_t lazy = self.states[state].lazy, position = self.states[state].position
         cdef uint32_t rule = self.states[state].rule, k
-        cdef StateC made
+        cdef StateC grown
         cdef DfaStateC dfa_state
         cdef vector[uint32_t]* known
         if self.ir.rules[rule].kind == TEXT_EXCEPT_RULE:
@@ -514,10 +507,10 @@ cdef class Automata:
             dfa_state.refs[k].target = self.unbuilt(known, rule, lazy, dfa_state.refs[k].target)
         for k in range(<uint32_t>dfa_state.tokens.size()):
             dfa_state.tokens[k].target = self.unbuilt(known, rule, lazy, dfa_state.tokens[k].target)
-        made = self.new_state(rule)
-        self.add_edges(&made, &dfa_state, 0)
-        made.flags, made.lazy, made.position = dfa_state.flags, lazy, position
-        self.states[state] = made
+        grown = self.new_state(rule)
+        self.add_edges(&grown, &dfa_state, 0)
+        grown.flags, grown.lazy, grown.position = dfa_state.flags, lazy, position
+        self.states[state] = grown
 
     cdef StateC new_state(self, uint32_t rule) noexcept nogil:
         """Return a state without edges, at the end of the arrays of edges."""
@@ -547,9 +540,7 @@ cdef class Automata:
                 self.tabled[rule] = 0
 
     cdef void add_edges(self, StateC* state, const DfaStateC* d, uint32_t base) noexcept nogil:
-        """Append the edges of ``d`` to those of the last state; numbers of states begin at
-        ``base``.
-        """
+        """Append the edges of ``d`` to those of the last state; states count from ``base``."""
         cdef ByteEdgeC byte
         cdef SymbolEdgeC symbol
         cdef uint32_t k
@@ -649,9 +640,7 @@ cdef bint edge_before(const ByteEdgeC& a, const ByteEdgeC& b) noexcept nogil:
 
 
 cdef void copy_edges(vector[DfaStateC]* body, uint32_t state, bint counts, DfaStateC* out) noexcept nogil:
-    """Add a body's edges; with ``counts``, those into a state where the body may end count the
-    iteration.
-    """
+    """Add a body's edges; with ``counts``, those to ends of the body count the iteration."""
     cdef ByteEdgeC edge
     cdef uint32_t k
     for k in range(<uint32_t>body[0][state].bytes.size()):
@@ -671,24 +660,14 @@ cdef void measure_ways(Automata automata, uint32_t first, vector[uint32_t]* onwa
     A breadth-first search from the ends; a level is a counted iteration.
     """
     cdef uint32_t n = <uint32_t>onward.size(), s, t, e, way
-    cdef vector[uint32_t] off, order, least, todo, later
+    cdef vector[uint32_t] sources, targets, off, order, least, todo, later
     cdef StateC* state
-    off.assign(n + 2, 0)
     for s in range(n):
         state = &automata.states[first + s]
         for e in range(state.byte_off, state.byte_off + state.n_bytes):
-            off[automata.byte_edges[e].target - first + 1] += 1
-    for s in range(n):
-        off[s + 1] += off[s]
-    order.resize(off[n])
-    todo = off
-    for s in range(n):
-        state = &automata.states[first + s]
-        for e in range(state.byte_off, state.byte_off + state.n_bytes):
-            t = automata.byte_edges[e].target - first
-            order[todo[t]] = s
-            todo[t] += 1
-    todo.clear()
+            sources.push_back(s)
+            targets.push_back(automata.byte_edges[e].target - first)
+    group_by_state(&targets, n, &off, &order)
     least.assign(n, NO_MAXIMUM)
     onward.assign(n, NO_MAXIMUM)
     for s in range(n):
@@ -701,7 +680,7 @@ cdef void measure_ways(Automata automata, uint32_t first, vector[uint32_t]* onwa
             todo.pop_back()
             way = least[t] + ((automata.states[first + t].flags & LOOP_STATE) != 0)
             for e in range(off[t], off[t + 1]):
-                s = order[e]
+                s = sources[order[e]]
                 onward[0][s] = min(onward[0][s], way)
                 if way < least[s]:
                     least[s] = way

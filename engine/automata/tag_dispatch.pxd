@@ -18,25 +18,6 @@ from ..grammar.lowered cimport LoweredGrammar
 from ..native.pool cimport vector
 from .rule_automata cimport Automata
 
-cdef struct Utf8RangeC:
-    # a range of bytes, and the place within a character after it
-    uint8_t low, high, place
-
-
-# Places within a UTF-8 character: 0 a boundary; 1, 2, 3 the continuation bytes to come; then the
-# four lead bytes with a restricted first continuation byte (RFC 3629, section 4).
-cdef enum:
-    BOUNDARY = 0
-    AFTER_E0 = 4
-    AFTER_ED = 5
-    AFTER_F0 = 6
-    AFTER_F4 = 7
-
-cdef enum:
-    MAX_UTF8_RANGES = 9
-
-# List the ranges of bytes that may follow a place, ascending; return their number.
-cdef uint32_t utf8_ranges(uint8_t place, Utf8RangeC* out) noexcept nogil
 # Build the rule of a DISPATCH. False after a limit (``Automata.error``).
 cdef bint build_dispatch(Automata automata, LoweredGrammar ir, uint32_t rule) noexcept nogil
 # Build the rule of an anchored DISPATCH.

@@ -5,6 +5,7 @@ from libc.stdint cimport uint32_t, uint64_t, uint8_t
 from ..grammar.lowered cimport NO_RULE, ArmC, DispatchC, LoweredGrammar, letter_bytes
 from ..native.hashing cimport MISSING, U64MapC, map_get, map_put
 from ..native.pool cimport vector
+from ..vocabulary.vocabulary cimport AFTER_E0, AFTER_F0, BOUNDARY, high_of, low_of, phase_after
 from .determinize cimport FINAL_STATE, LOOP_STATE, TRIGGER_STATE, ByteEdgeC, SymbolEdgeC
 from .rule_automata cimport Automata, StateC, set_live
 
@@ -14,12 +15,16 @@ cdef uint32_t NOTHING = 0xFFFFFFFF
 # states made between two checks of limits, about a millisecond
 cdef uint32_t STATES_PER_CHECK = 1024
 
+# ranges of first bytes of characters that lead to one phase
+cdef enum:
+    FIRST_RANGES = 9
+cdef uint8_t[FIRST_RANGES] FIRST_LOWS = [0x00, 0xC2, 0xE0, 0xE1, 0xED, 0xEE, 0xF0, 0xF1, 0xF4]
+cdef uint8_t[FIRST_RANGES] FIRST_HIGHS = [0x7F, 0xDF, 0xE0, 0xEC, 0xED, 0xEF, 0xF0, 0xF3, 0xF4]
+
 
 cdef uint8_t missing_bytes(uint8_t place) noexcept nogil:
     """Return the bytes that a character lacks at a place within it."""
-    if place < AFTER_E0:
-        return place
-    return 3 if place >= AFTER_F0 else 2
+    return place if place < AFTER_E0 else 2 if place < AFTER_F0 else 3
 
 
 cdef struct PrefixC:
@@ -45,44 +50,15 @@ cdef struct TrieC:
     vector[uint32_t] next_arm        # by arm: the next one with the same pattern
 
 
-cdef void set_range(Utf8RangeC* out, uint8_t low, uint8_t high, uint8_t place) noexcept nogil:
-    out.low, out.high, out.place = low, high, place
-
-
-cdef uint32_t utf8_ranges(uint8_t place, Utf8RangeC* out) noexcept nogil:
-    if place == BOUNDARY:
-        set_range(out, 0x00, 0x7F, BOUNDARY)
-        set_range(out + 1, 0xC2, 0xDF, 1)
-        set_range(out + 2, 0xE0, 0xE0, AFTER_E0)
-        set_range(out + 3, 0xE1, 0xEC, 2)
-        set_range(out + 4, 0xED, 0xED, AFTER_ED)
-        set_range(out + 5, 0xEE, 0xEF, 2)
-        set_range(out + 6, 0xF0, 0xF0, AFTER_F0)
-        set_range(out + 7, 0xF1, 0xF3, 3)
-        set_range(out + 8, 0xF4, 0xF4, AFTER_F4)
-        return MAX_UTF8_RANGES
-    if place == AFTER_E0:
-        set_range(out, 0xA0, 0xBF, 1)
-    elif place == AFTER_ED:
-        set_range(out, 0x80, 0x9F, 1)
-    elif place == AFTER_F0:
-        set_range(out, 0x90, 0xBF, 2)
-    elif place == AFTER_F4:
-        set_range(out, 0x80, 0x8F, 2)
-    else:
-        set_range(out, 0x80, 0xBF, place - 1)
-    return 1
-
-
 # -- the trie of patterns --------------------------------------------------------------------------
 cdef uint32_t add_node(TrieC* trie, uint32_t letter, uint32_t held, uint32_t depth) noexcept nogil:
-    cdef PrefixC made
-    made.letter, made.held, made.depth = letter, held, depth
-    made.child = made.sibling = made.arm = NOTHING
-    made.fail = ROOT
-    made.completed = made.first_move = made.n_moves = 0
-    made.excluded = made.hopeless = made.arm_prefix = 0
-    trie.nodes.push_back(made)
+    cdef PrefixC node
+    node.letter, node.held, node.depth = letter, held, depth
+    node.child = node.sibling = node.arm = NOTHING
+    node.fail = ROOT
+    node.completed = node.first_move = node.n_moves = 0
+    node.excluded = node.hopeless = node.arm_prefix = 0
+    trie.nodes.push_back(node)
     return <uint32_t>trie.nodes.size() - 1
 
 
@@ -189,17 +165,17 @@ cdef void list_moves(TrieC* trie, uint32_t q) noexcept nogil:
     cdef PrefixC* node = &trie.nodes[q]
     cdef uint32_t child = node.child, k = 0, n = 0 if q == ROOT else trie.nodes[node.fail].n_moves
     cdef uint32_t first = trie.nodes[node.fail].first_move
-    cdef TransitionC made
+    cdef TransitionC transition
     node.first_move = <uint32_t>trie.moves.size()
     while child != NOTHING or k < n:
         if child == NOTHING or (k < n and trie.moves[first + k].letter < trie.nodes[child].letter):
-            made = trie.moves[first + k]
+            transition = trie.moves[first + k]
             k += 1
         else:
-            made.letter, made.target = trie.nodes[child].letter, child
-            k += k < n and trie.moves[first + k].letter == made.letter
+            transition.letter, transition.target = trie.nodes[child].letter, child
+            k += k < n and trie.moves[first + k].letter == transition.letter
             child = trie.nodes[child].sibling
-        trie.moves.push_back(made)
+        trie.moves.push_back(transition)
     node.n_moves = <uint32_t>trie.moves.size() - node.first_move
 
 
@@ -228,15 +204,15 @@ cdef struct DispatchBuilderC:
 
 
 cdef uint32_t new_state(DispatchBuilderC* work, uint32_t q, uint8_t debt, uint8_t place, uint8_t kind) noexcept nogil:
-    cdef DispatchStateC made
-    made.q, made.debt, made.place, made.kind = q, debt, place, kind
-    work.states.push_back(made)
+    cdef DispatchStateC state
+    state.q, state.debt, state.place, state.kind = q, debt, place, kind
+    work.states.push_back(state)
     return work.base + <uint32_t>work.states.size() - 1
 
 
 cdef uint32_t text_state(DispatchBuilderC* work, uint32_t q, uint32_t debt, uint8_t place) noexcept nogil:
     cdef uint64_t key
-    cdef uint32_t found
+    cdef uint32_t state
     debt = min(debt, <uint32_t>255)
     if debt == 0 and place == BOUNDARY:
         if work.at_boundary[q] == NOTHING:
@@ -244,27 +220,25 @@ cdef uint32_t text_state(DispatchBuilderC* work, uint32_t q, uint32_t debt, uint
         return work.at_boundary[q]
     # never 0, which is no key
     key = <uint64_t>q << 11 | debt << 3 | place
-    found = map_get(&work.others, key)
-    if found == MISSING:
-        found = new_state(work, q, <uint8_t>debt, place, TEXT)
-        map_put(&work.others, key, found)
-    return found
+    state = map_get(&work.others, key)
+    if state == MISSING:
+        state = new_state(work, q, <uint8_t>debt, place, TEXT)
+        map_put(&work.others, key, state)
+    return state
 
 
 cdef uint32_t trigger_state(DispatchBuilderC* work, TrieC* trie, uint32_t q) noexcept nogil:
-    """Return the state after the patterns that complete at q; add the DONE state if an arm needs
-    it.
-    """
-    cdef uint32_t found = map_get(&work.triggers, <uint64_t>q + 1), arm = trie.nodes[q].arm
-    if found != MISSING:
-        return found
-    found = new_state(work, q, 0, BOUNDARY, TRIGGER)
-    map_put(&work.triggers, <uint64_t>q + 1, found)
+    """Return the state after the patterns that complete at q; add DONE if an arm needs it."""
+    cdef uint32_t state = map_get(&work.triggers, <uint64_t>q + 1), arm = trie.nodes[q].arm
+    if state != MISSING:
+        return state
+    state = new_state(work, q, 0, BOUNDARY, TRIGGER)
+    map_put(&work.triggers, <uint64_t>q + 1, state)
     while arm != NOTHING and work.done == NOTHING:
         if not work.arms[arm].returns:
             work.done = new_state(work, ROOT, 0, BOUNDARY, DONE)
         arm = trie.next_arm[arm]
-    return found
+    return state
 
 
 cdef bint is_payable(TrieC* trie, uint32_t q, uint32_t debt) noexcept nogil:
@@ -306,26 +280,26 @@ cdef void byte_edge(Automata automata, StateC* state, uint32_t low, uint32_t hig
 cdef void byte_edges(
     Automata automata, DispatchBuilderC* work, TrieC* trie, DispatchStateC at, StateC* state
 ) noexcept nogil:
-    """Add all legal bytes: those with transitions, and the ranges between them that lead to the
-    root.
-    """
-    cdef Utf8RangeC ranges[MAX_UTF8_RANGES]
+    """Add all legal bytes: those with transitions, and the ranges between them, to the root."""
     cdef TransitionC* moves = trie.moves.data() + trie.nodes[at.q].first_move
-    cdef uint32_t k, j, low, plain, target, n = trie.nodes[at.q].n_moves, debt = at.debt + (at.debt > 0)
-    for k in range(utf8_ranges(at.place, ranges)):
-        low = ranges[k].low
-        plain = after(work, trie, ROOT, debt, ranges[k].place)
+    cdef uint32_t k, j, low, high, plain, target, n = trie.nodes[at.q].n_moves, debt = at.debt + (at.debt > 0)
+    cdef bint is_first = at.place == BOUNDARY
+    cdef uint8_t place
+    for k in range(FIRST_RANGES if is_first else 1):
+        low, high = (FIRST_LOWS[k], FIRST_HIGHS[k]) if is_first else (low_of(at.place), high_of(at.place))
+        place = phase_after(at.place, <uint8_t>low)
+        plain = after(work, trie, ROOT, debt, place)
         for j in range(n):
             if moves[j].letter < low:
                 continue
-            if moves[j].letter > ranges[k].high:
+            if moves[j].letter > high:
                 break
             if moves[j].letter > low:
                 byte_edge(automata, state, low, moves[j].letter - 1, plain)
-            target = after(work, trie, moves[j].target, debt, ranges[k].place)
+            target = after(work, trie, moves[j].target, debt, place)
             byte_edge(automata, state, moves[j].letter, moves[j].letter, target)
             low = moves[j].letter + 1
-        byte_edge(automata, state, low, ranges[k].high, plain)
+        byte_edge(automata, state, low, high, plain)
 
 
 cdef void token_edge(Automata automata, StateC* state, uint32_t tokens, uint32_t target) noexcept nogil:
@@ -399,15 +373,16 @@ cdef uint32_t tokens_without(
     return rest
 
 
-cdef void arm_edges(Automata automata, DispatchBuilderC* work, TrieC* trie, uint32_t q, StateC* state) noexcept nogil:
+cdef void arm_edges(
+    Automata automata, TrieC* trie, const ArmC* arms, uint32_t q, uint32_t start, uint32_t done, StateC* state
+) noexcept nogil:
     """Add the edges of a TRIGGER state: the rules of the arms that complete together."""
     cdef uint32_t arm = trie.nodes[q].arm
     cdef SymbolEdgeC edge
     state.flags = TRIGGER_STATE
-    state.held = work.arms[arm].held
+    state.held = arms[arm].held
     while arm != NOTHING:
-        edge.symbol = work.arms[arm].rule
-        edge.target = work.base if work.arms[arm].returns else work.done
+        edge.symbol, edge.target = arms[arm].rule, start if arms[arm].returns else done
         automata.ref_edges.push_back(edge)
         state.n_refs += 1
         arm = trie.next_arm[arm]
@@ -446,7 +421,7 @@ cdef bint build_dispatch(Automata automata, LoweredGrammar ir, uint32_t rule) no
                 if dispatch.open_end and at.debt == 0:
                     state.flags |= boundary
         elif at.kind == TRIGGER:
-            arm_edges(automata, &work, &trie, at.q, &state)
+            arm_edges(automata, &trie, work.arms, at.q, work.base, work.done, &state)
         else:
             state.flags = FINAL_STATE
         automata.states.push_back(state)
@@ -472,7 +447,8 @@ cdef void build_anchored(Automata automata, LoweredGrammar ir, uint32_t rule) no
         state = automata.new_state(rule)
         state.held = trie.nodes[q].held
         anchored_edges(automata, ir, &trie, q, base, &state)
-        anchored_arms(automata, &trie, ir.arms.data() + dispatch.first, trie.nodes[q].arm, done, &state)
+        if trie.nodes[q].arm != NOTHING:
+            arm_edges(automata, &trie, ir.arms.data() + dispatch.first, q, base, done, &state)
         automata.states.push_back(state)
     state = automata.new_state(rule)
     state.flags = FINAL_STATE
@@ -494,16 +470,3 @@ cdef void anchored_edges(
             ids.assign(2, letter - 256)
             token_edge(automata, state, ir.intern_tokens(&ids), base + child)
         child = trie.nodes[child].sibling
-
-
-cdef void anchored_arms(
-    Automata automata, TrieC* trie, const ArmC* arms, uint32_t arm, uint32_t done, StateC* state
-) noexcept nogil:
-    """Add the edges of the arms that complete at a node."""
-    cdef SymbolEdgeC edge
-    while arm != NOTHING:
-        state.flags = TRIGGER_STATE
-        edge.symbol, edge.target = arms[arm].rule, done
-        automata.ref_edges.push_back(edge)
-        state.n_refs += 1
-        arm = trie.next_arm[arm]

@@ -79,7 +79,7 @@ cdef struct RowC:
     uint32_t item_off, n_kernel, n_items
     uint32_t waiter_off, n_waiters
     uint32_t key_off, key_len
-    uint16_t n_slots, n_parents
+    uint16_t n_slots
     uint8_t accept, has_tokens, has_tabled      # has_tabled: an item takes bytes in a tabled rule
     uint8_t repeats                             # two items are in one state, with different origins
     uint8_t counts_tokens                       # a kernel item does
@@ -132,7 +132,6 @@ cdef class Arena:
         self, Automata automata, bint tail_references, uint32_t item_limit, uint32_t row_limit,
         size_t byte_limit, uint32_t mask_items, WorkBudget budget
     ) except -1
-    cdef int add_root(self, WorkBudget budget) except -1
     cdef void charge(self, WorkBudget budget) noexcept
     cdef int settle(self, uint32_t error) except -1
     cdef size_t bytes_held(self) noexcept nogil
@@ -152,21 +151,17 @@ cdef class Arena:
     cdef bint accepts(self, uint32_t configuration) noexcept nogil
 
     cdef void begin(self) noexcept nogil
-    cdef void seed(
-        self, uint32_t state, uint32_t goal, uint32_t origin, uint32_t value
-    ) noexcept nogil
+    cdef void seed(self, uint32_t state, uint32_t goal, uint32_t origin, uint32_t value) noexcept nogil
     cdef bint is_seeded(self, SeedC* seed, RuleC* rule) noexcept nogil
     cdef bint is_completed(self, uint64_t key) noexcept nogil
-    cdef void check_bytes(self) noexcept nogil
     cdef void fail(self, uint32_t error, uint32_t got) noexcept nogil
     cdef void count_work(self, uint32_t most_items) noexcept nogil
     cdef uint32_t stop_counting(self) noexcept nogil
     cdef bint may_work(self, uint32_t work) noexcept nogil
     cdef bint is_cancelled(self) noexcept nogil
+    cdef uint32_t keep(self, U64MapC* memo, uint64_t key, uint32_t result) noexcept nogil
     cdef uint32_t take_error(self) noexcept nogil
-    cdef void advance(
-        self, uint32_t target, uint32_t goal, uint32_t origin, uint32_t value
-    ) noexcept nogil
+    cdef void advance(self, uint32_t target, uint32_t goal, uint32_t origin, uint32_t value) noexcept nogil
     cdef bint may_end(self, StateC* state, uint32_t value) noexcept nogil
     cdef bint may_go_on(self, StateC* state, uint32_t value) noexcept nogil
     cdef void close_seed(self, SeedC seed) noexcept nogil

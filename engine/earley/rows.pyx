@@ -2,7 +2,7 @@
 
 from libc.stdint cimport int64_t, uint16_t, uint32_t, uint64_t, uint8_t
 from libc.string cimport memcmp
-from libcpp.algorithm cimport sort
+from libcpp.algorithm cimport lower_bound, sort
 
 from ..automata.determinize cimport FINAL_STATE, LOOP_STATE, SymbolEdgeC
 from ..automata.rule_automata cimport (
@@ -11,7 +11,7 @@ from ..automata.rule_automata cimport (
 )
 from ..grammar.ir cimport NO_MAXIMUM
 from ..grammar.lowered cimport CHARACTER_BYTES, RuleC, iterations, tokens, tokens_left
-from ..native.hashing cimport MISSING, hash_words, map_bytes, map_clear, map_get, map_put, mix
+from ..native.hashing cimport MISSING, U64MapC, hash_words, map_bytes, map_clear, map_get, map_put, mix
 from ..native.pool cimport held_bytes, vector
 from ..native.resources cimport WorkBudget, spend, spent
 from ..native.word_table cimport WordTableC, table_bytes, table_number
@@ -74,9 +74,8 @@ cdef class Arena:
         self, Automata automata, bint tail_references, uint32_t item_limit, uint32_t row_limit,
         size_t byte_limit, uint32_t mask_items, WorkBudget budget
     ) except -1:
-        """Initialise the object with the first row, on the budget of a compile (None: there is none);
-        there is no other way.
-        """
+        """Initialise the object and its first row, which ``budget`` pays for; no other way."""
+        cdef uint32_t start
         self.automata = automata
         self.tail_references = tail_references
         self.item_limit = item_limit
@@ -96,11 +95,6 @@ cdef class Arena:
         self.predicted_at.assign(automata.ir.rules.size(), 0)
         self.build_number = 0
         self.ended_unique = self.blocks_unique = False
-        return self.add_root(budget)
-
-    cdef int add_root(self, WorkBudget budget) except -1:
-        cdef Automata automata = self.automata
-        cdef uint32_t start
         self.charge(budget)
         with nogil:
             self.begin()
@@ -181,9 +175,7 @@ cdef class Arena:
         return self.step_unique(configuration, byte) & CONFIGURATION
 
     cdef uint32_t step_unique(self, uint32_t configuration, uint8_t byte) noexcept nogil:
-        """Like ``step``, with the flag ENDS_UNIQUE if a rule with unique words was completed on the
-        way.
-        """
+        """Like ``step``, with the flag ENDS_UNIQUE if a rule with unique words was completed."""
         cdef RowC* row = &self.rows[self.configurations[configuration].row]
         cdef uint64_t key = <uint64_t>configuration << 8 | byte
         cdef uint32_t target
@@ -198,9 +190,7 @@ cdef class Arena:
         target = self.scan(configuration, byte)
         if self.ended_unique and target != DEAD:
             target |= ENDS_UNIQUE
-        if self.error == NO_ERROR:
-            map_put(&self.byte_memo, key, target)
-        return target
+        return self.keep(&self.byte_memo, key, target)
 
     cdef uint32_t step_blocked(self, uint32_t configuration, uint8_t byte) noexcept nogil:
         """Return the configuration after one more byte if no unique word may end there."""
@@ -211,9 +201,7 @@ cdef class Arena:
         self.blocks_unique = True
         target = self.scan(configuration, byte)
         self.blocks_unique = False
-        if self.error == NO_ERROR:
-            map_put(&self.blocked_memo, key, target)
-        return target
+        return self.keep(&self.blocked_memo, key, target)
 
     cdef uint32_t scan(self, uint32_t configuration, uint8_t byte) noexcept nogil:
         """Follow the edges of all items."""
@@ -256,10 +244,7 @@ cdef class Arena:
                 if self.automata.ir.has_token(self.automata.token_edges[e].symbol, token):
                     self.advance(self.automata.token_edges[e].target, item.goal,
                                  self.origin_of(configuration, &item), self.value_of(configuration, &item))
-        target = self.finish()
-        if self.error == NO_ERROR:
-            map_put(&self.token_memo, key, target)
-        return target
+        return self.keep(&self.token_memo, key, self.finish())
 
     cdef uint32_t end_token(self, uint32_t configuration) noexcept nogil:
         """Return the configuration after the end of a token, which counts in texts with a bound on
@@ -285,10 +270,7 @@ cdef class Arena:
             # the items after the end of the text are present already
             if tokens_left(rule, value) >= max(<uint32_t>1, <uint32_t>self.automata.states[item.state].missing):
                 self.seed(item.state, item.goal, self.origin_of(configuration, &item), value)
-        target = self.intern()
-        if self.error == NO_ERROR:
-            map_put(&self.end_memo, configuration, target)
-        return target
+        return self.keep(&self.end_memo, configuration, self.intern())
 
     cdef bint may_end_token(self, uint32_t configuration) noexcept nogil:
         """Return whether a token may end here."""
@@ -311,10 +293,7 @@ cdef class Arena:
             return target
         self.begin()
         self.complete(goal, origin)
-        target = self.finish()
-        if self.error == NO_ERROR:
-            map_put(&self.completion_memo, key, target)
-        return target
+        return self.keep(&self.completion_memo, key, self.finish())
 
     cdef uint32_t merge(self, uint32_t a, uint32_t b) noexcept nogil:
         """Return the union of two configurations: a token may match both as bytes and by its id."""
@@ -354,30 +333,28 @@ cdef class Arena:
         map_clear(&self.completed_places)
         self.accept = False
 
-    cdef void seed(
-        self, uint32_t state, uint32_t goal, uint32_t origin, uint32_t value
-    ) noexcept nogil:
+    cdef void seed(self, uint32_t state, uint32_t goal, uint32_t origin, uint32_t value) noexcept nogil:
         """Add an item unless it is present.
 
         Without a minimum, a smaller count allows all that a larger one does.
         """
-        cdef SeedC made = SeedC(state, goal, origin, value)
+        cdef SeedC fresh = SeedC(state, goal, origin, value)
         if self.counts_work and not self.may_work(ITEM_WORK):
             return
         self.automata.visit(state)
-        if self.is_seeded(&made, &self.automata.ir.rules[self.automata.states[state].rule]):
+        if self.is_seeded(&fresh, &self.automata.ir.rules[self.automata.states[state].rule]):
             return
         if self.seeds.size() >= self.item_limit:
             self.fail(ROW_ITEMS_EXCEEDED, <uint32_t>self.seeds.size() + 1)
             return
-        self.seeds.push_back(made)
+        self.seeds.push_back(fresh)
 
     cdef bint is_seeded(self, SeedC* seed, RuleC* rule) noexcept nogil:
         """Return whether the item is present. Beyond a few, items are looked up: by all fields or,
         where a smaller count allows more, by all except the count, with the smallest count.
         """
         cdef SeedC* other
-        cdef uint32_t k, n = <uint32_t>self.seeds.size(), found
+        cdef uint32_t k, n = <uint32_t>self.seeds.size(), index
         # combined counts of iterations and tokens have no order
         cdef bint any_value, ordered = rule.minimum == 0 and rule.unit == 0
         if n <= FEW:
@@ -393,9 +370,9 @@ cdef class Arena:
                 rule = &self.automata.ir.rules[self.automata.states[other.state].rule]
                 any_value = rule.minimum == 0 and rule.unit == 0
                 map_put(&self.seed_places, seed_key(other, any_value), k)
-        found = map_get(&self.seed_places, seed_key(seed, ordered))
-        if found != MISSING:
-            other = &self.seeds[found]
+        index = map_get(&self.seed_places, seed_key(seed, ordered))
+        if index != MISSING:
+            other = &self.seeds[index]
             if other.state == seed.state and other.origin == seed.origin and other.goal == seed.goal:
                 if other.value == seed.value or (ordered and other.value < seed.value):
                     return True
@@ -430,18 +407,19 @@ cdef class Arena:
     cdef bint is_cancelled(self) noexcept nogil:
         return self.automata.budget is not None and self.automata.budget.cancelled
 
-    cdef uint32_t take_error(self) noexcept nogil:
-        """Return and clear the error of this call. Callers do so before they release the mutex.
+    cdef uint32_t keep(self, U64MapC* memo, uint64_t key, uint32_t result) noexcept nogil:
+        """Cache a result unless an error cut it short, so that other callers do not meet the error."""
+        if self.error == NO_ERROR:
+            map_put(memo, key, result)
+        return result
 
-        Results cut short by an error are not cached, so other callers do not meet it.
-        """
+    cdef uint32_t take_error(self) noexcept nogil:
+        """Return and clear the error of this call. Callers do so before they release the mutex."""
         cdef uint32_t error = self.error
         self.error = self.automata.error = NO_ERROR
         return error
 
-    cdef void advance(
-        self, uint32_t target, uint32_t goal, uint32_t origin, uint32_t value
-    ) noexcept nogil:
+    cdef void advance(self, uint32_t target, uint32_t goal, uint32_t origin, uint32_t value) noexcept nogil:
         """Follow an edge. An edge into a LOOP state counts an iteration, if the bound allows one.
         """
         cdef RuleC* rule
@@ -480,7 +458,8 @@ cdef class Arena:
     cdef void complete(self, uint32_t goal, uint32_t origin) noexcept nogil:
         """Advance the items of the origin that wait for the goal; each pair once."""
         cdef uint64_t key = <uint64_t>origin << 32 | goal
-        cdef uint32_t low, high, middle
+        cdef WaiterC* waiter
+        cdef WaiterC* end
         cdef RowC* row
         cdef ItemC item
         if self.automata.ir.rules[goal].differs:
@@ -494,19 +473,12 @@ cdef class Arena:
             self.accept = True
             return
         row = &self.rows[self.configurations[origin].row]
-        low, high = row.waiter_off, row.waiter_off + row.n_waiters
-        while low < high:
-            middle = (low + high) // 2
-            if self.waiters[middle].rule < goal:
-                low = middle + 1
-            else:
-                high = middle
-        high = row.waiter_off + row.n_waiters
-        while low < high and self.waiters[low].rule == goal:
-            item = self.items[row.item_off + self.waiters[low].item]
-            self.advance(self.waiters[low].target, item.goal,
-                         self.origin_of(origin, &item), self.value_of(origin, &item))
-            low += 1
+        end = self.waiters.data() + row.waiter_off + row.n_waiters
+        waiter = lower_bound(self.waiters.data() + row.waiter_off, end, WaiterC(goal, 0, 0), &waiter_before)
+        while waiter < end and waiter.rule == goal:
+            item = self.items[row.item_off + waiter.item]
+            self.advance(waiter.target, item.goal, self.origin_of(origin, &item), self.value_of(origin, &item))
+            waiter += 1
 
     cdef bint is_completed(self, uint64_t key) noexcept nogil:
         cdef uint32_t k, n = <uint32_t>self.completed.size()
@@ -616,7 +588,7 @@ cdef class Arena:
         """Append the row with the content in `key`. DEAD after a limit, without any change."""
         cdef RowC row
         cdef ItemC item
-        cdef uint32_t k, word, slot = 0, parents = 0
+        cdef uint32_t k, word, slot = 0
         if self.rows.size() >= self.row_limit:
             self.fail(ROWS_EXCEEDED, <uint32_t>self.rows.size() + 1)
             return DEAD
@@ -633,8 +605,6 @@ cdef class Arena:
             item.ordinal, item.slot = <uint16_t>(word & 0xFFFF), NO_SLOT
             item.count_class = <uint8_t>((word >> 16) & 3)
             item.flags = ITEM_PARENT if word >> 19 & 1 else 0
-            if item.flags:
-                parents = max(parents, <uint32_t>item.ordinal + 1)
             if word >> 18 & 1:
                 item.slot = <uint16_t>slot
                 slot += 1
@@ -644,7 +614,7 @@ cdef class Arena:
                 row.may_not_end = 0
             self.items.push_back(item)
         row.n_kernel = <uint32_t>self.items.size() - row.item_off
-        row.n_slots, row.n_parents = <uint16_t>slot, <uint16_t>parents
+        row.n_slots = <uint16_t>slot
         self.predict(&row)
         if self.error != NO_ERROR:
             self.row_keys.resize(row.key_off)
@@ -693,7 +663,7 @@ cdef class Arena:
 
         In tail position the caller's goal and origin are passed on.
         """
-        cdef ItemC item = self.items[at], made
+        cdef ItemC item = self.items[at], predicted
         cdef SymbolEdgeC edge
         cdef uint32_t k, start
         for k in range(self.automata.states[item.state].n_refs):
@@ -704,17 +674,17 @@ cdef class Arena:
             if start == 0:
                 self.fail(self.automata.error, self.automata.error_got)
                 return
-            made = item
-            made.state, made.slot, made.count_class = start, NO_SLOT, 0
+            predicted = item
+            predicted.state, predicted.slot, predicted.count_class = start, NO_SLOT, 0
             if (self.tail_references and self.automata.is_tail(edge.target)
                     and not self.automata.ir.rules[edge.symbol].differs):
-                self.predict_item(row, &made)
+                self.predict_item(row, &predicted)
             else:
                 self.waiters.push_back(WaiterC(edge.symbol, at - row.item_off, edge.target))
                 if self.predicted_at[edge.symbol] != self.build_number:
                     self.predicted_at[edge.symbol] = self.build_number
-                    made.goal, made.origin, made.ordinal, made.flags = edge.symbol, 0, 0, ITEM_SELF
-                    self.items.push_back(made)
+                    predicted.goal, predicted.origin, predicted.ordinal, predicted.flags = edge.symbol, 0, 0, ITEM_SELF
+                    self.items.push_back(predicted)
             if at - row.item_off >= row.n_kernel and self.automata.ir.rules[edge.symbol].nullable:
                 self.predict_behind(row, item, edge.target)
         if at - row.item_off >= row.n_kernel:
@@ -731,15 +701,15 @@ cdef class Arena:
 
     cdef void predict_item(self, RowC* row, ItemC* item) noexcept nogil:
         """Append a predicted item that is not simply the start of a rule, unless it is present."""
-        cdef uint32_t k, n = <uint32_t>self.items.size(), first = row.item_off, found
+        cdef uint32_t k, n = <uint32_t>self.items.size(), first = row.item_off, index
         if n - first > FEW:
             if self.item_places.used == 0:
                 self.items_placed = first
             for k in range(self.items_placed, n):
                 map_put(&self.item_places, item_key(&self.items[k]), k)
             self.items_placed = n
-            found = map_get(&self.item_places, item_key(item))
-            if found != MISSING and are_equal(&self.items[found], item):
+            index = map_get(&self.item_places, item_key(item))
+            if index != MISSING and are_equal(&self.items[index], item):
                 return
         else:
             for k in range(first, n):
@@ -748,30 +718,24 @@ cdef class Arena:
         self.items.push_back(item[0])
 
     # -- registers ---------------------------------------------------------------------------------
-    cdef void check_bytes(self) noexcept nogil:
-        cdef size_t held = self.bytes_held()
-        if held > self.byte_limit:
-            self.fail(BYTES_EXCEEDED, <uint32_t>min(held, <size_t>0xFFFFFFFF))
-
     cdef uint32_t intern_configuration(self, uint32_t row, uint32_t registers) noexcept nogil:
         cdef uint64_t key = <uint64_t>row << 32 | registers
-        cdef uint32_t found = map_get(&self.configuration_ids, key), furthest = registers, saturated = DEAD
-        if found != MISSING:
-            return found
+        cdef uint32_t number = map_get(&self.configuration_ids, key), furthest = registers, saturated = DEAD
+        if number != MISSING:
+            return number
         # a call may add two configurations
-        if self.configurations.size() % CHECKED_CONFIGURATIONS < 2:
-            self.check_bytes()
+        if self.configurations.size() % CHECKED_CONFIGURATIONS < 2 and self.bytes_held() > self.byte_limit:
+            self.fail(BYTES_EXCEEDED, <uint32_t>min(self.bytes_held(), <size_t>0xFFFFFFFF))
         if registers:
             furthest = self.saturated_registers(row, registers)
         if furthest != registers:
             saturated = self.intern_configuration(row, furthest)
         if self.error != NO_ERROR:
             return DEAD
-        found = <uint32_t>self.configurations.size()
-        self.configurations.push_back(
-            ConfigurationC(row, registers, saturated if furthest != registers else found))
-        map_put(&self.configuration_ids, key, found)
-        return found
+        number = <uint32_t>self.configurations.size()
+        self.configurations.push_back(ConfigurationC(row, registers, saturated if furthest != registers else number))
+        map_put(&self.configuration_ids, key, number)
+        return number
 
     cdef uint32_t saturated_registers(self, uint32_t row, uint32_t registers) noexcept nogil:
         cdef vector[uint32_t] words
@@ -779,8 +743,7 @@ cdef class Arena:
         cdef WordTableC* sets = &self.register_sets
         cdef RowC* r = &self.rows[row]
         cdef ItemC* item
-        words.assign(
-            sets.words.begin() + sets.off[registers], sets.words.begin() + sets.off[registers + 1])
+        words.assign(sets.words.begin() + sets.off[registers], sets.words.begin() + sets.off[registers + 1])
         for k in range(r.item_off, r.item_off + r.n_kernel):
             item = &self.items[k]
             if item.slot != NO_SLOT:

@@ -206,9 +206,7 @@ cdef class Grammar:
     cdef uint32_t empty_node, fail_node
 
     # operands are at the end of the pool, from ``off`` on, and are removed if the node is known
-    cdef uint32_t intern(
-        self, uint32_t kind, uint32_t a, uint32_t b, uint32_t c, uint32_t off
-    ) except? NO_NODE
+    cdef uint32_t intern(self, uint32_t kind, uint32_t a, uint32_t b, uint32_t c, uint32_t off) except? NO_NODE
     cdef bint same(self, const NodeC* one, const NodeC* other) noexcept nogil
     cdef int grow(self) except -1
     cdef bint _are_within(self, const NodeC* node, ids) except -1
@@ -250,9 +248,7 @@ cdef class Grammar:
     cdef size_t bytes_held(self)
 
 # Append ranges of numbers, sorted and merged; sorts ``ranges``.
-cdef void push_ranges(
-    vector[pair[uint32_t, uint32_t]]* ranges, vector[uint32_t]* out
-) noexcept nogil
+cdef void push_ranges(vector[pair[uint32_t, uint32_t]]* ranges, vector[uint32_t]* out) noexcept nogil
 
 # Append a pattern's number of letters and its letters.
 cdef int push_pattern(vector[uint32_t]* out, pattern) except -1

@@ -79,10 +79,8 @@ cdef class Grammar:
         self.fail_node = self.intern(FAIL, 0, 0, 0, 0)
 
     # -- interning ---------------------------------------------------------------------------------
-    cdef uint32_t intern(
-        self, uint32_t kind, uint32_t a, uint32_t b, uint32_t c, uint32_t off
-    ) except? NO_NODE:
-        cdef NodeC made
+    cdef uint32_t intern(self, uint32_t kind, uint32_t a, uint32_t b, uint32_t c, uint32_t off) except? NO_NODE:
+        cdef NodeC node
         cdef uint32_t head[5]
         cdef uint32_t words = <uint32_t>self.pool.size() - off
         cdef uint64_t h
@@ -91,16 +89,16 @@ cdef class Grammar:
             raise InternalError("cannot add nodes to a sealed grammar")
         head[0], head[1], head[2], head[3], head[4] = kind, a, b, c, words
         h = hash_words(head, 5) ^ (hash_words(self.pool.data() + off, words) * 3)
-        made.kind, made.a, made.b, made.c, made.off, made.n = kind, a, b, c, off, words
+        node.kind, node.a, node.b, node.c, node.off, node.n = kind, a, b, c, off, words
         if kind == GRAPH:
             # c final states follow the edges
-            made.n = words - c
-            made.b = off + made.n
+            node.n = words - c
+            node.b = off + node.n
         # hashing costs as much for a known node as for a new one
         spend(self.budget, words // WORDS_PER_STEP)
         at = h & mask
         while self.table[at]:
-            if self.hashes[self.table[at] - 1] == h and self.same(&self.node_list[self.table[at] - 1], &made):
+            if self.hashes[self.table[at] - 1] == h and self.same(&self.node_list[self.table[at] - 1], &node):
                 self.pool.resize(off)
                 return self.table[at] - 1
             at = (at + 1) & mask
@@ -109,7 +107,7 @@ cdef class Grammar:
         if self.pool.size() > self.most_operands:
             raise LimitExceeded("ir_operands", self.most_operands, self.pool.size())
         spend(self.budget, 1)
-        self.node_list.push_back(made)
+        self.node_list.push_back(node)
         self.hashes.push_back(h)
         self.table[at] = <uint32_t>self.node_list.size()
         if self.node_list.size() * 2 > self.table.size():
@@ -387,7 +385,7 @@ cdef class Grammar:
             return self.empty_node
         if max_tokens != NO_MAXIMUM and max_chars != NO_MAXIMUM:
             # one register holds both counts
-            check_count(int(max_tokens) * (int(max_chars) + 1) + max_chars)
+            as_count(int(max_tokens) * (int(max_chars) + 1) + max_chars)
         self.pool.push_back(open_end)
         self.pool.push_back(min_chars)
         self.pool.push_back(max_chars)
@@ -482,12 +480,12 @@ cdef class Grammar:
     def _push_ranges(self, ranges):
         """Append ranges of ids to the pool, sorted and merged; return their offset."""
         cdef uint32_t off = <uint32_t>self.pool.size()
-        cdef vector[pair[uint32_t, uint32_t]] found
+        cdef vector[pair[uint32_t, uint32_t]] pairs
         cdef pair[uint32_t, uint32_t] each
         for each.first, each.second in ranges:
             spend(self.budget, 1)
-            found.push_back(each)
-        push_ranges(&found, &self.pool)
+            pairs.push_back(each)
+        push_ranges(&pairs, &self.pool)
         return off
 
     # -- composition -------------------------------------------------------------------------------
@@ -520,10 +518,7 @@ cdef class Grammar:
         Raises:
             LimitExceeded: a bound does not fit into a register.
         """
-        check_count(minimum)
-        if maximum is not None:
-            check_count(maximum)
-        return self.add_repeat(node, minimum, NO_MAXIMUM if maximum is None else maximum)
+        return self.add_repeat(node, as_count(minimum), as_count(maximum))
 
     def bounded(self, uint32_t node, minimum, maximum):
         """Add the words of a graph of characters with so many characters (see ir.pxd).
@@ -531,10 +526,7 @@ cdef class Grammar:
         Raises:
             LimitExceeded: a bound does not fit into a register.
         """
-        check_count(minimum)
-        if maximum is not None:
-            check_count(maximum)
-        return self.add_bounded(node, minimum, NO_MAXIMUM if maximum is None else maximum)
+        return self.add_bounded(node, as_count(minimum), as_count(maximum))
 
     def optional(self, node):
         return self.alt(self.empty_node, node)
@@ -549,9 +541,7 @@ cdef class Grammar:
             ends.push_back(state)
         return self.add_graph(states, triples.data(), triples.size() // 3, ends.data(), ends.size())
 
-    def dispatch(
-        self, arms, *, excludes=(), specials=(), open_end, min_chars=0, max_chars=None, max_tokens=None
-    ):
+    def dispatch(self, arms, *, excludes=(), specials=(), open_end, min_chars=0, max_chars=None, max_tokens=None):
         """Add free text with triggers (see ir.pxd).
 
         Raises:
@@ -559,9 +549,6 @@ cdef class Grammar:
         """
         cdef vector[uint32_t] operands
         cdef uint32_t n_arms = 0
-        for count in (min_chars, max_chars, max_tokens):
-            if count is not None:
-                check_count(count)
         for pattern, node, returns in arms:
             operands.push_back(node)
             operands.push_back(bool(returns))
@@ -571,8 +558,7 @@ cdef class Grammar:
             push_pattern(&operands, pattern)
         ids = specials if isinstance(specials, TokenSet) else TokenSet(specials)
         return self.add_dispatch(
-            n_arms, &operands, ids, open_end, min_chars, NO_MAXIMUM if max_chars is None else max_chars,
-            NO_MAXIMUM if max_tokens is None else max_tokens)
+            n_arms, &operands, ids, open_end, as_count(min_chars), as_count(max_chars), as_count(max_tokens))
 
     def anchored(self, arms):
         """Add a choice of patterns, each followed by its node (see ir.pxd)."""
@@ -599,12 +585,12 @@ cdef class Grammar:
         """Return the TOKENS nodes whose ids are all among these."""
         cdef uint32_t k
         cdef NodeC node
-        found = []
+        numbers = []
         for k in range(<uint32_t>self.node_list.size()):
             node = self.node_list[k]
             if node.kind == TOKENS and self._are_within(&node, ids):
-                found.append(k)
-        return found
+                numbers.append(k)
+        return numbers
 
     cdef bint _are_within(self, const NodeC* node, ids) except -1:
         """Return whether all tokens of a TOKENS node are among these."""
@@ -627,16 +613,14 @@ cdef class Grammar:
 
     @property
     def rule_names(self):
-        """The name of each rule, for people. Names after the first MAX_NAME_CHARS characters are
-        empty.
-        """
+        """The name of each rule, for people; empty after the first MAX_NAME_CHARS characters."""
         cdef Py_ssize_t left = MAX_NAME_CHARS
-        cdef list found = []
+        cdef list names = []
         for name in self.names:
             text = str(name) if left > 0 else ""
             left -= len(text)
-            found.append(text)
-        return found
+            names.append(text)
+        return names
 
     @property
     def rules(self):
@@ -695,9 +679,7 @@ cdef class Grammar:
         return size
 
 
-cdef void push_ranges(
-    vector[pair[uint32_t, uint32_t]]* ranges, vector[uint32_t]* out
-) noexcept nogil:
+cdef void push_ranges(vector[pair[uint32_t, uint32_t]]* ranges, vector[uint32_t]* out) noexcept nogil:
     cdef pair[uint32_t, uint32_t] each
     cdef size_t first = out.size()
     sort(ranges.begin(), ranges.end())
@@ -755,15 +737,17 @@ cdef tuple product_of_counts(least, most, minimum, maximum):
     return minimum * least, most * maximum
 
 
-cdef int check_count(object count) except -1:
-    """Check that a count fits into a register.
+cdef uint32_t as_count(object count) except? NO_MAXIMUM:
+    """Return a count, which must fit into a register; NO_MAXIMUM for None.
 
     Raises:
         LimitExceeded: repetitions.
     """
+    if count is None:
+        return NO_MAXIMUM
     if count > LARGEST_COUNT:
         raise LimitExceeded("repetitions", LARGEST_COUNT, count)
-    return 0
+    return count
 
 
 class Nodes(Sequence):
@@ -884,7 +868,7 @@ cdef Py_ssize_t KEY_WORDS = 100
 
 cdef IrFragment fragment_of(Grammar grammar, uint32_t node):
     """Copy the nodes below a root."""
-    cdef IrFragment made = IrFragment.__new__(IrFragment)
+    cdef IrFragment fragment = IrFragment.__new__(IrFragment)
     cdef vector[uint32_t] numbers
     cdef uint32_t k
     numbers.assign(node + 1, NO_NODE)
@@ -892,9 +876,9 @@ cdef IrFragment fragment_of(Grammar grammar, uint32_t node):
     # children have smaller numbers than their parents
     for k in range(node + 1):
         if numbers[k] != NO_NODE:
-            numbers[k] = <uint32_t>made.nodes.size()
-            made.take(grammar, k, &numbers)
-    return made
+            numbers[k] = <uint32_t>fragment.nodes.size()
+            fragment.take(grammar, k, &numbers)
+    return fragment
 
 
 cdef void mark_below(Grammar grammar, uint32_t node, vector[uint32_t]* numbers) noexcept nogil:
@@ -928,15 +912,14 @@ cdef class IrFragment:
         made.off = <uint32_t>self.pool.size()
         if node.kind == REPEAT or node.kind == BOUNDED:
             made.a = numbers[0][node.a]
-        for k in range(node.n):
+        # the final states of a graph follow its edges
+        for k in range(node.n + (node.c if node.kind == GRAPH else 0)):
             self.pool.push_back(grammar.pool[node.off + k])
         if node.kind == GRAPH:
-            made.b = <uint32_t>self.pool.size()
-            for k in range(node.c):
-                self.pool.push_back(grammar.pool[node.b + k])
+            made.b = made.off + node.n
         elif node.kind not in (EMPTY, FAIL, BYTES, TEXT, CHARS, JSON_CHARS, SEQ, ALT, REPEAT, BOUNDED):
             raise InternalError(f"a fragment must not contain a node of kind {node.kind}")
-        k = 1 if step == 3 else 0
+        k = step >> 1
         while step and k < node.n:
             self.pool[made.off + k] = numbers[0][self.pool[made.off + k]]
             k += step
@@ -951,7 +934,7 @@ cdef class IrFragment:
         spend(grammar.budget, self.pool.size() // WORDS_PER_STEP)
         numbers.resize(self.nodes.size())
         for j in range(<uint32_t>self.nodes.size()):
-            # each node finds its own equal node, so composed nodes need not be composed agai
+            # each node finds its own equal node, so composed nodes need not be composed again
             node = &self.nodes[j]
             off, a, step = <uint32_t>grammar.pool.size(), node.a, child_step(node.kind)
             # the final states of a graph follow its edges
@@ -991,11 +974,11 @@ cdef class FragmentBuilder:
 
     cdef IrFragment run(self):
         cdef int64_t begun = spent(self.grammar.budget)
-        cdef IrFragment made = self.make()
+        cdef IrFragment fragment = self.make()
         # a builder may leave out a part that is too large, but not for lack of budget
         spend(self.grammar.budget, 0)
-        made.steps = spent(self.grammar.budget) - begun
-        return made
+        fragment.steps = spent(self.grammar.budget) - begun
+        return fragment
 
 
 cdef class FragmentCache:
@@ -1007,11 +990,11 @@ cdef class FragmentCache:
 
     cdef IrFragment recall(self, tuple key):
         with self.guard:
-            found = self.known.get(key)
-            if found is not None:
+            fragment = self.known.get(key)
+            if fragment is not None:
                 self.known.move_to_end(key)
                 self.hits += 1
-            return found
+            return fragment
 
     def stats(self):
         """Return counts of fragments, bytes, hits and misses."""
@@ -1019,26 +1002,26 @@ cdef class FragmentCache:
             return {"fragments": len(self.known), "bytes": 4 * self.held, "hits": self.hits, "misses": self.misses}
 
     cdef IrFragment get(self, Grammar grammar, tuple key, FragmentBuilder fragment_builder):
-        cdef IrFragment found = self.recall(key)
+        cdef IrFragment fragment = self.recall(key)
         cdef int64_t begun = spent(grammar.budget)
-        if found is None:
-            found = self.make(grammar, key, fragment_builder)
-        spend(grammar.budget, max(0, found.steps - (spent(grammar.budget) - begun)))
-        return found
+        if fragment is None:
+            fragment = self.make(grammar, key, fragment_builder)
+        spend(grammar.budget, max(0, fragment.steps - (spent(grammar.budget) - begun)))
+        return fragment
 
     cdef IrFragment make(self, Grammar grammar, tuple key, FragmentBuilder fragment_builder):
-        cdef IrFragment found = None
+        cdef IrFragment fragment = None
         fragment_builder.grammar = grammar
         mine, is_made = self.calls.begin(key, grammar.budget.check), False
         try:
-            found = self.recall(key)
-            if found is None:
-                found = fragment_builder.run()
-                self.keep(key, found)
+            fragment = self.recall(key)
+            if fragment is None:
+                fragment = fragment_builder.run()
+                self.keep(key, fragment)
             is_made = True
         finally:
             self.calls.end(key, mine, is_made=is_made)
-        return found
+        return fragment
 
     cdef int keep(self, tuple key, IrFragment fragment) except -1:
         """Cache a fragment, unless it is too large by itself."""

@@ -108,6 +108,9 @@ cdef inline uint32_t tokens_left(RuleC* rule, uint32_t value) noexcept nogil:
     return rule.most_tokens - tokens(rule, value) if rule.unit else NO_MAXIMUM
 
 cdef void list_below(LoweredGrammar lowered, uint32_t i, vector[uint32_t]* below) noexcept nogil
+cdef void list_operands(
+    const NodeC* node, const uint32_t* pool, const uint32_t* rule_nodes, vector[uint32_t]* out
+) noexcept nogil
 cdef DispatchC* dispatch_of(LoweredGrammar lowered, uint32_t node) noexcept nogil
 cdef uint32_t letter_bytes(Vocabulary vocabulary, uint32_t letter) noexcept nogil
 
@@ -145,7 +148,6 @@ cdef class LoweredGrammar:
     cdef uint32_t made_rule(self, uint32_t node, uint8_t kind) except? NO_RULE
     cdef void weigh_rules(self) noexcept nogil
     cdef size_t bytes_held(self) noexcept nogil
-    cdef uint32_t widest(self, uint32_t i) noexcept nogil
     cdef uint32_t width(self, uint32_t i) noexcept nogil
     cdef bint is_counted(self, uint32_t node) noexcept nogil
     cdef uint32_t weight(self, uint32_t node) noexcept nogil

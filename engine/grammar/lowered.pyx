@@ -7,6 +7,7 @@ from libcpp.utility cimport pair
 
 from ..native.hashing cimport MISSING, map_bytes, map_get, map_put
 from ..native.pool cimport held_bytes, vector
+from ..native.reachability cimport reach
 from ..native.resources cimport WorkBudget, spend
 from ..vocabulary.vocabulary cimport TokenSet, Vocabulary
 from .ir cimport (
@@ -141,9 +142,9 @@ cdef class LoweredGrammar:
         cdef TokenSet ids
         cdef vector[pair[uint32_t, uint32_t]] specials
         cdef vector[uint32_t] bounds
-        cdef DispatchC made
-        made.first, made.n_arms, made.n_excludes = <uint32_t>self.arms.size(), node.b, 0
-        made.open_end, made.anchored, made.specials = <uint8_t>words[0], node.c == ANCHORED, NO_RULE
+        cdef DispatchC dispatch
+        dispatch.first, dispatch.n_arms, dispatch.n_excludes = <uint32_t>self.arms.size(), node.b, 0
+        dispatch.open_end, dispatch.anchored, dispatch.specials = <uint8_t>words[0], node.c == ANCHORED, NO_RULE
         for _k in range(node.b):
             rule = self.arm_rule(self.pool[at])
             at = self.load_letters(at + 2)
@@ -151,7 +152,7 @@ cdef class LoweredGrammar:
             self.arms.back().returns = <uint8_t>self.pool[self.arms.back().off - 2]
         while at < node.off + node.n:
             at = self.load_letters(at)
-            made.n_excludes += 1
+            dispatch.n_excludes += 1
         if node.a != NO_SET:
             ids = (<Grammar>self.grammar).sets[node.a]
             # ascending: checking the last one is enough
@@ -159,9 +160,9 @@ cdef class LoweredGrammar:
             for letter in ids.ids:
                 specials.push_back(pair[uint32_t, uint32_t](letter, letter))
             push_ranges(&specials, &bounds)
-            made.specials = self.intern_tokens(&bounds)
-        made.edges = self.dispatch_edges(&made)
-        rule = self.made_rule(number, ANCHORED_RULE if made.anchored else DISPATCH_RULE)
+            dispatch.specials = self.intern_tokens(&bounds)
+        dispatch.edges = self.dispatch_edges(&dispatch)
+        rule = self.made_rule(number, ANCHORED_RULE if dispatch.anchored else DISPATCH_RULE)
         self.rule_of_node[number] = rule
         self.rules[rule].minimum, self.rules[rule].maximum = words[1], words[2]
         self.rules[rule].iterates = words[1] > 0 or words[2] != NO_MAXIMUM
@@ -170,7 +171,7 @@ cdef class LoweredGrammar:
             self.rules[rule].most_tokens = words[3]
             self.rules[rule].unit = words[2] + 1 if words[2] != NO_MAXIMUM else 1
         self.rules[rule].dispatch = <uint32_t>self.dispatches.size()
-        self.dispatches.push_back(made)
+        self.dispatches.push_back(dispatch)
         return 0
 
     cdef uint32_t dispatch_edges(self, DispatchC* dispatch) except? 0:
@@ -188,18 +189,16 @@ cdef class LoweredGrammar:
         return <uint32_t>min(letters if dispatch.anchored else letters * firsts.used, <uint64_t>1 << 30)
 
     cdef uint32_t load_letters(self, uint32_t at) except? 0:
-        """Add an arm with the pattern at an offset of the pool; return the offset after the
-        pattern.
-        """
-        cdef ArmC made
+        """Add an arm with the pattern at an offset of the pool; return the offset after it."""
+        cdef ArmC arm
         cdef uint32_t k, letter
-        made.off, made.n, made.rule, made.returns, made.held = at + 1, self.pool[at], NO_RULE, 0, 0
-        self.check_tokens(self.pool + made.off, made.n, 256)
-        for k in range(made.n):
-            letter = self.pool[made.off + k]
-            made.held += letter_bytes(self.vocabulary, letter)
-        self.arms.push_back(made)
-        return made.off + made.n
+        arm.off, arm.n, arm.rule, arm.returns, arm.held = at + 1, self.pool[at], NO_RULE, 0, 0
+        self.check_tokens(self.pool + arm.off, arm.n, 256)
+        for k in range(arm.n):
+            letter = self.pool[arm.off + k]
+            arm.held += letter_bytes(self.vocabulary, letter)
+        self.arms.push_back(arm)
+        return arm.off + arm.n
 
     cdef int check_tokens(self, const uint32_t* ids, uint32_t n, uint32_t first) except -1:
         """Refuse ids outside the vocabulary; token ids begin at ``first``.
@@ -214,20 +213,18 @@ cdef class LoweredGrammar:
         return 0
 
     cdef uint32_t arm_rule(self, uint32_t child) except? NO_RULE:
-        """Return the rule of an arm. Arms are references, so that they are built only after their
-        trigger.
-        """
-        cdef uint32_t found
+        """Return the rule of an arm: a reference, so that it is built only after its trigger."""
+        cdef uint32_t rule
         if self.nodes[child].kind == REF:
             return self.nodes[child].a
         if self.rule_of_node[child] != NO_RULE:
             return self.rule_of_node[child]
-        found = map_get(&self.arm_rules, <uint64_t>child + 1)
-        if found == MISSING:
+        rule = map_get(&self.arm_rules, <uint64_t>child + 1)
+        if rule == MISSING:
             # not in `rule_of_node`: inside the rule, and elsewhere, the node is written out
-            found = self.made_rule(child, PLAIN_RULE)
-            map_put(&self.arm_rules, <uint64_t>child + 1, found)
-        return found
+            rule = self.made_rule(child, PLAIN_RULE)
+            map_put(&self.arm_rules, <uint64_t>child + 1, rule)
+        return rule
 
     cdef uint32_t made_rule(self, uint32_t node, uint8_t kind) except? NO_RULE:
         cdef RuleC rule = _rule(node, kind)
@@ -248,9 +245,9 @@ cdef class LoweredGrammar:
 
     cdef uint32_t add_tokens(self, const uint32_t* bounds, uint32_t n, bint others) noexcept nogil:
         """Add a token set with bounds that the caller keeps alive."""
-        cdef TokenSetC made
-        made.bounds, made.n, made.others = bounds, n, others
-        self.token_sets.push_back(made)
+        cdef TokenSetC tokens
+        tokens.bounds, tokens.n, tokens.others = bounds, n, others
+        self.token_sets.push_back(tokens)
         return <uint32_t>self.token_sets.size() - 1
 
     cdef uint32_t intern_tokens(self, vector[uint32_t]* bounds) noexcept nogil:
@@ -263,8 +260,7 @@ cdef class LoweredGrammar:
         # moving a vector does not move its contents
         self.made_sets.resize(self.made_sets.size() + 1)
         self.made_sets.back().swap(bounds[0])
-        return self.add_tokens(
-            self.made_sets.back().data(), <uint32_t>self.made_sets.back().size(), False)
+        return self.add_tokens(self.made_sets.back().data(), <uint32_t>self.made_sets.back().size(), False)
 
     cdef bint is_counted(self, uint32_t i) noexcept nogil:
         """Return whether a repetition is counted in a register instead of unrolled."""
@@ -275,34 +271,28 @@ cdef class LoweredGrammar:
         if high <= 1:
             return False
         size = copies * <unsigned long long>self.weights[self.nodes[i].a]
-        if copies <= UNROLLED_COPIES and self.widest(self.nodes[i].a) <= WIDE_CHARS:
+        if copies <= UNROLLED_COPIES and self.widths[self.nodes[i].a] <= WIDE_CHARS:
             return size > UNROLLED_NARROW_EDGES
         return size > UNROLLED_EDGES
 
-    cdef uint32_t widest(self, uint32_t i) noexcept nogil:
-        """Return the number of characters in the largest class written out in a node; 0 if there is
-        none.
-        """
-        return self.widths[i]
-
     cdef uint32_t width(self, uint32_t i) noexcept nogil:
-        """Compute ``widest`` from the node's children."""
+        """Return the largest class written out in a node, 0 if there is none; see ``widths``."""
         cdef NodeC* node = &self.nodes[i]
-        cdef uint32_t k, found = 0
+        cdef uint32_t k, widest = 0
         if self.rule_of_node[i] != NO_RULE:
             return 0
         if node.kind == CHARS or node.kind == JSON_CHARS:
             for k in range(node.n // 2):
-                found += self.pool[node.off + 2 * k + 1] - self.pool[node.off + 2 * k] + 1
+                widest += self.pool[node.off + 2 * k + 1] - self.pool[node.off + 2 * k] + 1
         elif node.kind == SEQ or node.kind == ALT:
             for k in range(node.n):
-                found = max(found, self.widths[self.pool[node.off + k]])
+                widest = max(widest, self.widths[self.pool[node.off + k]])
         elif node.kind == GRAPH:
             for k in range(node.n // 3):
-                found = max(found, self.widths[self.pool[node.off + 3 * k + 1]])
+                widest = max(widest, self.widths[self.pool[node.off + 3 * k + 1]])
         elif node.kind == REPEAT or node.kind == BOUNDED:
             return self.widths[node.a]
-        return found
+        return widest
 
     cdef uint32_t weight(self, uint32_t i) noexcept nogil:
         """Estimate the edges of the node when it is written out.
@@ -500,9 +490,7 @@ cdef bint has_word(
 
 
 cdef bint members_suffice(const NodeC* node, const uint32_t* pool, const uint8_t* productive) noexcept nogil:
-    """Return whether all required members of an OBJECT match a word, and some member if it must
-    not be empty.
-    """
+    """Return whether an OBJECT's required members match words, and one if it may not be empty."""
     cdef uint32_t at = first_member(node), _k
     cdef bint is_any = node.b & MAY_BE_EMPTY or productive[pool[node.off + 1]]
     for _k in range(node.a):
@@ -535,33 +523,18 @@ cdef bint graph_reaches(const NodeC* node, const uint32_t* pool, const uint8_t* 
 
 
 cdef bint large_graph_reaches(const NodeC* node, const uint32_t* pool, const uint8_t* flags) noexcept nogil:
-    # edges by their source: targets[off[s] .. off[s + 1] - 1]
-    cdef vector[uint32_t] off, targets, todo
+    cdef vector[uint32_t] sources, targets
     cdef vector[uint8_t] seen
-    cdef uint32_t k, state
-    cdef const uint32_t* edge
-    off.assign(node.a + 2, 0)
-    for k in range(node.n // 3):
-        edge = &pool[node.off + 3 * k]
-        off[edge[0] + 2] += flags[edge[1]] != 0
-    for k in range(node.a):
-        off[k + 2] += off[k + 1]
-    targets.assign(off[node.a + 1], 0)
-    for k in range(node.n // 3):
-        edge = &pool[node.off + 3 * k]
+    cdef const uint32_t* edge = pool + node.off
+    cdef uint32_t k, _k
+    for _k in range(node.n // 3):
         if flags[edge[1]]:
-            targets[off[edge[0] + 1]] = edge[2]
-            off[edge[0] + 1] += 1
+            sources.push_back(edge[0])
+            targets.push_back(edge[2])
+        edge += 3
     seen.assign(node.a, 0)
     seen[0] = 1
-    todo.push_back(0)
-    while todo.size():
-        state = todo.back()
-        todo.pop_back()
-        for k in range(off[state], off[state + 1]):
-            if not seen[targets[k]]:
-                seen[targets[k]] = 1
-                todo.push_back(targets[k])
+    reach(&sources, &targets, &seen)
     for k in range(node.c):
         if seen[pool[node.b + k]]:
             return True

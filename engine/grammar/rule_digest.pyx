@@ -74,9 +74,7 @@ cdef class RuleDigests:
         return self.unit(rule.node)
 
     cdef DigestC unit(self, uint32_t number) noexcept nogil:
-        """Return the digest of a unit, and compute those of the units it refers to first, without
-        recursion.
-        """
+        """Return the digest of a unit, after those of the units it refers to, without recursion."""
         cdef vector[uint32_t] todo
         cdef uint32_t at
         cdef bint at_once
@@ -115,8 +113,7 @@ cdef class RuleDigests:
         """Return whether a node of a unit stands for another rule, so that the automaton has an
         edge there. A unit that is itself a reference consists of this node alone.
         """
-        return self.ir.nodes[number].kind == REF or (
-            number != unit and self.ir.rule_of_node[number] != NO_RULE)
+        return self.ir.nodes[number].kind == REF or (number != unit and self.ir.rule_of_node[number] != NO_RULE)
 
     cdef uint32_t other(self, uint32_t number) noexcept nogil:
         """Return the unit of another rule's node."""
@@ -178,9 +175,7 @@ cdef class RuleDigests:
         self.met.clear()
 
     cdef bint add_others(self, uint32_t unit, vector[uint32_t]* todo) noexcept nogil:
-        """Add the units that an ordered unit refers to and that are not begun. Return whether there
-        are any.
-        """
+        """Add the units not begun that an ordered unit refers to. Return whether there are any."""
         cdef vector[uint32_t] below
         cdef size_t before = todo.size()
         cdef uint32_t k
@@ -222,9 +217,7 @@ cdef class RuleDigests:
         return self.inner[unit]
 
     cdef bint write_one(self, uint32_t number, uint32_t unit, bint at_once) noexcept nogil:
-        """Write a node of a unit with the places or digests of its children. False: a unit that it
-        refers to has no digest.
-        """
+        """Write a node and its children's places or digests. False: a rule has no digest."""
         cdef uint32_t k
         if self.is_other(number, unit):
             self.write(OTHER_RULE)

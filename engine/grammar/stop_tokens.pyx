@@ -14,12 +14,10 @@ from libc.stdint cimport int64_t, uint32_t, uint8_t
 from libcpp.utility cimport pair
 
 from ..native.pool cimport vector
+from ..native.reachability cimport reach
 from ..native.resources cimport spend
-from .ir cimport (
-    ALT, BARE, BOUNDED, CAPTURE, DISPATCH, GRAPH, NO_NODE, OBJECT, REF, REPEAT, SEQ, Grammar, NodeC,
-    first_member,
-)
-from .lowered cimport LoweredGrammar
+from .ir cimport ALT, BARE, CAPTURE, DISPATCH, GRAPH, NO_NODE, OBJECT, REF, REPEAT, SEQ, Grammar, NodeC
+from .lowered cimport LoweredGrammar, list_operands
 
 from ..errors import SpecError
 
@@ -60,7 +58,7 @@ cdef class StopCheck:
     cdef LoweredGrammar lowered
     # by node: it matches only stop tokens; each of its words ends with one; it may be last
     cdef vector[uint8_t] wanted, stops, last
-    cdef vector[uint32_t] found             # scratch: children
+    cdef vector[uint32_t] children          # scratch
 
     def __cinit__(self, Grammar grammar, LoweredGrammar lowered):
         self.grammar, self.lowered = grammar, lowered
@@ -101,7 +99,7 @@ cdef class StopCheck:
             if not self.last[number]:
                 self.last[number] = 1
                 self.list_ends(number)
-                todo.insert(todo.end(), self.found.begin(), self.found.end())
+                todo.insert(todo.end(), self.children.begin(), self.children.end())
 
     cdef uint32_t find_dead_end(self) noexcept nogil:
         """Return the label of the innermost capture around a stop token that is never last; NO_LABEL:
@@ -127,22 +125,20 @@ cdef class StopCheck:
             child = self.dead_end(&node)
             if child != NO_NODE:
                 return self.label_of(child, at.second)
-            for child in self.found:
+            for child in self.children:
                 todo.push_back(pair[uint32_t, uint32_t](child, at.second))
         return NO_LABEL
 
     cdef uint32_t dead_end(self, const NodeC* node) noexcept nogil:
-        """Return a child in ``found`` that ends with a stop token, although something must follow it;
-        NO_NODE: there is none.
-        """
+        """Return a child that ends with a stop token where something must follow; or NO_NODE."""
         cdef uint32_t child
         cdef size_t k
         cdef bint is_followed = node.kind == REPEAT and node.b > 1
         if node.kind == ALT or node.kind == REF:
             # one of several spellings, or a rule's body
             return NO_NODE
-        for k in range(self.found.size(), 0, -1):
-            child = self.found[k - 1]
+        for k in range(self.children.size(), 0, -1):
+            child = self.children[k - 1]
             if self.stops[child] and is_followed or self.wanted[child] and not self.last[child]:
                 return child
             is_followed = is_followed or node.kind == SEQ and not self.lowered.nullable[child]
@@ -171,30 +167,11 @@ cdef class StopCheck:
         return label
 
     cdef void list_children(self, uint32_t number) noexcept nogil:
-        """List a node's children in ``found``; of a REF the rule's body."""
-        cdef NodeC node = self.grammar.node_list[number]
-        cdef uint32_t* pool = self.grammar.pool.data()
-        cdef uint32_t k, at, _k
-        self.found.clear()
-        if node.kind == SEQ or node.kind == ALT:
-            self.found.assign(pool + node.off, pool + node.off + node.n)
-        elif node.kind == REPEAT or node.kind == BOUNDED or node.kind == CAPTURE:
-            self.found.push_back(node.a)
-        elif node.kind == REF:
-            self.found.push_back(self.grammar.rule_nodes[node.a])
-        elif node.kind == GRAPH:
-            for k in range(node.n // 3):
-                self.found.push_back(pool[node.off + 3 * k + 1])
-        elif node.kind == DISPATCH:
-            self.list_arms(&node, True)
-        elif node.kind == OBJECT:
-            at = first_member(&node)
-            for k in range(node.off, at):
-                # space, unlisted members, the layout
-                self.found.push_back(pool[k])
-            for _k in range(node.a):
-                self.found.push_back(pool[at])
-                at += 3 + pool[at + 2]
+        """List a node's children; of a REF the rule's body."""
+        cdef NodeC* node = &self.lowered.nodes[number]
+        list_operands(node, self.lowered.pool, self.lowered.rule_nodes, &self.children)
+        if node.kind == DISPATCH:
+            self.list_arms(node, True)
 
     cdef void list_arms(self, const NodeC* node, bint all_arms) noexcept nogil:
         """List the nodes of a DISPATCH's arms: all, or those that may be last in it."""
@@ -203,18 +180,18 @@ cdef class StopCheck:
         for _k in range(node.b):
             # arms that do not return end the text
             if all_arms or pool[node.off] or not pool[at + 1]:
-                self.found.push_back(pool[at])
+                self.children.push_back(pool[at])
             at += 3 + pool[at + 2]
 
     cdef void list_ends(self, uint32_t number) noexcept nogil:
         """List the children that may be last in a node that may be last."""
         cdef NodeC node = self.grammar.node_list[number]
         cdef uint32_t k, child
-        self.found.clear()
+        self.children.clear()
         if node.kind == SEQ:
             for k in range(node.n, 0, -1):
                 child = self.grammar.pool[node.off + k - 1]
-                self.found.push_back(child)
+                self.children.push_back(child)
                 if not self.lowered.nullable[child]:
                     return
         elif node.kind == GRAPH:
@@ -228,31 +205,17 @@ cdef class StopCheck:
         """List the nodes of edges into states from which nullable edges lead to the end."""
         cdef const uint32_t* edges = self.grammar.pool.data() + node.off
         cdef const uint32_t* finals = self.grammar.pool.data() + node.b
-        cdef vector[uint32_t] off, order, todo
+        cdef vector[uint32_t] sources, targets
         cdef vector[uint8_t] ends
-        cdef uint32_t k, state
-        # nullable edges by their targets: order[off[s] .. off[s + 1] - 1]
-        off.assign(node.a + 2, 0)
-        ends.assign(node.a, 0)
-        for k in range(node.n // 3):
-            off[edges[3 * k + 2] + 2] += self.lowered.nullable[edges[3 * k + 1]] != 0
-        for k in range(node.a):
-            off[k + 2] += off[k + 1]
-        order.resize(off[node.a + 1])
+        cdef uint32_t k
         for k in range(node.n // 3):
             if self.lowered.nullable[edges[3 * k + 1]]:
-                order[off[edges[3 * k + 2] + 1]] = edges[3 * k]
-                off[edges[3 * k + 2] + 1] += 1
+                sources.push_back(edges[3 * k])
+                targets.push_back(edges[3 * k + 2])
+        ends.assign(node.a, 0)
         for k in range(node.c):
             ends[finals[k]] = 1
-            todo.push_back(finals[k])
-        while todo.size():
-            state = todo.back()
-            todo.pop_back()
-            for k in range(off[state], off[state + 1]):
-                if not ends[order[k]]:
-                    ends[order[k]] = 1
-                    todo.push_back(order[k])
+        reach(&targets, &sources, &ends)
         for k in range(node.n // 3):
             if ends[edges[3 * k + 2]]:
-                self.found.push_back(edges[3 * k + 1])
+                self.children.push_back(edges[3 * k + 1])

@@ -83,43 +83,16 @@ class Inspection:
 
     def __init__(self, subject: Compiled | Matcher, snapshot: Snapshot) -> None:
         self._snapshot = snapshot
+        #: rules and, of the visited ones, states, by number; rows, row 0 is the start
+        self.rules, self.states, self.rows = snapshot.rules, snapshot.states, snapshot.rows
+        #: transitions between rows that were computed so far
+        self.moves = snapshot.moves
+        #: token masks of automaton states, and cached masks of rows
+        self.token_masks, self.masks = snapshot.token_masks, snapshot.masks
+        #: the matcher's row and its registers
+        self.here = snapshot.here
         compiled = subject.compiled if isinstance(subject, Matcher) else subject
         self._wording = Wording(snapshot.rules, snapshot.states, compiled.vocabulary.tokens)
-
-    @property
-    def rules(self) -> tuple[Rule, ...]:
-        """The rules, by number."""
-        return self._snapshot.rules
-
-    @property
-    def states(self) -> dict[int, State]:
-        """The states of all visited rules, by number."""
-        return self._snapshot.states
-
-    @property
-    def rows(self) -> tuple[Row, ...]:
-        """Rows; row 0 is the start."""
-        return self._snapshot.rows
-
-    @property
-    def moves(self) -> tuple[Move, ...]:
-        """The transitions between rows that were computed so far."""
-        return self._snapshot.moves
-
-    @property
-    def token_masks(self) -> tuple[TokenMask, ...]:
-        """The token masks of automaton states."""
-        return self._snapshot.token_masks
-
-    @property
-    def masks(self) -> tuple[Mask, ...]:
-        """The cached masks of rows."""
-        return self._snapshot.masks
-
-    @property
-    def here(self) -> tuple[int, tuple[int, ...]] | None:
-        """The matcher's row and its registers."""
-        return self._snapshot.here
 
     def item_text(self, item: Item, row: int) -> str:
         """Return an item of a row as text: ``name -> path so far · continuation``."""

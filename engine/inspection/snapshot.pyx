@@ -9,13 +9,9 @@ Not here texts and drawings (wording, drawing).
 
 from libc.stdint cimport int64_t, uint32_t, uint64_t
 
-from ..automata.determinize cimport (
-    FINAL_STATE, LOOP_STATE, TRIGGER_STATE, UNBUILT_STATE, ByteEdgeC, SymbolEdgeC,
-)
+from ..automata.determinize cimport FINAL_STATE, LOOP_STATE, TRIGGER_STATE, UNBUILT_STATE, ByteEdgeC, SymbolEdgeC
 from ..automata.rule_automata cimport Automata, StateC
-from ..earley.rows cimport (
-    CONFIGURATION, DEAD, ITEM_PARENT, ITEM_SELF, NO_SLOT, Arena, ConfigurationC, ItemC, RowC,
-)
+from ..earley.rows cimport CONFIGURATION, DEAD, ITEM_PARENT, ITEM_SELF, NO_SLOT, Arena, ConfigurationC, ItemC, RowC
 from ..grammar.ir cimport NO_MAXIMUM, ROLE_BEGIN, ROLE_END, ROLE_TAG, ROLE_TEXT
 from ..grammar.lowered cimport (
     ANCHORED_RULE, BOUNDED_RULE, COUNTED_RULE, DISPATCH_RULE, OBJECT_RULE, TEXTS_RULE, TEXT_EXCEPT_RULE,
@@ -35,6 +31,9 @@ from . import values
 
 
 cdef tuple CLASSES = ("", "below minimum", "plenty")
+cdef dict KINDS = {
+    COUNTED_RULE: "counted", BOUNDED_RULE: "bounded", OBJECT_RULE: "object", TEXTS_RULE: "texts",
+    DISPATCH_RULE: "free text", TEXT_EXCEPT_RULE: "other text", ANCHORED_RULE: "begins"}
 cdef dict ROLES = {ROLE_TAG: "tag", ROLE_BEGIN: "begin", ROLE_END: "end", ROLE_TEXT: "text"}
 
 
@@ -112,9 +111,7 @@ cdef class _Copy:
         cdef uint32_t k, s
         cdef RuleC rule
         starts = {self.lazy_starts[s] for s in range(<uint32_t>self.lazy_starts.size())}
-        names, kinds = self.rule_names(), {
-            COUNTED_RULE: "counted", BOUNDED_RULE: "bounded", OBJECT_RULE: "object", TEXTS_RULE: "texts",
-            DISPATCH_RULE: "free text", TEXT_EXCEPT_RULE: "other text", ANCHORED_RULE: "begins"}
+        names = self.rule_names()
         out = []
         for k in range(<uint32_t>self.ir.rules.size()):
             rule = self.ir.rules[k]
@@ -128,14 +125,12 @@ cdef class _Copy:
             elif self.first[k] in starts:
                 automaton = "lazy"
             out.append(values.Rule(
-                k, names[k], kinds.get(rule.kind, "plain"), automaton, self.first[k], rule.minimum,
+                k, names[k], KINDS.get(rule.kind, "plain"), automaton, self.first[k], rule.minimum,
                 None if rule.maximum == NO_MAXIMUM else rule.maximum))
         return tuple(out)
 
     cdef list rule_names(self):
-        """Return the front end's names of rules, and names after their kinds for added ones; all
-        unique.
-        """
+        """Return the front end's names of rules, others after their kinds; all unique."""
         cdef uint32_t k
         cdef RuleC rule
         names, bodies = list(self.names), {}
@@ -147,16 +142,8 @@ cdef class _Copy:
                 high = "" if rule.maximum == NO_MAXIMUM else rule.maximum
                 body = "repeat" if rule.kind == COUNTED_RULE else "pattern"
                 name = f"{bodies.get(self.ir.nodes[rule.node].a, body)}{{{rule.minimum},{high}}}"
-            elif rule.kind == DISPATCH_RULE:
-                name = "free text"
-            elif rule.kind == TEXT_EXCEPT_RULE:
-                name = "other text"
-            elif rule.kind == ANCHORED_RULE:
-                name = "begins"
-            elif rule.kind == OBJECT_RULE:
-                name = "object"
-            elif rule.kind == TEXTS_RULE:
-                name = "texts"
+            elif rule.kind in KINDS:
+                name = KINDS[rule.kind]
             elif rule.role in ROLES:
                 name = f"{ROLES[rule.role]} {self.ir.labels[rule.label]}".strip()
             else:
@@ -205,34 +192,29 @@ cdef class _Copy:
 
         Rows have their numbers of the arena.
         """
-        cdef size_t k
-        cdef uint32_t source, target
-        found = {}
-        for k in range(self.byte_memo.keys.size()):
-            target = self.byte_memo.values[k] & CONFIGURATION if self.byte_memo.keys[k] else DEAD
+        cdef uint32_t target
+        moves = {}
+        for key, result in entries(&self.byte_memo):
+            target = result & CONFIGURATION
             if target != DEAD:
-                source = <uint32_t>(self.byte_memo.keys[k] >> 8)
-                self.transition(found, source, target, False)[0].add(self.byte_memo.keys[k] & 255)
-        for k in range(self.token_memo.keys.size()):
-            target = self.token_memo.values[k] if self.token_memo.keys[k] else DEAD
+                self.transition(moves, key >> 8, target, False)[0].add(key & 255)
+        for key, target in entries(&self.token_memo):
             if target != DEAD:
-                source = <uint32_t>(self.token_memo.keys[k] >> 32)
-                self.transition(found, source, target, False)[1].add(self.token_memo.keys[k] & 0xFFFFFFFF)
-        for k in range(self.end_memo.keys.size()):
-            target = self.end_memo.values[k] if self.end_memo.keys[k] else DEAD
+                self.transition(moves, key >> 32, target, False)[1].add(key & 0xFFFFFFFF)
+        for key, target in entries(&self.end_memo):
             if target != DEAD:
-                self.transition(found, <uint32_t>self.end_memo.keys[k], target, True)
-        return found
+                self.transition(moves, key, target, True)
+        return moves
 
-    cdef tuple transition(self, dict found, uint32_t source, uint32_t target, bint ends_token):
+    cdef tuple transition(self, dict moves, uint32_t source, uint32_t target, bint ends_token):
         self.pay(1)
         key = (self.configurations[source].row, self.configurations[target].row, bool(ends_token))
-        if key not in found:
-            found[key] = (set(), set(), set())
+        if key not in moves:
+            moves[key] = (set(), set(), set())
         before, after = self.registers(source), self.registers(target)
         if before != after:
-            found[key][2].add((before, after))
-        return found[key]
+            moves[key][2].add((before, after))
+        return moves[key]
 
     cdef tuple registers(self, uint32_t configuration):
         cdef uint32_t k, value, off = self.register_sets.off[self.configurations[configuration].registers]
@@ -295,8 +277,7 @@ cdef class _Copy:
         """Return an item. Its origin is this row, a row if it has registers, or a configuration."""
         cdef uint32_t row = item.origin if item.flags & ITEM_PARENT else self.configurations[item.origin].row
         origin = number if item.flags & ITEM_SELF else self.numbers.get(row)
-        return values.Item(
-            item.state, item.goal, origin, item.slot != NO_SLOT, CLASSES[item.count_class])
+        return values.Item(item.state, item.goal, origin, item.slot != NO_SLOT, CLASSES[item.count_class])
 
     cdef tuple read_moves(self, dict transitions):
         out = []
@@ -309,20 +290,15 @@ cdef class _Copy:
 
     # -- masks -------------------------------------------------------------------------------------
     cdef tuple read_token_masks(self):
-        cdef size_t k
         cdef uint32_t number
         cdef TokenMaskC* t
         out = [None] * self.token_masks.size()
-        for k in range(self.token_mask_ids.keys.size()):
-            if self.token_mask_ids.keys[k] == 0:
-                continue
-            number = self.token_mask_ids.values[k]
+        for key, number in entries(&self.token_mask_ids):
             t = self.token_masks[number].get()
             accepted, uncertain = self.count_tokens(t)
             out[number] = values.TokenMask(
-                self.token_mask_ids.keys[k] >> 32, self.token_mask_ids.keys[k] & 0xFFFFFFFF, accepted,
-                uncertain, t.exits.size() // 2, self.token_mask_suffixes[number], t.triggers.size(),
-                t.shared)
+                key >> 32, key & 0xFFFFFFFF, accepted, uncertain, t.exits.size() // 2,
+                self.token_mask_suffixes[number], t.triggers.size(), t.shared)
         return tuple(out)
 
     cdef tuple count_tokens(self, TokenMaskC* t):
@@ -343,14 +319,10 @@ cdef class _Copy:
         return accepted, count_bits(&words) - accepted
 
     cdef tuple read_masks(self):
-        cdef size_t k
         cdef uint32_t number, configuration
         cdef MaskC* m
         out = []
-        for k in range(self.mask_ids.keys.size()):
-            if self.mask_ids.keys[k] == 0:
-                continue
-            configuration, number = <uint32_t>self.mask_ids.keys[k], self.mask_ids.values[k]
+        for configuration, number in entries(&self.mask_ids):
             m = &self.kept[number]
             out.append(values.Mask(
                 self.numbers[self.configurations[configuration].row], self.registers(configuration),
@@ -374,6 +346,11 @@ cdef uint32_t count_suffixes(TokenMaskC* token_mask) noexcept nogil:
         if token_mask.groups[k].suffixes.get() != NULL:
             total += <uint32_t>token_mask.groups[k].suffixes.get().nodes.size() - 1
     return total
+
+
+cdef list entries(const U64MapC* table):
+    """Return the keys and values of a table."""
+    return [(table.keys[k], table.values[k]) for k in range(table.keys.size()) if table.keys[k]]
 
 
 cdef tuple ranges_of(const TokenSetC* allowed):
@@ -405,9 +382,7 @@ cdef tuple merged(list numbers):
     return tuple(out)
 
 
-cdef int visit(
-    Compiled compiled, Generation generation, uint32_t most, bint escapes, WorkBudget budget
-) except -1:
+cdef int visit(Compiled compiled, Generation generation, uint32_t most, bint escapes, WorkBudget budget) except -1:
     """Visit positions byte by byte from the start (see Prefill). ``most``: of them.
 
     At a pause of the budget other threads wait for the generation, too.

@@ -2,12 +2,11 @@
 
 from libc.stdint cimport uint32_t, uint64_t, uint8_t
 from libc.string cimport memset
-from libcpp.algorithm cimport binary_search, lower_bound, sort
+from libcpp.algorithm cimport binary_search, lower_bound, sort, upper_bound
 from libcpp.memory cimport make_shared
 
 from ..automata.determinize cimport FINAL_STATE, LOOP_STATE, TRIGGER_STATE, ByteEdgeC
 from ..automata.rule_automata cimport Automata, StateC
-from ..automata.tag_dispatch cimport MAX_UTF8_RANGES, Utf8RangeC, utf8_ranges
 from ..grammar.lowered cimport DISPATCH_RULE
 from ..native.bitset cimport clear_bit, has_many_bits, list_bits, or_words, set_bits
 from ..native.hashing cimport MISSING, map_bytes, map_get, map_put
@@ -35,13 +34,13 @@ cdef void safe_states(Automata automata, uint32_t rule, vector[SafeClassesC]* ou
     cdef uint32_t first = automata.first[rule], s, n = 0
     cdef uint64_t before
     cdef bint changed = True
-    cdef SafeClassesC made
-    made.classes, made.phase = 0, ANY_PHASE
+    cdef SafeClassesC nothing
+    nothing.classes, nothing.phase = 0, ANY_PHASE
     while first + n < automata.states.size() and automata.states[first + n].rule == rule:
         n += 1
         if n > SAFE_STATES:
             return
-    out.assign(n, made)
+    out.assign(n, nothing)
     find_phases(automata, first, out)
     for s in range(n):
         if out[0][s].phase == BOUNDARY:
@@ -112,9 +111,7 @@ cdef uint64_t entered(Automata automata, uint32_t state) noexcept nogil:
     return ASCII & ~missing
 
 
-cdef uint64_t held(
-    Automata automata, uint32_t state, uint64_t classes, vector[SafeClassesC]* sets
-) noexcept nogil:
+cdef uint64_t held(Automata automata, uint32_t state, uint64_t classes, vector[SafeClassesC]* sets) noexcept nogil:
     """Remove classes until the others lead only to states that hold them all.
 
     Where an edge leads to a smaller set, either the classes missing there or those of the edge are
@@ -149,24 +146,18 @@ cdef uint64_t without(uint64_t classes, uint64_t taken, uint64_t there) noexcept
 
 
 cdef uint32_t weight(uint64_t classes) noexcept nogil:
-    """Estimate which part of a vocabulary the classes cover: mostly letters, digits, and characters
-    that are not ASCII.
-    """
+    """Estimate the part of a vocabulary with the classes: mostly letters, digits, not ASCII."""
     return <uint32_t>__builtin_popcountll(classes) + 16 * <uint32_t>__builtin_popcountll(classes & MANY)
 
 
-cdef uint64_t held_after(
-    Automata automata, uint32_t state, uint8_t phase, vector[SafeClassesC]* sets
-) noexcept nogil:
-    """Return the classes held by all states after the rest of a character of several bytes; 0 if
-    some rests are rejected.
-    """
+cdef uint64_t held_after(Automata automata, uint32_t state, uint8_t phase, vector[SafeClassesC]* sets) noexcept nogil:
+    """Return the classes held wherever a character's rest leads; 0 if some rests are rejected."""
     cdef StateC* s = &automata.states[state]
     cdef ByteEdgeC* edge
     cdef uint8_t after
     cdef uint32_t low = 0xC2 if phase == BOUNDARY else low_of(phase), e, b
     cdef uint32_t high = 0xF4 if phase == BOUNDARY else high_of(phase), last = BROKEN
-    cdef uint64_t found = ASCII | MULTIBYTE
+    cdef uint64_t classes = ASCII | MULTIBYTE
     for e in range(s.byte_off, s.byte_off + s.n_bytes):
         edge = &automata.byte_edges[e]
         if edge.high < low:
@@ -182,11 +173,11 @@ cdef uint64_t held_after(
                 continue
             last = after
             if after == BOUNDARY:
-                found &= sets[0][edge.target - automata.first[s.rule]].classes
+                classes &= sets[0][edge.target - automata.first[s.rule]].classes
             else:
-                found &= held_after(automata, edge.target, after, sets)
+                classes &= held_after(automata, edge.target, after, sets)
         low = <uint32_t>edge.high + 1
-    return found if low > high else 0
+    return classes if low > high else 0
 
 
 cdef extern from *:
@@ -241,9 +232,7 @@ cdef class MaskBuilder:
             sort_exits(token_mask.get(), self.vocabulary)
         else:
             self.walk(state, node, token_mask.get())
-            pack_bits(token_mask.get(), self.vocabulary)
-            sort_exits(token_mask.get(), self.vocabulary)
-            token_mask.get().exit_counts.clear()
+            close(token_mask.get(), self.vocabulary)
         return token_mask
 
     cdef void enter(self, uint32_t node, uint32_t depth, WalkStateC* walk_state) noexcept nogil:
@@ -253,9 +242,7 @@ cdef class MaskBuilder:
         self.is_exit[depth] = walk_state.ends
 
     cdef void leave(self, uint32_t node, uint32_t top_depth, TokenMaskC* out) noexcept nogil:
-        """Note that the automaton rejects ``node``: each node above it where the rule may end is an
-        exit.
-        """
+        """Note that ``node`` is rejected: each node above it where the rule may end is an exit."""
         cdef uint32_t d, child, depth = self.vocabulary.nodes[node].depth
         self.nodes_at[depth] = node
         for d in range(top_depth + 1, depth):
@@ -345,7 +332,7 @@ cdef class MaskBuilder:
                 self.enter(node, depth, &walk_state)
                 self.tables_at[depth] = walk_state.table or self.table(number)
             node += 1
-        set_ids(out.words.data(), out.ids.data(), out.ids.data() + out.ids.size())
+        set_bits(out.words.data(), out.ids.data(), out.ids.size())
 
     cdef void take_below(self, uint32_t top, uint32_t need, uint32_t loops, TokenMaskC* out) noexcept nogil:
         """Add all tokens below a node; every byte needs ``loops`` more iterations."""
@@ -363,9 +350,7 @@ cdef class MaskBuilder:
 
     # -- by difference -----------------------------------------------------------------------------
     cdef uint32_t hub(self, uint32_t rule) noexcept nogil:
-        """Return the wide state of a tabled rule that most bytes of its states lead to, 0 if there
-        is none.
-        """
+        """Return the wide state that most bytes of a tabled rule's states lead to, 0: none."""
         cdef uint32_t found = map_get(&self.hubs, rule + 1), first = self.automata.first[rule], s, e, best = 0
         cdef vector[uint32_t] taken
         cdef StateC* state
@@ -400,26 +385,18 @@ cdef class MaskBuilder:
             total += self.automata.byte_edges[e].high - self.automata.byte_edges[e].low + 1
         return total
 
-    cdef TokenMaskPtr make_like(
-        self, uint32_t state, uint32_t hub, uint32_t node, TokenMaskC* base
-    ) noexcept nogil:
-        """Like ``make``, from the hub's token mask below the same node; null if they have little in
-        common.
-        """
+    cdef TokenMaskPtr make_like(self, uint32_t state, uint32_t hub, uint32_t node, TokenMaskC* base) noexcept nogil:
+        """Like ``make``, from the hub's token mask there; null: they have little in common."""
         cdef TokenMaskPtr token_mask = make_shared[TokenMaskC]()
         token_mask.get().words.assign(self.vocabulary.words, 0)
         if not self.walk_both(state, hub, node, token_mask.get()):
             token_mask.reset()
             return token_mask
         self.keep_base(base, token_mask.get())
-        pack_bits(token_mask.get(), self.vocabulary)
-        sort_exits(token_mask.get(), self.vocabulary)
-        token_mask.get().exit_counts.clear()
+        close(token_mask.get(), self.vocabulary)
         return token_mask
 
-    cdef bint walk_both(
-        self, uint32_t state, uint32_t hub, uint32_t top, TokenMaskC* out
-    ) noexcept nogil:
+    cdef bint walk_both(self, uint32_t state, uint32_t hub, uint32_t top, TokenMaskC* out) noexcept nogil:
         """Collect the differences between a state and the hub. False: more than DIFFERING_NODES.
 
         A differing node where the rule may end gets an exit for each child, because the walk may
@@ -451,7 +428,7 @@ cdef class MaskBuilder:
                 continue
             self.differing.push_back(node)
             self.differing_bits[node >> 6 & (DIFFERING_WORDS - 1)] |= <uint64_t>1 << (node & 63)
-            set_ids(out.words.data(), order + nodes[node].first, order + nodes[node + 1].first)
+            set_bits(out.words.data(), order + nodes[node].first, nodes[node + 1].first - nodes[node].first)
             walk_state = self.walk_states[number]
             if walk_state.triggers:
                 if nodes[node].end > node + 1:
@@ -506,34 +483,28 @@ cdef class MaskBuilder:
 
     cdef bint is_gone(self, uint32_t node) noexcept nogil:
         """Return whether a node is in a subtree that only the hub enters."""
-        cdef uint32_t low = 0, high = <uint32_t>self.gone.size(), middle
-        while low < high:
-            middle = (low + high) // 2
-            if self.gone[middle] <= node:
-                low = middle + 1
-            else:
-                high = middle
-        return low > 0 and node < self.vocabulary.nodes[self.gone[low - 1]].end
+        cdef size_t after = upper_bound(self.gone.begin(), self.gone.end(), node) - self.gone.begin()
+        return after > 0 and node < self.vocabulary.nodes[self.gone[after - 1]].end
 
     # -- common ------------------------------------------------------------------------------------
     cdef uint32_t walk_state(self, uint32_t state) noexcept nogil:
         """Return the number of a state's walk state."""
-        cdef uint32_t found = map_get(&self.walk_state_ids, state)
+        cdef uint32_t number = map_get(&self.walk_state_ids, state)
         cdef StateC* s = &self.automata.states[state]
-        cdef WalkStateC made
+        cdef WalkStateC fresh
         self.prepare()
-        if found != MISSING:
-            return found
-        made.state, made.table = state, 0
-        made.loops = (s.flags & LOOP_STATE) != 0
-        made.ends = (s.flags & FINAL_STATE) != 0
-        made.remaining = self.automata.remaining(state)
-        made.triggers = (s.flags & TRIGGER_STATE) != 0 or s.n_refs > 0
-        made.stays, made.knows_stays, made.knows_safe = 0, False, False
-        found = <uint32_t>self.walk_states.size()
-        map_put(&self.walk_state_ids, state, found)
-        self.walk_states.push_back(made)
-        return found
+        if number != MISSING:
+            return number
+        fresh.state, fresh.table = state, 0
+        fresh.loops = (s.flags & LOOP_STATE) != 0
+        fresh.ends = (s.flags & FINAL_STATE) != 0
+        fresh.remaining = self.automata.remaining(state)
+        fresh.triggers = (s.flags & TRIGGER_STATE) != 0 or s.n_refs > 0
+        fresh.stays, fresh.knows_stays, fresh.knows_safe = 0, False, False
+        number = <uint32_t>self.walk_states.size()
+        map_put(&self.walk_state_ids, state, number)
+        self.walk_states.push_back(fresh)
+        return number
 
     cdef uint32_t table(self, uint32_t walk_state) noexcept nogil:
         """Return the number of a walk state's table of successors, built on first use."""
@@ -570,18 +541,18 @@ cdef class MaskBuilder:
         text or from the hub's, and the classes of a whole rule took a millisecond for each new set of
         triggers.
         """
-        cdef uint32_t rule = self.automata.states[state].rule, found = map_get(&self.safe_offs, rule + 1)
+        cdef uint32_t rule = self.automata.states[state].rule, off = map_get(&self.safe_offs, rule + 1)
         cdef vector[SafeClassesC] sets
         if self.automata.ir.rules[rule].kind == DISPATCH_RULE:
             return safe_loop(self.automata, state)
-        if found == MISSING:
+        if off == MISSING:
             safe_states(self.automata, rule, &sets)
-            found = <uint32_t>self.safe.size() if sets.size() else TOO_LARGE
-            map_put(&self.safe_offs, rule + 1, found)
+            off = <uint32_t>self.safe.size() if sets.size() else TOO_LARGE
+            map_put(&self.safe_offs, rule + 1, off)
             self.safe.insert(self.safe.end(), sets.begin(), sets.end())
-        if found == TOO_LARGE:
+        if off == TOO_LARGE:
             return safe_loop(self.automata, state)
-        return self.safe[found + state - self.automata.first[rule]]
+        return self.safe[off + state - self.automata.first[rule]]
 
     cdef uint64_t stays(self, uint32_t walk_state) noexcept nogil:
         """Return the classes that lead back to the state, computed on first use."""
@@ -614,17 +585,13 @@ cdef class MaskBuilder:
 
 cdef void set_below(Vocabulary vocabulary, uint32_t top, TokenMaskC* out) noexcept nogil:
     """Set the bits of all tokens below a node."""
-    cdef uint32_t* order = vocabulary.order.data()
+    cdef uint32_t first = vocabulary.nodes[top + 1].first, end
     if top == 0:
         out.words.assign(vocabulary.ordinary_words.begin(), vocabulary.ordinary_words.end())
         return
     out.words.assign(vocabulary.words, 0)
-    set_ids(out.words.data(), order + vocabulary.nodes[top + 1].first,
-            order + vocabulary.nodes[vocabulary.nodes[top].end].first)
-
-
-cdef void set_ids(uint32_t* words, const uint32_t* ids, const uint32_t* end) noexcept nogil:
-    set_bits(words, ids, end - ids)
+    end = vocabulary.nodes[vocabulary.nodes[top].end].first
+    set_bits(out.words.data(), vocabulary.order.data() + first, end - first)
 
 
 cdef void clear_ids(uint32_t* words, const uint32_t* ids, const uint32_t* end) noexcept nogil:
@@ -741,20 +708,6 @@ cdef uint32_t missing_after(
 
 # -- free text masks -------------------------------------------------------------------------------
 
-cdef uint8_t INVALID = 255
-
-
-cdef void make_steps(vector[uint8_t]* steps) noexcept nogil:
-    """Map place * 256 + byte to the next place within a character, INVALID if there is none."""
-    cdef Utf8RangeC ranges[MAX_UTF8_RANGES]
-    cdef uint32_t place, b, k
-    steps.assign(8 * 256, INVALID)
-    for place in range(8):
-        for k in range(utf8_ranges(<uint8_t>place, ranges)):
-            for b in range(ranges[k].low, ranges[k].high + 1):
-                steps[0][256 * place + b] = ranges[k].place
-
-
 cdef void add_exit(TokenMaskC* out, uint32_t x, uint32_t k) noexcept nogil:
     cdef size_t n = out.exits.size()
     if n >= 2 and out.exits[n - 2] == x and out.exits[n - 1] == k:
@@ -772,31 +725,26 @@ cdef void close(TokenMaskC* out, Vocabulary vocabulary) noexcept nogil:
 
 
 cdef TokenMaskPtr plain_text_mask(Vocabulary vocabulary) noexcept nogil:
-    """Build the token mask of UTF-8 text from a character boundary on; it may end at every
-    boundary.
-    """
+    """Build the token mask of UTF-8 text from a boundary on; it may end at every boundary."""
     cdef TrieNode* nodes = vocabulary.nodes.data()
     cdef uint32_t* order = vocabulary.order.data()
     cdef TokenMaskPtr token_mask = make_shared[TokenMaskC]()
-    cdef vector[uint8_t] steps, places
+    cdef uint8_t* phases = vocabulary.phases.data()
     cdef vector[uint32_t] path
     cdef uint32_t node = 1, depth, d
-    cdef uint8_t place
-    make_steps(&steps)
-    places.assign(vocabulary.max_token_bytes + 2, BOUNDARY)
     path.assign(vocabulary.max_token_bytes + 2, 0)
     token_mask.get().words.assign(vocabulary.words, 0)
     while node < nodes[0].end:
         depth = nodes[node].depth
-        place = steps[256 * places[depth - 1] + nodes[node].byte]
-        path[depth], places[depth] = node, place
-        if place == INVALID:
+        path[depth] = node
+        if phases[node] == BROKEN:
             for d in range(1, depth):
-                if places[d] == BOUNDARY:
+                if phases[path[d]] == BOUNDARY:
                     add_exit(token_mask.get(), path[d], path[d + 1])
             node = nodes[node].end
             continue
-        set_ids(token_mask.get().words.data(), order + nodes[node].first, order + nodes[node + 1].first)
+        set_bits(
+            token_mask.get().words.data(), order + nodes[node].first, nodes[node + 1].first - nodes[node].first)
         node += 1
     close(token_mask.get(), vocabulary)
     return token_mask
@@ -808,9 +756,7 @@ cdef TokenMaskPtr free_text_mask(
     """Build the token mask of the start state of free text from that of plain text."""
     cdef TokenMaskPtr token_mask = make_shared[TokenMaskC]()
     cdef vector[uint32_t] states, path
-    cdef vector[uint8_t] steps
     cdef uint32_t b, k, first
-    make_steps(&steps)
     token_mask.get().words = plain.words
     if plain.words.size() == 0:
         token_mask.get().words.assign(vocabulary.words, 0)
@@ -823,7 +769,7 @@ cdef TokenMaskPtr free_text_mask(
     states[0] = state
     for b in range(256):
         first = automata.target(state, <uint8_t>b)
-        if steps[256 * BOUNDARY + b] == INVALID or (first and automata.states[first].is_plain_text):
+        if phase_after(BOUNDARY, <uint8_t>b) == BROKEN or (first and automata.states[first].is_plain_text):
             continue
         for k in range(vocabulary.byte_offs[b], vocabulary.byte_offs[b + 1]):
             if enter(automata, vocabulary, vocabulary.byte_nodes[k], &states, &path):
@@ -872,6 +818,5 @@ cdef void follow(
         if state and nodes[node].end > node + 1:
             out.triggers.push_back(node)
         # tokens that end at the node stay if the pattern completes there
-        clear_ids(
-            out.words.data(), order + nodes[node + (state != 0)].first, order + nodes[nodes[node].end].first)
+        clear_ids(out.words.data(), order + nodes[node + (state != 0)].first, order + nodes[nodes[node].end].first)
         node = nodes[node].end

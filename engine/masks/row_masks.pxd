@@ -107,7 +107,6 @@ cdef class RowMasks:
     cdef size_t own_token_masks(self) noexcept nogil
     cdef size_t kept_bytes(self) noexcept nogil
     cdef void drop_kept(self) noexcept nogil
-    cdef uint32_t* stack(self, vector[uint32_t]* configurations) noexcept nogil
     cdef void fill(self, uint32_t configuration, uint32_t* out) noexcept nogil
     cdef bint fill_kept(self, uint32_t configuration, uint32_t* out) noexcept nogil
     cdef bint has(self, uint32_t configuration) noexcept nogil
@@ -127,15 +126,14 @@ cdef class RowMasks:
     cdef uint32_t token_mask(self, uint32_t state, uint32_t node) noexcept nogil
     cdef uint32_t find_token_mask(self, uint32_t state, uint32_t node, TokenMaskEntryC* entry) noexcept nogil
     cdef uint32_t add_token_mask(self, uint32_t state, uint32_t node, TokenMaskPtr token_mask) noexcept nogil
-    cdef TokenMaskPtr make_timed(
-        self, uint32_t state, uint32_t node, uint32_t rule, bint filtered, uint32_t* took_ns
-    ) noexcept nogil
+    cdef void share(self, TokenMaskEntryC* entry) noexcept nogil
     cdef uint32_t count_made(self, uint64_t took_ns) noexcept nogil
-    cdef TokenMaskPtr make(
-        self, uint32_t state, uint32_t node, uint32_t rule, bint filtered
-    ) noexcept nogil
+    cdef TokenMaskPtr make(self, uint32_t state, uint32_t node) noexcept nogil
     cdef TokenMaskPtr plain_text(self) noexcept nogil
-    cdef void add_whole(self, uint32_t configuration, ItemC item) noexcept nogil
+    cdef void add_items(
+        self, uint32_t configuration, uint32_t node, vector[uint32_t]* items, vector[uint32_t]* ids
+    ) noexcept nogil
+    cdef void add_item(self, uint32_t configuration, ItemC item, uint32_t node, vector[uint32_t]* ids) noexcept nogil
     # unions
     cdef void take_together(
         self, uint32_t configuration, uint32_t node, vector[uint32_t]* items, vector[uint32_t]* ids
@@ -150,17 +148,12 @@ cdef class RowMasks:
     ) noexcept nogil
     # single items
     cdef void add_bounded(
-        self, uint32_t state, TokenMaskC* token_mask, CountBoundsC bounds, uint32_t outside
-    ) noexcept nogil
-    cdef void add_bounded_below(
         self, uint32_t state, TokenMaskC* token_mask, CountBoundsC bounds, uint32_t outside, vector[uint32_t]* ids
     ) noexcept nogil
     cdef bint may_be_last(
         self, uint32_t state, uint32_t depth, uint32_t token, CountBoundsC bounds, uint32_t outside
     ) noexcept nogil
-    cdef bint takes_rest(
-        self, uint32_t outside, uint32_t token, vector[uint32_t]* lengths
-    ) noexcept nogil
+    cdef bint takes_rest(self, uint32_t outside, uint32_t token, vector[uint32_t]* lengths) noexcept nogil
     cdef void add_split(
         self, uint32_t configuration, ItemC* item, uint32_t node, TokenMaskC* token_mask,
         CountBoundsC bounds, uint32_t outside, vector[uint32_t]* ids
@@ -168,7 +161,6 @@ cdef class RowMasks:
     cdef void add_long(
         self, uint32_t configuration, uint32_t node, TokenListC tokens, vector[uint32_t]* ids
     ) noexcept nogil
-    cdef void add_below(self, uint32_t configuration, ItemC item, uint32_t node, vector[uint32_t]* ids) noexcept nogil
     cdef uint32_t exits_taken(self, uint32_t number, uint32_t outside) noexcept nogil
     cdef void add_exits(
         self, TokenMaskC* token_mask, uint32_t outside, CountBoundsC bounds, vector[uint32_t]* ids
@@ -185,21 +177,16 @@ cdef class RowMasks:
     cdef uint32_t before_suffix(
         self, TokenMaskC* token_mask, SuffixTrieC* suffixes, uint32_t number, uint32_t length, CountBoundsC bounds
     ) noexcept nogil
-    cdef bint is_below(
-        self, uint32_t token, uint32_t depth, vector[uint32_t]* closed
-    ) noexcept nogil
+    cdef bint is_below(self, uint32_t token, uint32_t depth, vector[uint32_t]* closed) noexcept nogil
     cdef void list_closed(self, uint32_t state, uint32_t node) noexcept nogil
     cdef void add_triggers(
         self, uint32_t configuration, uint32_t top, TokenMaskC* token_mask, vector[uint32_t]* ids
     ) noexcept nogil
     # walks over rows
     cdef void add_tokens(self, uint32_t configuration, uint32_t state) noexcept nogil
-    cdef void list_tokens(
-        self, TokenSetC* tokens, vector[uint32_t]* ids, vector[uint32_t]* words
-    ) noexcept nogil
+    cdef void list_tokens(self, TokenSetC* tokens, vector[uint32_t]* ids, vector[uint32_t]* words) noexcept nogil
     cdef void add_others(self, TokenSetC* tokens) noexcept nogil
     cdef void add_words(self, vector[uint32_t]* words) noexcept nogil
-    cdef void add_item_by_item(self, uint32_t configuration, uint32_t node, vector[uint32_t]* ids) noexcept nogil
     cdef void walk_others(self, uint32_t configuration, uint32_t node, vector[uint32_t]* ids) noexcept nogil
     cdef void add_over_byte(self, uint32_t configuration, uint32_t node, vector[uint32_t]* ids) noexcept nogil
     cdef void add_subtree(self, uint32_t configuration, uint32_t node, vector[uint32_t]* ids) noexcept nogil

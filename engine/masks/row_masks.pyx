@@ -11,9 +11,7 @@ from ..earley.rows cimport DEAD, NO_SLOT, Arena, ItemC, RowC
 from ..grammar.ir cimport NO_MAXIMUM
 from ..grammar.lowered cimport BOUNDED_RULE, CHARACTER_BYTES, COUNTED_RULE, DISPATCH_RULE, TokenSetC
 from ..grammar.rule_digest cimport DigestC, RuleDigests, is_none
-from ..native.bitset cimport (
-    clear_bit, clear_range, has_bit, has_many_bits, list_bits, or_words, set_bits, set_range,
-)
+from ..native.bitset cimport clear_bit, clear_range, has_bit, has_many_bits, list_bits, or_words, set_bits, set_range
 from ..native.hashing cimport MISSING, U64MapC, map_bytes, map_get, map_put
 from ..native.pool cimport held_bytes, vector
 from ..native.resources cimport nanoseconds
@@ -89,9 +87,7 @@ cdef struct UnionWalkC:
     vector[uint32_t] edges    # 256 for each set; MISSING: not built yet
 
 
-cdef bint make_union(
-    MaskBuilder builder, vector[uint32_t]* states, uint32_t node, MaskUnionC* out
-) noexcept nogil:
+cdef bint make_union(MaskBuilder builder, vector[uint32_t]* states, uint32_t node, MaskUnionC* out) noexcept nogil:
     """Walk several states together below a node. False: there are too many sets."""
     cdef UnionWalkC walk
     cdef vector[uint32_t] members
@@ -118,7 +114,7 @@ cdef bint walk_trie(
     cdef uint8_t* phases = builder.vocabulary.phases.data()
     cdef uint32_t node = top + 1, end = nodes[top].end, top_depth = nodes[top].depth, depth, number
     cdef uint32_t* words
-    cdef StateSetC* made
+    cdef StateSetC* state_set
     cdef vector[uint32_t] sets_at
     sets_at.assign(builder.vocabulary.max_token_bytes + 2, 0)
     sets_at[top_depth] = start
@@ -132,19 +128,19 @@ cdef bint walk_trie(
             number = make_edge(builder, walk, sets_at[depth - 1], nodes[node].byte, &out.ends)
             if walk.sets.size() > UNION_SETS:
                 return False
-        made = &walk.sets[number]
-        if number == GONE or made.walk_state.triggers:
+        state_set = &walk.sets[number]
+        if number == GONE or state_set.walk_state.triggers:
             if number != GONE:
                 out.token_mask.triggers.push_back(node)
             clear_ids(words, order + nodes[node + (number != GONE)].first, order + nodes[nodes[node].end].first)
             builder.leave(node, top_depth, &out.token_mask)
             node = nodes[node].end
-        elif not below[node] & ~made.walk_state.safe.classes and (
-                made.walk_state.safe.phase == phases[node] or made.walk_state.safe.phase == ANY_PHASE):
+        elif not below[node] & ~state_set.walk_state.safe.classes and (
+                state_set.walk_state.safe.phase == phases[node] or state_set.walk_state.safe.phase == ANY_PHASE):
             node = nodes[node].end
         else:
-            builder.enter(node, depth, &made.walk_state)
-            builder.counts[depth] = made.ends
+            builder.enter(node, depth, &state_set.walk_state)
+            builder.counts[depth] = state_set.ends
             sets_at[depth] = number
             node += 1
     return True
@@ -155,16 +151,16 @@ cdef uint32_t make_edge(
 ) noexcept nogil:
     """Move every member of a set over a byte. Return the number of the new set."""
     cdef vector[uint32_t] members
-    cdef uint32_t k, found
+    cdef uint32_t k, target
     members.assign(
         walk.numbers.words.data() + walk.numbers.off[number],
         walk.numbers.words.data() + walk.numbers.off[number + 1])
     for k in range(<uint32_t>members.size()):
         if members[k]:
             members[k] = builder.follow(members[k], byte)
-    found = number_of(builder, walk, &members, ends)
-    walk.edges[256 * number + byte] = found
-    return found
+    target = number_of(builder, walk, &members, ends)
+    walk.edges[256 * number + byte] = target
+    return target
 
 
 cdef uint32_t number_of(
@@ -175,24 +171,24 @@ cdef uint32_t number_of(
     cdef vector[uint32_t] ending
     cdef WalkStateC* walk_state
     cdef SafeClassesC* safe
-    cdef StateSetC made
+    cdef StateSetC state_set
     if number < walk.sets.size():
         return number
-    made.walk_state = builder.walk_states[0]
+    state_set.walk_state = builder.walk_states[0]
     for k in range(<uint32_t>members.size()):
         if members[0][k] == 0:
             continue
         walk_state = &builder.walk_states[members[0][k]]
         if walk_state.ends:
             ending.push_back(k)
-        made.walk_state.triggers |= walk_state.triggers
+        state_set.walk_state.triggers |= walk_state.triggers
         if members.size() <= SAFE_MEMBERS:
             safe = builder.safety(members[0][k])
-            if __builtin_popcountll(safe.classes) > __builtin_popcountll(made.walk_state.safe.classes):
-                made.walk_state.safe = safe[0]
-    made.walk_state.ends = ending.size() > 0
-    made.ends = table_number(ends, ending.data(), ending.size())
-    walk.sets.push_back(made)
+            if __builtin_popcountll(safe.classes) > __builtin_popcountll(state_set.walk_state.safe.classes):
+                state_set.walk_state.safe = safe[0]
+    state_set.walk_state.ends = ending.size() > 0
+    state_set.ends = table_number(ends, ending.data(), ending.size())
+    walk.sets.push_back(state_set)
     walk.edges.resize(walk.edges.size() + 256, MISSING)
     return number
 
@@ -235,8 +231,7 @@ cdef void map_drop(U64MapC* table) noexcept nogil:
 
 
 cdef size_t mask_bytes(const MaskC* mask) noexcept nogil:
-    return (
-        held_bytes(mask.token_masks) + held_bytes(mask.lists) + held_bytes(mask.ids) + held_bytes(mask.words))
+    return (held_bytes(mask.token_masks) + held_bytes(mask.lists) + held_bytes(mask.ids) + held_bytes(mask.words))
 
 
 cdef class RowMasks:
@@ -274,9 +269,7 @@ cdef class RowMasks:
             + self.own_token_masks() + self.builder.bytes_held() + digests)
 
     cdef size_t own_token_masks(self) noexcept nogil:
-        """Return the bytes of token masks that the cache does not count, divided among their
-        owners.
-        """
+        """Return the bytes of token masks outside the cache, divided among their owners."""
         cdef size_t held = 0, k, size
         cdef TokenMaskPtr token_mask
         if self.table is not None:
@@ -293,12 +286,6 @@ cdef class RowMasks:
         if self.table is not None:
             self.table.guard.unlock()
         return held
-
-    cdef uint32_t* stack(self, vector[uint32_t]* configurations) noexcept nogil:
-        """Return room for a path down the trie, allocated on first use."""
-        if configurations.size() == 0:
-            configurations.resize(self.vocabulary.max_token_bytes + 2)
-        return configurations.data()
 
     cdef void fill(self, uint32_t configuration, uint32_t* out) noexcept nogil:
         """Write the mask of a configuration, ``vocabulary.words`` words."""
@@ -371,8 +358,6 @@ cdef class RowMasks:
         """Compute the mask of a saturated configuration into ``scratch``."""
         cdef RowC row = self.arena.rows[self.arena.configurations[configuration].row]
         cdef uint32_t k
-        cdef bint others = False
-        cdef ItemC item
         cdef vector[uint32_t] items
         self.made += 1
         # `shared` grows even if masks are not cached: after a limit, or without the feature
@@ -387,20 +372,9 @@ cdef class RowMasks:
         for k in items:
             if self.arena.automata.states[self.arena.items[k].state].n_tokens:
                 self.add_tokens(configuration, self.arena.items[k].state)
-        self.take_together(configuration, 0, &items, &self.scratch.ids)
-        for k in items:
-            if self.arena.error != NO_ERROR:
-                break
-            item = self.arena.items[k]
-            if self.has_token_mask(configuration, &item, 0):
-                self.add_whole(configuration, item)
-            else:
-                others = True
-        if others:
-            self.walk_others(configuration, 0, &self.scratch.ids)
+        self.add_items(configuration, 0, &items, &self.scratch.ids)
         if row.accept:
-            self.scratch.ids.insert(
-                self.scratch.ids.end(), self.vocabulary.stops.begin(), self.vocabulary.stops.end())
+            self.scratch.ids.insert(self.scratch.ids.end(), self.vocabulary.stops.begin(), self.vocabulary.stops.end())
         self.arena.stop_counting()
 
     cdef void remember(self, uint32_t configuration) noexcept nogil:
@@ -472,31 +446,27 @@ cdef class RowMasks:
         If several uncounted items are in its state, it is the union of theirs.
         """
         cdef uint64_t key = <uint64_t>configuration << 32 | item.state
-        cdef uint32_t found
+        cdef uint32_t rows
         if item.slot != NO_SLOT or not self.arena.rows[self.arena.configurations[configuration].row].repeats:
             return self.arena.completion(self.arena.origin_of(configuration, item), item.goal)
-        found = map_get(&self.outside_ids, key)
-        if found == MISSING:
-            found = self.outside_all(configuration, item.state)
-            if self.arena.error == NO_ERROR:
-                map_put(&self.outside_ids, key, found)
-        return found
+        rows = map_get(&self.outside_ids, key)
+        if rows != MISSING:
+            return rows
+        return self.arena.keep(&self.outside_ids, key, self.outside_all(configuration, item.state))
 
     cdef uint32_t outside_all(self, uint32_t configuration, uint32_t state) noexcept nogil:
         """Return the union of the rows outside the items in a state."""
         cdef RowC row = self.arena.rows[self.arena.configurations[configuration].row]
-        cdef vector[uint32_t] found
+        cdef vector[uint32_t] rows
         cdef ItemC item
-        cdef uint32_t k, one
+        cdef uint32_t k
         if not self.arena.may_work(row.n_items // ITEMS_PER_STEP):
             return DEAD
         for k in range(row.item_off, row.item_off + row.n_items):
             item = self.arena.items[k]
             if item.state == state and item.slot == NO_SLOT:
-                one = self.arena.completion(self.arena.origin_of(configuration, &item), item.goal)
-                if one != DEAD and not contains(&found, one):
-                    found.push_back(one)
-        return self.arena.merge_all(&found)
+                add_once(&rows, self.arena.completion(self.arena.origin_of(configuration, &item), item.goal))
+        return self.arena.merge_all(&rows)
 
     cdef void list_items(self, uint32_t configuration, vector[uint32_t]* out) noexcept nogil:
         """List the items of a row; of uncounted items in one state the first."""
@@ -514,32 +484,28 @@ cdef class RowMasks:
             out.push_back(k)
 
     cdef uint32_t token_mask(self, uint32_t state, uint32_t node) noexcept nogil:
-        """Return the number of a state's token mask: from this arena, from the cache, or newly
-        built.
-        """
-        cdef uint32_t rule = self.arena.automata.states[state].rule
-        cdef uint8_t kind = self.arena.automata.ir.rules[rule].kind
+        """Return the number of a state's token mask: known, cached, or newly built."""
+        cdef uint64_t start, others = self.made_ns
         cdef TokenMaskEntryC entry
-        cdef uint32_t found = self.find_token_mask(state, node, &entry)
-        if found != MISSING:
-            return found
-        entry.token_mask = self.make_timed(
-            state, node, rule, kind == COUNTED_RULE or kind == BOUNDED_RULE, &entry.took_ns)
+        cdef uint32_t number = self.find_token_mask(state, node, &entry)
+        if number != MISSING:
+            return number
+        start = nanoseconds()
+        entry.token_mask = self.make(state, node)
+        entry.token_mask.get().node = node
+        # without the time of other masks it needs
+        entry.took_ns = self.count_made(nanoseconds() - start - (self.made_ns - others))
         if entry.key.high or entry.key.low:
-            entry.token_mask.get().shared = True
-            entry.bytes = token_mask_bytes(entry.token_mask.get())
-            self.table.add(&entry, True)
+            self.share(&entry)
         return self.add_token_mask(state, node, entry.token_mask)
 
     cdef uint32_t find_token_mask(self, uint32_t state, uint32_t node, TokenMaskEntryC* entry) noexcept nogil:
-        """Return the number of a token mask from this arena or the cache; else MISSING, and set the
-        key of ``entry``.
-        """
-        cdef uint32_t found = map_get(&self.token_mask_ids, <uint64_t>state << 32 | node)
+        """Return the number of a known or cached token mask; or MISSING, and set the key."""
+        cdef uint32_t number = map_get(&self.token_mask_ids, <uint64_t>state << 32 | node)
         cdef uint32_t rule = self.arena.automata.states[state].rule
         cdef DigestC digest
-        if found != MISSING:
-            return found
+        if number != MISSING:
+            return number
         digest.high = digest.low = 0
         if self.table is not None:
             digest = self.digests.rule(rule)
@@ -557,15 +523,11 @@ cdef class RowMasks:
         self.token_masks.push_back(token_mask)
         return <uint32_t>self.token_masks.size() - 1
 
-    cdef TokenMaskPtr make_timed(
-        self, uint32_t state, uint32_t node, uint32_t rule, bint filtered, uint32_t* took_ns
-    ) noexcept nogil:
-        """Build a token mask, and measure its time without that of other masks it needs."""
-        cdef uint64_t start = nanoseconds(), others = self.made_ns
-        cdef TokenMaskPtr made = self.make(state, node, rule, filtered)
-        made.get().node = node
-        took_ns[0] = self.count_made(nanoseconds() - start - (self.made_ns - others))
-        return made
+    cdef void share(self, TokenMaskEntryC* entry) noexcept nogil:
+        """Add a new token mask to the cache."""
+        entry.token_mask.get().shared = True
+        entry.bytes = token_mask_bytes(entry.token_mask.get())
+        self.table.add(entry, True)
 
     cdef uint32_t count_made(self, uint64_t took_ns) noexcept nogil:
         """Count the nanoseconds of a token mask; return them, as many as fit."""
@@ -574,22 +536,21 @@ cdef class RowMasks:
             self.table.count_made(took_ns)
         return <uint32_t>min(took_ns, <uint64_t>0xFFFFFFFF)
 
-    cdef TokenMaskPtr make(
-        self, uint32_t state, uint32_t node, uint32_t rule, bint filtered
-    ) noexcept nogil:
-        cdef uint32_t hub = 0
-        cdef TokenMaskPtr made
-        if node == 0 and state == self.arena.automata.first[rule] and (
-                self.arena.automata.ir.rules[rule].kind == DISPATCH_RULE and not filtered):
-            made = self.plain_text()
-            return free_text_mask(self.arena.automata, state, self.vocabulary, made.get())
+    cdef TokenMaskPtr make(self, uint32_t state, uint32_t node) noexcept nogil:
+        cdef uint32_t hub = 0, rule = self.arena.automata.states[state].rule
+        cdef uint8_t kind = self.arena.automata.ir.rules[rule].kind
+        cdef bint filtered = kind == COUNTED_RULE or kind == BOUNDED_RULE
+        cdef TokenMaskPtr token_mask
+        if node == 0 and state == self.arena.automata.first[rule] and kind == DISPATCH_RULE:
+            token_mask = self.plain_text()
+            return free_text_mask(self.arena.automata, state, self.vocabulary, token_mask.get())
         if not filtered and self.vocabulary.nodes[node].end - node > LARGE and not self.builder.is_mostly_safe(state):
             hub = self.builder.hub(rule)
         if hub and hub != state and self.builder.width(state) >= HUB_BYTES:
-            made = self.builder.make_like(state, hub, node, self.token_masks[self.token_mask(hub, node)].get())
-        if made.get() == NULL:
-            made = self.builder.make(state, node, filtered)
-        return made
+            token_mask = self.builder.make_like(state, hub, node, self.token_masks[self.token_mask(hub, node)].get())
+        if token_mask.get() == NULL:
+            token_mask = self.builder.make(state, node, filtered)
+        return token_mask
 
     cdef TokenMaskPtr plain_text(self) noexcept nogil:
         """Return the token mask of plain text, which all grammars share."""
@@ -604,32 +565,34 @@ cdef class RowMasks:
             entry.token_mask = plain_text_mask(self.vocabulary)
             entry.took_ns = self.count_made(nanoseconds() - start)
             if self.table is not None:
-                entry.token_mask.get().shared = True
-                entry.bytes = token_mask_bytes(entry.token_mask.get())
-                self.table.add(&entry, True)
+                self.share(&entry)
         return entry.token_mask
 
-    cdef void add_whole(self, uint32_t configuration, ItemC item) noexcept nogil:
-        """Add an item's tokens to ``scratch``."""
-        cdef uint32_t like = self.arena.automata.states[item.state].like, taken
-        cdef uint32_t number = self.token_mask(like or item.state, 0), outside = self.outside(configuration, &item)
-        cdef TokenMaskPtr held = self.token_masks[number]
+    cdef void add_item(
+        self, uint32_t configuration, ItemC item, uint32_t node, vector[uint32_t]* ids
+    ) noexcept nogil:
+        """Append an item's tokens below a node; of the root, whole masks and lists go to ``scratch``."""
+        cdef uint32_t like = self.arena.automata.states[item.state].like
+        cdef uint32_t number = self.token_mask(like or item.state, node), outside = self.outside(configuration, &item)
+        cdef TokenMaskPtr token_mask = self.token_masks[number]
         cdef CountBoundsC bounds = bounds_of(self.arena, configuration, &item)
         if bounds.counted or bounds.tokens < CHARACTER_BYTES:
-            self.add_bounded(item.state, held.get(), bounds, outside)
-        else:
+            self.add_bounded(item.state, token_mask.get(), bounds, outside, ids)
+        elif node == 0:
             self.scratch.token_masks.push_back(number)
-        self.list_closed(item.state, 0)
+        else:
+            accepted_ids(self.vocabulary, token_mask.get(), bounds, ids)
+        self.list_closed(item.state, node)
         if self.is_split(configuration, &item, bounds):
-            self.add_split(configuration, &item, 0, held.get(), bounds, outside, &self.scratch.ids)
-        elif outside != DEAD and held.get().exits.size():
-            if bounds.counted or self.closed.size():
-                self.add_exits(held.get(), outside, bounds, &self.scratch.ids)
+            self.add_split(configuration, &item, node, token_mask.get(), bounds, outside, ids)
+        elif outside != DEAD and token_mask.get().exits.size():
+            if node or bounds.counted or self.closed.size():
+                self.add_exits(token_mask.get(), outside, bounds, ids)
             else:
-                taken = self.exits_taken(number, outside)
-                if self.shared[taken].size():
-                    self.scratch.lists.push_back(taken)
-        self.add_triggers(configuration, 0, held.get(), &self.scratch.ids)
+                number = self.exits_taken(number, outside)
+                if self.shared[number].size():
+                    self.scratch.lists.push_back(number)
+        self.add_triggers(configuration, node, token_mask.get(), ids)
 
     # -- unions ------------------------------------------------------------------------------------
     cdef void take_together(
@@ -658,9 +621,7 @@ cdef class RowMasks:
             items.swap(others)
 
     cdef bint needs_walk(self, ItemC* item, uint32_t node) noexcept nogil:
-        """Return whether an item's token mask is not cached and expensive: of a wide state of an
-        uncounted rule.
-        """
+        """Return whether an item's token mask is missing and expensive: uncounted and wide."""
         cdef StateC* s = &self.arena.automata.states[item.state]
         cdef uint8_t kind = self.arena.automata.ir.rules[s.rule].kind
         cdef TokenMaskEntryC entry
@@ -670,32 +631,28 @@ cdef class RowMasks:
                 and self.find_token_mask(item.state, node, &entry) == MISSING)
 
     cdef uint32_t union_of(self, vector[uint32_t]* states, uint32_t node) noexcept nogil:
-        """Return the number of a union, built on first use; null if the states cannot be walked
-        together.
-        """
+        """Return the number of a union, built on first use; null if the walk has too many sets."""
         cdef uint32_t number
         cdef uint64_t start = nanoseconds()
-        cdef UnionPtr made
+        cdef UnionPtr mask_union
         states.push_back(node)
         number = table_number(&self.union_ids, states.data(), states.size())
         states.pop_back()
         if number < self.unions.size():
             return number
-        made = make_shared[MaskUnionC]()
-        if not make_union(self.builder, states, node, made.get()):
-            made.reset()
+        mask_union = make_shared[MaskUnionC]()
+        if not make_union(self.builder, states, node, mask_union.get()):
+            mask_union.reset()
         else:
-            self.held += token_mask_bytes(&made.get().token_mask) + table_bytes(&made.get().ends)
+            self.held += token_mask_bytes(&mask_union.get().token_mask) + table_bytes(&mask_union.get().ends)
         self.count_made(nanoseconds() - start)
-        self.unions.push_back(made)
+        self.unions.push_back(mask_union)
         return number
 
     cdef void add_union(
         self, uint32_t configuration, uint32_t node, UnionPtr found, vector[uint64_t]* members, vector[uint32_t]* ids
     ) noexcept nogil:
-        """Append the tokens below a node that a union's members accept; a member is a state and an
-        item.
-        """
+        """Append the tokens below a node that a union's members (states and items) accept."""
         cdef TokenMaskC* token_mask = &found.get().token_mask
         cdef vector[uint32_t] outsides, words
         cdef uint32_t g, k, outside
@@ -721,22 +678,28 @@ cdef class RowMasks:
         self, uint32_t configuration, WordTableC* ends, uint32_t number, vector[uint64_t]* members
     ) noexcept nogil:
         """Return the union of the rows outside some members."""
-        cdef vector[uint32_t] found
+        cdef vector[uint32_t] rows
         cdef ItemC item
-        cdef uint32_t k, one
+        cdef uint32_t k
         for k in range(ends.off[number], ends.off[number + 1]):
             item = self.arena.items[<uint32_t>members[0][ends.words[k]]]
-            one = self.outside(configuration, &item)
-            if one != DEAD and not contains(&found, one):
-                found.push_back(one)
-        return self.arena.merge_all(&found)
+            add_once(&rows, self.outside(configuration, &item))
+        return self.arena.merge_all(&rows)
 
     cdef void add_bounded(
-        self, uint32_t state, TokenMaskC* token_mask, CountBoundsC bounds, uint32_t outside
+        self, uint32_t state, TokenMaskC* token_mask, CountBoundsC bounds, uint32_t outside, vector[uint32_t]* ids
     ) noexcept nogil:
-        """Add the accepted tokens that fit the bounds to ``scratch``."""
-        cdef uint32_t t
-        cdef vector[uint32_t] words
+        """Append the accepted tokens below the token mask's node that fit the bounds; of the root,
+        many go to ``scratch`` as a bitset.
+        """
+        cdef uint32_t t, depth = self.vocabulary.nodes[token_mask.node].depth
+        cdef vector[uint32_t] words, accepted
+        if token_mask.node:
+            accepted_ids(self.vocabulary, token_mask, bounds, &accepted)
+            for t in accepted:
+                if bounds.tokens == CHARACTER_BYTES or self.may_be_last(state, depth, t, bounds, outside):
+                    ids.push_back(t)
+            return
         accepted_words(self.vocabulary, token_mask, bounds, &words)
         if bounds.tokens < CHARACTER_BYTES:
             for t in self.vocabulary.ragged:
@@ -745,18 +708,7 @@ cdef class RowMasks:
         if has_many_bits(&words, self.vocabulary.words):
             self.add_words(&words)
         else:
-            list_bits(&words, &self.scratch.ids)
-
-    cdef void add_bounded_below(
-        self, uint32_t state, TokenMaskC* token_mask, CountBoundsC bounds, uint32_t outside, vector[uint32_t]* ids
-    ) noexcept nogil:
-        """Append the accepted tokens below the token mask's node that fit the bounds."""
-        cdef uint32_t t, depth = self.vocabulary.nodes[token_mask.node].depth
-        cdef vector[uint32_t] found
-        accepted_ids(self.vocabulary, token_mask, bounds, &found)
-        for t in found:
-            if bounds.tokens == CHARACTER_BYTES or self.may_be_last(state, depth, t, bounds, outside):
-                ids.push_back(t)
+            list_bits(&words, ids)
 
     cdef bint may_be_last(
         self, uint32_t state, uint32_t depth, uint32_t token, CountBoundsC bounds, uint32_t outside
@@ -769,9 +721,7 @@ cdef class RowMasks:
             self.builder, self.vocabulary, state, depth, token, bounds.least, bounds.most, &lengths)
         return missing < bounds.tokens or (outside != DEAD and self.takes_rest(outside, token, &lengths))
 
-    cdef bint takes_rest(
-        self, uint32_t outside, uint32_t token, vector[uint32_t]* lengths
-    ) noexcept nogil:
+    cdef bint takes_rest(self, uint32_t outside, uint32_t token, vector[uint32_t]* lengths) noexcept nogil:
         """Return whether a configuration accepts the rest of a token after one of its prefixes."""
         cdef uint32_t start, k, configuration
         for start in lengths[0]:
@@ -788,9 +738,7 @@ cdef class RowMasks:
         self, uint32_t configuration, ItemC* item, uint32_t node, TokenMaskC* token_mask,
         CountBoundsC bounds, uint32_t outside, vector[uint32_t]* ids
     ) noexcept nogil:
-        """Append the tokens below a node that the item begins and the rows outside complete, at any
-        split point.
-        """
+        """Append tokens that the item begins and the rows outside complete, at any split point."""
         cdef RowC row = self.arena.rows[self.arena.configurations[outside].row]
         cdef uint32_t b, k, after
         cdef vector[uint32_t] places
@@ -839,42 +787,18 @@ cdef class RowMasks:
             if path[n] != DEAD and self.arena.may_end_token(path[n]):
                 ids.push_back(t)
 
-    cdef void add_below(
-        self, uint32_t configuration, ItemC item, uint32_t node, vector[uint32_t]* ids
-    ) noexcept nogil:
-        """Append an item's tokens below a node."""
-        cdef uint32_t like = self.arena.automata.states[item.state].like
-        cdef uint32_t number = self.token_mask(like or item.state, node), outside = self.outside(configuration, &item)
-        cdef TokenMaskPtr held = self.token_masks[number]
-        cdef CountBoundsC bounds = bounds_of(self.arena, configuration, &item)
-        if bounds.counted or bounds.tokens < CHARACTER_BYTES:
-            self.add_bounded_below(item.state, held.get(), bounds, outside, ids)
-        else:
-            accepted_ids(self.vocabulary, held.get(), bounds, ids)
-        self.list_closed(item.state, node)
-        if self.is_split(configuration, &item, bounds):
-            self.add_split(configuration, &item, node, held.get(), bounds, outside, ids)
-        elif outside != DEAD and held.get().exits.size():
-            self.add_exits(held.get(), outside, bounds, ids)
-        self.add_triggers(configuration, node, held.get(), ids)
-
     cdef uint32_t exits_taken(self, uint32_t number, uint32_t outside) noexcept nogil:
-        """Return the index in ``shared`` of a token mask's uncertain tokens that the rows outside
-        accept.
-        """
+        """Return the index in ``shared`` of the uncertain tokens that the rows outside accept."""
         cdef uint64_t key = <uint64_t>outside << 32 | number
-        cdef uint32_t found = map_get(&self.list_ids, key)
+        cdef uint32_t index = map_get(&self.list_ids, key)
         cdef vector[uint32_t] ids
-        cdef TokenMaskPtr held = self.token_masks[number]
-        if found != MISSING:
-            return found
-        self.add_exits(held.get(), outside, no_bounds(), &ids)
-        found = <uint32_t>self.shared.size()
-        if self.arena.error == NO_ERROR:
-            map_put(&self.list_ids, key, found)
+        cdef TokenMaskPtr token_mask = self.token_masks[number]
+        if index != MISSING:
+            return index
+        self.add_exits(token_mask.get(), outside, no_bounds(), &ids)
         self.shared.push_back(ids)
         self.held += held_bytes(self.shared.back())
-        return found
+        return self.arena.keep(&self.list_ids, key, <uint32_t>self.shared.size() - 1)
 
     cdef void add_exits(
         self, TokenMaskC* token_mask, uint32_t outside, CountBoundsC bounds, vector[uint32_t]* ids
@@ -921,8 +845,11 @@ cdef class RowMasks:
     ) noexcept nogil:
         """Append the tokens of a suffix trie; ``configuration`` follows the byte of its group."""
         cdef SuffixNodeC* nodes = suffixes.nodes.data()
-        cdef uint32_t* stack = self.stack(&self.suffix_stack)
+        cdef uint32_t* stack
         cdef uint32_t node = 0, k, t, x
+        # allocated on first use
+        self.suffix_stack.resize(self.vocabulary.max_token_bytes + 2)
+        stack = self.suffix_stack.data()
         while node + 1 < suffixes.nodes.size():
             if node:
                 configuration = self.arena.step(stack[nodes[node].depth - 1], nodes[node].byte)
@@ -955,9 +882,7 @@ cdef class RowMasks:
             self.vocabulary, t, self.vocabulary.nodes[token_mask.node].depth,
             self.vocabulary.offsets[t + 1] - self.vocabulary.offsets[t] - length, bounds)
 
-    cdef bint is_below(
-        self, uint32_t token, uint32_t depth, vector[uint32_t]* closed
-    ) noexcept nogil:
+    cdef bint is_below(self, uint32_t token, uint32_t depth, vector[uint32_t]* closed) noexcept nogil:
         """Return whether the token passes through one of these nodes at a depth."""
         cdef TrieNode* nodes = self.vocabulary.nodes.data()
         cdef uint32_t node, rank
@@ -1065,28 +990,26 @@ cdef class RowMasks:
         else:
             self.scratch.words.swap(words[0])
 
-    cdef void add_item_by_item(self, uint32_t configuration, uint32_t node, vector[uint32_t]* ids) noexcept nogil:
+    cdef void add_items(
+        self, uint32_t configuration, uint32_t node, vector[uint32_t]* items, vector[uint32_t]* ids
+    ) noexcept nogil:
         """Append the tokens below a node that a configuration accepts, item by item."""
         cdef uint32_t k
         cdef bint others = False
         cdef ItemC item
-        cdef vector[uint32_t] items
-        self.list_items(configuration, &items)
-        self.take_together(configuration, node, &items, ids)
-        for k in items:
+        self.take_together(configuration, node, items, ids)
+        for k in items[0]:
             if self.arena.error != NO_ERROR:
                 return
             item = self.arena.items[k]
             if self.has_token_mask(configuration, &item, node):
-                self.add_below(configuration, item, node, ids)
+                self.add_item(configuration, item, node, ids)
             else:
                 others = True
         if others:
             self.walk_others(configuration, node, ids)
 
-    cdef void walk_others(
-        self, uint32_t configuration, uint32_t node, vector[uint32_t]* ids
-    ) noexcept nogil:
+    cdef void walk_others(self, uint32_t configuration, uint32_t node, vector[uint32_t]* ids) noexcept nogil:
         """Append the tokens below a node whose next byte an item without token masks takes."""
         cdef TrieNode* nodes = self.vocabulary.nodes.data()
         cdef RowC row = self.arena.rows[self.arena.configurations[configuration].row]
@@ -1101,6 +1024,7 @@ cdef class RowMasks:
                 for j in range(4):
                     live[j] |= self.arena.automata.states[item.state].live[j]
         if node == 0:
+            # looking at all of the root's children, which lie far apart, would take a microsecond
             for k in range(256):
                 child = self.vocabulary.first_nodes[k]
                 if child and (live[k >> 6] >> (k & 63)) & 1:
@@ -1121,12 +1045,14 @@ cdef class RowMasks:
     cdef void add_subtree(self, uint32_t configuration, uint32_t node, vector[uint32_t]* ids) noexcept nogil:
         """Append the tokens below a node that a configuration accepts, in the cheaper way."""
         cdef TrieNode* nodes = self.vocabulary.nodes.data()
+        cdef vector[uint32_t] items
         if nodes[node].end == node + 1:
             return
         if (nodes[node].end - node > LARGE and self.nested < MAX_NESTED
                 and self.arena.rows[self.arena.configurations[configuration].row].has_tabled):
             self.nested += 1
-            self.add_item_by_item(configuration, node, ids)
+            self.list_items(configuration, &items)
+            self.add_items(configuration, node, &items, ids)
             self.nested -= 1
         else:
             self.walk_rows(configuration, node, ids)
@@ -1134,8 +1060,10 @@ cdef class RowMasks:
     cdef void walk_rows(self, uint32_t configuration, uint32_t top, vector[uint32_t]* ids) noexcept nogil:
         """Like ``add_subtree``, over rows; a rejected byte skips a subtree."""
         cdef TrieNode* nodes = self.vocabulary.nodes.data()
-        cdef uint32_t* stack = self.stack(&self.walk_stack)
+        cdef uint32_t* stack
         cdef uint32_t node = top + 1, end = nodes[top].end
+        self.walk_stack.resize(self.vocabulary.max_token_bytes + 2)
+        stack = self.walk_stack.data()
         stack[nodes[top].depth] = configuration
         while node < end:
             configuration = self.arena.step(stack[nodes[node].depth - 1], nodes[node].byte)
@@ -1173,6 +1101,12 @@ cdef bint contains(vector[uint32_t]* values, uint32_t value) noexcept nogil:
         if k == value:
             return True
     return False
+
+
+cdef void add_once(vector[uint32_t]* configurations, uint32_t configuration) noexcept nogil:
+    """Append a configuration that is not dead, unless it is present."""
+    if configuration != DEAD and not contains(configurations, configuration):
+        configurations.push_back(configuration)
 
 
 # -- logits ----------------------------------------------------------------------------------------

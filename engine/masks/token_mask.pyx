@@ -54,18 +54,18 @@ cdef class TokenMaskCache:
 
     cdef TokenMaskPtr find(self, TokenMaskKeyC key) noexcept nogil:
         """Return the token mask, or a null pointer."""
-        cdef TokenMaskPtr found
+        cdef TokenMaskPtr token_mask
         cdef uint32_t at
         self.guard.lock()
         at = map_get(&self.index, key_hash(key))
         if at != MISSING and same_key(self.entries[at].key, key):
-            found = self.entries[at].token_mask
+            token_mask = self.entries[at].token_mask
             self.entries[at].is_used = True
             self.hits += 1
         else:
             self.misses += 1
         self.guard.unlock()
-        return found
+        return token_mask
 
     cdef bint add(self, TokenMaskEntryC* entry, bint is_fresh) noexcept nogil:
         """Add an entry unless its key is present. Return whether it was added."""
@@ -168,9 +168,7 @@ cdef class TokenMaskCache:
         return [*{bytes_of(DigestC(key.high, key.low)) for key in keys}]
 
     def stats(self):
-        """Return counts of token masks, bytes, hits, misses and evictions, and of masks built and
-        their nanoseconds.
-        """
+        """Return counts of token masks, bytes and look-ups, and of masks built, with their time."""
         cdef size_t n, held
         cdef uint64_t hits, misses, evictions, made, made_ns
         with nogil:
@@ -274,44 +272,42 @@ cdef bint entry_before(const SuffixC& a, const SuffixC& b) noexcept nogil:
 cdef SuffixTriePtr suffix_trie_of(
     TokenMaskC* token_mask, uint32_t group, Vocabulary vocabulary, TokenMaskCache table
 ) noexcept nogil:
-    """Return the suffix trie of a group of exits; null if the group is small or used for the first
-    time.
-    """
-    cdef SuffixTriePtr found
+    """Return the suffix trie of a group of exits; null for a small group, or the first use."""
+    cdef SuffixTriePtr suffixes
     cdef ExitGroupC* g = &token_mask.groups[group]
     cdef uint32_t uses
     if g.end - g.start < FEW_EXITS:
-        return found
+        return suffixes
     if table is not None:
         table.guard.lock()
-    found = g.suffixes
+    suffixes = g.suffixes
     g.uses += 1
     uses = g.uses
     if table is not None:
         table.guard.unlock()
-    if found.get() != NULL or uses < 2:
-        return found
-    found = make_suffix_trie(token_mask, g, vocabulary)
+    if suffixes.get() != NULL or uses < 2:
+        return suffixes
+    suffixes = make_suffix_trie(token_mask, g, vocabulary)
     if table is not None:
         table.guard.lock()
     if token_mask.is_cached and g.suffixes.get() == NULL:
-        table.held += suffix_trie_bytes(found.get())
-    g.suffixes = found
+        table.held += suffix_trie_bytes(suffixes.get())
+    g.suffixes = suffixes
     if table is not None:
         table.guard.unlock()
-    return found
+    return suffixes
 
 
 cdef SuffixTriePtr make_suffix_trie(TokenMaskC* token_mask, ExitGroupC* group, Vocabulary vocabulary) noexcept nogil:
     cdef TrieNode* nodes = vocabulary.nodes.data()
-    cdef SuffixTriePtr made = make_shared[SuffixTrieC]()
+    cdef SuffixTriePtr suffixes = make_shared[SuffixTrieC]()
     cdef vector[SuffixC] entries
     cdef SuffixC entry
     cdef uint32_t e, k, j, t
     for e in range(group.start, group.end):
         k = token_mask.exits[2 * e + 1]
         if nodes[k].end - k > LARGE_SUBTREE:
-            made.get().large.push_back(e)
+            suffixes.get().large.push_back(e)
             continue
         entry.count = token_mask.exit_counts[e] if token_mask.exit_counts.size() else 0
         for j in range(nodes[k].first, nodes[nodes[k].end].first):
@@ -321,13 +317,11 @@ cdef SuffixTriePtr make_suffix_trie(TokenMaskC* token_mask, ExitGroupC* group, V
             entry.length = vocabulary.offsets[t + 1] - vocabulary.offsets[t] - (nodes[k].depth - 1)
             entries.push_back(entry)
     sort(entries.begin(), entries.end(), &entry_before)
-    build_trie(&entries, group.byte, token_mask.exit_counts.size() > 0, made.get())
-    return made
+    build_trie(&entries, group.byte, token_mask.exit_counts.size() > 0, suffixes.get())
+    return suffixes
 
 
-cdef void build_trie(
-    vector[SuffixC]* entries, uint8_t byte, bint counted, SuffixTrieC* out
-) noexcept nogil:
+cdef void build_trie(vector[SuffixC]* entries, uint8_t byte, bint counted, SuffixTrieC* out) noexcept nogil:
     """Build the trie in one pass over sorted suffixes, like the token trie."""
     cdef vector[uint32_t] open_nodes
     cdef SuffixNodeC node
@@ -427,14 +421,14 @@ cdef void accepted_ids(
 ) noexcept nogil:
     """Like ``accepted_words``, but append ids; for token masks of small subtrees."""
     cdef uint32_t t, longest = NO_MAXIMUM
-    cdef vector[uint32_t] found
+    cdef vector[uint32_t] fitting_ids
     if bounds.is_text and bounds.most != NO_MAXIMUM:
         longest = longest_fit(vocabulary, token_mask.node, bounds)
-    found.assign(token_mask.ids.begin(), token_mask.ids.begin() + fitting(token_mask, bounds))
+    fitting_ids.assign(token_mask.ids.begin(), token_mask.ids.begin() + fitting(token_mask, bounds))
     # ordered by need, the ids include all words
     if token_mask.need_ends.size() == 0:
-        list_bits(&token_mask.words, &found)
-    for t in found:
+        list_bits(&token_mask.words, &fitting_ids)
+    for t in fitting_ids:
         if vocabulary.begun[t] <= longest:
             ids.push_back(t)
 
@@ -485,8 +479,7 @@ cdef uint32_t characters(
     Vocabulary vocabulary, uint32_t token, uint32_t start, uint32_t end, CountBoundsC bounds
 ) noexcept nogil:
     """Return how many characters are complete after a part of a token."""
-    return bounds.begun + lead_bytes(
-        vocabulary.data.data() + vocabulary.offsets[token] + start, end - start)
+    return bounds.begun + lead_bytes(vocabulary.data.data() + vocabulary.offsets[token] + start, end - start)
 
 
 cdef uint32_t before_exit(

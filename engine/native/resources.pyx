@@ -19,9 +19,7 @@ cdef class WorkBudget:
 
     @staticmethod
     def exhausted():
-        """Return a budget without steps: compiles find cached results, and raise Cancelled
-        otherwise.
-        """
+        """Return a budget without steps: compiles find cached results, or raise Cancelled."""
         budget = WorkBudget(Limits(compile_steps=0))
         budget.cancel()
         return budget
@@ -93,9 +91,7 @@ def keep_ready(*, bint wait=False):
 
 
 def run(work, bint wait):
-    """Run the work here or in a thread. Return False if no thread can be started; then allocations
-    touch the memory.
-    """
+    """Run work, unless ``wait`` in a thread. False: no thread starts; allocations touch memory."""
     if wait:
         work()
         return True

@@ -87,7 +87,6 @@ cdef class Prefill:
     cdef void make(self, uint32_t configuration) noexcept nogil
     cdef bint is_full(self) noexcept nogil
     cdef bint passes_limit(self) noexcept nogil
-    cdef void explore(self, uint32_t most) noexcept nogil
     cdef void look(self, uint32_t most) noexcept nogil
     cdef bint follow(self, uint32_t configuration, uint32_t most) noexcept nogil
     cdef uint64_t cost(self, uint32_t configuration) noexcept nogil

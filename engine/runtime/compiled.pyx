@@ -27,8 +27,8 @@ cdef uint32_t STATES_PER_MASK = 32
 # entries.
 cdef size_t OBJECT_BYTES = 6 << 10
 
-
-cdef uint8_t BACKSLASH = 0x5C
+# the bit of the backslash in the second word of a row's live bytes
+cdef uint64_t BACKSLASH = <uint64_t>1 << (0x5C - 64)
 
 # The estimated cost of a state for each byte that it takes: walking the trie for a token mask that
 # is not cached, using a cached one, or following rows.
@@ -73,7 +73,7 @@ cdef class Generation:
 
 cdef Generation new_generation(Compiled compiled, WorkBudget budget):
     """Return a new generation with its first row; ``budget`` pays for the automata of that row."""
-    cdef Generation made = Generation.__new__(Generation)
+    cdef Generation generation = Generation.__new__(Generation)
     cdef Automata automata = Automata.__new__(Automata)
     cdef RuleDigests digests = None
     limits, features = compiled.limits, compiled.features
@@ -81,17 +81,16 @@ cdef Generation new_generation(Compiled compiled, WorkBudget budget):
         digests = RuleDigests.__new__(RuleDigests)
         digests.ir, digests.count_registers = compiled.ir, features.count_registers
     automata.open(compiled.ir, compiled.vocabulary, limits.rule_edges, compiled.automata_table, digests)
-    made.arena = Arena.__new__(Arena)
-    made.arena.open(
+    generation.arena = Arena.__new__(Arena)
+    generation.arena.open(
         automata, features.tail_references, limits.row_items, limits.rows, limits.most_generation_bytes,
         limits.mask_items, budget)
-    made.masks = RowMasks.__new__(RowMasks)
-    made.masks.open(
-        made.arena, compiled.vocabulary, compiled.table, digests, features.mask_memo,
-        limits.mask_bytes)
+    generation.masks = RowMasks.__new__(RowMasks)
+    generation.masks.open(
+        generation.arena, compiled.vocabulary, compiled.table, digests, features.mask_memo, limits.mask_bytes)
     if compiled.ir.has_unique:
-        made.candidates = new_repeat_candidates(made.arena, compiled.vocabulary)
-    return made
+        generation.candidates = new_repeat_candidates(generation.arena, compiled.vocabulary)
+    return generation
 
 
 cdef class Compiled:
@@ -165,8 +164,7 @@ cdef class Compiled:
         exceed a limit, because the text may never need them.
         """
         cdef Generation generation = self.current()
-        cdef Prefill prefill = Prefill(
-            generation.arena, generation.masks, escapes=False, leaves_out=True)
+        cdef Prefill prefill = Prefill(generation.arena, generation.masks, escapes=False, leaves_out=True)
         prefill.run(budget * STATES_PER_MASK, budget)
         return prefill.made
 
@@ -211,9 +209,7 @@ cdef class Compiled:
         return Parser(self, most_parses=most_parses)
 
     def stats(self):
-        """Return sizes of the current generation: rows, configurations, items, states, masks,
-        bytes.
-        """
+        """Return sizes of the current generation: rows, items, states, masks, bytes and others."""
         cdef Generation generation = self.generation
         cdef GenerationSizesC sizes
         with nogil:
@@ -251,9 +247,7 @@ cdef class Prefill:
             self.items_left = arena.mask_items // SHARE
 
     cdef int run(self, uint32_t most, uint32_t budget) except -1:
-        """Explore up to ``most`` configurations and build up to ``budget`` masks, the most
-        expensive first.
-        """
+        """Explore up to ``most`` configurations, and build the ``budget`` most expensive masks."""
         cdef PrefillTargetC target
         with nogil:
             while not self.is_over:
@@ -289,11 +283,6 @@ cdef class Prefill:
             self.error = error
         return self.error != NO_ERROR
 
-    cdef void explore(self, uint32_t most) noexcept nogil:
-        """Explore up to ``most`` configurations."""
-        while not self.is_over:
-            self.look(most)
-
     cdef void look(self, uint32_t most) noexcept nogil:
         """Explore one more configuration, breadth first, and note its successors; ``most`` in all.
 
@@ -316,26 +305,24 @@ cdef class Prefill:
 
     cdef bint follow(self, uint32_t configuration, uint32_t most) noexcept nogil:
         """Note the configurations one byte or one token end away. False: there are too many."""
-        cdef uint32_t b, found
-        cdef uint64_t live[4]
+        cdef uint32_t b, target
+        cdef uint64_t[4] live = self.arena.rows[self.arena.configurations[configuration].row].live
         self.targets.push_back(PrefillTargetC(self.cost(configuration), configuration))
-        for b in range(4):
-            live[b] = self.arena.rows[self.arena.configurations[configuration].row].live[b]
-        if not self.escapes and has_others(live, BACKSLASH):
-            live[BACKSLASH >> 6] &= ~(<uint64_t>1 << (BACKSLASH & 63))
+        if not self.escapes and live[0] | live[1] & ~BACKSLASH | live[2] | live[3]:
+            live[1] &= ~BACKSLASH
         # 256 stands for the end of a token
         for b in range(257):
             if b < 256 and not (live[b >> 6] >> (b & 63)) & 1:
                 continue
-            found = self.arena.step(configuration, <uint8_t>b) if b < 256 else self.arena.end_token(configuration)
+            target = self.arena.step(configuration, <uint8_t>b) if b < 256 else self.arena.end_token(configuration)
             if self.passes_limit():
                 return False
-            if found == DEAD or self.seen.count(found):
+            if target == DEAD or self.seen.count(target):
                 continue
             if self.seen.size() >= most:
                 return False
-            self.seen.insert(found)
-            self.todo.push_back(found)
+            self.seen.insert(target)
+            self.todo.push_back(target)
         return True
 
     cdef uint64_t cost(self, uint32_t configuration) noexcept nogil:
@@ -357,15 +344,6 @@ cdef class Prefill:
             else:
                 total += CACHED_TOKEN_MASK * width(state)
         return total
-
-
-cdef bint has_others(uint64_t* live, uint8_t byte) noexcept nogil:
-    """Return whether a set holds another byte besides this one."""
-    cdef uint64_t rest = 0
-    cdef uint32_t k
-    for k in range(4):
-        rest |= live[k] & ~(<uint64_t>1 << (byte & 63)) if k == byte >> 6 else live[k]
-    return rest != 0
 
 
 cdef uint32_t width(StateC* state) noexcept nogil:

@@ -12,7 +12,7 @@ from ..automata.rule_automata cimport NO_ERROR
 from ..earley.rows cimport DEAD, Arena, RowC
 from ..masks.row_masks cimport rows_of
 from ..native.bitset cimport clear_bit
-from ..native.hashing cimport MISSING, map_get, map_put
+from ..native.hashing cimport MISSING, map_get
 from ..native.pool cimport Pool, vector
 from ..native.resources cimport nanoseconds
 from ..unique_items.uniqueness cimport UniquenessSnapshot, UniquenessState, follow
@@ -106,10 +106,10 @@ cdef class Matcher:
 
     def fork(self):
         """Return a matcher in the same state; the two continue independently."""
-        cdef Matcher made = Matcher.__new__(Matcher)
-        made.compiled, made.vocabulary, made.generation = self.compiled, self.vocabulary, self.generation
-        made.segment, made.depth, made.top, made.tracks = self.segment, self.depth, self.top, self.tracks
-        return made
+        cdef Matcher forked = Matcher.__new__(Matcher)
+        forked.compiled, forked.vocabulary, forked.generation = self.compiled, self.vocabulary, self.generation
+        forked.segment, forked.depth, forked.top, forked.tracks = self.segment, self.depth, self.top, self.tracks
+        return forked
 
     # -- under the arena's mutex -------------------------------------------------------------------
     # The caller holds the mutex, and each function releases it; `error` is the arena's.
@@ -175,39 +175,36 @@ cdef class Matcher:
 
     cdef uint32_t after_token(self, uint32_t configuration, uint32_t token, uint32_t* flags) noexcept nogil:
         cdef uint64_t key = <uint64_t>configuration << 32 | token
-        cdef uint32_t found
+        cdef uint32_t target
         flags[0] = 0
         if self.tracks or self.vocabulary.kind[token] != ORDINARY:
             return self.follow_token(configuration, token, flags)
-        found = map_get(&self.generation.arena.text_memo, key)
-        if found == MISSING:
-            found = self.follow_token(configuration, token, flags)
-            if self.generation.arena.error == NO_ERROR:
-                map_put(&self.generation.arena.text_memo, key, found)
-        return found
+        target = map_get(&self.generation.arena.text_memo, key)
+        if target != MISSING:
+            return target
+        target = self.follow_token(configuration, token, flags)
+        return self.generation.arena.keep(&self.generation.arena.text_memo, key, target)
 
     cdef uint32_t follow_token(self, uint32_t configuration, uint32_t token, uint32_t* flags) noexcept nogil:
-        cdef uint32_t found, off
+        cdef uint32_t target, off
         if self.vocabulary.kind[token] == STOP:
             flags[0] = TERMINATED
-            found = self.generation.arena.step_token(configuration, token)
-            if found == DEAD:
-                found = configuration
-            return found if self.generation.arena.accepts(found) else DEAD
-        found = self.generation.arena.step_token(configuration, token)
+            target = self.generation.arena.step_token(configuration, token)
+            if target == DEAD:
+                target = configuration
+            return target if self.generation.arena.accepts(target) else DEAD
+        target = self.generation.arena.step_token(configuration, token)
         if self.vocabulary.kind[token] == ORDINARY:
             off = self.vocabulary.offsets[token]
-            found = self.generation.arena.merge(found, self.after_bytes(
+            target = self.generation.arena.merge(target, self.after_bytes(
                 configuration, &self.vocabulary.data[off], self.vocabulary.offsets[token + 1] - off))
-        if self.tracks and found != DEAD and self.uniqueness.has_used():
-            if self.generation.candidates.continuations.is_stuck(found, &self.uniqueness):
+        if self.tracks and target != DEAD and self.uniqueness.has_used():
+            if self.generation.candidates.continuations.is_stuck(target, &self.uniqueness):
                 return DEAD
-        return found if found == DEAD else self.generation.arena.end_token(found)
+        return target if target == DEAD else self.generation.arena.end_token(target)
 
     cdef void clear_repeats(self, uint32_t configuration, uint32_t* out) noexcept nogil:
-        """Clear tokens that end a repeated word, or after which the word can only become a repeated
-        one.
-        """
+        """Clear tokens after which the word is a repeated one, or can only become one."""
         cdef uint32_t t, flags
         cdef UniquenessSnapshot snapshot
         self.load_uniqueness()
@@ -240,19 +237,19 @@ cdef class Matcher:
         return taken
 
     cdef bint accept(self, Py_ssize_t token) except -1:
-        cdef uint32_t flags, error, found = self.configuration()
+        cdef uint32_t flags, error, target = self.configuration()
         if not 0 <= token < self.vocabulary.size or self.terminated():
             return False
         if self.generation.arena.guard.try_lock():
-            found = self.take_token(found, <uint32_t>token, &flags, &error)
+            target = self.take_token(target, <uint32_t>token, &flags, &error)
         else:
             with nogil:
                 self.lock()
-                found = self.take_token(found, <uint32_t>token, &flags, &error)
+                target = self.take_token(target, <uint32_t>token, &flags, &error)
         self.check(error)
-        if found == DEAD:
+        if target == DEAD:
             return False
-        self.push(found, flags)
+        self.push(target, flags)
         return True
 
     def accept_bytes(self, const unsigned char[:] data not None):
@@ -260,24 +257,24 @@ cdef class Matcher:
 
         For ``rollback`` this is one accept. Limits on tokens do not count it.
         """
-        cdef uint32_t error, found = self.configuration()
+        cdef uint32_t error, target = self.configuration()
         if self.terminated():
             return False
         if data.shape[0] == 0:
             if self.tracks:
                 self.load_uniqueness()
-            self.push(found, 0)
+            self.push(target, 0)
             return True
         if self.generation.arena.guard.try_lock():
-            found = self.take_bytes(found, &data[0], data.shape[0], &error)
+            target = self.take_bytes(target, &data[0], data.shape[0], &error)
         else:
             with nogil:
                 self.lock()
-                found = self.take_bytes(found, &data[0], data.shape[0], &error)
+                target = self.take_bytes(target, &data[0], data.shape[0], &error)
         self.check(error)
-        if found == DEAD:
+        if target == DEAD:
             return False
-        self.push(found, 0)
+        self.push(target, 0)
         return True
 
     def fill_bitmask(self, bitmask, Py_ssize_t row=0):
@@ -322,9 +319,7 @@ cdef class Matcher:
             memset(out + self.vocabulary.words, 0, 4 * (view.shape[1] - self.vocabulary.words))
 
     def lacks_mask(self):
-        """Return whether the next mask must be built. Never waits: False if the generation is in
-        use.
-        """
+        """Return whether the next mask must be built; False if the generation is in use."""
         cdef bint found = False
         if not self.terminated() and self.generation.arena.guard.try_lock():
             found = not self.generation.masks.has(self.configuration())
@@ -475,8 +470,7 @@ def fill_bitmask_tree(Matcher matcher not None, tokens, parents, bitmask):
     cdef Py_ssize_t node
     cdef Matcher at
     if len(tokens) != len(parents) or len(tokens) > view.shape[0]:
-        raise ValueError(
-            f"got {len(tokens)} tokens, {len(parents)} parents and {view.shape[0]} rows")
+        raise ValueError(f"got {len(tokens)} tokens, {len(parents)} parents and {view.shape[0]} rows")
     places, taken = [], []
     for node, (token, parent) in enumerate(zip(tokens, parents)):
         if not -1 <= parent < node:
@@ -503,16 +497,14 @@ def fill_bitmask_tree(Matcher matcher not None, tokens, parents, bitmask):
 #
 # 1. A token of the vocabulary that begins within the forced text and continues after it, as the
 #    grammar allows, is a *crossing token*.
-# 2. The forced text is split once with the added text of each crossing token. Tokens are returned
-# as
+# 2. The forced text is split once with the added text of each crossing token. Tokens are returned as
 #    far as all splits agree. The tokenizer must be asked, because it never writes most crossing
 #    tokens (`"Hello` after `:`).
 # 3. Of the crossing tokens that begin at one position, one is tried for each class of the character
 #    after the forced text: tokenizers split text into words by such classes. Each punctuation mark
 #    is a class.
 # 4. SentencePiece tokenizers put a blank before each text. They split the forced text after a
-# newline,
-#    where they add no blank.
+#    newline, where they add no blank.
 #
 # Invariants   The tokens spell a prefix of the forced text, and the grammar accepts them. Earlier
 #              text is not split again: the model wrote its last token with the same knowledge.
@@ -547,12 +539,8 @@ cdef int only_byte(Arena arena, uint32_t configuration) noexcept nogil:
     return found
 
 
-cdef void follow_only(
-    Arena arena, uint32_t configuration, size_t most, vector[uint8_t]* out
-) noexcept nogil:
-    """Append bytes while only one may come next, until ``out`` has ``most``. The caller holds the
-    mutex.
-    """
+cdef void follow_only(Arena arena, uint32_t configuration, size_t most, vector[uint8_t]* out) noexcept nogil:
+    """Append bytes while only one may come next, to ``most`` in all, under the mutex."""
     cdef int byte
     while out.size() < most:
         byte = only_byte(arena, configuration)
@@ -632,9 +620,7 @@ cdef void find_crossings(
     Arena arena, Vocabulary vocabulary, uint32_t configuration, const uint8_t* text, size_t n, size_t before,
     CrossingTokensC* out
 ) noexcept nogil:
-    """Find the crossing tokens that begin before ``before``; of each class the first one in the
-    trie.
-    """
+    """Find crossing tokens that begin before ``before``: each class's first in the trie."""
     cdef size_t start, k = n - vocabulary.max_token_bytes if n > vocabulary.max_token_bytes else 0
     cdef uint32_t node
     if k >= before:
@@ -703,16 +689,10 @@ cdef uint32_t class_of(uint8_t byte) noexcept nogil:
         return 3
     if byte >= 0x80:
         return 4
-    # 33 punctuation marks are left: 0x21-0x2F, 0x3A-0x40, 0x5B-0x60, 0x7B-0x7F
     if byte < 0x20:
         return 5
-    if byte < 0x30:
-        return 6 + byte - 0x21
-    if byte < 0x41:
-        return 21 + byte - 0x3A
-    if byte < 0x61:
-        return 28 + byte - 0x5B
-    return 34 + byte - 0x7B
+    # 33 punctuation marks are left: 0x21-0x2F, 0x3A-0x40, 0x5B-0x60, 0x7B-0x7F
+    return 6 + byte - (0x21 if byte < 0x30 else 0x2B if byte < 0x41 else 0x45 if byte < 0x61 else 0x5F)
 
 
 # -- batches ---------------------------------------------------------------------------------------
@@ -826,9 +806,7 @@ def fill_bitmask_batch(matchers, bitmask, rows, *, threads=None):
                 filter_repeats(matcher, &view[targets[request.number], 0])
 
 
-cdef int add_requests(
-    BatchC* batch, list matchers, const plain_vector[Py_ssize_t]& rows, int[:, ::1] view
-) except -1:
+cdef int add_requests(BatchC* batch, list matchers, const plain_vector[Py_ssize_t]& rows, int[:, ::1] view) except -1:
     """Add a request for each matcher."""
     cdef MaskRequestC request
     cdef Matcher matcher
@@ -880,9 +858,7 @@ cdef bint heavier(const RequestGroupC& a, const RequestGroupC& b) noexcept nogil
 
 
 cdef void fill_kept(BatchC* batch) noexcept nogil:
-    """Fill cached masks without waiting. ``groups`` are the groups with missing masks, the largest
-    first.
-    """
+    """Fill cached masks without waiting; list ``groups`` with missing masks, largest first."""
     cdef size_t k = 0
     cdef RequestGroupC group
     cdef mutex* guard
@@ -906,9 +882,7 @@ cdef void fill_kept(BatchC* batch) noexcept nogil:
 
 
 cdef size_t fill_group(BatchC* batch, RequestGroupC* group) noexcept nogil:
-    """Fill requests with cached masks; the caller holds the mutex. Return the number of missing
-    masks.
-    """
+    """Fill requests with cached masks, under the mutex. Return the number of missing masks."""
     cdef void* generation = batch.requests[group.begin].generation
     cdef MaskRequestC* request
     cdef MaskRequestC* first = NULL

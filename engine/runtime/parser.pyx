@@ -250,12 +250,8 @@ cdef class Parser:
         return events
 
     # -- parses -----------------------------------------------------------------------------------
-    cdef uint32_t push_frame(
-        self, uint32_t parent, uint32_t rule, uint32_t target, uint32_t count
-    ) noexcept nogil:
-        cdef uint64_t key = mix(
-            mix(<uint64_t>parent << 32 | rule) ^ (<uint64_t>target << 32 | count)
-        ) | 1
+    cdef uint32_t push_frame(self, uint32_t parent, uint32_t rule, uint32_t target, uint32_t count) noexcept nogil:
+        cdef uint64_t key = mix(mix(<uint64_t>parent << 32 | rule) ^ (<uint64_t>target << 32 | count)) | 1
         cdef uint32_t found = map_get(&self.frame_ids, key)
         if found != MISSING and (self.frames[found].parent == parent and self.frames[found].rule == rule
                                  and self.frames[found].target == target and self.frames[found].count == count):
@@ -265,9 +261,7 @@ cdef class Parser:
         map_put(&self.frame_ids, key, found)
         return found
 
-    cdef uint32_t push_boundary(
-        self, uint32_t parent, uint32_t rule, uint64_t position, bint opens
-    ) noexcept nogil:
+    cdef uint32_t push_boundary(self, uint32_t parent, uint32_t rule, uint64_t position, bint opens) noexcept nogil:
         self.boundaries.push_back(BoundaryC(parent, self.boundaries[parent].depth + 1, rule, position, opens))
         return <uint32_t>self.boundaries.size() - 1
 
@@ -323,9 +317,7 @@ cdef class Parser:
         parse.state = target
         self.add(out, parse)
 
-    cdef void enter(
-        self, ParseC parse, uint32_t rule, uint32_t target, uint32_t state
-    ) noexcept nogil:
+    cdef void enter(self, ParseC parse, uint32_t rule, uint32_t target, uint32_t state) noexcept nogil:
         """Enter a referenced rule; a region opens if the rule is one."""
         cdef uint8_t role = self.automata.ir.rules[rule].role
         cdef uint32_t start = self.automata.start(rule)
@@ -340,8 +332,7 @@ cdef class Parser:
         if role != ROLE_NONE:
             if role == ROLE_TEXT and not parse.back & IN_LEAF:
                 parse.back = 0
-            parse.boundary = self.push_boundary(
-                parse.boundary, rule, self.position - (parse.back & ~IN_LEAF), True)
+            parse.boundary = self.push_boundary(parse.boundary, rule, self.position - (parse.back & ~IN_LEAF), True)
             if role != ROLE_TAG:
                 parse.back = 0
         self.next_parses.push_back(parse)
@@ -408,9 +399,7 @@ cdef class Parser:
                     self.move(&self.following, parse, self.automata.byte_edges[e].target)
 
     cdef void take_token(self, uint32_t token) noexcept nogil:
-        """Move ``kernel`` over one token into ``following``: over token edges and, for an ordinary
-        token, its bytes.
-        """
+        """Move ``kernel`` into ``following`` over token edges and an ordinary token's bytes."""
         cdef vector[ParseC] before, by_edge
         cdef ParseC parse
         cdef StateC s
@@ -444,9 +433,7 @@ cdef class Parser:
         self.position = start
 
     cdef void end_token(self) noexcept nogil:
-        """Count a token in text with a limit on tokens, and drop parses within a character that
-        cannot be completed.
-        """
+        """Count a token; drop parses within a character that the tokens left cannot complete."""
         cdef vector[ParseC] taken
         cdef ParseC parse
         cdef RuleC* rule
@@ -505,9 +492,7 @@ cdef class Parser:
             self.safe = min(self.safe, own)
 
     cdef int check_limit(self) except -1:
-        """Raise if parses were dropped because there were too many: all answers would be
-        unreliable.
-        """
+        """Raise if parses were too many, and so dropped: all answers would be unreliable."""
         if self.most > self.limit:
             name = "parses" if self.limit < self.generation.arena.item_limit else "row_items"
             raise LimitExceeded(name, self.limit, self.most)

@@ -13,7 +13,7 @@ Invariants   I1 only the thread, ``flush`` and ``load_hottest`` call the log.
              I3 a failing log has no effect besides missing entries: the thread backs off, then
                 starts again with the most popular entries.
 Threads      any; callers of the log hold ``_writing`` or ``_loading``.
-Not here     keys and values (artifact_kinds); the package ``cache`` implements the log.
+Not here     keys and values (mask_artifacts); the package ``cache`` implements the log.
 """
 
 import contextlib
@@ -24,13 +24,13 @@ import time
 from collections.abc import Sequence
 from typing import Final, Protocol
 
-from .artifact_kinds import ArtifactKind
+from .mask_artifacts import TokenMaskArtifacts
 
 _log = logging.getLogger(__name__)
 
 #: seconds that one call waits for announcements, and so the longest delay of publishing
 FOLLOW_SECONDS: Final = 0.25
-#: entries of each kind loaded at startup, and in one call
+#: entries loaded at startup, and in one call
 MAX_HOTTEST: Final = 4096
 AT_ONCE: Final = 32
 #: the share of a cache that may be in use for more to be loaded, at startup and while following. A
@@ -80,15 +80,15 @@ class ArtifactCache:
 
     Args:
         log: see ``ArtifactLog``.
-        kinds: the kinds of artifacts, in the order of loading at startup.
+        masks: the artifacts to share.
     """
 
-    def __init__(self, log: ArtifactLog, kinds: Sequence[ArtifactKind]) -> None:
+    def __init__(self, log: ArtifactLog, masks: TokenMaskArtifacts) -> None:
         self._artifacts = log
-        self._kinds = kinds
+        self._masks = masks
         self._load_seconds = 0.0
         self._loads_per_second = LOADS_PER_SECOND
-        self._counts = {f"{kind.name}_{name}": 0 for kind in kinds for name in _COUNTERS}
+        self._counts = {f"masks_{name}": 0 for name in _COUNTERS}
         self._counts |= {"failures": 0, "read_ns": 0, "load_ns": 0, "following": 0}
         self._guard = threading.Lock()
         self._writing = threading.Lock()
@@ -167,48 +167,41 @@ class ArtifactCache:
 
     # -- loading -----------------------------------------------------------------------------------
     def load_hottest(self, seconds: float) -> int:
-        """Load the most popular entries of all kinds. Return the number of accepted ones.
+        """Load the most popular entries. Return the number of accepted ones.
 
         Raises:
             all errors of the log.
         """
-        until, taken = time.monotonic() + seconds, 0
-        for kind in self._kinds:
-            if time.monotonic() >= until:
+        until, accepted = time.monotonic() + seconds, 0
+        if seconds <= 0:
+            return 0
+        keys = self._masks.of_vocabulary(self._artifacts.hottest(self._masks.prefix, MAX_HOTTEST))
+        for start in range(0, len(keys), AT_ONCE):
+            if time.monotonic() >= until or self._masks.filled() > MAX_FILLED_AT_START:
                 break
-            keys = self._artifacts.hottest(kind.prefix, MAX_HOTTEST)
-            wanted = [key for key in keys if key.startswith(kind.prefix) and kind.wants(key)]
-            for start in range(0, len(wanted), AT_ONCE):
-                if time.monotonic() >= until or kind.filled() > MAX_FILLED_AT_START:
-                    break
-                taken += len(self._load(kind, wanted[start : start + AT_ONCE]))
-        return taken
+            accepted += len(self._load(keys[start : start + AT_ONCE]))
+        return accepted
 
-    def _load_announced(self, keys: Sequence[bytes], skipped: Sequence[bytes]) -> None:
-        for kind in self._kinds:
-            mine = [key for key in dict.fromkeys(keys) if key.startswith(kind.prefix)]
-            wanted = [key for key in mine if kind.wants(key)]
-            for start in range(0, len(wanted), AT_ONCE):
-                if kind.filled() > MAX_FILLED:
-                    self._count(kind, skipped=len(wanted) - start)
-                    break
-                self._load(kind, wanted[start : start + AT_ONCE])
-            late = sum(key.startswith(kind.prefix) for key in skipped)
-            if late:
-                self._count(kind, skipped=late)
+    def _load_announced(self, announced: Sequence[bytes], skipped: Sequence[bytes]) -> None:
+        keys = self._masks.of_vocabulary(dict.fromkeys(announced))
+        for start in range(0, len(keys), AT_ONCE):
+            if self._masks.filled() > MAX_FILLED:
+                self._count(skipped=len(keys) - start)
+                break
+            self._load(keys[start : start + AT_ONCE])
+        self._count(skipped=sum(key.startswith(self._masks.prefix) for key in skipped))
 
-    def _load(self, kind: ArtifactKind, keys: Sequence[bytes]) -> dict[bytes, bytes]:
+    def _load(self, keys: Sequence[bytes]) -> dict[bytes, bytes]:
         """Load entries in one call. Return the accepted values."""
         with self._loading:
             start = time.perf_counter_ns()
             values = self._artifacts.read(keys)
             read = time.perf_counter_ns()
             found = [(key, v) for key, v in zip(keys, values, strict=True) if v is not None]
-            took = [kind.load(key, value) for key, value in found]
+            took = [self._masks.load(key, value) for key, value in found]
             self._add(read_ns=read - start, load_ns=time.perf_counter_ns() - read)
         loaded = {key: v for (key, v), saved in zip(found, took, strict=True) if saved >= 0}
         self._count(
-            kind,
             loaded=len(loaded),
             refused=len(took) - len(loaded),
             missing=len(keys) - len(found),
@@ -228,38 +221,35 @@ class ArtifactCache:
 
     def forget_fresh(self) -> None:
         """Drop fresh entries instead of publishing them."""
-        for kind in self._kinds:
-            kind.take_fresh()
+        self._masks.take_fresh()
 
     def _publish(self) -> None:
         with self._writing:
-            for kind in self._kinds:
-                pending, known = kind.pending(), dict[bytes, bytes]()
-                for start in range(0, len(pending), AT_ONCE):
-                    known |= self._load(kind, pending[start : start + AT_ONCE])
-                # entries that others wrote in the meantime are not announced agai
-                fresh = kind.take_fresh()
-                self._write(
-                    kind, [(k, v) for k, v in fresh if k not in known or kind.adds(v, known[k])]
-                )
+            pending, known = self._masks.pending(), dict[bytes, bytes]()
+            for start in range(0, len(pending), AT_ONCE):
+                known |= self._load(pending[start : start + AT_ONCE])
+            # entries that others wrote in the meantime are not announced again
+            fresh = self._masks.take_fresh()
+            self._write(
+                [(k, v) for k, v in fresh if k not in known or self._masks.adds(v, known[k])]
+            )
 
-    def _write(self, kind: ArtifactKind, entries: Sequence[tuple[bytes, bytes]]) -> None:
-        taken = 0
+    def _write(self, entries: Sequence[tuple[bytes, bytes]]) -> None:
+        accepted = 0
         try:
             for start in range(0, len(entries), AT_ONCE):
-                taken += self._artifacts.publish(entries[start : start + AT_ONCE])
+                accepted += self._artifacts.publish(entries[start : start + AT_ONCE])
         finally:
-            self._count(kind, published=taken, dropped=len(entries) - taken)
+            self._count(published=accepted, dropped=len(entries) - accepted)
 
     def _report(self) -> None:
-        for kind in self._kinds:
-            used = kind.take_used()
-            for start in range(0, len(used), AT_ONCE):
-                self._artifacts.used(used[start : start + AT_ONCE])
+        used = self._masks.take_used()
+        for start in range(0, len(used), AT_ONCE):
+            self._artifacts.used(used[start : start + AT_ONCE])
 
     # -- counters ----------------------------------------------------------------------------------
-    def _count(self, kind: ArtifactKind, **amounts: int) -> None:
-        self._add(**{f"{kind.name}_{name}": amount for name, amount in amounts.items()})
+    def _count(self, **amounts: int) -> None:
+        self._add(**{f"masks_{name}": amount for name, amount in amounts.items()})
 
     def _add(self, **amounts: int) -> None:
         with self._guard:
@@ -271,6 +261,6 @@ class ArtifactCache:
             self._counts.update(values)
 
     def stats(self) -> dict[str, int]:
-        """Return counters since startup by kind, and whether the log is followed now."""
+        """Return counters since startup, and whether the log is followed now."""
         with self._guard:
             return dict(self._counts)

@@ -28,76 +28,32 @@ from ..native import resources as memory
 from ..native.single_flight import SingleFlight
 
 
-# -- refusals --------------------------------------------------------------------------------------
-
 cdef enum:
     # limit on the characters of a cached message and its pointer
     MAX_CHARS = 4_096
-
-
-cdef class Refusals:
-    """A bounded LRU of refusals.
-
-    Args:
-        most: limit on the number of entries.
-    """
-    cdef Py_ssize_t _most
-    cdef object _errors
-
-    def __init__(self, Py_ssize_t most):
-        self._most = most
-        self._errors = OrderedDict()
-
-    def __len__(self):
-        return len(self._errors)
-
-    cdef get(self, bytes key):
-        """Return an exception to raise, or None."""
-        error = self._errors.get(key)
-        if error is None:
-            return None
-        self._errors.move_to_end(key)
-        return again(error)
-
-    cdef int add(self, bytes key, error) except -1:
-        """Add a copy of the error."""
-        if len(str(error)) <= MAX_CHARS:
-            self._errors[key] = again(error)
-        while len(self._errors) > self._most:
-            self._errors.popitem(last=False)
-        return 0
-
-    cdef int clear(self) except -1:
-        self._errors.clear()
-        return 0
+    REMEASURE_EVERY = 4
 
 
 def again(error):
     """Return the same error without traceback, cause and context."""
     kind = type(error)
-    made = kind.__new__(kind, *error.args)
-    made.__dict__.update(error.__dict__)
-    return made
-
-
-# -- compiled grammars -----------------------------------------------------------------------------
-
-cdef enum:
-    REMEASURE_EVERY = 4
+    copy = kind.__new__(kind, *error.args)
+    copy.__dict__.update(error.__dict__)
+    return copy
 
 
 cdef class GrammarCache:
     """The compiled grammars and refusals of one compiler."""
-    cdef object _limits, _grammars, _sizes, _calls, _guard
-    cdef Refusals _refusals
-    cdef Py_ssize_t _most_grammars, _most_bytes, _held, _whole
+    cdef object _limits, _grammars, _sizes, _refusals, _calls, _guard
+    cdef Py_ssize_t _most_grammars, _most_bytes, _most_refusals, _held, _whole
     cdef Py_ssize_t _compiles, _hits, _evictions, _refused, _refusal_hits
 
     def __init__(self, limits):
         self._limits = limits
-        self._grammars, self._sizes = OrderedDict(), OrderedDict()
-        self._refusals, self._calls, self._guard = Refusals(limits.kept_refusals), SingleFlight(), threading.Lock()
+        self._grammars, self._sizes, self._refusals = OrderedDict(), OrderedDict(), OrderedDict()
+        self._calls, self._guard = SingleFlight(), threading.Lock()
         self._most_grammars, self._most_bytes = limits.kept_grammars, limits.kept_bytes
+        self._most_refusals = limits.kept_refusals
         self._whole = limits.compile_steps
         self._held = 0
         self.reset_counts()
@@ -112,10 +68,10 @@ cdef class GrammarCache:
         Raises:
             all errors of ``build``. A refusal that depends on the spec alone is cached.
         """
-        cdef Compiled found = self.kept(key)
+        cdef Compiled compiled = self.kept(key)
         cdef bint is_whole, is_made = False
-        if found is not None:
-            return found
+        if compiled is not None:
+            return compiled
         if budget is None:
             budget = WorkBudget(self._limits)
         is_whole = spent(budget) == 0 and budget.limit == self._whole
@@ -123,59 +79,63 @@ cdef class GrammarCache:
         spend(budget, 1)
         mine = self._calls.begin(key, budget.check)
         try:
-            found = self.kept(key)
-            if found is None:
-                found = self.build_anew(key, spec, build, budget, is_whole)
+            compiled = self.kept(key)
+            if compiled is None:
+                compiled = self.build_anew(key, spec, build, budget, is_whole)
             is_made = True
         finally:
             self._calls.end(key, mine, is_made=is_made)
-        return found
+        return compiled
 
     cdef Compiled kept(self, bytes key):
         """Return a cached grammar, or None. Raises a cached refusal."""
         with self._guard:
-            found = self._grammars.get(key)
-            if found is None:
+            compiled = self._grammars.get(key)
+            if compiled is None:
                 refusal = self._refusals.get(key)
                 if refusal is None:
                     return None
+                self._refusals.move_to_end(key)
                 self._refusal_hits += 1
-                raise refusal
+                raise again(refusal)
             self._hits += 1
             self.renew(key)
         memory.keep_ready()
-        return found
+        return compiled
 
     cdef Compiled build_anew(self, bytes key, spec, build, WorkBudget budget, bint is_whole):
-        cdef Compiled made = None
+        cdef Compiled compiled = None
         try:
-            made = build(spec, budget)
+            compiled = build(spec, budget)
         except (SpecError, LimitExceeded, Cancelled) as error:
             # a copy, because the traceback keeps everything that was built
             failure = again(error)
-        if made is None:
+        if compiled is None:
             memory.keep_ready()
             if not isinstance(failure, Cancelled):
                 self.refuse(key, failure, is_whole)
             raise failure
         with self._guard:
             self._compiles += 1
-            self.keep(key, made)
+            self.keep(key, compiled)
         memory.keep_ready()
-        return made
+        return compiled
 
     cdef int refuse(self, bytes key, error, bint is_whole) except -1:
         """Count a refusal, and cache it if it depends on the spec alone."""
         with self._guard:
             self._refused += 1
-            if is_whole or not (isinstance(error, LimitExceeded) and error.limit == "compile_steps"):
-                self._refusals.add(key, error)
+            is_cached = is_whole or not (isinstance(error, LimitExceeded) and error.limit == "compile_steps")
+            if is_cached and len(str(error)) <= MAX_CHARS:
+                self._refusals[key] = again(error)
+            while len(self._refusals) > self._most_refusals:
+                self._refusals.popitem(last=False)
         return 0
 
     # -- under the guard ----------------------------------------------------------------------------
-    cdef int keep(self, bytes key, Compiled made) except -1:
+    cdef int keep(self, bytes key, Compiled compiled) except -1:
         last = next(reversed(self._grammars), None)
-        self._grammars[key] = made
+        self._grammars[key] = compiled
         if last is not None:
             self.measure(last)
         if self._compiles % REMEASURE_EVERY == 0:
@@ -194,8 +154,7 @@ cdef class GrammarCache:
         return 0
 
     cdef int evict(self) except -1:
-        while len(self._grammars) > 1 and (
-                len(self._grammars) > self._most_grammars or self._held > self._most_bytes):
+        while len(self._grammars) > 1 and (len(self._grammars) > self._most_grammars or self._held > self._most_bytes):
             dropped = self._grammars.popitem(last=False)[0]
             self._held -= self._sizes.pop(dropped, 0)
             self._evictions += 1

@@ -30,9 +30,7 @@ from libc.string cimport memcmp, memcpy
 from libcpp.memory cimport make_shared
 
 from ..grammar.rule_digest cimport DigestC, bytes_of, digest_from
-from ..masks.token_mask cimport (
-    TokenMaskC, TokenMaskCache, TokenMaskEntryC, TokenMaskKeyC, is_sound, token_mask_bytes,
-)
+from ..masks.token_mask cimport TokenMaskC, TokenMaskCache, TokenMaskEntryC, TokenMaskKeyC, is_sound, token_mask_bytes
 from ..native.bitset cimport clear_bit, list_bits, set_bits
 from ..native.hashing cimport MISSING, U64MapC, hash_words, map_get, map_put, mix
 from ..native.pool cimport vector
@@ -383,9 +381,7 @@ def count_of(bytes value):
 
 
 cdef encode(TokenMaskCache table, TokenMaskEntryC* entries, size_t n, Vocabulary vocabulary, uint64_t least_gain):
-    """Encode the entries of one rule; None if they are not worth it. Token masks with equal bodies
-    count together.
-    """
+    """Encode a rule's entries; None: not worth it. Equal bodies count together."""
     cdef vector[uint8_t] out
     cdef vector[DistinctBodyC] bodies
     cdef U64MapC known

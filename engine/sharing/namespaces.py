@@ -43,8 +43,8 @@ def with_namespace(text: str, name: str) -> str:
 
 def split_namespace(text: str) -> tuple[str, str]:
     """Return the namespace of a spec, and its text without it."""
-    found = _NAME.match(text)
-    return (found[1], "{" + text[found.end() :]) if found else ("", text)
+    match = _NAME.match(text)
+    return (match[1], "{" + text[match.end() :]) if match else ("", text)
 
 
 class Namespaces(Generic[Caches]):
@@ -60,7 +60,7 @@ class Namespaces(Generic[Caches]):
         self.shared = shared
         self.most = most
         self._make = make
-        self._found: OrderedDict[str, Caches] = OrderedDict()
+        self._kept: OrderedDict[str, Caches] = OrderedDict()
         self._guard, self._making = threading.Lock(), threading.Lock()
         self._counts = {"made": 0, "dropped": 0}
 
@@ -74,38 +74,38 @@ class Namespaces(Generic[Caches]):
         if not name or not self.most:
             return self.shared
         with self._guard:
-            found = self._found.get(name)
-            if found is not None:
-                self._found.move_to_end(name)
-            return found
+            caches = self._kept.get(name)
+            if caches is not None:
+                self._kept.move_to_end(name)
+            return caches
 
     def of(self, name: str) -> Caches:
         """Return the caches of a namespace, made if needed."""
-        found = self.kept(name)
-        if found is not None:
-            return found
+        caches = self.kept(name)
+        if caches is not None:
+            return caches
         with self._making:
-            found = self.kept(name)
-            if found is not None:
-                return found
-            made = self._make()
+            caches = self.kept(name)
+            if caches is not None:
+                return caches
+            caches = self._make()
             with self._guard:
-                self._found[name] = made
+                self._kept[name] = caches
                 self._counts["made"] += 1
-                if len(self._found) > self.most:
-                    self._found.popitem(last=False)
+                if len(self._kept) > self.most:
+                    self._kept.popitem(last=False)
                     self._counts["dropped"] += 1
-            return made
+            return caches
 
     def __iter__(self) -> Iterator[Caches]:
         """Yield all caches, the shared ones first."""
         with self._guard:
-            found = [self.shared, *self._found.values()]
-        return iter(found)
+            caches = [self.shared, *self._kept.values()]
+        return iter(caches)
 
     def stats(self) -> dict[str, int]:
         """Return the numbers of namespaces kept, made and dropped."""
         with self._guard:
-            return {"namespaces": len(self._found)} | {
+            return {"namespaces": len(self._kept)} | {
                 f"namespaces_{name}": count for name, count in self._counts.items()
             }

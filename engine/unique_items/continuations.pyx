@@ -52,9 +52,7 @@ cdef class ContinuationCounter:
 
     # -- questions ---------------------------------------------------------------------------------
     cdef bint is_stuck(self, uint32_t configuration, const UniquenessState* state) noexcept nogil:
-        """Return whether every continuation repeats an item of some open array, or a key of some
-        open object.
-        """
+        """Return whether every continuation repeats an item or key of some open array or object."""
         cdef uint32_t level, used, n = state.depth(), k
         cdef ValuePositionC position
         cdef Cursor cursor
@@ -221,9 +219,7 @@ cdef class ContinuationCounter:
         return self.longer(configuration, depth, mode, want)
 
     cdef uint32_t outside(self, uint32_t configuration, uint32_t depth, uint32_t want) noexcept nogil:
-        """Count outside strings and numbers. Opening brackets come last, because they may recurse
-        without end.
-        """
+        """Count outside strings and numbers; opening brackets, which may recurse, come last."""
         cdef uint64_t[4] live = self.arena.rows[self.arena.configurations[configuration].row].live
         cdef uint8_t[256] bytes_, last
         cdef uint32_t k, n = 0, n_last = 0, sure, values = 0
@@ -406,9 +402,7 @@ cdef class ContinuationCounter:
         return values
 
     cdef uint32_t digits(self, uint32_t configuration, uint32_t depth, Mode mode, uint32_t want) noexcept nogil:
-        """Count numbers whose next digit is significant: not a zero after a point, or in an
-        exponent.
-        """
+        """Count numbers whose next digit counts: no zero after a point or in an exponent."""
         cdef uint8_t[10] some
         cdef uint8_t byte, least = ZERO if mode == WHOLE or mode == NEGATIVE else ZERO + 1
         cdef uint32_t k, n = 0, sure = 0, values = 0, next_, same

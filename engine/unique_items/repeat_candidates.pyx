@@ -316,9 +316,7 @@ cdef class RepeatCandidates:
         self.sort_raising(UPPER_E)
 
     cdef void sort_raising(self, uint8_t byte) noexcept nogil:
-        """Collect tokens that begin with the letter of an exponent, or have one after a digit or a
-        point.
-        """
+        """Collect tokens with the letter of an exponent first, or after a digit or a point."""
         cdef uint32_t k, node, parent
         cdef uint8_t before
         for k in range(self.vocabulary.byte_offs[byte], self.vocabulary.byte_offs[byte + 1]):

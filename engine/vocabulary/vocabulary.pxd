@@ -74,7 +74,6 @@ cdef class Vocabulary:
     cdef vector[uint8_t] kind                 # by token id: ORDINARY, SPECIAL, STOP or EMPTY
     cdef uint32_t max_count[256]              # by byte: its most occurrences in one ordinary token
     cdef bint build_trie(self) noexcept nogil
-    cdef void clear_trie(self) noexcept nogil
     cdef void index_nodes(self) noexcept nogil
     cdef void index_characters(self) noexcept nogil
     cdef uint32_t of_chars(self, uint32_t most) noexcept nogil

@@ -3,6 +3,8 @@
 from libc.string cimport memset
 from libcpp.algorithm cimport binary_search
 
+from ..native.bitset cimport set_bits
+
 from hashlib import blake2b
 
 from ..errors import InternalError
@@ -148,7 +150,6 @@ cdef class Vocabulary:
     def _build(self):
         """Sort the ordinary ids by their bytes, equal ones by number."""
         tokens = self.tokens
-        self.order.clear()
         self.order.reserve(self.ordinary)
         for number in sorted((n for n in range(self.size) if self.kind[n] == ORDINARY),
                              key=tokens.__getitem__):
@@ -178,7 +179,6 @@ cdef class Vocabulary:
         cdef uint32_t rank, t, depth, length, common, before = 0, last_token = 0
         cdef const uint8_t* text
         cdef const uint8_t* last = NULL
-        self.clear_trie()
         memset(counts, 0, sizeof(counts))
         node.end = node.first = 0
         node.depth = 0
@@ -224,19 +224,11 @@ cdef class Vocabulary:
         self.index_characters()
         return True
 
-    cdef void clear_trie(self) noexcept nogil:
-        self.nodes.clear()
-        self.parents.clear()
-        self.max_token_bytes = 0
-        memset(self.max_count, 0, sizeof(self.max_count))
-        memset(self.byte_offs, 0, sizeof(self.byte_offs))
-
     cdef void index_nodes(self) noexcept nogil:
         """Build the indices by node and by byte; ``byte_offs`` holds counts."""
         cdef uint32_t k, place, n = <uint32_t>self.nodes.size() - 1
         cdef uint32_t at[256]
         cdef uint8_t byte
-        memset(self.first_nodes, 0, sizeof(self.first_nodes))
         k = 1
         while k < self.nodes[0].end:
             self.first_nodes[self.nodes[k].byte] = k
@@ -257,8 +249,7 @@ cdef class Vocabulary:
             self.classes_below[self.parents[k]] |= self.classes_below[k] | (
                 INVALID if self.phases[k] == BROKEN else class_bit(byte) if byte < 0x80 else MULTIBYTE)
         self.ordinary_words.assign(self.words, 0)
-        for k in self.order:
-            self.ordinary_words[k >> 5] |= <uint32_t>1 << (k & 31)
+        set_bits(self.ordinary_words.data(), self.order.data(), self.order.size())
         self.lengths.resize(self.order.size())
         for k in range(n):
             for place in range(self.nodes[k].first, self.nodes[k + 1].first):
@@ -269,9 +260,7 @@ cdef class Vocabulary:
         cdef uint32_t t, k, n
         cdef const uint8_t* text
         cdef vector[uint32_t] at
-        self.ragged.clear()
         self.by_chars.resize(self.order.size())
-        self.char_offs.clear()
         self.begun.assign(self.size, 0)
         at.assign(self.max_token_bytes + 2, 0)
         for t in self.order:
