@@ -27,7 +27,7 @@ ALERTS = ROOT / "deploy" / "prometheus" / "alerts.yml"
 WATCHED = {
     name
     for file in (ROOT / "app" / "composition").glob("*.py")
-    for name in re.findall(r'metrics\.watch\(\s*"(\w+)"', file.read_text())
+    for name in re.findall(r'\bwatch\(\s*"(\w+)"', file.read_text())
 }
 KNOWN = {f"{PREFIX}{name.upper()}" for name in GatewaySettings.model_fields}
 KNOWN |= {variable_of(name) for name in ModelSettings.model_fields}
