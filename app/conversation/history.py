@@ -14,6 +14,9 @@ from adapters.formats import INPUT_ARGUMENT
 
 from ..generation import Call, Media, Message, Text, Thought
 
+#: before the result of a call that failed
+FAILED = "[The call failed.]\n"
+
 
 def plain_messages(messages: Sequence[Message]) -> list[dict[str, Any]]:
     """Return the conversation as dicts, in the client's order."""
@@ -25,7 +28,8 @@ def _plain(message: Message) -> dict[str, Any]:
     # parts are concatenated, as templates do it
     plain: dict[str, Any] = {"role": message.role, "content": "".join(texts) if texts else None}
     if message.role == "tool":
-        plain |= {"content": plain["content"] or "", "tool_call_id": message.call_id}
+        told = (FAILED if message.is_error else "") + (plain["content"] or "")
+        plain |= {"content": told, "tool_call_id": message.call_id}
     elif message.role == "assistant":
         if calls := message.calls:
             plain["tool_calls"] = [_plain_call(call) for call in calls]

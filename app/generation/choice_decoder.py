@@ -52,6 +52,8 @@ class ChoiceEnd:
     cached_tokens: int
     #: completion tokens that begin inside a thought, its marks included
     reasoning_tokens: int
+    #: the stop string that ended it
+    stop_text: str | None = None
 
 
 ChoiceItem = ChoiceDeltas | ChoiceEnd
@@ -113,6 +115,7 @@ async def decode_choice(
                     bisect_left(starts, size if end is None else end) - bisect_left(starts, begin)
                     for begin, end in reader.thoughts
                 ),
+                stops.ended_by,
             )
             return
 

@@ -19,15 +19,20 @@ class ContentStops:
     """Cut the content of one answer at its first stop string.
 
     ``may_end``: the answer ends there too; otherwise only its text does, since a call or a value
-    must still follow. ``hit``: the answer has ended.
+    must still follow. ``ended_by``: the stop string that ended the answer.
     """
 
     def __init__(self, stops: Sequence[str], *, may_end: bool = True) -> None:
-        self.hit = False
+        self.ended_by: str | None = None
         self._may_end = may_end
         self._is_over = False
         self._search = StopStrings(stops)
         self._held = b""
+
+    @property
+    def hit(self) -> bool:
+        """Whether the answer has ended."""
+        return self.ended_by is not None
 
     def cut(self, deltas: Iterable[Delta]) -> list[Delta]:
         """Return the deltas that may be shown now."""
@@ -49,7 +54,8 @@ class ContentStops:
     def _content(self, data: bytes) -> list[Delta]:
         found = self._search.feed(data)
         self._is_over = found is not None
-        self.hit = self._is_over and self._may_end
+        if found is not None and self._may_end:
+            self.ended_by = found.text
         behind = self._search.held if found is None else found.trim
         data = self._held + data
         # a part of it may have been shown before a call

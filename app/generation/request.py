@@ -65,12 +65,14 @@ class Message:
 
     ``name``      of the participant, or of the tool whose result this is.
     ``call_id``   of the call that a result answers; "" if the client sent none.
+    ``is_error``  the result tells that the call failed.
     """
 
     role: Role
     parts: tuple[Part, ...]
     name: str | None = None
     call_id: str = ""
+    is_error: bool = False
 
     @property
     def text(self) -> str:
