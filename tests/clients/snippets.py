@@ -8,9 +8,10 @@ from .served import ROOT, Served
 
 DOCUMENT = ROOT / "docs" / "clients.md"
 #: the address in the document
-ADDRESS = "http://127.0.0.1:8000/v1"
+ADDRESS = "http://127.0.0.1:8000"
 _SECTION = re.compile(
-    r"^## ([^\n]+)\n\n(?:[^\n]+:\n\n)?```(?:python|js|toml)\n(.*?)^```$", re.MULTILINE | re.DOTALL
+    r"^## ([^\n]+)\n\n(?:[^\n]+:\n\n)?```(?:python|js|sh|toml)\n(.*?)^```$",
+    re.MULTILINE | re.DOTALL,
 )
 
 
@@ -18,7 +19,7 @@ def snippet(heading: str, served: Served) -> str:
     """The code below a heading, for that gateway."""
     code = dict(_SECTION.findall(DOCUMENT.read_text()))[heading]
     assert ADDRESS in code
-    return code.replace(ADDRESS, served.url)
+    return code.replace(ADDRESS, served.url.removesuffix("/v1"))
 
 
 def printed(heading: str, served: Served) -> str:
