@@ -23,13 +23,16 @@ from .api import (
     RequestMiddleware,
     admin_router,
     constraint_router,
+    credential,
     debug_router,
     docs_router,
     endpoints_of,
     exchange_of,
     generation_router,
     grammars_router,
+    greeting_router,
     install_error_handlers,
+    messages_router,
     models_router,
     operations_router,
     responses_router,
@@ -147,8 +150,7 @@ def _add_routes(
 ) -> None:
     async def with_key(request: Request) -> None:
         address = "" if request.client is None else request.client.host
-        given = request.headers.get("authorization")
-        client = components.keys.identify(given, address)
+        client = components.keys.identify(credential(request), address)
         exchange_of(request).client = client
 
     models = components.models
@@ -169,6 +171,7 @@ def _add_routes(
     of_clients = [
         generation_router(models, answering, bodies),
         responses_router(stored),
+        messages_router(models, bodies),
         models_router(models, int(time.time())),
         tokenize_router(models, bodies),
         grammars_router(models, bodies),
@@ -200,6 +203,7 @@ def _add_routes(
             is_draining=lambda: app.state.drain.draining,
         )
     )
+    app.include_router(greeting_router())
     if settings.docs:
         app.include_router(docs_router(partial(_document, app, settings.keys_required)))
     if settings.ui:

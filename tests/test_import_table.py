@@ -243,7 +243,7 @@ _APP_ROOMS: dict[str, tuple[str, ...]] = {
     ),
     "__main__": ("cli",),
 }
-APP = Rooms("app", frozenset({"errors", "files", "version"}), _APP_ROOMS, "README.md")
+APP = Rooms("app", frozenset({"errors", "files", "sealing", "version"}), _APP_ROOMS, "README.md")
 #: (module, imported module): a method of the first makes an object of the second, which holds it
 FACTORIES = frozenset({("engine.runtime.compiled", "engine.runtime.parser")})
 #: modules of app that a function imports when it needs them, because their imports take long

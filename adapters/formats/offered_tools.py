@@ -28,7 +28,7 @@ class OfferedTool:
         """Return the node of the arguments: always an object."""
         if self.tool.input is not None:
             return input_part(self.tool.input, style, f"{self.param}.format")
-        param = f"{self.param}.parameters"
+        param = f"{self.param}.{self.tool.schema_field}"
         origin = Origin(param, is_schema=True, is_strict=bool(self.tool.strict))
         schema = argument_schema(self.tool.parameters, param)
         return json_value(schema, ARGUMENTS, origin, style)

@@ -68,7 +68,7 @@ class Tool:
 
     ``strict``: the client refuses a relaxed schema. The grammar does not depend on it. ``input``:
     of a custom tool (custom_tools); None: the tool is a function. ``param``: the field of the
-    request that defines it; "": see ``tool_param``.
+    request that defines it; "": see ``tool_param``. ``schema_field``: of ``parameters``.
     """
 
     name: str
@@ -77,6 +77,7 @@ class Tool:
     strict: bool | None = None
     input: InputFormat | None = None
     param: str = ""
+    schema_field: str = "parameters"
 
 
 @dataclass(frozen=True)

@@ -1,6 +1,6 @@
 """API keys and tokens: their sources, their holders, and the limits of each.
 
-``token_verifier`` is imported late: only gateways that take tokens need cryptography.
+``token_verifier`` is imported late: only gateways that take tokens need PyJWT.
 """
 
 from .client import PRIORITIES, Client

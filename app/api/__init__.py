@@ -3,7 +3,7 @@
 from .admin_routes import admin_router
 from .answering import Answering, generation_router
 from .arriving_bodies import ArrivingBodies
-from .auth import AdminKeys
+from .auth import AdminKeys, credential
 from .body import BodyReader, validated
 from .browser_guard import BrowserGuard
 from .constraint_routes import constraint_router, warn_unenforced
@@ -12,6 +12,7 @@ from .docs_routes import docs_router
 from .error_responses import endpoints_of, install_error_handlers
 from .exchange import exchange_of
 from .grammar_routes import grammars_router
+from .messages_routes import greeting_router, messages_router
 from .middleware import RequestMiddleware
 from .operations_routes import models_router, operations_router
 from .responses_routes import responses_router

@@ -84,6 +84,7 @@ class Answering:
                     stream,
                     headers=stream.headers,
                     comment_seconds=self.comment_seconds,
+                    comment=surface.keep_alive,
                     on_disconnect=partial(self._leave, record),
                     on_end=ticket.close,
                 )

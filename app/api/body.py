@@ -20,7 +20,7 @@ from starlette.requests import ClientDisconnect, Request
 
 from ..concurrency import LARGE_BYTES, Offload
 from ..errors import ApiError, bad_request, client_left
-from ..protocol import has_more_values, ignored_fields, parse_json
+from ..protocol import PromptFields, has_more_values, ignored_fields, parse_json
 from .arriving_bodies import ArrivingBodies
 from .content_coding import BodyDecoder
 from .error_responses import from_validation
@@ -125,7 +125,8 @@ def parse(kind: type[Parsed], body: bytes, *, max_values: int) -> tuple[Parsed, 
     field.
     """
     value = _decoded(body, max_values)
-    return validated(kind, value), ignored_fields(value)
+    named = kind.ignored_in if issubclass(kind, PromptFields) else ignored_fields
+    return validated(kind, value), named(value)
 
 
 def _decoded(body: bytes, max_values: int) -> Any:

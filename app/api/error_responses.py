@@ -24,7 +24,7 @@ from starlette.types import Receive, Scope, Send
 from ..errors import ApiError, bad_request, missing_parameter, unsupported_parameter
 from ..protocol import is_response_id
 from .exchange import exchange_of
-from .surfaces import error_body
+from .surfaces import error_answer
 
 #: characters of a client's value that an error repeats
 _SHOWN_CHARS = 100
@@ -77,10 +77,11 @@ class ClosingResponse(JSONResponse):
         await send({"type": "http.response.body", "body": b""})
 
 
-def error_response(error: ApiError, path: str) -> JSONResponse:
+def error_response(error: ApiError, path: str, request_id: str) -> JSONResponse:
     """Return the answer of an error to a request for ``path``."""
     kind = ClosingResponse if error.status in _UNREAD else JSONResponse
-    return kind(error_body(error, path), status_code=error.status, headers=error.headers)
+    status, body = error_answer(error, path, request_id)
+    return kind(body, status_code=status, headers=error.headers)
 
 
 def endpoints_of(routers: Iterable[APIRouter]) -> list[str]:
@@ -101,19 +102,22 @@ def install_error_handlers(app: FastAPI) -> None:
     # those of clients' routes, which are added later (endpoints_of)
     app.state.endpoints = []
 
+    def answer(request: Request, error: ApiError) -> JSONResponse:
+        return error_response(error, request.url.path, exchange_of(request).id)
+
     async def on_api_error(request: Request, error: Exception) -> JSONResponse:
         assert isinstance(error, ApiError)
         exchange_of(request).record.error = error.code
-        return error_response(error, request.url.path)
+        return answer(request, error)
 
     async def on_http_error(request: Request, error: Exception) -> JSONResponse:
         assert isinstance(error, HTTPException)
-        return error_response(_from_http(request, error), request.url.path)
+        return answer(request, _from_http(request, error))
 
     async def on_validation_error(request: Request, error: Exception) -> JSONResponse:
         assert isinstance(error, RequestValidationError)
         message = f"Invalid request: {error.errors()[0]['msg']}"
-        return error_response(bad_request(message), request.url.path)
+        return answer(request, bad_request(message))
 
     app.add_exception_handler(ApiError, on_api_error)
     app.add_exception_handler(HTTPException, on_http_error)

@@ -14,6 +14,7 @@ from ..access import Client
 from ..errors import ApiError, client_left
 from ..observability import RequestRecord
 from ..server import EVENT_STREAM, Disconnected, Drain, run_until_disconnect
+from .surfaces import surface_of
 
 Result = TypeVar("Result")
 
@@ -39,6 +40,8 @@ class Exchange:
         self.answer_headers: dict[str, str] = {}
         self.failed: Callable[[ApiError], bytes] = lambda error: b""
         self._client: Client | None = None
+        surface = surface_of(scope["path"])
+        self._id_header = None if surface is None else surface.id_header
         self._send = send
         self._drain = drain
         scope.setdefault("state", {})["exchange"] = self
@@ -64,6 +67,8 @@ class Exchange:
             self.status = message["status"]
             headers = list(message.get("headers", []))
             headers.append((b"x-request-id", self.id.encode()))
+            if self._id_header is not None:
+                headers.append((self._id_header.encode(), self.id.encode()))
             headers.append((b"openai-processing-ms", str(round(self.seconds * 1000)).encode()))
             headers += (
                 (name.encode(), value.encode()) for name, value in self.answer_headers.items()

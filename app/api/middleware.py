@@ -64,7 +64,8 @@ class RequestMiddleware:
         except ApiError as error:  # of framing and the shutdown; routes answer their own
             exchange.record.error = error.code
             if not exchange.status:
-                await error_response(error, scope["path"])(scope, receive, exchange.send)
+                answer = error_response(error, scope["path"], exchange.id)
+                await answer(scope, receive, exchange.send)
             elif exchange.streams:
                 self._metrics.stream_errors.inc()
                 body = exchange.failed(error)
@@ -73,9 +74,8 @@ class RequestMiddleware:
             self._metrics.internal_errors.inc()
             self._logger.error("request failed", exc_info=error)
             if not exchange.status:
-                await error_response(internal_error(exchange.id), scope["path"])(
-                    scope, receive, exchange.send
-                )
+                answer = error_response(internal_error(exchange.id), scope["path"], exchange.id)
+                await answer(scope, receive, exchange.send)
         finally:
             self._metrics.in_flight.dec()
             self._account(scope, exchange)

@@ -10,6 +10,7 @@
 """
 
 from collections.abc import Callable
+from datetime import UTC, datetime
 from typing import Any
 
 from fastapi import APIRouter, Request, Response
@@ -22,6 +23,8 @@ from ..openapi import operation, schema
 from ..service import (
     Alive,
     ContextLength,
+    MessagesModel,
+    MessagesModelList,
     MetricsText,
     Model,
     ModelList,
@@ -36,8 +39,24 @@ from .worker_routes import all_workers
 #: HTTP status of each state in which a gateway is not ready
 _READY_STATUS = {"unready": 503, "draining": 404}
 
-_MODELS = operation("list_models", "List the models", tag="Models", answer=ModelList)
-_MODEL = operation("retrieve_model", "Describe a model", tag="Models", answer=Model, errors=(404,))
+#: a header of every request of Anthropic's clients, which get models in their own form
+_ANTHROPIC = "anthropic-version"
+_EITHER = f"With the header `{_ANTHROPIC}`, models have the form that Anthropic gives them."
+_MODELS = operation(
+    "list_models",
+    "List the models",
+    description=f"List the models. {_EITHER}",
+    tag="Models",
+    answer=ModelList,
+)
+_MODEL = operation(
+    "retrieve_model",
+    "Describe a model",
+    description=f"Describe a model. {_EITHER}",
+    tag="Models",
+    answer=Model,
+    errors=(404,),
+)
 _METRICS = operation(
     "export_metrics",
     "Export metrics for Prometheus",
@@ -99,14 +118,33 @@ def models_router(models: ServedModels, created: int) -> APIRouter:
             **length,
         }
 
+    def messages_card(model: ServedModel) -> MessagesModel:
+        return {
+            "type": "model",
+            "id": model.name,
+            "display_name": model.name,
+            "created_at": datetime.fromtimestamp(created, UTC).isoformat().replace("+00:00", "Z"),
+            "lifecycle": "active",
+            "max_input_tokens": model.pool.max_model_len,
+            "max_tokens": model.settings.max_completion_tokens,
+        }
+
     @router.get("/v1/models", **_MODELS)
-    async def all_models(request: Request) -> ModelList:
+    async def all_models(request: Request) -> ModelList | MessagesModelList:
         usable = models.all_usable(exchange_of(request).client)
-        return {"object": "list", "data": [card(model) for model in usable]}
+        if _ANTHROPIC not in request.headers:
+            return {"object": "list", "data": [card(model) for model in usable]}
+        return {
+            "data": [messages_card(model) for model in usable],
+            "has_more": False,
+            "first_id": usable[0].name if usable else None,
+            "last_id": usable[-1].name if usable else None,
+        }
 
     @router.get("/v1/models/{name:path}", **_MODEL)
-    async def one_model(name: str, request: Request) -> Model:
-        return card(models.usable(name, exchange_of(request).client))
+    async def one_model(name: str, request: Request) -> Model | MessagesModel:
+        model = models.usable(name, exchange_of(request).client)
+        return messages_card(model) if _ANTHROPIC in request.headers else card(model)
 
     return router
 

@@ -7,18 +7,38 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Generic, Protocol, TypeVar
 
+import orjson
 from fastapi import Response
 from fastapi.responses import JSONResponse
 from pydantic_core import to_json
 
 from .. import writers
 from ..errors import ApiError
-from ..openapi import operation
-from ..protocol import ChatRequest, CompletionRequest, ResponseRequest, SamplingFields
+from ..openapi import OwnErrors, operation
+from ..protocol import (
+    ChatRequest,
+    CompletionRequest,
+    MessagesRequest,
+    ResponseRequest,
+    SamplingFields,
+)
+from ..server import COMMENT
 from ..service import AnswerStream, Completion, RequestContext, ServedModel
 
 Body = TypeVar("Body", bound=SamplingFields)
 BodyIn = TypeVar("BodyIn", contravariant=True)
+
+
+#: returns the status and the body of an error; the text is the request's id
+Envelope = Callable[[ApiError, str], tuple[int, Mapping[str, Any]]]
+
+
+def _openai_error(error: ApiError, request_id: str) -> tuple[int, Mapping[str, Any]]:
+    return error.status, error.body()
+
+
+def _anthropic_error(error: ApiError, request_id: str) -> tuple[int, Mapping[str, Any]]:
+    return writers.error_status(error), writers.error_object(error, request_id)
 
 
 class AnswerService(Protocol[BodyIn]):
@@ -36,7 +56,9 @@ class Surface(Generic[Body]):
     ``service``    of a model.
     ``operation``  describes the route in the OpenAPI document.
     ``encode``     makes the response of a whole answer.
-    ``envelope``   makes the body of an error.
+    ``envelope``   makes the status and the body of an error.
+    ``keep_alive`` the event that keeps a silent stream open.
+    ``id_header``  has the request's id, beside x-request-id.
     """
 
     path: str
@@ -46,7 +68,9 @@ class Surface(Generic[Body]):
     encode: Callable[[Completion], Response] = lambda whole: JSONResponse(
         whole.body, headers=whole.headers
     )
-    envelope: Callable[[ApiError], Mapping[str, Any]] = ApiError.body
+    envelope: Envelope = _openai_error
+    keep_alive: bytes = COMMENT
+    id_header: str | None = None
 
 
 def exact_json(body: Mapping[str, Any], headers: Mapping[str, str] | None = None) -> Response:
@@ -114,10 +138,44 @@ RESPONSES = Surface(
         },
     ),
 )
-SURFACES: tuple[Surface[Any], ...] = (CHAT, RESPONSES, COMPLETIONS)
-_ENVELOPES = {surface.path: surface.envelope for surface in SURFACES}
+#: how the Messages API answers errors
+MESSAGES_ERRORS = OwnErrors(writers.MessagesError, {503: writers.OVERLOADED}, "request-id")
+MESSAGES = Surface(
+    path="/v1/messages",
+    body=MessagesRequest,
+    service=lambda model: model.messages,
+    # inputs of calls are the text that the model wrote
+    encode=lambda whole: Response(
+        orjson.dumps(whole.body), headers=whole.headers, media_type="application/json"
+    ),
+    envelope=_anthropic_error,
+    keep_alive=writers.PING,
+    id_header=MESSAGES_ERRORS.id_header,
+    operation=operation(
+        "create_message",
+        "Create a message",
+        tag="Messages",
+        body=MessagesRequest,
+        answer=writers.MessageObject,
+        events=writers.MessageEvent,
+        example={
+            "model": "my-model",
+            "max_tokens": 500,
+            "messages": [{"role": "user", "content": "How warm is it in Oslo?"}],
+        },
+        own_errors=MESSAGES_ERRORS,
+    ),
+)
+SURFACES: tuple[Surface[Any], ...] = (CHAT, RESPONSES, MESSAGES, COMPLETIONS)
 
 
-def error_body(error: ApiError, path: str) -> Mapping[str, Any]:
-    """Return the body of an error as the API at a path writes it."""
-    return _ENVELOPES.get(path, ApiError.body)(error)
+def surface_of(path: str) -> Surface[Any] | None:
+    """Return the API to which a path belongs; None: to no generation."""
+    return next((each for each in SURFACES if (path + "/").startswith(each.path + "/")), None)
+
+
+def error_answer(error: ApiError, path: str, request_id: str) -> tuple[int, Mapping[str, Any]]:
+    """Return the status and the body of an error as the API of a path writes them."""
+    surface = surface_of(path)
+    envelope = _openai_error if surface is None else surface.envelope
+    return envelope(error, request_id)

@@ -3,10 +3,12 @@
     chat          chat completions, and the parts of them that other endpoints take
     completion    text completions
     responses     the Responses API, with its items and namespaces of tools
+    anthropic     the Messages API
 
 One file for each part of a body: messages, tools, constraints, thinking, legacy_functions.
 """
 
+from .anthropic.request import common_count, common_message
 from .chat import common_chat, common_grammar, common_prompt
 from .completion import common_completion
 from .legacy_functions import is_legacy

@@ -15,6 +15,7 @@ from ..concurrency import Offload
 from ..constraints import CompileScheduler
 from ..conversation import load_tokenizer
 from ..observability import Logger, Metrics
+from ..sealing import Seal
 from ..service import ServedModel, ServedModels
 from ..settings import PREFIX, GatewaySettings, ModelSettings, SettingError, Settings
 from ..state import ResponseStore
@@ -159,4 +160,13 @@ def make_shared(gateway: GatewaySettings, metrics: Metrics, logger: Logger) -> S
     offload = Offload()
     store = make_bytes(gateway, logger)
     state = ResponseStore(store, offload, max_bytes=gateway.responses_max_bytes)
-    return Shared(gateway, metrics, logger, offload, scheduler, asyncio.Lock(), state)
+    return Shared(
+        gateway,
+        metrics,
+        logger,
+        offload,
+        Seal(gateway.secret),
+        scheduler,
+        asyncio.Lock(),
+        state,
+    )

@@ -14,6 +14,7 @@ from ..constraints import CompileScheduler, ConstraintPlanner, Enforcement, Mode
 from ..conversation import Tokenizer
 from ..observability import Logger, Metrics, ModelMetrics, ShadowMetrics
 from ..pool import Pool
+from ..sealing import Seal
 from ..service import (
     ChatService,
     CheckService,
@@ -21,6 +22,7 @@ from ..service import (
     ExplainService,
     Faults,
     GenerationService,
+    MessagesService,
     ResponsesService,
     ServedModel,
     TokenizeService,
@@ -45,6 +47,7 @@ class Shared:
     metrics: Metrics
     logger: Logger
     offload: Offload
+    seal: Seal
     scheduler: CompileScheduler
     warming: asyncio.Lock
     state: ResponseStore
@@ -136,6 +139,7 @@ def make_model(
             shared.state,
             on_unstored=shared.metrics.responses_unstored.inc,
         ),
+        messages=MessagesService(generation, shared.seal, shared.offload, model=model.served_model),
         tokenizing=TokenizeService(
             generation, tokenizer=tokenizer, pool=pool, offload=shared.offload
         ),

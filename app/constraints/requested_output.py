@@ -123,7 +123,7 @@ def _check_strict(request: GenerationRequest) -> None:
             check_strict(
                 dict(tool.parameters),
                 f"function '{tool.name}'",
-                f"{tool_param(number, tool)}.parameters",
+                f"{tool_param(number, tool)}.{tool.schema_field}",
                 "invalid_function_parameters",
             )
     for each in request.constraints:

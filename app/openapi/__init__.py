@@ -1,3 +1,3 @@
 """The OpenAPI document of the routes. ``document`` is imported late."""
 
-from .operation import operation, query, schema
+from .operation import OwnErrors, operation, query, schema

@@ -64,6 +64,7 @@ _HEADERS: dict[str, tuple[dict[str, Any], str]] = {
         _TEXT,
         "The request's own `x-request-id`, if it has 1 to 200 printable characters, else a new id.",
     ),
+    "request-id": (_TEXT, "The same as `x-request-id`."),
     "openai-processing-ms": (_WHOLE, "Milliseconds until the first byte of the answer."),
     "x-switchyard-backend": (_TEXT, "The grammar engine that enforced the answer."),
     "x-switchyard-constraints": (
@@ -96,6 +97,7 @@ for _what in ("requests", "tokens"):
 TAGS = [
     {"name": "Chat", "description": "Chat completions and text completions."},
     {"name": "Responses", "description": "The Responses API and its stored responses."},
+    {"name": "Messages", "description": "Anthropic's Messages API."},
     {"name": "Models", "description": "The served models."},
     {"name": "Tokens", "description": "The tokenizers of the models."},
     {"name": "Grammars", "description": "Schemas: what is enforced, and compiling ahead."},

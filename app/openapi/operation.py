@@ -7,6 +7,7 @@ schemas are named here, and document.py makes them of the types.
 """
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, Literal
 
 #: whose key an operation needs: a client's, an operator's, or none
@@ -42,6 +43,23 @@ _GENERATION_HEADERS = (
 )
 
 
+@dataclass(frozen=True, slots=True)
+class OwnErrors:
+    """How an API answers errors, if not with OpenAI's object: ``kind``: the type of the body;
+    ``statuses``: its own in place of usual ones; ``id_header``: has the request's id, too.
+    """
+
+    kind: SchemaType
+    statuses: Mapping[int, int]
+    id_header: str
+
+    def response(self) -> dict[str, Any]:
+        """Return the answer of an error."""
+        content = {"application/json": {"schema": schema(self.kind)}}
+        names = (*_HEADERS, self.id_header, "Retry-After", "retry-after-ms", "WWW-Authenticate")
+        return {"description": "An error.", "headers": headers(names), "content": content}
+
+
 class Described(dict[str, Any]):
     """The facts of an operation that FastAPI lacks, and the types whose schemas it names."""
 
@@ -64,6 +82,7 @@ def operation(
     parameters: Parameters = (),
     example: Any = None,
     links: Mapping[str, Any] | None = None,
+    own_errors: OwnErrors | None = None,
 ) -> dict[str, Any]:
     """Return the keyword arguments of one route.
 
@@ -88,9 +107,15 @@ def operation(
         found |= set(_OF_GENERATION)
     if key is not None:
         extra["security"] = [{SCHEMES[key]: []}]
-    extra["responses"] = {str(status): error(status) for status in sorted(found)}
+    if own_errors is None:
+        extra["responses"] = {str(status): error(status) for status in sorted(found)}
+    else:
+        found = {own_errors.statuses.get(status, status) for status in found}
+        extra["responses"] = {str(status): own_errors.response() for status in sorted(found)}
+        extra.answers += (own_errors.kind,)
     if answer is not None:
         names = (*_HEADERS, *(_GENERATION_HEADERS if events else ()))
+        names += (own_errors.id_header,) if own_errors else ()
         extra["responses"]["200"] = _success(answer, media_type, events, names)
         if links is not None:
             extra["responses"]["200"]["links"] = dict(links)

@@ -228,6 +228,8 @@ _AMENDMENTS: dict[str, Callable[[Schema], None]] = {
     "ChatRequest": _chat,
     "CompletionRequest": _completion,
     "ResponseRequest": _response,
+    "MessagesRequest": _adding(_ignored(*protocol.MESSAGES_IGNORED)),
+    "CountRequest": _adding(_ignored(*protocol.MESSAGES_IGNORED)),
     "TokenizeRequest": _tokenize,
     "WarmupRequest": _warmup,
     "GrammarRequest": _bare_schemas,

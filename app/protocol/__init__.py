@@ -1,5 +1,25 @@
 """The bodies of requests of every API, as validated types."""
 
+from .anthropic.content import (
+    InputMessage,
+    LeftOutBlock,
+    MediaBlock,
+    MessageBlock,
+    ResultBlock,
+    SearchResultBlock,
+    TextBlock,
+    ThinkingBlock,
+    ToolResultBlock,
+    ToolUseBlock,
+)
+from .anthropic.request import MESSAGES_IGNORED, CountRequest, MessagesRequest, PromptFields
+from .anthropic.tools import (
+    ClientFunction,
+    DefinedTool,
+    MessagesTool,
+    MessagesToolChoice,
+    tool_family,
+)
 from .chat_request import ChatRequest
 from .check_request import CheckRequest
 from .completion_request import CompletionRequest

@@ -50,7 +50,7 @@ class EventStream(Response):
     """A response of events; ``on_disconnect`` is called when the client leaves early, ``on_end``
     after the last event, before the client can know that there is no further one.
 
-    ``comment_seconds``: seconds of silence after which a comment is sent; 0: never.
+    ``comment_seconds``: seconds of silence after which ``comment`` is sent; 0: never.
     """
 
     def __init__(
@@ -59,6 +59,7 @@ class EventStream(Response):
         *,
         headers: Mapping[str, str] | None = None,
         comment_seconds: float = 0,
+        comment: bytes = COMMENT,
         on_disconnect: Callable[[], None] = lambda: None,
         on_end: Callable[[], None] = lambda: None,
     ) -> None:
@@ -67,6 +68,7 @@ class EventStream(Response):
         del self.headers["content-length"]
         self._events = events
         self._comment_seconds = comment_seconds
+        self._text = comment
         self._sent_at = 0.0
         self._timer: asyncio.TimerHandle | None = None
         self._comment: asyncio.Future[None] | None = None
@@ -114,7 +116,7 @@ class EventStream(Response):
 
     async def _send_comment(self, send: Send) -> None:
         with suppress(OSError):  # the next event meets it, too
-            await send({"type": "http.response.body", "body": COMMENT, "more_body": True})
+            await send({"type": "http.response.body", "body": self._text, "more_body": True})
 
     async def _end_comments(self) -> None:
         if self._timer is not None:

@@ -7,11 +7,14 @@ from .completion_service import CompletionService
 from .explain_service import ExplainService, GrammarExplanation
 from .faults import Faults
 from .generation_service import BACKEND_HEADER, AnswerStream, Completion, GenerationService
+from .messages_service import MessagesService, TokenCount
 from .operation_types import (
     Alive,
     ConstraintModes,
     ConstraintState,
     ContextLength,
+    MessagesModel,
+    MessagesModelList,
     MetricsText,
     Model,
     ModelList,

@@ -27,6 +27,25 @@ class Model(ModelFacts, ContextLength):
     aliases: list[str]
 
 
+class MessagesModel(TypedDict):
+    """A model as Anthropic describes it."""
+
+    type: Literal["model"]
+    id: str
+    display_name: str
+    created_at: str
+    lifecycle: Literal["active"]
+    max_input_tokens: int | None
+    max_tokens: int
+
+
+class MessagesModelList(TypedDict):
+    data: list[MessagesModel]
+    has_more: Literal[False]
+    first_id: str | None
+    last_id: str | None
+
+
 class ModelList(TypedDict):
     object: Literal["list"]
     data: list[Model]

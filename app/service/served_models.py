@@ -23,6 +23,7 @@ from .chat_service import ChatService
 from .check_service import CheckService
 from .completion_service import CompletionService
 from .explain_service import ExplainService
+from .messages_service import MessagesService
 from .responses_service import ResponsesService
 from .tokenize_service import TokenizeService
 from .warm_service import WarmService
@@ -48,6 +49,7 @@ class ServedModel:
     chat: ChatService
     completions: CompletionService
     responses: ResponsesService
+    messages: MessagesService
     tokenizing: TokenizeService
     checks: CheckService
     explanations: ExplainService

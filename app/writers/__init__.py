@@ -7,6 +7,17 @@ from .chat_objects import Envelope, finish_reason
 from .chat_types import ChatCompletion, ChatCompletionEvent
 from .chat_writers import ChunkWriter, CompletionWriter
 from .logprobs import text_of
+from .message_types import MessageEvent, MessageObject, MessagesError
+from .message_writers import (
+    OVERLOADED,
+    PING,
+    MessageBlocks,
+    MessageEventWriter,
+    MessageWriter,
+    begun_message,
+    error_object,
+    error_status,
+)
 from .response_object import response_object
 from .response_types import ListedItem, ResponseEvent, ResponseObject
 from .response_writers import ResponseEventWriter, ResponseWriter

@@ -71,9 +71,14 @@ def usage(endings: Sequence[ChoiceEnd]) -> ChatUsage:
     }
 
 
+def new_id(prefix: str) -> str:
+    """Return a random id."""
+    return f"{prefix}{uuid.uuid4().hex[:24]}"
+
+
 def new_call_id() -> str:
     """Return a random id of a tool call."""
-    return f"call_{uuid.uuid4().hex[:24]}"
+    return new_id("call_")
 
 
 @dataclass(slots=True)

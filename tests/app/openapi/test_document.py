@@ -25,6 +25,7 @@ from tests.app.openapi.described import Document
 #: of paths that the API has; other routes are pages
 API = ("/v1/", "/admin/", "/tokenize", "/detokenize", "/health", "/metrics", "/version", "/debug/")
 CHAT, TEXT, RESPONSES = "/v1/chat/completions", "/v1/completions", "/v1/responses"
+ANTHROPIC = "/v1/messages"
 EXPLAIN = "/v1/grammars/explain"
 CUSTOM = {"type": "custom", "custom": {"name": "note", "format": {"type": "text"}}}
 FUNCTIONS = [{"name": "set_light", "parameters": LIGHT}]
@@ -78,7 +79,8 @@ def test_each_operation_is_described(document: Document):
         assert each["tags"]
         assert each["summary"][0].isupper()
         assert each["description"].endswith(".")
-        assert {"400", "500", "503"} <= set(each["responses"])
+        assert {"400", "500"} <= set(each["responses"])
+        assert {"503", "529"} & set(each["responses"])
 
 
 def test_each_body_and_each_field_of_an_api_is_described(document: Document):
@@ -88,7 +90,7 @@ def test_each_body_and_each_field_of_an_api_is_described(document: Document):
             for media in operation.get("requestBody", {}).get("content", {}).values():
                 bodies.append(media["schema"]["$ref"].split("/")[-1])
     assert {name: schemas[name]["description"][-1] for name in bodies} == dict.fromkeys(bodies, ".")
-    for name in ("ChatRequest", "CompletionRequest", "ResponseRequest"):
+    for name in ("ChatRequest", "CompletionRequest", "ResponseRequest", "MessagesRequest"):
         assert name in bodies
         fields = schemas[name]["properties"]
         assert [field for field, each in fields.items() if "description" not in each] == []
@@ -130,6 +132,12 @@ def response(**more: Any) -> dict[str, Any]:
     return {"model": "noise", "input": "Answer in JSON.", "max_output_tokens": 300, **more}
 
 
+def message(**more: Any) -> dict[str, Any]:
+    said = [{"role": "user", "content": [{"type": "text", "text": "Answer in JSON."}]}]
+    return {"model": "noise", "messages": said, "max_tokens": 300, **more}
+
+
+LISTED = [{"name": "set_light", "input_schema": LIGHT, "cache_control": {"type": "ephemeral"}}]
 FLAT = [{"type": "function", **TOOLS[1]["function"]}]
 NOTE = {"type": "custom", "name": "note"}
 #: what clients ask for: (path, body)
@@ -156,6 +164,10 @@ ASKED: list[tuple[str, dict[str, Any]]] = [
     (RESPONSES, response(tools=[*FLAT, NOTE], tool_choice={"type": "custom", "name": "note"})),
     (RESPONSES, response(text={"format": {"type": "json_object"}}, store=False, metadata={})),
     (RESPONSES, response(input=MESSAGES, instructions="Be short.", reasoning={"effort": "low"})),
+    (ANTHROPIC, message()),
+    (ANTHROPIC, message(tools=LISTED, tool_choice={"type": "any"}, max_tokens=8000)),
+    (ANTHROPIC, message(system="Be short.", stop_sequences=["a"], thinking={"type": "adaptive"})),
+    (ANTHROPIC, message(output_config={"format": {"type": "json_schema", "schema": LIGHT}})),
 ]
 
 
@@ -217,6 +229,9 @@ OTHERS: list[tuple[str, str, str | None, Any, int]] = [
     ("POST", "/admin/constraints", None, {"mode": "enforce"}, 200),
     ("POST", "/admin/constraints", None, {"mode": "enforce", "model": "gpt-0"}, 404),
     ("POST", CHAT, None, chat(model="gpt-0"), 404),
+    ("POST", ANTHROPIC, None, message(model="gpt-0"), 404),
+    ("POST", ANTHROPIC + "/count_tokens", None, {"messages": [{"role": "user"}]}, 200),
+    ("POST", ANTHROPIC + "/count_tokens", None, {"messages": 3}, 400),
     ("POST", CHAT, None, chat(temperature=9), 400),
 ]
 

@@ -1,0 +1,148 @@
+"""Messages of Anthropic's API in the common form.
+
+A message of the user may hold results of calls beside text: each result becomes a message of its
+own. Blocks that are no text are shown as a line, or left out; ``ignored`` names them.
+"""
+
+import json
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+
+from ...errors import bad_request
+from ...generation import Call, Media, Message, Part, Text, Thought
+from ...protocol import (
+    InputMessage,
+    LeftOutBlock,
+    MediaBlock,
+    MessageBlock,
+    PromptFields,
+    ResultBlock,
+    SearchResultBlock,
+    TextBlock,
+    ThinkingBlock,
+    ToolResultBlock,
+    ToolUseBlock,
+    pointer,
+)
+
+#: the first block of Claude Code's instructions: it changes with each request, and would keep all
+#: that follows from the prefix cache
+_BILLING = "x-anthropic-billing-header"
+
+#: returns the text of sealed reasoning; None: this server did not seal it
+Unseal = Callable[[str], str | None]
+
+
+@dataclass(slots=True)
+class Conversation:
+    """Messages, each with the field of the request that it comes from. ``ignored``: places and
+    kinds of what they do not show.
+    """
+
+    unseal: Unseal
+    messages: list[Message] = field(default_factory=list)
+    places: list[str] = field(default_factory=list)
+    ignored: list[str] = field(default_factory=list)
+
+    def read(self, request: PromptFields) -> None:
+        """Add the instructions and the messages. Raises ApiError 400."""
+        if request.system:
+            self._add(Message("system", (Text(_instructions(request.system)),)), "system")
+        asked = [n for n, message in enumerate(request.messages) if message.role == "user"]
+        for number, message in enumerate(request.messages):
+            ends = message.role == "system" and message.clear_at == "next_user_message"
+            if ends and asked and number < asked[-1]:
+                continue
+            self._read(message, f"messages[{number}]")
+
+    def _add(self, message: Message, place: str) -> None:
+        self.messages.append(message)
+        self.places.append(place)
+
+    def _ignore(self, place: str, kind: str) -> None:
+        self.ignored.append(f"{pointer(place)} {kind}")
+
+    def _read(self, message: InputMessage, place: str) -> None:
+        if isinstance(message.content, str):
+            self._add(Message(message.role, (Text(message.content),)), place)
+            return
+        parts: list[Part] = []
+        for number, block in enumerate(message.content):
+            at = f"{place}.content[{number}]"
+            if isinstance(block, ToolResultBlock):
+                self._add_said(message, parts, place)
+                parts = []
+                self._add(self._result(block, at), at)
+            else:
+                parts += self._parts(message.role, block, at)
+        self._add_said(message, parts, place)
+
+    def _add_said(self, message: InputMessage, parts: list[Part], place: str) -> None:
+        if parts:
+            self._add(Message(message.role, tuple(parts)), place)
+
+    def _parts(self, role: str, block: MessageBlock, place: str) -> Iterator[Part]:
+        match block:
+            case ToolUseBlock() | ThinkingBlock() if role != "assistant":
+                raise bad_request(
+                    f"Blocks of type '{block.type}' are only allowed in assistant messages.",
+                    place,
+                    "unsupported_value",
+                )
+            case ToolUseBlock():
+                arguments = json.dumps(block.input, ensure_ascii=False)
+                yield Call(block.name, arguments, block.id)
+            case ThinkingBlock():
+                yield from self._thought(block, place)
+            case _:
+                yield from self._shown(block, place)
+
+    def _thought(self, block: ThinkingBlock, place: str) -> Iterator[Thought]:
+        text = self.unseal(block.signature)
+        if text is None or block.thinking not in ("", text):
+            self._ignore(place, "thinking of another server")
+        else:
+            yield Thought(text)
+
+    def _shown(self, block: MessageBlock | ResultBlock, place: str) -> Iterator[Part]:
+        match block:
+            case TextBlock():
+                yield Text(block.text)
+            case SearchResultBlock():
+                texts = "\n".join(each.text for each in block.content)
+                yield Text(f"{block.title} ({block.source})\n{texts}\n")
+            case MediaBlock():
+                yield from self._media(block, place)
+            case LeftOutBlock():
+                self._ignore(place, block.type)
+
+    def _media(self, block: MediaBlock, place: str) -> Iterator[Part]:
+        titles = [text for text in (block.title, block.context) if text]
+        if block.source.type == "text" and block.source.data is not None:
+            yield Text("\n".join([*titles, block.source.data]) + "\n")
+            return
+        self._ignore(place, block.type)
+        about = f" {titles[0]}" if titles else ""
+        yield Media(block.type, f"[{block.type}{about}: not shown, this model reads text only]")
+
+    def _result(self, block: ToolResultBlock, place: str) -> Message:
+        content = block.content or ""
+        if isinstance(content, str):
+            parts: Sequence[Part] = (Text(content),)
+        else:
+            parts = [
+                part
+                for number, each in enumerate(content)
+                for part in self._shown(each, f"{place}.content[{number}]")
+            ]
+        is_error = bool(block.is_error)
+        return Message("tool", tuple(parts), None, block.tool_use_id, is_error=is_error)
+
+
+def _instructions(system: str | Sequence[TextBlock]) -> str:
+    if isinstance(system, str):
+        return system
+    texts = [block.text for block in system]
+    if texts and texts[0].startswith(_BILLING):
+        del texts[0]
+    return "\n\n".join(texts)

@@ -1,0 +1,74 @@
+"""A request of Anthropic's Messages API in the common form."""
+
+from typing import Any
+
+from ...generation import ApiNames, AskedConstraint, AskedSampling, AskedThinking, GenerationRequest
+from ...protocol import MessagesRequest, PromptFields
+from ..thinking import common_thinking
+from .messages import Conversation, Unseal
+from .tools import common_choice, offered_tools
+
+_NAMES = {"tool_choice": "tool_choice", "stop": "stop_sequences"}
+
+
+def common_message(request: MessagesRequest, unseal: Unseal) -> GenerationRequest:
+    """Return the request whose answer is a message. Raises ApiError 400."""
+    sampling = AskedSampling.of(request, max_tokens=request.max_tokens, stops=request.stops)
+    return _common(request, unseal, sampling)
+
+
+def common_count(request: PromptFields, unseal: Unseal) -> GenerationRequest:
+    """Return the request whose prompt is counted. Raises ApiError 400."""
+    return _common(request, unseal, AskedSampling())
+
+
+def _common(request: PromptFields, unseal: Unseal, sampling: AskedSampling) -> GenerationRequest:
+    conversation = Conversation(unseal)
+    conversation.read(request)
+    tools, left_out = offered_tools(request.tools or ())
+    choice = request.tool_choice
+    parallel = request.parallel_tool_calls
+    if choice is not None and choice.disable_parallel_tool_use is not None:
+        parallel = not choice.disable_parallel_tool_use
+    return GenerationRequest(
+        messages=tuple(conversation.messages),
+        tools=tools or None,
+        tool_choice=common_choice(choice, tools, any_left_out=bool(left_out)),
+        parallel_tool_calls=parallel if tools else None,
+        constraints=_constraints(request),
+        schema_in_prompt=request.include_schema_in_prompt,
+        thinking=_thinking(request),
+        template_variables=request.chat_template_kwargs or {},
+        sampling=sampling,
+        names=ApiNames(
+            fields=_NAMES,
+            messages=conversation.places,
+            tools=[tool.param for tool in tools],
+        ),
+        ignored=(*left_out, *conversation.ignored),
+    )
+
+
+def _constraints(request: PromptFields) -> tuple[AskedConstraint, ...]:
+    fields: list[tuple[str, Any]] = [("output_format", request.output_format)]
+    if request.output_config is not None:
+        fields.append(("output_config.format", request.output_config.format))
+    return tuple(
+        AskedConstraint(
+            param=param,
+            kind="json_schema",
+            value=wanted.schema_,
+            is_format=True,
+            strict=True,
+            name="output",
+        )
+        for param, wanted in fields
+        if wanted is not None
+    )
+
+
+def _thinking(request: PromptFields) -> AskedThinking:
+    """Return what the request says about reasoning. An effort does not turn it on."""
+    effort = request.output_config.effort if request.output_config else None
+    asked = common_thinking(request, ("output_config.effort", None))
+    return AskedThinking(is_on=asked.is_on, effort=effort, budget=asked.budget)

@@ -1,0 +1,142 @@
+"""Messages of Anthropic's API, and the blocks in them.
+
+    text, thinking, tool_use, tool_result   read
+    image, document, search_result          shown as text; what is no text, by a line in its place
+    LEFT_OUT                                what only Anthropic's server writes and reads
+
+Unknown fields are ignored, since clients send back what a server sent them.
+"""
+
+from collections.abc import Collection
+from typing import Annotated, Any, Literal
+
+from pydantic import BeforeValidator, Discriminator, Field, Tag
+from pydantic_core import PydanticCustomError
+
+from ..validation import Items, Lenient, TextOr, refuse_type
+
+#: characters of the id of a call; own ids have 30
+CALL_ID_CHARS = 1_024
+#: blocks of features that this server lacks; prompts do not show them
+LEFT_OUT = (
+    *("advisor_tool_result", "bash_code_execution_tool_result", "browser_state"),
+    *("code_execution_tool_result", "compaction", "container_upload", "fallback"),
+    *("mcp_tool_listing", "mcp_tool_result", "mcp_tool_use", "redacted_thinking"),
+    *("server_tool_use", "text_editor_code_execution_tool_result", "tool_addition"),
+    *("tool_reference", "tool_removal", "tool_search_tool_result", "web_fetch_tool_result"),
+    "web_search_tool_result",
+)
+
+
+class TextBlock(Lenient):
+    type: Literal["text"]
+    text: str
+
+
+class ThinkingBlock(Lenient):
+    """Reasoning of an earlier answer. ``signature``: this server's seal of it (sealing)."""
+
+    type: Literal["thinking"]
+    thinking: str = ""
+    signature: str = ""
+
+
+class ToolUseBlock(Lenient):
+    type: Literal["tool_use"]
+    id: str = Field(max_length=CALL_ID_CHARS)
+    name: str
+    input: dict[str, Any]
+
+
+class Source(Lenient):
+    """Where a document is. ``data``: its text, of type "text"; ``content``: its blocks."""
+
+    type: str
+    data: str | None = None
+    content: Any = None
+
+
+class MediaBlock(Lenient):
+    type: Literal["image", "document"]
+    source: Source
+    title: str | None = None
+    context: str | None = None
+
+
+class SearchResultBlock(Lenient):
+    type: Literal["search_result"]
+    source: str
+    title: str
+    content: Items[TextBlock]
+
+
+class LeftOutBlock(Lenient):
+    type: Literal[LEFT_OUT]  # type: ignore[valid-type]
+
+
+_RESULT = {
+    "text": "text",
+    "image": "media",
+    "document": "media",
+    "search_result": "search result",
+    **dict.fromkeys(LEFT_OUT, "left out"),
+}
+_BLOCKS = {
+    **_RESULT,
+    "thinking": "thinking",
+    "tool_use": "tool use",
+    "tool_result": "tool result",
+}
+
+
+def _one_of(kinds: Collection[str]) -> BeforeValidator:
+    """Return a validator that refuses blocks of other types."""
+
+    def check(value: Any) -> Any:
+        if isinstance(value, dict):
+            kind = value.get("type")
+            refuse_type(kind, tuple(kinds), "Content blocks")
+            if not isinstance(kind, str):
+                raise PydanticCustomError("missing_text", "a block needs it", {"kind": "type"})
+        return value
+
+    return BeforeValidator(check)
+
+
+def _kind(value: Any) -> str:
+    """Return the tag; other values than objects count as text, and are refused there."""
+    return _BLOCKS[value["type"]] if isinstance(value, dict) else "text"
+
+
+_Shown = (
+    Annotated[TextBlock, Tag("text")]
+    | Annotated[MediaBlock, Tag("media")]
+    | Annotated[SearchResultBlock, Tag("search result")]
+    | Annotated[LeftOutBlock, Tag("left out")]
+)
+ResultBlock = Annotated[_Shown, Discriminator(_kind), _one_of(_RESULT)]
+
+
+class ToolResultBlock(Lenient):
+    type: Literal["tool_result"]
+    tool_use_id: str = Field(max_length=CALL_ID_CHARS)
+    content: TextOr[ResultBlock] | None = None
+    is_error: bool | None = None
+
+
+MessageBlock = Annotated[
+    _Shown
+    | Annotated[ThinkingBlock, Tag("thinking")]
+    | Annotated[ToolUseBlock, Tag("tool use")]
+    | Annotated[ToolResultBlock, Tag("tool result")],
+    Discriminator(_kind),
+    _one_of(_BLOCKS),
+]
+
+
+class InputMessage(Lenient):
+    """A message. ``clear_at``: of one of the system; whether later turns of the user end it."""
+
+    role: Literal["user", "assistant", "system"]
+    content: TextOr[MessageBlock] = ""
+    clear_at: Literal["next_user_message", "never"] | None = None

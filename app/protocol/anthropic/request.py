@@ -1,0 +1,110 @@
+"""The bodies of POST /v1/messages and POST /v1/messages/count_tokens.
+
+``MESSAGES_IGNORED`` has the fields of Anthropic's API that have no effect here: hints for caches
+and bills, and features that only its server has. An answer names those of them that were used.
+
+Not here   the blocks of messages (content), tools (tools), the conversion to the common form.
+"""
+
+from collections.abc import Mapping
+from typing import Annotated, Any, Literal
+
+from pydantic import Field, model_validator
+
+from ..chat_request import GenerationFields
+from ..sampling_fields import StopString
+from ..thinking_fields import Thinking
+from ..validation import MAX_NAMES, Exact, Items, TextOr
+from .content import InputMessage, TextBlock
+from .tools import MessagesTool, MessagesToolChoice
+
+MAX_STOP_SEQUENCES = 16
+
+MESSAGES_IGNORED = (
+    *("betas", "billing_policy", "cache_control", "compaction", "container"),
+    *("context_management", "diagnostics", "fallback_credit_token", "fallbacks", "inference_geo"),
+    *("mcp_servers", "metadata", "service_tier", "speed", "thread", "user_profile_id"),
+    "workspace_id",
+)
+#: those without a bearing on the answer: they are dropped without a word
+_SILENT = frozenset(("betas", "cache_control", "diagnostics", "metadata", "service_tier"))
+
+
+class ShownThinking(Thinking):
+    """``between_tools``: as the model likes. ``display``: "omitted": thoughts are sealed only."""
+
+    type: Literal["enabled", "disabled", "auto", "adaptive", "between_tools"]  # type: ignore[assignment]
+    display: Literal["summarized", "omitted"] | None = None
+
+
+class OutputFormat(Exact):
+    type: Literal["json_schema"]
+    schema_: dict[str, Any] = Field(alias="schema")
+
+
+class OutputConfig(Exact):
+    """``task_budget``: without effect."""
+
+    effort: Literal["low", "medium", "high", "xhigh", "max"] | None = None
+    format: OutputFormat | None = None
+    task_budget: Any = None
+
+
+class PromptFields(GenerationFields):
+    """The fields from which the prompt is made."""
+
+    messages: Items[InputMessage] = Field(min_length=1)
+    """The conversation."""
+    system: TextOr[TextBlock] | None = None
+    """The instructions."""
+    tools: Annotated[list[MessagesTool], Field(fail_fast=True)] | None = None
+    """Functions that the model may call."""
+    tool_choice: MessagesToolChoice | None = None
+    """Whether and which tools must be called."""
+    thinking: ShownThinking | None = None
+    """Turns reasoning on or off; `display: omitted` shows its seal only."""
+    output_config: OutputConfig | None = None
+    """How much the model reasons, and the form of the text."""
+    output_format: OutputFormat | None = None
+    """Deprecated: use `output_config.format`."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _without_ignored(cls, value: Any) -> Any:
+        if not isinstance(value, dict) or len(value) > MAX_NAMES:
+            return value
+        return {name: each for name, each in value.items() if name not in MESSAGES_IGNORED}
+
+    @classmethod
+    def ignored_in(cls, body: Mapping[str, Any]) -> list[str]:
+        """Return the fields of a valid body without effect."""
+        named = [name for name in MESSAGES_IGNORED if name not in _SILENT]
+        ignored = [f"{name} field" for name in named if body.get(name)]
+        if (body.get("output_config") or {}).get("task_budget"):
+            ignored.append("output_config/task_budget field")
+        return ignored
+
+
+class CountRequest(PromptFields):
+    """A message whose prompt is counted; fields of the answer have no effect."""
+
+    max_tokens: int | None = None
+    """No effect."""
+    stop_sequences: list[str] | None = None
+    """No effect."""
+
+
+class MessagesRequest(PromptFields):
+    """A message to write."""
+
+    max_tokens: int = Field(ge=1)
+    """Maximum tokens of the message, with reasoning."""
+    stop_sequences: (
+        Annotated[list[StopString], Field(max_length=MAX_STOP_SEQUENCES, fail_fast=True)] | None
+    ) = None
+    """Strings that end the text."""
+
+    @property
+    def stops(self) -> tuple[str, ...]:
+        """The stop strings without duplicates."""
+        return tuple(dict.fromkeys(self.stop_sequences or ()))

@@ -1,0 +1,79 @@
+"""The use case of /v1/messages: its writers around the generation of answers; and of its prompts'
+token counts.
+
+Not here   the generation (generation_service), blocks and events (writers.message_writers).
+"""
+
+from collections.abc import Callable
+from functools import partial
+
+from typing_extensions import TypedDict
+
+from ..common_form import common_count, common_message
+from ..concurrency import Offload
+from ..generation import GenerationRequest
+from ..protocol import CountRequest, MessagesRequest
+from ..sealing import Seal
+from ..writers import MessageBlocks, MessageEventWriter, MessageObject, MessageWriter, begun_message
+from .generation_service import (
+    AnswerStream,
+    Completion,
+    GenerationService,
+    PreparedRequest,
+    weight_of,
+)
+from .request_context import RequestContext
+
+
+class TokenCount(TypedDict):
+    input_tokens: int
+
+
+class MessagesService:
+    """The messages of one model."""
+
+    def __init__(
+        self, generation: GenerationService, seal: Seal, offload: Offload, *, model: str
+    ) -> None:
+        self._generation = generation
+        self._seal = seal
+        self._offload = offload
+        self._model = model
+
+    async def complete(self, request: MessagesRequest, context: RequestContext) -> Completion:
+        """Return a whole message. Raises ApiError."""
+
+        def writer(prepared: PreparedRequest) -> MessageWriter:
+            return MessageWriter(self._begun(prepared), self._blocks(request, context.client))
+
+        return await self._generation.complete(self._read(request, context), writer, context)
+
+    async def stream(self, request: MessagesRequest, context: RequestContext) -> AnswerStream:
+        """Return the events of a message. Raises ApiError only here."""
+
+        def writer(prepared: PreparedRequest) -> MessageEventWriter:
+            blocks = self._blocks(request, context.client)
+            return MessageEventWriter(self._begun(prepared), blocks, context.record.id)
+
+        return await self._generation.stream(self._read(request, context), writer, context)
+
+    async def count(self, request: CountRequest, size: int, client: str) -> TokenCount:
+        """Return how many tokens the prompt has; ``size``: bytes of the body. Raises ApiError."""
+        read = partial(common_count, request, partial(self._seal.open, client))
+        asked = await self._generation.read(read, client, size)
+        step = partial(self._generation.prompt, asked)
+        prompt = await self._offload.run(client, weight_of(asked, size), step)
+        return {"input_tokens": len(prompt)}
+
+    def _read(
+        self, request: MessagesRequest, context: RequestContext
+    ) -> Callable[[], GenerationRequest]:
+        return partial(common_message, request, partial(self._seal.open, context.client))
+
+    def _begun(self, prepared: PreparedRequest) -> MessageObject:
+        return begun_message(self._model, len(prepared.choices[0].prompt))
+
+    def _blocks(self, request: MessagesRequest, client: str) -> MessageBlocks:
+        thinking = request.thinking
+        omitted = thinking is not None and thinking.display == "omitted"
+        return MessageBlocks(partial(self._seal.seal, client), shows_thoughts=not omitted)

@@ -1,0 +1,519 @@
+"""POST /v1/messages and its neighbours, judged by Anthropic's own types and client.
+
+MESSAGES_PARITY sets the number of random requests that are compared with chat completions.
+"""
+
+import json
+import os
+import random
+from collections.abc import Iterator
+from typing import Any, get_args
+
+import anthropic
+import httpx
+import pytest
+from anthropic.types import BetaErrorResponse, Message, RawMessageStreamEvent
+from anthropic.types.beta import (
+    BetaContentBlockParam,
+    BetaToolUnionParam,
+    message_create_params,
+)
+from pydantic import BaseModel, TypeAdapter
+
+from app.protocol.anthropic import content, request, tools
+from tests.app.examples import ALARM, LIGHT
+from tests.app.gateway import OPTIONS, Gateway
+
+REQUESTS = int(os.environ.get("MESSAGES_PARITY", "200"))
+CITY = {
+    "type": "object",
+    "properties": {"city": {"type": "string", "maxLength": 8}},
+    "required": ["city"],
+    "additionalProperties": False,
+}
+WEATHER = {"name": "weather", "description": "Tell the weather.", "input_schema": CITY}
+HELLO: dict[str, Any] = {
+    "model": "noise",
+    "max_tokens": 500,
+    "messages": [{"role": "user", "content": "Hello"}],
+}
+
+
+@pytest.fixture(scope="module")
+def gateway() -> Iterator[Gateway]:
+    """A gateway whose answers may have text and calls at once."""
+    with Gateway(format="hermes", reasoning="on") as running:
+        yield running
+
+
+@pytest.fixture(scope="module")
+def thinking() -> Iterator[Gateway]:
+    """A gateway whose answers often begin with a thought."""
+    with Gateway(format="harmony", reasoning="on") as running:
+        yield running
+
+
+def post(gateway: Gateway, path: str = "/v1/messages", **body: Any) -> httpx.Response:
+    return httpx.post(gateway.url + path, json=body, **OPTIONS)
+
+
+def create(gateway: Gateway, **body: Any) -> dict[str, Any]:
+    """Return a message that Anthropic's type describes."""
+    answer = post(gateway, **HELLO | body)
+    assert answer.status_code == 200, answer.text
+    message: dict[str, Any] = answer.json()
+    check_known(Message.model_validate(message))
+    return message
+
+
+def check_known(value: Any) -> None:
+    """Check that objects have no fields but those of their types."""
+    if isinstance(value, BaseModel):
+        assert not value.model_extra, value
+        for name in type(value).model_fields:
+            check_known(getattr(value, name))
+    elif isinstance(value, list):
+        for each in value:
+            check_known(each)
+
+
+EVENT: TypeAdapter[Any] = TypeAdapter(RawMessageStreamEvent)
+
+
+def events(gateway: Gateway, **body: Any) -> list[dict[str, Any]]:
+    """Return the events of a stream; all but pings are of Anthropic's types."""
+    answer = post(gateway, **HELLO | body | {"stream": True})
+    assert answer.status_code == 200, answer.text
+    read: list[dict[str, Any]] = []
+    for block in answer.text.strip().split("\n\n"):
+        name, data = block.split("\n")
+        value = json.loads(data.removeprefix("data: "))
+        assert name == f"event: {value['type']}"
+        if value["type"] != "ping":
+            check_known(EVENT.validate_python(value))
+        read.append(value)
+    return read
+
+
+def assembled(read: list[dict[str, Any]]) -> dict[str, Any]:
+    """Return the message that the events of a stream make; checks their order."""
+    kinds = [each["type"] for each in read]
+    assert kinds[:2] == ["message_start", "ping"]
+    assert kinds[-2:] == ["message_delta", "message_stop"]
+    message: dict[str, Any] = read[0]["message"]
+    is_open = False
+    for each in read[2:-2]:
+        match each["type"]:
+            case "content_block_start":
+                assert not is_open and each["index"] == len(message["content"])
+                message["content"].append(each["content_block"])
+                is_open, partial = True, ""
+            case "content_block_delta":
+                assert is_open and each["index"] == len(message["content"]) - 1
+                block, change = message["content"][-1], each["delta"]
+                match change["type"]:
+                    case "text_delta":
+                        block["text"] += change["text"]
+                    case "thinking_delta":
+                        block["thinking"] += change["thinking"]
+                    case "signature_delta":
+                        block["signature"] = change["signature"]
+                    case "input_json_delta":
+                        partial += change["partial_json"]
+            case "content_block_stop":
+                assert is_open
+                block, is_open = message["content"][-1], False
+                if block["type"] == "tool_use" and read[-2]["delta"]["stop_reason"] == "tool_use":
+                    block["input"] = json.loads(partial)
+            case other:
+                raise AssertionError(other)
+    message["usage"] |= read[-2]["usage"]
+    return message | read[-2]["delta"]
+
+
+def unnamed(message: dict[str, Any]) -> dict[str, Any]:
+    """Return a message without what is random: ids and seals."""
+    blocks = [
+        {name: each for name, each in block.items() if name not in ("id", "signature")}
+        for block in message["content"]
+    ]
+    return {**message, "id": "", "content": blocks}
+
+
+# -- answers ---------------------------------------------------------------------------------------
+
+
+def random_requests(draw: random.Random) -> tuple[dict[str, Any], dict[str, Any]]:
+    """One request as a message and as a chat completion."""
+    seed, limit = draw.randrange(1 << 30), draw.choice([3, 40, 4000])
+    message: dict[str, Any] = {"seed": seed, "max_tokens": limit, "messages": []}
+    chat: dict[str, Any] = {"model": "noise", "seed": seed, "max_tokens": limit, "messages": []}
+    if draw.random() < 0.5:
+        message["system"] = draw.choice(["Be brief.", [{"type": "text", "text": "Be brief."}]])
+        chat["messages"].append({"role": "system", "content": "Be brief."})
+    for turn in range(draw.randint(0, 3)):
+        asked = draw.choice(["Wake me.", "é漢", "Now?"])
+        message["messages"].append({"role": "user", "content": [{"type": "text", "text": asked}]})
+        chat["messages"].append({"role": "user", "content": asked})
+        calls = [f"toolu_{turn}_{number}" for number in range(draw.choice([0, 1, 2]))]
+        uses = [
+            {"type": "tool_use", "id": each, "name": "set_light", "input": {"on": True}}
+            for each in calls
+        ]
+        said = {"type": "text", "text": "Well."}
+        message["messages"].append({"role": "assistant", "content": [said, *uses]})
+        answer: dict[str, Any] = {"role": "assistant", "content": "Well."}
+        if calls:
+            answer["tool_calls"] = [
+                {
+                    "id": each,
+                    "type": "function",
+                    "function": {"name": "set_light", "arguments": '{"on": true}'},
+                }
+                for each in calls
+            ]
+            results = [
+                {"type": "tool_result", "tool_use_id": each, "content": "done"} for each in calls
+            ]
+            message["messages"].append({"role": "user", "content": results})
+        chat["messages"].append(answer)
+        chat["messages"] += [
+            {"role": "tool", "tool_call_id": each, "content": "done"} for each in calls
+        ]
+    message["messages"].append({"role": "user", "content": "Go on."})
+    chat["messages"].append({"role": "user", "content": "Go on."})
+    if draw.random() < 0.7:
+        functions = {"set_alarm": ALARM, "set_light": LIGHT}
+        message["tools"] = [
+            {"name": name, "description": name, "input_schema": schema}
+            for name, schema in functions.items()
+        ]
+        chat["tools"] = [
+            {
+                "type": "function",
+                "function": {"name": name, "description": name, "parameters": schema},
+            }
+            for name, schema in functions.items()
+        ]
+        kind = draw.choice(["auto", "any", "tool", "none"])
+        message["tool_choice"] = {"type": kind}
+        named = {"type": "function", "function": {"name": "set_light"}}
+        if kind == "tool":
+            message["tool_choice"]["name"] = "set_light"
+        elif kind != "none" and draw.random() < 0.5:
+            message["tool_choice"]["disable_parallel_tool_use"] = True
+            chat["parallel_tool_calls"] = False
+        chat["tool_choice"] = {"any": "required", "tool": named}.get(kind, kind)
+    elif draw.random() < 0.5:
+        message["output_config"] = {"format": {"type": "json_schema", "schema": CITY}}
+        wanted = {"name": "output", "schema": CITY, "strict": True}
+        chat["response_format"] = {"type": "json_schema", "json_schema": wanted}
+    if draw.random() < 0.2:
+        message["thinking"] = {"type": "disabled"}
+        chat["thinking"] = {"type": "disabled"}
+    return message, chat
+
+
+def check_equal(message: dict[str, Any], chat: dict[str, Any]) -> None:
+    choice, used = chat["choices"][0], chat["usage"]
+    said = choice["message"]
+    texts: dict[str, str] = {"text": "", "thinking": ""}
+    for block in message["content"]:
+        if block["type"] != "tool_use":
+            texts[block["type"]] += block[block["type"]]
+    assert texts["text"] == (said["content"] or "")
+    assert texts["thinking"] == (said["reasoning"] or "")
+    uses = [block for block in message["content"] if block["type"] == "tool_use"]
+    calls = [each["function"] for each in said.get("tool_calls", [])]
+    assert [each["name"] for each in uses] == [each["name"] for each in calls]
+    if message["stop_reason"] != "max_tokens":
+        assert [each["input"] for each in uses] == [json.loads(each["arguments"]) for each in calls]
+    cut = choice["finish_reason"] == "length"
+    assert message["stop_reason"] == ("max_tokens" if cut else "tool_use" if uses else "end_turn")
+    assert message["usage"]["input_tokens"] == used["prompt_tokens"]
+    assert message["usage"]["output_tokens"] == used["completion_tokens"]
+    details = message["usage"]["output_tokens_details"]
+    assert details["thinking_tokens"] == used["completion_tokens_details"]["reasoning_tokens"]
+
+
+@pytest.mark.parametrize("batch", range(4))
+def test_a_message_is_the_chat_completion_of_the_same_seed(
+    gateway: Gateway, thinking: Gateway, batch: int
+) -> None:
+    draw, gateway = random.Random(batch), thinking if batch % 2 else gateway
+    for number in range(REQUESTS // 4):
+        asked, chat = random_requests(draw)
+        message = create(gateway, **asked)
+        answer = httpx.post(gateway.url + "/v1/chat/completions", json=chat, **OPTIONS)
+        assert answer.status_code == 200, answer.text
+        check_equal(message, answer.json())
+        if number % 5 == 0:
+            streamed = assembled(events(gateway, **asked))
+            assert unnamed(streamed) == unnamed(message)
+            plain = {name: each for name, each in asked.items() if name != "max_tokens"}
+            count = post(gateway, "/v1/messages/count_tokens", model="noise", **plain)
+            assert count.json() == {"input_tokens": message["usage"]["input_tokens"]}
+
+
+def test_the_stop_string_that_ended_the_text_is_named(gateway: Gateway) -> None:
+    message = create(gateway, seed=3, stop_sequences=["zzzz", "e", "a"])
+    assert (message["stop_reason"], message["stop_sequence"]) in (
+        ("stop_sequence", "e"),
+        ("stop_sequence", "a"),
+    )
+
+
+def test_numbers_of_an_input_keep_their_digits(gateway: Gateway) -> None:
+    exact = "123456789012345678901234567890.5"
+    schema = {"type": "object", "properties": {"n": {"const": 123456789012345678901234567890}}}
+    schema |= {"required": ["n"], "additionalProperties": False}
+    answer = post(
+        gateway,
+        **HELLO,
+        tools=[{"name": "f", "input_schema": schema}],
+        tool_choice={"type": "any", "disable_parallel_tool_use": True},
+    )
+    assert exact.partition(".")[0] in answer.text
+
+
+# -- thoughts --------------------------------------------------------------------------------------
+
+
+def thought(gateway: Gateway, **body: Any) -> tuple[int, dict[str, Any]]:
+    """Return the seed and the message of an answer with a thought."""
+    for seed in range(200):
+        message = create(gateway, seed=seed, **body)
+        if message["content"][0]["type"] == "thinking":
+            return seed, message
+    raise AssertionError("no answer had a thought")
+
+
+def test_an_omitted_thought_comes_back_by_its_seal(thinking: Gateway) -> None:
+    gateway = thinking
+    seed, shown = thought(gateway)
+    hidden = {"type": "adaptive", "display": "omitted"}
+    omitted = create(gateway, seed=seed, thinking=hidden)
+    block = omitted["content"][0]
+    assert block["thinking"] == "" and block["signature"]
+    streamed = assembled(
+        events(gateway, seed=seed, thinking={"type": "auto", "display": "omitted"})
+    )
+    assert unnamed(streamed)["content"] == unnamed(omitted)["content"]
+
+    def follow(*blocks: Any) -> httpx.Response:
+        said = [*blocks, {"type": "text", "text": "Well."}]
+        history = [*HELLO["messages"], {"role": "assistant", "content": said}, *HELLO["messages"]]
+        return post(gateway, **{**HELLO, "messages": history})
+
+    with_shown, with_seal = follow(shown["content"][0]), follow(block)
+    assert with_shown.json()["usage"]["input_tokens"] == with_seal.json()["usage"]["input_tokens"]
+    assert "x-switchyard-ignored" not in with_seal.headers
+    for other in (
+        {**block, "signature": "EqQBCkYIARgCKkBfb3JlaWdu"},
+        {**block, "signature": "A" + block["signature"][1:][::-1]},
+        {**block, "signature": ""},
+        {**shown["content"][0], "thinking": "I never thought this."},
+    ):
+        dropped = follow(other)
+        assert dropped.headers["x-switchyard-ignored"] == (
+            "messages/1/content/0 thinking of another server"
+        )
+
+
+# -- histories -------------------------------------------------------------------------------------
+
+
+def tokens(gateway: Gateway, **body: Any) -> int:
+    counted = post(gateway, "/v1/messages/count_tokens", **{"model": "noise", **body})
+    assert counted.status_code == 200, counted.text
+    count: int = counted.json()["input_tokens"]
+    return count
+
+
+def test_the_block_that_changes_with_each_request_is_no_part_of_the_prompt(
+    gateway: Gateway,
+) -> None:
+    messages = HELLO["messages"]
+    blocks = [{"type": "text", "text": text} for text in ("x-anthropic-billing-header: 1;", "Be.")]
+    assert tokens(gateway, messages=messages, system=blocks) == tokens(
+        gateway, messages=messages, system="Be."
+    )
+
+
+def test_a_passing_instruction_ends_with_the_next_message_of_the_user(gateway: Gateway) -> None:
+    user, passing = HELLO["messages"][0], {"role": "system", "content": "Only now."}
+    passing |= {"clear_at": "next_user_message"}
+    answer = {"role": "assistant", "content": "Well."}
+    assert tokens(gateway, messages=[user, passing, answer, user]) == tokens(
+        gateway, messages=[user, answer, user]
+    )
+    assert tokens(gateway, messages=[user, passing]) > tokens(gateway, messages=[user])
+
+
+def test_a_failed_call_is_told_to_the_model(gateway: Gateway) -> None:
+    use = {"type": "tool_use", "id": "toolu_1", "name": "weather", "input": {"city": "Oslo"}}
+    result = {"type": "tool_result", "tool_use_id": "toolu_1", "content": "no such city"}
+    said = [*HELLO["messages"], {"role": "assistant", "content": [use]}]
+    well = tokens(gateway, messages=[*said, {"role": "user", "content": [result]}])
+    failed = [{**result, "is_error": True}]
+    assert tokens(gateway, messages=[*said, {"role": "user", "content": failed}]) > well
+
+
+@pytest.mark.parametrize("kind", content.LEFT_OUT)
+def test_blocks_of_other_servers_are_left_out_by_name(gateway: Gateway, kind: str) -> None:
+    blocks = [{"type": kind, "tool_use_id": "x", "content": []}, {"type": "text", "text": "Well."}]
+    history = [*HELLO["messages"], {"role": "assistant", "content": blocks}, *HELLO["messages"]]
+    answer = post(gateway, **{**HELLO, "max_tokens": 1, "messages": history})
+    assert answer.status_code == 200, answer.text
+    assert answer.headers["x-switchyard-ignored"] == f"messages/1/content/0 {kind}"
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        {"type": "base64", "media_type": "image/png", "data": "iVBORw0KGgo="},
+        {"type": "url", "url": "https://example.com/a.png"},
+        {"type": "file", "file_id": "file_1"},
+    ],
+)
+def test_an_image_is_a_line_of_text(gateway: Gateway, source: Any) -> None:
+    image = {"type": "image", "source": source}
+    for blocks in (
+        [image],
+        [{"type": "tool_result", "tool_use_id": "x", "content": [image]}],
+    ):
+        answer = post(gateway, **HELLO | {"messages": [{"role": "user", "content": blocks}]})
+        assert answer.status_code == 200, answer.text
+        assert answer.headers["x-switchyard-ignored"].endswith(" image")
+
+
+def test_the_text_of_a_document_is_shown(gateway: Gateway) -> None:
+    source = {"type": "text", "media_type": "text/plain", "data": "word " * 50}
+    blocks = [{"type": "document", "title": "Words", "source": source}]
+    assert tokens(gateway, messages=[{"role": "user", "content": blocks}]) > 50
+
+
+# -- tools -----------------------------------------------------------------------------------------
+
+
+def test_tools_of_the_server_are_left_out_unless_a_call_is_required(gateway: Gateway) -> None:
+    search = {"type": "web_search_20260318", "name": "web_search"}
+    answer = post(gateway, **HELLO, tools=[WEATHER, search])
+    assert answer.headers["x-switchyard-ignored"] == "tools/1 web_search_20260318"
+    refused = post(gateway, **HELLO, tools=[search], tool_choice={"type": "any"})
+    assert refused.status_code == 400 and "none of these tools" in refused.text
+
+
+@pytest.mark.parametrize(
+    ("kind", "name"),
+    [
+        ("bash_20250124", "bash"),
+        ("text_editor_20250728", "str_replace_based_edit_tool"),
+        ("memory_20250818", "memory"),
+    ],
+)
+def test_tools_of_the_client_are_offered(gateway: Gateway, kind: str, name: str) -> None:
+    choice = {"type": "tool", "name": name, "disable_parallel_tool_use": True}
+    asked = [{"type": kind, "name": name}]
+    message = create(gateway, seed=1, max_tokens=4000, tools=asked, tool_choice=choice)
+    (use,) = [each for each in message["content"] if each["type"] == "tool_use"]
+    assert use["name"] == name
+    assert name == "bash" or "command" in use["input"]
+
+
+# -- errors ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("change", "told"),
+    [
+        ({"max_tokens": None}, "max_tokens"),
+        ({"max_tokens": 0}, "max_tokens"),
+        ({"messages": [{"role": "user", "content": [{"type": "txt"}]}]}, "messages[0].content[0]"),
+        ({"messages": [{"role": "tool", "content": "x"}]}, "messages[0].role"),
+        ({"tools": [{"name": "f"}]}, "tools[0].input_schema"),
+        (
+            {"tools": [{"name": "f", "input_schema": {"type": "strin"}}]},
+            "tools[0].input_schema: at /type",
+        ),
+        ({"tools": [WEATHER, WEATHER]}, "tools[1].name"),
+        ({"tools": [WEATHER], "tool_choice": {"type": "tool"}}, "tool_choice.name"),
+        ({"tools": [WEATHER], "tool_choice": {"type": "tool", "name": "g"}}, "tool_choice.name"),
+        ({"output_config": {"format": {"type": "json_schema", "schema": {"type": 3}}}}, "format"),
+        ({"output_config": {"format": {"type": "xml"}}}, "output_config.format.type"),
+        ({"output_config": {"fromat": None, "formats": {}}}, "output_config.formats"),
+        ({"messages": []}, "messages"),
+        ({"system": [{"type": "image"}]}, "system[0].type"),
+        ({"system": 3}, "system"),
+        ({"stop_sequences": ["a"] * 17}, "stop_sequences"),
+        ({"tool_choice": {"type": "any"}}, "tool_choice"),
+        ({"stop_sequence": ["x"]}, "stop_sequence"),
+        ({"thinking": {"type": "on"}}, "thinking.type"),
+        ({"model": "other"}, "other"),
+    ],
+)
+def test_a_refusal_names_the_place(gateway: Gateway, change: Any, told: str) -> None:
+    answer = post(gateway, **HELLO | change)
+    assert answer.status_code in (400, 404), answer.text
+    body = answer.json()
+    check_known(BetaErrorResponse.model_validate(body))
+    assert told in body["error"]["message"]
+    kind = "not_found_error" if answer.status_code == 404 else "invalid_request_error"
+    assert body["error"]["type"] == kind
+    assert body["request_id"] == answer.headers["request-id"]
+
+
+def test_the_official_client_knows_the_errors() -> None:
+    with Gateway(api_keys="k") as gateway:
+        for key, error in (("k", anthropic.BadRequestError), ("x", anthropic.AuthenticationError)):
+            client = anthropic.Anthropic(base_url=gateway.url, api_key=key, max_retries=0)
+            with pytest.raises(error) as caught:
+                client.messages.create(model="noise", max_tokens=-1, messages=[])
+            assert caught.value.request_id
+        bearer = anthropic.Anthropic(base_url=gateway.url, auth_token="k", api_key=None)
+        hello = [{"role": "user", "content": "Hello"}]
+        message = bearer.messages.create(model="noise", max_tokens=5, messages=hello)
+        assert message.role == "assistant"
+
+
+# -- models ----------------------------------------------------------------------------------------
+
+
+def test_the_official_client_lists_models(gateway: Gateway) -> None:
+    client = anthropic.Anthropic(base_url=gateway.url, api_key="k")
+    (model,) = client.models.list()
+    check_known(model)
+    assert model == client.models.retrieve("noise") and model.id == "noise"
+
+
+# -- the newest types ------------------------------------------------------------------------------
+
+
+def types_of(union: Any) -> set[str]:
+    """Return the types of the objects in a union of Anthropic's parameters."""
+    found = set()
+    for each in get_args(union):
+        kind = getattr(each, "__annotations__", {}).get("type")
+        found |= {str(kind)} if kind is not None else set()
+    return {text.split("'")[1] for text in found if "'" in text}
+
+
+def test_every_block_of_the_newest_types_is_known() -> None:
+    known = set(content._BLOCKS) | {"text"}
+    assert types_of(BetaContentBlockParam) - known == set()
+
+
+def test_every_tool_of_the_newest_types_is_known() -> None:
+    known = {*tools.CLIENT_TOOLS, *tools.SERVER_TOOLS, "custom"}
+    assert {tools.tool_family(each) for each in types_of(BetaToolUnionParam)} - known == set()
+
+
+def test_every_field_of_the_newest_types_is_known() -> None:
+    official = set(message_create_params.MessageCreateParamsBase.__annotations__) | {"stream"}
+    known = {*request.MessagesRequest.model_fields, *request.MESSAGES_IGNORED}
+    assert official - known == set()
+
+
+def test_the_greeting_needs_no_key() -> None:
+    with Gateway(api_keys="k") as gateway:
+        assert httpx.head(gateway.url + "/api/hello", **OPTIONS).status_code == 200
