@@ -79,6 +79,8 @@ class Table:
         self._loops: list[float] = []
 
     def pytest_runtest_logreport(self, report: Any) -> None:
+        if not hasattr(report, "layer"):
+            return  # of a process that crashed
         if report.loop_seconds:
             self._loops.append(report.loop_seconds)
         for name in (report.layer, report.nodeid.split("::")[0]):

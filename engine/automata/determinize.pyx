@@ -877,7 +877,8 @@ cdef uint32_t number_live(
     for s in range(<uint32_t>names.size()):
         live.push_back(names[0][s] != DEAD)
     reach(targets, owners, &live)
-    live[START] = live[START] or keeps_start
+    if keeps_start:
+        live[START] = 1
     for s in range(<uint32_t>names.size()):
         names[0][s] = count if live[s] else DEAD
         count += live[s]
