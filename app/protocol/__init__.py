@@ -12,7 +12,13 @@ from .anthropic.content import (
     ToolResultBlock,
     ToolUseBlock,
 )
-from .anthropic.request import MESSAGES_IGNORED, CountRequest, MessagesRequest, PromptFields
+from .anthropic.request import (
+    MESSAGES_IGNORED,
+    NO_THREADS,
+    CountRequest,
+    MessagesRequest,
+    PromptFields,
+)
 from .anthropic.tools import (
     ClientFunction,
     DefinedTool,

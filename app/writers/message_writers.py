@@ -25,6 +25,7 @@ from adapters.formats import (
 
 from ..errors import ApiError
 from ..generation import ChoiceDeltas, ChoiceEnd
+from ..protocol import NO_THREADS
 from .chat_objects import new_id
 from .events import named_event
 from .message_types import (
@@ -34,6 +35,7 @@ from .message_types import (
     MessageEnd,
     MessageObject,
     MessagesError,
+    MessagesErrorObject,
     WrittenEvent,
 )
 from .writer import Batch
@@ -68,11 +70,10 @@ def error_object(error: ApiError, request_id: str | None) -> MessagesError:
         message = f"{error.param}: {message}"
     if kind is None:
         kind = "api_error" if error.status >= 500 else "invalid_request_error"
-    return {
-        "type": "error",
-        "error": {"type": kind, "message": message},
-        "request_id": request_id,
-    }
+    problem: MessagesErrorObject = {"type": kind, "message": message}
+    if error.code == NO_THREADS:
+        problem["details"] = {"error_code": NO_THREADS, "unsupported": ["thread"]}
+    return {"type": "error", "error": problem, "request_id": request_id}
 
 
 @dataclass(slots=True)
