@@ -28,37 +28,57 @@ LEFT_OUT = (
 )
 
 
+#: a text that a client may have lost
+_Text = Annotated[str, BeforeValidator(lambda value: "" if value is None else value)]
+
+
 class TextBlock(Lenient):
     type: Literal["text"]
-    text: str
+    text: _Text
 
 
 class ThinkingBlock(Lenient):
     """Reasoning of an earlier answer. ``signature``: this server's seal of it (sealing)."""
 
     type: Literal["thinking"]
-    thinking: str = ""
-    signature: str = ""
+    thinking: _Text = ""
+    signature: _Text = ""
 
 
 class ToolUseBlock(Lenient):
+    """``input``: an object; text of one that was cut, or null, in damaged histories."""
+
     type: Literal["tool_use"]
     id: str = Field(max_length=CALL_ID_CHARS)
     name: str
-    input: dict[str, Any]
+    input: dict[str, Any] | str | None = None
 
 
 class Source(Lenient):
-    """Where a document is. ``data``: its text, of type "text"; ``content``: its blocks."""
+    """Where a document is. ``data``: its text, of type "text"; ``content``: its text or blocks."""
 
-    type: str
+    type: str = ""
     data: str | None = None
     content: Any = None
+
+    @property
+    def text(self) -> str | None:
+        """The document's text; None: it has no text alone."""
+        match self.type, self.content:
+            case "text", _:
+                return self.data
+            case "content", str(text):
+                return text
+            case "content", [*blocks]:
+                texts = [each.get("text") for each in blocks if isinstance(each, dict)]
+                shown = [text for text in texts if isinstance(text, str)]
+                return "\n".join(shown) if len(shown) == len(blocks) else None
+        return None
 
 
 class MediaBlock(Lenient):
     type: Literal["image", "document"]
-    source: Source
+    source: Source = Source()
     title: str | None = None
     context: str | None = None
 
@@ -135,8 +155,11 @@ MessageBlock = Annotated[
 
 
 class InputMessage(Lenient):
-    """A message. ``clear_at``: of one of the system; whether later turns of the user end it."""
+    """A message. ``clear_at``, ``output_config``: of one of the system; whether later turns of the
+    user end it, and an effort, which has no effect there.
+    """
 
     role: Literal["user", "assistant", "system"]
-    content: TextOr[MessageBlock] = ""
+    content: TextOr[MessageBlock] | None = None
+    output_config: Any = None
     clear_at: Literal["next_user_message", "never"] | None = None
