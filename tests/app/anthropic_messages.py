@@ -52,7 +52,11 @@ EVENT: TypeAdapter[Any] = TypeAdapter(RawMessageStreamEvent)
 
 def events(gateway: Gateway, **body: Any) -> list[dict[str, Any]]:
     """Return the events of a stream; all but pings are of Anthropic's types."""
-    answer = post(gateway, **HELLO | body | {"stream": True})
+    return events_of(post(gateway, **HELLO | body | {"stream": True}))
+
+
+def events_of(answer: httpx.Response) -> list[dict[str, Any]]:
+    """Return the events of an answer; all but pings are of Anthropic's types."""
     assert answer.status_code == 200, answer.text
     read: list[dict[str, Any]] = []
     for block in answer.text.strip().split("\n\n"):
