@@ -9,6 +9,7 @@ from .anthropic.content import (
     SearchResultBlock,
     TextBlock,
     ThinkingBlock,
+    ToolChangeBlock,
     ToolResultBlock,
     ToolUseBlock,
 )
@@ -24,6 +25,7 @@ from .anthropic.tools import (
     DefinedTool,
     MessagesTool,
     MessagesToolChoice,
+    ServerTool,
     tool_family,
 )
 from .chat_request import ChatRequest

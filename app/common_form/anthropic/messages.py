@@ -19,6 +19,7 @@ from ...protocol import (
     SearchResultBlock,
     TextBlock,
     ThinkingBlock,
+    ToolChangeBlock,
     ToolResultBlock,
     ToolUseBlock,
     pointer,
@@ -34,14 +35,17 @@ Unseal = Callable[[str], str | None]
 
 @dataclass(slots=True)
 class Conversation:
-    """Messages, each with the field of the request that it comes from. ``ignored``: places and
-    kinds of what they do not show.
+    """Messages, each with the field of the request that it comes from.
+
+    ``ignored``  places and kinds of what they do not show.
+    ``changes``  of the tools, with their places.
     """
 
     unseal: Unseal
     messages: list[Message] = field(default_factory=list)
     places: list[str] = field(default_factory=list)
     ignored: list[str] = field(default_factory=list)
+    changes: list[tuple[str, ToolChangeBlock]] = field(default_factory=list)
 
     def read(self, request: PromptFields) -> None:
         """Add the instructions and the messages. Raises ApiError 400."""
@@ -90,6 +94,10 @@ class Conversation:
                 yield Call(block.name, _arguments(block), block.id)
             case ThinkingBlock():
                 yield from self._thought(block, place)
+            case ToolChangeBlock():
+                self.changes.append((place, block))
+                if block.type == "tool_removal" and block.tool.name:
+                    yield Text(f"[The tool {block.tool.name} is no longer available.]")
             case _:
                 yield from self._shown(block, place)
 

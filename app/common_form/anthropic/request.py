@@ -33,16 +33,16 @@ def common_count(request: PromptFields, unseal: Unseal) -> GenerationRequest:
 def _common(request: PromptFields, unseal: Unseal, sampling: AskedSampling) -> GenerationRequest:
     conversation = Conversation(unseal)
     conversation.read(request)
-    tools, left_out = offered_tools(request.tools or ())
+    offered = offered_tools(request.tools or (), conversation.changes)
     choice = request.tool_choice
     parallel = request.parallel_tool_calls
     if choice is not None and choice.disable_parallel_tool_use:
         parallel = False
     return GenerationRequest(
         messages=tuple(conversation.messages),
-        tools=tools or None,
-        tool_choice=common_choice(choice, tools, any_left_out=bool(left_out)),
-        parallel_tool_calls=parallel if tools else None,
+        tools=tuple(offered.tools) or None,
+        tool_choice=common_choice(choice, offered),
+        parallel_tool_calls=parallel if offered.tools else None,
         constraints=_constraints(request),
         schema_in_prompt=request.include_schema_in_prompt,
         thinking=_thinking(request),
@@ -51,9 +51,9 @@ def _common(request: PromptFields, unseal: Unseal, sampling: AskedSampling) -> G
         names=ApiNames(
             fields=_NAMES,
             messages=conversation.places,
-            tools=[tool.param for tool in tools],
+            tools=[tool.param for tool in offered.tools],
         ),
-        ignored=(*left_out, *conversation.ignored),
+        ignored=(*offered.ignored, *conversation.ignored),
     )
 
 

@@ -1,6 +1,7 @@
 """Messages of Anthropic's API, and the blocks in them.
 
     text, thinking, tool_use, tool_result   read
+    tool_addition, tool_removal             change what may be called
     image, document, search_result          shown as text; what is no text, by a line in its place
     LEFT_OUT                                what only Anthropic's server writes and reads
 
@@ -14,6 +15,7 @@ from pydantic import BeforeValidator, Discriminator, Field, Tag
 from pydantic_core import PydanticCustomError
 
 from ..validation import Items, Lenient, TextOr, refuse_type
+from .tools import MessagesTool
 
 #: characters of the id of a call; own ids have 30
 CALL_ID_CHARS = 1_024
@@ -22,9 +24,8 @@ LEFT_OUT = (
     *("advisor_tool_result", "bash_code_execution_tool_result", "browser_state"),
     *("code_execution_tool_result", "compaction", "container_upload", "fallback"),
     *("mcp_tool_listing", "mcp_tool_result", "mcp_tool_use", "redacted_thinking"),
-    *("server_tool_use", "text_editor_code_execution_tool_result", "tool_addition"),
-    *("tool_reference", "tool_removal", "tool_search_tool_result", "web_fetch_tool_result"),
-    "web_search_tool_result",
+    *("server_tool_use", "text_editor_code_execution_tool_result", "tool_reference"),
+    *("tool_search_tool_result", "web_fetch_tool_result", "web_search_tool_result"),
 )
 
 
@@ -90,6 +91,19 @@ class SearchResultBlock(Lenient):
     content: Items[TextBlock]
 
 
+class ChangedTool(Lenient):
+    """``name``: of a tool that is known; ``definition``: of a new one."""
+
+    type: str
+    name: str | None = None
+    definition: MessagesTool | None = None
+
+
+class ToolChangeBlock(Lenient):
+    type: Literal["tool_addition", "tool_removal"]
+    tool: ChangedTool
+
+
 class LeftOutBlock(Lenient):
     type: Literal[LEFT_OUT]  # type: ignore[valid-type]
 
@@ -104,6 +118,8 @@ _RESULT = {
 _BLOCKS = {
     **_RESULT,
     "thinking": "thinking",
+    "tool_addition": "tool change",
+    "tool_removal": "tool change",
     "tool_use": "tool use",
     "tool_result": "tool result",
 }
@@ -147,6 +163,7 @@ class ToolResultBlock(Lenient):
 MessageBlock = Annotated[
     _Shown
     | Annotated[ThinkingBlock, Tag("thinking")]
+    | Annotated[ToolChangeBlock, Tag("tool change")]
     | Annotated[ToolUseBlock, Tag("tool use")]
     | Annotated[ToolResultBlock, Tag("tool result")],
     Discriminator(_kind),

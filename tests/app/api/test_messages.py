@@ -318,7 +318,7 @@ def test_tools_of_the_server_are_left_out_unless_a_call_is_required(gateway: Gat
     answer = post(gateway, **HELLO, tools=[WEATHER, search])
     assert answer.headers["x-switchyard-ignored"] == "tools/1 web_search_20260318"
     refused = post(gateway, **HELLO, tools=[search], tool_choice={"type": "any"})
-    assert refused.status_code == 400 and "none of these tools" in refused.text
+    assert refused.status_code == 400 and "none of the tools" in refused.text
 
 
 @pytest.mark.parametrize(

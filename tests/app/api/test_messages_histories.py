@@ -6,7 +6,7 @@ Agents send their whole history on every turn, so that one refused block would e
 import copy
 import json
 import random
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
