@@ -107,7 +107,7 @@ class OfferedTools:
         if not isinstance(tool, ServerTool) and tool.is_callable:
             self.tools.append(_common_tool(tool, place))
             return
-        kind = tool.type if isinstance(tool, ServerTool) else "allowed_callers"
+        kind = tool_family(tool.type) if isinstance(tool, ServerTool) else "allowed_callers"
         self.left_out.add(tool.name or "")
         self.ignored.append(f"{pointer(place)} {kind}")
 
