@@ -1,4 +1,4 @@
-"""Error answers: exceptions of routes as OpenAI's error object.
+"""Error answers: exceptions of routes as the error object of the client's API.
 
 Handles ApiError, the router's 404 and 405, and pydantic's validation errors. The middleware handles
 unexpected exceptions.
@@ -23,7 +23,7 @@ from starlette.types import Receive, Scope, Send
 
 from ..errors import ApiError, bad_request, missing_parameter, unsupported_parameter
 from ..protocol import is_response_id
-from .exchange import exchange_of
+from .exchange import Exchange, exchange_of
 from .surfaces import error_answer
 
 #: characters of a client's value that an error repeats
@@ -77,10 +77,10 @@ class ClosingResponse(JSONResponse):
         await send({"type": "http.response.body", "body": b""})
 
 
-def error_response(error: ApiError, path: str, request_id: str) -> JSONResponse:
-    """Return the answer of an error to a request for ``path``."""
+def error_response(error: ApiError, exchange: Exchange) -> JSONResponse:
+    """Return the answer of an error."""
     kind = ClosingResponse if error.status in _UNREAD else JSONResponse
-    status, body = error_answer(error, path, request_id)
+    status, body = error_answer(error, exchange.surface, exchange.id)
     return kind(body, status_code=status, headers=error.headers)
 
 
@@ -103,7 +103,7 @@ def install_error_handlers(app: FastAPI) -> None:
     app.state.endpoints = []
 
     def answer(request: Request, error: ApiError) -> JSONResponse:
-        return error_response(error, request.url.path, exchange_of(request).id)
+        return error_response(error, exchange_of(request))
 
     async def on_api_error(request: Request, error: Exception) -> JSONResponse:
         assert isinstance(error, ApiError)

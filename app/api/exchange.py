@@ -27,10 +27,12 @@ class Exchange:
     ``at_end``          callbacks for the end of the request.
     ``answer_headers``  go with the answer, whatever it is.
     ``failed``          writes the last events of a stream that has begun.
+    ``surface``         the API whose form errors have; None: OpenAI's.
     """
 
     def __init__(self, scope: MutableMapping[str, Any], send: Send, drain: Drain) -> None:
-        given = dict(scope["headers"]).get(b"x-request-id", b"")
+        headers = dict(scope["headers"])
+        given = headers.get(b"x-request-id", b"")
         self.id = given.decode("ascii") if _USABLE_ID.match(given) else f"req_{uuid.uuid4().hex}"
         self.record = RequestRecord(self.id)
         self.status = 0
@@ -40,8 +42,8 @@ class Exchange:
         self.answer_headers: dict[str, str] = {}
         self.failed: Callable[[ApiError], bytes] = lambda error: b""
         self._client: Client | None = None
-        surface = surface_of(scope["path"])
-        self._id_header = None if surface is None else surface.id_header
+        self.surface = surface_of(scope["path"], [name.decode("latin-1") for name in headers])
+        self._id_header = None if self.surface is None else self.surface.id_header
         self._send = send
         self._drain = drain
         scope.setdefault("state", {})["exchange"] = self

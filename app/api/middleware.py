@@ -64,7 +64,7 @@ class RequestMiddleware:
         except ApiError as error:  # of framing and the shutdown; routes answer their own
             exchange.record.error = error.code
             if not exchange.status:
-                answer = error_response(error, scope["path"], exchange.id)
+                answer = error_response(error, exchange)
                 await answer(scope, receive, exchange.send)
             elif exchange.streams:
                 self._metrics.stream_errors.inc()
@@ -74,7 +74,7 @@ class RequestMiddleware:
             self._metrics.internal_errors.inc()
             self._logger.error("request failed", exc_info=error)
             if not exchange.status:
-                answer = error_response(internal_error(exchange.id), scope["path"], exchange.id)
+                answer = error_response(internal_error(exchange.id), exchange)
                 await answer(scope, receive, exchange.send)
         finally:
             self._metrics.in_flight.dec()

@@ -34,14 +34,13 @@ from ..service import (
     Version,
 )
 from .exchange import exchange_of
+from .surfaces import ANTHROPIC_HEADER
 from .worker_routes import all_workers
 
 #: HTTP status of each state in which a gateway is not ready
 _READY_STATUS = {"unready": 503, "draining": 404}
 
-#: a header of every request of Anthropic's clients, which get models in their own form
-_ANTHROPIC = "anthropic-version"
-_EITHER = f"With the header `{_ANTHROPIC}`, models have the form that Anthropic gives them."
+_EITHER = f"With the header `{ANTHROPIC_HEADER}`, models have the form that Anthropic gives them."
 _MODELS = operation(
     "list_models",
     "List the models",
@@ -132,7 +131,7 @@ def models_router(models: ServedModels, created: int) -> APIRouter:
     @router.get("/v1/models", **_MODELS)
     async def all_models(request: Request) -> ModelList | MessagesModelList:
         usable = models.all_usable(exchange_of(request).client)
-        if _ANTHROPIC not in request.headers:
+        if ANTHROPIC_HEADER not in request.headers:
             return {"object": "list", "data": [card(model) for model in usable]}
         return {
             "data": [messages_card(model) for model in usable],
@@ -144,7 +143,7 @@ def models_router(models: ServedModels, created: int) -> APIRouter:
     @router.get("/v1/models/{name:path}", **_MODEL)
     async def one_model(name: str, request: Request) -> Model | MessagesModel:
         model = models.usable(name, exchange_of(request).client)
-        return messages_card(model) if _ANTHROPIC in request.headers else card(model)
+        return messages_card(model) if ANTHROPIC_HEADER in request.headers else card(model)
 
     return router
 

@@ -3,7 +3,7 @@
 One function makes the route of each (answering.generation_router).
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from typing import Any, Generic, Protocol, TypeVar
 
@@ -29,6 +29,8 @@ Body = TypeVar("Body", bound=SamplingFields)
 BodyIn = TypeVar("BodyIn", contravariant=True)
 
 
+#: a header of every request of Anthropic's clients
+ANTHROPIC_HEADER = "anthropic-version"
 #: returns the status and the body of an error; the text is the request's id
 Envelope = Callable[[ApiError, str], tuple[int, Mapping[str, Any]]]
 
@@ -169,13 +171,18 @@ MESSAGES = Surface(
 SURFACES: tuple[Surface[Any], ...] = (CHAT, RESPONSES, MESSAGES, COMPLETIONS)
 
 
-def surface_of(path: str) -> Surface[Any] | None:
-    """Return the API to which a path belongs; None: to no generation."""
-    return next((each for each in SURFACES if (path + "/").startswith(each.path + "/")), None)
+def surface_of(path: str, headers: Collection[str]) -> Surface[Any] | None:
+    """Return the API of a request; ``headers``: their names. None: it is no API that generates.
+
+    Anthropic's clients also ask for models; then errors have the form of the Messages API.
+    """
+    surface = next((each for each in SURFACES if (path + "/").startswith(each.path + "/")), None)
+    return MESSAGES if surface is None and ANTHROPIC_HEADER in headers else surface
 
 
-def error_answer(error: ApiError, path: str, request_id: str) -> tuple[int, Mapping[str, Any]]:
-    """Return the status and the body of an error as the API of a path writes them."""
-    surface = surface_of(path)
+def error_answer(
+    error: ApiError, surface: Surface[Any] | None, request_id: str
+) -> tuple[int, Mapping[str, Any]]:
+    """Return the status and the body of an error as an API writes them."""
     envelope = _openai_error if surface is None else surface.envelope
     return envelope(error, request_id)

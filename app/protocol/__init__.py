@@ -9,15 +9,23 @@ from .anthropic.content import (
     SearchResultBlock,
     TextBlock,
     ThinkingBlock,
+    ToolChangeBlock,
     ToolResultBlock,
     ToolUseBlock,
 )
-from .anthropic.request import MESSAGES_IGNORED, CountRequest, MessagesRequest, PromptFields
+from .anthropic.request import (
+    MESSAGES_IGNORED,
+    NO_THREADS,
+    CountRequest,
+    MessagesRequest,
+    PromptFields,
+)
 from .anthropic.tools import (
     ClientFunction,
     DefinedTool,
     MessagesTool,
     MessagesToolChoice,
+    ServerTool,
     tool_family,
 )
 from .chat_request import ChatRequest

@@ -68,7 +68,8 @@ class MessagesService:
     def _read(
         self, request: MessagesRequest, context: RequestContext
     ) -> Callable[[], GenerationRequest]:
-        return partial(common_message, request, partial(self._seal.open, context.client))
+        most = self._generation.settings.max_completion_tokens
+        return partial(common_message, request, partial(self._seal.open, context.client), most)
 
     def _begun(self, prepared: PreparedRequest) -> MessageObject:
         return begun_message(self._model, len(prepared.choices[0].prompt))

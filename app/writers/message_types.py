@@ -1,6 +1,6 @@
 """Answers of Anthropic's Messages API, as its official types have them."""
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, NotRequired
 
 from pydantic import Field, RootModel
 from typing_extensions import TypedDict
@@ -126,9 +126,15 @@ class MessageStop(TypedDict):
     type: Literal["message_stop"]
 
 
+class MessagesErrorDetails(TypedDict):
+    error_code: str
+    unsupported: list[str]
+
+
 class MessagesErrorObject(TypedDict):
     type: Annotated[str, Field(examples=["invalid_request_error", "overloaded_error"])]
     message: Annotated[str, Field(description="The problem, with the field at fault.")]
+    details: NotRequired[MessagesErrorDetails]
 
 
 class MessagesError(TypedDict):

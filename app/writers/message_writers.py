@@ -8,6 +8,7 @@ Blocks follow each other: a delta of another kind closes the open block. A thoug
 seal, which the client sends back; with ``display`` "omitted" that is all that is shown of it.
 """
 
+import json
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any, assert_never
@@ -25,6 +26,7 @@ from adapters.formats import (
 
 from ..errors import ApiError
 from ..generation import ChoiceDeltas, ChoiceEnd
+from ..protocol import NO_THREADS
 from .chat_objects import new_id
 from .events import named_event
 from .message_types import (
@@ -34,6 +36,7 @@ from .message_types import (
     MessageEnd,
     MessageObject,
     MessagesError,
+    MessagesErrorObject,
     WrittenEvent,
 )
 from .writer import Batch
@@ -68,11 +71,10 @@ def error_object(error: ApiError, request_id: str | None) -> MessagesError:
         message = f"{error.param}: {message}"
     if kind is None:
         kind = "api_error" if error.status >= 500 else "invalid_request_error"
-    return {
-        "type": "error",
-        "error": {"type": kind, "message": message},
-        "request_id": request_id,
-    }
+    problem: MessagesErrorObject = {"type": kind, "message": message}
+    if error.code == NO_THREADS:
+        problem["details"] = {"error_code": NO_THREADS, "unsupported": ["thread"]}
+    return {"type": "error", "error": problem, "request_id": request_id}
 
 
 @dataclass(slots=True)
@@ -161,11 +163,19 @@ class MessageBlocks:
 
 
 def _is_object(text: str) -> bool:
-    """Whether a call's input is whole; the output limit may have cut it."""
+    """Whether a call's input is a whole JSON object; the output limit may have cut it.
+
+    Numbers stay text: an integer may be too long, and a number too large, for a number of Python.
+    """
     try:
-        return isinstance(orjson.loads(text), dict)
-    except ValueError:
+        value = json.loads(text, parse_int=str, parse_float=str, parse_constant=_no_json)
+    except (ValueError, RecursionError):
         return False
+    return isinstance(value, dict)
+
+
+def _no_json(constant: str) -> None:
+    raise ValueError(f"JSON has no {constant}")
 
 
 def _end(end: ChoiceEnd) -> MessageEnd:

@@ -8,7 +8,6 @@ import json
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 
-from ...errors import bad_request
 from ...generation import Call, Media, Message, Part, Text, Thought
 from ...protocol import (
     InputMessage,
@@ -20,6 +19,7 @@ from ...protocol import (
     SearchResultBlock,
     TextBlock,
     ThinkingBlock,
+    ToolChangeBlock,
     ToolResultBlock,
     ToolUseBlock,
     pointer,
@@ -35,14 +35,17 @@ Unseal = Callable[[str], str | None]
 
 @dataclass(slots=True)
 class Conversation:
-    """Messages, each with the field of the request that it comes from. ``ignored``: places and
-    kinds of what they do not show.
+    """Messages, each with the field of the request that it comes from.
+
+    ``ignored``  places and kinds of what they do not show.
+    ``changes``  of the tools, with their places.
     """
 
     unseal: Unseal
     messages: list[Message] = field(default_factory=list)
     places: list[str] = field(default_factory=list)
     ignored: list[str] = field(default_factory=list)
+    changes: list[tuple[str, ToolChangeBlock]] = field(default_factory=list)
 
     def read(self, request: PromptFields) -> None:
         """Add the instructions and the messages. Raises ApiError 400."""
@@ -63,8 +66,10 @@ class Conversation:
         self.ignored.append(f"{pointer(place)} {kind}")
 
     def _read(self, message: InputMessage, place: str) -> None:
-        if isinstance(message.content, str):
-            self._add(Message(message.role, (Text(message.content),)), place)
+        if message.output_config:
+            self._ignore(f"{place}.output_config", "field")
+        if message.content is None or isinstance(message.content, str):
+            self._add(Message(message.role, (Text(message.content or ""),)), place)
             return
         parts: list[Part] = []
         for number, block in enumerate(message.content):
@@ -84,23 +89,22 @@ class Conversation:
     def _parts(self, role: str, block: MessageBlock, place: str) -> Iterator[Part]:
         match block:
             case ToolUseBlock() | ThinkingBlock() if role != "assistant":
-                raise bad_request(
-                    f"Blocks of type '{block.type}' are only allowed in assistant messages.",
-                    place,
-                    "unsupported_value",
-                )
+                self._ignore(place, block.type)
             case ToolUseBlock():
-                arguments = json.dumps(block.input, ensure_ascii=False)
-                yield Call(block.name, arguments, block.id)
+                yield Call(block.name, _arguments(block), block.id)
             case ThinkingBlock():
                 yield from self._thought(block, place)
+            case ToolChangeBlock():
+                self.changes.append((place, block))
+                if block.type == "tool_removal" and block.tool.name:
+                    yield Text(f"[The tool {block.tool.name} is no longer available.]")
             case _:
                 yield from self._shown(block, place)
 
     def _thought(self, block: ThinkingBlock, place: str) -> Iterator[Thought]:
         text = self.unseal(block.signature)
         if text is None or block.thinking not in ("", text):
-            self._ignore(place, "thinking of another server")
+            self._ignore(place, "thinking")
         else:
             yield Thought(text)
 
@@ -118,8 +122,8 @@ class Conversation:
 
     def _media(self, block: MediaBlock, place: str) -> Iterator[Part]:
         titles = [text for text in (block.title, block.context) if text]
-        if block.source.type == "text" and block.source.data is not None:
-            yield Text("\n".join([*titles, block.source.data]) + "\n")
+        if block.source.text is not None:
+            yield Text("\n".join([*titles, block.source.text]) + "\n")
             return
         self._ignore(place, block.type)
         about = f" {titles[0]}" if titles else ""
@@ -137,6 +141,12 @@ class Conversation:
             ]
         is_error = bool(block.is_error)
         return Message("tool", tuple(parts), None, block.tool_use_id, is_error=is_error)
+
+
+def _arguments(block: ToolUseBlock) -> str:
+    if isinstance(block.input, str):
+        return block.input
+    return json.dumps(block.input or {}, ensure_ascii=False)
 
 
 def _instructions(system: str | Sequence[TextBlock]) -> str:

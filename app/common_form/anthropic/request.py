@@ -1,5 +1,6 @@
 """A request of Anthropic's Messages API in the common form."""
 
+from dataclasses import replace
 from typing import Any
 
 from ...generation import ApiNames, AskedConstraint, AskedSampling, AskedThinking, GenerationRequest
@@ -11,10 +12,17 @@ from .tools import common_choice, offered_tools
 _NAMES = {"tool_choice": "tool_choice", "stop": "stop_sequences"}
 
 
-def common_message(request: MessagesRequest, unseal: Unseal) -> GenerationRequest:
-    """Return the request whose answer is a message. Raises ApiError 400."""
-    sampling = AskedSampling.of(request, max_tokens=request.max_tokens, stops=request.stops)
-    return _common(request, unseal, sampling)
+def common_message(request: MessagesRequest, unseal: Unseal, most_tokens: int) -> GenerationRequest:
+    """Return the request whose answer is a message. Raises ApiError 400.
+
+    ``most_tokens``: of an answer of this server. Agents ask for 64,000, which is a bound only.
+    """
+    tokens = min(request.max_tokens, most_tokens)
+    sampling = AskedSampling.of(request, max_tokens=tokens, stops=request.stops)
+    asked = _common(request, unseal, sampling)
+    if tokens == request.max_tokens:
+        return asked
+    return replace(asked, ignored=("max_tokens excess", *asked.ignored))
 
 
 def common_count(request: PromptFields, unseal: Unseal) -> GenerationRequest:
@@ -25,16 +33,16 @@ def common_count(request: PromptFields, unseal: Unseal) -> GenerationRequest:
 def _common(request: PromptFields, unseal: Unseal, sampling: AskedSampling) -> GenerationRequest:
     conversation = Conversation(unseal)
     conversation.read(request)
-    tools, left_out = offered_tools(request.tools or ())
+    offered = offered_tools(request.tools or (), conversation.changes)
     choice = request.tool_choice
     parallel = request.parallel_tool_calls
-    if choice is not None and choice.disable_parallel_tool_use is not None:
-        parallel = not choice.disable_parallel_tool_use
+    if choice is not None and choice.disable_parallel_tool_use:
+        parallel = False
     return GenerationRequest(
         messages=tuple(conversation.messages),
-        tools=tools or None,
-        tool_choice=common_choice(choice, tools, any_left_out=bool(left_out)),
-        parallel_tool_calls=parallel if tools else None,
+        tools=tuple(offered.tools) or None,
+        tool_choice=common_choice(choice, offered),
+        parallel_tool_calls=parallel if offered.tools else None,
         constraints=_constraints(request),
         schema_in_prompt=request.include_schema_in_prompt,
         thinking=_thinking(request),
@@ -43,9 +51,9 @@ def _common(request: PromptFields, unseal: Unseal, sampling: AskedSampling) -> G
         names=ApiNames(
             fields=_NAMES,
             messages=conversation.places,
-            tools=[tool.param for tool in tools],
+            tools=[tool.param for tool in offered.tools],
         ),
-        ignored=(*left_out, *conversation.ignored),
+        ignored=(*offered.ignored, *conversation.ignored),
     )
 
 

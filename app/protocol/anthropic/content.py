@@ -1,6 +1,7 @@
 """Messages of Anthropic's API, and the blocks in them.
 
     text, thinking, tool_use, tool_result   read
+    tool_addition, tool_removal             change what may be called
     image, document, search_result          shown as text; what is no text, by a line in its place
     LEFT_OUT                                what only Anthropic's server writes and reads
 
@@ -14,6 +15,7 @@ from pydantic import BeforeValidator, Discriminator, Field, Tag
 from pydantic_core import PydanticCustomError
 
 from ..validation import Items, Lenient, TextOr, refuse_type
+from .tools import MessagesTool
 
 #: characters of the id of a call; own ids have 30
 CALL_ID_CHARS = 1_024
@@ -22,43 +24,62 @@ LEFT_OUT = (
     *("advisor_tool_result", "bash_code_execution_tool_result", "browser_state"),
     *("code_execution_tool_result", "compaction", "container_upload", "fallback"),
     *("mcp_tool_listing", "mcp_tool_result", "mcp_tool_use", "redacted_thinking"),
-    *("server_tool_use", "text_editor_code_execution_tool_result", "tool_addition"),
-    *("tool_reference", "tool_removal", "tool_search_tool_result", "web_fetch_tool_result"),
-    "web_search_tool_result",
+    *("server_tool_use", "text_editor_code_execution_tool_result", "tool_reference"),
+    *("tool_search_tool_result", "web_fetch_tool_result", "web_search_tool_result"),
 )
+
+
+#: a text that a client may have lost
+_Text = Annotated[str, BeforeValidator(lambda value: "" if value is None else value)]
 
 
 class TextBlock(Lenient):
     type: Literal["text"]
-    text: str
+    text: _Text
 
 
 class ThinkingBlock(Lenient):
     """Reasoning of an earlier answer. ``signature``: this server's seal of it (sealing)."""
 
     type: Literal["thinking"]
-    thinking: str = ""
-    signature: str = ""
+    thinking: _Text = ""
+    signature: _Text = ""
 
 
 class ToolUseBlock(Lenient):
+    """``input``: an object; text of one that was cut, or null, in damaged histories."""
+
     type: Literal["tool_use"]
     id: str = Field(max_length=CALL_ID_CHARS)
     name: str
-    input: dict[str, Any]
+    input: dict[str, Any] | str | None = None
 
 
 class Source(Lenient):
-    """Where a document is. ``data``: its text, of type "text"; ``content``: its blocks."""
+    """Where a document is. ``data``: its text, of type "text"; ``content``: its text or blocks."""
 
-    type: str
+    type: str = ""
     data: str | None = None
     content: Any = None
+
+    @property
+    def text(self) -> str | None:
+        """The document's text; None: it has no text alone."""
+        match self.type, self.content:
+            case "text", _:
+                return self.data
+            case "content", str(text):
+                return text
+            case "content", [*blocks]:
+                texts = [each.get("text") for each in blocks if isinstance(each, dict)]
+                shown = [text for text in texts if isinstance(text, str)]
+                return "\n".join(shown) if len(shown) == len(blocks) else None
+        return None
 
 
 class MediaBlock(Lenient):
     type: Literal["image", "document"]
-    source: Source
+    source: Source = Source()
     title: str | None = None
     context: str | None = None
 
@@ -68,6 +89,19 @@ class SearchResultBlock(Lenient):
     source: str
     title: str
     content: Items[TextBlock]
+
+
+class ChangedTool(Lenient):
+    """``name``: of a tool that is known; ``definition``: of a new one."""
+
+    type: str
+    name: str | None = None
+    definition: MessagesTool | None = None
+
+
+class ToolChangeBlock(Lenient):
+    type: Literal["tool_addition", "tool_removal"]
+    tool: ChangedTool
 
 
 class LeftOutBlock(Lenient):
@@ -84,6 +118,8 @@ _RESULT = {
 _BLOCKS = {
     **_RESULT,
     "thinking": "thinking",
+    "tool_addition": "tool change",
+    "tool_removal": "tool change",
     "tool_use": "tool use",
     "tool_result": "tool result",
 }
@@ -127,6 +163,7 @@ class ToolResultBlock(Lenient):
 MessageBlock = Annotated[
     _Shown
     | Annotated[ThinkingBlock, Tag("thinking")]
+    | Annotated[ToolChangeBlock, Tag("tool change")]
     | Annotated[ToolUseBlock, Tag("tool use")]
     | Annotated[ToolResultBlock, Tag("tool result")],
     Discriminator(_kind),
@@ -135,8 +172,11 @@ MessageBlock = Annotated[
 
 
 class InputMessage(Lenient):
-    """A message. ``clear_at``: of one of the system; whether later turns of the user end it."""
+    """A message. ``clear_at``, ``output_config``: of one of the system; whether later turns of the
+    user end it, and an effort, which has no effect there.
+    """
 
     role: Literal["user", "assistant", "system"]
-    content: TextOr[MessageBlock] = ""
+    content: TextOr[MessageBlock] | None = None
+    output_config: Any = None
     clear_at: Literal["next_user_message", "never"] | None = None

@@ -11,6 +11,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, model_validator
 
+from ...errors import bad_request
 from ..chat_request import GenerationFields
 from ..sampling_fields import StopString
 from ..thinking_fields import Thinking
@@ -19,11 +20,13 @@ from .content import InputMessage, TextBlock
 from .tools import MessagesTool, MessagesToolChoice
 
 MAX_STOP_SEQUENCES = 16
+#: Anthropic's code for a request that no thread can have
+NO_THREADS = "thread_unsupported_request"
 
 MESSAGES_IGNORED = (
     *("betas", "billing_policy", "cache_control", "compaction", "container"),
     *("context_management", "diagnostics", "fallback_credit_token", "fallbacks", "inference_geo"),
-    *("mcp_servers", "metadata", "service_tier", "speed", "thread", "user_profile_id"),
+    *("mcp_servers", "metadata", "service_tier", "speed", "user_profile_id"),
     "workspace_id",
 )
 #: those without a bearing on the answer: they are dropped without a word
@@ -103,6 +106,20 @@ class MessagesRequest(PromptFields):
         Annotated[list[StopString], Field(max_length=MAX_STOP_SEQUENCES, fail_fast=True)] | None
     ) = None
     """Strings that end the text."""
+    thread: Any = None
+    """Not served: send the whole conversation."""
+
+    def check(self) -> None:
+        """Refuse a thread: its next turn would lack what only Anthropic's server keeps. By the
+        code, Anthropic's tool runner knows that it must send the whole conversation.
+        """
+        if self.thread is not None:
+            raise bad_request(
+                "Unsupported parameter: 'thread'. This server keeps no conversations; 'messages' "
+                "must have all of it.",
+                "thread",
+                NO_THREADS,
+            )
 
     @property
     def stops(self) -> tuple[str, ...]:

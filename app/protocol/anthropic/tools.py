@@ -7,7 +7,7 @@ SERVER_TOOLS                        what only Anthropic's server can run: left o
 
 from typing import Annotated, Any, Literal
 
-from pydantic import BeforeValidator, Discriminator, Field, Tag, model_validator
+from pydantic import BaseModel, BeforeValidator, Discriminator, Field, Tag, model_validator
 from pydantic_core import PydanticCustomError
 
 from ..validation import Exact, Items, Lenient, refuse_type
@@ -31,22 +31,10 @@ def tool_family(kind: str) -> str:
     return name if date.isdecimal() else kind
 
 
-class ClientFunction(Exact):
-    """A function. ``cache_control``, ``defer_loading``, ``eager_input_streaming``: without effect.
+class CallableTool(BaseModel):
+    """``allowed_callers``: a tool without "direct" is for programs of Anthropic's server only."""
 
-    ``allowed_callers``: one without "direct" is for programs of Anthropic's server only.
-    """
-
-    type: Literal["custom"] | None = None
-    name: str = Field(pattern=NAME)
-    description: str | None = None
-    input_schema: dict[str, Any]
-    strict: bool | None = None
-    input_examples: Annotated[list[dict[str, Any]], Field(max_length=MAX_EXAMPLES)] | None = None
     allowed_callers: Items[str] | None = None
-    cache_control: Any = None
-    defer_loading: bool | None = None
-    eager_input_streaming: bool | None = None
 
     @property
     def is_callable(self) -> bool:
@@ -54,7 +42,21 @@ class ClientFunction(Exact):
         return self.allowed_callers is None or "direct" in self.allowed_callers
 
 
-class DefinedTool(Lenient):
+class ClientFunction(CallableTool, Exact):
+    """A function. ``cache_control``, ``defer_loading``, ``eager_input_streaming``: no effect."""
+
+    type: Literal["custom"] | None = None
+    name: str = Field(pattern=NAME)
+    description: str | None = None
+    input_schema: dict[str, Any]
+    strict: bool | None = None
+    input_examples: Annotated[list[dict[str, Any]], Field(max_length=MAX_EXAMPLES)] | None = None
+    cache_control: Any = None
+    defer_loading: bool | None = None
+    eager_input_streaming: bool | None = None
+
+
+class DefinedTool(CallableTool, Lenient):
     """A tool whose input follows from its type."""
 
     type: str
@@ -65,6 +67,7 @@ class ServerTool(Lenient):
     """A tool that is left out."""
 
     type: str
+    name: str | None = None
 
 
 def _known(value: Any) -> Any:
