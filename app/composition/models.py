@@ -137,6 +137,7 @@ def make_model(
         responses=ResponsesService(
             generation,
             shared.state,
+            shared.seal,
             on_unstored=shared.metrics.responses_unstored.inc,
         ),
         messages=MessagesService(generation, shared.seal, shared.offload, model=model.served_model),

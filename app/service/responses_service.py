@@ -10,6 +10,7 @@ Not here   the generation (generation_service), items (protocol.responses), mess
 import time
 from collections.abc import Callable
 from dataclasses import KW_ONLY, dataclass, replace
+from functools import partial
 from typing import Any
 
 from pydantic import ValidationError
@@ -30,6 +31,7 @@ from ..protocol import (
     pointer,
     response_of,
 )
+from ..sealing import Seal
 from ..state import MAX_CHAIN_ITEMS, Chain, ResponseStore, previous_not_found
 from ..writers import (
     ResponseEventWriter,
@@ -47,6 +49,7 @@ class ResponsesService:
 
     generation: GenerationService
     store: ResponseStore
+    seal: Seal
     _: KW_ONLY
     on_unstored: Callable[[], None] = lambda: None
 
@@ -76,7 +79,8 @@ class ResponsesService:
         inputs: list[dict[str, Any]] = []
 
         def read() -> GenerationRequest:
-            conversation = _conversation(request, chain, added, names)
+            conversation = Conversation(names.flat, partial(self.seal.open, client))
+            _fill(conversation, request, chain, added)
             inputs.extend(
                 listed(item, item_id(item.type, number, "i", at))
                 for at, (_, item) in enumerate(added)
@@ -90,7 +94,9 @@ class ResponsesService:
             return is_stored
 
         begun = response_object(request, context.model, number, int(time.time()))
-        writer = ResponseWriter(begun, None if request.store is False else save, names.named)
+        seal = partial(self.seal.seal, client) if request.wants_sealed_reasoning else None
+        kept = None if request.store is False else save
+        writer = ResponseWriter(begun, kept, names.named, seal)
         return read, writer, replace(context, size=size)
 
     async def _input(
@@ -145,15 +151,17 @@ def _check_length(earlier: int, added: int) -> None:
         raise missing_parameter("input")
 
 
-def _conversation(
-    request: ResponseRequest, chain: Chain, added: list[tuple[str, ContentItem]], names: ToolNames
-) -> Conversation:
-    """Return the messages: instructions, earlier responses, the request's own items.
+def _fill(
+    conversation: Conversation,
+    request: ResponseRequest,
+    chain: Chain,
+    added: list[tuple[str, ContentItem]],
+) -> None:
+    """Add the messages: instructions, earlier responses, the request's own items.
 
     Raises:
         ApiError: 400, stored items are damaged.
     """
-    conversation = Conversation(names.flat)
     if request.instructions:
         conversation.instruct(request.instructions)
     try:
@@ -163,4 +171,3 @@ def _conversation(
     conversation.add(("previous_response_id", item) for item in earlier)
     conversation.add(added)
     conversation.close()
-    return conversation

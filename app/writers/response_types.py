@@ -64,6 +64,9 @@ class ReasoningOutput(TypedDict):
     status: ItemStatus
     summary: list[SummaryText]
     content: NotRequired[list[ReasoningText]]
+    encrypted_content: NotRequired[
+        Annotated[str, Field(description="The reasoning, sealed; send it back as it is.")]
+    ]
 
 
 class NamedCall(ToolName):

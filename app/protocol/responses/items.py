@@ -1,7 +1,7 @@
 """Input items: what a client sends, and what earlier responses wrote.
 
     message               text of a user, a system or developer message, or an assistant
-    reasoning             the reasoning of an assistant, as text or as a summary
+    reasoning             the reasoning of an assistant, as text, as a summary, or sealed
     function_call         a call of an assistant
     function_call_output  the result of a call
     item_reference        an item of a stored response, by its id
@@ -16,7 +16,15 @@ Not here   the order of items (conversation).
 from collections.abc import Sequence
 from typing import Annotated, Any, Literal
 
-from pydantic import BeforeValidator, Discriminator, Field, Tag, TypeAdapter, model_validator
+from pydantic import (
+    BeforeValidator,
+    Discriminator,
+    Field,
+    Tag,
+    TypeAdapter,
+    WithJsonSchema,
+    model_validator,
+)
 from pydantic_core import PydanticCustomError
 
 from ..messages import without_media
@@ -47,6 +55,12 @@ LEFT_OUT = (
 _TEXTS = {"input_text": "text", "output_text": "text", "refusal": "refusal"}
 
 ItemId = Annotated[str, Field(min_length=1, max_length=ID_CHARS)]
+#: a text that a server sealed; other values are none of this server
+Sealed = Annotated[
+    str,
+    BeforeValidator(lambda value: "" if value is None else str(value)),
+    WithJsonSchema({}),
+]
 
 
 def _only_text(value: Any) -> Any:
@@ -121,12 +135,7 @@ class ReasoningItem(Lenient):
     id: ItemId | None = None
     summary: Items[SummaryPart] = Field(default_factory=list)
     content: Items[ReasoningPart] | None = None
-    encrypted_content: Any = None
-
-    @property
-    def is_unreadable(self) -> bool:
-        """Whether only the server that encrypted the reasoning can read it."""
-        return bool(self.encrypted_content) and not (self.content or self.summary)
+    encrypted_content: Sealed = ""
 
 
 class CallItem(Lenient):
@@ -245,6 +254,8 @@ def listed(item: ContentItem, number: str) -> dict[str, Any]:
             return {**base, "role": item.role, "status": "completed", "content": parts}
         case ReasoningItem():
             shown = item.model_dump(include={"summary", "content"}, exclude_none=True)
+            if item.encrypted_content:
+                shown["encrypted_content"] = item.encrypted_content
         case CallItem():
             shown = item.model_dump(exclude={"id", "type"}, exclude_none=True)
         case CallOutputItem():

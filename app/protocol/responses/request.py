@@ -35,6 +35,8 @@ RESPONSES_UNSUPPORTED: dict[str, tuple[Any, ...]] = {
 }
 #: the value of ``include`` that asks for log probabilities
 LOGPROBS = "message.output_text.logprobs"
+#: the value of ``include`` that asks for sealed reasoning
+SEALED_REASONING = "reasoning.encrypted_content"
 #: ``client_metadata`` is the Codex CLI's own
 RESPONSES_IGNORED = (
     "client_metadata",
@@ -52,14 +54,12 @@ MOVED = {
     "response_format": "text.format",
     "verbosity": "text.verbosity",
 }
-#: values of ``include`` without effect: they concern tools and images that are not served, and
-#: reasoning that this server returns as text
+#: values of ``include`` without effect: they concern tools and images that are not served
 INERT_INCLUDES = (
     "code_interpreter_call.outputs",
     "computer_call_output.output.image_url",
     "file_search_call.results",
     "message.input_image.image_url",
-    "reasoning.encrypted_content",
     "web_search_call.action.sources",
     "web_search_call.results",
 )
@@ -88,7 +88,7 @@ class TextConfig(Exact):
     verbosity: Verbosity | None = None
 
 
-Included = Literal[(LOGPROBS, *INERT_INCLUDES)]  # type: ignore[valid-type]
+Included = Literal[(LOGPROBS, SEALED_REASONING, *INERT_INCLUDES)]  # type: ignore[valid-type]
 ShortText = Annotated[str, Field(max_length=VALUE_CHARS)]
 Metadata = Annotated[
     dict[Annotated[str, Field(max_length=KEY_CHARS)], ShortText], Field(max_length=MAX_METADATA)
@@ -119,7 +119,8 @@ class ResponseRequest(GenerationFields):
     max_tool_calls: int | None = Field(None, ge=1)
     """No effect: it limits built-in tools."""
     include: Items[Included] | None = None
-    """`message.output_text.logprobs` adds log probabilities; others have no effect."""
+    """`message.output_text.logprobs` adds log probabilities, `reasoning.encrypted_content` sealed
+    reasoning; others have no effect."""
     top_logprobs: int | None = Field(None, ge=0, le=MAX_LOGPROBS)
     """Adds log probabilities, also of so many most likely tokens."""
     truncation: Literal["auto", "disabled"] | None = None
@@ -157,6 +158,11 @@ class ResponseRequest(GenerationFields):
     def wants_logprobs(self) -> bool:
         """Whether the output has log probabilities: ``include`` or ``top_logprobs`` ask for it."""
         return bool(self.top_logprobs) or LOGPROBS in (self.include or ())
+
+    @property
+    def wants_sealed_reasoning(self) -> bool:
+        """Whether reasoning items have ``encrypted_content``."""
+        return SEALED_REASONING in (self.include or ())
 
     @field_validator("truncation")
     @classmethod
