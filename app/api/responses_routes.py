@@ -1,4 +1,4 @@
-"""Stored responses: GET, DELETE, their input items, cancel."""
+"""Stored responses: GET, DELETE, their input items, cancel; and the tokens of a prompt."""
 
 from typing import Any
 
@@ -6,11 +6,11 @@ from fastapi import APIRouter, Request, Response
 
 from ..errors import unsupported_parameter
 from ..openapi import operation, query
-from ..protocol import ItemsQuery
-from ..service import ItemPage, ResponseDeleted, StoredResponses
+from ..protocol import InputTokensRequest, ItemsQuery
+from ..service import InputTokens, ItemPage, ResponseDeleted, ServedModels, StoredResponses
 from ..writers import ResponseObject
-from .body import validated
-from .exchange import exchange_of
+from .body import BodyReader, validated
+from .exchange import exchange_of, until_client_leaves
 from .surfaces import exact_json
 
 _RETRIEVE = operation(
@@ -56,9 +56,32 @@ _INPUT_ITEMS = operation(
 )
 
 
-def responses_router(stored: StoredResponses) -> APIRouter:
+_COUNT = operation(
+    "count_input_tokens",
+    "Count the tokens of a response's prompt",
+    tag="Responses",
+    body=InputTokensRequest,
+    answer=InputTokens,
+    errors=(404,),
+    example={"model": "my-model", "input": "Hello"},
+)
+
+
+def responses_router(
+    stored: StoredResponses, models: ServedModels, bodies: BodyReader
+) -> APIRouter:
     """Return the routes."""
     router = APIRouter()
+
+    @router.post("/v1/responses/input_tokens", **_COUNT)
+    async def count(request: Request) -> InputTokens:
+        asked, size = await bodies.read(InputTokensRequest, request)
+        exchange = exchange_of(request)
+        model = models.usable(asked.model, exchange.client)
+        work = model.responses.count(asked, exchange.context(model.name, size))
+        counted = await until_client_leaves(work, request)
+        exchange.name_ignored()
+        return counted
 
     @router.get("/v1/responses/{response_id}", **_RETRIEVE)
     async def retrieve(response_id: str, request: Request) -> Response:

@@ -57,7 +57,12 @@ from .responses.items import (
     thought_of,
 )
 from .responses.items_query import ItemsQuery
-from .responses.request import RESPONSES_IGNORED, RESPONSES_UNSUPPORTED, ResponseRequest
+from .responses.request import (
+    RESPONSES_IGNORED,
+    RESPONSES_UNSUPPORTED,
+    InputTokensRequest,
+    ResponseRequest,
+)
 from .responses.tools import (
     RESPONSES_TOOL_OFF,
     AllowedNamespace,

@@ -20,6 +20,7 @@ import uuid
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 from adapters.formats import OutputSpec
@@ -241,6 +242,15 @@ class GenerationService:
         check_ending(sampling.options, constraint.format_plan.spec["format"], vocabulary)
         choices = _plans_of(prompts, sampling)
         return PreparedRequest(request.names, output, sampling, constraint, choices)
+
+    async def count(self, read: Read, context: RequestContext) -> int:
+        """Return how many tokens a prompt has. Raises ApiError."""
+        request = await self.read(read, context.client, context.size)
+        context.record.ignored += request.ignored
+        self.metrics.left_out(context.record)
+        weight = weight_of(request, context.size)
+        prompt = await self.offload.run(context.client, weight, partial(self.prompt, request))
+        return len(prompt)
 
     def prompt(self, request: GenerationRequest) -> list[int]:
         """Return the prompt alone; takes time in proportion to ``weight_of``. Raises ApiError."""

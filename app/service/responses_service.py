@@ -1,4 +1,4 @@
-"""The use case of /v1/responses: create a response.
+"""The use cases of /v1/responses that read a conversation: create a response, count its tokens.
 
     request, chain of earlier responses -> Conversation -> GenerationRequest -> the generation
     items of its one choice -> a response, or the events of a stream -> the store
@@ -11,9 +11,10 @@ import time
 from collections.abc import Callable
 from dataclasses import KW_ONLY, dataclass, replace
 from functools import partial
-from typing import Any
+from typing import Any, Literal
 
 from pydantic import ValidationError
+from typing_extensions import TypedDict
 
 from ..common_form import Conversation, ToolNames, common_response
 from ..errors import ApiError, bad_request, missing_parameter
@@ -43,6 +44,11 @@ from .generation_service import AnswerStream, Completion, GenerationService, Rea
 from .request_context import RequestContext
 
 
+class InputTokens(TypedDict):
+    object: Literal["response.input_tokens"]
+    input_tokens: int
+
+
 @dataclass(frozen=True, slots=True)
 class ResponsesService:
     """The responses of one model. ``on_unstored``: called for each that could not be stored."""
@@ -63,31 +69,32 @@ class ResponsesService:
         read, writer, context = await self._begin(request, context)
         return await self.generation.stream(read, lambda _: ResponseEventWriter(writer), context)
 
+    async def count(self, request: ResponseRequest, context: RequestContext) -> InputTokens:
+        """Return how many tokens the prompt has. Raises ApiError."""
+        gathered = await self._gather(request, context)
+        read = partial(self._read, request, gathered, context.client)
+        count = await self.generation.count(read, replace(context, size=gathered.size))
+        return {"object": "response.input_tokens", "input_tokens": count}
+
     # -- the beginning -----------------------------------------------------------------------------
 
     async def _begin(
         self, request: ResponseRequest, context: RequestContext
     ) -> tuple[Read, ResponseWriter, RequestContext]:
         """Return how the request is read, its response, and its context with earlier responses."""
-        client, chain = context.client, Chain()
-        if request.previous_response_id is not None:
-            chain = await self.store.chain(client, request.previous_response_id)
-        added = await self._input(request, context)
-        size = context.size + chain.size
-        _check_length(len(chain.items), len(added))
-        number, names = new_response_id(), ToolNames(request.tools or ())
+        gathered = await self._gather(request, context)
+        client, number, size = context.client, new_response_id(), gathered.size
         inputs: list[dict[str, Any]] = []
 
         def read() -> GenerationRequest:
-            conversation = Conversation(names.flat, partial(self.seal.open, client))
-            _fill(conversation, request, chain, added)
             inputs.extend(
                 listed(item, item_id(item.type, number, "i", at))
-                for at, (_, item) in enumerate(added)
+                for at, (_, item) in enumerate(gathered.added)
             )
-            return common_response(request, conversation, names)
+            return self._read(request, gathered, client)
 
         async def save(response: ResponseObject) -> bool:
+            chain = gathered.chain
             is_stored = await self.store.save(client, response, inputs, chain, size=size)
             if not is_stored:
                 self.on_unstored()
@@ -96,8 +103,25 @@ class ResponsesService:
         begun = response_object(request, context.model, number, int(time.time()))
         seal = partial(self.seal.seal, client) if request.wants_sealed_reasoning else None
         kept = None if request.store is False else save
-        writer = ResponseWriter(begun, kept, names.named, seal)
+        writer = ResponseWriter(begun, kept, gathered.names.named, seal)
         return read, writer, replace(context, size=size)
+
+    async def _gather(self, request: ResponseRequest, context: RequestContext) -> "_Gathered":
+        """Return what the request is made of. Raises ApiError."""
+        chain = Chain()
+        if request.previous_response_id is not None:
+            chain = await self.store.chain(context.client, request.previous_response_id)
+        added = await self._input(request, context)
+        _check_length(len(chain.items), len(added))
+        return _Gathered(chain, added, ToolNames(request.tools or ()), context.size + chain.size)
+
+    def _read(
+        self, request: ResponseRequest, gathered: "_Gathered", client: str
+    ) -> GenerationRequest:
+        """Return the request in the common form. Raises ApiError."""
+        conversation = Conversation(gathered.names.flat, partial(self.seal.open, client))
+        _fill(conversation, request, gathered.chain, gathered.added)
+        return common_response(request, conversation, gathered.names)
 
     async def _input(
         self, request: ResponseRequest, context: RequestContext
@@ -137,6 +161,18 @@ class ResponsesService:
             return {item.id: item for item in ITEMS.validate_python(items)}
         except ValidationError:
             return {}
+
+
+@dataclass(frozen=True, slots=True)
+class _Gathered:
+    """A conversation before it is read: earlier responses, the request's own items with their
+    places, the names of its tools, and the bytes of all.
+    """
+
+    chain: Chain
+    added: list[tuple[str, ContentItem]]
+    names: ToolNames
+    size: int
 
 
 def _check_length(earlier: int, added: int) -> None:

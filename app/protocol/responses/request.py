@@ -20,6 +20,8 @@ from .tools import ResponseTextFormat, ResponseTool, ToolChoice
 
 #: OpenAI's bounds on ``metadata``, and a bound on other texts that a response repeats
 MAX_METADATA, KEY_CHARS, VALUE_CHARS = 16, 64, 512
+#: OpenAI's bound on ``personality``
+PERSONALITY_CHARS = 64
 #: characters of a response's id
 RESPONSE_ID_CHARS = 128
 
@@ -170,3 +172,10 @@ class ResponseRequest(GenerationFields):
         if value == "auto":
             raise unsupported("'truncation' of 'auto' is not supported by this server.")
         return value
+
+
+class InputTokensRequest(ResponseRequest):
+    """A response whose prompt is counted; fields of the answer have no effect."""
+
+    personality: Annotated[str, Field(max_length=PERSONALITY_CHARS)] | None = None
+    """No effect: it is a style of OpenAI's models."""

@@ -1,4 +1,4 @@
-"""What responses seal for their client, and read when it comes back: reasoning."""
+"""Texts that responses seal for their client, and read when they come back."""
 
 from typing import Any
 

@@ -232,6 +232,8 @@ OTHERS: list[tuple[str, str, str | None, Any, int]] = [
     ("POST", ANTHROPIC, None, message(model="gpt-0"), 404),
     ("POST", ANTHROPIC + "/count_tokens", None, {"messages": [{"role": "user"}]}, 200),
     ("POST", ANTHROPIC + "/count_tokens", None, {"messages": 3}, 400),
+    ("POST", RESPONSES + "/input_tokens", None, {"input": "hi"}, 200),
+    ("POST", RESPONSES + "/input_tokens", None, {"input": 3}, 400),
     ("POST", CHAT, None, chat(temperature=9), 400),
 ]
 
