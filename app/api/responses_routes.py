@@ -4,11 +4,11 @@ from typing import Any
 
 from fastapi import APIRouter, Request, Response
 
-from ..errors import unsupported_parameter
 from ..openapi import operation, query
-from ..protocol import InputTokensRequest, ItemsQuery
+from ..protocol import InputTokensRequest, ItemsQuery, RetrieveQuery
+from ..server import EventStream
 from ..service import InputTokens, ItemPage, ResponseDeleted, ServedModels, StoredResponses
-from ..writers import ResponseObject
+from ..writers import ResponseEvent, ResponseObject
 from .body import BodyReader, validated
 from .exchange import exchange_of, until_client_leaves
 from .surfaces import exact_json
@@ -18,9 +18,15 @@ _RETRIEVE = operation(
     "Read a stored response",
     tag="Responses",
     answer=ResponseObject,
+    events=ResponseEvent,
     errors=(404,),
     parameters=(
-        query("stream", {"type": "boolean", "enum": [False]}, "Events are not sent again."),
+        query("stream", {"type": "boolean", "default": False}, "`true`: its events, again."),
+        query(
+            "starting_after",
+            {"type": "integer", "minimum": 0},
+            "With `stream`, events after this sequence number.",
+        ),
     ),
 )
 _DELETE = operation(
@@ -85,9 +91,11 @@ def responses_router(
 
     @router.get("/v1/responses/{response_id}", **_RETRIEVE)
     async def retrieve(response_id: str, request: Request) -> Response:
-        if request.query_params.get("stream", "false").lower() != "false":
-            raise unsupported_parameter("stream")
-        return exact_json(await stored.retrieve(response_id, exchange_of(request).client.id))
+        asked, client = validated(RetrieveQuery, _numbers(request)), exchange_of(request).client.id
+        if asked.stream == "true":
+            events = await stored.replay(response_id, client, after=asked.starting_after)
+            return EventStream(events)
+        return exact_json(await stored.retrieve(response_id, client))
 
     @router.delete("/v1/responses/{response_id}", **_DELETE)
     async def delete(response_id: str, request: Request) -> ResponseDeleted:
@@ -99,11 +107,7 @@ def responses_router(
 
     @router.get("/v1/responses/{response_id}/input_items", **_INPUT_ITEMS)
     async def input_items(response_id: str, request: Request) -> Response:
-        query: dict[str, Any] = dict(request.query_params)
-        limit = query.get("limit", "")
-        if limit.isdecimal() and len(limit) < 10:
-            query["limit"] = int(limit)
-        asked = validated(ItemsQuery, query)
+        asked = validated(ItemsQuery, _numbers(request))
         page = await stored.input_items(
             response_id,
             exchange_of(request).client.id,
@@ -114,3 +118,13 @@ def responses_router(
         return exact_json(page)
 
     return router
+
+
+def _numbers(request: Request) -> dict[str, Any]:
+    """Return the query of a request with its numbers as such."""
+    query: dict[str, Any] = dict(request.query_params)
+    for name in ("limit", "starting_after"):
+        value = query.get(name, "")
+        if value.isdecimal() and len(value) < 10:
+            query[name] = int(value)
+    return query

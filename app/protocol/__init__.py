@@ -56,7 +56,7 @@ from .responses.items import (
     listed,
     thought_of,
 )
-from .responses.items_query import ItemsQuery
+from .responses.items_query import ItemsQuery, RetrieveQuery
 from .responses.request import (
     RESPONSES_IGNORED,
     RESPONSES_UNSUPPORTED,

@@ -24,7 +24,7 @@ from .writer import Batch
 #: stores a response, and returns whether it did
 Save = Callable[[ResponseObject], Awaitable[bool]]
 #: the last event of a response, by its status
-_ENDED: dict[Status, EndedName] = {
+ENDED: dict[Status, EndedName] = {
     "completed": "response.completed",
     "incomplete": "response.incomplete",
     "failed": "response.failed",
@@ -110,7 +110,7 @@ class ResponseEventWriter:
     async def end(self) -> bytes:
         """Return the last event."""
         response = await self._response.whole()
-        return self._encode([{"type": _ENDED[response["status"]], "response": response}])
+        return self._encode([{"type": ENDED[response["status"]], "response": response}])
 
     def failed(self, error: ApiError) -> bytes:
         """Return the last events of a response that failed."""

@@ -1,4 +1,4 @@
-"""The query of GET /v1/responses/{response_id}/input_items."""
+"""The queries of stored responses: GET /v1/responses/{response_id}, and its input_items."""
 
 from typing import Literal
 
@@ -13,3 +13,10 @@ class ItemsQuery(Lenient):
     limit: int = Field(20, ge=1, le=100)
     order: Literal["asc", "desc"] = "desc"
     after: str | None = None
+
+
+class RetrieveQuery(Lenient):
+    """The query of a stored response."""
+
+    stream: Literal["true", "false"] = "false"
+    starting_after: int | None = Field(None, ge=0)

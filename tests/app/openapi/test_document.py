@@ -265,7 +265,8 @@ def test_the_answers_of_a_stored_response_are_as_described(gateway: Gateway, doc
     one = f"{RESPONSES}/{{response_id}}"
     uses = [
         ("GET", "", 200),
-        ("GET", "?stream=true", 400),
+        ("GET", "?stream=true", 200),
+        ("GET", "?stream=maybe", 400),
         ("GET", "/input_items", 200),
         ("GET", "/input_items?limit=0", 400),
         ("POST", "/cancel", 400),
