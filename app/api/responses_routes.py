@@ -1,14 +1,15 @@
-"""Stored responses: GET, DELETE, their input items, cancel; and the tokens of a prompt."""
+"""Stored responses: GET, DELETE, their input items, cancel; and the tokens of a prompt,
+and compacted conversations."""
 
 from typing import Any
 
 from fastapi import APIRouter, Request, Response
 
 from ..openapi import operation, query
-from ..protocol import InputTokensRequest, ItemsQuery, RetrieveQuery
+from ..protocol import CompactRequest, InputTokensRequest, ItemsQuery, RetrieveQuery
 from ..server import EventStream
 from ..service import InputTokens, ItemPage, ResponseDeleted, ServedModels, StoredResponses
-from ..writers import ResponseEvent, ResponseObject
+from ..writers import CompactedResponse, ResponseEvent, ResponseObject
 from .body import BodyReader, validated
 from .exchange import exchange_of, until_client_leaves
 from .surfaces import exact_json
@@ -73,6 +74,19 @@ _COUNT = operation(
 )
 
 
+_COMPACT = operation(
+    "compact_response",
+    "Compact a conversation",
+    description="Compact a conversation: messages of users and instructions are kept, and all "
+    "else becomes one short sealed text, which later requests take as an item.",
+    tag="Responses",
+    body=CompactRequest,
+    answer=CompactedResponse,
+    errors=(404,),
+    example={"model": "my-model", "input": "Hello"},
+)
+
+
 def responses_router(
     stored: StoredResponses, models: ServedModels, bodies: BodyReader
 ) -> APIRouter:
@@ -88,6 +102,16 @@ def responses_router(
         counted = await until_client_leaves(work, request)
         exchange.name_ignored()
         return counted
+
+    @router.post("/v1/responses/compact", **_COMPACT)
+    async def compact(request: Request) -> Response:
+        asked, size = await bodies.read(CompactRequest, request)
+        exchange = exchange_of(request)
+        model = models.usable(asked.model, exchange.client)
+        work = model.responses.compact(asked, exchange.context(model.name, size))
+        compacted = await until_client_leaves(work, request)
+        exchange.name_ignored()
+        return exact_json(compacted)
 
     @router.get("/v1/responses/{response_id}", **_RETRIEVE)
     async def retrieve(response_id: str, request: Request) -> Response:

@@ -42,6 +42,7 @@ from .operator_requests import DrainRequest, ModeRequest, UndrainRequest
 from .responses.ids import is_response_id, item_id, new_response_id, pointer, response_of
 from .responses.items import (
     ITEMS,
+    CompactionItem,
     ContentItem,
     CustomCallItem,
     CustomCallOutputItem,
@@ -60,6 +61,7 @@ from .responses.items_query import ItemsQuery, RetrieveQuery
 from .responses.request import (
     RESPONSES_IGNORED,
     RESPONSES_UNSUPPORTED,
+    CompactRequest,
     InputTokensRequest,
     ResponseRequest,
 )

@@ -21,7 +21,7 @@ from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping, Se
 from contextlib import aclosing
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any
+from typing import Any, TypeVar
 
 from adapters.formats import OutputSpec
 from adapters.workers import Chunk, Generation, PromptTooLong
@@ -65,6 +65,8 @@ BACKEND_HEADER = "x-switchyard-backend"
 #: weight of a message or a past call, beside its bytes: some chat templates look at all others for
 #: each of them, which takes seconds for 2,000
 TURN_BYTES = 256
+
+Result = TypeVar("Result")
 
 #: converts a request to the common form; takes time in proportion to its body
 Read = Callable[[], GenerationRequest]
@@ -204,8 +206,8 @@ class GenerationService:
         failure = self.faults.as_api_error(error, record.id)
         return failure if prepared is None else failure.named(prepared.names)
 
-    async def read(self, read: Read, client: str, size: int) -> GenerationRequest:
-        """Return the request; like the parsing of its body, that of a large one runs in a thread.
+    async def read(self, read: Callable[[], Result], client: str, size: int) -> Result:
+        """Return what is read; like the parsing of its body, that of a large one runs in a thread.
 
         ``size``: bytes of the body. Raises ApiError.
         """

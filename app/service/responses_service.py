@@ -1,4 +1,5 @@
-"""The use cases of /v1/responses that read a conversation: create a response, count its tokens.
+"""The use cases of /v1/responses that read a conversation: create a response, count its tokens,
+and compact the conversation.
 
     request, chain of earlier responses -> Conversation -> GenerationRequest -> the generation
     items of its one choice -> a response, or the events of a stream -> the store
@@ -16,11 +17,12 @@ from typing import Any, Literal
 from pydantic import ValidationError
 from typing_extensions import TypedDict
 
-from ..common_form import Conversation, ToolNames, common_response
+from ..common_form import Conversation, ToolNames, common_response, is_kept, transcript
 from ..errors import ApiError, bad_request, missing_parameter
 from ..generation import GenerationRequest
 from ..protocol import (
     ITEMS,
+    CompactionItem,
     ContentItem,
     ItemReference,
     LeftOutItem,
@@ -35,9 +37,12 @@ from ..protocol import (
 from ..sealing import Seal
 from ..state import MAX_CHAIN_ITEMS, Chain, ResponseStore, previous_not_found
 from ..writers import (
+    CompactedResponse,
+    CompactionOutput,
     ResponseEventWriter,
     ResponseObject,
     ResponseWriter,
+    compacted_response,
     response_object,
 )
 from .generation_service import AnswerStream, Completion, GenerationService, Read
@@ -75,6 +80,39 @@ class ResponsesService:
         read = partial(self._read, request, gathered, context.client)
         count = await self.generation.count(read, replace(context, size=gathered.size))
         return {"object": "response.input_tokens", "input_tokens": count}
+
+    async def compact(self, request: ResponseRequest, context: RequestContext) -> CompactedResponse:
+        """Return the conversation in short. Raises ApiError."""
+        gathered = await self._gather(request, context)
+        step = partial(self._compacted, request, gathered, context)
+        compacted = await self.generation.read(step, context.client, gathered.size)
+        self.generation.metrics.left_out(context.record)
+        return compacted
+
+    def _compacted(
+        self, request: ResponseRequest, gathered: "_Gathered", context: RequestContext
+    ) -> CompactedResponse:
+        """Return a compacted conversation, in time proportional to it. Raises ApiError."""
+        items = [*_earlier(request, gathered.chain), *gathered.added]
+        texts: dict[str, str] = {}
+        for place, item in items:
+            if isinstance(item, CompactionItem):
+                sealed = item.encrypted_content
+                text = self.seal.open(context.client, sealed, "compaction")
+                if text is None:
+                    context.record.ignored.append(f"{pointer(place)} compaction")
+                else:
+                    texts[sealed] = text
+        number, all_items = new_response_id(), [item for _, item in items]
+        short = transcript(all_items, gathered.names.flat, texts.get)
+        kept = [item for item in all_items if is_kept(item)]
+        output = [listed(each, item_id(each.type, number, "o", n)) for n, each in enumerate(kept)]
+        compaction: CompactionOutput = {
+            "id": item_id("compaction", number, "o", len(kept)),
+            "type": "compaction",
+            "encrypted_content": self.seal.seal(context.client, short, "compaction"),
+        }
+        return compacted_response(number, int(time.time()), [*output, compaction])
 
     # -- the beginning -----------------------------------------------------------------------------
 
@@ -187,6 +225,15 @@ def _check_length(earlier: int, added: int) -> None:
         raise missing_parameter("input")
 
 
+def _earlier(request: ResponseRequest, chain: Chain) -> list[tuple[str, ContentItem]]:
+    """Return the items of earlier responses with their place. Raises ApiError 400 if damaged."""
+    try:
+        items = ITEMS.validate_python(list(chain.items))
+    except ValidationError:
+        raise previous_not_found(request.previous_response_id or "") from None
+    return [("previous_response_id", item) for item in items]
+
+
 def _fill(
     conversation: Conversation,
     request: ResponseRequest,
@@ -200,10 +247,6 @@ def _fill(
     """
     if request.instructions:
         conversation.instruct(request.instructions)
-    try:
-        earlier = ITEMS.validate_python(list(chain.items))
-    except ValidationError:
-        raise previous_not_found(request.previous_response_id or "") from None
-    conversation.add(("previous_response_id", item) for item in earlier)
+    conversation.add(_earlier(request, chain))
     conversation.add(added)
     conversation.close()

@@ -19,9 +19,15 @@ from .message_writers import (
     error_object,
     error_status,
 )
-from .response_object import response_object
+from .response_object import compacted_response, response_object
 from .response_replay import replayed
-from .response_types import ListedItem, ResponseEvent, ResponseObject
+from .response_types import (
+    CompactedResponse,
+    CompactionOutput,
+    ListedItem,
+    ResponseEvent,
+    ResponseObject,
+)
 from .response_writers import ResponseEventWriter, ResponseWriter
 from .text_completions import TextChunkWriter, TextCompletion, TextCompletionEvent, TextWriter
 from .writer import Batch, EventWriter, WholeWriter

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 
 from ...generation import Call, Media, Message, Part, Text, Thought
 from ...protocol import (
+    CompactionItem,
     ContentItem,
     CustomCallItem,
     CustomCallOutputItem,
@@ -64,6 +65,8 @@ class Conversation:
                     self._append(Message(item.role, (text,)), place)
                 case ReasoningItem():
                     self._think(item, place)
+                case CompactionItem():
+                    self._recall(item, place)
                 case _:
                     self._say(item, place)
 
@@ -88,6 +91,14 @@ class Conversation:
             self._ignore(place, "encrypted_content")
         else:
             self._say(Thought(thought_of(item) if text is None else text), place)
+
+    def _recall(self, item: CompactionItem, place: str) -> None:
+        text = self.unseal(item.encrypted_content, "compaction")
+        if text is None:
+            self._ignore(place, "compaction")
+        else:
+            self.close()
+            self._append(Message("user", (Text(text),)), place)
 
     def _say(self, item: SaidItem, place: str) -> None:
         opened = self._open

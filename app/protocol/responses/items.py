@@ -5,6 +5,7 @@
     function_call         a call of an assistant
     function_call_output  the result of a call
     item_reference        an item of a stored response, by its id
+    compaction            a sealed text in place of earlier items
     LEFT_OUT              items of tools that only another server can run
 
 Unknown fields are ignored, since clients send back what a server sent them. A client may leave out
@@ -41,11 +42,12 @@ KINDS = (
     "custom_tool_call",
     "custom_tool_call_output",
     "item_reference",
+    "compaction",
 )
 #: types of items that conversations with other servers have; prompts do not show them
 LEFT_OUT = (
     *("additional_tools", "apply_patch_call", "apply_patch_call_output", "code_interpreter_call"),
-    *("compaction", "computer_call", "computer_call_output", "file_search_call"),
+    *("computer_call", "computer_call_output", "file_search_call"),
     *("image_generation_call", "local_shell_call", "local_shell_call_output"),
     *("mcp_approval_request", "mcp_approval_response", "mcp_call", "mcp_list_tools", "program"),
     *("program_output", "shell_call", "shell_call_output", "tool_search_call"),
@@ -138,6 +140,12 @@ class ReasoningItem(Lenient):
     encrypted_content: Sealed = ""
 
 
+class CompactionItem(Lenient):
+    type: Literal["compaction"]
+    id: ItemId | None = None
+    encrypted_content: Sealed = ""
+
+
 class CallItem(Lenient):
     """A call of an assistant."""
 
@@ -208,6 +216,7 @@ ContentItem = (
     | FunctionCallOutputItem
     | CustomCallItem
     | CustomCallOutputItem
+    | CompactionItem
 )
 InputItem = Annotated[
     Annotated[MessageItem, Tag("message")]
@@ -216,6 +225,7 @@ InputItem = Annotated[
     | Annotated[FunctionCallOutputItem, Tag("function_call_output")]
     | Annotated[CustomCallItem, Tag("custom_tool_call")]
     | Annotated[CustomCallOutputItem, Tag("custom_tool_call_output")]
+    | Annotated[CompactionItem, Tag("compaction")]
     | Annotated[ItemReference, Tag("item_reference")]
     | Annotated[LeftOutItem, Tag("left out")],
     Discriminator(_kind),
@@ -256,6 +266,8 @@ def listed(item: ContentItem, number: str) -> dict[str, Any]:
             shown = item.model_dump(include={"summary", "content"}, exclude_none=True)
             if item.encrypted_content:
                 shown["encrypted_content"] = item.encrypted_content
+        case CompactionItem():
+            return {**base, "encrypted_content": item.encrypted_content}
         case CallItem():
             shown = item.model_dump(exclude={"id", "type"}, exclude_none=True)
         case CallOutputItem():

@@ -179,3 +179,7 @@ class InputTokensRequest(ResponseRequest):
 
     personality: Annotated[str, Field(max_length=PERSONALITY_CHARS)] | None = None
     """No effect: it is a style of OpenAI's models."""
+
+
+class CompactRequest(ResponseRequest):
+    """A conversation to compact; fields of the answer have no effect."""

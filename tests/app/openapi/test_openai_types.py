@@ -156,6 +156,8 @@ def test_input_items_are_of_openais_types(gateway: Gateway):
         {"type": "function_call_output", "call_id": "c", "output": "x"},
         {"type": "custom_tool_call", "call_id": "d", "name": "g", "input": "", "namespace": "n"},
         {"type": "custom_tool_call_output", "call_id": "d", "output": "x"},
+        {"type": "compaction", "encrypted_content": "x"},
+        {"type": "reasoning", "encrypted_content": "x"},
     ]
     body = {"model": "noise", "input": items, "max_output_tokens": 3}
     made = httpx.post(f"{gateway.url}/v1/responses", json=body, **OPTIONS).json()
@@ -164,6 +166,15 @@ def test_input_items_are_of_openais_types(gateway: Gateway):
     assert len(listed) == len(items)
     for item in listed:
         assert mistakes(kinds.ResponseItem, item) == []
+
+
+def test_a_compacted_conversation_is_of_openais_types(gateway: Gateway):
+    """Its messages are input items, which OpenAI answers, too, but its type lacks."""
+    body = {"model": "noise", "input": [{"role": "user", "content": "hi"}]}
+    answer = httpx.post(f"{gateway.url}/v1/responses/compact", json=body, **OPTIONS).json()
+    message, compaction = answer["output"]
+    assert mistakes(kinds.ResponseItem, message) == []
+    assert mistakes(kinds.CompactedResponse, {**answer, "output": [compaction]}) == []
 
 
 #: (change of a good response, its mistake)

@@ -298,6 +298,8 @@ ACCEPTED: list[dict[str, Any]] = [
     {"tools": [{**TOOL, "defer_loading": True}, {"type": "tool_search"}]},
     {"tools": [{"type": "namespace", "name": "n", "description": "d", "tools": [TOOL]}]},
     {"input": [{"type": "reasoning", "id": "rs", "summary": [], "encrypted_content": "x"}]},
+    {"input": [{"type": "compaction", "id": "cmp", "encrypted_content": "x"}]},
+    {"input": [{"type": "compaction", "encrypted_content": None}]},
     {"input": [{"type": "function_call_output", "name": "goal", "output": "x"}]},
     *({"input": [{"type": kind, "id": "x"}, {"role": "user", "content": ""}]} for kind in LEFT_OUT),
     {"max_tool_calls": 3, "truncation": "disabled", "metadata": {}},
