@@ -7,6 +7,9 @@
 
 No model writes it: long texts lose their middle, and a long conversation its beginning. Messages of
 users, and instructions, are kept whole beside the text.
+
+Invariants   I1 only this server begins a line without an indent: a result with line ends cannot
+                pass for a message of the user.
 """
 
 from collections.abc import Callable, Iterable, Iterator
@@ -73,8 +76,10 @@ def _lines(
 
 
 def _short(text: str, most: int = TEXT_CHARS) -> str:
-    """Return a text without its middle, if it is longer than ``most`` characters."""
-    if len(text) <= most:
-        return text
-    half = most // 2
-    return f"{text[:half]} [{len(text) - 2 * half:,} characters] {text[-half:]}"
+    """Return a text without its middle, if it is longer than ``most`` characters; its lines after
+    the first one are indented.
+    """
+    if len(text) > most:
+        half = most // 2
+        text = f"{text[:half]} [{len(text) - 2 * half:,} characters] {text[-half:]}"
+    return "\n  ".join(text.splitlines())

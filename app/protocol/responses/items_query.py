@@ -1,8 +1,8 @@
 """The queries of stored responses: GET /v1/responses/{response_id}, and its input_items."""
 
-from typing import Literal
+from typing import Annotated, Literal
 
-from pydantic import Field
+from pydantic import BeforeValidator, Field
 
 from ..validation import Lenient
 
@@ -18,5 +18,5 @@ class ItemsQuery(Lenient):
 class RetrieveQuery(Lenient):
     """The query of a stored response."""
 
-    stream: Literal["true", "false"] = "false"
+    stream: Annotated[Literal["true", "false"], BeforeValidator(str.lower)] = "false"
     starting_after: int | None = Field(None, ge=0)
