@@ -9,11 +9,12 @@ Not here   the key's setting: that of the cache, which replicas share.
 
 import os
 from base64 import urlsafe_b64decode, urlsafe_b64encode
+from functools import cached_property
 from hashlib import sha256
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
-from cryptography.exceptions import InvalidTag
-from cryptography.hazmat.primitives.ciphers.aead import AESGCM
+if TYPE_CHECKING:
+    from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
 _NONCE_BYTES = 12
 
@@ -25,7 +26,14 @@ class Seal:
     """Seals texts with a key of any length; None: with a random one, which no other process has."""
 
     def __init__(self, key: bytes | None) -> None:
-        self._cipher = AESGCM(sha256(b"switchyard seal\0" + (key or os.urandom(32))).digest())
+        self._key = sha256(b"switchyard seal\0" + (key or os.urandom(32))).digest()
+
+    @cached_property
+    def _cipher(self) -> "AESGCM":
+        # gateways whose clients seal nothing do not load the package
+        from cryptography.hazmat.primitives.ciphers.aead import AESGCM
+
+        return AESGCM(self._key)
 
     def seal(self, client: str, text: str, kind: SealedKind = "thought") -> str:
         """Return the text, readable by this key and for this client only; URL-safe base64."""
@@ -35,6 +43,8 @@ class Seal:
 
     def open(self, client: str, sealed: str, kind: SealedKind = "thought") -> str | None:
         """Return the text; None: not sealed here, altered, or of another client or kind."""
+        from cryptography.exceptions import InvalidTag
+
         try:
             data = urlsafe_b64decode(sealed.encode("ascii"))
             nonce, data = data[:_NONCE_BYTES], data[_NONCE_BYTES:]
