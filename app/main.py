@@ -170,7 +170,7 @@ def _add_routes(
     stored = StoredResponses(components.shared.state)
     of_clients = [
         generation_router(models, answering, bodies),
-        responses_router(stored),
+        responses_router(stored, models, bodies),
         messages_router(models, bodies),
         models_router(models, int(time.time())),
         tokenize_router(models, bodies),

@@ -67,9 +67,7 @@ class Answering:
         exchange, service = exchange_of(request), surface.service(model)
         record = exchange.record
         record.model, record.is_stream = model.name, bool(body.stream)
-        context = RequestContext(
-            client=exchange.client.id, model=model.name, size=size, record=record
-        )
+        context = exchange.context(model.name, size)
 
         async def admitted(work: Callable[[Body, RequestContext], Awaitable[Answer]]) -> Answer:
             await ticket.enter(model.name, body.choices, size)

@@ -12,8 +12,9 @@ from starlette.types import Message, Send
 
 from ..access import Client
 from ..errors import ApiError, client_left
-from ..observability import RequestRecord
+from ..observability import IGNORED_HEADER, RequestRecord, header_listing
 from ..server import EVENT_STREAM, Disconnected, Drain, run_until_disconnect
+from ..service import RequestContext
 from .surfaces import surface_of
 
 Result = TypeVar("Result")
@@ -59,6 +60,14 @@ class Exchange:
     def client(self, client: Client) -> None:
         self._client = client
         self.record.key = client.name
+
+    def context(self, model: str, size: int) -> RequestContext:
+        """Return the context of a use case. ``model``: its name; ``size``: bytes of the body."""
+        return RequestContext(client=self.client.id, model=model, size=size, record=self.record)
+
+    def name_ignored(self) -> None:
+        """Name what the request's use case left out in a header of the answer."""
+        self.answer_headers |= header_listing(IGNORED_HEADER, self.record.ignored)
 
     @property
     def seconds(self) -> float:

@@ -29,9 +29,12 @@ def messages_router(models: ServedModels, bodies: BodyReader) -> APIRouter:
     @router.post("/v1/messages/count_tokens", **_COUNT)
     async def count_tokens(request: Request) -> TokenCount:
         asked, size = await bodies.read(CountRequest, request)
-        client = exchange_of(request).client
-        service = models.usable(asked.model, client).messages
-        return await until_client_leaves(service.count(asked, size, client.id), request)
+        exchange = exchange_of(request)
+        model = models.usable(asked.model, exchange.client)
+        work = model.messages.count(asked, exchange.context(model.name, size))
+        count = await until_client_leaves(work, request)
+        exchange.name_ignored()
+        return count
 
     return router
 

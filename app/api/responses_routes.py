@@ -1,16 +1,17 @@
-"""Stored responses: GET, DELETE, their input items, cancel."""
+"""Stored responses: GET, DELETE, their input items, cancel; and the tokens of a prompt,
+and compacted conversations."""
 
 from typing import Any
 
 from fastapi import APIRouter, Request, Response
 
-from ..errors import unsupported_parameter
 from ..openapi import operation, query
-from ..protocol import ItemsQuery
-from ..service import ItemPage, ResponseDeleted, StoredResponses
-from ..writers import ResponseObject
-from .body import validated
-from .exchange import exchange_of
+from ..protocol import CompactRequest, InputTokensRequest, ItemsQuery, RetrieveQuery
+from ..server import EventStream
+from ..service import InputTokens, ItemPage, ResponseDeleted, ServedModels, StoredResponses
+from ..writers import CompactedResponse, ResponseEvent, ResponseObject
+from .body import BodyReader, validated
+from .exchange import exchange_of, until_client_leaves
 from .surfaces import exact_json
 
 _RETRIEVE = operation(
@@ -18,9 +19,15 @@ _RETRIEVE = operation(
     "Read a stored response",
     tag="Responses",
     answer=ResponseObject,
+    events=ResponseEvent,
     errors=(404,),
     parameters=(
-        query("stream", {"type": "boolean", "enum": [False]}, "Events are not sent again."),
+        query("stream", {"type": "boolean", "default": False}, "`true`: its events, again."),
+        query(
+            "starting_after",
+            {"type": "integer", "minimum": 0},
+            "With `stream`, events after this sequence number.",
+        ),
     ),
 )
 _DELETE = operation(
@@ -56,15 +63,63 @@ _INPUT_ITEMS = operation(
 )
 
 
-def responses_router(stored: StoredResponses) -> APIRouter:
+_COUNT = operation(
+    "count_input_tokens",
+    "Count the tokens of a response's prompt",
+    tag="Responses",
+    body=InputTokensRequest,
+    answer=InputTokens,
+    errors=(404,),
+    example={"model": "my-model", "input": "Hello"},
+)
+
+
+_COMPACT = operation(
+    "compact_response",
+    "Compact a conversation",
+    description="Compact a conversation: messages of users and instructions are kept, and all "
+    "else becomes one short sealed text, which later requests take as an item.",
+    tag="Responses",
+    body=CompactRequest,
+    answer=CompactedResponse,
+    errors=(404,),
+    example={"model": "my-model", "input": "Hello"},
+)
+
+
+def responses_router(
+    stored: StoredResponses, models: ServedModels, bodies: BodyReader
+) -> APIRouter:
     """Return the routes."""
     router = APIRouter()
 
+    @router.post("/v1/responses/input_tokens", **_COUNT)
+    async def count(request: Request) -> InputTokens:
+        asked, size = await bodies.read(InputTokensRequest, request)
+        exchange = exchange_of(request)
+        model = models.usable(asked.model, exchange.client)
+        work = model.responses.count(asked, exchange.context(model.name, size))
+        counted = await until_client_leaves(work, request)
+        exchange.name_ignored()
+        return counted
+
+    @router.post("/v1/responses/compact", **_COMPACT)
+    async def compact(request: Request) -> Response:
+        asked, size = await bodies.read(CompactRequest, request)
+        exchange = exchange_of(request)
+        model = models.usable(asked.model, exchange.client)
+        work = model.responses.compact(asked, exchange.context(model.name, size))
+        compacted = await until_client_leaves(work, request)
+        exchange.name_ignored()
+        return exact_json(compacted)
+
     @router.get("/v1/responses/{response_id}", **_RETRIEVE)
     async def retrieve(response_id: str, request: Request) -> Response:
-        if request.query_params.get("stream", "false").lower() != "false":
-            raise unsupported_parameter("stream")
-        return exact_json(await stored.retrieve(response_id, exchange_of(request).client.id))
+        asked, client = validated(RetrieveQuery, _numbers(request)), exchange_of(request).client.id
+        if asked.stream == "true":
+            events = await stored.replay(response_id, client, after=asked.starting_after)
+            return EventStream(events)
+        return exact_json(await stored.retrieve(response_id, client))
 
     @router.delete("/v1/responses/{response_id}", **_DELETE)
     async def delete(response_id: str, request: Request) -> ResponseDeleted:
@@ -76,11 +131,7 @@ def responses_router(stored: StoredResponses) -> APIRouter:
 
     @router.get("/v1/responses/{response_id}/input_items", **_INPUT_ITEMS)
     async def input_items(response_id: str, request: Request) -> Response:
-        query: dict[str, Any] = dict(request.query_params)
-        limit = query.get("limit", "")
-        if limit.isdecimal() and len(limit) < 10:
-            query["limit"] = int(limit)
-        asked = validated(ItemsQuery, query)
+        asked = validated(ItemsQuery, _numbers(request))
         page = await stored.input_items(
             response_id,
             exchange_of(request).client.id,
@@ -91,3 +142,13 @@ def responses_router(stored: StoredResponses) -> APIRouter:
         return exact_json(page)
 
     return router
+
+
+def _numbers(request: Request) -> dict[str, Any]:
+    """Return the query of a request with its numbers as such."""
+    query: dict[str, Any] = dict(request.query_params)
+    for name in ("limit", "starting_after"):
+        value = query.get(name, "")
+        if value.isdecimal() and len(value) < 10:
+            query[name] = int(value)
+    return query

@@ -12,6 +12,7 @@ from .anthropic.request import common_count, common_message
 from .chat import common_chat, common_grammar, common_prompt
 from .completion import common_completion
 from .legacy_functions import is_legacy
+from .responses.compaction import is_kept, transcript
 from .responses.conversation import Conversation
 from .responses.response import common_response
 from .responses.tool_names import ToolNames

@@ -137,9 +137,10 @@ def make_model(
         responses=ResponsesService(
             generation,
             shared.state,
+            shared.seal,
             on_unstored=shared.metrics.responses_unstored.inc,
         ),
-        messages=MessagesService(generation, shared.seal, shared.offload, model=model.served_model),
+        messages=MessagesService(generation, shared.seal, model=model.served_model),
         tokenizing=TokenizeService(
             generation, tokenizer=tokenizer, pool=pool, offload=shared.offload
         ),

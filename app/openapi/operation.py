@@ -89,10 +89,11 @@ def operation(
     Args:
         number: the operation's id, which generated clients use as the name of a function.
         body, answer: types; no answer: there is none but errors.
-        events: the type of an event; the operation is a generation that may stream.
+        events: the type of an event; with a body, the operation is a generation that may stream.
         errors: statuses besides those that follow from the other arguments.
         links: operations that take values of the answer.
     """
+    generates = None not in (body, events)
     found = {*_ALWAYS, *_OF_KEY[key], *errors}
     extra = Described({"parameters": list(parameters)} if parameters else {})
     extra.answers = tuple(kind for kind in (answer, events) if kind is not None)
@@ -103,7 +104,7 @@ def operation(
         if example is not None:
             media["example"] = example
         extra["requestBody"] = {"required": True, "content": {"application/json": media}}
-    if events is not None:
+    if generates:
         found |= set(_OF_GENERATION)
     if key is not None:
         extra["security"] = [{SCHEMES[key]: []}]
@@ -114,7 +115,7 @@ def operation(
         extra["responses"] = {str(status): own_errors.response() for status in sorted(found)}
         extra.answers += (own_errors.kind,)
     if answer is not None:
-        names = (*_HEADERS, *(_GENERATION_HEADERS if events else ()))
+        names = (*_HEADERS, *(_GENERATION_HEADERS if generates else ()))
         names += (own_errors.id_header,) if own_errors else ()
         extra["responses"]["200"] = _success(answer, media_type, events, names)
         if links is not None:

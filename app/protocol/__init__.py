@@ -50,6 +50,7 @@ from .operator_requests import DrainRequest, ModeRequest, UndrainRequest
 from .responses.ids import is_response_id, item_id, new_response_id, pointer, response_of
 from .responses.items import (
     ITEMS,
+    CompactionItem,
     ContentItem,
     CustomCallItem,
     CustomCallOutputItem,
@@ -64,8 +65,14 @@ from .responses.items import (
     listed,
     thought_of,
 )
-from .responses.items_query import ItemsQuery
-from .responses.request import RESPONSES_IGNORED, RESPONSES_UNSUPPORTED, ResponseRequest
+from .responses.items_query import ItemsQuery, RetrieveQuery
+from .responses.request import (
+    RESPONSES_IGNORED,
+    RESPONSES_UNSUPPORTED,
+    CompactRequest,
+    InputTokensRequest,
+    ResponseRequest,
+)
 from .responses.tools import (
     RESPONSES_TOOL_OFF,
     AllowedNamespace,

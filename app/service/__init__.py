@@ -24,7 +24,7 @@ from .operation_types import (
     WorkerState,
 )
 from .request_context import RequestContext
-from .responses_service import ResponsesService
+from .responses_service import InputTokens, ResponsesService
 from .served_models import ServedModel, ServedModels
 from .stored_responses import ItemPage, ResponseDeleted, StoredResponses
 from .tokenize_service import DetokenizeResponse, TokenizeResponse, TokenizeService

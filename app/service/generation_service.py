@@ -20,7 +20,8 @@ import uuid
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, replace
-from typing import Any
+from functools import partial
+from typing import Any, TypeVar
 
 from adapters.formats import OutputSpec
 from adapters.workers import Chunk, Generation, PromptTooLong
@@ -64,6 +65,8 @@ BACKEND_HEADER = "x-switchyard-backend"
 #: weight of a message or a past call, beside its bytes: some chat templates look at all others for
 #: each of them, which takes seconds for 2,000
 TURN_BYTES = 256
+
+Result = TypeVar("Result")
 
 #: converts a request to the common form; takes time in proportion to its body
 Read = Callable[[], GenerationRequest]
@@ -203,8 +206,8 @@ class GenerationService:
         failure = self.faults.as_api_error(error, record.id)
         return failure if prepared is None else failure.named(prepared.names)
 
-    async def read(self, read: Read, client: str, size: int) -> GenerationRequest:
-        """Return the request; like the parsing of its body, that of a large one runs in a thread.
+    async def read(self, read: Callable[[], Result], client: str, size: int) -> Result:
+        """Return what is read; like the parsing of its body, that of a large one runs in a thread.
 
         ``size``: bytes of the body. Raises ApiError.
         """
@@ -241,6 +244,15 @@ class GenerationService:
         check_ending(sampling.options, constraint.format_plan.spec["format"], vocabulary)
         choices = _plans_of(prompts, sampling)
         return PreparedRequest(request.names, output, sampling, constraint, choices)
+
+    async def count(self, read: Read, context: RequestContext) -> int:
+        """Return how many tokens a prompt has. Raises ApiError."""
+        request = await self.read(read, context.client, context.size)
+        context.record.ignored += request.ignored
+        self.metrics.left_out(context.record)
+        weight = weight_of(request, context.size)
+        prompt = await self.offload.run(context.client, weight, partial(self.prompt, request))
+        return len(prompt)
 
     def prompt(self, request: GenerationRequest) -> list[int]:
         """Return the prompt alone; takes time in proportion to ``weight_of``. Raises ApiError."""

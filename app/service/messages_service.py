@@ -10,18 +10,11 @@ from functools import partial
 from typing_extensions import TypedDict
 
 from ..common_form import common_count, common_message
-from ..concurrency import Offload
 from ..generation import GenerationRequest
 from ..protocol import CountRequest, MessagesRequest
 from ..sealing import Seal
 from ..writers import MessageBlocks, MessageEventWriter, MessageObject, MessageWriter, begun_message
-from .generation_service import (
-    AnswerStream,
-    Completion,
-    GenerationService,
-    PreparedRequest,
-    weight_of,
-)
+from .generation_service import AnswerStream, Completion, GenerationService, PreparedRequest
 from .request_context import RequestContext
 
 
@@ -32,12 +25,9 @@ class TokenCount(TypedDict):
 class MessagesService:
     """The messages of one model."""
 
-    def __init__(
-        self, generation: GenerationService, seal: Seal, offload: Offload, *, model: str
-    ) -> None:
+    def __init__(self, generation: GenerationService, seal: Seal, *, model: str) -> None:
         self._generation = generation
         self._seal = seal
-        self._offload = offload
         self._model = model
 
     async def complete(self, request: MessagesRequest, context: RequestContext) -> Completion:
@@ -57,13 +47,10 @@ class MessagesService:
 
         return await self._generation.stream(self._read(request, context), writer, context)
 
-    async def count(self, request: CountRequest, size: int, client: str) -> TokenCount:
-        """Return how many tokens the prompt has; ``size``: bytes of the body. Raises ApiError."""
-        read = partial(common_count, request, partial(self._seal.open, client))
-        asked = await self._generation.read(read, client, size)
-        step = partial(self._generation.prompt, asked)
-        prompt = await self._offload.run(client, weight_of(asked, size), step)
-        return {"input_tokens": len(prompt)}
+    async def count(self, request: CountRequest, context: RequestContext) -> TokenCount:
+        """Return how many tokens the prompt has. Raises ApiError."""
+        read = partial(common_count, request, partial(self._seal.open, context.client))
+        return {"input_tokens": await self._generation.count(read, context)}
 
     def _read(
         self, request: MessagesRequest, context: RequestContext

@@ -1,4 +1,5 @@
-"""The use case of /v1/responses: create a response.
+"""The use cases of /v1/responses that read a conversation: create a response, count its tokens,
+and compact the conversation.
 
     request, chain of earlier responses -> Conversation -> GenerationRequest -> the generation
     items of its one choice -> a response, or the events of a stream -> the store
@@ -10,15 +11,18 @@ Not here   the generation (generation_service), items (protocol.responses), mess
 import time
 from collections.abc import Callable
 from dataclasses import KW_ONLY, dataclass, replace
-from typing import Any
+from functools import partial
+from typing import Any, Literal
 
 from pydantic import ValidationError
+from typing_extensions import TypedDict
 
-from ..common_form import Conversation, ToolNames, common_response
+from ..common_form import Conversation, ToolNames, common_response, is_kept, transcript
 from ..errors import ApiError, bad_request, missing_parameter
 from ..generation import GenerationRequest
 from ..protocol import (
     ITEMS,
+    CompactionItem,
     ContentItem,
     ItemReference,
     LeftOutItem,
@@ -30,15 +34,24 @@ from ..protocol import (
     pointer,
     response_of,
 )
+from ..sealing import Seal
 from ..state import MAX_CHAIN_ITEMS, Chain, ResponseStore, previous_not_found
 from ..writers import (
+    CompactedResponse,
+    CompactionOutput,
     ResponseEventWriter,
     ResponseObject,
     ResponseWriter,
+    compacted_response,
     response_object,
 )
 from .generation_service import AnswerStream, Completion, GenerationService, Read
 from .request_context import RequestContext
+
+
+class InputTokens(TypedDict):
+    object: Literal["response.input_tokens"]
+    input_tokens: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +60,7 @@ class ResponsesService:
 
     generation: GenerationService
     store: ResponseStore
+    seal: Seal
     _: KW_ONLY
     on_unstored: Callable[[], None] = lambda: None
 
@@ -60,38 +74,92 @@ class ResponsesService:
         read, writer, context = await self._begin(request, context)
         return await self.generation.stream(read, lambda _: ResponseEventWriter(writer), context)
 
+    async def count(self, request: ResponseRequest, context: RequestContext) -> InputTokens:
+        """Return how many tokens the prompt has. Raises ApiError."""
+        gathered = await self._gather(request, context)
+        read = partial(self._read, request, gathered, context.client)
+        count = await self.generation.count(read, replace(context, size=gathered.size))
+        return {"object": "response.input_tokens", "input_tokens": count}
+
+    async def compact(self, request: ResponseRequest, context: RequestContext) -> CompactedResponse:
+        """Return the conversation in short. Raises ApiError."""
+        gathered = await self._gather(request, context)
+        step = partial(self._compacted, request, gathered, context)
+        compacted = await self.generation.read(step, context.client, gathered.size)
+        self.generation.metrics.left_out(context.record)
+        return compacted
+
+    def _compacted(
+        self, request: ResponseRequest, gathered: "_Gathered", context: RequestContext
+    ) -> CompactedResponse:
+        """Return a compacted conversation, in time proportional to it. Raises ApiError."""
+        items = [*_earlier(request, gathered.chain), *gathered.added]
+        texts: dict[str, str] = {}
+        for place, item in items:
+            if isinstance(item, CompactionItem):
+                sealed = item.encrypted_content
+                text = self.seal.open(context.client, sealed, "compaction")
+                if text is None:
+                    context.record.ignored.append(f"{pointer(place)} compaction")
+                else:
+                    texts[sealed] = text
+        number, all_items = new_response_id(), [item for _, item in items]
+        short = transcript(all_items, gathered.names.flat, texts.get)
+        kept = [item for item in all_items if is_kept(item)]
+        output = [listed(each, item_id(each.type, number, "o", n)) for n, each in enumerate(kept)]
+        compaction: CompactionOutput = {
+            "id": item_id("compaction", number, "o", len(kept)),
+            "type": "compaction",
+            "encrypted_content": self.seal.seal(context.client, short, "compaction"),
+        }
+        return compacted_response(number, int(time.time()), [*output, compaction])
+
     # -- the beginning -----------------------------------------------------------------------------
 
     async def _begin(
         self, request: ResponseRequest, context: RequestContext
     ) -> tuple[Read, ResponseWriter, RequestContext]:
         """Return how the request is read, its response, and its context with earlier responses."""
-        client, chain = context.client, Chain()
-        if request.previous_response_id is not None:
-            chain = await self.store.chain(client, request.previous_response_id)
-        added = await self._input(request, context)
-        size = context.size + chain.size
-        _check_length(len(chain.items), len(added))
-        number, names = new_response_id(), ToolNames(request.tools or ())
+        gathered = await self._gather(request, context)
+        client, number, size = context.client, new_response_id(), gathered.size
         inputs: list[dict[str, Any]] = []
 
         def read() -> GenerationRequest:
-            conversation = _conversation(request, chain, added, names)
             inputs.extend(
                 listed(item, item_id(item.type, number, "i", at))
-                for at, (_, item) in enumerate(added)
+                for at, (_, item) in enumerate(gathered.added)
             )
-            return common_response(request, conversation, names)
+            return self._read(request, gathered, client)
 
         async def save(response: ResponseObject) -> bool:
+            chain = gathered.chain
             is_stored = await self.store.save(client, response, inputs, chain, size=size)
             if not is_stored:
                 self.on_unstored()
             return is_stored
 
         begun = response_object(request, context.model, number, int(time.time()))
-        writer = ResponseWriter(begun, None if request.store is False else save, names.named)
+        seal = partial(self.seal.seal, client) if request.wants_sealed_reasoning else None
+        kept = None if request.store is False else save
+        writer = ResponseWriter(begun, kept, gathered.names.named, seal)
         return read, writer, replace(context, size=size)
+
+    async def _gather(self, request: ResponseRequest, context: RequestContext) -> "_Gathered":
+        """Return what the request is made of. Raises ApiError."""
+        chain = Chain()
+        if request.previous_response_id is not None:
+            chain = await self.store.chain(context.client, request.previous_response_id)
+        added = await self._input(request, context)
+        _check_length(len(chain.items), len(added))
+        return _Gathered(chain, added, ToolNames(request.tools or ()), context.size + chain.size)
+
+    def _read(
+        self, request: ResponseRequest, gathered: "_Gathered", client: str
+    ) -> GenerationRequest:
+        """Return the request in the common form. Raises ApiError."""
+        conversation = Conversation(gathered.names.flat, partial(self.seal.open, client))
+        _fill(conversation, request, gathered.chain, gathered.added)
+        return common_response(request, conversation, gathered.names)
 
     async def _input(
         self, request: ResponseRequest, context: RequestContext
@@ -133,6 +201,18 @@ class ResponsesService:
             return {}
 
 
+@dataclass(frozen=True, slots=True)
+class _Gathered:
+    """A conversation before it is read: earlier responses, the request's own items with their
+    places, the names of its tools, and the bytes of all.
+    """
+
+    chain: Chain
+    added: list[tuple[str, ContentItem]]
+    names: ToolNames
+    size: int
+
+
 def _check_length(earlier: int, added: int) -> None:
     if earlier + added > MAX_CHAIN_ITEMS:
         raise bad_request(
@@ -145,22 +225,28 @@ def _check_length(earlier: int, added: int) -> None:
         raise missing_parameter("input")
 
 
-def _conversation(
-    request: ResponseRequest, chain: Chain, added: list[tuple[str, ContentItem]], names: ToolNames
-) -> Conversation:
-    """Return the messages: instructions, earlier responses, the request's own items.
+def _earlier(request: ResponseRequest, chain: Chain) -> list[tuple[str, ContentItem]]:
+    """Return the items of earlier responses with their place. Raises ApiError 400 if damaged."""
+    try:
+        items = ITEMS.validate_python(list(chain.items))
+    except ValidationError:
+        raise previous_not_found(request.previous_response_id or "") from None
+    return [("previous_response_id", item) for item in items]
+
+
+def _fill(
+    conversation: Conversation,
+    request: ResponseRequest,
+    chain: Chain,
+    added: list[tuple[str, ContentItem]],
+) -> None:
+    """Add the messages: instructions, earlier responses, the request's own items.
 
     Raises:
         ApiError: 400, stored items are damaged.
     """
-    conversation = Conversation(names.flat)
     if request.instructions:
         conversation.instruct(request.instructions)
-    try:
-        earlier = ITEMS.validate_python(list(chain.items))
-    except ValidationError:
-        raise previous_not_found(request.previous_response_id or "") from None
-    conversation.add(("previous_response_id", item) for item in earlier)
+    conversation.add(_earlier(request, chain))
     conversation.add(added)
     conversation.close()
-    return conversation

@@ -1,12 +1,16 @@
-"""The use cases of stored responses: read, delete, list the input. All models share the store."""
+"""The use cases of stored responses: read, send again, delete, list the input.
 
+All models share the store.
+"""
+
+from collections.abc import AsyncGenerator, Sequence
 from typing import Any, Literal
 
 from typing_extensions import TypedDict
 
 from ..errors import bad_request
 from ..state import ResponseStore
-from ..writers import ListedItem
+from ..writers import ListedItem, named_event, replayed
 
 
 class ItemPage(TypedDict):
@@ -34,6 +38,23 @@ class StoredResponses:
     async def retrieve(self, number: str, client: str) -> dict[str, Any]:
         """Return a stored response. Raises ApiError 404 or 503."""
         return await self._store.response(client, number)
+
+    async def replay(
+        self, number: str, client: str, *, after: int | None
+    ) -> AsyncGenerator[bytes, None]:
+        """Return the events of a stored response; ``after``: the number of the last one that the
+        client has. Raises ApiError 400, 404 or 503.
+        """
+        events = list(replayed(await self._store.response(client, number)))
+        begin = 0 if after is None else after + 1
+        if begin > len(events):
+            raise bad_request(
+                f"Invalid 'starting_after': the last event of this response has the number "
+                f"{len(events) - 1}, got {after}.",
+                "starting_after",
+                "invalid_value",
+            )
+        return _encoded(events[begin:])
 
     async def delete(self, number: str, client: str) -> ResponseDeleted:
         """Delete a stored response. Raises ApiError 404 or 503."""
@@ -65,3 +86,8 @@ class StoredResponses:
             "last_id": page[-1].get("id") if page else None,
             "has_more": len(items) > limit,
         }
+
+
+async def _encoded(events: Sequence[dict[str, Any]]) -> AsyncGenerator[bytes, None]:
+    for event in events:
+        yield named_event(event)

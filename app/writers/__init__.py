@@ -6,6 +6,7 @@ A service makes a writer for one answer, and the generation gives it the items i
 from .chat_objects import Envelope, finish_reason
 from .chat_types import ChatCompletion, ChatCompletionEvent
 from .chat_writers import ChunkWriter, CompletionWriter
+from .events import named_event
 from .logprobs import text_of
 from .message_types import MessageEvent, MessageObject, MessagesError
 from .message_writers import (
@@ -18,8 +19,15 @@ from .message_writers import (
     error_object,
     error_status,
 )
-from .response_object import response_object
-from .response_types import ListedItem, ResponseEvent, ResponseObject
+from .response_object import compacted_response, response_object
+from .response_replay import replayed
+from .response_types import (
+    CompactedResponse,
+    CompactionOutput,
+    ListedItem,
+    ResponseEvent,
+    ResponseObject,
+)
 from .response_writers import ResponseEventWriter, ResponseWriter
 from .text_completions import TextChunkWriter, TextCompletion, TextCompletionEvent, TextWriter
 from .writer import Batch, EventWriter, WholeWriter

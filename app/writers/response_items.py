@@ -50,13 +50,21 @@ TextKind = Literal["message", "reasoning"]
 CallKind = Literal["function_call", "custom_tool_call"]
 #: returns the fields of a call that name its tool, by the name that the model writes
 Named = Callable[[str], ToolName]
+#: seals a thought
+SealText = Callable[[str], str]
 
 
 class OutputItems:
-    """The items of one response. ``items``: the closed ones."""
+    """The items of one response. ``items``: the closed ones. ``seal``: None: thoughts have none."""
 
-    def __init__(self, response_id: str, named: Named = lambda name: {"name": name}) -> None:
+    def __init__(
+        self,
+        response_id: str,
+        named: Named = lambda name: {"name": name},
+        seal: SealText | None = None,
+    ) -> None:
         self._named = named
+        self._seal = seal
         self.items: list[OutputItem] = []
         self._response_id = response_id
         self._open: _OpenText | _OpenCall | None = None
@@ -111,7 +119,7 @@ class OutputItems:
         yield opened.delta(text, [token_object(token) for token in tokens])
 
     def _begin_text(self, kind: TextKind) -> Generator[Event, None, "_OpenText"]:
-        opened = _OpenText(kind, self._place(kind))
+        opened = _OpenText(kind, self._place(kind), self._seal)
         yield from self._begin(opened)
         yield opened.part_added()
         return opened
@@ -143,8 +151,9 @@ class OutputItems:
 class _OpenText:
     """A message or reasoning that grows."""
 
-    def __init__(self, kind: TextKind, place: ItemPlace) -> None:
+    def __init__(self, kind: TextKind, place: ItemPlace, seal: SealText | None) -> None:
         self.kind = kind
+        self._seal = seal
         self._id, index = place["item_id"], place["output_index"]
         self._part: PartPlace = {"item_id": self._id, "output_index": index, "content_index": 0}
         self._text: TextPlace = {"item_id": self._id, "output_index": index, "content_index": 0}
@@ -156,13 +165,16 @@ class _OpenText:
         """Return the item; in progress it has no content yet."""
         text, is_new = "".join(self._texts), status == "in_progress"
         if self.kind == "reasoning":
-            return {
+            thought: ReasoningOutput = {
                 "id": self._id,
                 "type": "reasoning",
                 "status": status,
                 "summary": [],
                 "content": [] if is_new else [_thought(text)],
             }
+            if self._seal is not None and not is_new:
+                thought["encrypted_content"] = self._seal(text)
+            return thought
         return {
             "id": self._id,
             "type": "message",

@@ -1,9 +1,11 @@
 """The response object: the request's fields as they were applied, the output and the usage."""
 
+from typing import Any
+
 from ..errors import ApiError
 from ..generation import ChoiceEnd
 from ..protocol import HostedTool, ResponseRequest, shown_format
-from .response_types import ResponseError, ResponseObject, ResponseUsage
+from .response_types import CompactedResponse, ResponseError, ResponseObject, ResponseUsage
 
 #: OpenAI's codes of failed responses, by the status that the same failure has before a stream
 _CODES = {400: "invalid_prompt", 429: "rate_limit_exceeded"}
@@ -61,6 +63,24 @@ def usage(end: ChoiceEnd) -> ResponseUsage:
         "output_tokens": end.completion_tokens,
         "output_tokens_details": {"reasoning_tokens": end.reasoning_tokens},
         "total_tokens": end.prompt_tokens + end.completion_tokens,
+    }
+
+
+def compacted_response(number: str, created: int, output: list[Any]) -> CompactedResponse:
+    """Return the object of a compacted conversation; no model has run for it."""
+    used: ResponseUsage = {
+        "input_tokens": 0,
+        "input_tokens_details": {"cached_tokens": 0, "cache_write_tokens": 0},
+        "output_tokens": 0,
+        "output_tokens_details": {"reasoning_tokens": 0},
+        "total_tokens": 0,
+    }
+    return {
+        "id": number,
+        "object": "response.compaction",
+        "created_at": created,
+        "output": output,
+        "usage": used,
     }
 
 

@@ -64,6 +64,9 @@ class ReasoningOutput(TypedDict):
     status: ItemStatus
     summary: list[SummaryText]
     content: NotRequired[list[ReasoningText]]
+    encrypted_content: NotRequired[
+        Annotated[str, Field(description="The reasoning, sealed; send it back as it is.")]
+    ]
 
 
 class NamedCall(ToolName):
@@ -116,8 +119,23 @@ class ListedResult(TypedDict):
     output: str
 
 
+class CompactionOutput(TypedDict):
+    """A sealed text in place of earlier items; send it back as it is."""
+
+    id: str
+    type: Literal["compaction"]
+    encrypted_content: str
+
+
 #: an input item of a response
-ListedItem = ListedMessage | ReasoningOutput | FunctionCallOutput | CustomCallOutput | ListedResult
+ListedItem = (
+    ListedMessage
+    | ReasoningOutput
+    | FunctionCallOutput
+    | CustomCallOutput
+    | ListedResult
+    | CompactionOutput
+)
 
 
 # -- the response ----------------------------------------------------------------------------------
@@ -157,6 +175,16 @@ class ResponseUsage(TypedDict):
     output_tokens: int
     output_tokens_details: ReasoningTokens
     total_tokens: int
+
+
+class CompactedResponse(TypedDict):
+    """A compacted conversation: its messages of users and instructions, and one compaction item."""
+
+    id: str
+    object: Literal["response.compaction"]
+    created_at: int
+    output: list[ListedMessage | CompactionOutput]
+    usage: ResponseUsage
 
 
 class ResponseObject(TypedDict):

@@ -16,7 +16,7 @@ from pydantic_core import to_json
 from ..errors import ApiError
 from ..generation import ChoiceDeltas, ChoiceEnd
 from .events import named_event, one_line
-from .response_items import Named, OutputItems
+from .response_items import Named, OutputItems, SealText
 from .response_object import failure, usage
 from .response_types import EndedName, Event, ResponseObject, Status
 from .writer import Batch
@@ -24,7 +24,7 @@ from .writer import Batch
 #: stores a response, and returns whether it did
 Save = Callable[[ResponseObject], Awaitable[bool]]
 #: the last event of a response, by its status
-_ENDED: dict[Status, EndedName] = {
+ENDED: dict[Status, EndedName] = {
     "completed": "response.completed",
     "incomplete": "response.incomplete",
     "failed": "response.failed",
@@ -33,15 +33,19 @@ _ENDED: dict[Status, EndedName] = {
 
 class ResponseWriter:
     """Writes a whole response. ``begun``: its object without output. ``save``: stores it; None: it
-    is not to be stored. ``named``: see OutputItems.
+    is not to be stored. ``named``, ``seal``: see OutputItems.
     """
 
     def __init__(
-        self, begun: ResponseObject, save: Save | None, named: Named = lambda name: {"name": name}
+        self,
+        begun: ResponseObject,
+        save: Save | None,
+        named: Named = lambda name: {"name": name},
+        seal: SealText | None = None,
     ) -> None:
         self.begun = begun
         self._save = save
-        self._items = OutputItems(begun["id"], named)
+        self._items = OutputItems(begun["id"], named, seal)
         self._end: ChoiceEnd | None = None
 
     def write(self, batch: Batch) -> list[Event]:
@@ -106,7 +110,7 @@ class ResponseEventWriter:
     async def end(self) -> bytes:
         """Return the last event."""
         response = await self._response.whole()
-        return self._encode([{"type": _ENDED[response["status"]], "response": response}])
+        return self._encode([{"type": ENDED[response["status"]], "response": response}])
 
     def failed(self, error: ApiError) -> bytes:
         """Return the last events of a response that failed."""

@@ -21,6 +21,12 @@ def test_no_other_client_and_no_other_key_opens_it(client: str, key: bytes | Non
     assert Seal(key).open(client, Seal(KEY).seal("me", "I think.")) is None
 
 
+def test_a_text_is_none_of_another_kind() -> None:
+    sealed = Seal(KEY).seal("me", "I think.")
+    assert Seal(KEY).open("me", sealed, "compaction") is None
+    assert Seal(KEY).open("me", Seal(KEY).seal("me", "x", "compaction")) is None
+
+
 @pytest.mark.parametrize("sealed", ["", "é", "AAAA", "A" * 100_000, "?", "AAAAA", "\ud800"])
 def test_other_texts_are_no_seals(sealed: str) -> None:
     assert Seal(KEY).open("me", sealed) is None

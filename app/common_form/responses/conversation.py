@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 
 from ...generation import Call, Media, Message, Part, Text, Thought
 from ...protocol import (
+    CompactionItem,
     ContentItem,
     CustomCallItem,
     CustomCallOutputItem,
@@ -24,9 +25,12 @@ from ...protocol import (
     pointer,
     thought_of,
 )
+from ...sealing import SealedKind
 
-#: an item of the assistant
-SaidItem = MessageItem | ReasoningItem | FunctionCallItem | CustomCallItem
+#: what an item of the assistant says
+SaidItem = MessageItem | Thought | FunctionCallItem | CustomCallItem
+#: returns a sealed text; None: this server did not seal it, or another kind of text
+Unseal = Callable[[str, SealedKind], str | None]
 
 
 @dataclass(slots=True)
@@ -34,11 +38,12 @@ class Conversation:
     """Messages, each with the field of the request that it comes from.
 
     Items are added in order, then ``close`` ends the last message. ``flat``: the name that a tool
-    has in prompts, from its namespace and its name (tool_names). ``ignored``: parts that messages
-    do not show, places and kinds.
+    has in prompts, from its namespace and its name (tool_names). ``unseal``: of sealed items.
+    ``ignored``: parts that messages do not show, places and kinds.
     """
 
     flat: Callable[[str | None, str], str] = lambda _, name: name
+    unseal: Unseal = lambda sealed, kind: None
     messages: list[Message] = field(default_factory=list)
     places: list[str] = field(default_factory=list)
     ignored: list[str] = field(default_factory=list)
@@ -58,8 +63,10 @@ class Conversation:
                     self.close()
                     text = Text(item_text(item.content))
                     self._append(Message(item.role, (text,)), place)
-                case ReasoningItem(is_unreadable=True):
-                    self._ignore(place, "encrypted_content")
+                case ReasoningItem():
+                    self._think(item, place)
+                case CompactionItem():
+                    self._recall(item, place)
                 case _:
                     self._say(item, place)
 
@@ -75,6 +82,23 @@ class Conversation:
 
     def _ignore(self, place: str, kind: str) -> None:
         self.ignored.append(f"{pointer(place)} {kind}")
+
+    def _think(self, item: ReasoningItem, place: str) -> None:
+        """Add the sealed thought, or else the text beside it."""
+        sealed = item.encrypted_content
+        text = self.unseal(sealed, "thought") if sealed else None
+        if text is None and sealed and not (item.content or item.summary):
+            self._ignore(place, "encrypted_content")
+        else:
+            self._say(Thought(thought_of(item) if text is None else text), place)
+
+    def _recall(self, item: CompactionItem, place: str) -> None:
+        text = self.unseal(item.encrypted_content, "compaction")
+        if text is None:
+            self._ignore(place, "compaction")
+        else:
+            self.close()
+            self._append(Message("user", (Text(text),)), place)
 
     def _say(self, item: SaidItem, place: str) -> None:
         opened = self._open
@@ -122,8 +146,8 @@ class _OpenMessage:
         match item:
             case MessageItem():
                 self.parts.append(Text(item_text(item.content)))
-            case ReasoningItem():
-                self.parts.append(Thought(thought_of(item)))
+            case Thought():
+                self.parts.append(item)
             case FunctionCallItem():
                 name = flat(item.namespace, item.name)
                 self.parts.append(Call(name, item.arguments, item.call_id))

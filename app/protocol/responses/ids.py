@@ -18,9 +18,10 @@ _PREFIXES = {
     "function_call_output": "fco",
     "custom_tool_call": "ctc",
     "custom_tool_call_output": "ctco",
+    "compaction": "cmp",
 }
 _RESPONSE = re.compile(r"resp_[0-9a-f]{32}")
-_ITEM = re.compile(r"(?:msg|rs|fc|fco|ctc|ctco)_([0-9a-f]{32})[io]\d{1,5}")
+_ITEM = re.compile(r"(?:msg|rs|fc|fco|ctc|ctco|cmp)_([0-9a-f]{32})[io]\d{1,5}")
 
 
 def new_response_id() -> str:

@@ -1,10 +1,11 @@
 """Input items: what a client sends, and what earlier responses wrote.
 
     message               text of a user, a system or developer message, or an assistant
-    reasoning             the reasoning of an assistant, as text or as a summary
+    reasoning             the reasoning of an assistant, as text, as a summary, or sealed
     function_call         a call of an assistant
     function_call_output  the result of a call
     item_reference        an item of a stored response, by its id
+    compaction            a sealed text in place of earlier items
     LEFT_OUT              items of tools that only another server can run
 
 Unknown fields are ignored, since clients send back what a server sent them. A client may leave out
@@ -16,7 +17,15 @@ Not here   the order of items (conversation).
 from collections.abc import Sequence
 from typing import Annotated, Any, Literal
 
-from pydantic import BeforeValidator, Discriminator, Field, Tag, TypeAdapter, model_validator
+from pydantic import (
+    BeforeValidator,
+    Discriminator,
+    Field,
+    Tag,
+    TypeAdapter,
+    WithJsonSchema,
+    model_validator,
+)
 from pydantic_core import PydanticCustomError
 
 from ..messages import without_media
@@ -33,11 +42,12 @@ KINDS = (
     "custom_tool_call",
     "custom_tool_call_output",
     "item_reference",
+    "compaction",
 )
 #: types of items that conversations with other servers have; prompts do not show them
 LEFT_OUT = (
     *("additional_tools", "apply_patch_call", "apply_patch_call_output", "code_interpreter_call"),
-    *("compaction", "computer_call", "computer_call_output", "file_search_call"),
+    *("computer_call", "computer_call_output", "file_search_call"),
     *("image_generation_call", "local_shell_call", "local_shell_call_output"),
     *("mcp_approval_request", "mcp_approval_response", "mcp_call", "mcp_list_tools", "program"),
     *("program_output", "shell_call", "shell_call_output", "tool_search_call"),
@@ -47,6 +57,12 @@ LEFT_OUT = (
 _TEXTS = {"input_text": "text", "output_text": "text", "refusal": "refusal"}
 
 ItemId = Annotated[str, Field(min_length=1, max_length=ID_CHARS)]
+#: a text that a server sealed; other values are none of this server
+Sealed = Annotated[
+    str,
+    BeforeValidator(lambda value: "" if value is None else str(value)),
+    WithJsonSchema({}),
+]
 
 
 def _only_text(value: Any) -> Any:
@@ -121,12 +137,13 @@ class ReasoningItem(Lenient):
     id: ItemId | None = None
     summary: Items[SummaryPart] = Field(default_factory=list)
     content: Items[ReasoningPart] | None = None
-    encrypted_content: Any = None
+    encrypted_content: Sealed = ""
 
-    @property
-    def is_unreadable(self) -> bool:
-        """Whether only the server that encrypted the reasoning can read it."""
-        return bool(self.encrypted_content) and not (self.content or self.summary)
+
+class CompactionItem(Lenient):
+    type: Literal["compaction"]
+    id: ItemId | None = None
+    encrypted_content: Sealed = ""
 
 
 class CallItem(Lenient):
@@ -199,6 +216,7 @@ ContentItem = (
     | FunctionCallOutputItem
     | CustomCallItem
     | CustomCallOutputItem
+    | CompactionItem
 )
 InputItem = Annotated[
     Annotated[MessageItem, Tag("message")]
@@ -207,6 +225,7 @@ InputItem = Annotated[
     | Annotated[FunctionCallOutputItem, Tag("function_call_output")]
     | Annotated[CustomCallItem, Tag("custom_tool_call")]
     | Annotated[CustomCallOutputItem, Tag("custom_tool_call_output")]
+    | Annotated[CompactionItem, Tag("compaction")]
     | Annotated[ItemReference, Tag("item_reference")]
     | Annotated[LeftOutItem, Tag("left out")],
     Discriminator(_kind),
@@ -245,6 +264,10 @@ def listed(item: ContentItem, number: str) -> dict[str, Any]:
             return {**base, "role": item.role, "status": "completed", "content": parts}
         case ReasoningItem():
             shown = item.model_dump(include={"summary", "content"}, exclude_none=True)
+            if item.encrypted_content:
+                shown["encrypted_content"] = item.encrypted_content
+        case CompactionItem():
+            return {**base, "encrypted_content": item.encrypted_content}
         case CallItem():
             shown = item.model_dump(exclude={"id", "type"}, exclude_none=True)
         case CallOutputItem():

@@ -20,6 +20,8 @@ from .tools import ResponseTextFormat, ResponseTool, ToolChoice
 
 #: OpenAI's bounds on ``metadata``, and a bound on other texts that a response repeats
 MAX_METADATA, KEY_CHARS, VALUE_CHARS = 16, 64, 512
+#: OpenAI's bound on ``personality``
+PERSONALITY_CHARS = 64
 #: characters of a response's id
 RESPONSE_ID_CHARS = 128
 
@@ -35,6 +37,8 @@ RESPONSES_UNSUPPORTED: dict[str, tuple[Any, ...]] = {
 }
 #: the value of ``include`` that asks for log probabilities
 LOGPROBS = "message.output_text.logprobs"
+#: the value of ``include`` that asks for sealed reasoning
+SEALED_REASONING = "reasoning.encrypted_content"
 #: ``client_metadata`` is the Codex CLI's own
 RESPONSES_IGNORED = (
     "client_metadata",
@@ -52,14 +56,12 @@ MOVED = {
     "response_format": "text.format",
     "verbosity": "text.verbosity",
 }
-#: values of ``include`` without effect: they concern tools and images that are not served, and
-#: reasoning that this server returns as text
+#: values of ``include`` without effect: they concern tools and images that are not served
 INERT_INCLUDES = (
     "code_interpreter_call.outputs",
     "computer_call_output.output.image_url",
     "file_search_call.results",
     "message.input_image.image_url",
-    "reasoning.encrypted_content",
     "web_search_call.action.sources",
     "web_search_call.results",
 )
@@ -88,7 +90,7 @@ class TextConfig(Exact):
     verbosity: Verbosity | None = None
 
 
-Included = Literal[(LOGPROBS, *INERT_INCLUDES)]  # type: ignore[valid-type]
+Included = Literal[(LOGPROBS, SEALED_REASONING, *INERT_INCLUDES)]  # type: ignore[valid-type]
 ShortText = Annotated[str, Field(max_length=VALUE_CHARS)]
 Metadata = Annotated[
     dict[Annotated[str, Field(max_length=KEY_CHARS)], ShortText], Field(max_length=MAX_METADATA)
@@ -119,7 +121,8 @@ class ResponseRequest(GenerationFields):
     max_tool_calls: int | None = Field(None, ge=1)
     """No effect: it limits built-in tools."""
     include: Items[Included] | None = None
-    """`message.output_text.logprobs` adds log probabilities; others have no effect."""
+    """`message.output_text.logprobs` adds log probabilities, `reasoning.encrypted_content` sealed
+    reasoning; others have no effect."""
     top_logprobs: int | None = Field(None, ge=0, le=MAX_LOGPROBS)
     """Adds log probabilities, also of so many most likely tokens."""
     truncation: Literal["auto", "disabled"] | None = None
@@ -158,9 +161,25 @@ class ResponseRequest(GenerationFields):
         """Whether the output has log probabilities: ``include`` or ``top_logprobs`` ask for it."""
         return bool(self.top_logprobs) or LOGPROBS in (self.include or ())
 
+    @property
+    def wants_sealed_reasoning(self) -> bool:
+        """Whether reasoning items have ``encrypted_content``."""
+        return SEALED_REASONING in (self.include or ())
+
     @field_validator("truncation")
     @classmethod
     def _no_truncation(cls, value: str | None) -> str | None:
         if value == "auto":
             raise unsupported("'truncation' of 'auto' is not supported by this server.")
         return value
+
+
+class InputTokensRequest(ResponseRequest):
+    """A response whose prompt is counted; fields of the answer have no effect."""
+
+    personality: Annotated[str, Field(max_length=PERSONALITY_CHARS)] | None = None
+    """No effect: it is a style of OpenAI's models."""
+
+
+class CompactRequest(ResponseRequest):
+    """A conversation to compact; fields of the answer have no effect."""

@@ -236,7 +236,9 @@ BAD_QUERIES = [
     ("/input_items?limit=" + "9" * 5000, "limit"),
     ("/input_items?order=random", "order"),
     ("/input_items?after=msg_0", "after"),
-    ("?stream=true", "stream"),
+    ("?stream=maybe", "stream"),
+    ("?stream=true&starting_after=-1", "starting_after"),
+    ("?stream=true&starting_after=" + "9" * 5000, "starting_after"),
 ]
 
 

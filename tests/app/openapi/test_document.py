@@ -232,6 +232,10 @@ OTHERS: list[tuple[str, str, str | None, Any, int]] = [
     ("POST", ANTHROPIC, None, message(model="gpt-0"), 404),
     ("POST", ANTHROPIC + "/count_tokens", None, {"messages": [{"role": "user"}]}, 200),
     ("POST", ANTHROPIC + "/count_tokens", None, {"messages": 3}, 400),
+    ("POST", RESPONSES + "/input_tokens", None, {"input": "hi"}, 200),
+    ("POST", RESPONSES + "/input_tokens", None, {"input": 3}, 400),
+    ("POST", RESPONSES + "/compact", None, {"input": [{"role": "user", "content": "hi"}]}, 200),
+    ("POST", RESPONSES + "/compact", None, {"input": []}, 400),
     ("POST", CHAT, None, chat(temperature=9), 400),
 ]
 
@@ -263,7 +267,8 @@ def test_the_answers_of_a_stored_response_are_as_described(gateway: Gateway, doc
     one = f"{RESPONSES}/{{response_id}}"
     uses = [
         ("GET", "", 200),
-        ("GET", "?stream=true", 400),
+        ("GET", "?stream=true", 200),
+        ("GET", "?stream=maybe", 400),
         ("GET", "/input_items", 200),
         ("GET", "/input_items?limit=0", 400),
         ("POST", "/cancel", 400),

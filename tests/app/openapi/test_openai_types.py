@@ -14,7 +14,7 @@ import httpx
 import openai.types.responses as kinds
 import pytest
 from openai import BaseModel
-from openai.types.responses import Response, ResponseStreamEvent
+from openai.types.responses import Response, ResponseStreamEvent, response_usage
 
 from tests.app.examples import LIGHT
 from tests.app.gateway import OPTIONS, Gateway, gateway_fixture
@@ -101,6 +101,18 @@ def _of_object(kind: type[BaseModel], value: Any, place: str) -> Iterator[str]:
             yield from mistakes(field.annotation, value[name], f"{place}/{name}")
 
 
+#: fields of OpenAI's types that answers lack: they concern what is not served, or is ignored
+ABSENT = {
+    Response: {
+        *("access_programs", "conversation", "image", "input_transformations", "moderation"),
+        *("prompt", "prompt_cache_diagnostics", "prompt_cache_options", "prompt_cache_retention"),
+        "tool_usage",
+    },
+    kinds.ResponseUsage: set(),
+    response_usage.InputTokensDetails: {"cache_write_tokens_details"},
+    response_usage.OutputTokensDetails: set(),
+}
+
 FUNCTION = {"type": "function", "name": "set_light", "parameters": LIGHT}
 CUSTOM = {"type": "custom", "name": "note"}
 SPACE = {"type": "namespace", "name": "n", "tools": [FUNCTION, CUSTOM]}
@@ -125,6 +137,7 @@ ASKED: dict[str, dict[str, Any]] = {
     },
     "a schema": {"text": {"format": SCHEMA, "verbosity": "low"}},
     "a strict schema": {"text": {"format": {**SCHEMA, "strict": True, "description": "d"}}},
+    "sealed reasoning": {"input": "Hello", "include": ["reasoning.encrypted_content"]},
     "an object": {"text": {"format": {"type": "json_object"}}, "reasoning": {"effort": "low"}},
 }  # fmt: skip
 
@@ -145,6 +158,33 @@ def test_each_object_is_of_openais_types(gateway: Gateway, more: dict[str, Any])
         assert mistakes(ResponseStreamEvent, json.loads(data)) == []
     stored = httpx.get(f"{gateway.url}/v1/responses/{whole['id']}", **OPTIONS).json()
     assert mistakes(Response, stored) == []
+    path = f"{gateway.url}/v1/responses/{whole['id']}?stream=true"
+    for data in payloads(httpx.get(path, **OPTIONS).text):
+        assert mistakes(ResponseStreamEvent, json.loads(data)) == []
+
+
+def test_every_field_of_openais_response_has_a_treatment(gateway: Gateway):
+    """A new field of the client fails here, until it is answered or left out on purpose."""
+    body = {"model": "noise", "input": "hi", "max_output_tokens": 3}
+    whole = httpx.post(f"{gateway.url}/v1/responses", json=body, **OPTIONS).json()
+    used = whole["usage"]
+    values = (whole, used, used["input_tokens_details"], used["output_tokens_details"])
+    for (kind, absent), value in zip(ABSENT.items(), values, strict=True):
+        assert kind.model_fields.keys() - value.keys() == absent
+
+
+def test_sealed_reasoning_is_of_openais_types():
+    body = {"model": "noise", "input": "Hello", "max_output_tokens": 100, "stream": True}
+    body["include"] = ["reasoning.encrypted_content"]
+    types_of_items = set()
+    with Gateway(format="harmony", reasoning="on") as gateway:
+        for seed in range(8):
+            asked = {**body, "seed": seed}
+            stream = httpx.post(f"{gateway.url}/v1/responses", json=asked, **OPTIONS)
+            events = list(map(json.loads, payloads(stream.text)))
+            assert [m for event in events for m in mistakes(ResponseStreamEvent, event)] == []
+            types_of_items |= {item["type"] for item in events[-1]["response"]["output"]}
+    assert "reasoning" in types_of_items
 
 
 def test_input_items_are_of_openais_types(gateway: Gateway):
@@ -156,6 +196,8 @@ def test_input_items_are_of_openais_types(gateway: Gateway):
         {"type": "function_call_output", "call_id": "c", "output": "x"},
         {"type": "custom_tool_call", "call_id": "d", "name": "g", "input": "", "namespace": "n"},
         {"type": "custom_tool_call_output", "call_id": "d", "output": "x"},
+        {"type": "compaction", "encrypted_content": "x"},
+        {"type": "reasoning", "encrypted_content": "x"},
     ]
     body = {"model": "noise", "input": items, "max_output_tokens": 3}
     made = httpx.post(f"{gateway.url}/v1/responses", json=body, **OPTIONS).json()
@@ -164,6 +206,15 @@ def test_input_items_are_of_openais_types(gateway: Gateway):
     assert len(listed) == len(items)
     for item in listed:
         assert mistakes(kinds.ResponseItem, item) == []
+
+
+def test_a_compacted_conversation_is_of_openais_types(gateway: Gateway):
+    """Its messages are input items, which OpenAI answers, too, but its type lacks."""
+    body = {"model": "noise", "input": [{"role": "user", "content": "hi"}]}
+    answer = httpx.post(f"{gateway.url}/v1/responses/compact", json=body, **OPTIONS).json()
+    message, compaction = answer["output"]
+    assert mistakes(kinds.ResponseItem, message) == []
+    assert mistakes(kinds.CompactedResponse, {**answer, "output": [compaction]}) == []
 
 
 #: (change of a good response, its mistake)

@@ -14,6 +14,7 @@ from app.errors import ApiError
 from app.observability.request_record import RequestRecord
 from app.protocol.responses.ids import item_id, new_response_id
 from app.protocol.responses.request import ResponseRequest
+from app.sealing import Seal
 from app.service.responses_service import ResponsesService
 from app.service.stored_responses import StoredResponses
 from app.state.byte_store import MemoryStore, StateUnavailable
@@ -64,7 +65,7 @@ class Responses:
         self.stored = StoredResponses(self.store)
         self.unstored = 0
         self.responses = ResponsesService(
-            self.service.generation, self.store, on_unstored=self._count
+            self.service.generation, self.store, Seal(None), on_unstored=self._count
         )
 
     def _count(self) -> None:

@@ -220,6 +220,8 @@ def _other_items(history: History, rng: random.Random) -> None:
     for _ in range(3):
         item: Message = {"type": rng.choice(LEFT_OUT), "id": "x", "status": "completed"}
         history.insert(rng.randint(0, len(history)), item)
+    sealed = {"type": "compaction", "id": "cmp_3", "encrypted_content": "gAAA"}
+    history.insert(rng.randint(0, len(history)), sealed)
     hidden = {"type": "reasoning", "id": "rs_3", "summary": [], "encrypted_content": "gAAA"}
     history.insert(rng.randint(0, len(history)), hidden)
 

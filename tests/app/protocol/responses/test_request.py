@@ -20,6 +20,7 @@ from app.protocol.responses.request import (
     MOVED,
     RESPONSES_IGNORED,
     RESPONSES_UNSUPPORTED,
+    SEALED_REASONING,
     ResponseRequest,
 )
 from app.protocol.responses.tools import HOSTED
@@ -69,7 +70,7 @@ def test_every_field_of_openais_client_has_a_treatment():
 
 
 def test_every_value_of_include_has_a_treatment():
-    assert {*INERT_INCLUDES, LOGPROBS} == set(get_args(ResponseIncludable))
+    assert {*INERT_INCLUDES, LOGPROBS, SEALED_REASONING} == set(get_args(ResponseIncludable))
 
 
 def documented(heading: str) -> set[str]:
@@ -297,6 +298,8 @@ ACCEPTED: list[dict[str, Any]] = [
     {"tools": [{**TOOL, "defer_loading": True}, {"type": "tool_search"}]},
     {"tools": [{"type": "namespace", "name": "n", "description": "d", "tools": [TOOL]}]},
     {"input": [{"type": "reasoning", "id": "rs", "summary": [], "encrypted_content": "x"}]},
+    {"input": [{"type": "compaction", "id": "cmp", "encrypted_content": "x"}]},
+    {"input": [{"type": "compaction", "encrypted_content": None}]},
     {"input": [{"type": "function_call_output", "name": "goal", "output": "x"}]},
     *({"input": [{"type": kind, "id": "x"}, {"role": "user", "content": ""}]} for kind in LEFT_OUT),
     {"max_tool_calls": 3, "truncation": "disabled", "metadata": {}},
