@@ -12,6 +12,8 @@ from dataclasses import dataclass, field
 
 from ...generation import Call, Media, Message, Part, Text, Thought
 from ...protocol import (
+    ClientCallItem,
+    ClientResultItem,
     ContentItem,
     CustomCallItem,
     CustomCallOutputItem,
@@ -24,9 +26,10 @@ from ...protocol import (
     pointer,
     thought_of,
 )
+from .tool_names import CLIENT
 
 #: an item of the assistant
-SaidItem = MessageItem | ReasoningItem | FunctionCallItem | CustomCallItem
+SaidItem = MessageItem | ReasoningItem | FunctionCallItem | CustomCallItem | ClientCallItem
 
 
 @dataclass(slots=True)
@@ -53,7 +56,10 @@ class Conversation:
         for place, item in items:
             match item:
                 case FunctionCallOutputItem() | CustomCallOutputItem():
-                    self._answer(item, place)
+                    name = None if item.name is None else self.flat(item.namespace, item.name)
+                    self._answer(tuple(_parts(item.output)), name, item.call_id or "", place)
+                case ClientResultItem():
+                    self._answer((Text(item.text),), None, item.answers, place)
                 case MessageItem(role="user" | "system" | "developer"):
                     self.close()
                     text = Text(item_text(item.content))
@@ -83,16 +89,16 @@ class Conversation:
             opened = self._open = _OpenMessage(place)
         opened.add(item, self.flat)
 
-    def _answer(self, item: FunctionCallOutputItem | CustomCallOutputItem, place: str) -> None:
+    def _answer(
+        self, parts: tuple[Text | Media, ...], name: str | None, call_id: str, place: str
+    ) -> None:
         said = [] if self._open is None else self._open.parts
-        if any(isinstance(part, Call) and part.id == item.call_id for part in said):
+        if any(isinstance(part, Call) and part.id == call_id for part in said):
             self.close()
-        parts = tuple(_parts(item.output))
         for part in parts:
             if isinstance(part, Media):
                 self._ignore(f"{place}.output", part.kind)
-        name = None if item.name is None else self.flat(item.namespace, item.name)
-        self._append(Message("tool", parts, name, item.call_id or ""), place)
+        self._append(Message("tool", parts, name, call_id), place)
 
 
 def _parts(output: str | Sequence[ResponseResultPart] | None) -> Iterator[Text | Media]:
@@ -130,3 +136,6 @@ class _OpenMessage:
             case CustomCallItem():
                 name = flat(item.namespace, item.name)
                 self.parts.append(Call(name, item.input, item.call_id, is_custom=True))
+            case ClientCallItem():
+                name = flat(CLIENT, item.tool.type)
+                self.parts.append(Call(name, item.arguments, item.call_id or ""))
