@@ -30,6 +30,7 @@ from .output_spec import (
 )
 from .parts import CONTENT, Kind, Origin, Role
 from .reading.deltas import ContentDelta, Delta, ReasoningDelta, ToolArguments, ToolInput, ToolStart
+from .reading.input_reader import StringReader
 from .reading.reader import Reader
 from .reading.traced_reader import TracedReader
 from .tags import TagFamily

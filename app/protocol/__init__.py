@@ -47,6 +47,13 @@ from .messages import (
     ToolMessage,
 )
 from .operator_requests import DrainRequest, ModeRequest, UndrainRequest
+from .responses.client_items import (
+    CLIENT_CALLS,
+    CLIENT_RESULTS,
+    ClientCallItem,
+    ClientResultItem,
+)
+from .responses.client_tools import CLIENT_TOOLS, ClientTool, OfferedClientTool
 from .responses.ids import is_response_id, item_id, new_response_id, pointer, response_of
 from .responses.items import (
     ITEMS,

@@ -4,6 +4,7 @@
     message          one part of type output_text
     function_call    arguments as the model wrote them
     custom_tool_call the input of a custom tool
+    shell_call, ...  the calls of client tools (client_calls)
 
 Items follow each other: a delta of another kind closes the open item. So a text that a call
 interrupts is two messages.
@@ -26,8 +27,9 @@ from adapters.formats import (
 )
 
 from ..generation import ContentToken
-from ..protocol import ToolName, item_id
+from ..protocol import ClientTool, ToolName, item_id
 from .chat_objects import new_call_id
+from .client_calls import OpenClientCall
 from .logprobs import TokenLogprob, token_object
 from .response_types import (
     CustomCallOutput,
@@ -48,8 +50,9 @@ from .response_types import (
 
 TextKind = Literal["message", "reasoning"]
 CallKind = Literal["function_call", "custom_tool_call"]
-#: returns the fields of a call that name its tool, by the name that the model writes
-Named = Callable[[str], ToolName]
+#: returns the fields of a call that name its tool, or the client tool, by the name that the model
+#: writes
+Named = Callable[[str], ToolName | ClientTool]
 #: seals a thought
 SealText = Callable[[str], str]
 
@@ -67,7 +70,7 @@ class OutputItems:
         self._seal = seal
         self.items: list[OutputItem] = []
         self._response_id = response_id
-        self._open: _OpenText | _OpenCall | None = None
+        self._open: _OpenText | _OpenCall | OpenClientCall | None = None
         #: number of the open call
         self._call = -1
 
@@ -87,15 +90,13 @@ class OutputItems:
                 case ToolStart(index, name, written, is_custom):
                     yield from self._close("completed")
                     self._call = index
-                    kind: CallKind = "custom_tool_call" if is_custom else "function_call"
-                    call: NamedCall = {"call_id": written or new_call_id(), **self._named(name)}
-                    yield from self._begin(_OpenCall(kind, self._place(kind), call))
+                    yield from self._start(name, written or new_call_id(), is_custom=is_custom)
                 case ToolArguments(index, text) | ToolInput(index, text):
-                    if not isinstance(self._open, _OpenCall):
+                    if self._open is None or isinstance(self._open, _OpenText):
                         raise RuntimeError(f"arguments of call {index}, but no call is open")
                     if index != self._call:
                         raise RuntimeError(f"arguments of call {index}, which is not open")
-                    yield self._open.delta(text)
+                    yield from self._open.add(text)
                 case _:
                     assert_never(delta)
 
@@ -124,28 +125,60 @@ class OutputItems:
         yield opened.part_added()
         return opened
 
-    def _place(self, kind: TextKind | CallKind) -> ItemPlace:
+    def _start(self, name: str, call_id: str, *, is_custom: bool) -> Iterator[Event]:
+        """Begin a call; none is open."""
+        named = self._named(name)
+        if not isinstance(named, ClientTool):
+            kind: CallKind = "custom_tool_call" if is_custom else "function_call"
+            call: NamedCall = {"call_id": call_id, **named}
+            yield from self._begin(_OpenCall(kind, self._place(kind), call))
+            return
+        opened = OpenClientCall(named, name, self._place(named.call), call_id)
+        self._open = opened
+        if opened.is_streamed:
+            yield from self._added(opened.item(opened.members() or {}, "in_progress"))
+
+    def _place(self, kind: str) -> ItemPlace:
         """Return the place of the next item; none is open."""
         number = len(self.items)
         return {"item_id": item_id(kind, self._response_id, "o", number), "output_index": number}
 
     def _begin(self, opened: "_OpenText | _OpenCall") -> Iterator[Event]:
         self._open = opened
-        item = opened.item("in_progress")
-        yield {
-            "type": "response.output_item.added",
-            "output_index": len(self.items),
-            "item": item,
-        }
+        yield from self._added(opened.item("in_progress"))
+
+    def _added(self, item: OutputItem) -> Iterator[Event]:
+        number = len(self.items)
+        yield {"type": "response.output_item.added", "output_index": number, "item": item}
 
     def _close(self, status: ItemStatus) -> Iterator[Event]:
         opened, self._open = self._open, None
-        if opened is not None:
+        if isinstance(opened, OpenClientCall):
+            yield from self._close_client(opened, status)
+        elif opened is not None:
             yield from opened.end()
-            done = opened.item(status)
-            number = len(self.items)
-            self.items.append(done)
-            yield {"type": "response.output_item.done", "output_index": number, "item": done}
+            yield from self._done(opened.item(status))
+
+    def _close_client(self, opened: OpenClientCall, status: ItemStatus) -> Iterator[Event]:
+        """End a call of a client tool; one whose arguments make no item is one of a function."""
+        members = opened.members()
+        if members is not None and opened.is_streamed:
+            yield from self._done(opened.item(members, status))
+        elif members is not None:
+            yield from self._added(opened.item(members, "in_progress"))
+            yield from self._done(opened.item(members, "completed"))
+        else:
+            call: NamedCall = {"call_id": opened.call_id, "name": opened.name}
+            function = _OpenCall("function_call", self._place("function_call"), call)
+            yield from self._added(function.item("in_progress"))
+            yield from function.add(opened.text)
+            yield from function.end()
+            yield from self._done(function.item(status))
+
+    def _done(self, item: OutputItem) -> Iterator[Event]:
+        number = len(self.items)
+        self.items.append(item)
+        yield {"type": "response.output_item.done", "output_index": number, "item": item}
 
 
 class _OpenText:
@@ -236,14 +269,14 @@ class _OpenCall:
             return {"id": number, "type": self.kind, "status": status, **call, "input": text}
         return {"id": number, "type": self.kind, "status": status, **call, "arguments": text}
 
-    def delta(self, text: str) -> Event:
-        """Add text and return its event."""
+    def add(self, text: str) -> Iterator[Event]:
+        """Add text and yield its event."""
         self._texts.append(text)
         kind: PieceName = "response.function_call_arguments.delta"
         if self.kind == "custom_tool_call":
             kind = "response.custom_tool_call_input.delta"
         number, index = self._place["item_id"], self._place["output_index"]
-        return {"type": kind, "item_id": number, "output_index": index, "delta": text}
+        yield {"type": kind, "item_id": number, "output_index": index, "delta": text}
 
     def end(self) -> Iterator[Event]:
         """Yield the event of the whole text."""

@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal, NotRequired
 from pydantic import Field
 from typing_extensions import TypeAliasType, TypedDict
 
-from ..protocol import ToolName
+from ..protocol import CLIENT_CALLS, CLIENT_RESULTS, ToolName
 from .logprobs import TokenLogprob
 
 ItemStatus = Literal["in_progress", "completed", "incomplete"]
@@ -93,8 +93,40 @@ class CustomCallOutput(NamedCall):
     input: str
 
 
+class _ClientCall(TypedDict):
+    """The fields of every call of a client tool."""
+
+    id: str
+    status: ItemStatus
+    call_id: str
+
+
+class ShellCallOutput(_ClientCall):
+    """Commands for the shell of the client."""
+
+    type: Literal["shell_call"]
+    action: dict[str, Any]
+    environment: dict[str, Any]
+
+
+class LocalShellCallOutput(_ClientCall):
+    """A command for the shell of the client, as its arguments."""
+
+    type: Literal["local_shell_call"]
+    action: dict[str, Any]
+
+
+class PatchCallOutput(_ClientCall):
+    """A change of a file."""
+
+    type: Literal["apply_patch_call"]
+    operation: dict[str, Any]
+
+
+ClientCallOutput = ShellCallOutput | LocalShellCallOutput | PatchCallOutput
+
 OutputItem = Annotated[
-    OutputMessage | ReasoningOutput | FunctionCallOutput | CustomCallOutput,
+    OutputMessage | ReasoningOutput | FunctionCallOutput | CustomCallOutput | ClientCallOutput,
     Field(discriminator="type"),
 ]
 
@@ -127,6 +159,21 @@ class CompactionOutput(TypedDict):
     encrypted_content: str
 
 
+class ListedClientItem(TypedDict):
+    """A call of a client tool, or its result, as the client sent it."""
+
+    id: str
+    type: Literal[(*CLIENT_CALLS, *CLIENT_RESULTS)]  # type: ignore[valid-type]
+    status: str
+    call_id: NotRequired[str]
+    caller: NotRequired[Any]
+    action: NotRequired[dict[str, Any]]
+    operation: NotRequired[dict[str, Any]]
+    environment: NotRequired[Any]
+    output: NotRequired[Any]
+    max_output_length: NotRequired[Any]
+
+
 #: an input item of a response
 ListedItem = (
     ListedMessage
@@ -135,6 +182,7 @@ ListedItem = (
     | CustomCallOutput
     | ListedResult
     | CompactionOutput
+    | ListedClientItem
 )
 
 
@@ -295,7 +343,35 @@ class InputDone(ItemPlace):
     input: str
 
 
-Event = ResponseState | ItemState | PartState | PieceAdded | TextDone | ArgumentsDone | InputDone
+class CommandState(TypedDict):
+    """A command of a shell begins, or is whole."""
+
+    type: Literal["response.shell_call_command.added", "response.shell_call_command.done"]
+    output_index: int
+    command_index: int
+    command: str
+
+
+class CommandAdded(TypedDict):
+    """More of a command."""
+
+    type: Literal["response.shell_call_command.delta"]
+    output_index: int
+    command_index: int
+    delta: str
+
+
+Event = (
+    ResponseState
+    | ItemState
+    | PartState
+    | PieceAdded
+    | TextDone
+    | ArgumentsDone
+    | InputDone
+    | CommandState
+    | CommandAdded
+)
 ResponseEvent = TypeAliasType(
     "ResponseEvent",
     Annotated[

@@ -1,7 +1,7 @@
-"""The input of a custom tool's call, read from its arguments while they stream.
+"""Strings of a call's arguments, decoded while they stream.
 
-The arguments are ``{"input": "..."}``. The grammar has constrained them, so the reader skips the
-text up to the value, decodes the value's escapes and ignores what follows it.
+The arguments of a custom tool are ``{"input": "..."}``. The grammar has constrained them, so the
+reader skips the text up to the value, decodes the value's escapes and ignores what follows it.
 """
 
 import re
@@ -17,37 +17,26 @@ _ESCAPE = re.compile(
 )
 
 
-class InputReader:
-    """Decodes one input; an incomplete escape is held back."""
+class StringReader:
+    """Decodes the inside of one JSON string; an incomplete escape is held back.
+
+    ``behind``: the text behind the end of the string; None: the string goes on.
+    """
 
     def __init__(self) -> None:
+        self.behind: str | None = None
         self._held = ""
-        self._at: Literal["key", "value", "inside", "behind"] = "key"
 
     def text(self, text: str) -> str:
-        """Return more of the input, given more of the arguments."""
+        """Return more of the string, given more of the JSON text."""
         text, self._held = self._held + text, ""
-        if self._at == "key":
-            text = self._skipped(text, ":", "value")
-        if self._at == "value":
-            text = self._skipped(text, '"', "inside")
-        return self._inside(text) if self._at == "inside" else ""
-
-    def _skipped(self, text: str, mark: str, then: Literal["value", "inside"]) -> str:
-        """Return the text behind the mark, if it occurs."""
-        _, found, behind = text.partition(mark)
-        if found:
-            self._at = then
-        return behind
-
-    def _inside(self, text: str) -> str:
         out, at = [], 0
         while at < len(text):
             if plain := _PLAIN.match(text, at):
                 out.append(plain.group())
                 at = plain.end()
             elif text[at] == '"':
-                self._at = "behind"
+                self.behind = text[at + 1 :]
                 break
             elif escape := _ESCAPE.match(text, at):
                 out.append(_decoded(escape))
@@ -56,6 +45,30 @@ class InputReader:
                 self._held = text[at:]
                 break
         return "".join(out)
+
+
+class InputReader:
+    """Decodes the input of a custom tool's call."""
+
+    def __init__(self) -> None:
+        self._at: Literal["key", "value", "inside"] = "key"
+        self._string = StringReader()
+
+    def text(self, text: str) -> str:
+        """Return more of the input, given more of the arguments."""
+        if self._at == "key":
+            text = self._skipped(text, ":", "value")
+        if self._at == "value":
+            text = self._skipped(text, '"', "inside")
+        is_inside = self._at == "inside" and self._string.behind is None
+        return self._string.text(text) if is_inside else ""
+
+    def _skipped(self, text: str, mark: str, then: Literal["value", "inside"]) -> str:
+        """Return the text behind the mark, if it occurs."""
+        _, found, behind = text.partition(mark)
+        if found:
+            self._at = then
+        return behind
 
 
 def _decoded(escape: "re.Match[str]") -> str:

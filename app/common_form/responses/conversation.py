@@ -12,6 +12,8 @@ from dataclasses import dataclass, field
 
 from ...generation import Call, Media, Message, Part, Text, Thought
 from ...protocol import (
+    ClientCallItem,
+    ClientResultItem,
     CompactionItem,
     ContentItem,
     CustomCallItem,
@@ -26,9 +28,10 @@ from ...protocol import (
     thought_of,
 )
 from ...sealing import SealedKind
+from .tool_names import CLIENT
 
 #: what an item of the assistant says
-SaidItem = MessageItem | Thought | FunctionCallItem | CustomCallItem
+SaidItem = MessageItem | Thought | FunctionCallItem | CustomCallItem | ClientCallItem
 #: returns a sealed text; None: this server did not seal it, or another kind of text
 Unseal = Callable[[str, SealedKind], str | None]
 
@@ -58,7 +61,10 @@ class Conversation:
         for place, item in items:
             match item:
                 case FunctionCallOutputItem() | CustomCallOutputItem():
-                    self._answer(item, place)
+                    name = None if item.name is None else self.flat(item.namespace, item.name)
+                    self._answer(tuple(_parts(item.output)), name, item.call_id or "", place)
+                case ClientResultItem():
+                    self._answer((Text(item.text),), None, item.answers, place)
                 case MessageItem(role="user" | "system" | "developer"):
                     self.close()
                     text = Text(item_text(item.content))
@@ -107,16 +113,16 @@ class Conversation:
             opened = self._open = _OpenMessage(place)
         opened.add(item, self.flat)
 
-    def _answer(self, item: FunctionCallOutputItem | CustomCallOutputItem, place: str) -> None:
+    def _answer(
+        self, parts: tuple[Text | Media, ...], name: str | None, call_id: str, place: str
+    ) -> None:
         said = [] if self._open is None else self._open.parts
-        if any(isinstance(part, Call) and part.id == item.call_id for part in said):
+        if any(isinstance(part, Call) and part.id == call_id for part in said):
             self.close()
-        parts = tuple(_parts(item.output))
         for part in parts:
             if isinstance(part, Media):
                 self._ignore(f"{place}.output", part.kind)
-        name = None if item.name is None else self.flat(item.namespace, item.name)
-        self._append(Message("tool", parts, name, item.call_id or ""), place)
+        self._append(Message("tool", parts, name, call_id), place)
 
 
 def _parts(output: str | Sequence[ResponseResultPart] | None) -> Iterator[Text | Media]:
@@ -154,3 +160,6 @@ class _OpenMessage:
             case CustomCallItem():
                 name = flat(item.namespace, item.name)
                 self.parts.append(Call(name, item.input, item.call_id, is_custom=True))
+            case ClientCallItem():
+                name = flat(CLIENT, item.tool.type)
+                self.parts.append(Call(name, item.arguments, item.call_id or ""))

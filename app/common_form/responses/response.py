@@ -15,6 +15,7 @@ from ...protocol import (
     AllowedNamespace,
     HostedTool,
     JsonObjectFormat,
+    OfferedClientTool,
     ResponseAllowedTools,
     ResponseJsonSchemaFormat,
     ResponseNamedTool,
@@ -24,7 +25,7 @@ from ...protocol import (
 from ..constraints import schema_format
 from ..thinking import common_thinking
 from .conversation import Conversation
-from .tool_names import ToolNames
+from .tool_names import CLIENT, ToolNames
 
 #: the names that fields of the common form have in this API
 _NAMES = {
@@ -96,12 +97,20 @@ def _choice(request: ResponseRequest, names: ToolNames) -> ToolChoice | None:
         return ToolChoice(choice)
     if isinstance(choice, ResponseNamedTool):
         return ToolChoice("named", (_chosen(choice, names),))
+    if isinstance(choice, OfferedClientTool):
+        if not names.offers(choice.type):
+            raise _not_offered(choice.type, "tool_choice.type")
+        return ToolChoice("named", (_chosen_client(choice, names),))
     return _allowed(choice, names)
 
 
 def _chosen(tool: ResponseNamedTool, names: ToolNames) -> ChosenTool:
     flat = names.flat(tool.namespace, tool.name)
     return ChosenTool(flat, tool.type == "custom", ("tool_choice", "name"))
+
+
+def _chosen_client(tool: OfferedClientTool, names: ToolNames) -> ChosenTool:
+    return ChosenTool(names.flat(CLIENT, tool.type), False, ("tool_choice", "type"))
 
 
 def _allowed(choice: ResponseAllowedTools, names: ToolNames) -> ToolChoice:
@@ -111,22 +120,29 @@ def _allowed(choice: ResponseAllowedTools, names: ToolNames) -> ToolChoice:
         place = f"tool_choice.tools[{number}]"
         if isinstance(each, HostedTool):
             names.ignore(place, each.type)
+        elif isinstance(each, OfferedClientTool):
+            if names.offers(each.type):
+                tools.append(_chosen_client(each, names))
+            else:
+                names.ignore(place, each.type)
         elif isinstance(each, AllowedNamespace):
             tools += names.of_namespace(each.name)
         else:
             chosen = _chosen(each, names)
             if not names.is_known(chosen.name, is_custom=chosen.is_custom):
-                raise bad_request(
-                    f"Tool choice '{each.name[:100]}' not found in 'tools' parameter.",
-                    f"{place}.name",
-                    "invalid_value",
-                )
+                raise _not_offered(each.name, f"{place}.name")
             tools.append(chosen)
     if tools:
         return ToolChoice(choice.mode, tuple(tools))
     if choice.mode == "required":
         raise _all_left_out()
     return ToolChoice("none")
+
+
+def _not_offered(name: str, param: str) -> ApiError:
+    return bad_request(
+        f"Tool choice '{name[:100]}' not found in 'tools' parameter.", param, "invalid_value"
+    )
 
 
 def _all_left_out() -> ApiError:

@@ -3,7 +3,8 @@
     namespace mcp__weather, tool get   mcp__weather__get
     longer than MAX_NAME, or taken    cut, with eight hexadecimal digits of a digest of both names
 
-Responses, and the calls that clients send back, have the namespace and the tool's own name.
+Responses, and the calls that clients send back, have the namespace and the tool's own name. Client
+tools have their type as their name, as if in a namespace CLIENT, or a cut one, too.
 
 Invariants   I1 names depend on the tools of the request only, and those outside namespaces are
                 kept. I2 no two tools have one name, except for two outside namespaces, which later
@@ -18,10 +19,13 @@ from adapters.formats import NO_PARAMETERS, InputFormat, Tool, custom_tool
 from ...errors import bad_request
 from ...generation import ChosenTool
 from ...protocol import (
+    CLIENT_TOOLS,
+    ClientTool,
     CustomTool,
     FunctionTool,
     HostedTool,
     NamespaceTool,
+    OfferedClientTool,
     ResponseGrammarInput,
     ResponseTool,
     ToolName,
@@ -31,6 +35,8 @@ from ...protocol import (
 #: characters of a name, as OpenAI bounds the names of functions
 MAX_NAME = 64
 _DIGITS = 8
+#: stands for the namespace of client tools; a real one has a name
+CLIENT = ""
 
 
 class ToolNames:
@@ -65,6 +71,8 @@ class ToolNames:
         """
         if namespace is None:
             return name if name in self._tools else self._alone.get(name, name)
+        if namespace == CLIENT:
+            return self._flat.get((CLIENT, name), name)
         return self._flat.get((namespace, name)) or _cut(f"{namespace}__{name}", namespace, name)
 
     def of_namespace(self, namespace: str) -> list[ChosenTool]:
@@ -75,6 +83,10 @@ class ToolNames:
             if self._tools[each.name][0] == namespace
         ]
 
+    def offers(self, kind: str) -> bool:
+        """Whether the model sees the client tool of this type."""
+        return (CLIENT, kind) in self._flat
+
     def is_known(self, flat: str, *, is_custom: bool) -> bool:
         """Whether a tool of this type has the name in prompts."""
         return (is_custom, flat) in self._kinds
@@ -83,14 +95,18 @@ class ToolNames:
         """Note a part that is left out."""
         self.ignored.append(f"{pointer(place)} {kind}")
 
-    def named(self, flat: str) -> ToolName:
-        """Return the fields of a call that name its tool."""
+    def named(self, flat: str) -> ToolName | ClientTool:
+        """Return the fields of a call that name its tool, or the client tool."""
         namespace, name = self._tools.get(flat, (None, flat))
+        if namespace == CLIENT:
+            return CLIENT_TOOLS[name]
         return {"name": name} if namespace is None else {"name": name, "namespace": namespace}
 
     def _read(self, tool: ResponseTool, place: str) -> None:
         if isinstance(tool, HostedTool):
             self.ignore(place, tool.type)
+        elif isinstance(tool, OfferedClientTool):
+            self._read_client(tool, place)
         elif isinstance(tool, NamespaceTool):
             about = tool.about
             for number, each in enumerate(tool.tools):
@@ -102,6 +118,15 @@ class ToolNames:
                 about = ""
         else:
             self._add(tool, place, tool.name, "")
+
+    def _read_client(self, tool: OfferedClientTool, place: str) -> None:
+        """Offer a client tool, unless it runs at OpenAI's or is there already."""
+        if not tool.runs_here or self.offers(tool.type):
+            self.ignore(place, tool.type)
+            return
+        name = self._unused(tool.type, CLIENT, tool.type)
+        parameters = CLIENT_TOOLS[tool.type].parameters
+        self.tools.append(Tool(name, parameters, tool.description, param=place))
 
     def _add(self, tool: FunctionTool | CustomTool, place: str, name: str, about: str) -> None:
         if tool.defer_loading:
@@ -115,9 +140,13 @@ class ToolNames:
                 f"{place}.name",
                 "duplicate_tool_name",
             )
-        flat, tries = _cut(f"{namespace}__{name}", namespace, name), 0
+        return self._unused(f"{namespace}__{name}", namespace, name)
+
+    def _unused(self, wanted: str, namespace: str, name: str) -> str:
+        """Keep a name for prompts: the wanted one, unless another tool has it or it is too long."""
+        flat, tries = _cut(wanted, namespace, name), 0
         while flat in self._tools:
-            flat, tries = _marked(f"{namespace}__{name}", f"{tries}", namespace, name), tries + 1
+            flat, tries = _marked(wanted, f"{tries}", namespace, name), tries + 1
         self._tools[flat] = (namespace, name)
         self._flat[namespace, name] = flat
         return flat

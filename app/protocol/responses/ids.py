@@ -18,10 +18,16 @@ _PREFIXES = {
     "function_call_output": "fco",
     "custom_tool_call": "ctc",
     "custom_tool_call_output": "ctco",
+    "shell_call": "sh",
+    "shell_call_output": "sho",
+    "local_shell_call": "lsh",
+    "local_shell_call_output": "lsho",
+    "apply_patch_call": "apc",
+    "apply_patch_call_output": "apco",
     "compaction": "cmp",
 }
 _RESPONSE = re.compile(r"resp_[0-9a-f]{32}")
-_ITEM = re.compile(r"(?:msg|rs|fc|fco|ctc|ctco|cmp)_([0-9a-f]{32})[io]\d{1,5}")
+_ITEM = re.compile(rf"(?:{'|'.join(_PREFIXES.values())})_([0-9a-f]{{32}})[io]\d{{1,5}}")
 
 
 def new_response_id() -> str:

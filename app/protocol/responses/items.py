@@ -4,6 +4,7 @@
     reasoning             the reasoning of an assistant, as text, as a summary, or sealed
     function_call         a call of an assistant
     function_call_output  the result of a call
+    shell_call, ...       the same of client tools (client_items)
     item_reference        an item of a stored response, by its id
     compaction            a sealed text in place of earlier items
     LEFT_OUT              items of tools that only another server can run
@@ -30,9 +31,15 @@ from pydantic_core import PydanticCustomError
 
 from ..messages import without_media
 from ..validation import Items, Lenient, TextOr, refuse_type
+from .client_items import (
+    CLIENT_CALLS,
+    CLIENT_RESULTS,
+    ClientCallItem,
+    ClientResultItem,
+    ItemId,
+    is_readable,
+)
 
-#: characters of an item's id; own ids have about 45
-ID_CHARS = 128
 #: types of input items that this server reads
 KINDS = (
     "message",
@@ -41,22 +48,21 @@ KINDS = (
     "function_call_output",
     "custom_tool_call",
     "custom_tool_call_output",
+    *CLIENT_CALLS,
+    *CLIENT_RESULTS,
     "item_reference",
     "compaction",
 )
 #: types of items that conversations with other servers have; prompts do not show them
 LEFT_OUT = (
-    *("additional_tools", "apply_patch_call", "apply_patch_call_output", "code_interpreter_call"),
-    *("computer_call", "computer_call_output", "file_search_call"),
-    *("image_generation_call", "local_shell_call", "local_shell_call_output"),
+    *("additional_tools", "code_interpreter_call", "computer_call"),
+    *("computer_call_output", "file_search_call", "image_generation_call"),
     *("mcp_approval_request", "mcp_approval_response", "mcp_call", "mcp_list_tools", "program"),
-    *("program_output", "shell_call", "shell_call_output", "tool_search_call"),
-    *("tool_search_output", "web_search_call"),
+    *("program_output", "tool_search_call", "tool_search_output", "web_search_call"),
 )
 #: fields with the text of each type of content part
 _TEXTS = {"input_text": "text", "output_text": "text", "refusal": "refusal"}
 
-ItemId = Annotated[str, Field(min_length=1, max_length=ID_CHARS)]
 #: a text that a server sealed; other values are none of this server
 Sealed = Annotated[
     str,
@@ -184,7 +190,9 @@ class CustomCallOutputItem(CallOutputItem):
 
 
 class LeftOutItem(Lenient):
-    type: Literal[LEFT_OUT]  # type: ignore[valid-type]
+    """An item that prompts cannot show; one of a client tool that cannot be read, too."""
+
+    type: Literal[(*LEFT_OUT, *CLIENT_CALLS, *CLIENT_RESULTS)]  # type: ignore[valid-type]
 
 
 class ItemReference(Lenient):
@@ -205,6 +213,9 @@ def _kind(value: Any) -> str:
         return "item_reference" if set(value) <= {"id", "type"} and value else "message"
     if kind in LEFT_OUT:
         return "left out"
+    if kind in (*CLIENT_CALLS, *CLIENT_RESULTS):
+        tag = "client call" if kind in CLIENT_CALLS else "client result"
+        return tag if is_readable(value) else "left out"
     return kind if kind in KINDS else "message"
 
 
@@ -217,6 +228,8 @@ ContentItem = (
     | CustomCallItem
     | CustomCallOutputItem
     | CompactionItem
+    | ClientCallItem
+    | ClientResultItem
 )
 InputItem = Annotated[
     Annotated[MessageItem, Tag("message")]
@@ -226,6 +239,8 @@ InputItem = Annotated[
     | Annotated[CustomCallItem, Tag("custom_tool_call")]
     | Annotated[CustomCallOutputItem, Tag("custom_tool_call_output")]
     | Annotated[CompactionItem, Tag("compaction")]
+    | Annotated[ClientCallItem, Tag("client call")]
+    | Annotated[ClientResultItem, Tag("client result")]
     | Annotated[ItemReference, Tag("item_reference")]
     | Annotated[LeftOutItem, Tag("left out")],
     Discriminator(_kind),
@@ -273,6 +288,8 @@ def listed(item: ContentItem, number: str) -> dict[str, Any]:
         case CallOutputItem():
             shown = item.model_dump(exclude={"id", "type", "output"}, exclude_none=True)
             shown["output"] = item_text(item.output)
+        case ClientCallItem() | ClientResultItem():
+            return {**base, **item.listed()}
     return {**base, **shown, "status": "completed"}
 
 

@@ -7,6 +7,7 @@ from typing_extensions import TypedDict
 
 from .. import tools as chat
 from ..validation import Exact, Items, Lenient, refuse_fields, refuse_type, tag_of
+from .client_tools import CLIENT_TOOLS, OfferedClientTool
 
 #: fields of tools that are not served, with the values that leave the output as it is
 RESPONSES_TOOL_OFF: dict[str, tuple[Any, ...]] = {
@@ -14,10 +15,10 @@ RESPONSES_TOOL_OFF: dict[str, tuple[Any, ...]] = {
     "async": (None, False),
     "output_schema": (None,),
 }
-#: types of tools that only OpenAI's server can run, or whose items are not served yet
+#: types of tools that only OpenAI's server can run
 HOSTED = (
     *("code_interpreter", "computer", "computer_use", "computer_use_preview", "file_search"),
-    *("image_generation", "local_shell", "mcp", "tool_search", "web_search"),
+    *("image_generation", "mcp", "programmatic_tool_calling", "tool_search", "web_search"),
     *("web_search_2025_08_26", "web_search_preview", "web_search_preview_2025_03_11"),
 )
 
@@ -88,7 +89,7 @@ class HostedTool(Lenient):
 
 #: tags of tools by their type; see _CHOICES
 _TOOLS = {"function": "a function", "custom": "a text", "namespace": "a namespace"}
-_TOOLS |= dict.fromkeys(HOSTED, "a hosted tool")
+_TOOLS |= dict.fromkeys(HOSTED, "a hosted tool") | dict.fromkeys(CLIENT_TOOLS, "a client tool")
 
 
 #: other values than objects count as functions, and are refused there
@@ -96,6 +97,7 @@ _BY_TYPE = Discriminator(lambda value: tag_of(value, _TOOLS, "a function"))
 _Function = Annotated[FunctionTool, Tag(_TOOLS["function"])]
 _Custom = Annotated[CustomTool, Tag(_TOOLS["custom"])]
 _Hosted = Annotated[HostedTool, Tag("a hosted tool")]
+_Client = Annotated[OfferedClientTool, Tag("a client tool")]
 NamespacedTool = Annotated[
     Annotated[_Function | _Custom | _Hosted, _BY_TYPE],
     BeforeValidator(_served),
@@ -125,10 +127,14 @@ class NamespaceTool(Exact):
 
 ResponseTool = Annotated[
     Annotated[
-        _Function | _Custom | _Hosted | Annotated[NamespaceTool, Tag(_TOOLS["namespace"])],
+        _Function
+        | _Custom
+        | _Hosted
+        | _Client
+        | Annotated[NamespaceTool, Tag(_TOOLS["namespace"])],
         _BY_TYPE,
     ],
-    BeforeValidator(lambda value: _served(value, "namespace")),
+    BeforeValidator(lambda value: _served(value, "namespace", *CLIENT_TOOLS)),
 ]
 
 
@@ -155,10 +161,12 @@ class AllowedNamespace(Exact):
 
 
 _ALLOWED = {"namespace": "a namespace", **dict.fromkeys(HOSTED, "a hosted tool")}
+_ALLOWED |= dict.fromkeys(CLIENT_TOOLS, "a client tool")
 AllowedTool = Annotated[
     Annotated[ResponseNamedTool, Tag("a tool")]
     | Annotated[AllowedNamespace, Tag("a namespace")]
-    | _Hosted,
+    | _Hosted
+    | _Client,
     Discriminator(lambda value: tag_of(value, _ALLOWED, "a tool")),
 ]
 
@@ -171,6 +179,7 @@ class ResponseAllowedTools(Exact):
 
 #: tags of choices by their type; the place of an error leaves tags out that are no key of the body
 _CHOICES = {"function": "one tool", "custom": "one tool", "allowed_tools": "some tools"}
+_CHOICES |= dict.fromkeys(CLIENT_TOOLS, "a client tool")
 
 
 def _known(value: Any) -> Any:
@@ -189,12 +198,13 @@ def _choice_kind(value: Any) -> str | None:
 ToolChoice = Annotated[
     Annotated[Literal["none", "auto", "required"], Tag("mode")]
     | Annotated[ResponseNamedTool, Tag(_CHOICES["function"])]
-    | Annotated[ResponseAllowedTools, Tag(_CHOICES["allowed_tools"])],
+    | Annotated[ResponseAllowedTools, Tag(_CHOICES["allowed_tools"])]
+    | _Client,
     Discriminator(
         _choice_kind,
         custom_error_type="invalid_tool_choice",
         custom_error_message="expected 'none', 'auto', 'required', or an object of type "
-        "'function', 'custom' or 'allowed_tools'",
+        "'function', 'custom', 'allowed_tools', or a client tool",
     ),
     BeforeValidator(_known),
 ]

@@ -14,7 +14,9 @@ from adapters.formats import (
     ToolInput,
     ToolStart,
 )
+from app.protocol.responses.client_tools import CLIENT_TOOLS
 from app.protocol.responses.ids import item_id, new_response_id, response_of
+from app.protocol.responses.items import KINDS
 from app.writers.response_items import OutputItems
 
 ROOT = Path(__file__).parents[4]
@@ -85,7 +87,7 @@ def test_arguments_of_a_call_that_is_not_open_are_a_fault():
 
 def test_the_id_of_an_item_names_its_response():
     number = new_response_id()
-    for kind in ("message", "reasoning", "function_call", "function_call_output"):
+    for kind in set(KINDS) - {"item_reference"}:
         assert response_of(item_id(kind, number, "o", 12)) == number
     for other in ("", "msg_1", "msg_" + "0" * 32, f"{number}o1", "\n".join(["msg_1", number])):
         assert response_of(other) is None
@@ -95,9 +97,10 @@ def test_the_documented_events_are_those_of_the_code():
     """docs/api.md lists every event of items; those of the response are tested with the writer."""
     text = (ROOT / "docs/api.md").read_text().partition("### Events of a response")[2]
     documented = set(re.findall(r"`(response\.[a-z_.]+)`", text.partition("\n### ")[0]))
-    items = OutputItems(new_response_id())
+    items = OutputItems(new_response_id(), lambda name: CLIENT_TOOLS.get(name, {"name": name}))
     custom = [ToolStart(1, "g", "2", is_custom=True), ToolInput(1, "text")]
-    deltas: list[Delta] = [ReasoningDelta("t"), ContentDelta("a"), *CALL, *custom]
+    shell = [ToolStart(2, "shell", "3"), ToolArguments(2, '{"commands": ["ls"]}')]
+    deltas: list[Delta] = [ReasoningDelta("t"), ContentDelta("a"), *CALL, *custom, *shell]
     written = {event["type"] for event in [*items.add(deltas), *items.end("completed")]}
     whole = {"created", "in_progress", "completed", "incomplete", "failed"}
     assert documented == written | {f"response.{each}" for each in whole}

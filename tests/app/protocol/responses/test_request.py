@@ -10,9 +10,11 @@ from openai.types.responses import (
     ResponseIncludable,
     response_create_params,
     response_input_param,
+    tool_param,
 )
 
 from app.errors import ApiError
+from app.protocol.responses.client_tools import CLIENT_TOOLS
 from app.protocol.responses.items import KINDS, LEFT_OUT
 from app.protocol.responses.request import (
     INERT_INCLUDES,
@@ -109,7 +111,7 @@ def test_a_field_of_chat_completions_is_refused_with_its_new_name(name: str):
     assert f"this parameter has moved to '{MOVED[name]}'" in error.message
 
 
-@pytest.mark.parametrize("kind", ["apply_patch", "shell", "brand_new"])
+@pytest.mark.parametrize("kind", ["brand_new"])
 def test_tools_of_other_types_are_refused_by_name(kind: str):
     error = refusal(tools=[TOOL, {"type": kind, "name": "f"}])
     assert (error.param, error.code) == ("tools[1].type", "unsupported_value")
@@ -147,14 +149,26 @@ def test_a_choice_may_hold_the_whole_tool(tool: dict[str, Any]):
 def test_every_type_of_the_clients_items_has_a_treatment():
     """A new type of the client fails here, until it is read, left out or refused on purpose."""
     refused = {"compaction_trigger", "configuration_update"}
-    theirs = {
+    theirs = types_of(response_input_param.ResponseInputItemParam)
+    assert theirs - refused <= {*KINDS, *LEFT_OUT}
+    assert not theirs & refused & {*KINDS, *LEFT_OUT}
+
+
+def types_of(union: Any) -> set[str]:
+    """The types of a union of the client's objects."""
+    return {
         kind
-        for each in get_args(response_input_param.ResponseInputItemParam)
+        for each in get_args(union)
         for kind in get_args(get_type_hints(each)["type"])
         if isinstance(kind, str)
     }
-    assert theirs - refused <= {*KINDS, *LEFT_OUT}
-    assert not theirs & refused & {*KINDS, *LEFT_OUT}
+
+
+def test_every_type_of_the_clients_tools_has_a_treatment():
+    """A new type of the client fails here, until it is offered, left out or refused on purpose."""
+    offered = {"function", "custom", "namespace", *CLIENT_TOOLS}
+    assert types_of(tool_param.ToolParam) <= {*offered, *HOSTED}
+    assert not offered & set(HOSTED)
 
 
 def user(content: Any) -> list[Any]:
@@ -216,7 +230,7 @@ MISTAKES: list[tuple[dict[str, Any], str, str]] = [
      "missing_required_parameter"),
     ({"tool_choice": {"type": "allowed_tools", "mode": "auto", "tools": []}}, "tool_choice.tools",
      "empty_array"),
-    ({"tool_choice": {"type": "allowed_tools", "mode": "auto", "tools": [{"type": "shell"}]}},
+    ({"tool_choice": {"type": "allowed_tools", "mode": "auto", "tools": [{"type": "brand_new"}]}},
      "tool_choice.tools[0].type", "unsupported_value"),
     ({"text": "json"}, "text", "invalid_type"),
     ({"text": {"verbosity": "brief"}}, "text.verbosity", "invalid_value"),
