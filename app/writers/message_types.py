@@ -128,7 +128,6 @@ class MessageStop(TypedDict):
 
 class MessagesErrorDetails(TypedDict):
     error_code: str
-    unsupported: list[str]
 
 
 class MessagesErrorObject(TypedDict):

@@ -73,7 +73,7 @@ def error_object(error: ApiError, request_id: str | None) -> MessagesError:
         kind = "api_error" if error.status >= 500 else "invalid_request_error"
     problem: MessagesErrorObject = {"type": kind, "message": message}
     if error.code == NO_THREADS:
-        problem["details"] = {"error_code": NO_THREADS, "unsupported": ["thread"]}
+        problem["details"] = {"error_code": NO_THREADS}
     return {"type": "error", "error": problem, "request_id": request_id}
 
 

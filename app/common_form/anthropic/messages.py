@@ -54,9 +54,17 @@ class Conversation:
         asked = [n for n, message in enumerate(request.messages) if message.role == "user"]
         for number, message in enumerate(request.messages):
             ends = message.role == "system" and message.clear_at == "next_user_message"
+            place = f"messages[{number}]"
             if ends and asked and number < asked[-1]:
-                continue
-            self._read(message, f"messages[{number}]")
+                self._read_changes(message, place)
+            else:
+                self._read(message, place)
+
+    def _read_changes(self, message: InputMessage, place: str) -> None:
+        """Read what outlasts the text of a message."""
+        for number, block in enumerate(message.content or ()):
+            if isinstance(block, ToolChangeBlock):
+                self.changes.append((f"{place}.content[{number}]", block))
 
     def _add(self, message: Message, place: str) -> None:
         self.messages.append(message)

@@ -5,6 +5,7 @@ from typing import Any, Literal
 
 import anthropic
 import pytest
+from anthropic.types import ThreadUnsupportedRequestErrorDetails
 from pydantic import BaseModel
 
 from tests.app.anthropic_messages import WEATHER, check_known
@@ -81,11 +82,9 @@ def test_a_thread_is_refused_by_its_code(client: anthropic.Anthropic) -> None:
     thread = client.beta.messages.thread(model="noise", max_tokens=5)
     with pytest.raises(anthropic.BadRequestError) as caught:
         thread.send({"role": "user", "content": "Hello"})
-    assert isinstance(caught.value, anthropic.BadRequestError)
     body: Any = caught.value.body
     assert body["error"]["message"].startswith("Unsupported parameter: 'thread'")
-    details = {"error_code": "thread_unsupported_request", "unsupported": ["thread"]}
-    assert body["error"]["details"] == details
+    check_known(ThreadUnsupportedRequestErrorDetails.model_validate(body["error"]["details"]))
 
 
 def test_tokens_are_counted(client: anthropic.Anthropic) -> None:

@@ -13,7 +13,7 @@ from typing import Any
 import httpx
 import pytest
 
-from tests.app.anthropic_messages import HELLO, create, post
+from tests.app.anthropic_messages import HELLO, WEATHER, create, post
 from tests.app.gateway import Gateway, gateway_fixture
 
 RECORDED = Path(__file__).parents[4] / "shared" / "data" / "agent-requests"
@@ -49,6 +49,13 @@ CONVERSATION: list[dict[str, Any]] = [
         {**text("Well."), "citations": None},
     ),
     {"role": "system", "content": "Only now.", "clear_at": "next_user_message"},
+    {
+        "role": "system",
+        "content": [
+            {"type": "tool_addition", "tool": {"type": "tool_definition", "definition": WEATHER}},
+            {"type": "tool_removal", "tool": {"type": "tool_reference", "name": "Read"}},
+        ],
+    },
     user({"type": "image", "source": {"type": "url", "url": "https://example.com/a.png"}}),
 ]
 

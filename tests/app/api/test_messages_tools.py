@@ -82,6 +82,13 @@ def test_without_a_choice_a_removed_tool_is_not_called(removed: list[str], choic
     assert asked.tool_choice == choice
 
 
+def test_changes_outlast_the_text_of_their_message(gateway: Gateway) -> None:
+    messages = after(addition(CLOCK), change("removal", "weather"))
+    messages[1]["clear_at"] = "next_user_message"
+    body = {"tools": [WEATHER], "messages": [*messages, USER], "tool_choice": ANY}
+    assert called(gateway, **body) == {"clock"}
+
+
 def test_an_added_tool_enforces_its_input(gateway: Gateway) -> None:
     schema = {"properties": {"n": {"const": 7}}, "required": ["n"], "additionalProperties": False}
     first = {**CLOCK, "input_schema": {"type": "object", **schema}}
