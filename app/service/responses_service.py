@@ -22,7 +22,6 @@ from ..errors import ApiError, bad_request, missing_parameter
 from ..generation import GenerationRequest
 from ..protocol import (
     ITEMS,
-    CompactionItem,
     ContentItem,
     ItemReference,
     LeftOutItem,
@@ -94,18 +93,12 @@ class ResponsesService:
     ) -> CompactedResponse:
         """Return a compacted conversation, in time proportional to it. Raises ApiError."""
         items = [*_earlier(request, gathered.chain), *gathered.added]
-        texts: dict[str, str] = {}
-        for place, item in items:
-            if isinstance(item, CompactionItem):
-                sealed = item.encrypted_content
-                text = self.seal.open(context.client, sealed, "compaction")
-                if text is None:
-                    context.record.ignored.append(f"{pointer(place)} compaction")
-                else:
-                    texts[sealed] = text
-        number, all_items = new_response_id(), [item for _, item in items]
-        short = transcript(all_items, gathered.names.flat, texts.get)
-        kept = [item for item in all_items if is_kept(item)]
+        conversation = Conversation(gathered.names.flat, partial(self.seal.open, context.client))
+        conversation.add(items)
+        conversation.close()
+        context.record.ignored += conversation.ignored
+        number, short = new_response_id(), transcript(conversation.messages)
+        kept = [item for _, item in items if is_kept(item)]
         output = [listed(each, item_id(each.type, number, "o", n)) for n, each in enumerate(kept)]
         compaction: CompactionOutput = {
             "id": item_id("compaction", number, "o", len(kept)),

@@ -12,18 +12,10 @@ Invariants   I1 only this server begins a line without an indent: a result with 
                 pass for a message of the user.
 """
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 
-from ...protocol import (
-    CompactionItem,
-    ContentItem,
-    CustomCallItem,
-    CustomCallOutputItem,
-    FunctionCallItem,
-    FunctionCallOutputItem,
-    MessageItem,
-    item_text,
-)
+from ...generation import Call, Message, Thought
+from ...protocol import ContentItem, MessageItem
 
 #: characters of one text, and of one that is kept elsewhere
 TEXT_CHARS, KEPT_CHARS = 1_000, 100
@@ -39,40 +31,26 @@ def is_kept(item: ContentItem) -> bool:
     return isinstance(item, MessageItem) and item.role != "assistant"
 
 
-def transcript(
-    items: Iterable[ContentItem],
-    flat: Callable[[str | None, str], str],
-    unseal: Callable[[str], str | None],
-) -> str:
-    """Return the items as one text. ``flat``: the name of a tool in prompts. ``unseal``: returns
-    the text of an earlier compaction; None: this server did not seal it.
-    """
-    text = "\n".join(_lines(items, flat, unseal))
+def transcript(messages: Iterable[Message]) -> str:
+    """Return a conversation as one text; that of an earlier compaction is a part of it."""
+    text = "\n".join(line for message in messages for line in _lines(message))
     if len(text) > MAX_CHARS:
         text = _CUT + text[-MAX_CHARS:].partition("\n")[2]
     return _HEAD + text
 
 
-def _lines(
-    items: Iterable[ContentItem],
-    flat: Callable[[str | None, str], str],
-    unseal: Callable[[str], str | None],
-) -> Iterator[str]:
-    for item in items:
-        match item:
-            case MessageItem():
-                most = KEPT_CHARS if is_kept(item) else TEXT_CHARS
-                yield f"{item.role}: {_short(item_text(item.content), most)}"
-            case FunctionCallItem():
-                yield f"call {flat(item.namespace, item.name)}: {_short(item.arguments)}"
-            case CustomCallItem():
-                yield f"call {flat(item.namespace, item.name)}: {_short(item.input)}"
-            case FunctionCallOutputItem() | CustomCallOutputItem():
-                yield f"result: {_short(item_text(item.output))}"
-            case CompactionItem():
-                earlier = unseal(item.encrypted_content)
-                if earlier is not None:
-                    yield earlier.removeprefix(_HEAD)
+def _lines(message: Message) -> Iterator[str]:
+    label = "result" if message.role == "tool" else message.role
+    most = TEXT_CHARS if message.role in ("assistant", "tool") else KEPT_CHARS
+    for part in message.parts:
+        if isinstance(part, Call):
+            yield f"call {part.name}: {_short(part.arguments)}"
+        elif isinstance(part, Thought):
+            continue
+        elif message.role == "user" and part.text.startswith(_HEAD):
+            yield part.text.removeprefix(_HEAD)
+        else:
+            yield f"{label}: {_short(part.text, most)}"
 
 
 def _short(text: str, most: int = TEXT_CHARS) -> str:
