@@ -64,6 +64,7 @@ from .responses.items import (
     thought_of,
 )
 from .responses.items_query import ItemsQuery
+from .responses.loaded_tools import LOADED_TOOLS, LoadedToolsItem
 from .responses.request import RESPONSES_IGNORED, RESPONSES_UNSUPPORTED, ResponseRequest
 from .responses.tools import (
     RESPONSES_TOOL_OFF,

@@ -8,7 +8,8 @@ Not here   the generation (generation_service), items (protocol.responses), mess
 """
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import KW_ONLY, dataclass, replace
 from typing import Any
 
@@ -19,9 +20,11 @@ from ..errors import ApiError, bad_request, missing_parameter
 from ..generation import GenerationRequest
 from ..protocol import (
     ITEMS,
+    LOADED_TOOLS,
     ContentItem,
     ItemReference,
     LeftOutItem,
+    LoadedToolsItem,
     MessageItem,
     ResponseRequest,
     item_id,
@@ -72,7 +75,8 @@ class ResponsesService:
         added = await self._input(request, context)
         size = context.size + chain.size
         _check_length(len(chain.items), len(added))
-        number, names = new_response_id(), ToolNames(request.tools or ())
+        number = new_response_id()
+        names = ToolNames(request.tools or (), _loaded(chain, added))
         inputs: list[dict[str, Any]] = []
 
         def read() -> GenerationRequest:
@@ -143,6 +147,19 @@ def _check_length(earlier: int, added: int) -> None:
         )
     if not earlier + added:
         raise missing_parameter("input")
+
+
+def _loaded(
+    chain: Chain, added: list[tuple[str, ContentItem]]
+) -> Iterator[tuple[str, LoadedToolsItem]]:
+    """Yield the items of a conversation that load tools, each with its place."""
+    for item in chain.items:
+        if item.get("type") in LOADED_TOOLS:
+            with suppress(ValidationError):  # damaged: _conversation refuses it
+                yield "previous_response_id", LoadedToolsItem.model_validate(item)
+    for place, each in added:
+        if isinstance(each, LoadedToolsItem):
+            yield place, each
 
 
 def _conversation(

@@ -19,6 +19,7 @@ from ...protocol import (
     CustomCallOutputItem,
     FunctionCallItem,
     FunctionCallOutputItem,
+    LoadedToolsItem,
     MessageItem,
     ReasoningItem,
     ResponseResultPart,
@@ -64,6 +65,8 @@ class Conversation:
                     self.close()
                     text = Text(item_text(item.content))
                     self._append(Message(item.role, (text,)), place)
+                case LoadedToolsItem():
+                    pass  # ToolNames has them
                 case ReasoningItem(is_unreadable=True):
                     self._ignore(place, "encrypted_content")
                 case _:
