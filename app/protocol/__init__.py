@@ -73,6 +73,7 @@ from .responses.items import (
     thought_of,
 )
 from .responses.items_query import ItemsQuery, RetrieveQuery
+from .responses.loaded_tools import LOADED_TOOLS, LoadedToolsItem
 from .responses.request import (
     RESPONSES_IGNORED,
     RESPONSES_UNSUPPORTED,

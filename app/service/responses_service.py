@@ -9,7 +9,8 @@ Not here   the generation (generation_service), items (protocol.responses), mess
 """
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import KW_ONLY, dataclass, replace
 from functools import partial
 from typing import Any, Literal
@@ -22,9 +23,11 @@ from ..errors import ApiError, bad_request, missing_parameter
 from ..generation import GenerationRequest
 from ..protocol import (
     ITEMS,
+    LOADED_TOOLS,
     ContentItem,
     ItemReference,
     LeftOutItem,
+    LoadedToolsItem,
     MessageItem,
     ResponseRequest,
     item_id,
@@ -144,7 +147,8 @@ class ResponsesService:
             chain = await self.store.chain(context.client, request.previous_response_id)
         added = await self._input(request, context)
         _check_length(len(chain.items), len(added))
-        return _Gathered(chain, added, ToolNames(request.tools or ()), context.size + chain.size)
+        names = ToolNames(request.tools or (), _loaded(chain, added))
+        return _Gathered(chain, added, names, context.size + chain.size)
 
     def _read(
         self, request: ResponseRequest, gathered: "_Gathered", client: str
@@ -216,6 +220,19 @@ def _check_length(earlier: int, added: int) -> None:
         )
     if not earlier + added:
         raise missing_parameter("input")
+
+
+def _loaded(
+    chain: Chain, added: list[tuple[str, ContentItem]]
+) -> Iterator[tuple[str, LoadedToolsItem]]:
+    """Yield the items of a conversation that load tools, each with its place."""
+    for item in chain.items:
+        if item.get("type") in LOADED_TOOLS:
+            with suppress(ValidationError):  # damaged: _conversation refuses it
+                yield "previous_response_id", LoadedToolsItem.model_validate(item)
+    for place, each in added:
+        if isinstance(each, LoadedToolsItem):
+            yield place, each
 
 
 def _earlier(request: ResponseRequest, chain: Chain) -> list[tuple[str, ContentItem]]:

@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal, NotRequired
 from pydantic import Field
 from typing_extensions import TypeAliasType, TypedDict
 
-from ..protocol import CLIENT_CALLS, CLIENT_RESULTS, ToolName
+from ..protocol import CLIENT_CALLS, CLIENT_RESULTS, LOADED_TOOLS, ToolName
 from .logprobs import TokenLogprob
 
 ItemStatus = Literal["in_progress", "completed", "incomplete"]
@@ -174,6 +174,19 @@ class ListedClientItem(TypedDict):
     max_output_length: NotRequired[Any]
 
 
+class ListedTools(TypedDict):
+    """Tools that the conversation loaded, as the client sent them."""
+
+    id: str
+    type: Literal[LOADED_TOOLS]  # type: ignore[valid-type]
+    status: str
+    tools: list[Any]
+    call_id: NotRequired[Any]
+    caller: NotRequired[Any]
+    execution: NotRequired[Any]
+    role: NotRequired[Any]
+
+
 #: an input item of a response
 ListedItem = (
     ListedMessage
@@ -183,6 +196,7 @@ ListedItem = (
     | ListedResult
     | CompactionOutput
     | ListedClientItem
+    | ListedTools
 )
 
 

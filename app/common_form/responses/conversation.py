@@ -20,6 +20,7 @@ from ...protocol import (
     CustomCallOutputItem,
     FunctionCallItem,
     FunctionCallOutputItem,
+    LoadedToolsItem,
     MessageItem,
     ReasoningItem,
     ResponseResultPart,
@@ -73,6 +74,8 @@ class Conversation:
                     self._think(item, place)
                 case CompactionItem():
                     self._recall(item, place)
+                case LoadedToolsItem():
+                    pass  # ToolNames has them
                 case _:
                     self._say(item, place)
 

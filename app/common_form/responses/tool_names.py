@@ -11,7 +11,7 @@ Invariants   I1 names depend on the tools of the request only, and those outside
                 steps refuse.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from hashlib import sha256
 
 from adapters.formats import NO_PARAMETERS, InputFormat, Tool, custom_tool
@@ -24,6 +24,7 @@ from ...protocol import (
     CustomTool,
     FunctionTool,
     HostedTool,
+    LoadedToolsItem,
     NamespaceTool,
     OfferedClientTool,
     ResponseGrammarInput,
@@ -40,7 +41,7 @@ CLIENT = ""
 
 
 class ToolNames:
-    """The tools of one request.
+    """The tools of one request, and those that items of its conversation ``loaded``.
 
     ``tools``        in the common form.
     ``ignored``      tools that are left out, and fields without effect: places and kinds.
@@ -49,7 +50,11 @@ class ToolNames:
         ApiError: 400, two tools of one namespace have one name.
     """
 
-    def __init__(self, tools: Sequence[ResponseTool]) -> None:
+    def __init__(
+        self,
+        tools: Sequence[ResponseTool],
+        loaded: Iterable[tuple[str, LoadedToolsItem]] = (),
+    ) -> None:
         self.tools: list[Tool] = []
         self.ignored: list[str] = []
         #: namespace (None: outside) and name, by the name in prompts
@@ -61,6 +66,9 @@ class ToolNames:
         self._flat: dict[tuple[str, str], str] = {}
         for number, each in enumerate(tools):
             self._read(each, f"tools[{number}]")
+        for place, item in loaded:
+            for number, tool in enumerate(item.read()):
+                self._load(tool, f"{place}.tools[{number}]")
         self._alone = self._without_namespace()
         self._kinds = {(_is_custom(each), each.name) for each in self.tools}
 
@@ -108,16 +116,33 @@ class ToolNames:
         elif isinstance(tool, OfferedClientTool):
             self._read_client(tool, place)
         elif isinstance(tool, NamespaceTool):
-            about = tool.about
-            for number, each in enumerate(tool.tools):
-                below = f"{place}.tools[{number}]"
-                if isinstance(each, HostedTool):
-                    self.ignore(below, each.type)
-                    continue
-                self._add(each, below, self._flattened(tool.name, each.name, below), about)
-                about = ""
+            self._read_namespace(tool, place)
         else:
             self._add(tool, place, tool.name, "")
+
+    def _read_namespace(self, space: NamespaceTool, place: str, *, is_loaded: bool = False) -> None:
+        """Offer the tools of a namespace; of a loaded one, those that are not there yet."""
+        about = space.about
+        for number, each in enumerate(space.tools):
+            below = f"{place}.tools[{number}]"
+            if isinstance(each, HostedTool):
+                self.ignore(below, each.type)
+            elif not is_loaded or (space.name, each.name) not in self._flat:
+                self._add(each, below, self._flattened(space.name, each.name, below), about)
+                about = ""
+
+    def _load(self, tool: ResponseTool | str, place: str) -> None:
+        """Offer a tool that an item loaded, unless it cannot be read or is there already."""
+        if isinstance(tool, str):
+            self.ignore(place, tool)
+        elif isinstance(tool, NamespaceTool):
+            self._read_namespace(tool, place, is_loaded=True)
+        elif isinstance(tool, FunctionTool | CustomTool):
+            if tool.name not in self._tools:
+                self._tools[tool.name] = (None, tool.name)
+                self._read(tool, place)
+        elif isinstance(tool, HostedTool) or not self.offers(tool.type):
+            self._read(tool, place)
 
     def _read_client(self, tool: OfferedClientTool, place: str) -> None:
         """Offer a client tool, unless it runs at OpenAI's or is there already."""

@@ -21,7 +21,9 @@ _RESULTS = {each.result: each for each in CLIENT_TOOLS.values()}
 CLIENT_CALLS, CLIENT_RESULTS = tuple(_CALLS), tuple(_RESULTS)
 
 
-class _ClientItem(Lenient):
+class HistoryItem(Lenient):
+    """An item that is left out, never refused, if it cannot be read."""
+
     id: ItemId | None = None
     status: str | None = None
     call_id: str | None = None
@@ -47,7 +49,7 @@ class _ClientItem(Lenient):
         return {**shown, "status": self.status or "completed"}
 
 
-class ClientCallItem(_ClientItem):
+class ClientCallItem(HistoryItem):
     """A call; ``action`` or ``operation`` has its arguments."""
 
     type: Literal[CLIENT_CALLS]  # type: ignore[valid-type]
@@ -68,7 +70,7 @@ class ClientCallItem(_ClientItem):
         return json.dumps(written, ensure_ascii=False)
 
 
-class ClientResultItem(_ClientItem):
+class ClientResultItem(HistoryItem):
     """A result. One of a local shell has the id of the call as its own."""
 
     type: Literal[CLIENT_RESULTS]  # type: ignore[valid-type]

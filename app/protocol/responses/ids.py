@@ -25,6 +25,8 @@ _PREFIXES = {
     "apply_patch_call": "apc",
     "apply_patch_call_output": "apco",
     "compaction": "cmp",
+    "tool_search_output": "tso",
+    "additional_tools": "at",
 }
 _RESPONSE = re.compile(r"resp_[0-9a-f]{32}")
 _ITEM = re.compile(rf"(?:{'|'.join(_PREFIXES.values())})_([0-9a-f]{{32}})[io]\d{{1,5}}")

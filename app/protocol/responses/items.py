@@ -5,6 +5,7 @@
     function_call         a call of an assistant
     function_call_output  the result of a call
     shell_call, ...       the same of client tools (client_items)
+    tool_search_output    tools that the model may call, too (loaded_tools)
     item_reference        an item of a stored response, by its id
     compaction            a sealed text in place of earlier items
     LEFT_OUT              items of tools that only another server can run
@@ -39,6 +40,7 @@ from .client_items import (
     ItemId,
     is_readable,
 )
+from .loaded_tools import LOADED_TOOLS, LoadedToolsItem
 
 #: types of input items that this server reads
 KINDS = (
@@ -50,15 +52,16 @@ KINDS = (
     "custom_tool_call_output",
     *CLIENT_CALLS,
     *CLIENT_RESULTS,
+    *LOADED_TOOLS,
     "item_reference",
     "compaction",
 )
 #: types of items that conversations with other servers have; prompts do not show them
 LEFT_OUT = (
-    *("additional_tools", "code_interpreter_call", "computer_call"),
+    *("code_interpreter_call", "computer_call"),
     *("computer_call_output", "file_search_call", "image_generation_call"),
     *("mcp_approval_request", "mcp_approval_response", "mcp_call", "mcp_list_tools", "program"),
-    *("program_output", "tool_search_call", "tool_search_output", "web_search_call"),
+    *("program_output", "tool_search_call", "web_search_call"),
 )
 #: fields with the text of each type of content part
 _TEXTS = {"input_text": "text", "output_text": "text", "refusal": "refusal"}
@@ -190,9 +193,9 @@ class CustomCallOutputItem(CallOutputItem):
 
 
 class LeftOutItem(Lenient):
-    """An item that prompts cannot show; one of a client tool that cannot be read, too."""
+    """An item that prompts cannot show; one that cannot be read, too."""
 
-    type: Literal[(*LEFT_OUT, *CLIENT_CALLS, *CLIENT_RESULTS)]  # type: ignore[valid-type]
+    type: Literal[(*LEFT_OUT, *CLIENT_CALLS, *CLIENT_RESULTS, *LOADED_TOOLS)]  # type: ignore[valid-type]
 
 
 class ItemReference(Lenient):
@@ -216,6 +219,8 @@ def _kind(value: Any) -> str:
     if kind in (*CLIENT_CALLS, *CLIENT_RESULTS):
         tag = "client call" if kind in CLIENT_CALLS else "client result"
         return tag if is_readable(value) else "left out"
+    if kind in LOADED_TOOLS:
+        return "loaded tools" if isinstance(value.get("tools"), list) else "left out"
     return kind if kind in KINDS else "message"
 
 
@@ -230,6 +235,7 @@ ContentItem = (
     | CompactionItem
     | ClientCallItem
     | ClientResultItem
+    | LoadedToolsItem
 )
 InputItem = Annotated[
     Annotated[MessageItem, Tag("message")]
@@ -241,6 +247,7 @@ InputItem = Annotated[
     | Annotated[CompactionItem, Tag("compaction")]
     | Annotated[ClientCallItem, Tag("client call")]
     | Annotated[ClientResultItem, Tag("client result")]
+    | Annotated[LoadedToolsItem, Tag("loaded tools")]
     | Annotated[ItemReference, Tag("item_reference")]
     | Annotated[LeftOutItem, Tag("left out")],
     Discriminator(_kind),
@@ -288,7 +295,7 @@ def listed(item: ContentItem, number: str) -> dict[str, Any]:
         case CallOutputItem():
             shown = item.model_dump(exclude={"id", "type", "output"}, exclude_none=True)
             shown["output"] = item_text(item.output)
-        case ClientCallItem() | ClientResultItem():
+        case ClientCallItem() | ClientResultItem() | LoadedToolsItem():
             return {**base, **item.listed()}
     return {**base, **shown, "status": "completed"}
 

@@ -188,6 +188,51 @@ async def test_the_prompt_has_the_skills_of_the_environment():
     assert "Skill pdf in /s/pdf: Reads PDF." in made.service.prompt()
 
 
+LOADED: list[Any] = [
+    {"type": "function", "name": "f"},
+    {"type": "namespace", "name": "n", "description": "d", "tools": [
+        {"type": "function", "name": "old"}, {"type": "function", "name": "new"}]},
+    {"type": "shell"},
+    {"type": "web_search"},
+    {"type": "brand_new"},
+    {"type": "function", "name": "g", "parameters": 3},
+    7,
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", ["tool_search_output", "additional_tools"])
+async def test_tools_that_an_item_brings_are_offered(kind: str):
+    """Once each, and also when the conversation goes on; those that cannot be read are named."""
+    made = Responses(script(f"Well{END}"), script(f"{RUN}{END}"))
+    own = [
+        {"type": "function", "name": "f"},
+        {"type": "namespace", "name": "n", "tools": [{"type": "function", "name": "old"}]},
+    ]
+    items = [{"role": "user", "content": "hi"}, {"type": kind, "id": "", "tools": LOADED}]
+    answer = await made.answer(tools=own, input=[*items, items[1]])
+    left_out = ("3 web_search", "4 brand_new", "5 function", "6 tool")
+    assert answer.headers["x-switchyard-ignored"] == ", ".join(
+        f"input/{at}/tools/{each}" for at in (1, 2) for each in left_out
+    )
+    prompt = made.service.prompt()
+    for name in ("f", "n__old", "n__new", "shell"):
+        assert prompt.count(f'"name": "{name}"') == 1
+    number = answer.body["id"]
+    asked: dict[str, Any] = {"input": "on", "tool_choice": "required"}
+    (call,) = await made.output(previous_response_id=number, **asked)
+    assert call["type"] == "shell_call"
+    listed = await made.stored.input_items(number, "me", limit=9, after=None, newest_first=False)
+    assert listed["data"][1]["tools"] == LOADED
+
+
+async def test_loaded_tools_that_are_no_array_are_left_out():
+    item = {"type": "tool_search_output", "tools": None}
+    answer = await Responses(script(f"Well{END}")).answer(
+        input=[{"role": "user", "content": "hi"}, item]
+    )
+    assert answer.headers["x-switchyard-ignored"] == "input/1 tool_search_output"
+
+
 def output(kind: str, arguments: str, *, size: int = 3, is_cut: bool = False) -> list[Any]:
     """Return the items of a call with these arguments; checks the events' own sum."""
     items = OutputItems("resp_0", lambda name: CLIENT_TOOLS[name])
