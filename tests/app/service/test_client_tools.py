@@ -11,6 +11,7 @@ from app.errors import ApiError
 from app.observability.request_record import RequestRecord
 from app.protocol.responses.client_tools import CLIENT_TOOLS
 from app.protocol.responses.request import ResponseRequest
+from app.sealing import Seal
 from app.service.generation_service import Completion
 from app.service.responses_service import ResponsesService
 from app.service.stored_responses import StoredResponses
@@ -38,7 +39,7 @@ class Responses:
             MemoryStore(max_bytes=1 << 20, ttl_s=100), Offload(), max_bytes=1 << 20
         )
         self.stored = StoredResponses(store)
-        self.responses = ResponsesService(self.service.generation, store)
+        self.responses = ResponsesService(self.service.generation, store, Seal(None))
 
     async def answer(self, **asked: Any) -> Completion:
         body = {"model": "noise", "input": "Do it.", **asked}
