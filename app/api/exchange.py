@@ -15,10 +15,11 @@ from ..errors import ApiError, client_left
 from ..observability import IGNORED_HEADER, RequestRecord, header_listing
 from ..server import EVENT_STREAM, Disconnected, Drain, run_until_disconnect
 from ..service import RequestContext
-from .surfaces import surface_of
+from .surfaces import ANTHROPIC_HEADER, surface_of
 
 Result = TypeVar("Result")
 
+_ANTHROPIC = ANTHROPIC_HEADER.encode()
 _USABLE_ID = re.compile(rb"[\x21-\x7e]{1,200}\Z")
 
 
@@ -43,7 +44,7 @@ class Exchange:
         self.answer_headers: dict[str, str] = {}
         self.failed: Callable[[ApiError], bytes] = lambda error: b""
         self._client: Client | None = None
-        self.surface = surface_of(scope["path"], [name.decode("latin-1") for name in headers])
+        self.surface = surface_of(scope["path"], is_anthropic=_ANTHROPIC in headers)
         self._id_header = None if self.surface is None else self.surface.id_header
         self._send = send
         self._drain = drain

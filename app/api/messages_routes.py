@@ -6,7 +6,7 @@ from ..openapi import operation
 from ..protocol import CountRequest
 from ..service import ServedModels, TokenCount
 from .body import BodyReader
-from .exchange import exchange_of, until_client_leaves
+from .model_uses import used
 from .surfaces import MESSAGES_ERRORS
 
 _COUNT = operation(
@@ -28,13 +28,7 @@ def messages_router(models: ServedModels, bodies: BodyReader) -> APIRouter:
 
     @router.post("/v1/messages/count_tokens", **_COUNT)
     async def count_tokens(request: Request) -> TokenCount:
-        asked, size = await bodies.read(CountRequest, request)
-        exchange = exchange_of(request)
-        model = models.usable(asked.model, exchange.client)
-        work = model.messages.count(asked, exchange.context(model.name, size))
-        count = await until_client_leaves(work, request)
-        exchange.name_ignored()
-        return count
+        return await used(CountRequest, request, models, bodies, lambda model: model.messages.count)
 
     return router
 

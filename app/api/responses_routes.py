@@ -11,7 +11,8 @@ from ..server import EventStream
 from ..service import InputTokens, ItemPage, ResponseDeleted, ServedModels, StoredResponses
 from ..writers import CompactedResponse, ResponseEvent, ResponseObject
 from .body import BodyReader, validated
-from .exchange import exchange_of, until_client_leaves
+from .exchange import exchange_of
+from .model_uses import used
 from .surfaces import exact_json
 
 _RETRIEVE = operation(
@@ -95,22 +96,15 @@ def responses_router(
 
     @router.post("/v1/responses/input_tokens", **_COUNT)
     async def count(request: Request) -> InputTokens:
-        asked, size = await bodies.read(InputTokensRequest, request)
-        exchange = exchange_of(request)
-        model = models.usable(asked.model, exchange.client)
-        work = model.responses.count(asked, exchange.context(model.name, size))
-        counted = await until_client_leaves(work, request)
-        exchange.name_ignored()
-        return counted
+        return await used(
+            InputTokensRequest, request, models, bodies, lambda model: model.responses.count
+        )
 
     @router.post("/v1/responses/compact", **_COMPACT)
     async def compact(request: Request) -> Response:
-        asked, size = await bodies.read(CompactRequest, request)
-        exchange = exchange_of(request)
-        model = models.usable(asked.model, exchange.client)
-        work = model.responses.compact(asked, exchange.context(model.name, size))
-        compacted = await until_client_leaves(work, request)
-        exchange.name_ignored()
+        compacted = await used(
+            CompactRequest, request, models, bodies, lambda model: model.responses.compact
+        )
         return exact_json(compacted)
 
     @router.get("/v1/responses/{response_id}", **_RETRIEVE)

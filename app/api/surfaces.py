@@ -3,7 +3,7 @@
 One function makes the route of each (answering.generation_router).
 """
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Generic, Protocol, TypeVar
 
@@ -171,13 +171,13 @@ MESSAGES = Surface(
 SURFACES: tuple[Surface[Any], ...] = (CHAT, RESPONSES, MESSAGES, COMPLETIONS)
 
 
-def surface_of(path: str, headers: Collection[str]) -> Surface[Any] | None:
-    """Return the API of a request; ``headers``: their names. None: it is no API that generates.
+def surface_of(path: str, *, is_anthropic: bool) -> Surface[Any] | None:
+    """Return the API of a request. None: it is no API that generates.
 
     Anthropic's clients also ask for models; then errors have the form of the Messages API.
     """
     surface = next((each for each in SURFACES if (path + "/").startswith(each.path + "/")), None)
-    return MESSAGES if surface is None and ANTHROPIC_HEADER in headers else surface
+    return MESSAGES if surface is None and is_anthropic else surface
 
 
 def error_answer(
