@@ -26,8 +26,9 @@ def spoil(admin: Redis, entries: Sequence[Entry]) -> None:
         for number, entry in enumerate(mine):
             name, other = PREFIX + entry.key, mine[number - 1]
             if number % (len(SPOILED) + 1) == len(SPOILED):
-                admin.delete(name)
-                admin.rpush(name, entry.value)
+                with admin.pipeline() as transaction:  # a gateway may write it between the two
+                    transaction.delete(name).rpush(name, entry.value)
+                    transaction.execute()
             else:
                 admin.set(name, SPOILED[number % (len(SPOILED) + 1)](name, entry.value, other))
 
