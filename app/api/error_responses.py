@@ -14,7 +14,7 @@ from typing import Any
 from fastapi import APIRouter, FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
-from fastapi.routing import APIRoute
+from fastapi.routing import APIRoute, iter_route_contexts
 from pydantic import ValidationError
 from pydantic_core import ErrorDetails
 from starlette.exceptions import HTTPException
@@ -127,7 +127,7 @@ def install_error_handlers(app: FastAPI) -> None:
 def _from_http(request: Request, error: HTTPException) -> ApiError:
     place = f"{request.method} {request.url.path[:_SHOWN_CHARS]}"
     headers = dict(error.headers or {})
-    if error.status_code == 405 and _names_nothing(request):
+    if error.status_code == 405 and _names_nothing(request.scope):
         error, headers = HTTPException(404), {}
     if error.status_code == 404:
         message = (
@@ -142,22 +142,25 @@ def _from_http(request: Request, error: HTTPException) -> ApiError:
     return ApiError(error.status_code, str(error.detail), headers=headers)
 
 
-def _names_nothing(request: Request) -> bool:
+def _names_nothing(scope: Scope) -> bool:
     """Whether a path is known only because an id may stand there, and this is none: clients ask for
     endpoints such as /v1/responses/compact, and fall back if the answer is 404.
     """
-    given = request.scope.get("path_params", {}).get("response_id")
-    return given is not None and not is_response_id(given)
+    name = scope.get("path_params", {}).get("response_id")
+    return name is not None and not is_response_id(name)
 
 
 def _allowed(request: Request) -> list[str]:
     """Return the methods of a path, which several routes may have."""
-    routes = request.app.router.routes
     return [
         method
         for method in _METHODS
         if any(
-            route.matches({**request.scope, "method": method})[0] is Match.FULL for route in routes
+            match is Match.FULL and not _names_nothing(scope)
+            for match, scope in (
+                route.matches({**request.scope, "method": method})
+                for route in iter_route_contexts(request.app.routes)
+            )
         )
     ]
 

@@ -143,6 +143,6 @@ def _numbers(request: Request) -> dict[str, Any]:
     query: dict[str, Any] = dict(request.query_params)
     for name in ("limit", "starting_after"):
         value = query.get(name, "")
-        if value.isdecimal() and len(value) < 10:
+        if value.isdecimal() and len(value) < 100:
             query[name] = int(value)
     return query

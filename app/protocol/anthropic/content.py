@@ -30,7 +30,10 @@ LEFT_OUT = (
 
 
 #: a text that a client may have lost
-_Text = Annotated[str, BeforeValidator(lambda value: "" if value is None else value)]
+_Text = Annotated[
+    str,
+    BeforeValidator(lambda text: "" if text is None else text, json_schema_input_type=str | None),
+]
 
 
 class TextBlock(Lenient):
