@@ -20,7 +20,7 @@ import pytest
 
 KEPT = Path(__file__).with_suffix(".json")
 #: by their marks, of which the first counts; others are "unit"
-LAYERS = ("share", "exact", "campaign", "server")
+LAYERS = ("share", "exact", "program", "campaign", "server")
 #: layers of which each turn runs other cases (turns.py), so that their seconds vary
 VARYING = ("share", "exact")
 GROWTH = 1.05

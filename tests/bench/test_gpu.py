@@ -23,6 +23,8 @@ from bench.sglang.workload import SCHEMAS, schemas, tool_calls
 from bench.vocabularies import load
 from engine import Vocabulary
 
+pytestmark = pytest.mark.program
+
 GIB = 1 << 30
 DEVICE = {
     "name": "NVIDIA H100", "capability": "9.0", "free_bytes": 78 * GIB, "total_bytes": 80 * GIB,

@@ -5,6 +5,8 @@ import pytest
 from bench.worker import Bounds, Here, Setup, workers
 from tests.bench import tasks
 
+pytestmark = pytest.mark.program
+
 SETUP = Setup("ours", "bytes")
 
 

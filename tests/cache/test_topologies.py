@@ -24,6 +24,8 @@ from .deployments import (
     watched,
 )
 
+pytestmark = pytest.mark.program
+
 ROOT = Path(__file__).parents[2]
 PAIRS = [(b"masks/1/aa/%d" % number, b"value %d" % number) for number in range(100)]
 KEYS = [key for key, _ in PAIRS]

@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = pytest.mark.program
+
 CHECK = Path(__file__).parents[2] / "deploy" / "haproxy" / "check"
 COMMON = ("timeout", "rm", "wc")
 WAYS = [way for way in ("wget", "curl", "bash") if shutil.which(way)]

@@ -6,6 +6,8 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = pytest.mark.program
+
 SERVE = Path(__file__).parents[2] / "deploy" / "sglang" / "serve"
 USUAL = ["-m", "sglang.launch_server", "--model-path"]
 SERVER = ["--host", "0.0.0.0", "--port", "30000", "--grammar-backend"]

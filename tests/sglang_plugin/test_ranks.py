@@ -8,7 +8,11 @@ import sys
 import time
 from pathlib import Path
 
+import pytest
+
 from . import one_rank
+
+pytestmark = pytest.mark.program
 
 ROOT = Path(__file__).parents[2]
 #: of each hundredth of a second, what the slow rank gets

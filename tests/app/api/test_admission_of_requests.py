@@ -24,6 +24,8 @@ from tests.app.examples import body
 from tests.app.gateway import OPTIONS, PATIENCE, Gateway, gateway_fixture
 from tests.redis_server import RedisServer
 
+pytestmark = pytest.mark.program
+
 #: the seed of answers that last until a test lets them go
 HELD = 4242
 

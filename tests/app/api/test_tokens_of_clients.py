@@ -18,6 +18,8 @@ from tests.app.cli.command import ROOT, switchyard
 from tests.app.examples import body
 from tests.app.gateway import OPERATOR, PATIENCE, Gateway
 
+pytestmark = pytest.mark.program
+
 
 @pytest.fixture
 def settings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:

@@ -15,6 +15,8 @@ from tests.app.gateway import Gateway
 
 from .command import arguments, environment, switchyard
 
+pytestmark = pytest.mark.program
+
 KINDS = ("mixed", "plain", "schema", "tools")
 
 

@@ -24,6 +24,8 @@ from tests.app.operators import BEARER, KEY, MAIL, warm
 from tests.cache.hostile_server import hostile_server
 from tests.redis_server import RedisServer
 
+pytestmark = pytest.mark.program
+
 CACHE_KEY = "a key of sixteen bytes or more"
 OTHER_KEY = "the other site's cache key"
 

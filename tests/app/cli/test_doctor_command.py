@@ -19,6 +19,8 @@ from tests.redis_server import RedisServer, free_port
 
 from .command import switchyard
 
+pytestmark = pytest.mark.program
+
 
 def findings(**settings: object) -> tuple[int, dict[str, list[dict[str, str]]]]:
     """Return the exit status and the findings by place."""

@@ -9,6 +9,8 @@ from app.access.key_entry import digest_of
 from app.cli import main
 from tests.app.cli.command import switchyard
 
+pytestmark = pytest.mark.program
+
 
 @pytest.fixture
 def path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:

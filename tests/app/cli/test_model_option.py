@@ -12,6 +12,8 @@ from tests.app.gateway import OPERATOR, Gateway
 from tests.app.small_tokenizer import TEMPLATE, folder
 from tests.redis_server import RedisServer
 
+pytestmark = pytest.mark.program
+
 FILE = """
 [[models]]
 name = "one"

@@ -8,6 +8,8 @@ import pytest
 
 from .command import PATIENCE, ROOT, SCRIPT, environment
 
+pytestmark = pytest.mark.program
+
 PLUGIN = "from adapters.sglang_plugin import register; register()"
 
 

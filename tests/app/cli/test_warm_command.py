@@ -26,6 +26,8 @@ from tests.app.operators import BACK, MAIL
 from tests.app.small_tokenizer import TEMPLATE, folder
 from tests.redis_server import RedisServer
 
+pytestmark = pytest.mark.program
+
 KEY = "a key of sixteen bytes or more"
 ALARMS = json.dumps(ALARM)
 

@@ -14,6 +14,8 @@ import pytest
 from tests.app.examples import ALARM, MESSAGES, TOOLS, body
 from tests.app.gateway import Gateway, gateway_fixture
 
+pytestmark = pytest.mark.program
+
 #: the package that is generated
 NAME = "generated_switchyard_client"
 

@@ -20,6 +20,8 @@ from tests.app.cli.command import PATIENCE, arguments, environment
 from tests.app.examples import body, json_schema
 from tests.redis_server import free_port
 
+pytestmark = pytest.mark.program
+
 #: an answer that takes far longer than the grace period
 ENDLESS = {"type": "array", "items": {"const": 1}, "minItems": 100_000}
 SLOW: dict[str, Any] = body(response_format=json_schema(ENDLESS), max_completion_tokens=32_768, n=8)

@@ -21,6 +21,8 @@ from app.server.listening_sockets import bind_all, reserved
 from tests.app.cli.command import PATIENCE, arguments, environment, switchyard
 from tests.app.examples import body, json_schema
 
+pytestmark = pytest.mark.program
+
 PROCESSES = 2
 #: an answer that takes some seconds
 LONG = {"type": "array", "items": {"const": 1}, "minItems": 2_000, "maxItems": 2_000}

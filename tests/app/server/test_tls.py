@@ -19,6 +19,8 @@ from tests.app.server.serving import serving
 from tests.app.small_tokenizer import TEMPLATE, folder
 from tests.campaigns.workers.fake import FakeWorker, Fault, Loop, Reply
 
+pytestmark = pytest.mark.program
+
 
 class Files:
     """An authority, a certificate for this machine, and one of a client, as files."""

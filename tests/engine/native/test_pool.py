@@ -11,6 +11,8 @@ from engine import Compiler
 from engine.native import resources
 from tests.vocabularies import small_vocabulary
 
+pytestmark = pytest.mark.program
+
 DEBUG = "ENGINE_DEBUG=1 builds take every block from operator new"
 
 
