@@ -102,7 +102,6 @@ from .thinking_fields import UNBOUNDED, ReasoningEffort, ReasoningOptions, Think
 from .tokenize_request import DetokenizeRequest, TokenizeRequest
 from .tools import (
     TOOL_HINTS,
-    TOOL_OFF,
     AllowedToolsChoice,
     AnyToolDefinition,
     ChatToolChoice,
@@ -118,6 +117,7 @@ from .tools import (
     TextFormat,
     ToolDefinition,
 )
-from .unserved_fields import OPENAI_IGNORED, OPENAI_UNSUPPORTED
+from .unknown_fields import UnknownFields
+from .unserved_fields import OPENAI_IGNORED, OPENAI_UNSUPPORTED, Body
 from .validation import MAX_ITEMS
 from .warmup_request import GrammarRequest, WarmupRequest

@@ -1,11 +1,11 @@
-"""Fields inside of messages, and beside them, that the gateway ignores, named for the client.
+"""Fields of a body that the gateway ignores, named for the client.
 
-    messages/3/tools field, messages/4/content/0/detail field
+    provider field, messages/3/tools field, messages/4/content/0/detail field
 
 Objects of a message may have any fields, since clients send back what a server sent them, and some
 ask for what only another server does. Each name is listed once, at its first place.
 
-Not here   fields of the body itself (unserved_fields), the header (observability.left_out).
+Not here   the header (observability.left_out).
 """
 
 import re
@@ -13,6 +13,9 @@ from collections.abc import Iterator, Mapping
 from typing import Any, get_args
 from urllib.parse import quote
 
+from pydantic import BaseModel
+
+from .chat_request import ChatRequest
 from .messages import (
     AssistantMessage,
     CalledCustomTool,
@@ -24,15 +27,27 @@ from .messages import (
     UserMessage,
 )
 from .thinking_fields import ReasoningOptions, Thinking
-from .validation import Lenient
+from .tokenize_request import TokenizeRequest
+from .unserved_fields import Body
+from .validation import NOTHING, Lenient
 
 #: names that are listed, and characters of one
 MAX_NAMES, NAME_CHARS = 32, 64
 #: fields that are not listed: what servers and frameworks add to answers, and hints for caches
 ECHOED = frozenset(
     (
-        *("additional_kwargs", "annotations", "audio", "cache_control", "citations", "created"),
-        *("created_at", "extra_content", "finish_reason", "id", "images", "index", "logprobs"),
+        *("additional_kwargs", "annotations", "audio", "cache_control", "citations"),
+        *(
+            "copilot_cache_control",
+            "created",
+            "created_at",
+            "extra_content",
+            "finish_reason",
+            "id",
+            "images",
+            "index",
+            "logprobs",
+        ),
         *("metadata", "model", "name", "object", "parsed", "parsed_arguments", "refusal"),
         *("provider_specific_fields", "reasoning_details", "reasoning_opaque", "response_metadata"),
         *("role", "status", "stop_reason", "thinking_blocks", "thought_signature", "timestamp"),
@@ -40,8 +55,6 @@ ECHOED = frozenset(
     )
 )
 _NUMBER = re.compile(r"\d+")
-#: values that mean "off" whatever the field is
-_NOTHING: tuple[Any, ...] = (None, False, "", [], {})
 #: fields that are read, by the role of the message
 _READ = {
     role: kind.model_fields.keys() | ECHOED
@@ -55,9 +68,17 @@ _CALLED = CalledFunction.model_fields.keys() | ECHOED
 _CALLED_CUSTOM = CalledCustomTool.model_fields.keys() | ECHOED
 
 
-def ignored_fields(body: Any) -> list[str]:
-    """Return the ignored fields of a valid body: the first place of each. Only chats have any."""
-    messages = body.get("messages") if isinstance(body, dict) else None
+def ignored_fields(kind: type[BaseModel], body: Any) -> list[str]:
+    """Return the ignored fields of a valid body: the first place of each."""
+    if not issubclass(kind, Body):
+        return []
+    fields = kind.ignored_in(body)
+    return [*fields, *_of_chat(body)] if issubclass(kind, ChatRequest | TokenizeRequest) else fields
+
+
+def _of_chat(body: Mapping[str, Any]) -> list[str]:
+    """Return the ignored fields inside of a chat."""
+    messages = body.get("messages")
     if not messages:
         return []
     first: dict[str, str] = {}
@@ -100,5 +121,5 @@ def _others(value: Mapping[str, Any], place: str, known: Any) -> Iterator[tuple[
     if value.keys() <= known:
         return
     for name, each in value.items():
-        if name not in known and each not in _NOTHING:
+        if name not in known and each not in NOTHING:
             yield place, quote(name[:NAME_CHARS], safe="")

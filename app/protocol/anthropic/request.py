@@ -80,9 +80,11 @@ class PromptFields(GenerationFields):
 
     @classmethod
     def ignored_in(cls, body: Mapping[str, Any]) -> list[str]:
-        """Return the fields of a valid body without effect."""
+        """Return the fields of a valid body that have no effect, and are named to the client."""
         named = [name for name in MESSAGES_IGNORED if name not in _SILENT]
         ignored = [f"{name} field" for name in named if body.get(name)]
+        others = {name: body[name] for name in body if name not in MESSAGES_IGNORED}
+        ignored += super().ignored_in(others)
         if (body.get("output_config") or {}).get("task_budget"):
             ignored.append("output_config/task_budget field")
         return ignored

@@ -7,13 +7,14 @@ successors here.
 Not here   the items of ``input`` (items), the conversion to the common form (common_form).
 """
 
+from collections.abc import Mapping
 from typing import Annotated, Any, Literal
 
 from pydantic import Field, field_validator, model_validator
 from pydantic_core import PydanticCustomError
 
 from ..chat_request import MAX_LOGPROBS, GenerationFields, Verbosity
-from ..thinking_fields import ReasoningEffort
+from ..thinking_fields import Budget, ReasoningEffort, ReasoningOptions
 from ..validation import MAX_NAMES, Exact, Items, TextOr, refuse_fields, unsupported
 from .items import InputItem
 from .tools import ResponseTextFormat, ResponseTool, ToolChoice
@@ -72,9 +73,14 @@ class ResponseStreamOptions(Exact):
 
 
 class Reasoning(Exact):
-    """``summary``, ``generate_summary``: without effect, answers have the reasoning itself."""
+    """``summary``, ``generate_summary``, ``exclude``: without effect, answers have the reasoning
+    itself. ``enabled``, ``max_tokens``, ``exclude``: of OpenRouter.
+    """
 
     effort: ReasoningEffort | None = None
+    enabled: bool | None = None
+    max_tokens: Budget | None = None
+    exclude: bool | None = None
     summary: Literal["auto", "concise", "detailed"] | None = None
     generate_summary: Literal["auto", "concise", "detailed"] | None = None
 
@@ -155,6 +161,20 @@ class ResponseRequest(GenerationFields):
                 )
         kept = refuse_fields(value, RESPONSES_UNSUPPORTED)
         return {name: each for name, each in kept.items() if name not in RESPONSES_IGNORED}
+
+    @property
+    def reasoning_options(self) -> ReasoningOptions | None:
+        """The options of reasoning beside its effort."""
+        asked = self.reasoning
+        if asked is None:
+            return None
+        return ReasoningOptions(enabled=asked.enabled, max_tokens=asked.max_tokens)
+
+    @classmethod
+    def ignored_in(cls, body: Mapping[str, Any]) -> list[str]:
+        """Return the fields of a valid body that have no effect, and are named to the client."""
+        excludes = (body.get("reasoning") or {}).get("exclude")
+        return [*super().ignored_in(body), *(["reasoning/exclude field"] if excludes else [])]
 
     @property
     def wants_logprobs(self) -> bool:

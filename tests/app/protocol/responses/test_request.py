@@ -35,6 +35,7 @@ GOOD: dict[str, Any] = {"model": "noise", "input": "hi"}
 TOOL: dict[str, Any] = {"type": "function", "name": "set_light", "parameters": LIGHT}
 #: fields that OpenAI's client does not have
 EXTENSIONS = {
+    "chat_template_args",
     "chat_template_kwargs",
     "enable_thinking",
     "frequency_penalty",
@@ -42,9 +43,11 @@ EXTENSIONS = {
     "logit_bias",
     "min_p",
     "presence_penalty",
+    "preserve_thinking",
     "repetition_penalty",
     "seed",
     "thinking",
+    "thinking_budget",
     "thinking_token_budget",
     "top_k",
 }
