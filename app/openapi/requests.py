@@ -142,24 +142,51 @@ def _part(kind: str, field: str, text: Schema) -> Schema:
     }
 
 
-def _content_part(schema: Schema) -> None:
-    thoughts = schema["properties"]["thinking"]
-    thoughts.pop("default", None)
-    _replace(
-        schema,
-        oneOf=[
+def _other_types(*known: str) -> Schema:
+    """Return the schema of objects of other types, of which a text is shown, or none."""
+    kind = {"type": "string", "not": {"enum": sorted(known)}}
+    return {"type": "object", "properties": {"type": kind}, "required": ["type"]}
+
+
+def _content_part(*unread: str) -> Callable[[Schema], None]:
+    """Return the amendment of a part. ``unread``: types that are refused."""
+
+    def amend(schema: Schema) -> None:
+        thoughts = schema["properties"]["thinking"]
+        thoughts.pop("default", None)
+        parts = [
             _part("text", "text", _TEXT),
             _part("refusal", "refusal", _TEXT),
             _part("thinking", "thinking", thoughts),
-        ],
-    )
+        ]
+        _replace(schema, oneOf=[*parts, _other_types(*protocol.PARTS, *unread)])
+
+    return amend
 
 
-def _text_part(schema: Schema) -> None:
-    kinds = [_part(kind, "text", _TEXT) for kind in ("input_text", "output_text")]
-    for kind in (*kinds, refusal := _part("refusal", "refusal", _TEXT)):
-        kind["properties"] |= {"text": _TEXT, "refusal": _TEXT}
-    _replace(schema, oneOf=[*kinds, refusal])
+def _text_part(*unread: str) -> Callable[[Schema], None]:
+    """Return the amendment of a part. ``unread``: types that are refused."""
+
+    def amend(schema: Schema) -> None:
+        kinds = [_part(kind, "text", _TEXT) for kind in ("input_text", "output_text")]
+        for kind in (*kinds, refusal := _part("refusal", "refusal", _TEXT)):
+            kind["properties"] |= {"text": _TEXT, "refusal": _TEXT}
+        others = _other_types("input_text", "output_text", "refusal", *unread)
+        _replace(schema, oneOf=[*kinds, refusal, others])
+
+    return amend
+
+
+def _left_out(*known: str) -> Callable[[Schema], None]:
+    """Return the amendment of an object of any other type."""
+    return lambda schema: _replace(schema, **_other_types(*known))
+
+
+def _left_out_item(schema: Schema) -> None:
+    """An item of another type, or one that brings no tools."""
+    loaded = protocol.LOADED_TOOLS
+    _replace(schema, **_other_types(*(set(protocol.KINDS) - {*loaded})))
+    schema["not"] = {"properties": {"type": {"enum": [*loaded]}}, "required": ["type", "tools"]}
 
 
 def _reference(schema: Schema) -> None:
@@ -236,8 +263,13 @@ _AMENDMENTS: dict[str, Callable[[Schema], None]] = {
     "StreamOptions": _adding(_off({"continuous_usage_stats": (None, False)})),
     "StructuredOutputs": _adding(_off(protocol.OPTIONS)),
     "StructuralTagFormat": _structural_tag,
-    "ContentPart": _content_part,
-    "TextPart": _text_part,
+    "ContentPart": _content_part(*protocol.MEDIA),
+    "ResultPart": _content_part(),
+    "OtherCall": _left_out("function", "custom"),
+    "TextPart": _text_part(*protocol.MEDIA),
+    "ResponseResultPart": _text_part(),
+    "LeftOutItem": _left_out_item,
+    "LeftOutBlock": _left_out(*protocol.BLOCKS),
     "ItemReference": _reference,
     "ToolDefinition": _adding(_ignored(*protocol.TOOL_HINTS)),
     "CustomToolDefinition": _adding(_ignored(*protocol.TOOL_HINTS)),

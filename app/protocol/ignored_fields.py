@@ -17,6 +17,7 @@ from pydantic import BaseModel
 
 from .chat_request import ChatRequest
 from .messages import (
+    PARTS,
     AssistantMessage,
     CalledCustomTool,
     CalledFunction,
@@ -108,7 +109,8 @@ def _ignored(message: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     yield from _others(message, "", _READ[message["role"]])
     content = message.get("content")
     for number, part in enumerate(content if isinstance(content, list) else ()):
-        yield from _others(part, f"content/{number}/", ECHOED | {part["type"]})
+        if part["type"] in PARTS:  # others are named whole
+            yield from _others(part, f"content/{number}/", ECHOED | {part["type"]})
     for number, call in enumerate(message.get("tool_calls") or ()):
         place = f"tool_calls/{number}/"
         yield from _others(call, place, _CALL)

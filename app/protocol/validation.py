@@ -2,6 +2,7 @@
 
 from collections.abc import Collection, Mapping
 from typing import Annotated, Any, TypeVar
+from urllib.parse import quote
 
 from pydantic import (
     BaseModel,
@@ -14,7 +15,7 @@ from pydantic import (
 )
 from pydantic_core import PydanticCustomError
 
-from .unknown_fields import UnknownFields, known_names
+from .unknown_fields import NAME_CHARS, UnknownFields, known_names
 
 #: OpenAI's bound on ``messages``; here also the bound on the parts and the calls of a message, and
 #: on the tools that a choice allows. The steps that follow take time in proportion to them.
@@ -88,6 +89,13 @@ class Lenient(BaseModel):
     """An object whose unknown names are ignored, and whose values are never converted."""
 
     model_config = ConfigDict(strict=True, frozen=True, extra="ignore")
+
+
+def unknown_type(kind: str, what: str) -> str:
+    """Return how answers name a type that only newer clients know: ``brand_new unknown_item``. The
+    last word is the kind in metrics, whose number is bounded.
+    """
+    return f"{quote(kind[:NAME_CHARS], safe='')} unknown_{what}"
 
 
 def refuse_type(kind: Any, known: tuple[str, ...], what: str) -> None:

@@ -16,7 +16,7 @@ from ..chat_request import GenerationFields
 from ..sampling_fields import StopString
 from ..thinking_fields import Thinking
 from ..validation import MAX_NAMES, Exact, Items, TextOr
-from .content import InputMessage, TextBlock
+from .content import InputMessage, SystemBlock
 from .tools import MessagesTool, MessagesToolChoice
 
 MAX_STOP_SEQUENCES = 16
@@ -58,7 +58,7 @@ class PromptFields(GenerationFields):
 
     messages: Items[InputMessage] = Field(min_length=1)
     """The conversation."""
-    system: TextOr[TextBlock] | None = None
+    system: TextOr[SystemBlock] | None = None
     """The instructions."""
     tools: Annotated[list[MessagesTool], Field(fail_fast=True)] | None = None
     """Functions that the model may call."""

@@ -13,10 +13,11 @@ from typing import Annotated, Any, Literal
 from pydantic import Field, field_validator, model_validator
 from pydantic_core import PydanticCustomError
 
+from ...errors import bad_request
 from ..chat_request import MAX_LOGPROBS, GenerationFields, Verbosity
 from ..thinking_fields import Budget, ReasoningEffort, ReasoningOptions
 from ..validation import MAX_NAMES, Exact, Items, TextOr, refuse_fields, unsupported
-from .items import InputItem
+from .items import InputItem, LeftOutItem
 from .tools import ResponseTextFormat, ResponseTool, ToolChoice
 
 #: OpenAI's bounds on ``metadata``, and a bound on other texts that a response repeats
@@ -161,6 +162,17 @@ class ResponseRequest(GenerationFields):
                 )
         kept = refuse_fields(value, RESPONSES_UNSUPPORTED)
         return {name: each for name, each in kept.items() if name not in RESPONSES_IGNORED}
+
+    def check(self) -> None:
+        """Refuse an input that asks for a compaction in place of an answer. Raises ApiError 400."""
+        items = self.input if isinstance(self.input, list) else []
+        if items and isinstance(items[-1], LeftOutItem) and items[-1].type == "compaction_trigger":
+            raise bad_request(
+                "Input items of type 'compaction_trigger' are not supported by this server: use "
+                "POST /v1/responses/compact.",
+                f"input[{len(items) - 1}].type",
+                "unsupported_value",
+            )
 
     @property
     def reasoning_options(self) -> ReasoningOptions | None:
