@@ -24,6 +24,8 @@ from app.protocol.unserved_fields import IGNORED, INSTEAD, UNSUPPORTED
 
 DOCUMENT = Path(__file__).parent.parent / "docs" / "api.md"
 BEGIN, END = "<!-- begin of the generated table -->", "<!-- end of the generated table -->"
+#: fields that an answer repeats, or to which it has its own value
+ECHOED = ("service_tier",)
 SOURCES_BEGIN = "<!-- begin of the generated table of ignored fields -->"
 _SOURCES_HEAD = ["| source | fields |", "|---|---|"]
 OTHER_BEGIN = "<!-- begin of the generated table of other servers' fields -->"
@@ -45,7 +47,9 @@ def client_fields() -> list[str]:
 def rows(fields: list[str]) -> Iterator[str]:
     """Yield a row for each field. Raises UnknownField."""
     for name in fields:
-        if name in ChatRequest.model_fields:
+        if name in ECHOED:
+            yield f"| `{name}` | no effect, but part of the answer | |"
+        elif name in ChatRequest.model_fields:
             yield f"| `{name}` | honoured | |"
         elif name in IGNORED:
             yield f"| `{name}` | ignored | |"

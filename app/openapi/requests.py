@@ -88,7 +88,8 @@ def _adding(*more: Schema) -> Callable[[Schema], None]:
 
 def _chat(schema: Schema) -> None:
     off = _off(protocol.OPENAI_UNSUPPORTED)
-    _adding(_ignored(*protocol.OPENAI_IGNORED), _without(off, schema))(schema)
+    ignored = _without(_ignored(*protocol.OPENAI_IGNORED), schema)
+    _adding(ignored, _without(off, schema))(schema)
     _biases(schema)
     _bare_schemas(schema)
 
@@ -108,7 +109,6 @@ def _response(schema: Schema) -> None:
     _biases(schema)
     given: Schema = {"input": {"type": ["string", "array"], "minItems": 1}}
     _choose(schema, {"not": _needs({"previous_response_id": _GIVEN})}, _needs(given))
-    schema["properties"]["truncation"] = _only((None, "disabled"), "`auto` is not served.")
 
 
 def _biases(schema: Schema) -> None:
@@ -280,5 +280,4 @@ _AMENDMENTS: dict[str, Callable[[Schema], None]] = {
     "MessageItem": _message_item,
     "FunctionTool": _adding(_off(protocol.RESPONSES_TOOL_OFF)),
     "CustomTool": _adding(_off(protocol.RESPONSES_TOOL_OFF)),
-    "Reasoning": _adding(_off({"context": (None, "auto"), "mode": (None, "standard")})),
 }

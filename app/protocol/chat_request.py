@@ -105,5 +105,7 @@ class ChatRequest(GenerationFields, ChoiceFields, ConstraintFields):
     """How much the model reasons; `none` turns it off."""
     reasoning: ReasoningOptions | None = None
     """The same as an object, as with OpenRouter."""
+    service_tier: Annotated[str, Field(max_length=VARIABLE_CHARS)] | None = None
+    """No effect; the answer then names its own, `default`."""
     verbosity: Verbosity | None = None
     """How long the answer is."""

@@ -10,13 +10,13 @@ Not here   the items of ``input`` (items), the conversion to the common form (co
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal
 
-from pydantic import Field, field_validator, model_validator
+from pydantic import Field, model_validator
 from pydantic_core import PydanticCustomError
 
 from ...errors import bad_request
 from ..chat_request import MAX_LOGPROBS, GenerationFields, Verbosity
 from ..thinking_fields import Budget, ReasoningEffort, ReasoningOptions
-from ..validation import MAX_NAMES, Exact, Items, TextOr, refuse_fields, unsupported
+from ..validation import MAX_NAMES, Exact, Items, TextOr, refuse_fields, unknown_type
 from .items import InputItem, LeftOutItem
 from .tools import ResponseTextFormat, ResponseTool, ToolChoice
 
@@ -31,7 +31,6 @@ RESPONSES_UNSUPPORTED: dict[str, tuple[Any, ...]] = {
     "access_programs": (None,),
     "background": (None, False),
     "background_options": (None,),
-    "context_management": (None, []),
     "conversation": (None,),
     "image": (None,),
     "moderation": (None,),
@@ -44,8 +43,8 @@ SEALED_REASONING = "reasoning.encrypted_content"
 #: ``client_metadata`` is the Codex CLI's own
 RESPONSES_IGNORED = (
     "client_metadata",
+    "context_management",
     "prompt_cache_options",
-    "prompt_cache_retention",
     "service_tier",
 )
 MOVED = {
@@ -58,7 +57,7 @@ MOVED = {
     "response_format": "text.format",
     "verbosity": "text.verbosity",
 }
-#: values of ``include`` without effect: they concern tools and images that are not served
+#: known values of ``include`` without effect: they concern tools and images that are not served
 INERT_INCLUDES = (
     "code_interpreter_call.outputs",
     "computer_call_output.output.image_url",
@@ -69,27 +68,31 @@ INERT_INCLUDES = (
 )
 
 
+#: fields of ``reasoning`` without effect; answers name other values than these
+REASONING_OFF: dict[str, tuple[Any, ...]] = {
+    "context": (None, "auto"),
+    "exclude": (None, False),
+    "mode": (None, "standard"),
+}
+
+
 class ResponseStreamOptions(Exact):
     include_obfuscation: bool | None = None
 
 
 class Reasoning(Exact):
-    """``summary``, ``generate_summary``, ``exclude``: without effect, answers have the reasoning
-    itself. ``enabled``, ``max_tokens``, ``exclude``: of OpenRouter.
+    """``summary``, ``generate_summary``: without effect, answers have the reasoning itself.
+    ``enabled``, ``max_tokens``, ``exclude``: of OpenRouter.
     """
 
     effort: ReasoningEffort | None = None
     enabled: bool | None = None
     max_tokens: Budget | None = None
     exclude: bool | None = None
+    context: Any = None
+    mode: Any = None
     summary: Literal["auto", "concise", "detailed"] | None = None
     generate_summary: Literal["auto", "concise", "detailed"] | None = None
-
-    @model_validator(mode="before")
-    @classmethod
-    def _supported(cls, value: Any) -> Any:
-        off = {"context": (None, "auto"), "mode": (None, "standard")}
-        return refuse_fields(value, off)
 
 
 class TextConfig(Exact):
@@ -97,7 +100,6 @@ class TextConfig(Exact):
     verbosity: Verbosity | None = None
 
 
-Included = Literal[(LOGPROBS, SEALED_REASONING, *INERT_INCLUDES)]  # type: ignore[valid-type]
 ShortText = Annotated[str, Field(max_length=VALUE_CHARS)]
 Metadata = Annotated[
     dict[Annotated[str, Field(max_length=KEY_CHARS)], ShortText], Field(max_length=MAX_METADATA)
@@ -127,12 +129,13 @@ class ResponseRequest(GenerationFields):
     """Maximum tokens of the output, with reasoning."""
     max_tool_calls: int | None = Field(None, ge=1)
     """No effect: it limits built-in tools."""
-    include: Items[Included] | None = None
+    include: Items[ShortText] | None = None
     """`message.output_text.logprobs` adds log probabilities, `reasoning.encrypted_content` sealed
     reasoning; others have no effect."""
     top_logprobs: int | None = Field(None, ge=0, le=MAX_LOGPROBS)
     """Adds log probabilities, also of so many most likely tokens."""
     truncation: Literal["auto", "disabled"] | None = None
+    """No effect: a conversation is never cut."""
     store: bool | None = None
     """`false` stores nothing."""
     metadata: Metadata | None = None
@@ -142,6 +145,8 @@ class ResponseRequest(GenerationFields):
     safety_identifier: ShortText | None = None
     """Repeated in the response."""
     prompt_cache_key: ShortText | None = None
+    """Repeated in the response."""
+    prompt_cache_retention: Literal["in_memory", "24h"] | None = None
     """Repeated in the response."""
     stream_options: ResponseStreamOptions | None = None
     """Only with `stream`."""
@@ -185,8 +190,22 @@ class ResponseRequest(GenerationFields):
     @classmethod
     def ignored_in(cls, body: Mapping[str, Any]) -> list[str]:
         """Return the fields of a valid body that have no effect, and are named to the client."""
-        excludes = (body.get("reasoning") or {}).get("exclude")
-        return [*super().ignored_in(body), *(["reasoning/exclude field"] if excludes else [])]
+        asked = body.get("reasoning") or {}
+        unusual = [
+            *(
+                f"reasoning/{name}"
+                for name, off in REASONING_OFF.items()
+                if asked.get(name) not in off
+            ),
+            *(["context_management"] if body.get("context_management") else []),
+            *(["truncation"] if body.get("truncation") == "auto" else []),
+        ]
+        values = [
+            f"include/{number} {unknown_type(value, 'value')}"
+            for number, value in enumerate(body.get("include") or ())
+            if value not in (LOGPROBS, SEALED_REASONING, *INERT_INCLUDES)
+        ]
+        return [*super().ignored_in(body), *(f"{name} field" for name in unusual), *values]
 
     @property
     def wants_logprobs(self) -> bool:
@@ -197,13 +216,6 @@ class ResponseRequest(GenerationFields):
     def wants_sealed_reasoning(self) -> bool:
         """Whether reasoning items have ``encrypted_content``."""
         return SEALED_REASONING in (self.include or ())
-
-    @field_validator("truncation")
-    @classmethod
-    def _no_truncation(cls, value: str | None) -> str | None:
-        if value == "auto":
-            raise unsupported("'truncation' of 'auto' is not supported by this server.")
-        return value
 
 
 class InputTokensRequest(ResponseRequest):

@@ -5,6 +5,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from openai.types.completion_usage import (
+    CompletionTokensDetails,
+    CompletionUsage,
+    PromptTokensDetails,
+)
+from openai.types.responses import Response, ResponseUsage
+from openai.types.responses.response_usage import InputTokensDetails, OutputTokensDetails
 
 from app.api.body import parse
 from app.common_form.chat import common_chat
@@ -48,6 +55,43 @@ def body_of(path: str) -> dict[str, Any]:
 def ignored_of(path: str, body: dict[str, Any]) -> list[str]:
     """Return what the answer to a request names."""
     return parse(APIS[path], json.dumps(body).encode(), max_values=MAX_JSON_VALUES)[1]
+
+
+#: values that agents send for models whose names begin with gpt-5, by field
+VALUES: list[tuple[str, str, list[Any]]] = [
+    ("reasoning", "effort", ["none", "minimal", "low", "medium", "high", "xhigh", "max"]),
+    ("reasoning", "summary", ["auto", "concise", "detailed", None]),
+    ("text", "verbosity", ["low", "medium", "high", None]),
+    ("", "service_tier", ["auto", "default", "flex", "priority", "scale", "fast", None]),
+    ("", "prompt_cache_retention", ["in_memory", "24h", None]),
+    (
+        "",
+        "include",
+        [["reasoning.encrypted_content"], ["web_search_call.action.sources"], [], None],
+    ),
+    ("", "truncation", ["disabled", None]),
+    ("", "max_tool_calls", [1, None]),
+    ("", "top_logprobs", [0, 20, None]),
+    ("", "metadata", [{"a": "b"}, {}, None]),
+    ("", "safety_identifier", ["u", None]),
+]
+CHAT_NAMES = {
+    "effort": "reasoning_effort",
+    "verbosity": "verbosity",
+    "service_tier": "service_tier",
+}
+
+
+@pytest.mark.parametrize(("parent", "name", "values"), VALUES, ids=[row[1] for row in VALUES])
+def test_values_for_models_of_openai_are_accepted(
+    parent: str, name: str, values: list[Any]
+) -> None:
+    for value in values:
+        fields = {parent: {name: value}} if parent else {name: value}
+        assert ignored_of(RESPONSES, {"model": "gpt-5.5", "input": "hi", **fields}) == []
+        if name in CHAT_NAMES:
+            chat = {"model": "gpt-5.5", "messages": MESSAGES, CHAT_NAMES[name]: value}
+            assert ignored_of(CHAT, chat) == []
 
 
 #: (client, path, its body, what is named); fields as the sources of these clients write them
@@ -119,6 +163,13 @@ SHAPES: list[tuple[str, str, dict[str, Any], list[str]]] = [
         "truncation": "disabled", "top_logprobs": 0, "max_tool_calls": 5, "metadata": {"a": "b"},
         "prompt_cache_retention": "24h", "service_tier": "auto", "safety_identifier": "u",
      }, []),
+    ("a newer model's options", RESPONSES, {
+        "input": "hi", "truncation": "auto", "include": ["brand.new", "web_search_call.results"],
+        "context_management": [{"type": "compaction", "compact_threshold": 9}],
+        "reasoning": {"effort": "xhigh", "summary": "detailed", "context": "all_turns",
+                      "mode": "pro"},
+     }, ["reasoning/context", "reasoning/mode", "context_management", "truncation",
+         "include/0 brand.new unknown_value"]),
     ("Claude Code", "/v1/messages", {
         "messages": MESSAGES, "max_tokens": 5, "metadata": {"user_id": "x"},
         "thinking": {"type": "adaptive", "display": "omitted"}, "output_config": {"effort": "high"},
@@ -137,7 +188,8 @@ def test_fields_of_agents_are_accepted_and_named(
     path: str, body: dict[str, Any], named: list[str]
 ) -> None:
     asked = {"messages": MESSAGES, **body} if path == CHAT else body
-    assert ignored_of(path, asked) == [f"{name} field" for name in named]
+    fields = [name if " " in name else f"{name} field" for name in named]
+    assert ignored_of(path, asked) == fields
 
 
 @pytest.mark.parametrize("path", APIS)
@@ -170,6 +222,46 @@ def test_fields_with_a_meaning_here_are_mapped() -> None:
     assert fields.template_variables == {
         "preserve_thinking": True, "clear_thinking": False, "a": 1, "b": 2,
     }  # fmt: skip
+
+
+def test_answers_repeat_what_openais_answers_repeat(gateway: Gateway) -> None:
+    """The answers are read with the types of OpenAI's client, which know each key."""
+    asked = {
+        "metadata": {"a": "b"}, "prompt_cache_key": "k", "prompt_cache_retention": "24h",
+        "safety_identifier": "s", "user": "u", "max_tool_calls": 5, "top_logprobs": 2,
+    }  # fmt: skip
+    fields = {"service_tier": "priority", "truncation": "auto", "text": {"verbosity": "low"}}
+    answer = gateway.post({**body_of(RESPONSES), **asked, **fields}, path=RESPONSES).json()
+    response = Response.model_validate(answer, strict=True)
+    assert {name: answer[name] for name in asked} == asked
+    assert (response.service_tier, response.truncation) == ("default", "disabled")
+    assert response.text is not None and response.text.verbosity == "low"
+    assert "prompt_cache_retention" not in gateway.post(body_of(RESPONSES), path=RESPONSES).json()
+
+
+@pytest.mark.parametrize("stream", [False, True])
+def test_chats_tell_the_tier_if_one_is_asked_for(gateway: Gateway, stream: bool) -> None:
+    asked = {**body_of(CHAT), "stream": stream}
+    assert '"service_tier"' not in gateway.post(asked).text
+    answer = gateway.post({**asked, "service_tier": "flex"})
+    assert '"service_tier":"default"' in answer.text
+
+
+def test_usage_has_the_newest_fields(gateway: Gateway) -> None:
+    used = gateway.post(body_of(CHAT)).json()["usage"]
+    assert used.keys() == CompletionUsage.model_fields.keys()
+    prompt, answer = used["prompt_tokens_details"], used["completion_tokens_details"]
+    assert prompt.keys() == PromptTokensDetails.model_fields.keys()
+    assert answer.keys() == CompletionTokensDetails.model_fields.keys()
+    assert prompt["text_tokens"] == used["prompt_tokens"]
+    assert answer["text_tokens"] == used["completion_tokens"]
+    used = gateway.post(body_of(RESPONSES), path=RESPONSES).json()["usage"]
+    assert used.keys() == ResponseUsage.model_fields.keys()
+    details = InputTokensDetails.model_fields
+    assert used["input_tokens_details"].keys() == {
+        name for name, each in details.items() if each.is_required()
+    }
+    assert used["output_tokens_details"].keys() == OutputTokensDetails.model_fields.keys()
 
 
 def recorded() -> list[Any]:

@@ -240,11 +240,7 @@ MISTAKES: list[tuple[dict[str, Any], str, str]] = [
     ({"text": {"format": {"type": "json_schema", "name": "a"}}}, "text.format.schema",
      "missing_required_parameter"),
     ({"reasoning": {"effort": "huge"}}, "reasoning.effort", "invalid_value"),
-    ({"reasoning": {"mode": "pro"}}, "reasoning.mode", "unsupported_parameter"),
-    ({"reasoning": {"context": "all_turns"}}, "reasoning.context", "unsupported_parameter"),
-    ({"include": ["everything"]}, "include[0]", "invalid_value"),
     ({"include": "all"}, "include", "invalid_type"),
-    ({"truncation": "auto"}, "truncation", "unsupported_value"),
     ({"truncation": "middle"}, "truncation", "invalid_value"),
     ({"max_output_tokens": 0}, "max_output_tokens", "integer_below_min_value"),
     ({"max_output_tokens": "many"}, "max_output_tokens", "invalid_type"),
@@ -350,6 +346,8 @@ ACCEPTED: list[dict[str, Any]] = [
     },
     *({"input": [{"type": kind, "id": "x"}, {"role": "user", "content": ""}]} for kind in LEFT_OUT),
     {"max_tool_calls": 3, "truncation": "disabled", "metadata": {}},
+    {"truncation": "auto", "reasoning": {"mode": "pro", "context": "all_turns"}},
+    {"include": ["everything"], "context_management": [{"type": "compaction"}]},
 ]
 
 
