@@ -30,7 +30,7 @@ MESSAGES_IGNORED = (
     "workspace_id",
 )
 #: those without a bearing on the answer: they are dropped without a word
-_SILENT = frozenset(("betas", "cache_control", "diagnostics", "metadata", "service_tier"))
+SILENT = frozenset(("betas", "cache_control", "diagnostics", "metadata", "service_tier"))
 
 
 class ShownThinking(Thinking):
@@ -81,7 +81,7 @@ class PromptFields(GenerationFields):
     @classmethod
     def ignored_in(cls, body: Mapping[str, Any]) -> list[str]:
         """Return the fields of a valid body that have no effect, and are named to the client."""
-        named = [name for name in MESSAGES_IGNORED if name not in _SILENT]
+        named = [name for name in MESSAGES_IGNORED if name not in SILENT]
         ignored = [f"{name} field" for name in named if body.get(name)]
         others = {name: body[name] for name in body if name not in MESSAGES_IGNORED}
         ignored += super().ignored_in(others)

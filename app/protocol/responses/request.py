@@ -28,11 +28,9 @@ PERSONALITY_CHARS = 64
 RESPONSE_ID_CHARS = 128
 
 RESPONSES_UNSUPPORTED: dict[str, tuple[Any, ...]] = {
-    "access_programs": (None,),
     "background": (None, False),
     "background_options": (None,),
     "conversation": (None,),
-    "image": (None,),
     "moderation": (None,),
     "prompt": (None,),
 }
@@ -40,12 +38,14 @@ RESPONSES_UNSUPPORTED: dict[str, tuple[Any, ...]] = {
 LOGPROBS = "message.output_text.logprobs"
 #: the value of ``include`` that asks for sealed reasoning
 SEALED_REASONING = "reasoning.encrypted_content"
+#: ignored fields that ask for what only OpenAI's server does; answers name them
+RESPONSES_NAMED = ("access_programs", "context_management", "image")
 #: ``client_metadata`` is the Codex CLI's own
 RESPONSES_IGNORED = (
     "client_metadata",
-    "context_management",
     "prompt_cache_options",
     "service_tier",
+    *RESPONSES_NAMED,
 )
 MOVED = {
     "function_call": "tool_choice",
@@ -197,7 +197,7 @@ class ResponseRequest(GenerationFields):
                 for name, off in REASONING_OFF.items()
                 if asked.get(name) not in off
             ),
-            *(["context_management"] if body.get("context_management") else []),
+            *(name for name in RESPONSES_NAMED if body.get(name)),
             *(["truncation"] if body.get("truncation") == "auto" else []),
         ]
         values = [
