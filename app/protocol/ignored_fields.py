@@ -3,18 +3,21 @@
     provider field, messages/3/tools field, messages/4/content/0/detail field
 
 Objects of a message may have any fields, since clients send back what a server sent them, and some
-ask for what only another server does. Each name is listed once, at its first place.
+ask for what only another server does. Each name is listed once, at its first place. Fields that the
+official clients know are not listed.
 
 Not here   the header (observability.left_out).
 """
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence, Set
 from typing import Any, get_args
 from urllib.parse import quote
 
 from pydantic import BaseModel
 
+from .anthropic.content import BLOCK_FIELDS, BLOCKS
+from .anthropic.request import PromptFields
 from .chat_request import ChatRequest
 from .messages import (
     PARTS,
@@ -27,6 +30,8 @@ from .messages import (
     ToolMessage,
     UserMessage,
 )
+from .responses.items import ITEM_FIELDS, ITEM_PARTS, KINDS
+from .responses.request import ResponseRequest
 from .thinking_fields import ReasoningOptions, Thinking
 from .tokenize_request import TokenizeRequest
 from .unserved_fields import Body
@@ -38,21 +43,11 @@ MAX_NAMES, NAME_CHARS = 32, 64
 ECHOED = frozenset(
     (
         *("additional_kwargs", "annotations", "audio", "cache_control", "citations"),
-        *(
-            "copilot_cache_control",
-            "created",
-            "created_at",
-            "extra_content",
-            "finish_reason",
-            "id",
-            "images",
-            "index",
-            "logprobs",
-        ),
-        *("metadata", "model", "name", "object", "parsed", "parsed_arguments", "refusal"),
-        *("provider_specific_fields", "reasoning_details", "reasoning_opaque", "response_metadata"),
-        *("role", "status", "stop_reason", "thinking_blocks", "thought_signature", "timestamp"),
-        *("token_ids", "type", "usage", "usage_metadata"),
+        *("copilot_cache_control", "created", "created_at", "extra_content", "finish_reason"),
+        *("id", "images", "index", "logprobs", "metadata", "model", "name", "object", "parsed"),
+        *("parsed_arguments", "provider_specific_fields", "reasoning_details", "reasoning_opaque"),
+        *("refusal", "response_metadata", "role", "status", "stop_reason", "thinking_blocks"),
+        *("thought_signature", "timestamp", "token_ids", "type", "usage", "usage_metadata"),
     )
 )
 _NUMBER = re.compile(r"\d+")
@@ -64,6 +59,10 @@ _READ = {
 }
 #: objects beside the messages that may have any fields
 _OPTIONS: dict[str, type[Lenient]] = {"thinking": Thinking, "reasoning": ReasoningOptions}
+#: fields of items and blocks by their type; None: of one without a type
+_ITEM: dict[str | None, Set[str]] = dict.fromkeys((None, *KINDS, *ITEM_PARTS), ITEM_FIELDS | ECHOED)
+_ITEM_LISTS = ("content", "output", "summary")
+_BLOCK: dict[str | None, Set[str]] = dict.fromkeys((None, *BLOCKS), BLOCK_FIELDS | ECHOED)
 _CALL = PastToolCall.model_fields.keys() | ECHOED | {"custom"}
 _CALLED = CalledFunction.model_fields.keys() | ECHOED
 _CALLED_CUSTOM = CalledCustomTool.model_fields.keys() | ECHOED
@@ -74,7 +73,40 @@ def ignored_fields(kind: type[BaseModel], body: Any) -> list[str]:
     if not issubclass(kind, Body):
         return []
     fields = kind.ignored_in(body)
-    return [*fields, *_of_chat(body)] if issubclass(kind, ChatRequest | TokenizeRequest) else fields
+    if issubclass(kind, ChatRequest | TokenizeRequest):
+        return [*fields, *_of_chat(body)]
+    if issubclass(kind, ResponseRequest):
+        return [*fields, *_first(_nested(body.get("input"), "input", _ITEM, _ITEM_LISTS))]
+    if issubclass(kind, PromptFields):
+        return [*fields, *_first(_nested(body["messages"], "messages", _BLOCK, ("content",)))]
+    return fields
+
+
+def _first(found: Iterator[tuple[str, str]]) -> list[str]:
+    """Return the first place of each field."""
+    first: dict[str, str] = {}
+    for place, name in found:
+        first.setdefault(_NUMBER.sub("", place) + name, f"{place}{name} field")
+        if len(first) >= MAX_NAMES:
+            break
+    return list(first.values())
+
+
+def _nested(
+    values: Any, place: str, known: Mapping[str | None, Set[str]], lists: Sequence[str]
+) -> Iterator[tuple[str, str]]:
+    """Yield the place, with its slash, and the name of each ignored field of objects and of those
+    in their ``lists``. ``known``: the fields of objects by type; others are named whole.
+    """
+    for number, each in enumerate(values if isinstance(values, list) else ()):
+        kind = each.get("type") if isinstance(each, dict) else ""
+        if not isinstance(kind, str | None) or kind not in known:
+            continue
+        here = f"{place}/{number}/"
+        yield from _others(each, here, known[kind])
+        for name in lists:
+            if name in each:
+                yield from _nested(each[name], here + name, known, lists)
 
 
 def _of_chat(body: Mapping[str, Any]) -> list[str]:
@@ -82,19 +114,15 @@ def _of_chat(body: Mapping[str, Any]) -> list[str]:
     messages = body.get("messages")
     if not messages:
         return []
-    first: dict[str, str] = {}
+    return _first(_inside_of_chat(body, messages))
+
+
+def _inside_of_chat(body: Mapping[str, Any], messages: Any) -> Iterator[tuple[str, str]]:
     for field, kind in _OPTIONS.items():
-        for _, name in _others(body.get(field) or {}, "", kind.model_fields.keys()):
-            first[f"{field}/{name}"] = f"{field}/{name} field"
+        yield from _others(body.get(field) or {}, f"{field}/", kind.model_fields.keys())
     for at, message in enumerate(messages):
-        if _is_plain(message):
-            continue
-        for place, name in _ignored(message):
-            unnumbered = _NUMBER.sub("", place)
-            first.setdefault(unnumbered + name, f"messages/{at}/{place}{name} field")
-            if len(first) >= MAX_NAMES:
-                return list(first.values())[:MAX_NAMES]
-    return list(first.values())[:MAX_NAMES]
+        if not _is_plain(message):
+            yield from ((f"messages/{at}/{place}", name) for place, name in _ignored(message))
 
 
 def _is_plain(message: Mapping[str, Any]) -> bool:

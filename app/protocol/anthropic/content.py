@@ -141,6 +141,16 @@ BLOCKS = {
     "tool_result": "tool result",
 }
 
+#: fields of messages and of BLOCKS in Anthropic's client, whether they are read or not
+BLOCK_FIELDS = frozenset(
+    (
+        *("cache_control", "caller", "citations", "clear_at", "content", "context", "data"),
+        *("id", "input", "is_error", "name", "output_config", "role", "signature", "source"),
+        *("text", "thinking", "title", "tool", "tool_use_id", "toolset_name"),
+        *("transformations", "type"),
+    )
+)
+
 
 def _typed(value: Any) -> Any:
     """Refuse a block without a type."""

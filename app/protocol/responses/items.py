@@ -64,6 +64,22 @@ LEFT_OUT = (
     *("mcp_approval_request", "mcp_approval_response", "mcp_call", "mcp_list_tools", "program"),
     *("program_output", "tool_search_call", "web_search_call"),
 )
+#: types of parts of items and of reasoning
+ITEM_PARTS = (
+    *("input_text", "output_text", "refusal", "input_image", "input_file"),
+    *("summary_text", "reasoning_text"),
+)
+#: fields of items of KINDS and of their parts in OpenAI's client, whether they are read or not
+ITEM_FIELDS = frozenset(
+    (
+        *("action", "annotations", "arguments", "async", "call_id", "caller", "content"),
+        *("detail", "encrypted_content", "environment", "execution", "file_data", "file_id"),
+        *("file_url", "filename", "id", "image_url", "input", "logprobs", "max_output_length"),
+        *("name", "namespace", "operation", "outcome", "output", "phase"),
+        *("prompt_cache_breakpoint", "refusal", "role", "status", "stderr", "stdout", "summary"),
+        *("text", "tools", "type"),
+    )
+)
 #: fields with the text of each type of content part
 _TEXTS = {"input_text": "text", "output_text": "text", "refusal": "refusal"}
 

@@ -1,17 +1,28 @@
 """Fields that agents send beside those of the APIs: they refuse no request, answers name them."""
 
 import json
+from collections.abc import Collection
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args, get_type_hints
 
 import pytest
+from anthropic.types.beta import BetaMessageParam
 from openai.types.completion_usage import (
     CompletionTokensDetails,
     CompletionUsage,
     PromptTokensDetails,
 )
 from openai.types.responses import Response, ResponseUsage
+from openai.types.responses.response_function_call_output_item_param import (
+    ResponseFunctionCallOutputItemParam,
+)
+from openai.types.responses.response_input_message_content_list_param import (
+    ResponseInputContentParam,
+)
+from openai.types.responses.response_input_param import ResponseInputItemParam
+from openai.types.responses.response_output_message_param import Content
 from openai.types.responses.response_usage import InputTokensDetails, OutputTokensDetails
+from pydantic import BaseModel
 
 from app.api.body import parse
 from app.common_form.chat import common_chat
@@ -23,9 +34,12 @@ from app.protocol import (
     MessagesRequest,
     ResponseRequest,
 )
+from app.protocol.anthropic.content import BLOCK_FIELDS, BLOCKS
 from app.protocol.fields_of_others import SOURCES
+from app.protocol.responses.items import ITEM_FIELDS, ITEM_PARTS, KINDS
 from app.settings import MAX_JSON_VALUES
 from tests.app.gateway import Gateway, gateway_fixture
+from tools.client_types import types_of
 
 #: recorded requests of agents, if they are there
 RECORDED = Path(__file__).parents[4] / "shared" / "data" / "agent-requests"
@@ -55,6 +69,53 @@ def body_of(path: str) -> dict[str, Any]:
 def ignored_of(path: str, body: dict[str, Any]) -> list[str]:
     """Return what the answer to a request names."""
     return parse(APIS[path], json.dumps(body).encode(), max_values=MAX_JSON_VALUES)[1]
+
+
+#: (API, messages or items, what is named)
+NESTED: list[tuple[str, list[Any], list[str]]] = [
+    (RESPONSES, [{"role": "user", "content": "a", "brand_new": 1}], ["input/0/brand_new"]),
+    (RESPONSES, [{"role": "user", "content": [{"type": "input_text", "text": "a", "x": 1}] * 2},
+                 {"role": "user", "content": [{"type": "input_text", "text": "a", "x": 1}]}],
+     ["input/0/content/0/x"]),
+    (RESPONSES, [{"type": "shell_call_output", "call_id": "c", "output": ["a", {"stdout": "b"}]}],
+     []),
+    (RESPONSES, [{"type": "function_call", "call_id": "c", "name": "f", "arguments": "", "y": {}},
+                 {"type": "function_call_output", "call_id": "c", "output": [
+                     {"type": "input_text", "text": "a", "x": 1}]}], ["input/1/output/0/x"]),
+    (RESPONSES, [{"type": "reasoning", "summary": [{"type": "summary_text", "text": "", "z": 1}]},
+                 {"type": "web_search_call", "z": 1}], ["input/0/summary/0/z"]),
+    ("/v1/messages", [{"role": "user", "content": "a", "priority": 1}], ["messages/0/priority"]),
+    ("/v1/messages", [{"role": "user", "content": [
+        {"type": "text", "text": "a", "x": 1},
+        {"type": "tool_result", "tool_use_id": "c", "content": [
+            {"type": "text", "text": "a", "x": 1, **CACHED}]}]}],
+     ["messages/0/content/0/x", "messages/0/content/1/content/0/x"]),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("path", "history", "named"), NESTED)
+def test_fields_inside_of_histories_are_named(
+    path: str, history: list[Any], named: list[str]
+) -> None:
+    body = {**body_of(path), "input" if path == RESPONSES else "messages": history}
+    assert ignored_of(path, body) == [f"{name} field" for name in named]
+
+
+def fields_of(kind: Any, known: Collection[str]) -> set[str]:
+    """Return the fields of those objects in a union of a client's types that are read."""
+    if not isinstance(kind, type):
+        return {name for each in get_args(kind) for name in fields_of(each, known)}
+    is_read = types_of(kind) & {*known} and not issubclass(kind, BaseModel)
+    return set(get_type_hints(kind)) if is_read else set()
+
+
+def test_fields_of_the_official_clients_are_not_named() -> None:
+    parts = (ResponseInputContentParam, Content, ResponseFunctionCallOutputItemParam)
+    for kind in (ResponseInputItemParam, *parts):
+        assert fields_of(kind, (*KINDS, *ITEM_PARTS)) <= ITEM_FIELDS
+    for message in get_args(BetaMessageParam):
+        hints = get_type_hints(message)
+        assert {*hints, *fields_of(hints["content"], BLOCKS)} <= BLOCK_FIELDS
 
 
 #: values that agents send for models whose names begin with gpt-5, by field
