@@ -139,7 +139,8 @@ def _ignored(message: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     for number, part in enumerate(content if isinstance(content, list) else ()):
         if part["type"] in PARTS:  # others are named whole
             yield from _others(part, f"content/{number}/", ECHOED | {part["type"]})
-    for number, call in enumerate(message.get("tool_calls") or ()):
+    calls = message.get("tool_calls") if message["role"] == "assistant" else ()
+    for number, call in enumerate(calls or ()):
         place = f"tool_calls/{number}/"
         yield from _others(call, place, _CALL)
         for kind, known in (("function", _CALLED), ("custom", _CALLED_CUSTOM)):

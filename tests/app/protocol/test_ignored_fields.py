@@ -31,6 +31,10 @@ LISTED: dict[str, tuple[list[dict[str, Any]], list[str]]] = {
     ),
     "a prefix that is off": ([USER, {**SAID, "prefix": False, "partial": None}], []),
     "a prefix of a user": ([{**USER, "prefix": True}], ["messages/0/prefix field"]),
+    "REGRESSION: calls of a user, of any type": (
+        [{**USER, "tool_calls": 1}, {**USER, "tool_calls": {"a": "b"}}],
+        ["messages/0/tool_calls field"],
+    ),
     "each name once": ([{**USER, "x": 1}, {**USER, "x": 2, "y": 3}], [
         "messages/0/x field", "messages/1/y field",
     ]),
