@@ -51,6 +51,10 @@ HISTORIES: list[tuple[str, list[Any], str]] = [
     (RESPONSES, [USER, {"type": "configuration_update", "reasoning": {"effort": "low"}}],
      "input/1 configuration_update"),
     (RESPONSES, [{"type": "compaction_trigger"}, USER], "input/0 compaction_trigger"),
+    (RESPONSES, [USER, {"type": "tool_search_output", "tools": [
+        {"type": "brand_new", "name": "f"}, {"type": "function"}, {"type": "web_search"}, 5]}],
+     "input/1/tools/0 brand_new unknown_tool, input/1/tools/1 function, "
+     "input/1/tools/2 web_search, input/1/tools/3 tool"),
     (RESPONSES, [user(PART, TEXT)],
      "input/0/content/0 brand_new unknown_part, input/0/content/1 brand_new unknown_part"),
     (RESPONSES, [USER, said(TEXT), USER], "input/1/content/0 brand_new unknown_part"),
