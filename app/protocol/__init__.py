@@ -2,6 +2,8 @@
 
 from .anthropic.content import (
     BLOCKS,
+    RESULT_BLOCKS,
+    SYSTEM_BLOCKS,
     InputMessage,
     LeftOutBlock,
     MediaBlock,

@@ -124,16 +124,24 @@ class LeftOutBlock(Lenient):
         return self.text if isinstance(self.text, str) and self.kind != self.type else None
 
 
+class LeftOutOfSystem(LeftOutBlock):
+    """One in the instructions."""
+
+
+class LeftOutOfResult(LeftOutBlock):
+    """One in a result."""
+
+
 #: tags of blocks by their types; others are left out
-_SYSTEM = {"text": "text"}
-_RESULT = {
-    **_SYSTEM,
+SYSTEM_BLOCKS = {"text": "text"}
+RESULT_BLOCKS = {
+    **SYSTEM_BLOCKS,
     "image": "media",
     "document": "media",
     "search_result": "search result",
 }
 BLOCKS = {
-    **_RESULT,
+    **RESULT_BLOCKS,
     "thinking": "thinking",
     "tool_addition": "tool change",
     "tool_removal": "tool change",
@@ -168,17 +176,21 @@ def _by_type(tags: Mapping[str, str]) -> Discriminator:
     )
 
 
-_LeftOut = Annotated[LeftOutBlock, Tag("left out")]
 SystemBlock = Annotated[
-    Annotated[TextBlock, Tag("text")] | _LeftOut, _by_type(_SYSTEM), BeforeValidator(_typed)
+    Annotated[TextBlock, Tag("text")] | Annotated[LeftOutOfSystem, Tag("left out")],
+    _by_type(SYSTEM_BLOCKS),
+    BeforeValidator(_typed),
 ]
 _Shown = (
     Annotated[TextBlock, Tag("text")]
     | Annotated[MediaBlock, Tag("media")]
     | Annotated[SearchResultBlock, Tag("search result")]
-    | _LeftOut
 )
-ResultBlock = Annotated[_Shown, _by_type(_RESULT), BeforeValidator(_typed)]
+ResultBlock = Annotated[
+    _Shown | Annotated[LeftOutOfResult, Tag("left out")],
+    _by_type(RESULT_BLOCKS),
+    BeforeValidator(_typed),
+]
 
 
 class ToolResultBlock(Lenient):
@@ -190,6 +202,7 @@ class ToolResultBlock(Lenient):
 
 MessageBlock = Annotated[
     _Shown
+    | Annotated[LeftOutBlock, Tag("left out")]
     | Annotated[ThinkingBlock, Tag("thinking")]
     | Annotated[ToolChangeBlock, Tag("tool change")]
     | Annotated[ToolUseBlock, Tag("tool use")]

@@ -39,6 +39,7 @@ from app.protocol.fields_of_others import SOURCES
 from app.protocol.responses.items import ITEM_FIELDS, ITEM_PARTS, KINDS
 from app.settings import MAX_JSON_VALUES
 from tests.app.gateway import Gateway, gateway_fixture
+from tests.app.openapi.described import refused_by_document
 from tools.client_types import types_of
 
 #: recorded requests of agents, if they are there
@@ -251,6 +252,12 @@ def test_fields_of_agents_are_accepted_and_named(
     asked = {"messages": MESSAGES, **body} if path == CHAT else body
     fields = [name if " " in name else f"{name} field" for name in named]
     assert ignored_of(path, asked) == fields
+
+
+@pytest.mark.parametrize("name", ["ResponseRequest", "InputTokensRequest", "CompactRequest"])
+def test_the_document_has_the_fields_of_responses(name: str) -> None:
+    assert not refused_by_document(name, {"input": "hi", "service_tier": "auto", "image": {}})
+    assert refused_by_document(name, {})
 
 
 @pytest.mark.parametrize("path", APIS)

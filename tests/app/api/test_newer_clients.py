@@ -13,6 +13,7 @@ from app.common_form.chat import common_chat
 from app.protocol import ChatRequest, CountRequest
 from app.protocol.unknown_fields import NAME_CHARS
 from tests.app.gateway import Gateway, gateway_fixture
+from tests.app.openapi.described import refused_by_document
 
 HEADER = "x-switchyard-ignored"
 PART = {"type": "brand_new", "data": [1]}
@@ -74,6 +75,9 @@ HISTORIES: list[tuple[str, list[Any], str]] = [
 ]  # fmt: skip
 
 
+BODIES = {CHAT: "ChatRequest", RESPONSES: "ResponseRequest", MESSAGES: "MessagesRequest"}
+
+
 @pytest.mark.parametrize(("path", "history", "named"), HISTORIES)
 def test_types_of_newer_clients_end_no_session(
     gateway: Gateway, path: str, history: list[Any], named: str
@@ -81,15 +85,19 @@ def test_types_of_newer_clients_end_no_session(
     field, limit = (
         ("input", "max_output_tokens") if path == RESPONSES else ("messages", "max_tokens")
     )
-    answer = gateway.post({field: history, limit: 2}, path=path)
+    body = {field: history, limit: 2}
+    answer = gateway.post(body, path=path)
     assert answer.status_code == 200, answer.text
     assert answer.headers[HEADER] == named
+    assert not refused_by_document(BODIES[path], body)
 
 
 def test_an_unknown_block_of_the_instructions_is_left_out(gateway: Gateway) -> None:
-    system = [{"type": "text", "text": "Rules."}, PART]
-    answer = gateway.post({"messages": [USER], "max_tokens": 2, "system": system}, path=MESSAGES)
-    assert answer.headers[HEADER] == "system/1 brand_new unknown_block"
+    system = [{"type": "text", "text": "Rules."}, PART, {"type": "image"}]
+    body = {"messages": [USER], "max_tokens": 2, "system": system}
+    answer = gateway.post(body, path=MESSAGES)
+    assert answer.headers[HEADER] == "system/1 brand_new unknown_block, system/2 image"
+    assert not refused_by_document("MessagesRequest", body)
 
 
 def test_kinds_in_metrics_are_bounded(gateway: Gateway) -> None:
