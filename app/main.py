@@ -162,6 +162,7 @@ def _add_routes(
         ),
         max_bytes=settings.max_body_bytes,
         max_values=settings.max_json_values,
+        ignores_unknown=settings.unknown_fields == "ignore",
         timeout_s=settings.body_seconds,
     )
     answering = Answering(

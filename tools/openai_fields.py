@@ -1,7 +1,8 @@
-"""Two tables in docs/api.md: the fields that OpenAI's client can send, and those of other servers.
+"""Tables in docs/api.md: the fields that OpenAI's client can send, and those of other servers.
 
 Run ``python -m tools.openai_fields`` after a change to the fields of ``app.protocol.chat_request``,
-to ``app.protocol.unserved_fields`` or to the version of the client. A test compares the tables.
+to ``unserved_fields`` or ``fields_of_others``, or to the version of the client. A test compares the
+tables.
 """
 
 import json
@@ -17,11 +18,16 @@ from openai.types.chat.completion_create_params import (
 )
 
 from app.protocol.chat_request import ChatRequest
+from app.protocol.fields_of_others import SOURCES
 from app.protocol.sampling_fields import StreamOptions
 from app.protocol.unserved_fields import IGNORED, INSTEAD, UNSUPPORTED
 
 DOCUMENT = Path(__file__).parent.parent / "docs" / "api.md"
 BEGIN, END = "<!-- begin of the generated table -->", "<!-- end of the generated table -->"
+#: fields that an answer repeats, or to which it has its own value
+ECHOED = ("service_tier",)
+SOURCES_BEGIN = "<!-- begin of the generated table of ignored fields -->"
+_SOURCES_HEAD = ["| source | fields |", "|---|---|"]
 OTHER_BEGIN = "<!-- begin of the generated table of other servers' fields -->"
 _OTHER_HEAD = ["| accepted | fields |", "|---|---|"]
 _HEAD = ["| field of OpenAI's client | gateway | accepted otherwise |", "|---|---|---|"]
@@ -41,7 +47,9 @@ def client_fields() -> list[str]:
 def rows(fields: list[str]) -> Iterator[str]:
     """Yield a row for each field. Raises UnknownField."""
     for name in fields:
-        if name in ChatRequest.model_fields:
+        if name in ECHOED:
+            yield f"| `{name}` | no effect, but part of the answer | |"
+        elif name in ChatRequest.model_fields:
             yield f"| `{name}` | honoured | |"
         elif name in IGNORED:
             yield f"| `{name}` | ignored | |"
@@ -76,12 +84,17 @@ def _option_rows() -> Iterator[str]:
 def other_rows() -> Iterator[str]:
     """Yield rows of the fields that only other clients have, by the values that mean "off"."""
     known = {*client_fields(), *ChatRequest.model_fields}
-    yield f"| any value, ignored | {_names(set(IGNORED) - known)} |"
     by_values: dict[str, set[str]] = {}
     for name in set(UNSUPPORTED) - known:
         by_values.setdefault(_values(UNSUPPORTED[name]), set()).add(name)
     for values, names in sorted(by_values.items()):
         yield f"| {values or 'only `null`'} | {_names(names)} |"
+
+
+def source_rows() -> Iterator[str]:
+    """Yield rows of the fields that are ignored, by the source that has them."""
+    for source, names in SOURCES.items():
+        yield f"| {source} | {_names(set(names))} |"
 
 
 def _names(names: set[str]) -> str:
@@ -98,6 +111,11 @@ def other_table() -> str:
     return "\n".join([OTHER_BEGIN, *_OTHER_HEAD, *other_rows(), END])
 
 
+def source_table() -> str:
+    """Return the table of ignored fields with its marks."""
+    return "\n".join([SOURCES_BEGIN, *_SOURCES_HEAD, *source_rows(), END])
+
+
 def with_table(text: str, new: str) -> str:
     """Return a document with a new table between its marks, of which the first is the table's."""
     begin = new.partition("\n")[0]
@@ -109,8 +127,10 @@ def with_table(text: str, new: str) -> str:
 
 
 def with_tables(text: str) -> str:
-    """Return the document with both tables."""
-    return with_table(with_table(text, table()), other_table())
+    """Return the document with all tables."""
+    for new in (table(), other_table(), source_table()):
+        text = with_table(text, new)
+    return text
 
 
 def main() -> int:

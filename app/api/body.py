@@ -20,7 +20,7 @@ from starlette.requests import ClientDisconnect, Request
 
 from ..concurrency import LARGE_BYTES, Offload
 from ..errors import ApiError, bad_request, client_left
-from ..protocol import PromptFields, has_more_values, ignored_fields, parse_json
+from ..protocol import UnknownFields, has_more_values, ignored_fields, parse_json
 from .arriving_bodies import ArrivingBodies
 from .content_coding import BodyDecoder
 from .error_responses import from_validation
@@ -34,7 +34,10 @@ Parsed = TypeVar("Parsed", bound=BaseModel)
 
 @dataclass(frozen=True, slots=True)
 class BodyReader:
-    """Read bodies within the limits of one app. ``arriving``: all of them."""
+    """Read bodies within the limits of one app. ``arriving``: all of them.
+
+    ``ignores_unknown``: fields that this server does not know, see UnknownFields.
+    """
 
     offload: Offload
     arriving: ArrivingBodies
@@ -42,6 +45,7 @@ class BodyReader:
     max_bytes: int
     max_values: int
     timeout_s: float
+    ignores_unknown: bool = False
 
     async def read(self, kind: type[Parsed], request: Request) -> tuple[Parsed, int]:
         """Return the request and the bytes of its body. Raises ApiError for an invalid one."""
@@ -61,7 +65,9 @@ class BodyReader:
                 f"The request's body did not arrive within {self.timeout_s:g} seconds.",
                 code="request_timeout",
             ) from None
-        step = partial(parse, kind, body, max_values=self.max_values)
+        step = partial(
+            parse, kind, body, max_values=self.max_values, ignores_unknown=self.ignores_unknown
+        )
         is_small = len(body) < LARGE_BYTES
         asked, ignored = step() if is_small else await self.offload.run(client, len(body), step)
         if ignored:
@@ -120,13 +126,16 @@ def too_large(max_bytes: int) -> ApiError:
     )
 
 
-def parse(kind: type[Parsed], body: bytes, *, max_values: int) -> tuple[Parsed, list[str]]:
+def parse(
+    kind: type[Parsed], body: bytes, *, max_values: int, ignores_unknown: bool = False
+) -> tuple[Parsed, list[str]]:
     """Return the request, and the fields in it that are ignored. Raises ApiError 400 that names the
     field.
     """
     value = _decoded(body, max_values)
-    named = kind.ignored_in if issubclass(kind, PromptFields) else ignored_fields
-    return validated(kind, value), named(value)
+    unknown = UnknownFields(is_ignoring=ignores_unknown)
+    request = validated(kind, value, unknown)
+    return request, [*ignored_fields(kind, value), *unknown.listed(request, value)]
 
 
 def _decoded(body: bytes, max_values: int) -> Any:
@@ -149,9 +158,10 @@ def _decoded(body: bytes, max_values: int) -> Any:
         ) from None
 
 
-def validated(kind: type[Parsed], value: Any) -> Parsed:
+def validated(kind: type[Parsed], value: Any, unknown: UnknownFields | None = None) -> Parsed:
     """Validate a JSON value. Raises ApiError 400 that names the field."""
+    context = unknown or UnknownFields()
     try:
-        return kind.model_validate(value)
+        return kind.model_validate(value, context=context)
     except ValidationError as error:
-        raise from_validation(error, value) from None
+        raise from_validation(error, value, context) from None

@@ -22,7 +22,7 @@ from starlette.routing import Match
 from starlette.types import Receive, Scope, Send
 
 from ..errors import ApiError, bad_request, missing_parameter, unsupported_parameter
-from ..protocol import is_response_id
+from ..protocol import UnknownFields, is_response_id
 from .exchange import Exchange, exchange_of
 from .surfaces import error_answer
 
@@ -165,12 +165,22 @@ def _allowed(request: Request) -> list[str]:
     ]
 
 
-def from_validation(error: ValidationError, body: object) -> ApiError:
-    """Return the first validation error in OpenAI's words, with its place in the body."""
+def from_validation(error: ValidationError, body: object, unknown: UnknownFields) -> ApiError:
+    """Return the first validation error in OpenAI's words, with its place in the body.
+
+    ``unknown``: the context of the validation.
+    """
     problem = error.errors(include_url=False)[0]
     lacking = problem["input"] if problem["type"] == "missing" else None
     param = param_of(problem["loc"], body, lacking=lacking)
+    if problem["type"] == "extra_forbidden":
+        return _unknown(param, unknown.nearest(str(problem["loc"][-1])))
     return _worded(problem, param or None)
+
+
+def _unknown(param: str, nearest: str | None) -> ApiError:
+    meant = f" Did you mean '{nearest}'?" if nearest else ""
+    return bad_request(f"Unknown parameter: '{param}'.{meant}", param, "unknown_parameter")
 
 
 def param_of(loc: Sequence[int | str], body: object, *, lacking: object = None) -> str:
@@ -221,8 +231,6 @@ def _worded(problem: ErrorDetails, param: str | None) -> ApiError:
     match kind:
         case "missing":
             return missing_parameter(param or "")
-        case "extra_forbidden":
-            return bad_request(f"Unknown parameter: '{param}'.", param, "unknown_parameter")
         case "unsupported_parameter":
             return bad_request(problem["msg"], context["name"], kind)
         case "unsupported_field":

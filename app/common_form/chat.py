@@ -30,7 +30,7 @@ def common_chat(request: ChatRequest) -> GenerationRequest:
         schema_in_prompt=request.include_schema_in_prompt,
         thinking=common_thinking(request, effort, request.reasoning),
         verbosity=request.verbosity,
-        template_variables=request.chat_template_kwargs or {},
+        template_variables=request.template_variables,
         sampling=AskedSampling.of(request),
         names=names,
         ignored=unshown_parts(request.messages),

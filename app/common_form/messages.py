@@ -11,10 +11,11 @@ from ..protocol import (
     ChatMessage,
     ContentPart,
     FunctionMessage,
+    OtherCall,
     PastCustomCall,
     PastToolCall,
-    ResultPart,
     ToolMessage,
+    unknown_type,
 )
 
 
@@ -24,14 +25,21 @@ def common_messages(messages: Sequence[ChatMessage]) -> tuple[Message, ...]:
 
 
 def unshown_parts(messages: Sequence[ChatMessage]) -> tuple[str, ...]:
-    """Return the parts of results that prompts do not show: places and types."""
+    """Return the parts and calls that prompts do not show: places and types."""
     return tuple(
-        f"messages/{at}/content/{number} {part.left_out}"
+        f"messages/{at}/{named}"
         for at, message in enumerate(messages)
-        if isinstance(message, ToolMessage) and isinstance(message.content, list)
-        for number, part in enumerate(message.content)
-        if part.left_out
+        for named in _unshown(message)
     )
+
+
+def _unshown(message: ChatMessage) -> Iterator[str]:
+    content = message.content if isinstance(message.content, list) else ()
+    yield from (f"content/{n} {part.left_out}" for n, part in enumerate(content) if part.left_out)
+    calls = message.tool_calls if isinstance(message, AssistantMessage) else ()
+    for number, call in enumerate(calls or ()):
+        if isinstance(call, OtherCall):
+            yield f"tool_calls/{number} {unknown_type(call.type, 'call')}"
 
 
 def _common(at: int, message: ChatMessage) -> Message:
@@ -66,7 +74,7 @@ def _texts(content: str | Sequence[ContentPart] | None) -> Iterator[Text | Media
     if not content:
         yield Text("")
     for part in content:
-        if isinstance(part, ResultPart) and part.left_out:
+        if part.left_out:
             yield Media(part.left_out, part.text)
         else:
             yield Text(part.refusal if part.type == "refusal" else part.text)
@@ -80,7 +88,8 @@ def _said(message: AssistantMessage) -> Iterator[Part]:
     if message.refusal is not None:
         yield Text(message.refusal)
     for call in message.tool_calls or ():
-        yield _call(call)
+        if not isinstance(call, OtherCall):
+            yield _call(call)
 
 
 def _thoughts(content: Any) -> str:

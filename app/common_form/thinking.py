@@ -37,6 +37,7 @@ def common_thinking(
     ]
     budgets = [
         ("thinking_token_budget", fields.thinking_token_budget),
+        ("thinking_budget", fields.thinking_budget),
         ("thinking.budget_tokens", thinking.budget_tokens if thinking else None),
         ("reasoning.max_tokens", options.max_tokens),
     ]

@@ -88,7 +88,8 @@ def _adding(*more: Schema) -> Callable[[Schema], None]:
 
 def _chat(schema: Schema) -> None:
     off = _off(protocol.OPENAI_UNSUPPORTED)
-    _adding(_ignored(*protocol.OPENAI_IGNORED), _without(off, schema))(schema)
+    ignored = _without(_ignored(*protocol.OPENAI_IGNORED), schema)
+    _adding(ignored, _without(off, schema))(schema)
     _biases(schema)
     _bare_schemas(schema)
 
@@ -108,7 +109,6 @@ def _response(schema: Schema) -> None:
     _biases(schema)
     given: Schema = {"input": {"type": ["string", "array"], "minItems": 1}}
     _choose(schema, {"not": _needs({"previous_response_id": _GIVEN})}, _needs(given))
-    schema["properties"]["truncation"] = _only((None, "disabled"), "`auto` is not served.")
 
 
 def _biases(schema: Schema) -> None:
@@ -142,24 +142,51 @@ def _part(kind: str, field: str, text: Schema) -> Schema:
     }
 
 
-def _content_part(schema: Schema) -> None:
-    thoughts = schema["properties"]["thinking"]
-    thoughts.pop("default", None)
-    _replace(
-        schema,
-        oneOf=[
+def _other_types(*known: str) -> Schema:
+    """Return the schema of objects of other types, of which a text is shown, or none."""
+    kind = {"type": "string", "not": {"enum": sorted(known)}}
+    return {"type": "object", "properties": {"type": kind}, "required": ["type"]}
+
+
+def _content_part(*unread: str) -> Callable[[Schema], None]:
+    """Return the amendment of a part. ``unread``: types that are refused."""
+
+    def amend(schema: Schema) -> None:
+        thoughts = schema["properties"]["thinking"]
+        thoughts.pop("default", None)
+        parts = [
             _part("text", "text", _TEXT),
             _part("refusal", "refusal", _TEXT),
             _part("thinking", "thinking", thoughts),
-        ],
-    )
+        ]
+        _replace(schema, oneOf=[*parts, _other_types(*protocol.PARTS, *unread)])
+
+    return amend
 
 
-def _text_part(schema: Schema) -> None:
-    kinds = [_part(kind, "text", _TEXT) for kind in ("input_text", "output_text")]
-    for kind in (*kinds, refusal := _part("refusal", "refusal", _TEXT)):
-        kind["properties"] |= {"text": _TEXT, "refusal": _TEXT}
-    _replace(schema, oneOf=[*kinds, refusal])
+def _text_part(*unread: str) -> Callable[[Schema], None]:
+    """Return the amendment of a part. ``unread``: types that are refused."""
+
+    def amend(schema: Schema) -> None:
+        kinds = [_part(kind, "text", _TEXT) for kind in ("input_text", "output_text")]
+        for kind in (*kinds, refusal := _part("refusal", "refusal", _TEXT)):
+            kind["properties"] |= {"text": _TEXT, "refusal": _TEXT}
+        others = _other_types("input_text", "output_text", "refusal", *unread)
+        _replace(schema, oneOf=[*kinds, refusal, others])
+
+    return amend
+
+
+def _left_out(*known: str) -> Callable[[Schema], None]:
+    """Return the amendment of an object of any other type."""
+    return lambda schema: _replace(schema, **_other_types(*known))
+
+
+def _left_out_item(schema: Schema) -> None:
+    """An item of another type, or one that brings no tools."""
+    loaded = protocol.LOADED_TOOLS
+    _replace(schema, **_other_types(*(set(protocol.KINDS) - {*loaded})))
+    schema["not"] = {"properties": {"type": {"enum": [*loaded]}}, "required": ["type", "tools"]}
 
 
 def _reference(schema: Schema) -> None:
@@ -228,6 +255,8 @@ _AMENDMENTS: dict[str, Callable[[Schema], None]] = {
     "ChatRequest": _chat,
     "CompletionRequest": _completion,
     "ResponseRequest": _response,
+    "InputTokensRequest": _response,
+    "CompactRequest": _response,
     "MessagesRequest": _adding(_ignored(*protocol.MESSAGES_IGNORED)),
     "CountRequest": _adding(_ignored(*protocol.MESSAGES_IGNORED)),
     "TokenizeRequest": _tokenize,
@@ -236,17 +265,23 @@ _AMENDMENTS: dict[str, Callable[[Schema], None]] = {
     "StreamOptions": _adding(_off({"continuous_usage_stats": (None, False)})),
     "StructuredOutputs": _adding(_off(protocol.OPTIONS)),
     "StructuralTagFormat": _structural_tag,
-    "ContentPart": _content_part,
-    "TextPart": _text_part,
+    "ContentPart": _content_part(*protocol.MEDIA),
+    "ResultPart": _content_part(),
+    "OtherCall": _left_out("function", "custom"),
+    "TextPart": _text_part(*protocol.MEDIA),
+    "ResponseResultPart": _text_part(),
+    "LeftOutItem": _left_out_item,
+    "LeftOutBlock": _left_out(*protocol.BLOCKS),
+    "LeftOutOfResult": _left_out(*protocol.RESULT_BLOCKS),
+    "LeftOutOfSystem": _left_out(*protocol.SYSTEM_BLOCKS),
     "ItemReference": _reference,
-    "ToolDefinition": _adding(_ignored(*protocol.TOOL_HINTS), _off(protocol.TOOL_OFF)),
-    "CustomToolDefinition": _adding(_ignored(*protocol.TOOL_HINTS), _off(protocol.TOOL_OFF)),
-    "FunctionDefinition": _adding(_ignored(*protocol.TOOL_HINTS), _off(protocol.TOOL_OFF)),
+    "ToolDefinition": _adding(_ignored(*protocol.TOOL_HINTS)),
+    "CustomToolDefinition": _adding(_ignored(*protocol.TOOL_HINTS)),
+    "FunctionDefinition": _adding(_ignored(*protocol.TOOL_HINTS)),
     "FunctionName": _adding(_ignored("description", "parameters", "strict")),
     "CustomName": _adding(_ignored("description", "format")),
     "ResponseNamedTool": _adding(_ignored("description", "format", "parameters", "strict")),
     "MessageItem": _message_item,
     "FunctionTool": _adding(_off(protocol.RESPONSES_TOOL_OFF)),
     "CustomTool": _adding(_off(protocol.RESPONSES_TOOL_OFF)),
-    "Reasoning": _adding(_off({"context": (None, "auto"), "mode": (None, "standard")})),
 }

@@ -1,12 +1,16 @@
 """The bodies of requests of every API, as validated types."""
 
 from .anthropic.content import (
+    BLOCKS,
+    RESULT_BLOCKS,
+    SYSTEM_BLOCKS,
     InputMessage,
     LeftOutBlock,
     MediaBlock,
     MessageBlock,
     ResultBlock,
     SearchResultBlock,
+    SystemBlock,
     TextBlock,
     ThinkingBlock,
     ToolChangeBlock,
@@ -36,14 +40,16 @@ from .extensions import OPTIONS, ConstraintFields, StructuralTagFormat, Structur
 from .ignored_fields import ignored_fields
 from .json_text import has_more_values, parse_json
 from .messages import (
+    MEDIA,
+    PARTS,
     AssistantMessage,
     CalledFunction,
     ChatMessage,
     ContentPart,
     FunctionMessage,
+    OtherCall,
     PastCustomCall,
     PastToolCall,
-    ResultPart,
     ToolMessage,
 )
 from .operator_requests import DrainRequest, ModeRequest, UndrainRequest
@@ -57,6 +63,7 @@ from .responses.client_tools import CLIENT_TOOLS, ClientTool, OfferedClientTool
 from .responses.ids import is_response_id, item_id, new_response_id, pointer, response_of
 from .responses.items import (
     ITEMS,
+    KINDS,
     CompactionItem,
     ContentItem,
     CustomCallItem,
@@ -102,7 +109,6 @@ from .thinking_fields import UNBOUNDED, ReasoningEffort, ReasoningOptions, Think
 from .tokenize_request import DetokenizeRequest, TokenizeRequest
 from .tools import (
     TOOL_HINTS,
-    TOOL_OFF,
     AllowedToolsChoice,
     AnyToolDefinition,
     ChatToolChoice,
@@ -118,6 +124,7 @@ from .tools import (
     TextFormat,
     ToolDefinition,
 )
-from .unserved_fields import OPENAI_IGNORED, OPENAI_UNSUPPORTED
-from .validation import MAX_ITEMS
+from .unknown_fields import UnknownFields
+from .unserved_fields import OPENAI_IGNORED, OPENAI_UNSUPPORTED, Body
+from .validation import MAX_ITEMS, unknown_type
 from .warmup_request import GrammarRequest, WarmupRequest

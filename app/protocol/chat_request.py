@@ -8,7 +8,7 @@ Not here   fields that are ignored, or refused by name (unserved_fields), rules 
            (api.error_responses).
 """
 
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import Field, Tag
 
@@ -64,6 +64,18 @@ class GenerationFields(ThinkingFields, SamplingFields):
     """`false` leaves the response format out of the prompt."""
     chat_template_kwargs: TemplateVariables | None = None
     """Variables of the chat template."""
+    chat_template_args: TemplateVariables | None = None
+    """The same, as with Baseten."""
+    preserve_thinking: bool | None = None
+    """The variable of this name, as with DashScope."""
+
+    @property
+    def template_variables(self) -> dict[str, Any]:
+        """The variables of the chat template that the fields set; the first one overrides."""
+        clear = self.thinking.clear_thinking if self.thinking else None
+        alone = {"preserve_thinking": self.preserve_thinking, "clear_thinking": clear}
+        given = {name: value for name, value in alone.items() if value is not None}
+        return given | (self.chat_template_args or {}) | (self.chat_template_kwargs or {})
 
 
 class ChatRequest(GenerationFields, ChoiceFields, ConstraintFields):
@@ -93,5 +105,7 @@ class ChatRequest(GenerationFields, ChoiceFields, ConstraintFields):
     """How much the model reasons; `none` turns it off."""
     reasoning: ReasoningOptions | None = None
     """The same as an object, as with OpenRouter."""
+    service_tier: Annotated[str, Field(max_length=VARIABLE_CHARS)] | None = None
+    """No effect; the answer then names its own, `default`."""
     verbosity: Verbosity | None = None
     """How long the answer is."""

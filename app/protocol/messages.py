@@ -9,8 +9,21 @@ from typing import Annotated, Any, Literal
 from pydantic import BeforeValidator, Discriminator, Field, Tag, model_validator
 from pydantic_core import PydanticCustomError
 
+from .unknown_fields import NAME_CHARS
 from .unserved_fields import unsupported_field
-from .validation import Items, Lenient, TextOr, by_type, refuse_type, tag_of
+from .validation import Items, Lenient, TextOr, by_type, refuse_type, unknown_type
+
+#: types of parts that this server reads
+PARTS = ("text", "refusal", "thinking")
+#: types of parts that it does not read
+MEDIA = ("file", "image_url", "input_audio", "input_file", "input_image", "video_url")
+
+
+def other_part(kind: str, part: dict[str, Any], text_type: str) -> dict[str, Any]:
+    """Return the text part in place of one of a type that only newer clients know."""
+    text = part.get("text")
+    shown = text if isinstance(text, str) else f"[{kind[:NAME_CHARS]}: not shown]"
+    return {"type": text_type, "text": shown, "left_out": unknown_type(kind, "part")}
 
 
 class ThoughtPart(Lenient):
@@ -26,10 +39,13 @@ def _only_text(value: Any) -> Any:
     """Keep only the field that the type names: clients send other fields of an answer back."""
     if not isinstance(value, dict):
         return value
-    kind, known = value.get("type"), ("text", "refusal", "thinking")
-    refuse_type(kind, known, "Content parts")
-    if kind not in known:
+    kind = value.get("type")
+    if not isinstance(kind, str):
         return value
+    if kind in MEDIA:
+        refuse_type(kind, PARTS, "Content parts")
+    if kind not in PARTS:
+        return other_part(kind, value, "text")
     if kind not in value:
         raise PydanticCustomError(
             "missing_text", "a part of type '{kind}' needs it", {"kind": kind}
@@ -38,25 +54,24 @@ def _only_text(value: Any) -> Any:
 
 
 class ContentPart(Lenient):
-    """A part of a message; this server reads text only."""
+    """A part of a message; this server reads text only. ``left_out``: the type of another part, in
+    whose place the text is.
+    """
 
-    type: Literal["text", "refusal", "thinking"]
+    type: Literal[PARTS]  # type: ignore[valid-type]
     text: str = ""
     refusal: str = ""
     thinking: Thoughts = ""
+    left_out: str = ""
 
 
 Content = TextOr[Annotated[ContentPart, BeforeValidator(_only_text)]]
-#: types of parts that this server does not read
-MEDIA = ("file", "image_url", "input_audio", "input_file", "input_image", "video_url")
 
 
 class ResultPart(ContentPart):
     """A part of a tool's result. Tools return images, too, and a conversation must go on after one:
-    the text says that it is missing. ``left_out``: its type.
+    the text says that it is missing.
     """
-
-    left_out: str = ""
 
 
 def without_media(part: Any, text_type: str) -> dict[str, Any] | None:
@@ -108,18 +123,25 @@ class PastCustomCall(Lenient):
     custom: CalledCustomTool
 
 
-def _known_call(value: Any) -> Any:
-    if isinstance(value, dict):
-        refuse_type(value.get("type"), ("function", "custom"), "Tool calls")
-    return value
+class OtherCall(Lenient):
+    """A call of a type that only newer clients know; prompts do not show it."""
+
+    type: str
+
+
+def _call_kind(value: Any) -> str:
+    """Return the tag; other values than objects count as functions, and are refused there."""
+    kind = value.get("type") if isinstance(value, dict) else getattr(value, "type", None)
+    if not isinstance(kind, str):
+        return "function"
+    return kind if kind in ("function", "custom") else "other"
 
 
 AnyPastCall = Annotated[
-    Annotated[
-        Annotated[PastToolCall, Tag("function")] | Annotated[PastCustomCall, Tag("custom")],
-        Discriminator(lambda value: tag_of(value, {"custom": "custom"}, "function")),
-    ],
-    BeforeValidator(_known_call),
+    Annotated[PastToolCall, Tag("function")]
+    | Annotated[PastCustomCall, Tag("custom")]
+    | Annotated[OtherCall, Tag("other")],
+    Discriminator(_call_kind),
 ]
 
 

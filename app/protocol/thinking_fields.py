@@ -2,6 +2,7 @@
 
     reasoning_effort        OpenAI
     thinking_token_budget   vLLM; -1: no bound
+    thinking_budget         DashScope, VS Code Copilot: the same
     enable_thinking         DashScope, SGLang
     thinking                Anthropic, DeepSeek, GLM, Kimi: {"type": "enabled", "budget_tokens": 9}
     reasoning               OpenRouter: {"effort": "low", "enabled": true, "max_tokens": 9}
@@ -9,11 +10,11 @@
 Not here   what they mean together (common_form.thinking).
 """
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
-from pydantic import Field, field_validator
+from pydantic import Field
 
-from .unserved_fields import Body, unsupported_field
+from .unserved_fields import Body
 from .validation import Lenient
 
 ReasoningEffort = Literal["none", "minimal", "low", "medium", "high", "xhigh", "max"]
@@ -21,30 +22,24 @@ ReasoningEffort = Literal["none", "minimal", "low", "medium", "high", "xhigh", "
 MAX_THINKING_TOKENS = 10_000_000
 #: the budget of a request without bound
 UNBOUNDED = -1
-_Budget = Annotated[int, Field(ge=0, le=MAX_THINKING_TOKENS)]
+#: tokens of reasoning
+Budget = Annotated[int, Field(ge=0, le=MAX_THINKING_TOKENS)]
 
 
 class Thinking(Lenient):
-    """``auto`` and ``adaptive``: as the model likes."""
+    """``auto`` and ``adaptive``: as the model likes. ``clear_thinking``: GLM's variable of that
+    name in its chat template.
+    """
 
     type: Literal["enabled", "disabled", "auto", "adaptive"]
-    budget_tokens: _Budget | None = None
+    budget_tokens: Budget | None = None
+    clear_thinking: bool | None = None
 
 
 class ReasoningOptions(Lenient):
-    """``exclude``: not served, since answers always have their reasoning."""
-
     effort: ReasoningEffort | None = None
     enabled: bool | None = None
-    max_tokens: _Budget | None = None
-    exclude: bool | None = None
-
-    @field_validator("exclude")
-    @classmethod
-    def _shown(cls, value: Any) -> Any:
-        if value:
-            raise unsupported_field("reasoning.exclude")
-        return value
+    max_tokens: Budget | None = None
 
 
 class ThinkingFields(Body):
@@ -52,6 +47,8 @@ class ThinkingFields(Body):
 
     thinking_token_budget: int | None = Field(None, ge=UNBOUNDED, le=MAX_THINKING_TOKENS)
     """Maximum tokens of reasoning; 0 turns it off, -1: no bound."""
+    thinking_budget: int | None = Field(None, ge=UNBOUNDED, le=MAX_THINKING_TOKENS)
+    """The same, as with DashScope."""
     enable_thinking: bool | None = None
     """Turns reasoning on or off."""
     thinking: Thinking | None = None

@@ -5,23 +5,25 @@ from typing import Annotated, Any, ClassVar, Literal
 from pydantic import BeforeValidator, Discriminator, Field, Tag, model_validator
 
 from .extensions import StructuralTagFormat
-from .validation import Exact, Items, refuse_fields, refuse_type
+from .validation import Exact, Items, refuse_type
 
 #: OpenAI's own bound on names of tools and schemas; the dot is our addition, for names as in
 #: `math.add`
 NAME = r"^[a-zA-Z0-9_.-]{1,64}$"
-#: fields of tools that are ignored: a hint for caches, and transformers' type of the result
-TOOL_HINTS = ("cache_control", "return")
-#: fields of tools that are not served, with the values that leave the answer as it is
-TOOL_OFF: dict[str, tuple[Any, ...]] = {"defer_loading": (None, False)}
-_UNSERVED = frozenset((*TOOL_HINTS, *TOOL_OFF))
+#: fields of tools that are ignored: hints for caches (Anthropic, GitHub Copilot) and for streams
+#: (Anthropic), the type of the result (transformers), whether the model knows the tool from the
+#: beginning, which it always does
+TOOL_HINTS = (
+    *("cache_control", "copilot_cache_control", "defer_loading", "eager_input_streaming"),
+    "return",
+)
 
 
 def without_hints(tool: dict[str, Any]) -> dict[str, Any]:
-    """Return a tool without fields that are not served; refuse them unless they are off."""
-    if tool.keys().isdisjoint(_UNSERVED):
+    """Return a tool without fields that have no effect."""
+    if tool.keys().isdisjoint(TOOL_HINTS):
         return tool
-    return {k: v for k, v in refuse_fields(tool, TOOL_OFF).items() if k not in TOOL_HINTS}
+    return {name: each for name, each in tool.items() if name not in TOOL_HINTS}
 
 
 class FunctionDefinition(Exact):
@@ -85,7 +87,7 @@ def by_name(value: Any, definition: type[Exact]) -> Any:
     """Return a tool by its name, if a client sends the whole definition where a name is enough."""
     if not isinstance(value, dict):
         return value
-    others = (definition.model_fields.keys() | _UNSERVED) - {"type", "name"}
+    others = (definition.model_fields.keys() | {*TOOL_HINTS}) - {"type", "name"}
     return {name: each for name, each in value.items() if name not in others}
 
 

@@ -1,6 +1,6 @@
 """Fields of requests that the gateway does not serve, the same for every API.
 
-    IGNORED       never change an answer
+    IGNORED       never change an answer (fields_of_others)
     UNSUPPORTED   would change it: refused by name, except for null and the values that mean "off"
     ELSEWHERE     fields of another API here: unknown, except for the same
     others        null stands for an absent field; another value is an unknown parameter
@@ -17,39 +17,22 @@ from typing import Any
 from pydantic import ConfigDict, model_validator
 from pydantic_core import PydanticCustomError
 
-from .validation import MAX_NAMES, Exact, is_off
+from .fields_of_others import SOURCES
+from .validation import MAX_NAMES, NOTHING, Exact, is_off
 
-#: OpenAI's fields of chat completions that never change an answer
-OPENAI_IGNORED = (
+#: OpenAI's fields of chat completions that never change an answer: marks and hints
+OPENAI_MARKS = (
     *("metadata", "prediction", "prompt_cache_key", "prompt_cache_options"),
     *("prompt_cache_retention", "safety_identifier", "service_tier", "store", "user"),
 )
-#: all such fields: marks of the client, hints for caches, queues and routers, options of media, and
-#: parameters of features that are off
+#: those that ask for what only OpenAI's server does
+OPENAI_IGNORED = (*OPENAI_MARKS, "web_search_options")
+#: all such fields; an answer names those that were used, except for the marks
 IGNORED: tuple[str, ...] = (
     *OPENAI_IGNORED,
-    # vLLM and SGLang
-    *("cache_salt", "custom_labels", "custom_params", "data_parallel_rank"),
-    *("disagg_prefill_dp_rank", "extra_key", "images_config", "max_dynamic_patch"),
-    *("media_io_kwargs", "min_dynamic_patch", "mm_processor_kwargs", "ngram_corpus_id"),
-    *("priority", "request_id", "return_flat_raw_top_logprobs_b64", "return_mm_kwargs"),
-    *("return_token_offsets", "rid", "routed_dp_rank", "routed_experts_prompt_start"),
-    *("routed_experts_start_len", "session_id", "spaces_between_special_tokens"),
-    *("stream_interval", "truncation_side", "use_audio_in_video", "video_config"),
-    # llama.cpp, Ollama
-    *("cache_prompt", "id_slot", "keep_alive", "n_cache_reuse", "n_discard", "n_keep"),
-    *("return_progress", "sse_ping_interval", "timings_per_token", "verbose"),
-    # OpenRouter, LiteLLM, Fireworks
-    *("litellm_call_id", "litellm_metadata", "litellm_session_id", "litellm_trace_id", "models"),
-    *("prompt_cache_isolation_key", "prompt_cache_max_len", "provider", "route", "speculation"),
-    *("tags", "trace", "usage"),
-    # of samplers that must be off
-    *("adaptive_decay", "backend_sampling", "dry_allowed_length", "dry_base"),
-    *("dry_penalty_last_n", "dry_range", "dry_sequence_breakers", "dynatemp_exponent"),
-    *("dynatemp_high", "dynatemp_low", "min_keep", "mirostat_eta", "mirostat_lr"),
-    *("mirostat_target", "mirostat_tau", "repeat_last_n", "repetition_penalty_range"),
-    *("smoothing_curve", "temperature_last", "xtc_threshold"),
+    *(name for names in SOURCES.values() for name in names),
 )
+_NAMED = frozenset(IGNORED) - frozenset(OPENAI_MARKS)
 
 
 def _all(*names: str, off: tuple[Any, ...] = ()) -> dict[str, tuple[Any, ...]]:
@@ -59,7 +42,7 @@ def _all(*names: str, off: tuple[Any, ...] = ()) -> dict[str, tuple[Any, ...]]:
 #: OpenAI's fields of chat completions that would change the answer, with the values beside null
 #: that leave it as it is
 OPENAI_UNSUPPORTED: dict[str, tuple[Any, ...]] = {
-    **_all("audio", "moderation", "web_search_options"),
+    **_all("audio", "moderation"),
     "modalities": (["text"],),
 }
 #: all such fields
@@ -85,7 +68,7 @@ UNSUPPORTED: dict[str, tuple[Any, ...]] = OPENAI_UNSUPPORTED | {
     # the prompt
     **_all("add_generation_prompt", "add_bos_token", "do_preprocess", off=(True,)),
     **_all("continue_final_message", "safe_prompt", off=(False,)),
-    **_all("documents", "transforms", "plugins", off=([],)),
+    **_all("data_sources", "documents", off=([],)),
     **_all("chat_template", "input_ids", "previous_input_messages", "previous_response", "task"),
     **_all("prompt_embeds", "prompt_mode", "prompt_truncate_len", "truncate_prompt_tokens"),
     "negative_prompt": ("",),
@@ -97,6 +80,7 @@ UNSUPPORTED: dict[str, tuple[Any, ...]] = OPENAI_UNSUPPORTED | {
     **_all("max_length", "max_new_tokens", "repetition_detection"),
     # how tokens are drawn
     "num_beams": (1,),
+    "do_sample": (True,),
     **_all("use_beam_search", "token_healing", "watermarking", off=(False,)),
     **_all("guidance_scale", "length_penalty", "repeat_penalty", "tfs", "tfs_z", off=(1,)),
     **_all("encoder_repetition_penalty", "typical", "typical_p", off=(1,)),
@@ -114,14 +98,14 @@ UNSUPPORTED: dict[str, tuple[Any, ...]] = OPENAI_UNSUPPORTED | {
     **_all("thinking_budget", "watermark"),
     # constraints and tools
     **_all("format", "grammar", "guided_decoding_backend", "guided_whitespace_pattern"),
-    "disable_tool_validation": (False,),
+    **_all("json_mode", "disable_tool_validation", off=(False,)),
+    "response_schema": (),
     # what other servers do besides
-    **_all("enable_search", "deferred", off=(False,)),
-    **_all("exclude_domains", "include_domains", off=([],)),
-    **_all("compound_custom", "guardrails", "safety_model", "search_parameters", "search_settings"),
+    "deferred": (False,),
+    **_all("compound_custom", "guardrails", "safety_model"),
     **_all("kv_transfer_params", "ec_transfer_params", "session_params", "vllm_xargs", off=({},)),
     **_all("bootstrap_host", "bootstrap_port", "bootstrap_room", "disaggregated_params"),
-    **_all("extra_body", "options", off=({},)),
+    **_all("extra_body", "nvext", "options", off=({},)),
 }
 
 #: fields that only some APIs have, with the values that mean "off": unknown in others
@@ -135,8 +119,8 @@ ELSEWHERE: dict[str, tuple[Any, ...]] = {
     "parallel_tool_calls": (True, False),
     "stop": ([], ""),
     "suffix": ("",),
-    "chat_template_kwargs": ({},),
-    "enable_thinking": (False,),
+    **_all("chat_template_args", "chat_template_kwargs", off=({},)),
+    **_all("enable_thinking", "preserve_thinking", off=(False,)),
     "reasoning_effort": ("none",),
     "thinking_token_budget": (0, -1),
     "verbosity": ("medium",),
@@ -154,6 +138,7 @@ INSTEAD: dict[str, str] = {
     "chat_template": "The operator chooses the chat template.",
     "continue_final_message": _CONTINUE,
     "context_length_exceeded_behavior": _NEVER_CUT,
+    "do_sample": "Use 'temperature': 0.",
     "documents": "Put the documents into a message.",
     "extra_body": "Put its fields directly into the body.",
     "format": "Use 'response_format'.",
@@ -162,19 +147,21 @@ INSTEAD: dict[str, str] = {
     "guided_whitespace_pattern": "The model chooses the white space of its JSON.",
     "include_reasoning": "Use 'reasoning_effort': 'none', or ignore 'reasoning_content'.",
     "include_stop_str_in_output": _FINAL_TEXT,
+    "json_mode": "Use 'response_format'.",
     "max_length": "Use 'max_tokens'.",
     "max_new_tokens": "Use 'max_tokens'.",
     "n_predict": "Use 'max_tokens'.",
     "n_probs": "Use 'logprobs' and 'top_logprobs'.",
     "no_stop_trim": _FINAL_TEXT,
+    "nvext": "Put its fields directly into the body.",
     "options": "Put its fields directly into the body, by OpenAI's names.",
     "parse_tool_calls": "Calls are always in 'tool_calls'.",
     "partial": _CONTINUE,
     "prefix": _CONTINUE,
     "prompt_truncate_len": _NEVER_CUT,
     "random_seed": "Use 'seed'.",
-    "reasoning.exclude": "Ignore 'reasoning_content', or use 'reasoning_effort': 'none'.",
     "repeat_penalty": "Use 'repetition_penalty'.",
+    "response_schema": "Use 'response_format'.",
     "return_cached_tokens_details": "The number of cached tokens is in 'usage'.",
     "return_prompt_token_ids": "POST /tokenize returns the tokens of a prompt.",
     "return_token_ids": "The numbers of tokens are in 'usage'.",
@@ -185,7 +172,6 @@ INSTEAD: dict[str, str] = {
     "stream_options.continuous_usage_stats": "Use 'include_usage' for the last chunk.",
     "stream_reasoning": "Streams always contain the reasoning while it is written.",
     "thinking_budget": "Use 'thinking_token_budget'.",
-    "transforms": _NEVER_CUT,
     "truncate_prompt_tokens": _NEVER_CUT,
 }
 
@@ -227,3 +213,9 @@ class Body(Exact):
         if not isinstance(value, dict) or len(value) > MAX_NAMES:
             return value
         return without_unserved(value, cls.model_fields)
+
+    @classmethod
+    def ignored_in(cls, body: Mapping[str, Any]) -> list[str]:
+        """Return the fields of a valid body that have no effect, and are named to the client."""
+        ignored = _NAMED.intersection(body).difference(cls.model_fields)
+        return [f"{name} field" for name in sorted(ignored) if body[name] not in NOTHING]

@@ -2,15 +2,29 @@
 
 from collections.abc import Collection, Mapping
 from typing import Annotated, Any, TypeVar
+from urllib.parse import quote
 
-from pydantic import BaseModel, ConfigDict, Discriminator, Field, Tag, model_validator
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Discriminator,
+    Field,
+    Tag,
+    ValidationInfo,
+    model_validator,
+)
 from pydantic_core import PydanticCustomError
+
+from .unknown_fields import NAME_CHARS, UnknownFields, known_names
 
 #: OpenAI's bound on ``messages``; here also the bound on the parts and the calls of a message, and
 #: on the tools that a choice allows. The steps that follow take time in proportion to them.
 MAX_ITEMS = 2048
 #: names in an object whose names are all known; all fields of vLLM and SGLang are about 130
 MAX_NAMES = 256
+
+#: values that mean "off" whatever the field is
+NOTHING: tuple[Any, ...] = (None, False, "", [], {})
 
 Item = TypeVar("Item")
 #: an array whose validation ends at the first error
@@ -41,13 +55,15 @@ TextOr = Annotated[
 
 
 class Exact(BaseModel):
-    """An object without unknown names, except for null ones, whose values are never converted."""
+    """An object without unknown names, except for null ones and those that the context of the
+    validation ignores (unknown_fields). Its values are never converted.
+    """
 
     model_config = ConfigDict(strict=True, frozen=True, extra="forbid")
 
     @model_validator(mode="before")
     @classmethod
-    def _known_names(cls, value: Any) -> Any:
+    def _known_names(cls, value: Any, info: ValidationInfo) -> Any:
         """Bound the number of names: each unknown one is an error, half a million take seconds.
 
         Null stands for an absent field, also for a field that only other servers have.
@@ -60,16 +76,26 @@ class Exact(BaseModel):
                 "at most {most} names are allowed, got {got}",
                 {"most": MAX_NAMES, "got": len(value)},
             )
-        if None not in value.values():
+        unknown = value.keys() - known_names(cls).keys()
+        if not unknown:
             return value
-        known = {field.alias or name for name, field in cls.model_fields.items()}
-        return {name: each for name, each in value.items() if each is not None or name in known}
+        absent = {name for name in unknown if value[name] is None}
+        if isinstance(info.context, UnknownFields):
+            absent |= info.context.dropped(cls, sorted(unknown - absent))
+        return {name: each for name, each in value.items() if name not in absent}
 
 
 class Lenient(BaseModel):
     """An object whose unknown names are ignored, and whose values are never converted."""
 
     model_config = ConfigDict(strict=True, frozen=True, extra="ignore")
+
+
+def unknown_type(kind: str, what: str) -> str:
+    """Return how answers name a type that only newer clients know: ``brand_new unknown_item``. The
+    last word is the kind in metrics, whose number is bounded.
+    """
+    return f"{quote(kind[:NAME_CHARS], safe='')} unknown_{what}"
 
 
 def refuse_type(kind: Any, known: tuple[str, ...], what: str) -> None:

@@ -28,7 +28,7 @@ class ChatService:
 
         def writer(prepared: PreparedRequest) -> CompletionWriter:
             return CompletionWriter(
-                self._envelope(),
+                self._envelope(has_tier=request.service_tier is not None),
                 prepared.output.tool_choice,
                 prepared.sampling.choices,
                 legacy=is_legacy(request),
@@ -41,7 +41,7 @@ class ChatService:
 
         def writer(prepared: PreparedRequest) -> ChunkWriter:
             return ChunkWriter(
-                self._envelope(),
+                self._envelope(has_tier=request.service_tier is not None),
                 prepared.output.tool_choice,
                 prepared.sampling.choices,
                 include_usage=request.includes_usage,

@@ -182,7 +182,7 @@ class ResponsesService:
                     )
                 added.append((place, found[item.id]))
             elif isinstance(item, LeftOutItem):
-                context.record.ignored.append(f"{pointer(place)} {item.type}")
+                context.record.ignored.append(f"{pointer(place)} {item.kind}")
             else:
                 added.append((place, item))
         return added

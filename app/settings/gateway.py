@@ -127,6 +127,9 @@ class GatewaySettings(BaseSettings):
     client with the most bytes gets 503"""
     max_json_values: int = Field(MAX_JSON_VALUES, ge=1)
     """maximum number of JSON values (strings, numbers, ...) in a request body"""
+    unknown_fields: Literal["refuse", "ignore"] = "refuse"
+    """fields of requests that the gateway does not know get 400 (`refuse`), or have no effect and
+    are named in the answer (`ignore`), see [api.md](api.md#unknown-fields)"""
     max_header_bytes: int = Field(32_768, ge=1024)
     """maximum size of the request line and headers; larger ones get 431"""
     max_connections: int = Field(2048, ge=1)

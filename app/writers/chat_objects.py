@@ -61,9 +61,16 @@ def usage(endings: Sequence[ChoiceEnd]) -> ChatUsage:
         "prompt_tokens": prompt,
         "completion_tokens": completion,
         "total_tokens": prompt + completion,
-        "prompt_tokens_details": {"cached_tokens": endings[0].cached_tokens, "audio_tokens": 0},
+        "prompt_tokens_details": {
+            "cached_tokens": endings[0].cached_tokens,
+            "cache_write_tokens": 0,
+            "text_tokens": prompt,
+            "image_tokens": 0,
+            "audio_tokens": 0,
+        },
         "completion_tokens_details": {
             "reasoning_tokens": sum(end.reasoning_tokens for end in endings),
+            "text_tokens": completion,
             "audio_tokens": 0,
             "accepted_prediction_tokens": 0,
             "rejected_prediction_tokens": 0,
@@ -145,22 +152,27 @@ class _Call:
 
 @dataclass(frozen=True, slots=True)
 class Envelope:
-    """The fields that every object of one answer repeats: id, time, model, fingerprint."""
+    """The fields that every object of one answer repeats: id, time, model, fingerprint, and the
+    tier, if the request asks for one.
+    """
 
     id: str
     created: int
     model: str
     system_fingerprint: str
+    has_tier: bool = False
 
     @classmethod
-    def new(cls, prefix: str, model: str, system_fingerprint: str) -> Self:
+    def new(
+        cls, prefix: str, model: str, system_fingerprint: str, *, has_tier: bool = False
+    ) -> Self:
         """Return the envelope of an answer that begins now. ``prefix``: of its id."""
         number = f"{prefix}-{uuid.uuid4().hex}"
-        return cls(number, int(time.time()), model, system_fingerprint)
+        return cls(number, int(time.time()), model, system_fingerprint, has_tier)
 
     def completion(self, choices: list[ChatChoice], used: ChatUsage) -> ChatCompletion:
         """Return a whole completion."""
-        return {
+        whole: ChatCompletion = {
             "id": self.id,
             "object": "chat.completion",
             "created": self.created,
@@ -169,10 +181,13 @@ class Envelope:
             "usage": used,
             "system_fingerprint": self.system_fingerprint,
         }
+        if self.has_tier:
+            whole["service_tier"] = "default"
+        return whole
 
     def chunk(self, choices: list[ChunkChoice]) -> ChatCompletionChunk:
         """Return a chunk of a stream."""
-        return {
+        chunk: ChatCompletionChunk = {
             "id": self.id,
             "object": "chat.completion.chunk",
             "created": self.created,
@@ -180,6 +195,9 @@ class Envelope:
             "system_fingerprint": self.system_fingerprint,
             "choices": choices,
         }
+        if self.has_tier:
+            chunk["service_tier"] = "default"
+        return chunk
 
 
 def choice_object(number: int, builder: MessageBuilder, reason: FinishReason) -> ChatChoice:

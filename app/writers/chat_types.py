@@ -53,11 +53,15 @@ class ChatChoice(TypedDict):
 
 class PromptDetails(TypedDict):
     cached_tokens: int
+    cache_write_tokens: int
+    text_tokens: int
+    image_tokens: int
     audio_tokens: int
 
 
 class CompletionDetails(TypedDict):
     reasoning_tokens: int
+    text_tokens: int
     audio_tokens: int
     accepted_prediction_tokens: int
     rejected_prediction_tokens: int
@@ -81,7 +85,11 @@ class Enveloped(TypedDict):
     system_fingerprint: str
 
 
-class ChatCompletion(Enveloped):
+class ServiceTier(TypedDict, total=False):
+    service_tier: Literal["default"]
+
+
+class ChatCompletion(Enveloped, ServiceTier):
     """A whole chat completion."""
 
     object: Literal["chat.completion"]
@@ -125,7 +133,7 @@ class ChunkChoice(TypedDict):
     finish_reason: FinishReason | None
 
 
-class ChatCompletionChunk(Enveloped):
+class ChatCompletionChunk(Enveloped, ServiceTier):
     """A part of a chat completion. With `include_usage`, the last one has the usage and no choice,
     and all others have null.
     """

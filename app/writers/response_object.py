@@ -19,7 +19,7 @@ def response_object(
     shown = shown_format(wanted.format) if wanted and wanted.format else None
     verbosity = (wanted.verbosity if wanted else None) or "medium"
     choice = request.tool_choice or "auto"
-    return {
+    begun: ResponseObject = {
         "id": number,
         "object": "response",
         "created_at": created,
@@ -53,6 +53,9 @@ def response_object(
         "usage": None,
         "user": request.user,
     }
+    if request.prompt_cache_retention is not None:
+        begun["prompt_cache_retention"] = request.prompt_cache_retention
+    return begun
 
 
 def usage(end: ChoiceEnd) -> ResponseUsage:

@@ -271,6 +271,7 @@ class ResponseObject(TypedDict):
     parallel_tool_calls: bool
     previous_response_id: str | None
     prompt_cache_key: str | None
+    prompt_cache_retention: NotRequired[Literal["in_memory", "24h"]]
     reasoning: ReasoningSettings
     safety_identifier: str | None
     service_tier: str

@@ -17,6 +17,7 @@ from ...protocol import (
     PromptFields,
     ResultBlock,
     SearchResultBlock,
+    SystemBlock,
     TextBlock,
     ThinkingBlock,
     ToolChangeBlock,
@@ -50,7 +51,7 @@ class Conversation:
     def read(self, request: PromptFields) -> None:
         """Add the instructions and the messages. Raises ApiError 400."""
         if request.system:
-            self._add(Message("system", (Text(_instructions(request.system)),)), "system")
+            self._add(Message("system", (Text(self._instructions(request.system)),)), "system")
         asked = [n for n, message in enumerate(request.messages) if message.role == "user"]
         for number, message in enumerate(request.messages):
             ends = message.role == "system" and message.clear_at == "next_user_message"
@@ -109,6 +110,19 @@ class Conversation:
             case _:
                 yield from self._shown(block, place)
 
+    def _instructions(self, system: str | Sequence[SystemBlock]) -> str:
+        if isinstance(system, str):
+            return system
+        parts = [
+            part
+            for number, block in enumerate(system)
+            for part in self._shown(block, f"system[{number}]")
+        ]
+        texts = [part.text for part in parts if isinstance(part, Text)]
+        if texts and texts[0].startswith(_BILLING):
+            del texts[0]
+        return "\n\n".join(texts)
+
     def _thought(self, block: ThinkingBlock, place: str) -> Iterator[Thought]:
         text = self.unseal(block.signature)
         if text is None or block.thinking not in ("", text):
@@ -116,7 +130,7 @@ class Conversation:
         else:
             yield Thought(text)
 
-    def _shown(self, block: MessageBlock | ResultBlock, place: str) -> Iterator[Part]:
+    def _shown(self, block: MessageBlock | ResultBlock | SystemBlock, place: str) -> Iterator[Part]:
         match block:
             case TextBlock():
                 yield Text(block.text)
@@ -126,7 +140,9 @@ class Conversation:
             case MediaBlock():
                 yield from self._media(block, place)
             case LeftOutBlock():
-                self._ignore(place, block.type)
+                self._ignore(place, block.kind)
+                if block.shown is not None:
+                    yield Text(block.shown)
 
     def _media(self, block: MediaBlock, place: str) -> Iterator[Part]:
         titles = [text for text in (block.title, block.context) if text]
@@ -155,12 +171,3 @@ def _arguments(block: ToolUseBlock) -> str:
     if isinstance(block.input, str):
         return block.input
     return json.dumps(block.input or {}, ensure_ascii=False)
-
-
-def _instructions(system: str | Sequence[TextBlock]) -> str:
-    if isinstance(system, str):
-        return system
-    texts = [block.text for block in system]
-    if texts and texts[0].startswith(_BILLING):
-        del texts[0]
-    return "\n\n".join(texts)

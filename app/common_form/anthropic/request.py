@@ -46,7 +46,7 @@ def _common(request: PromptFields, unseal: Unseal, sampling: AskedSampling) -> G
         constraints=_constraints(request),
         schema_in_prompt=request.include_schema_in_prompt,
         thinking=_thinking(request),
-        template_variables=request.chat_template_kwargs or {},
+        template_variables=request.template_variables,
         sampling=sampling,
         names=ApiNames(
             fields=_NAMES,

@@ -68,6 +68,7 @@ class Conversation:
                     self._answer((Text(item.text),), None, item.answers, place)
                 case MessageItem(role="user" | "system" | "developer"):
                     self.close()
+                    self._name_parts(item, place)
                     text = Text(item_text(item.content))
                     self._append(Message(item.role, (text,)), place)
                 case ReasoningItem():
@@ -77,6 +78,8 @@ class Conversation:
                 case LoadedToolsItem():
                     pass  # ToolNames has them
                 case _:
+                    if isinstance(item, MessageItem):
+                        self._name_parts(item, place)
                     self._say(item, place)
 
     def close(self) -> None:
@@ -91,6 +94,12 @@ class Conversation:
 
     def _ignore(self, place: str, kind: str) -> None:
         self.ignored.append(f"{pointer(place)} {kind}")
+
+    def _name_parts(self, item: MessageItem, place: str) -> None:
+        """Name the parts whose text only says that they are missing."""
+        for number, part in enumerate(item.content if isinstance(item.content, list) else ()):
+            if part.left_out:
+                self._ignore(f"{place}.content[{number}]", part.left_out)
 
     def _think(self, item: ReasoningItem, place: str) -> None:
         """Add the sealed thought, or else the text beside it."""

@@ -59,9 +59,9 @@ def common_response(
         parallel_tool_calls=request.parallel_tool_calls if tools else None,
         constraints=() if wanted is None else tuple(_constraints(wanted)),
         schema_in_prompt=request.include_schema_in_prompt,
-        thinking=common_thinking(request, ("reasoning.effort", effort)),
+        thinking=common_thinking(request, ("reasoning.effort", effort), request.reasoning_options),
         verbosity=request.text.verbosity if request.text else None,
-        template_variables=request.chat_template_kwargs or {},
+        template_variables=request.template_variables,
         sampling=AskedSampling.of(
             request,
             max_completion_tokens=request.max_output_tokens,

@@ -4,17 +4,18 @@
     tool_addition, tool_removal             change what may be called
     image, document, search_result          shown as text; what is no text, by a line in its place
     LEFT_OUT                                what only Anthropic's server writes and reads
+    others                                  what only newer clients know: left out, too
 
 Unknown fields are ignored, since clients send back what a server sent them.
 """
 
-from collections.abc import Collection
+from collections.abc import Mapping
 from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Discriminator, Field, Tag
 from pydantic_core import PydanticCustomError
 
-from ..validation import Items, Lenient, TextOr, refuse_type
+from ..validation import Items, Lenient, TextOr, unknown_type
 from .tools import MessagesTool
 
 #: characters of the id of a call; own ids have 30
@@ -108,18 +109,42 @@ class ToolChangeBlock(Lenient):
 
 
 class LeftOutBlock(Lenient):
-    type: Literal[LEFT_OUT]  # type: ignore[valid-type]
+    """A block of LEFT_OUT, one where its type has no place, or of a type that only newer clients
+    know.
+    """
+
+    type: str
+    text: Any = None
+
+    @property
+    def kind(self) -> str:
+        """How answers name it."""
+        return self.type if self.type in (*BLOCKS, *LEFT_OUT) else unknown_type(self.type, "block")
+
+    @property
+    def shown(self) -> str | None:
+        """The text of a block that only newer clients know."""
+        return self.text if isinstance(self.text, str) and self.kind != self.type else None
 
 
-_RESULT = {
-    "text": "text",
+class LeftOutOfSystem(LeftOutBlock):
+    """One in the instructions."""
+
+
+class LeftOutOfResult(LeftOutBlock):
+    """One in a result."""
+
+
+#: tags of blocks by their types; others are left out
+SYSTEM_BLOCKS = {"text": "text"}
+RESULT_BLOCKS = {
+    **SYSTEM_BLOCKS,
     "image": "media",
     "document": "media",
     "search_result": "search result",
-    **dict.fromkeys(LEFT_OUT, "left out"),
 }
-_BLOCKS = {
-    **_RESULT,
+BLOCKS = {
+    **RESULT_BLOCKS,
     "thinking": "thinking",
     "tool_addition": "tool change",
     "tool_removal": "tool change",
@@ -127,33 +152,48 @@ _BLOCKS = {
     "tool_result": "tool result",
 }
 
-
-def _one_of(kinds: Collection[str]) -> BeforeValidator:
-    """Return a validator that refuses blocks of other types."""
-
-    def check(value: Any) -> Any:
-        if isinstance(value, dict):
-            kind = value.get("type")
-            refuse_type(kind, tuple(kinds), "Content blocks")
-            if not isinstance(kind, str):
-                raise PydanticCustomError("missing_text", "a block needs it", {"kind": "type"})
-        return value
-
-    return BeforeValidator(check)
+#: fields of messages and of BLOCKS in Anthropic's client, whether they are read or not
+BLOCK_FIELDS = frozenset(
+    (
+        *("cache_control", "caller", "citations", "clear_at", "content", "context", "data"),
+        *("id", "input", "is_error", "name", "output_config", "role", "signature", "source"),
+        *("text", "thinking", "title", "tool", "tool_use_id", "toolset_name"),
+        *("transformations", "type"),
+    )
+)
 
 
-def _kind(value: Any) -> str:
-    """Return the tag; other values than objects count as text, and are refused there."""
-    return _BLOCKS[value["type"]] if isinstance(value, dict) else "text"
+def _typed(value: Any) -> Any:
+    """Refuse a block without a type."""
+    if isinstance(value, dict) and not isinstance(value.get("type"), str):
+        raise PydanticCustomError("missing_text", "a block needs it", {"kind": "type"})
+    return value
 
 
+def _by_type(tags: Mapping[str, str]) -> Discriminator:
+    """Return the discriminator of blocks; other values than objects count as text, and are refused
+    there.
+    """
+    return Discriminator(
+        lambda value: tags.get(value["type"], "left out") if isinstance(value, dict) else "text"
+    )
+
+
+SystemBlock = Annotated[
+    Annotated[TextBlock, Tag("text")] | Annotated[LeftOutOfSystem, Tag("left out")],
+    _by_type(SYSTEM_BLOCKS),
+    BeforeValidator(_typed),
+]
 _Shown = (
     Annotated[TextBlock, Tag("text")]
     | Annotated[MediaBlock, Tag("media")]
     | Annotated[SearchResultBlock, Tag("search result")]
-    | Annotated[LeftOutBlock, Tag("left out")]
 )
-ResultBlock = Annotated[_Shown, Discriminator(_kind), _one_of(_RESULT)]
+ResultBlock = Annotated[
+    _Shown | Annotated[LeftOutOfResult, Tag("left out")],
+    _by_type(RESULT_BLOCKS),
+    BeforeValidator(_typed),
+]
 
 
 class ToolResultBlock(Lenient):
@@ -165,12 +205,13 @@ class ToolResultBlock(Lenient):
 
 MessageBlock = Annotated[
     _Shown
+    | Annotated[LeftOutBlock, Tag("left out")]
     | Annotated[ThinkingBlock, Tag("thinking")]
     | Annotated[ToolChangeBlock, Tag("tool change")]
     | Annotated[ToolUseBlock, Tag("tool use")]
     | Annotated[ToolResultBlock, Tag("tool result")],
-    Discriminator(_kind),
-    _one_of(_BLOCKS),
+    _by_type(BLOCKS),
+    BeforeValidator(_typed),
 ]
 
 

@@ -16,7 +16,7 @@ from ..chat_request import GenerationFields
 from ..sampling_fields import StopString
 from ..thinking_fields import Thinking
 from ..validation import MAX_NAMES, Exact, Items, TextOr
-from .content import InputMessage, TextBlock
+from .content import InputMessage, SystemBlock
 from .tools import MessagesTool, MessagesToolChoice
 
 MAX_STOP_SEQUENCES = 16
@@ -30,7 +30,7 @@ MESSAGES_IGNORED = (
     "workspace_id",
 )
 #: those without a bearing on the answer: they are dropped without a word
-_SILENT = frozenset(("betas", "cache_control", "diagnostics", "metadata", "service_tier"))
+SILENT = frozenset(("betas", "cache_control", "diagnostics", "metadata", "service_tier"))
 
 
 class ShownThinking(Thinking):
@@ -58,7 +58,7 @@ class PromptFields(GenerationFields):
 
     messages: Items[InputMessage] = Field(min_length=1)
     """The conversation."""
-    system: TextOr[TextBlock] | None = None
+    system: TextOr[SystemBlock] | None = None
     """The instructions."""
     tools: Annotated[list[MessagesTool], Field(fail_fast=True)] | None = None
     """Functions that the model may call."""
@@ -80,9 +80,11 @@ class PromptFields(GenerationFields):
 
     @classmethod
     def ignored_in(cls, body: Mapping[str, Any]) -> list[str]:
-        """Return the fields of a valid body without effect."""
-        named = [name for name in MESSAGES_IGNORED if name not in _SILENT]
+        """Return the fields of a valid body that have no effect, and are named to the client."""
+        named = [name for name in MESSAGES_IGNORED if name not in SILENT]
         ignored = [f"{name} field" for name in named if body.get(name)]
+        others = {name: body[name] for name in body if name not in MESSAGES_IGNORED}
+        ignored += super().ignored_in(others)
         if (body.get("output_config") or {}).get("task_budget"):
             ignored.append("output_config/task_budget field")
         return ignored

@@ -9,6 +9,7 @@
     item_reference        an item of a stored response, by its id
     compaction            a sealed text in place of earlier items
     LEFT_OUT              items of tools that only another server can run
+    others                items that only newer clients know: left out, too
 
 Unknown fields are ignored, since clients send back what a server sent them. A client may leave out
 the type of messages and references.
@@ -30,8 +31,8 @@ from pydantic import (
 )
 from pydantic_core import PydanticCustomError
 
-from ..messages import without_media
-from ..validation import Items, Lenient, TextOr, refuse_type
+from ..messages import MEDIA, other_part, without_media
+from ..validation import Items, Lenient, TextOr, refuse_type, unknown_type, unsupported
 from .client_items import (
     CLIENT_CALLS,
     CLIENT_RESULTS,
@@ -58,10 +59,26 @@ KINDS = (
 )
 #: types of items that conversations with other servers have; prompts do not show them
 LEFT_OUT = (
-    *("code_interpreter_call", "computer_call"),
+    *("code_interpreter_call", "compaction_trigger", "computer_call", "configuration_update"),
     *("computer_call_output", "file_search_call", "image_generation_call"),
     *("mcp_approval_request", "mcp_approval_response", "mcp_call", "mcp_list_tools", "program"),
     *("program_output", "tool_search_call", "web_search_call"),
+)
+#: types of parts of items and of reasoning
+ITEM_PARTS = (
+    *("input_text", "output_text", "refusal", "input_image", "input_file"),
+    *("summary_text", "reasoning_text"),
+)
+#: fields of items of KINDS and of their parts in OpenAI's client, whether they are read or not
+ITEM_FIELDS = frozenset(
+    (
+        *("action", "annotations", "arguments", "async", "call_id", "caller", "content"),
+        *("detail", "encrypted_content", "environment", "execution", "file_data", "file_id"),
+        *("file_url", "filename", "id", "image_url", "input", "logprobs", "max_output_length"),
+        *("name", "namespace", "operation", "outcome", "output", "phase"),
+        *("prompt_cache_breakpoint", "refusal", "role", "status", "stderr", "stdout", "summary"),
+        *("text", "tools", "type"),
+    )
 )
 #: fields with the text of each type of content part
 _TEXTS = {"input_text": "text", "output_text": "text", "refusal": "refusal"}
@@ -78,20 +95,28 @@ def _only_text(value: Any) -> Any:
     if not isinstance(value, dict):
         return value
     kind = value.get("type")
-    refuse_type(kind, tuple(_TEXTS), "Content parts")
-    if isinstance(kind, str) and _TEXTS[kind] not in value:
+    if not isinstance(kind, str):
+        return value
+    if kind in MEDIA:
+        refuse_type(kind, tuple(_TEXTS), "Content parts")
+    if kind not in _TEXTS:
+        return other_part(kind, value, "input_text")
+    if _TEXTS[kind] not in value:
         raise PydanticCustomError(
             "missing_text", "a part of type '{kind}' needs it", {"kind": _TEXTS[kind]}
         )
-    return value
+    return {**value, "left_out": ""}
 
 
 class TextPart(Lenient):
-    """A part of a message or of a result; this server reads text only."""
+    """A part of a message or of a result; this server reads text only. ``left_out``: the type of
+    another part, in whose place the text is.
+    """
 
     type: Literal["input_text", "output_text", "refusal"]
     text: str = ""
     refusal: str = ""
+    left_out: str = ""
 
     @property
     def shown(self) -> str:
@@ -100,16 +125,11 @@ class TextPart(Lenient):
 
 
 class ResponseResultPart(TextPart):
-    """A part of a result; of an image, the text says that it is missing. ``left_out``: its type."""
-
-    left_out: str = ""
+    """A part of a result; of an image, the text says that it is missing."""
 
 
 def _result_text(value: Any) -> Any:
-    if missing := without_media(value, "input_text"):
-        return missing
-    value = _only_text(value)
-    return {**value, "left_out": ""} if isinstance(value, dict) else value
+    return without_media(value, "input_text") or _only_text(value)
 
 
 Content = TextOr[Annotated[TextPart, BeforeValidator(_only_text)]]
@@ -193,9 +213,26 @@ class CustomCallOutputItem(CallOutputItem):
 
 
 class LeftOutItem(Lenient):
-    """An item that prompts cannot show; one that cannot be read, too."""
+    """An item that prompts cannot show, one that cannot be read, and one of a type that only newer
+    clients know.
+    """
 
-    type: Literal[(*LEFT_OUT, *CLIENT_CALLS, *CLIENT_RESULTS, *LOADED_TOOLS)]  # type: ignore[valid-type]
+    type: str
+    text: Any = None
+
+    @property
+    def kind(self) -> str:
+        """How answers name it."""
+        is_known = self.type in (*LEFT_OUT, *KINDS)
+        return self.type if is_known else unknown_type(self.type, "item")
+
+    @model_validator(mode="after")
+    def _unconstrained(self) -> "LeftOutItem":
+        """Refuse an update of the configuration that constrains the answer."""
+        wanted = self.text.get("format") if isinstance(self.text, dict) else None
+        if self.type == "configuration_update" and (wanted or {"type": "text"}) != {"type": "text"}:
+            raise unsupported("'text.format' of an item is not supported: use 'text' of the body.")
+        return self
 
 
 class ItemReference(Lenient):
@@ -203,25 +240,19 @@ class ItemReference(Lenient):
     id: ItemId
 
 
-def _known(value: Any) -> Any:
-    if isinstance(value, dict):
-        refuse_type(value.get("type"), (*KINDS, *LEFT_OUT), "Input items")
-    return value
-
-
 def _kind(value: Any) -> str:
     """Return the type; other values than objects count as messages, and are refused there."""
     kind = value.get("type") if isinstance(value, dict) else "message"
     if kind is None:
         return "item_reference" if set(value) <= {"id", "type"} and value else "message"
-    if kind in LEFT_OUT:
-        return "left out"
     if kind in (*CLIENT_CALLS, *CLIENT_RESULTS):
         tag = "client call" if kind in CLIENT_CALLS else "client result"
         return tag if is_readable(value) else "left out"
     if kind in LOADED_TOOLS:
         return "loaded tools" if isinstance(value.get("tools"), list) else "left out"
-    return kind if kind in KINDS else "message"
+    if not isinstance(kind, str):
+        return "message"
+    return kind if kind in KINDS else "left out"
 
 
 #: an item that holds its content
@@ -251,7 +282,6 @@ InputItem = Annotated[
     | Annotated[ItemReference, Tag("item_reference")]
     | Annotated[LeftOutItem, Tag("left out")],
     Discriminator(_kind),
-    BeforeValidator(_known),
 ]
 #: validates items of stored responses
 ITEMS: TypeAdapter[list[Any]] = TypeAdapter(list[InputItem])

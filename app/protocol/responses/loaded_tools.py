@@ -5,8 +5,9 @@ from typing import Any, Literal
 
 from pydantic import TypeAdapter, ValidationError
 
+from ..validation import unknown_type
 from .client_items import HistoryItem
-from .tools import ResponseTool
+from .tools import TOOL_TYPES, ResponseTool
 
 LOADED_TOOLS = ("tool_search_output", "additional_tools")
 _TOOL: TypeAdapter[ResponseTool] = TypeAdapter(ResponseTool)
@@ -22,10 +23,13 @@ class LoadedToolsItem(HistoryItem):
     tools: list[Any]
 
     def read(self) -> Iterator[ResponseTool | str]:
-        """Yield each tool; the type of one that cannot be read."""
+        """Yield each tool; how answers name one that cannot be read."""
         for tool in self.tools:
             try:
                 yield _TOOL.validate_python(tool)
             except ValidationError:
                 kind = tool.get("type") if isinstance(tool, dict) else None
-                yield kind[:100] if isinstance(kind, str) else "tool"
+                if not isinstance(kind, str):
+                    yield "tool"
+                else:
+                    yield kind if kind in TOOL_TYPES else unknown_type(kind, "tool")

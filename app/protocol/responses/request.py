@@ -7,15 +7,17 @@ successors here.
 Not here   the items of ``input`` (items), the conversion to the common form (common_form).
 """
 
+from collections.abc import Mapping
 from typing import Annotated, Any, Literal
 
-from pydantic import Field, field_validator, model_validator
+from pydantic import Field, model_validator
 from pydantic_core import PydanticCustomError
 
+from ...errors import bad_request
 from ..chat_request import MAX_LOGPROBS, GenerationFields, Verbosity
-from ..thinking_fields import ReasoningEffort
-from ..validation import MAX_NAMES, Exact, Items, TextOr, refuse_fields, unsupported
-from .items import InputItem
+from ..thinking_fields import Budget, ReasoningEffort, ReasoningOptions
+from ..validation import MAX_NAMES, Exact, Items, TextOr, refuse_fields, unknown_type
+from .items import InputItem, LeftOutItem
 from .tools import ResponseTextFormat, ResponseTool, ToolChoice
 
 #: OpenAI's bounds on ``metadata``, and a bound on other texts that a response repeats
@@ -26,12 +28,9 @@ PERSONALITY_CHARS = 64
 RESPONSE_ID_CHARS = 128
 
 RESPONSES_UNSUPPORTED: dict[str, tuple[Any, ...]] = {
-    "access_programs": (None,),
     "background": (None, False),
     "background_options": (None,),
-    "context_management": (None, []),
     "conversation": (None,),
-    "image": (None,),
     "moderation": (None,),
     "prompt": (None,),
 }
@@ -39,12 +38,14 @@ RESPONSES_UNSUPPORTED: dict[str, tuple[Any, ...]] = {
 LOGPROBS = "message.output_text.logprobs"
 #: the value of ``include`` that asks for sealed reasoning
 SEALED_REASONING = "reasoning.encrypted_content"
+#: ignored fields that ask for what only OpenAI's server does; answers name them
+RESPONSES_NAMED = ("access_programs", "context_management", "image")
 #: ``client_metadata`` is the Codex CLI's own
 RESPONSES_IGNORED = (
     "client_metadata",
     "prompt_cache_options",
-    "prompt_cache_retention",
     "service_tier",
+    *RESPONSES_NAMED,
 )
 MOVED = {
     "function_call": "tool_choice",
@@ -56,7 +57,7 @@ MOVED = {
     "response_format": "text.format",
     "verbosity": "text.verbosity",
 }
-#: values of ``include`` without effect: they concern tools and images that are not served
+#: known values of ``include`` without effect: they concern tools and images that are not served
 INERT_INCLUDES = (
     "code_interpreter_call.outputs",
     "computer_call_output.output.image_url",
@@ -67,22 +68,31 @@ INERT_INCLUDES = (
 )
 
 
+#: fields of ``reasoning`` without effect; answers name other values than these
+REASONING_OFF: dict[str, tuple[Any, ...]] = {
+    "context": (None, "auto"),
+    "exclude": (None, False),
+    "mode": (None, "standard"),
+}
+
+
 class ResponseStreamOptions(Exact):
     include_obfuscation: bool | None = None
 
 
 class Reasoning(Exact):
-    """``summary``, ``generate_summary``: without effect, answers have the reasoning itself."""
+    """``summary``, ``generate_summary``: without effect, answers have the reasoning itself.
+    ``enabled``, ``max_tokens``, ``exclude``: of OpenRouter.
+    """
 
     effort: ReasoningEffort | None = None
+    enabled: bool | None = None
+    max_tokens: Budget | None = None
+    exclude: bool | None = None
+    context: Any = None
+    mode: Any = None
     summary: Literal["auto", "concise", "detailed"] | None = None
     generate_summary: Literal["auto", "concise", "detailed"] | None = None
-
-    @model_validator(mode="before")
-    @classmethod
-    def _supported(cls, value: Any) -> Any:
-        off = {"context": (None, "auto"), "mode": (None, "standard")}
-        return refuse_fields(value, off)
 
 
 class TextConfig(Exact):
@@ -90,7 +100,6 @@ class TextConfig(Exact):
     verbosity: Verbosity | None = None
 
 
-Included = Literal[(LOGPROBS, SEALED_REASONING, *INERT_INCLUDES)]  # type: ignore[valid-type]
 ShortText = Annotated[str, Field(max_length=VALUE_CHARS)]
 Metadata = Annotated[
     dict[Annotated[str, Field(max_length=KEY_CHARS)], ShortText], Field(max_length=MAX_METADATA)
@@ -120,12 +129,13 @@ class ResponseRequest(GenerationFields):
     """Maximum tokens of the output, with reasoning."""
     max_tool_calls: int | None = Field(None, ge=1)
     """No effect: it limits built-in tools."""
-    include: Items[Included] | None = None
+    include: Items[ShortText] | None = None
     """`message.output_text.logprobs` adds log probabilities, `reasoning.encrypted_content` sealed
     reasoning; others have no effect."""
     top_logprobs: int | None = Field(None, ge=0, le=MAX_LOGPROBS)
     """Adds log probabilities, also of so many most likely tokens."""
     truncation: Literal["auto", "disabled"] | None = None
+    """No effect: a conversation is never cut."""
     store: bool | None = None
     """`false` stores nothing."""
     metadata: Metadata | None = None
@@ -135,6 +145,8 @@ class ResponseRequest(GenerationFields):
     safety_identifier: ShortText | None = None
     """Repeated in the response."""
     prompt_cache_key: ShortText | None = None
+    """Repeated in the response."""
+    prompt_cache_retention: Literal["in_memory", "24h"] | None = None
     """Repeated in the response."""
     stream_options: ResponseStreamOptions | None = None
     """Only with `stream`."""
@@ -156,6 +168,45 @@ class ResponseRequest(GenerationFields):
         kept = refuse_fields(value, RESPONSES_UNSUPPORTED)
         return {name: each for name, each in kept.items() if name not in RESPONSES_IGNORED}
 
+    def check(self) -> None:
+        """Refuse an input that asks for a compaction in place of an answer. Raises ApiError 400."""
+        items = self.input if isinstance(self.input, list) else []
+        if items and isinstance(items[-1], LeftOutItem) and items[-1].type == "compaction_trigger":
+            raise bad_request(
+                "Input items of type 'compaction_trigger' are not supported by this server: use "
+                "POST /v1/responses/compact.",
+                f"input[{len(items) - 1}].type",
+                "unsupported_value",
+            )
+
+    @property
+    def reasoning_options(self) -> ReasoningOptions | None:
+        """The options of reasoning beside its effort."""
+        asked = self.reasoning
+        if asked is None:
+            return None
+        return ReasoningOptions(enabled=asked.enabled, max_tokens=asked.max_tokens)
+
+    @classmethod
+    def ignored_in(cls, body: Mapping[str, Any]) -> list[str]:
+        """Return the fields of a valid body that have no effect, and are named to the client."""
+        asked = body.get("reasoning") or {}
+        unusual = [
+            *(
+                f"reasoning/{name}"
+                for name, off in REASONING_OFF.items()
+                if asked.get(name) not in off
+            ),
+            *(name for name in RESPONSES_NAMED if body.get(name)),
+            *(["truncation"] if body.get("truncation") == "auto" else []),
+        ]
+        values = [
+            f"include/{number} {unknown_type(value, 'value')}"
+            for number, value in enumerate(body.get("include") or ())
+            if value not in (LOGPROBS, SEALED_REASONING, *INERT_INCLUDES)
+        ]
+        return [*super().ignored_in(body), *(f"{name} field" for name in unusual), *values]
+
     @property
     def wants_logprobs(self) -> bool:
         """Whether the output has log probabilities: ``include`` or ``top_logprobs`` ask for it."""
@@ -165,13 +216,6 @@ class ResponseRequest(GenerationFields):
     def wants_sealed_reasoning(self) -> bool:
         """Whether reasoning items have ``encrypted_content``."""
         return SEALED_REASONING in (self.include or ())
-
-    @field_validator("truncation")
-    @classmethod
-    def _no_truncation(cls, value: str | None) -> str | None:
-        if value == "auto":
-            raise unsupported("'truncation' of 'auto' is not supported by this server.")
-        return value
 
 
 class InputTokensRequest(ResponseRequest):

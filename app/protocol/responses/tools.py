@@ -92,6 +92,8 @@ _TOOLS = {"function": "a function", "custom": "a text", "namespace": "a namespac
 _TOOLS |= dict.fromkeys(HOSTED, "a hosted tool") | dict.fromkeys(CLIENT_TOOLS, "a client tool")
 
 
+#: all types that have a treatment
+TOOL_TYPES = frozenset(_TOOLS)
 #: other values than objects count as functions, and are refused there
 _BY_TYPE = Discriminator(lambda value: tag_of(value, _TOOLS, "a function"))
 _Function = Annotated[FunctionTool, Tag(_TOOLS["function"])]

@@ -159,7 +159,6 @@ CUSTOM = {"name": "f", "input": ""}
 PAST_CALLS = [
     ({"id": 7, "type": "function", "function": FUNCTION}, "id"),
     ({"id": ["a"], "type": "custom", "custom": CUSTOM}, "id"),
-    ({"id": "a", "type": "other", "function": FUNCTION}, "type"),
     ({"id": "a", "type": 5, "function": FUNCTION}, "type"),
     ({"id": "a", "type": "function"}, "function"),
     ({"id": "a", "type": "custom", "function": FUNCTION}, "custom"),
@@ -209,7 +208,6 @@ def test_a_past_call_and_its_result_need_no_ids(gateway: Gateway, call: Any, ids
         ({"type": "function_call", "call_id": "c", "name": "f"}, "arguments"),
         ({"type": "custom_tool_call", **CUSTOM}, "call_id"),
         ({"type": "function_call_output", "call_id": "c"}, "output"),
-        ({"type": "other", **FUNCTION}, "type"),
     ],
 )
 def test_an_error_in_a_past_item_names_its_place(gateway: Gateway, item: Any, place: str):

@@ -367,7 +367,11 @@ def test_tools_of_the_client_are_offered(gateway: Gateway, kind: str, name: str)
     [
         ({"max_tokens": None}, "max_tokens"),
         ({"max_tokens": 0}, "max_tokens"),
-        ({"messages": [{"role": "user", "content": [{"type": "txt"}]}]}, "messages[0].content[0]"),
+        (
+            {"messages": [{"role": "user", "content": [{"text": "a"}]}]},
+            "messages[0].content[0].type",
+        ),
+        ({"messages": [{"role": "user", "content": [{"type": "text"}]}]}, "content[0].text"),
         ({"messages": [{"role": "tool", "content": "x"}]}, "messages[0].role"),
         ({"tools": [{"name": "f"}]}, "tools[0].input_schema"),
         (
@@ -381,7 +385,7 @@ def test_tools_of_the_client_are_offered(gateway: Gateway, kind: str, name: str)
         ({"output_config": {"format": {"type": "xml"}}}, "output_config.format.type"),
         ({"output_config": {"fromat": None, "formats": {}}}, "output_config.formats"),
         ({"messages": []}, "messages"),
-        ({"system": [{"type": "image"}]}, "system[0].type"),
+        ({"system": [{"text": "a"}]}, "system[0].type"),
         ({"system": 3}, "system"),
         ({"stop_sequences": ["a"] * 17}, "stop_sequences"),
         ({"tool_choice": {"type": "any"}}, "tool_choice"),
@@ -437,7 +441,7 @@ def types_of(union: Any) -> set[str]:
 
 
 def test_every_block_of_the_newest_types_is_known() -> None:
-    known = set(content._BLOCKS) | {"text"}
+    known = {*content.BLOCKS, *content.LEFT_OUT}
     assert types_of(BetaContentBlockParam) - known == set()
 
 

@@ -173,5 +173,5 @@ def test_usage_says_what_the_worker_had_cached(folder: Path) -> None:
     with gateway_of(folder, 4096, act=cached) as (gateway, _):
         used = gateway.post(ASKED | {"n": 2}).json()["usage"]
     assert used["prompt_tokens"] == 40
-    assert used["prompt_tokens_details"] == {"cached_tokens": 32, "audio_tokens": 0}
+    assert used["prompt_tokens_details"]["cached_tokens"] == 32
     assert used["completion_tokens_details"]["reasoning_tokens"] == 0

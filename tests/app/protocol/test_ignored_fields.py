@@ -31,6 +31,10 @@ LISTED: dict[str, tuple[list[dict[str, Any]], list[str]]] = {
     ),
     "a prefix that is off": ([USER, {**SAID, "prefix": False, "partial": None}], []),
     "a prefix of a user": ([{**USER, "prefix": True}], ["messages/0/prefix field"]),
+    "REGRESSION: calls of a user, of any type": (
+        [{**USER, "tool_calls": 1}, {**USER, "tool_calls": {"a": "b"}}],
+        ["messages/0/tool_calls field"],
+    ),
     "each name once": ([{**USER, "x": 1}, {**USER, "x": 2, "y": 3}], [
         "messages/0/x field", "messages/1/y field",
     ]),
@@ -70,17 +74,23 @@ LISTED: dict[str, tuple[list[dict[str, Any]], list[str]]] = {
 
 
 def test_fields_of_reasoning_are_listed_too() -> None:
-    thinking = {"type": "enabled", "keep": "all", "clear_thinking": False}
-    asked = {"messages": [USER], "thinking": thinking, "reasoning": {"summary": "auto"}}
+    thinking = {"type": "enabled", "keep": "all", "clear_thinking": True}
+    asked = {
+        "messages": [USER],
+        "thinking": thinking,
+        "reasoning": {"summary": "auto", "exclude": True},
+    }
     ChatRequest.model_validate(asked)
-    assert ignored_fields(asked) == ["thinking/keep field", "reasoning/summary field"]
+    assert ignored_fields(ChatRequest, asked) == [
+        "thinking/keep field", "reasoning/summary field", "reasoning/exclude field",
+    ]  # fmt: skip
 
 
 @pytest.mark.parametrize("name", LISTED)
 def test_ignored_fields_are_listed_by_place(name: str) -> None:
     messages, listed = LISTED[name]
     ChatRequest.model_validate({"messages": messages})
-    assert ignored_fields({"messages": messages}) == listed
+    assert ignored_fields(ChatRequest, {"messages": messages}) == listed
 
 
 #: messages of answers as clients send them back
@@ -111,7 +121,7 @@ REPLAYED: dict[str, dict[str, Any]] = {
 def test_what_servers_add_to_answers_is_not_listed(client: str) -> None:
     messages = [USER, REPLAYED[client]]
     parse_as(ChatRequest, json.dumps({"messages": messages}).encode())
-    assert ignored_fields({"messages": messages}) == []
+    assert ignored_fields(ChatRequest, {"messages": messages}) == []
 
 
 #: (fields with reasoning, the reasoning that is read)

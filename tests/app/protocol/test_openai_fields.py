@@ -31,7 +31,7 @@ def test_no_field_is_in_two_tables() -> None:
     assert len(IGNORED) == len(set(IGNORED))
     assert {name.partition(".")[0] for name in INSTEAD} <= {
         *UNSUPPORTED,
-        *("stream_options", "reasoning", "prefix", "partial"),
+        *("stream_options", "prefix", "partial"),
     }
 
 

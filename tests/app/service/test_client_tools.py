@@ -211,7 +211,7 @@ async def test_tools_that_an_item_brings_are_offered(kind: str):
     ]
     items = [{"role": "user", "content": "hi"}, {"type": kind, "id": "", "tools": LOADED}]
     answer = await made.answer(tools=own, input=[*items, items[1]])
-    left_out = ("3 web_search", "4 brand_new", "5 function", "6 tool")
+    left_out = ("3 web_search", "4 brand_new unknown_tool", "5 function", "6 tool")
     assert answer.headers["x-switchyard-ignored"] == ", ".join(
         f"input/{at}/tools/{each}" for at in (1, 2) for each in left_out
     )

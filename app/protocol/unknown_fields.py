@@ -1,0 +1,171 @@
+"""Fields that a request has and this server does not know.
+
+    refused   the default; the error names the nearest field that is known there
+    ignored   as if they were absent, and named to the client; a name near to that of a constraint
+              is refused, too: it may be a typo, and the answer would lack the constraint
+
+Representation   one object for one request. Objects without unknown names (validation.Exact)
+                 report their unknown ones to it as the context of validation.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import KW_ONLY, dataclass, field
+from difflib import get_close_matches
+from functools import cache
+from typing import Any
+from urllib.parse import quote
+
+from pydantic import BaseModel
+
+#: different names that are ignored in one request, and characters of one: further ones are refused
+MAX_IGNORED, NAME_CHARS = 32, 64
+#: share of equal letters (difflib) from which an error names a field
+NEARNESS = 0.8
+#: names of fields, without which an answer has another form, another end or another question
+CONSTRAINTS = (
+    *("allowed_tools", "best_of", "choice", "disable_parallel_tool_use", "ebnf", "echo", "format"),
+    *(
+        "function",
+        "function_call",
+        "functions",
+        "grammar",
+        "guided_choice",
+        "guided_grammar",
+        "guided_json",
+    ),
+    *("guided_regex", "ignore_eos", "input", "input_schema", "instructions", "json", "json_object"),
+    *(
+        "json_schema",
+        "logit_bias",
+        "logprobs",
+        "max_completion_tokens",
+        "max_output_tokens",
+        "max_tokens",
+    ),
+    *(
+        "messages",
+        "min_tokens",
+        "model",
+        "n",
+        "output_config",
+        "output_format",
+        "parallel_tool_calls",
+    ),
+    *("parameters", "previous_response_id", "prompt", "regex", "response_format", "schema"),
+    *("stop", "stop_sequences", "stop_token_ids", "strict", "structural_tag", "structured_outputs"),
+    *("suffix", "system", "text", "thinking_token_budget", "tool_choice", "tools", "top_logprobs"),
+)
+
+
+def _plain(name: str) -> str:
+    """Return a name without the marks of its style: responseFormat is response_format."""
+    return name.lower().replace("_", "").replace("-", "")
+
+
+_PLAIN = {_plain(name): name for name in CONSTRAINTS}
+
+
+def distance(one: str, other: str) -> int:
+    """Return the least number of letters to insert, delete, replace or swap with the next one."""
+    before: list[int] = []
+    row = list(range(len(other) + 1))
+    for i, letter in enumerate(one, 1):
+        before, last, row = row, before, [i]
+        for j, wanted in enumerate(other, 1):
+            cost = min(before[j] + 1, row[-1] + 1, before[j - 1] + (letter != wanted))
+            if i > 1 and j > 1 and letter == other[j - 2] and one[i - 2] == wanted:
+                cost = min(cost, last[j - 2] + 1)
+            row.append(cost)
+    return row[-1]
+
+
+def near_constraint(name: str) -> str | None:
+    """Return the constraint that may be meant: at most two typos away, fewer if it is short."""
+    plain = _plain(name[:NAME_CHARS])
+    if plain in _PLAIN:
+        return _PLAIN[plain]
+    for known, shown in _PLAIN.items():
+        typos = (0 if len(known) < 4 else 1) if len(known) < 6 else 2
+        if abs(len(known) - len(plain)) <= typos and distance(plain, known) <= typos:
+            return shown
+    return None
+
+
+@cache
+def known_names(kind: type[BaseModel]) -> dict[str, str]:
+    """Return the names that an object may have, with those of its attributes."""
+    return {each.alias or name: name for name, each in kind.model_fields.items()}
+
+
+@dataclass(slots=True)
+class UnknownFields:
+    """See the file's header."""
+
+    _: KW_ONLY
+    is_ignoring: bool = False
+    _dropped: set[tuple[type[BaseModel], str]] = field(default_factory=set)
+    _refused: dict[str, type[BaseModel]] = field(default_factory=dict)
+
+    def dropped(self, kind: type[BaseModel], names: Sequence[str]) -> set[str]:
+        """Return those of an object's unknown names that count as absent; the others are errors."""
+        gone: set[str] = set()
+        for name in names:
+            entry = (kind, name)
+            if entry in self._dropped:
+                gone.add(name)
+            elif (
+                self.is_ignoring
+                and name not in self._refused
+                and len(self._dropped) < MAX_IGNORED
+                and near_constraint(name) is None
+            ):
+                self._dropped.add(entry)
+                gone.add(name)
+            else:
+                self._refused.setdefault(name, kind)
+        return gone
+
+    def nearest(self, name: str) -> str | None:
+        """Return the known field whose name is nearest, of the same object or else a constraint;
+        None: none is near.
+        """
+        kind, constraint = self._refused.get(name), near_constraint(name)
+        known = {} if kind is None else {_plain(each): each for each in known_names(kind)}
+        if constraint in known.values():
+            return constraint
+        if near := get_close_matches(_plain(name[:NAME_CHARS]), known, n=1, cutoff=NEARNESS):
+            return known[near[0]]
+        return None if constraint == name else constraint
+
+    def listed(self, request: BaseModel, body: Any) -> list[str]:
+        """Return the fields that were ignored, each with its first place in the body."""
+        if not self._dropped:
+            return []
+        first: dict[tuple[type[BaseModel], str], str] = {}
+        for entry, place in self._places(request, body, ""):
+            first.setdefault(entry, place)
+        return [f"{first.get(entry, _shown(entry[1]))} field" for entry in self._sorted()]
+
+    def _sorted(self) -> list[tuple[type[BaseModel], str]]:
+        return sorted(self._dropped, key=lambda entry: (entry[0].__name__, entry[1]))
+
+    def _places(
+        self, value: Any, body: Any, place: str
+    ) -> Iterator[tuple[tuple[type[BaseModel], str], str]]:
+        """Yield the ignored fields with their places. ``value``: what was read from the body."""
+        if isinstance(value, BaseModel) and isinstance(body, Mapping):
+            kind, known = type(value), known_names(type(value))
+            for name in body:
+                if (kind, name) in self._dropped:
+                    yield (kind, name), f"{place}{_shown(name)}"
+                elif name in known:
+                    yield from self._places(
+                        getattr(value, known[name]), body[name], f"{place}{name}/"
+                    )
+        elif isinstance(value, list) and isinstance(body, list):
+            for number, (each, below) in enumerate(zip(value, body, strict=False)):
+                yield from self._places(each, below, f"{place}{number}/")
+
+
+def _shown(name: str) -> str:
+    return quote(name[:NAME_CHARS], safe="")
