@@ -21,8 +21,14 @@ WIRES: dict[str, dict[str, str]] = {
     "llama3_json": {"format": "llama3_json"},
     "harmony": {"format": "harmony", "reasoning": "on"},
 }
+#: names that clients know, and send other settings for
+ALIASES = ("gpt-5", "gpt-5.4-pro", "gpt-5.6-luna")
 #: answers may become long: noise ends no text, object or array on purpose
-COMMON = {"noise_seed": "1", "default_completion_tokens": "32768"}
+COMMON = {
+    "noise_seed": "1",
+    "default_completion_tokens": "32768",
+    "model_aliases": ",".join(ALIASES),
+}
 #: faults of the gateway that its answers may not show
 FAULTS = (
     "switchyard_parse_divergence_total",
