@@ -122,7 +122,9 @@ def test_the_tool_runner(client: anthropic.Anthropic, is_streamed: bool) -> None
         return f"It lies north, {is_near}."
 
     more = {"tool_choice": {"type": "any"}, "max_iterations": 3, "stream": is_streamed}
-    runner: Any = client.beta.messages.tool_runner(**OPTIONS, messages=[USER], tools=[locate], **more)
+    runner: Any = client.beta.messages.tool_runner(
+        **OPTIONS, messages=[USER], tools=[locate], **more
+    )
     messages = [each.get_final_message() if is_streamed else each for each in runner]
     assert [message.stop_reason for message in messages] == ["tool_use"] * 3
     assert len(called) >= 3

@@ -6,7 +6,13 @@ import pytest
 from langchain.agents import create_agent
 from langchain.agents.structured_output import ProviderStrategy, ToolStrategy
 from langchain_anthropic import ChatAnthropic
-from langchain_core.messages import AIMessage, AIMessageChunk, BaseMessage, HumanMessage, SystemMessage
+from langchain_core.messages import (
+    AIMessage,
+    AIMessageChunk,
+    BaseMessage,
+    HumanMessage,
+    SystemMessage,
+)
 from langchain_core.tools import tool
 from pydantic import BaseModel, ConfigDict
 
@@ -113,7 +119,9 @@ async def test_streamed_structured_output(served: Served, method: Any) -> None:
     assert isinstance(parts[-1], Light)
 
 
-@pytest.mark.parametrize("thinking", [{"type": "enabled", "budget_tokens": 1024}, {"type": "adaptive"}])
+@pytest.mark.parametrize(
+    "thinking", [{"type": "enabled", "budget_tokens": 1024}, {"type": "adaptive"}]
+)
 def test_thoughts_go_back_to_the_model(served: Served, thinking: dict[str, Any]) -> None:
     chat = model(served, thinking=thinking, temperature=1.0, top_p=None, top_k=None)
     bound = chat.bind_tools(list(TOOLS.values()), tool_choice="auto")
