@@ -164,8 +164,8 @@ def test_tokens_are_counted(client: anthropic.Anthropic) -> None:
 
 
 def test_errors_have_their_class_and_their_place(client: anthropic.Anthropic) -> None:
+    tool: Any = {"name": "f", "input_schema": {"type": "objekt"}}
     with pytest.raises(anthropic.BadRequestError, match=r"tools\[0\].input_schema: at /type"):
-        tool: Any = {"name": "f", "input_schema": {"type": "objekt"}}
         client.messages.create(**seeded(1, tools=[tool]))
     with pytest.raises(anthropic.NotFoundError) as missing:
         client.messages.create(**seeded(1, model="another"))

@@ -17,7 +17,7 @@ from langchain_core.tools import tool
 from pydantic import BaseModel, ConfigDict
 
 from ..served import Served
-from ..shapes import PROMPT, STRICT_SHAPES, Place, Short, Sky, Weather
+from ..shapes import PROMPT, STRICT_SHAPES, Place, Short, Sky
 
 #: what users set; nothing of it may be refused
 OPTIONS: dict[str, Any] = {
