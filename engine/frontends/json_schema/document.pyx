@@ -409,7 +409,7 @@ cdef class References:
     cdef bint is_bare_pointer(self, str reference, Location where) except -1:
         """Whether this is a pointer without its "#", as LiteLLM writes it for Anthropic's API.
 
-        A path means nothing else in a document that has no URI.
+        In a document without a URI, a path cannot name another document.
         """
         cdef str key
         if not reference.startswith("/") or self.base_of(where):
