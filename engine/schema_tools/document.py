@@ -157,6 +157,9 @@ class _Names:
             text = text[len(self.base) :] or "#"
         if text == "#" or text.startswith("#/"):
             return Reference(path, target_of(schema, text))
+        if text.startswith("/") and not self.base:
+            # a pointer without its "#", if it names anything
+            return Reference(path, target_of(schema, f"#{text}"))
         if text.startswith("#"):
             named = self.anchors.get(text[1:], [])
             return unknown if len(named) > 1 else Reference(path, named[0] if named else None)

@@ -4,10 +4,10 @@ import json
 from typing import Any
 
 import httpx
-from anthropic.types import Message, RawMessageStreamEvent
-from pydantic import BaseModel, TypeAdapter
+from anthropic.types import Message
 
 from tests.app.gateway import OPTIONS, Gateway
+from tests.app.wire import check, check_event
 
 CITY = {
     "type": "object",
@@ -32,39 +32,24 @@ def create(gateway: Gateway, **body: Any) -> dict[str, Any]:
     answer = post(gateway, **HELLO | body)
     assert answer.status_code == 200, answer.text
     message: dict[str, Any] = answer.json()
-    check_known(Message.model_validate(message))
+    check(Message, message)
     return message
 
 
-def check_known(value: Any) -> None:
-    """Check that objects have no fields but those of their types."""
-    if isinstance(value, BaseModel):
-        assert not value.model_extra, value
-        for name in type(value).model_fields:
-            check_known(getattr(value, name))
-    elif isinstance(value, list):
-        for each in value:
-            check_known(each)
-
-
-EVENT: TypeAdapter[Any] = TypeAdapter(RawMessageStreamEvent)
-
-
 def events(gateway: Gateway, **body: Any) -> list[dict[str, Any]]:
-    """Return the events of a stream; all but pings are of Anthropic's types."""
+    """Return the events of a stream; all are of Anthropic's types."""
     return events_of(post(gateway, **HELLO | body | {"stream": True}))
 
 
 def events_of(answer: httpx.Response) -> list[dict[str, Any]]:
-    """Return the events of an answer; all but pings are of Anthropic's types."""
+    """Return the events of an answer; all are of Anthropic's types."""
     assert answer.status_code == 200, answer.text
     read: list[dict[str, Any]] = []
     for block in answer.text.strip().split("\n\n"):
         name, data = block.split("\n")
         value = json.loads(data.removeprefix("data: "))
         assert name == f"event: {value['type']}"
-        if value["type"] != "ping":
-            check_known(EVENT.validate_python(value))
+        check_event(value)
         read.append(value)
     return read
 

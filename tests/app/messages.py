@@ -3,6 +3,8 @@
 import json
 from typing import Any
 
+from tests.app.wire import check_event
+
 
 def payloads(text: str) -> list[str]:
     """The data of a stream's events."""
@@ -14,7 +16,10 @@ def events(text: str) -> list[Any]:
     found = payloads(text)
     assert text == "".join(f"data: {data}\n\n" for data in found)
     assert found.pop() == "[DONE]"
-    return list(map(json.loads, found))
+    read = list(map(json.loads, found))
+    for event in read:
+        check_event(event)
+    return read
 
 
 def added_up(chunks: list[Any], choices: int = 1) -> list[dict[str, Any]]:

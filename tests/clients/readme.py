@@ -1,4 +1,4 @@
-"""The examples of README.md: the indented blocks below a heading, code and output in turn."""
+"""The examples of README.md: indented blocks below a heading, most of them code and its output."""
 
 import re
 import textwrap
@@ -10,11 +10,15 @@ ADDRESS = "http://127.0.0.1:8000"
 _BLOCK = re.compile(r"(?:^(?: {4}[^\n]*)?\n)*^ {4}[^\n]*\n", re.MULTILINE)
 
 
+def blocks(heading: str) -> list[str]:
+    """Return the indented blocks below a heading."""
+    section = README.read_text().split(f"### {heading}\n")[1].split("\n##")[0]
+    return [textwrap.dedent(block).strip("\n") for block in _BLOCK.findall(section)]
+
+
 def examples(heading: str, served: Served) -> list[tuple[str, str]]:
     """Return code, for that gateway, and its output."""
-    section = README.read_text().split(f"### {heading}\n")[1].split("\n##")[0]
-    blocks = [textwrap.dedent(block).strip("\n") for block in _BLOCK.findall(section)]
-    address = served.url.removesuffix("/v1")
-    codes = [code.replace(ADDRESS, address) for code in blocks[::2]]
-    assert all(address in code for code in codes[:1])
-    return list(zip(codes, blocks[1::2], strict=True))
+    found = blocks(heading)
+    codes = [code.replace(ADDRESS, served.address) for code in found[::2]]
+    assert all(served.address in code for code in codes[:1])
+    return list(zip(codes, found[1::2], strict=True))

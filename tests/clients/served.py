@@ -21,8 +21,14 @@ WIRES: dict[str, dict[str, str]] = {
     "llama3_json": {"format": "llama3_json"},
     "harmony": {"format": "harmony", "reasoning": "on"},
 }
+#: names that clients know, and send other settings for
+ALIASES = ("gpt-5", "gpt-5.4-pro", "gpt-5.6-luna")
 #: answers may become long: noise ends no text, object or array on purpose
-COMMON = {"noise_seed": "1", "default_completion_tokens": "32768"}
+COMMON = {
+    "noise_seed": "1",
+    "default_completion_tokens": "32768",
+    "model_aliases": ",".join(ALIASES),
+}
 #: faults of the gateway that its answers may not show
 FAULTS = (
     "switchyard_parse_divergence_total",
@@ -49,9 +55,14 @@ class Served:
             )  # fmt: skip
 
     @property
+    def address(self) -> str:
+        """The base URL for Anthropic's clients."""
+        return f"http://127.0.0.1:{self._port}"
+
+    @property
     def url(self) -> str:
-        """The base URL for clients."""
-        return f"http://127.0.0.1:{self._port}/v1"
+        """The base URL for OpenAI's clients."""
+        return f"{self.address}/v1"
 
     @property
     def thinks(self) -> bool:
@@ -71,14 +82,14 @@ class Served:
 
     def faults(self) -> list[str]:
         """Lines of /metrics that count a fault."""
-        with urllib.request.urlopen(self.url.removesuffix("/v1") + "/metrics") as answer:
+        with urllib.request.urlopen(self.address + "/metrics") as answer:
             lines = answer.read().decode().splitlines()
         counted = (line for line in lines if line.startswith(FAULTS))
         return [line for line in counted if float(line.rpartition(" ")[2])]
 
     def _answers(self) -> bool:
         try:
-            with urllib.request.urlopen(self.url.removesuffix("/v1") + "/health/ready"):
+            with urllib.request.urlopen(self.address + "/health/ready"):
                 return True
         except OSError:
             return False

@@ -19,7 +19,7 @@ def snippet(heading: str, served: Served) -> str:
     """The code below a heading, for that gateway."""
     code = dict(_SECTION.findall(DOCUMENT.read_text()))[heading]
     assert ADDRESS in code
-    return code.replace(ADDRESS, served.url.removesuffix("/v1"))
+    return code.replace(ADDRESS, served.address)
 
 
 def printed(heading: str, served: Served) -> str:

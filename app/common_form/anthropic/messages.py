@@ -35,7 +35,7 @@ Unseal = Callable[[str], str | None]
 
 
 @dataclass(slots=True)
-class Conversation:
+class ReadMessages:
     """Messages, each with the field of the request that it comes from.
 
     ``ignored``  places and kinds of what they do not show.

@@ -6,7 +6,7 @@ from typing import Any
 from ...generation import ApiNames, AskedConstraint, AskedSampling, AskedThinking, GenerationRequest
 from ...protocol import MessagesRequest, PromptFields
 from ..thinking import common_thinking
-from .messages import Conversation, Unseal
+from .messages import ReadMessages, Unseal
 from .tools import common_choice, offered_tools
 
 _NAMES = {"tool_choice": "tool_choice", "stop": "stop_sequences"}
@@ -31,7 +31,7 @@ def common_count(request: PromptFields, unseal: Unseal) -> GenerationRequest:
 
 
 def _common(request: PromptFields, unseal: Unseal, sampling: AskedSampling) -> GenerationRequest:
-    conversation = Conversation(unseal)
+    conversation = ReadMessages(unseal)
     conversation.read(request)
     offered = offered_tools(request.tools or (), conversation.changes)
     choice = request.tool_choice

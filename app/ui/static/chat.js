@@ -1,6 +1,7 @@
-// A chat: a request from the fields, its answer while it arrives, and the events as they are.
+// A chat over each API: a request from the fields, its answer while it arrives, and the events as they are.
 
-import { ApiError, get, send } from "/ui/api.js";
+import { ApiError, get, keys, send } from "/ui/api.js";
+import { APIS, curl, python } from "/ui/chat_apis.js";
 import { byId, el, fill, options } from "/ui/dom.js";
 import { CHAT_TOOLS } from "/ui/examples.js";
 import { locate, parse, pointerOf } from "/ui/json_text.js";
@@ -8,10 +9,11 @@ import { events } from "/ui/sse.js";
 
 // characters of raw events that are shown: the last ones of a long answer
 const MOST_RAW = 200_000;
+const PROGRAMS = { curl, python };
 const ROLES = ["system", "user", "assistant", "tool"];
 
 // fields of the page by parameter of the request
-const FIELDS = { tools: "tools", response_format: "response-format", tool_choice: "chat-choice", max_completion_tokens: "max-tokens", temperature: "temperature", model: "model" };
+const FIELDS = { tools: "tools", response_format: "response-format", tool_choice: "chat-choice", max_completion_tokens: "max-tokens", temperature: "temperature", model: "model", max_output_tokens: "max-tokens", max_tokens: "max-tokens", output_config: "response-format" };
 
 // Return the value of a field with JSON; undefined: it is empty
 function json(id, title) {
@@ -25,23 +27,24 @@ function json(id, title) {
 }
 
 // Return the field that an error is about, and the range in it
-function placeOf(error, messages) {
+function placeOf(error, messages, api) {
   if (error.field) return { field: error.field, range: error.range };
-  const [, first, ...rest] = pointerOf(error.param ?? "").split("/");
+  const [, first, ...rest] = api.pointer(pointerOf(error.param ?? "")).split("/");
   if (first === "messages") return { field: messages.children[Number(rest[0])]?.querySelector("textarea") };
   const field = Object.hasOwn(FIELDS, first) ? byId(FIELDS[first]) : null;
   if (!field?.matches("textarea")) return { field };
   try {
     // messages about schemas name the place in them
     const inside = /: at (\/.*?): /.exec(error.message)?.[1] ?? "";
-    const schema = first === "response_format" && inside ? "/json_schema/schema" : "";
-    const pointer = rest.map((step) => `/${step}`).join("") + schema + inside;
+    const path = rest.map((step) => `/${step}`).join("");
+    const schema = first === "response_format" && inside && !path.endsWith("/schema") ? "/json_schema/schema" : "";
+    const pointer = path + schema + inside;
     return { field, range: locate(parse(field.value).places, pointer) };
   } catch { return { field }; }
 }
 
-function problem(error, messages) {
-  const { field, range } = placeOf(error, messages);
+function problem(error, messages, api) {
+  const { field, range } = placeOf(error, messages, api);
   const go = () => {
     field.focus();
     if (range) field.setSelectionRange(...range);
@@ -57,6 +60,7 @@ export function startChat() {
   let raw = "";
   let isStarted = false;
   let painting = 0;
+  const api = () => APIS[byId("api").value];
 
   // -- messages
   function addMessage(role, content, kept = null) {
@@ -97,18 +101,21 @@ export function startChat() {
   }
 
   function request() {
-    const isStream = byId("stream").checked;
     const temperature = byId("temperature").value;
-    const tools = json("tools", "Tools");
-    const body = {
+    return api().body({
       model: byId("model").value, messages: [...messages.children].map((each) => each.read()),
-      max_completion_tokens: Number(byId("max-tokens").value) || 512,
-      ...(temperature === "" ? {} : { temperature: Number(temperature) }),
-      ...(tools === undefined ? {} : { tools, tool_choice: byId("chat-choice").value }),
-      ...(isStream ? { stream: true, stream_options: { include_usage: true } } : {}),
-    };
-    const format = json("response-format", "Response format");
-    return format === undefined ? body : { ...body, response_format: format };
+      most: Number(byId("max-tokens").value) || 512,
+      temperature: temperature === "" ? undefined : Number(temperature),
+      tools: json("tools", "Tools"), choice: byId("chat-choice").value,
+      format: json("response-format", "Response format"), stream: byId("stream").checked,
+    });
+  }
+
+  // the request as a program; a field that is no JSON is named when it is sent
+  function program() {
+    try {
+      byId("program").textContent = PROGRAMS[byId("language").value](api(), request(), keys.client !== "");
+    } catch (error) { byId("program").textContent = error.message; }
   }
 
   // -- running
@@ -117,11 +124,11 @@ export function startChat() {
     const mine = new AbortController();
     running = mine;
     raw = "";
-    answer = { content: "", reasoning: "", calls: [], usage: null, finish: null, isWhole: false, started: performance.now(), first: null, ended: null, error: null };
+    answer = { content: "", reasoning: "", calls: [], usage: null, finish: null, isWhole: false, api: api(), started: performance.now(), first: null, ended: null, error: null };
     state("", "waiting");
     try {
       const body = request();
-      const got = await send("/v1/chat/completions", body, mine.signal);
+      const got = await send(answer.api.path, body, mine.signal);
       if (body.stream) await stream(got);
       else whole(await got.text());
       if (answer.error) state("bad", "error");
@@ -151,21 +158,22 @@ export function startChat() {
   async function stream(got) {
     for await (const data of events(got.body, (text) => { raw += text; paintSoon(); })) {
       if (data === "[DONE]") { answer.isWhole = true; break; }
-      const event = JSON.parse(data);
-      if (event.error) { answer.error = new ApiError(event.error.code ?? 500, event.error); break; }
-      if (event.usage) answer.usage = event.usage;
-      const choice = event.choices?.[0];
-      if (choice) take(choice.delta ?? {}, choice.finish_reason);
+      read(JSON.parse(data));
+      if (answer.error) break;
     }
   }
 
   function whole(text) {
     raw = text;
-    const event = JSON.parse(text);
-    answer.isWhole = true;
-    answer.usage = event.usage;
-    const { message, finish_reason: finish } = event.choices[0];
-    take({ ...message, tool_calls: message.tool_calls?.map((call, index) => ({ ...call, index })) }, finish);
+    read(JSON.parse(text));
+  }
+
+  function read(event) {
+    const { error, usage, isWhole, delta, deltas = [delta ?? {}], finish_reason: finish } = answer.api.read(event);
+    if (error) answer.error = new ApiError(error.code ?? 500, error);
+    if (usage) answer.usage = usage;
+    answer.isWhole ||= isWhole ?? false;
+    for (const each of deltas) take(each, finish);
   }
 
   function take(delta, finish) {
@@ -201,7 +209,7 @@ export function startChat() {
       const made = call.function ?? call.custom;
       return el("section", { class: "part call" }, el("h3", {}, `Call: ${made?.name ?? ""} `, el("span", { class: "muted" }, call.id ?? "")), el("pre", {}, made?.arguments ?? made?.input ?? ""));
     });
-    fill(byId("answer"), answer.error ? problem(answer.error, messages) : null,
+    fill(byId("answer"), answer.error ? problem(answer.error, messages, answer.api) : null,
       part("Reasoning", answer.reasoning, "reasoning"), part("Content", answer.content, "content"), ...calls);
     fill(byId("usage"), ...figures());
     const box = byId("raw");
@@ -218,9 +226,10 @@ export function startChat() {
     if (first !== null && byId("stream").checked) made.push(figure("First token", `${Math.round(first - started)} ms`));
     if (ended !== null) made.push(figure("Time", `${Math.round(ended - started)} ms`));
     if (usage) {
-      made.push(figure("Prompt", `${usage.prompt_tokens}`), figure("Output", `${usage.completion_tokens}`));
+      made.push(figure("Prompt", `${usage.prompt}`), figure("Output", `${usage.output}`));
+      if (usage.reasoning) made.push(figure("Reasoning", `${usage.reasoning}`));
       const seconds = first === null || ended === null ? 0 : (ended - first) / 1000;
-      if (seconds > 0.001 && usage.completion_tokens > 1 && byId("stream").checked) made.push(figure("Rate", `${Math.round((usage.completion_tokens - 1) / seconds)}/s`));
+      if (seconds > 0.001 && usage.output > 1 && byId("stream").checked) made.push(figure("Rate", `${Math.round((usage.output - 1) / seconds)}/s`));
     }
     return made;
   }
@@ -232,10 +241,13 @@ export function startChat() {
   byId("send").addEventListener("click", run);
   byId("stop").addEventListener("click", () => running?.abort());
   byId("keep").addEventListener("click", keep);
+  const view = byId("view-chat");
+  for (const kind of ["input", "change", "click"]) view.addEventListener(kind, program);
 
   async function start() {
     try {
       options(byId("model"), (await get("/v1/models")).data.map((each) => [each.id, each.id]));
+      program();
       isStarted = true;
     } catch (error) { fill(byId("answer"), el("p", { class: "bad-text" }, error.message)); }
   }

@@ -163,4 +163,5 @@ cdef class References:
     cdef str own_uri(self, schema)
     cdef str base_of(self, Location where)
     cdef bint is_plain(self, str reference) except -1
+    cdef bint is_bare_pointer(self, str reference, Location where) except -1
     cdef int note_base(self, schema) except -1

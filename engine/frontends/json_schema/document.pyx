@@ -389,6 +389,8 @@ cdef class References:
             self.search()
         uri, _, fragment = reference.partition("#")
         uri = urljoin(self.base_of(where), uri) if uri else self.base_of(where)
+        if uri not in self.resources and self.is_bare_pointer(reference, where):
+            return self.step(self.resources[""], reference, reference, where, keyword)
         if uri not in self.resources:
             message = f"the reference {reference!r} leaves the document"
             raise UnsupportedSchema(where.at(keyword), keyword, message)
@@ -403,6 +405,19 @@ cdef class References:
         if base and reference.startswith(base):
             reference = reference[len(base) :] or "#"
         return reference == "#" or reference.startswith("#/")
+
+    cdef bint is_bare_pointer(self, str reference, Location where) except -1:
+        """Whether this is a pointer without its "#", as LiteLLM writes it for Anthropic's API.
+
+        In a document without a URI, a path cannot name another document.
+        """
+        cdef str key
+        if not reference.startswith("/") or self.base_of(where):
+            return False
+        found = root_place(self.root, self.pointer).schema
+        for key in path_of(unquote(reference)):
+            found = member(found, key)
+        return isinstance(found, (dict, bool))
 
     cdef Location step(self, Location place, str pointer, str reference, Location at, str keyword):
         """Return the target of a JSON pointer below a location."""

@@ -5,11 +5,13 @@ from typing import Any, Literal
 
 import anthropic
 import pytest
-from anthropic.types import ThreadUnsupportedRequestErrorDetails
+from anthropic.types import Message, MessageTokensCount, ThreadUnsupportedRequestErrorDetails
+from anthropic.types.beta import BetaMessage
 from pydantic import BaseModel
 
-from tests.app.anthropic_messages import WEATHER, check_known
+from tests.app.anthropic_messages import WEATHER
 from tests.app.gateway import Gateway
+from tests.app.wire import check
 
 USER = {"role": "user", "content": "Hello"}
 ASKED: dict[str, Any] = {"model": "noise", "max_tokens": 4000, "messages": [USER]}
@@ -38,11 +40,11 @@ def client(request: pytest.FixtureRequest) -> Iterator[anthropic.Anthropic]:
 
 @pytest.mark.parametrize("tools", [[], [WEATHER]])
 def test_a_streamed_answer_can_be_sent_back(client: anthropic.Anthropic, tools: list[Any]) -> None:
-    for messages in (client.messages, client.beta.messages):
+    for messages, kind in ((client.messages, Message), (client.beta.messages, BetaMessage)):
         asked: Any = ASKED | ({"tools": tools, "tool_choice": {"type": "any"}} if tools else {})
         with messages.stream(**asked, extra_body={"seed": 1}) as stream:
             message = stream.get_final_message()
-        check_known(message)
+        check(kind, message.to_dict())
         assert message.stop_reason == ("tool_use" if tools else "end_turn")
         assert message.model_dump() == {
             **messages.create(**asked, extra_body={"seed": 1}).model_dump(),
@@ -84,7 +86,7 @@ def test_a_thread_is_refused_by_its_code(client: anthropic.Anthropic) -> None:
         thread.send({"role": "user", "content": "Hello"})
     body: Any = caught.value.body
     assert body["error"]["message"].startswith("Unsupported parameter: 'thread'")
-    check_known(ThreadUnsupportedRequestErrorDetails.model_validate(body["error"]["details"]))
+    check(ThreadUnsupportedRequestErrorDetails, body["error"]["details"])
 
 
 def test_tokens_are_counted(client: anthropic.Anthropic) -> None:
@@ -94,7 +96,7 @@ def test_tokens_are_counted(client: anthropic.Anthropic) -> None:
     beta = client.beta.messages.count_tokens(
         model="noise", messages=messages, tools=tools, betas=["a-beta-2026-01-01"]
     )
-    check_known(plain)
+    check(MessageTokensCount, plain.to_dict())
     assert 0 < plain.input_tokens < beta.input_tokens
 
 

@@ -7,17 +7,17 @@ from typing import Any
 import httpx
 import openai
 import pytest
-from openai.types.responses import Response, ResponseStreamEvent
-from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
+from openai.types.responses import Response
+from pydantic import BaseModel, ConfigDict, Field
 
 from tests.app.examples import ALARM, LIGHT
 from tests.app.gateway import OPTIONS, Gateway, gateway_fixture
+from tests.app.wire import check, check_event
 
 TOOLS: list[Any] = [
     {"type": "function", "name": "set_alarm", "parameters": ALARM, "strict": True},
     {"type": "function", "name": "set_light", "parameters": LIGHT, "strict": True},
 ]
-EVENTS: TypeAdapter[Any] = TypeAdapter(ResponseStreamEvent)
 
 
 class Reading(BaseModel):
@@ -68,13 +68,12 @@ def test_a_stream_adds_up_to_the_same_response(
 ):
     """Every event is one of the client's types, numbered; the client's own sum is the response."""
     whole = client.responses.create(**asked(seed, **more))
+    check(Response, whole.to_dict())
     events = list(client.responses.create(**asked(seed, **more), stream=True))
     assert [event.sequence_number for event in events] == list(range(len(events)))
     assert [event.type for event in events[:2]] == ["response.created", "response.in_progress"]
     for event in events:
-        raw = event.to_dict(exclude_unset=True)
-        EVENTS.validate_python(raw)
-        assert type(event).model_validate(raw, strict=False).type == event.type
+        check_event(event.to_dict())
     last = events[-1]
     assert last.type == f"response.{whole.status}"
     done = [event.item for event in events if event.type == "response.output_item.done"]

@@ -1,46 +1,18 @@
-"""Objects of the Responses API against the types of OpenAI's client, strictly.
-
-The client's own models take any field and any type. Here they are closed and never convert, and a
-null is allowed only where OpenAI's document has one.
-"""
+"""Objects of the Responses API against the types of OpenAI's client, strictly."""
 
 import json
-import types
-import typing
-from collections.abc import Iterator
 from typing import Any
 
 import httpx
 import openai.types.responses as kinds
 import pytest
-from openai import BaseModel
 from openai.types.responses import Response, ResponseStreamEvent, response_usage
 
 from tests.app.examples import LIGHT
 from tests.app.gateway import OPTIONS, Gateway, gateway_fixture
 from tests.app.messages import payloads
+from tests.app.wire import mistakes
 
-#: fields of OpenAI's document that are optional and not nullable, by type
-NO_NULLS: dict[str, tuple[str, ...]] = {
-    "CustomTool": ("description", "format", "defer_loading"),
-    "FunctionTool": ("defer_loading",),
-    "ResponseCustomToolCall": ("id", "namespace"),
-    "ResponseFormatTextJSONSchemaConfig": ("description", "strict"),
-    "ResponseFunctionToolCall": ("id", "namespace", "status"),
-    "ResponseReasoningItem": ("content", "status"),
-    "ToolFunction": ("defer_loading",),
-}
-#: fields that this server adds to the types of OpenAI
-OWN = {
-    "Response": {"store", "frequency_penalty", "presence_penalty"},
-    "ResponseCustomToolCall": {"status"},
-    "ResponseError": {"param", "type"},
-    # of OpenAI's document, but not of the client
-    "ResponseFunctionCallArgumentsDoneEvent": {"name"},
-    # of chat completions
-    "Logprob": {"bytes"},
-    "LogprobTopLogprob": {"bytes"},
-}
 #: fields of each response that a test of Open Responses asks for
 REQUIRED = {
     *("id", "object", "created_at", "completed_at", "status", "incomplete_details", "model"),
@@ -50,55 +22,6 @@ REQUIRED = {
     *("max_output_tokens", "max_tool_calls", "store", "background", "service_tier", "metadata"),
     *("safety_identifier", "prompt_cache_key"),
 }
-
-
-def mistakes(kind: Any, value: Any, place: str = "") -> list[str]:
-    """Return the places at which a value is not of a type of the client; none: it is."""
-    origin, inner = typing.get_origin(kind), typing.get_args(kind)
-    if origin is typing.Annotated:
-        return mistakes(inner[0], value, place)
-    if origin in (typing.Union, types.UnionType):
-        tried = [mistakes(each, value, place) for each in _alike(inner, value)]
-        return min(tried, key=len) if tried else [f"{place}: no type for {value!r:.80}"]
-    if origin is list:
-        if not isinstance(value, list):
-            return [f"{place}: no list"]
-        return [m for n, each in enumerate(value) for m in mistakes(inner[0], each, f"{place}/{n}")]
-    if origin is typing.Literal:
-        return [] if value in inner else [f"{place}: {value!r:.80}"]
-    if origin is dict or kind in (object, Any):
-        return [] if origin is None or isinstance(value, dict) else [f"{place}: no object"]
-    if kind is float:
-        return [] if type(value) in (int, float) else [f"{place}: no number"]
-    if isinstance(kind, type) and issubclass(kind, BaseModel):
-        return list(_of_object(kind, value, place))
-    return [] if type(value) is kind else [f"{place}: {value!r:.80} is no {kind}"]
-
-
-def _alike(kinds: Any, value: Any) -> Iterator[Any]:
-    """Yield the types of a union that have the value's ``type``, if it has one."""
-    for kind in kinds:
-        field = getattr(kind, "model_fields", {}).get("type")
-        given = value.get("type") if isinstance(value, dict) else None
-        if field is None or given is None or given in typing.get_args(field.annotation):
-            yield kind
-
-
-def _of_object(kind: type[BaseModel], value: Any, place: str) -> Iterator[str]:
-    if not isinstance(value, dict):
-        yield f"{place}: no object"
-        return
-    fields = {field.alias or name: field for name, field in kind.model_fields.items()}
-    for name in value.keys() - fields.keys() - OWN.get(kind.__name__, set()):
-        yield f"{place}/{name}: unknown in {kind.__name__}"
-    for name, field in fields.items():
-        if name not in value:
-            if field.is_required():
-                yield f"{place}/{name}: missing in {kind.__name__}"
-        elif value[name] is None and name in NO_NULLS.get(kind.__name__, ()):
-            yield f"{place}/{name}: null in {kind.__name__}"
-        else:
-            yield from mistakes(field.annotation, value[name], f"{place}/{name}")
 
 
 #: fields of OpenAI's types that answers lack: they concern what is not served, or is ignored

@@ -10,9 +10,10 @@ import httpx
 import pytest
 from anthropic.types import BetaErrorResponse
 
-from tests.app.anthropic_messages import assembled, check_known, events_of
+from tests.app.anthropic_messages import assembled, events_of
 from tests.app.gateway import OPTIONS, Gateway
 from tests.app.pool.gateways import gateway_of
+from tests.app.wire import check
 from tests.campaigns.workers.fake import Reply
 
 #: seconds until a slow worker's first token
@@ -88,7 +89,7 @@ def test_a_stream_that_fails_ends_with_an_error_event(folder: Path, act: Any) ->
     assert answer.status_code == 200
     name, data = answer.text.strip().split("\n\n")[-1].split("\n")
     body = json.loads(data.removeprefix("data: "))
-    check_known(BetaErrorResponse.model_validate(body))
+    check(BetaErrorResponse, body)
     assert name == "event: error" and body["request_id"] == answer.headers["request-id"]
     assert body["error"]["type"] in ("api_error", "overloaded_error")
     assert "message_stop" not in answer.text

@@ -1,12 +1,15 @@
 """The chat in a real Chromium: markup of a model, broken streams, places of errors."""
 
 import json
+import os
+import subprocess
+import sys
 from collections.abc import Callable
 from typing import Any
 
 import pytest
 
-from tests.app.ui.chromium import NEEDS_CHROMIUM
+from tests.app.ui.chromium import KEY, NEEDS_CHROMIUM
 
 expect = pytest.importorskip("playwright.sync_api").expect
 pytestmark = NEEDS_CHROMIUM
@@ -19,14 +22,17 @@ def chunk(**delta: Any) -> str:
     return f"data: {json.dumps({'choices': [{'index': 0, 'delta': delta}]})}\n\n"
 
 
-def chat(opened: Callable[..., Any], answer: str = "", **options: Any) -> Any:
+def chat(
+    opened: Callable[..., Any],
+    answer: str = "",
+    path: str = "/v1/chat/completions",
+    **options: Any,
+) -> Any:
     """Open the chat. ``answer``: the stream that it gets instead of the gateway's."""
     page = opened("chat", **options)
     page.locator("#model option").first.wait_for(state="attached")
     if answer:
-        page.route(
-            "**/v1/chat/completions", lambda route: route.fulfill(body=answer, headers=HEADERS)
-        )
+        page.route(f"**{path}", lambda route: route.fulfill(body=answer, headers=HEADERS))
     return page
 
 
@@ -124,3 +130,81 @@ def test_a_message_is_sent_with_the_keyboard(opened: Callable[..., Any]):
     page = chat(opened, f"{chunk(content='hello')}data: [DONE]\n\n")
     page.get_by_role("textbox", name="Message 1").press("Control+Enter")
     expect(page.locator("#answer .content pre")).to_have_text("hello")
+
+
+APIS = ("completions", "responses", "messages")
+
+
+@pytest.mark.parametrize("api", APIS)
+def test_a_loop_of_calls_over_each_api(opened: Callable[..., Any], api: str):
+    """A stream with calls, their results in the next request, and a whole answer."""
+    page = chat(opened)
+    page.select_option("#api", api)
+    page.select_option("#chat-choice", "required")
+    page.fill("#max-tokens", "4000")
+    page.click("#send")
+    expect(page.locator("#chat-state")).to_have_class("badge good")
+    expect(page.locator("#answer .call h3").first).to_contain_text("get_weather")
+    assert "city" in json.loads(page.locator("#answer .call pre").first.text_content())
+    expect(page.locator("#usage")).to_contain_text("First token")
+    expect(page.locator("#usage")).to_contain_text("Output")
+    page.click("#keep")
+    page.get_by_role("textbox", name="Message 3").fill("warm")
+    page.set_checked("#stream", False)
+    page.click("#send")
+    expect(page.locator("#usage")).not_to_contain_text("First token")
+    expect(page.locator("#chat-state")).to_have_class("badge good")
+    assert "city" in json.loads(page.locator("#answer .call pre").first.text_content())
+
+
+@pytest.mark.parametrize("language", ["curl", "python"])
+@pytest.mark.parametrize("api", APIS)
+def test_the_request_is_shown_as_a_program(opened: Callable[..., Any], api: str, language: str):
+    """Its answer has the call, and the program does not have the key."""
+    page = chat(opened)
+    page.select_option("#api", api)
+    page.select_option("#chat-choice", "required")
+    page.fill("#max-tokens", "4000")
+    page.fill("#temperature", "0.5")
+    page.get_by_role("textbox", name="Message 1").fill('It\'s "cold"; true?\n\\$(x)')
+    page.set_checked("#stream", False)
+    page.select_option("#language", language)
+    program = page.locator("#program").text_content()
+    command = ["bash", "-c", program] if language == "curl" else [sys.executable, "-c", program]
+    done = subprocess.run(
+        command, capture_output=True, text=True, check=False,
+        env={**os.environ, "SWITCHYARD_API_KEY": KEY},
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert "get_weather" in done.stdout
+    assert f"Bearer {KEY}" not in program
+    assert f'"{KEY}"' not in program
+
+
+def test_thoughts_of_the_messages_api_are_shown(opened: Callable[..., Any]):
+    parts = [
+        {"type": "content_block_start", "content_block": {"type": "thinking", "thinking": ""}},
+        {"type": "content_block_delta", "delta": {"type": "thinking_delta", "thinking": MARK}},
+        {"type": "content_block_delta", "delta": {"type": "signature_delta", "signature": "s"}},
+        {"type": "content_block_delta", "delta": {"type": "text_delta", "text": MARK}},
+        {"type": "message_delta", "delta": {"stop_reason": "end_turn"}, "usage": {}},
+        {"type": "message_stop"},
+    ]
+    answer = "".join(f"event: x\ndata: {json.dumps({'index': 0, **each})}\n\n" for each in parts)
+    page = chat(opened, answer, path="/v1/messages")
+    page.select_option("#api", "messages")
+    page.click("#send")
+    expect(page.locator("#chat-state")).to_have_text("end_turn")
+    for part in ("reasoning", "content"):
+        expect(page.locator(f"#answer .{part} pre")).to_have_text(MARK)
+
+
+def test_the_place_of_a_refusal_of_responses_can_be_selected(opened: Callable[..., Any]):
+    text, _, selected = REFUSED["response-format"]
+    page = chat(opened, allows="400")
+    page.select_option("#api", "responses")
+    page.fill("#response-format", text)
+    page.click("#send")
+    expect(page.locator("#chat-state")).to_have_text("error 400")
+    page.get_by_role("button", name="Show text.format").click()
+    assert page.evaluate("getSelection().toString()") == selected

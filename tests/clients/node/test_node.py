@@ -14,7 +14,12 @@ HERE = Path(__file__).parent
 #: where the packages are; Node looks for them beside the sources, so these are copied there
 PACKAGES = Path(os.environ.get("NODE_PACKAGES", HERE))
 SOURCES = sorted(HERE.glob("*.js"))
-HEADINGS = ("OpenAI's client for Node", "AI SDK", "OpenAI Agents for Node")
+HEADINGS = (
+    "OpenAI's client for Node",
+    "AI SDK",
+    "OpenAI Agents for Node",
+    "Anthropic's client for Node",
+)
 #: seconds for one file of tests on a slow machine
 PATIENCE = 300.0
 

@@ -5,7 +5,7 @@ import pytest
 from ..served import Served
 from ..snippets import printed
 
-HEADINGS = ("Instructor", "LiteLLM")
+HEADINGS = ("Instructor",)
 
 
 @pytest.mark.parametrize("served", ["hermes"], indirect=True)

@@ -10,7 +10,9 @@ from agents import (
     Model,
     ModelSettings,
     OpenAIChatCompletionsModel,
+    OpenAIProvider,
     OpenAIResponsesModel,
+    RunConfig,
     Runner,
     function_tool,
     set_tracing_disabled,
@@ -18,7 +20,7 @@ from agents import (
 from openai.types.shared import Reasoning
 from pydantic import BaseModel
 
-from ..served import Served
+from ..served import ALIASES, Served
 from ..shapes import PROMPT, SHAPES, STRICT_SHAPES, Place, Short, Sky, Weather
 
 #: what users set; nothing of it may be refused
@@ -150,3 +152,23 @@ async def test_a_chain_that_the_gateway_keeps(model: Model) -> None:
         agent, "And in Bergen?", max_turns=TURNS, previous_response_id=first.last_response_id
     )
     assert isinstance(second.final_output, str)
+
+
+@pytest.mark.parametrize("name", [*ALIASES, None])
+@pytest.mark.parametrize("api", APIS)
+@pytest.mark.parametrize("output", [str, Weather])
+async def test_names_that_the_framework_has_settings_for(
+    served: Served, api: str, name: str | None, output: Any
+) -> None:
+    """REGRESSION: with a name that begins with gpt-5, its default too, it asks for a verbosity."""
+    client = openai.AsyncOpenAI(base_url=served.url, api_key="none", max_retries=0)
+    provider = OpenAIProvider(openai_client=client, use_responses=api == "responses")
+    agent = Agent(name="Guide", model=name, tools=[locate], output_type=output)
+    assert agent.model_settings.verbosity == "low"
+    config = RunConfig(model_provider=provider)
+    result = await Runner.run(agent, PROMPT, max_turns=TURNS, run_config=config)
+    assert isinstance(result.final_output, output)
+    again = [*result.to_input_list(), {"role": "user", "content": "And in Bergen?"}]
+    streamed = Runner.run_streamed(agent, again, max_turns=TURNS, run_config=config)
+    assert [event async for event in streamed.stream_events()]
+    assert isinstance(streamed.final_output, output)

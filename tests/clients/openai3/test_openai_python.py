@@ -145,7 +145,7 @@ def test_thoughts_come_back_and_go_back(client: openai.OpenAI, served: Served) -
     """As users of thinking models do it: the message as a dict, with everything that it holds."""
     messages: list[Any] = list(ASKED)
     thoughts = 0
-    for seed in range(8):
+    for seed in range(24):
         answer = client.chat.completions.create(
             model="noise", messages=messages, tools=TOOLS, tool_choice="required", seed=seed,
             reasoning_effort="high",

@@ -6,8 +6,9 @@ import subprocess
 import sys
 from typing import Any
 
-from ..readme import examples
+from ..readme import blocks, examples
 from ..served import Served
+from ..snippets import DOCUMENT
 
 
 def output(*command: str) -> str:
@@ -34,3 +35,9 @@ def test_the_python_client(shipped: Served) -> None:
     assert output(sys.executable, "-c", code).splitlines() == [
         line for _, shown in parts for line in shown.splitlines()
     ]
+
+
+def test_the_lines_for_agents_are_those_that_are_tested() -> None:
+    """tests/clients/node runs those of docs/clients.md."""
+    (lines,) = blocks("With Codex or Claude Code")
+    assert f"```sh\n{lines}\n```" in DOCUMENT.read_text()

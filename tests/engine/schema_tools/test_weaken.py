@@ -185,6 +185,12 @@ CASES: dict[str, tuple[Any, str, str, Any, list[str], Any]] = {
         {"items": {"$ref": "#/components/x"}, "components": {"x": {}}}, ["/components/x/not"],
         [[1, 1]],
     ),
+    "a pointer without its #": (
+        {"items": {"$ref": "/components/x"}, "components": {"x": {"not": ODD}}},
+        "/components/x/not/uniqueItems", "uniqueItems",
+        {"items": {"$ref": "/components/x"}, "components": {"x": {}}}, ["/components/x/not"],
+        None,
+    ),
     "an index written with zeros": (
         {"allOf": [{"items": {"not": {"$ref": "#/allOf/01"}}}, ODD]}, "/allOf/1/uniqueItems",
         "uniqueItems", {"allOf": [{"items": {}}, ODD]}, ["/allOf/0/items/not"], [1],

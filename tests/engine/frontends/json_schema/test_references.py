@@ -80,6 +80,7 @@ ELSEWHERE = [
     ({"nullable": True, "enum": ["a"]}, '"a"', "null"),
     ({"type": "string", "nullable": True, "enum": ["a", None]}, '"a" null', '"b"'),
     ({"$dynamicRef": "#/$defs/x", "$defs": {"x": INTEGER}}, "1", '"a"'),
+    ({"items": {"$ref": "/$defs/a~1b%20"}, "$defs": {"a/b ": INTEGER}}, "[1]", '["a"]'),
 ]
 
 
@@ -119,6 +120,9 @@ def test_a_reference_to_nothing_or_without_an_end_is_refused(
 REMOTE = [
     ({"$ref": "other.json"}, "/$ref", "$ref"),
     ({"$id": "http://x/a", "items": {"$ref": "b"}}, "/items/$ref", "$ref"),
+    ({"$ref": "/$defs/x"}, "/$ref", "$ref"),
+    ({"$ref": "//$defs/x", "$defs": {"x": {}}}, "/$ref", "$ref"),
+    ({"$id": "http://x/a", "items": {"$ref": "/$defs/x"}, "$defs": {"x": {}}}, "/items/$ref", "$ref"),
     ({"$ref": D7}, "/$ref", "$ref"),
     ({"$dynamicRef": "http://x/y#z"}, "/$dynamicRef", "$dynamicRef"),
     ({"$dynamicRef": "#x", "$defs": {"a": {"$dynamicAnchor": "x"}, "b": {"$id": "b", "$dynamicAnchor": "x"}}}, "/$dynamicRef", "$dynamicRef"),
