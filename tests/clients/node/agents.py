@@ -1,0 +1,105 @@
+"""Agents of the command line, each set up by the code below its heading in docs/clients.md.
+
+Each runs in the sandbox with a home of its own and its default settings. The prompt asks for a file
+of the scratch folder, which an agent's tool for reading may read without asking its user.
+"""
+
+import json
+import os
+import subprocess
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from ..served import ROOT, Served
+from ..snippets import snippet
+from . import sandbox
+from .scripted import Call
+
+PACKAGES = Path(os.environ.get("NODE_PACKAGES", Path(__file__).parent))
+#: seconds for a turn of an agent on a slow machine
+PATIENCE = 180.0
+PROMPT = "What does note.txt say?"
+NOTE = "note.txt"
+
+
+@dataclass(frozen=True)
+class Agent:
+    """``heading``: in docs/clients.md, of lines of a shell, the last of which is an example, or of
+    the file ``config`` in the home. ``program``: its path in node_modules. ``options`` come before
+    the prompt. ``tool``, ``arguments``: a call that reads NOTE.
+    """
+
+    heading: str
+    package: str
+    program: str
+    options: tuple[str, ...]
+    tool: str
+    arguments: Mapping[str, Any]
+    config: str | None = None
+
+    @property
+    def path(self) -> Path:
+        return PACKAGES / "node_modules" / self.program
+
+    def call(self, place: Path) -> Call:
+        """The call that reads NOTE; some agents need absolute paths."""
+        arguments = json.dumps(self.arguments).replace(NOTE, str(place / "work" / NOTE))
+        return {"name": self.tool, "arguments": json.loads(arguments)}
+
+    def run(
+        self, served: Served, place: Path, *options: str, prompt: str = PROMPT, **variables: str
+    ) -> subprocess.CompletedProcess[str]:
+        """Run one turn in ``place / "work"``; ``options`` replace the agent's own."""
+        setup = snippet(self.heading, served)
+        lines = setup.splitlines()[:-1]
+        if self.config is not None:
+            file = place / "home" / self.config
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.write_text(setup)
+            lines = []
+        script = "\n".join([*lines, 'exec "$0" "$@"'])
+        command = ["sh", "-ec", script, self.path.name, *(options or self.options), prompt]
+        path = f"{self.path.parent}:{os.environ['PATH']}"
+        return sandbox.run(
+            command, place, served.port, [PACKAGES, ROOT], PATIENCE, PATH=path, **variables
+        )
+
+
+AGENTS = {
+    agent.heading: agent
+    for agent in (
+        Agent(
+            "Codex CLI", "@openai/codex", ".bin/codex", ("exec", "--skip-git-repo-check"),
+            "exec_command", {"cmd": f"cat {NOTE}"}, ".codex/config.toml",
+        ),
+        Agent(
+            "Claude Code", "@anthropic-ai/claude-code", ".bin/claude", ("-p",),
+            "Read", {"file_path": NOTE},
+        ),
+        Agent(
+            "opencode", "opencode-linux-x64", "opencode-linux-x64/bin/opencode", ("run",),
+            "read", {"filePath": NOTE}, ".config/opencode/opencode.json",
+        ),
+        Agent(
+            "Kilo CLI", "@kilocode/cli-linux-x64", "@kilocode/cli-linux-x64/bin/kilo", ("run",),
+            "read", {"filePath": NOTE}, ".config/kilo/kilo.json",
+        ),
+        Agent(
+            "Cline CLI", "@cline/cli-linux-x64", ".bin/cline", (),
+            "read_files", {"files": [{"path": NOTE}]},
+        ),
+        Agent(
+            "GitHub Copilot CLI", "@github/copilot-linux-x64", "@github/copilot-linux-x64/copilot",
+            ("-p",), "view", {"path": NOTE},
+        ),
+        Agent(
+            "Qwen Code", "@qwen-code/qwen-code", ".bin/qwen", (), "read_file", {"file_path": NOTE},
+        ),
+        Agent(
+            "Continue CLI", "@continuedev/cli", ".bin/cn", ("-p",), "Read", {"filepath": NOTE},
+            ".continue/config.yaml",
+        ),
+    )
+}  # fmt: skip

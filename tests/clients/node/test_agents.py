@@ -1,0 +1,53 @@
+"""Agents of the command line with their default settings: a loop with a tool, and noise.
+
+The worker of a loop follows a script: it calls the agent's tool for reading, then says a text.
+"""
+
+import random
+from pathlib import Path
+
+import pytest
+
+from ..served import WIRES, Served
+from . import sandbox
+from .agents import AGENTS, NOTE, Agent
+from .scripted import answers, scripted
+
+TEXT = "The note says: "
+NUMBER = "4711"
+
+pytestmark = pytest.mark.skipif(bool(sandbox.missing()), reason=sandbox.missing() or "a sandbox")
+
+
+@pytest.fixture(params=AGENTS.values(), ids=lambda agent: agent.heading)
+def agent(request: pytest.FixtureRequest, tmp_path: Path) -> Agent:
+    chosen: Agent = request.param
+    if not chosen.path.exists():
+        pytest.skip(f"npm has no {chosen.package} for this machine")
+    (tmp_path / "work").mkdir()
+    (tmp_path / "work" / NOTE).write_text(f"{NUMBER}\n")
+    return chosen
+
+
+def test_a_loop_with_a_tool(agent: Agent, tmp_path: Path) -> None:
+    """The tool's result reaches the model, and the model's text the user."""
+    with scripted(tmp_path, [agent.call(tmp_path)], TEXT) as served:
+        done = agent.run(served, tmp_path)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert NUMBER in done.stdout.partition(TEXT)[2], done.stdout
+    lines = answers(tmp_path)
+    assert {line["status"] for line in lines} == {200}
+    assert ["tool_calls"] in [line["finish_reasons"] for line in lines]
+
+
+def test_noise(agent: Agent, tmp_path: Path) -> None:
+    """Random calls, arguments, texts and thoughts: no request is refused, and the loop ends."""
+    seed = random.randrange(1 << 32)
+    settings = WIRES["harmony"] | {"noise_seed": str(seed), "default_completion_tokens": "4096"}
+    with Served("harmony", tmp_path / "log", settings) as served:
+        done = agent.run(served, tmp_path)
+        assert served.faults() == []
+    printed = f"seed {seed}\n{done.stdout[-2000:]}{done.stderr[-2000:]}"
+    lines = answers(tmp_path)
+    assert [line for line in lines if line["status"] != 200] == [], printed
+    assert lines, printed
