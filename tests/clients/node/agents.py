@@ -71,7 +71,9 @@ AGENTS = {
     agent.heading: agent
     for agent in (
         Agent(
-            "Codex CLI", "@openai/codex", ".bin/codex", ("exec", "--skip-git-repo-check"),
+            "Codex CLI", "@openai/codex", ".bin/codex",
+            # its own sandbox does not start inside another one
+            ("exec", "--skip-git-repo-check", "--sandbox", "danger-full-access"),
             "exec_command", {"cmd": f"cat {NOTE}"}, ".codex/config.toml",
         ),
         Agent(
