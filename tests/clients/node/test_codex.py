@@ -22,9 +22,7 @@ EXEC = CODEX.options
 RESUME = (*EXEC, "resume", "--last")
 TEXT = "The tool says: "
 #: one pixel
-PICTURE = (
-    "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
-)
+PICTURE = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
 
 
 def turns(place: Path, calls: Sequence[Call], *options: Sequence[str]) -> list[str]:
