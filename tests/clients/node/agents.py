@@ -20,7 +20,7 @@ from .scripted import Call
 PACKAGES = Path(os.environ.get("NODE_PACKAGES", Path(__file__).parent))
 #: seconds for a turn of an agent on a slow machine
 PATIENCE = 180.0
-PROMPT = "What does note.txt say?"
+PROMPT = "Read note.txt"
 NOTE = "note.txt"
 
 
