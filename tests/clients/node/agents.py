@@ -22,19 +22,21 @@ PACKAGES = Path(os.environ.get("NODE_PACKAGES", Path(__file__).parent))
 PATIENCE = 180.0
 PROMPT = "Read note.txt"
 NOTE = "note.txt"
+CHAT, RESPONSES, MESSAGES = "/v1/chat/completions", "/v1/responses", "/v1/messages"
 
 
 @dataclass(frozen=True)
 class Agent:
     """``heading``: in docs/clients.md, of lines of a shell, the last of which is an example, or of
     the file ``config`` in the home. ``program``: its path in node_modules. ``options`` come before
-    the prompt. ``tool``, ``arguments``: a call that reads NOTE.
+    the prompt. ``route``: of the API. ``tool``, ``arguments``: a call that reads NOTE.
     """
 
     heading: str
     package: str
     program: str
     options: tuple[str, ...]
+    route: str
     tool: str
     arguments: Mapping[str, Any]
     config: str | None = None
@@ -49,9 +51,11 @@ class Agent:
         return {"name": self.tool, "arguments": json.loads(arguments)}
 
     def run(
-        self, served: Served, place: Path, *options: str, prompt: str = PROMPT, **variables: str
+        self, served: Served, place: Path, *arguments: str, **variables: str
     ) -> subprocess.CompletedProcess[str]:
-        """Run one turn in ``place / "work"``; ``options`` replace the agent's own."""
+        """Run one turn in ``place / "work"``; ``arguments`` replace the agent's own and the
+        prompt, ``variables`` those of the document.
+        """
         setup = snippet(self.heading, served)
         lines = setup.splitlines()[:-1]
         if self.config is not None:
@@ -59,12 +63,11 @@ class Agent:
             file.parent.mkdir(parents=True, exist_ok=True)
             file.write_text(setup)
             lines = []
-        script = "\n".join([*lines, 'exec "$0" "$@"'])
-        command = ["sh", "-ec", script, self.path.name, *(options or self.options), prompt]
+        program = ["env", *(f"{name}={value}" for name, value in variables.items()), self.path.name]
+        script = "\n".join([*lines, 'exec "$@"'])
+        command = ["sh", "-ec", script, "sh", *program, *(arguments or (*self.options, PROMPT))]
         path = f"{self.path.parent}:{os.environ['PATH']}"
-        return sandbox.run(
-            command, place, served.port, [PACKAGES, ROOT], PATIENCE, PATH=path, **variables
-        )
+        return sandbox.run(command, place, served.port, [PACKAGES, ROOT], PATIENCE, PATH=path)
 
 
 AGENTS = {
@@ -74,34 +77,35 @@ AGENTS = {
             "Codex CLI", "@openai/codex", ".bin/codex",
             # its own sandbox does not start inside another one
             ("exec", "--skip-git-repo-check", "--sandbox", "danger-full-access"),
-            "exec_command", {"cmd": f"cat {NOTE}"}, ".codex/config.toml",
+            RESPONSES, "exec_command", {"cmd": f"cat {NOTE}"}, ".codex/config.toml",
         ),
         Agent(
             "Claude Code", "@anthropic-ai/claude-code", ".bin/claude", ("-p",),
-            "Read", {"file_path": NOTE},
+            MESSAGES, "Read", {"file_path": NOTE},
         ),
         Agent(
             "opencode", "opencode-linux-x64", "opencode-linux-x64/bin/opencode", ("run",),
-            "read", {"filePath": NOTE}, ".config/opencode/opencode.json",
+            CHAT, "read", {"filePath": NOTE}, ".config/opencode/opencode.json",
         ),
         Agent(
             "Kilo CLI", "@kilocode/cli-linux-x64", "@kilocode/cli-linux-x64/bin/kilo", ("run",),
-            "read", {"filePath": NOTE}, ".config/kilo/kilo.json",
+            CHAT, "read", {"filePath": NOTE}, ".config/kilo/kilo.json",
         ),
         Agent(
             "Cline CLI", "@cline/cli-linux-x64", ".bin/cline", (),
-            "read_files", {"files": [{"path": NOTE}]},
+            CHAT, "read_files", {"files": [{"path": NOTE}]},
         ),
         Agent(
             "GitHub Copilot CLI", "@github/copilot-linux-x64", "@github/copilot-linux-x64/copilot",
-            ("-p",), "view", {"path": NOTE},
+            ("-p",), CHAT, "view", {"path": NOTE},
         ),
         Agent(
-            "Qwen Code", "@qwen-code/qwen-code", ".bin/qwen", (), "read_file", {"file_path": NOTE},
+            "Qwen Code", "@qwen-code/qwen-code", ".bin/qwen", (),
+            CHAT, "read_file", {"file_path": NOTE},
         ),
         Agent(
-            "Continue CLI", "@continuedev/cli", ".bin/cn", ("-p",), "Read", {"filepath": NOTE},
-            ".continue/config.yaml",
+            "Continue CLI", "@continuedev/cli", ".bin/cn", ("-p",),
+            CHAT, "Read", {"filepath": NOTE}, ".continue/config.yaml",
         ),
     )
 }  # fmt: skip

@@ -11,25 +11,24 @@ from typing import Any
 import pytest
 
 from . import sandbox
-from .agents import AGENTS, NOTE
+from .agents import AGENTS, NOTE, PROMPT
 from .scripted import Call, answers, scripted
 
 pytestmark = pytest.mark.skipif(bool(sandbox.missing()), reason=sandbox.missing() or "a sandbox")
 
 CLAUDE = AGENTS["Claude Code"]
-PRINT = ("-p", "--output-format", "json")
 TEXT = "The tool says: "
 
 
-def turns(place: Path, calls: Sequence[Call], *options: Sequence[str]) -> list[dict[str, Any]]:
-    """Return the results of turns, each with its options. No request is refused."""
+def turns(place: Path, calls: Sequence[Call], *arguments: Sequence[str]) -> list[dict[str, Any]]:
+    """Return the results of turns. No request is refused."""
     results: list[dict[str, Any]] = []
     with scripted(place, calls, TEXT) as served:
-        for each in options:
-            done = CLAUDE.run(served, place, *PRINT, *each)
+        for each in arguments:
+            done = CLAUDE.run(served, place, "-p", "--output-format", "json", *each)
             assert done.returncode == 0, done.stdout + done.stderr
             results.append(json.loads(done.stdout))
-    assert [result["is_error"] for result in results] == [False] * len(results)
+    assert [result["subtype"] for result in results] == ["success"] * len(results)
     assert {line["status"] for line in answers(place)} == {200}
     return results
 
@@ -44,8 +43,9 @@ def test_a_resumed_session(tmp_path: Path) -> None:
     (tmp_path / "work").mkdir()
     (tmp_path / "work" / NOTE).write_text("4711\n")
     command = {"name": "Bash", "arguments": {"command": "expr 6 '*' 7", "description": "d"}}
-    allowed = ("--allowedTools", "Read,Bash(expr *)", "--")
-    first, second = turns(tmp_path, [CLAUDE.call(tmp_path), command], allowed, ("--continue",))
+    calls = [CLAUDE.call(tmp_path), command]
+    begin = ("--allowedTools", "Read,Bash(expr *)", "--", PROMPT)
+    first, second = turns(tmp_path, calls, begin, ("--continue", PROMPT))
     assert (first["num_turns"], first["result"]) == (3, f"{TEXT}42")
     assert (second["session_id"], second["result"]) == (first["session_id"], f"{TEXT}42")
     assert reasons(tmp_path) == [["tool_calls"], ["tool_calls"], ["stop"], ["stop"]]
@@ -55,5 +55,17 @@ def test_a_schema(tmp_path: Path) -> None:
     """The answer is the input of a tool."""
     schema = {"type": "object", "properties": {"n": {"type": "integer"}}, "required": ["n"]}
     call = {"name": "StructuredOutput", "arguments": {"n": 42}}
-    (result,) = turns(tmp_path, [call], ("--json-schema", json.dumps(schema)))
+    (result,) = turns(tmp_path, [call], ("--json-schema", json.dumps(schema), PROMPT))
     assert result["structured_output"] == {"n": 42}
+
+
+def test_compaction(tmp_path: Path) -> None:
+    """The model writes a summary of the session, which goes on."""
+    turns(tmp_path, [], (PROMPT,), ("--continue", "/compact"), ("--continue", PROMPT))
+    assert len(reasons(tmp_path)) > 3
+
+
+def test_counts_of_tokens(tmp_path: Path) -> None:
+    """The command /context asks how many tokens each part of a prompt has."""
+    turns(tmp_path, [], ("/context",))
+    assert answers(tmp_path, "/v1/messages/count_tokens")

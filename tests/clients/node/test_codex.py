@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from . import mcp_weather, sandbox
-from .agents import AGENTS
+from .agents import AGENTS, PROMPT
 from .scripted import Call, answers, scripted
 
 pytestmark = pytest.mark.skipif(bool(sandbox.missing()), reason=sandbox.missing() or "a sandbox")
@@ -22,7 +22,10 @@ EXEC = CODEX.options
 RESUME = (*EXEC, "resume", "--last")
 TEXT = "The tool says: "
 #: one pixel
-PICTURE = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
+PICTURE = (
+    "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAA"
+    "AABJRU5ErkJggg=="
+)
 
 
 def turns(place: Path, calls: Sequence[Call], *options: Sequence[str]) -> list[str]:
@@ -30,7 +33,7 @@ def turns(place: Path, calls: Sequence[Call], *options: Sequence[str]) -> list[s
     printed = []
     with scripted(place, calls, TEXT) as served:
         for each in options:
-            done = CODEX.run(served, place, *each)
+            done = CODEX.run(served, place, *each, PROMPT)
             assert done.returncode == 0, done.stdout + done.stderr
             printed.append(done.stdout)
     assert {line["status"] for line in answers(place)} == {200}
