@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from ..served import ROOT, Served
-from ..snippets import snippet
+from ..snippets import ADDRESS, snippet
 from . import sandbox
 from .scripted import Call
 
@@ -54,7 +54,7 @@ class Agent:
         self, served: Served, place: Path, *arguments: str, **variables: str
     ) -> subprocess.CompletedProcess[str]:
         """Run one turn in ``place / "work"``; ``arguments`` replace the agent's own and the
-        prompt, ``variables`` those of the document.
+        prompt, ``variables`` those of the document, whose address may be in both.
         """
         setup = snippet(self.heading, served)
         lines = setup.splitlines()[:-1]
@@ -63,9 +63,11 @@ class Agent:
             file.parent.mkdir(parents=True, exist_ok=True)
             file.write_text(setup)
             lines = []
-        program = ["env", *(f"{name}={value}" for name, value in variables.items()), self.path.name]
+        settings = (f"{name}={value}" for name, value in variables.items())
+        program = ["env", *settings, self.path.name, *(arguments or (*self.options, PROMPT))]
         script = "\n".join([*lines, 'exec "$@"'])
-        command = ["sh", "-ec", script, "sh", *program, *(arguments or (*self.options, PROMPT))]
+        root = served.url.removesuffix("/v1")
+        command = ["sh", "-ec", script, "sh", *(part.replace(ADDRESS, root) for part in program)]
         path = f"{self.path.parent}:{os.environ['PATH']}"
         return sandbox.run(command, place, served.port, [PACKAGES, ROOT], PATIENCE, PATH=path)
 

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from ..snippets import ADDRESS
 from . import sandbox
 from .agents import AGENTS, MESSAGES, NOTE, RESPONSES
 from .scripted import answers, scripted
@@ -18,9 +19,7 @@ def loop(place: Path, route: str, **variables: str) -> None:
     (place / "work").mkdir()
     (place / "work" / NOTE).write_text("4711\n")
     with scripted(place, [COPILOT.call(place)], TEXT) as served:
-        url = served.url.removesuffix("/v1")
-        filled = {name: value.replace("URL", url) for name, value in variables.items()}
-        done = COPILOT.run(served, place, **filled)
+        done = COPILOT.run(served, place, **variables)
     assert done.returncode == 0, done.stdout + done.stderr
     assert "4711" in done.stdout.partition(TEXT)[2]
     assert {line["status"] for line in answers(place)} == {200}
@@ -33,4 +32,4 @@ def test_the_responses_api(tmp_path: Path) -> None:
 
 
 def test_the_messages_api(tmp_path: Path) -> None:
-    loop(tmp_path, MESSAGES, COPILOT_PROVIDER_TYPE="anthropic", COPILOT_PROVIDER_BASE_URL="URL")
+    loop(tmp_path, MESSAGES, COPILOT_PROVIDER_TYPE="anthropic", COPILOT_PROVIDER_BASE_URL=ADDRESS)
