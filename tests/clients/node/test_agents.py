@@ -30,24 +30,27 @@ def agent(request: pytest.FixtureRequest, tmp_path: Path) -> Agent:
 
 
 def test_a_loop_with_a_tool(agent: Agent, tmp_path: Path) -> None:
-    """The tool's result reaches the model, and the model's text the user."""
+    """The model sees the tool's result, in the session's next turn, too, and the user its text."""
     with scripted(tmp_path, [agent.call(tmp_path)], TEXT) as served:
-        done = agent.run(served, tmp_path)
-    assert done.returncode == 0, done.stdout + done.stderr
-    assert NUMBER in done.stdout.partition(TEXT)[2], done.stdout
+        for arguments in agent.turns(2):
+            done = agent.run(served, tmp_path, *arguments)
+            assert done.returncode == 0, done.stdout + done.stderr
+            assert NUMBER in done.stdout.partition(TEXT)[2], done.stdout
     assert {line["status"] for line in answers(tmp_path)} == {200}
-    lines = answers(tmp_path, agent.route)
-    assert ["tool_calls"] in [line["finish_reasons"] for line in lines]
+    reasons = [line["finish_reasons"] for line in answers(tmp_path, agent.route)]
+    assert reasons.count(["tool_calls"]) == 1
 
 
 def test_noise(agent: Agent, tmp_path: Path) -> None:
-    """Random calls, arguments, texts and thoughts: no request is refused, and the loop ends."""
+    """Random calls, arguments, texts and thoughts: no request is refused, and each turn ends."""
     seed = random.randrange(1 << 32)
     settings = WIRES["harmony"] | {"noise_seed": str(seed), "default_completion_tokens": "4096"}
     with Served("harmony", tmp_path / "log", settings) as served:
-        done = agent.run(served, tmp_path)
+        ends = [agent.run(served, tmp_path, *arguments) for arguments in agent.turns(3)]
         assert served.faults() == []
-    printed = f"seed {seed}\n{done.stdout[-2000:]}{done.stderr[-2000:]}"
+    printed = "\n".join(
+        [f"seed {seed}", *(end.stdout[-1000:] + end.stderr[-1000:] for end in ends)]
+    )
     lines = answers(tmp_path)
     assert [line for line in lines if line["status"] != 200] == [], printed
-    assert lines, printed
+    assert len(lines) >= len(ends), printed

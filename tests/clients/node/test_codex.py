@@ -19,8 +19,7 @@ from .scripted import Call, answers, scripted
 pytestmark = pytest.mark.skipif(bool(sandbox.missing()), reason=sandbox.missing() or "a sandbox")
 
 CODEX = AGENTS["Codex CLI"]
-EXEC = CODEX.options
-RESUME = (*EXEC, "resume", "--last")
+EXEC, RESUME = CODEX.options, CODEX.again
 TEXT = "The tool says: "
 #: one pixel
 PICTURE = (

@@ -6,7 +6,7 @@ import pytest
 
 from ..snippets import ADDRESS
 from . import sandbox
-from .agents import AGENTS, MESSAGES, NOTE, RESPONSES
+from .agents import AGENTS, MESSAGES, NOTE, PROMPT, RESPONSES
 from .scripted import answers, scripted
 
 pytestmark = pytest.mark.skipif(bool(sandbox.missing()), reason=sandbox.missing() or "a sandbox")
@@ -19,7 +19,7 @@ def loop(place: Path, route: str, **variables: str) -> None:
     (place / "work").mkdir()
     (place / "work" / NOTE).write_text("4711\n")
     with scripted(place, [COPILOT.call(place)], TEXT) as served:
-        done = COPILOT.run(served, place, **variables)
+        done = COPILOT.run(served, place, *COPILOT.options, PROMPT, **variables)
     assert done.returncode == 0, done.stdout + done.stderr
     assert "4711" in done.stdout.partition(TEXT)[2]
     assert {line["status"] for line in answers(place)} == {200}
