@@ -46,7 +46,7 @@ def test_noise(agent: Agent, tmp_path: Path) -> None:
     seed = random.randrange(1 << 32)
     settings = WIRES["harmony"] | {"noise_seed": str(seed), "default_completion_tokens": "4096"}
     with Served("harmony", tmp_path / "log", settings) as served:
-        ends = [agent.run(served, tmp_path, *arguments) for arguments in agent.turns(3)]
+        ends = [agent.run(served, tmp_path, *arguments) for arguments in agent.turns(2)]
         assert served.faults() == []
     printed = "\n".join(
         [f"seed {seed}", *(end.stdout[-1000:] + end.stderr[-1000:] for end in ends)]
