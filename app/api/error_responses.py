@@ -135,10 +135,6 @@ def _from_http(request: Request, error: HTTPException) -> ApiError:
             f"endpoints are: {', '.join(request.app.state.endpoints)}."
         )
         return ApiError(404, message, code="unknown_url", headers=headers)
-    if error.status_code == 405 and request.headers.get("upgrade", "").lower() == "websocket":
-        # clients fall back to HTTP at once; after a 405 Codex tries six times more, for 7 s
-        message = f"No WebSockets here ({place}). Send the body in a POST request."
-        return ApiError(426, message, code="no_websocket", headers={"Upgrade": "HTTP/1.1"})
     if error.status_code == 405:
         message = f"Not allowed to {request.method} on {request.url.path[:_SHOWN_CHARS]}"
         headers["Allow"] = ", ".join(_allowed(request))

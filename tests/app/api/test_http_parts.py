@@ -93,17 +93,6 @@ async def test_the_routers_own_refusals_are_error_objects(
     assert set(error) == {"message", "type", "param", "code"}
 
 
-async def test_a_websocket_is_refused_by_its_name_and_clients_fall_back_to_http():
-    """Codex tries one first, and seven times if the answer is another one than 426."""
-    upgrade = {"connection": "Upgrade", "upgrade": "websocket"}
-    assert (await Gateway().client.get("/fine/a", headers=upgrade)).status_code == 200
-    answer = await Gateway().client.post("/fine/a", headers=upgrade)
-    error = answer.json()["error"]
-    assert (answer.status_code, error["code"]) == (426, "no_websocket")
-    assert "POST" in error["message"]
-    assert answer.headers["upgrade"] == "HTTP/1.1"
-
-
 async def test_requests_are_counted_by_route_and_not_by_path():
     gateway = Gateway()
     for path in ("/fine/a", "/fine/b", "/nowhere/1", "/nowhere/2"):
