@@ -115,7 +115,7 @@ $(CLIENTS)/%/.installed: tests/clients/%/requirements.txt | $(VENV)/pyvenv.cfg
 	@touch $@
 
 # pytest exits with 5 if ARGS select no test
-test-clients: build $(CLIENTS)/openai3/.installed $(CLIENTS)/openai2/.installed $(CLIENTS)/node/.installed ## test client frameworks against a running gateway; installs 700 MB
+test-clients: build $(CLIENTS)/openai3/.installed $(CLIENTS)/openai2/.installed $(CLIENTS)/node/.installed ## test client frameworks and agents against a running gateway; installs 2.5 GB
 	export GATEWAY_PYTHON=$(abspath $(PY)) NODE_PACKAGES=$(abspath $(CLIENTS))/node; \
 	run() { "$(CLIENTS)/$$1/bin/python" -m pytest -c tests/clients/pytest.ini "$${@:2}" $(ARGS) || [ $$? -eq 5 ]; }; \
 	run openai3 tests/clients/openai3 tests/clients/node; run openai2 tests/clients/openai2

@@ -44,8 +44,8 @@ class Served:
     """
 
     def __init__(self, wire: str, log: Path, settings: dict[str, str] | None = None) -> None:
-        self.wire, self._log, self._port = wire, log, free_port()
-        settings = {"port": str(self._port), **(settings or COMMON | WIRES[wire])}
+        self.wire, self._log, self.port = wire, log, free_port()
+        settings = {"port": str(self.port), **(settings or COMMON | WIRES[wire])}
         kept = {name: value for name, value in os.environ.items() if "SWITCHYARD" not in name}
         chosen = {f"SWITCHYARD_{name.upper()}": value for name, value in settings.items()}
         with log.open("w") as stream:
@@ -57,7 +57,7 @@ class Served:
     @property
     def address(self) -> str:
         """The base URL for Anthropic's clients."""
-        return f"http://127.0.0.1:{self._port}"
+        return f"http://127.0.0.1:{self.port}"
 
     @property
     def url(self) -> str:

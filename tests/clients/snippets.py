@@ -10,7 +10,7 @@ DOCUMENT = ROOT / "docs" / "clients.md"
 #: the address in the document
 ADDRESS = "http://127.0.0.1:8000"
 _SECTION = re.compile(
-    r"^## ([^\n]+)\n\n(?:[^\n]+:\n\n)?```(?:python|js|sh|toml)\n(.*?)^```$",
+    r"^## ([^\n]+)\n\n(?:[^\n]+:\n\n)?```(?:python|js|json|sh|toml|yaml)\n(.*?)^```$",
     re.MULTILINE | re.DOTALL,
 )
 

@@ -1,9 +1,8 @@
-"""A gateway before a worker with a script, for agents: noise would run random commands."""
+"""Gateways for agents: before a worker with a script, since noise would run random commands."""
 
 import json
-import os
 import subprocess
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -12,25 +11,25 @@ from tests.redis_server import free_port
 
 from ..served import PATIENCE, PYTHON, ROOT, Served
 
-#: the commands of the packages
-BIN = Path(os.environ.get("NODE_PACKAGES", Path(__file__).parent)) / "node_modules/.bin"
+#: a tool's name and arguments
+Call = Mapping[str, Any]
 
 
 @contextmanager
-def scripted(place: Path, call: Mapping[str, Any], text: str) -> Iterator[Served]:
-    """A gateway whose worker writes a call, and a text once the tool has answered."""
+def scripted(place: Path, calls: Sequence[Call], text: str) -> Iterator[Served]:
+    """A gateway whose worker writes calls, one in a turn, and a text once the tools answered."""
     folder, port = place / "tokenizer", free_port()
     folder.mkdir()
-    written = f"<tool_call>\n{json.dumps(call)}\n</tool_call>"
-    command = [PYTHON, "-m", "tests.clients.node.scripted_worker", folder, port, written, text]
-    worker = subprocess.Popen([*map(str, command)], cwd=ROOT, stdout=subprocess.PIPE, text=True)
+    script = (folder, port, json.dumps(calls), text)
+    command = [PYTHON, "-m", "tests.clients.node.scripted_worker", *map(str, script)]
+    worker = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True)
     try:
         assert worker.stdout is not None
         assert worker.stdout.readline() == "ready\n"
         settings = {
             "tokenizer": str(folder),
             "workers": f"http://127.0.0.1:{port}",
-            "model_name": "scripted",
+            "model_name": "noise",
         }
         with Served("scripted", place / "log", settings) as running:
             yield running
@@ -40,7 +39,8 @@ def scripted(place: Path, call: Mapping[str, Any], text: str) -> Iterator[Served
         worker.wait(PATIENCE)
 
 
-def answers(place: Path, route: str) -> list[dict[str, Any]]:
-    """The log lines of a route."""
+def answers(place: Path, route: str | None = None) -> list[dict[str, Any]]:
+    """The log lines of requests, of one route or of all."""
     lines = [line for line in (place / "log").read_text().splitlines() if line[0] == "{"]
-    return [each for each in map(json.loads, lines) if each.get("route") == route]
+    requests = [each for each in map(json.loads, lines) if each["event"] == "request"]
+    return [each for each in requests if route in (None, each["route"])]

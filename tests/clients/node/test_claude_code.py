@@ -1,62 +1,71 @@
-"""Claude Code, an agent that speaks Anthropic's API: tool loops in a scratch folder and home.
+"""Claude Code, an agent that speaks Anthropic's API: sessions, schemas and counts of tokens.
 
-The worker follows a script, because noise would run random commands.
+The worker follows a script.
 """
 
 import json
-import os
-import re
-import subprocess
-from collections.abc import Iterator
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from ..served import PATIENCE, Served
-from ..snippets import snippet
-from .scripted import BIN, answers, scripted
+from . import sandbox
+from .agents import AGENTS, NOTE, PROMPT
+from .scripted import Call, answers, scripted
 
-TEXT = "The note says hello."
+pytestmark = pytest.mark.skipif(bool(sandbox.missing()), reason=sandbox.missing() or "a sandbox")
+
+CLAUDE = AGENTS["Claude Code"]
+TEXT = "The tool says: "
 
 
-@pytest.fixture
-def served(tmp_path: Path) -> Iterator[Served]:
-    """The script reads a file of the scratch folder."""
+def turns(place: Path, calls: Sequence[Call], *arguments: Sequence[str]) -> list[dict[str, Any]]:
+    """Return the results of turns. No request is refused."""
+    results: list[dict[str, Any]] = []
+    with scripted(place, calls, TEXT) as served:
+        for each in arguments:
+            done = CLAUDE.run(served, place, "-p", "--output-format", "json", *each)
+            assert done.returncode == 0, done.stdout + done.stderr
+            results.append(json.loads(done.stdout))
+    assert [result["subtype"] for result in results] == ["success"] * len(results)
+    assert {line["status"] for line in answers(place)} == {200}
+    return results
+
+
+def reasons(place: Path) -> list[list[str]]:
+    """The finish reasons of the messages."""
+    return [line["finish_reasons"] for line in answers(place, "/v1/messages")]
+
+
+def test_a_resumed_session(tmp_path: Path) -> None:
+    """The model sees the file and what a command printed, in the second turn, too."""
     (tmp_path / "work").mkdir()
-    note = tmp_path / "work" / "note.txt"
-    note.write_text("hello\n")
-    call = {"name": "Read", "arguments": {"file_path": str(note)}}
-    with scripted(tmp_path, call, TEXT) as running:
-        yield running
+    (tmp_path / "work" / NOTE).write_text("4711\n")
+    command = {"name": "Bash", "arguments": {"command": "expr 6 '*' 7", "description": "d"}}
+    calls = [CLAUDE.call(tmp_path), command]
+    begin = ("--allowedTools", "Read,Bash(expr *)", "--", PROMPT)
+    first, second = turns(tmp_path, calls, begin, ("--continue", PROMPT))
+    assert (first["num_turns"], first["result"]) == (3, f"{TEXT}42")
+    assert (second["session_id"], second["result"]) == (first["session_id"], f"{TEXT}42")
+    assert reasons(tmp_path) == [["tool_calls"], ["tool_calls"], ["stop"], ["stop"]]
 
 
-def claude(served: Served, place: Path, *options: str) -> dict[str, Any]:
-    """Return the result of a turn; the variables are those of docs/clients.md."""
-    lines = snippet("Claude Code", served).replace("=noise", "=scripted")
-    variables = dict(re.findall(r"(\w+)=(\S+)", lines))
-    command = [str(BIN / "claude"), "-p", *options, "--output-format", "json"]
-    done = subprocess.run(
-        [*command, "--allowedTools", "Read"],
-        cwd=place / "work",
-        env={**os.environ, **variables, "HOME": str(place)},
-        text=True,
-        check=False,
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        timeout=PATIENCE,
-    )
-    assert done.returncode == 0, done.stdout + done.stderr
-    result: dict[str, Any] = json.loads(done.stdout)
-    return result
+def test_a_schema(tmp_path: Path) -> None:
+    """The answer is the input of a tool."""
+    schema = {"type": "object", "properties": {"n": {"type": "integer"}}, "required": ["n"]}
+    call = {"name": "StructuredOutput", "arguments": {"n": 42}}
+    (result,) = turns(tmp_path, [call], ("--json-schema", json.dumps(schema), PROMPT))
+    assert result["structured_output"] == {"n": 42}
 
 
-def test_a_loop_with_a_tool_and_its_session_again(served: Served, tmp_path: Path) -> None:
-    first = claude(served, tmp_path, "What does the note say?")
-    assert (first["is_error"], first["num_turns"], first["result"]) == (False, 2, TEXT)
-    again = claude(served, tmp_path, "Again?", "--resume", first["session_id"])
-    assert (again["is_error"], again["result"]) == (False, TEXT)
-    answered = answers(tmp_path, "/v1/messages")
-    reasons = [line["finish_reasons"] for line in answered]
-    assert reasons == [["tool_calls"], ["stop"], ["stop"]]
-    assert {line["status"] for line in answered} == {200}
+def test_compaction(tmp_path: Path) -> None:
+    """The model writes a summary of the session, which goes on."""
+    turns(tmp_path, [], (PROMPT,), ("--continue", "/compact"), ("--continue", PROMPT))
+    assert len(reasons(tmp_path)) > 3
+
+
+def test_counts_of_tokens(tmp_path: Path) -> None:
+    """The command /context asks how many tokens each part of a prompt has."""
+    turns(tmp_path, [], ("/context",))
+    assert answers(tmp_path, "/v1/messages/count_tokens")

@@ -1,48 +1,92 @@
-"""The Codex CLI, an agent of OpenAI that speaks the Responses API only: a turn with a tool call.
+"""The Codex CLI, an agent of OpenAI that speaks the Responses API only: its default configuration.
 
-The worker follows a script, because noise would run random commands. The command writes a file, and
-Codex shows the model what it printed.
+The worker follows a script.
 """
 
-import os
-import subprocess
-import tomllib
-from collections.abc import Iterator
+import base64
+import json
+import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 
-from ..served import PATIENCE, Served
-from ..snippets import snippet
-from .scripted import BIN, answers, scripted
+from ..snippets import ADDRESS
+from . import mcp_weather, sandbox
+from .agents import AGENTS, PROMPT, RESPONSES
+from .scripted import Call, answers, scripted
 
-COMMAND = "expr 6 '*' 7 > proof.txt; cat proof.txt"
-CALL = {"name": "exec_command", "arguments": {"cmd": COMMAND}}
-TEXT = "Six times seven is 42."
+pytestmark = pytest.mark.skipif(bool(sandbox.missing()), reason=sandbox.missing() or "a sandbox")
+
+CODEX = AGENTS["Codex CLI"]
+EXEC, RESUME = CODEX.options, CODEX.again
+TEXT = "The tool says: "
+#: one pixel
+PICTURE = (
+    "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAA"
+    "AABJRU5ErkJggg=="
+)
 
 
-@pytest.fixture
-def served(tmp_path: Path) -> Iterator[Served]:
-    with scripted(tmp_path, CALL, TEXT) as running:
-        yield running
+def turns(
+    place: Path, calls: Sequence[Call], *options: Sequence[str], **variables: str
+) -> list[str]:
+    """Return what the turns print; each has options."""
+    printed = []
+    with scripted(place, calls, TEXT) as served:
+        for each in options:
+            done = CODEX.run(served, place, *each, PROMPT, **variables)
+            assert done.returncode == 0, done.stdout + done.stderr
+            printed.append(done.stdout)
+    return printed
 
 
-def test_a_turn_with_a_tool_call(served: Served, tmp_path: Path) -> None:
-    """The configuration is that of docs/clients.md."""
-    home, work = tmp_path / "home", tmp_path / "work"
-    home.mkdir()
-    work.mkdir()
-    config = snippet("Codex CLI", served).replace('model = "noise"', 'model = "scripted"')
-    assert tomllib.loads(config)["model"] == "scripted"
-    (home / "config.toml").write_text(config)
-    command = [BIN / "codex", "exec", "--skip-git-repo-check", "--sandbox", "danger-full-access"]
-    done = subprocess.run(
-        [*command, "6 * 7?"],
-        cwd=work, env={**os.environ, "CODEX_HOME": str(home)}, text=True, check=False,
-        stdin=subprocess.DEVNULL, capture_output=True, timeout=PATIENCE,
-    )  # fmt: skip
-    assert done.returncode == 0, done.stdout + done.stderr
-    assert (work / "proof.txt").read_text() == "42\n"
-    assert done.stdout.strip().endswith(TEXT)
-    answered = answers(tmp_path, "/v1/responses")
-    assert [line["finish_reasons"] for line in answered] == [["tool_calls"], ["stop"]]
+def reasons(place: Path) -> list[list[str]]:
+    """The finish reasons of the requests, none of which is refused."""
+    assert {line["status"] for line in answers(place)} == {200}
+    return [line["finish_reasons"] for line in answers(place, RESPONSES)]
+
+
+def test_a_tool_of_an_mcp_server(tmp_path: Path) -> None:
+    """Its namespace comes back with the call, and the model sees the result."""
+    call = {"name": "mcp__weather__get_weather", "arguments": {"city": "Oslo"}}
+    server = {"command": sys.executable, "args": [mcp_weather.__file__]}
+    configured = [f"mcp_servers.weather.{name}={json.dumps(server[name])}" for name in server]
+    options = [part for each in configured for part in ("-c", each)]
+    (printed,) = turns(tmp_path, [call], (*EXEC, *options))
+    assert mcp_weather.WEATHER in printed.rpartition(TEXT)[2]
+    assert reasons(tmp_path) == [["tool_calls"], ["stop"]]
+
+
+def test_a_picture_and_later_turns(tmp_path: Path) -> None:
+    """A line of text stands for it, in the session's later turns, too."""
+    (tmp_path / "work").mkdir()
+    picture = tmp_path / "work" / "picture.png"
+    picture.write_bytes(base64.b64decode(PICTURE))
+    call = {"name": "view_image", "arguments": {"path": str(picture)}}
+    printed = turns(tmp_path, [call], EXEC, RESUME)
+    assert ["input_image: not shown" in each.rpartition(TEXT)[2] for each in printed] == [True] * 2
+    assert reasons(tmp_path) == [["tool_calls"], ["stop"], ["stop"]]
+
+
+def test_a_resumed_session(tmp_path: Path) -> None:
+    """The model sees the result of the first turn again, and calls in the second one."""
+    call = {"name": "exec_command", "arguments": {"cmd": "echo 4711"}}
+    printed = turns(tmp_path, [call], EXEC, RESUME)
+    assert ["4711" in each.rpartition(TEXT)[2] for each in printed] == [True, True]
+    assert reasons(tmp_path) == [["tool_calls"], ["stop"], ["stop"]]
+
+
+def test_compaction(tmp_path: Path) -> None:
+    """A history that is too long is replaced by a summary that the model writes."""
+    low = ("-c", "model_auto_compact_token_limit=10")
+    turns(tmp_path, [], EXEC, (*RESUME, *low), RESUME)
+    assert reasons(tmp_path) == [["stop"]] * 4
+
+
+def test_the_built_in_provider(tmp_path: Path) -> None:
+    """It asks for a WebSocket first, and its turns end with or without one."""
+    provider = ("-c", 'model_provider="openai"', "-c", f'openai_base_url="{ADDRESS}/v1"')
+    turns(tmp_path, [], (*EXEC, *provider), (*RESUME, *provider), OPENAI_API_KEY="none")
+    answered = [line for line in answers(tmp_path, RESPONSES) if line["status"] == 200]
+    assert [line["finish_reasons"] for line in answered] == [["stop"], ["stop"]]
