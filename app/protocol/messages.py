@@ -10,7 +10,7 @@ from pydantic import BeforeValidator, Discriminator, Field, Tag, model_validator
 from pydantic_core import PydanticCustomError
 
 from .unserved_fields import unsupported_field
-from .validation import Items, Lenient, TextOr, by_type, refuse_type, tag_of
+from .validation import Items, Lenient, PastText, TextOr, by_type, null_as, refuse_type, tag_of
 
 
 class ThoughtPart(Lenient):
@@ -34,7 +34,7 @@ def _only_text(value: Any) -> Any:
         raise PydanticCustomError(
             "missing_text", "a part of type '{kind}' needs it", {"kind": kind}
         )
-    return {"type": kind, kind: value[kind]}
+    return {"type": kind, kind: "" if value[kind] is None else value[kind]}
 
 
 class ContentPart(Lenient):
@@ -47,6 +47,8 @@ class ContentPart(Lenient):
 
 
 Content = TextOr[Annotated[ContentPart, BeforeValidator(_only_text)]]
+#: the content of a message that is no answer; null is an empty text
+AskedContent = Annotated[Content, null_as("")]
 #: types of parts that this server does not read
 MEDIA = ("file", "image_url", "input_audio", "input_file", "input_image", "video_url")
 
@@ -97,7 +99,7 @@ class PastToolCall(Lenient):
 
 class CalledCustomTool(Lenient):
     name: str
-    input: str
+    input: PastText
 
 
 class PastCustomCall(Lenient):
@@ -125,13 +127,13 @@ AnyPastCall = Annotated[
 
 class SystemMessage(Lenient):
     role: Literal["system", "developer"]
-    content: Content
+    content: AskedContent
     name: str | None = None
 
 
 class UserMessage(Lenient):
     role: Literal["user"]
-    content: Content
+    content: AskedContent
     name: str | None = None
 
 
@@ -174,7 +176,7 @@ class ToolMessage(Lenient):
     """The result of a call; some clients have null for an empty one, the tool's name, or no id."""
 
     role: Literal["tool"]
-    content: ResultContent | None
+    content: ResultContent | None = None
     tool_call_id: str | None = None
     name: str | None = None
 

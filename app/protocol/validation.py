@@ -3,7 +3,15 @@
 from collections.abc import Collection, Mapping
 from typing import Annotated, Any, TypeVar
 
-from pydantic import BaseModel, ConfigDict, Discriminator, Field, Tag, model_validator
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Discriminator,
+    Field,
+    Tag,
+    model_validator,
+)
 from pydantic_core import PydanticCustomError
 
 #: OpenAI's bound on ``messages``; here also the bound on the parts and the calls of a message, and
@@ -15,6 +23,15 @@ MAX_NAMES = 256
 Item = TypeVar("Item")
 #: an array whose validation ends at the first error
 Items = Annotated[list[Item], Field(max_length=MAX_ITEMS, fail_fast=True)]
+
+
+def null_as(empty: Any) -> BeforeValidator:
+    """Return a validator that reads null as an empty value, in place of what a history lost."""
+    return BeforeValidator(lambda value: empty if value is None else value)
+
+
+#: a text of a history
+PastText = Annotated[str, null_as("")]
 
 
 def by_type(expected: str, **tags: type) -> Discriminator:

@@ -11,14 +11,12 @@ Unknown fields are ignored, since clients send back what a server sent them.
 from collections.abc import Collection
 from typing import Annotated, Any, Literal
 
-from pydantic import BeforeValidator, Discriminator, Field, Tag
+from pydantic import BeforeValidator, Discriminator, Tag
 from pydantic_core import PydanticCustomError
 
-from ..validation import Items, Lenient, TextOr, refuse_type
+from ..validation import Items, Lenient, PastText, TextOr, null_as, refuse_type
 from .tools import MessagesTool
 
-#: characters of the id of a call; own ids have 30
-CALL_ID_CHARS = 1_024
 #: blocks of features that this server lacks; prompts do not show them
 LEFT_OUT = (
     *("advisor_tool_result", "bash_code_execution_tool_result", "browser_state"),
@@ -29,28 +27,26 @@ LEFT_OUT = (
 )
 
 
-#: a text that a client may have lost
-_Text = Annotated[str, BeforeValidator(lambda value: "" if value is None else value)]
-
-
 class TextBlock(Lenient):
     type: Literal["text"]
-    text: _Text
+    text: PastText
 
 
 class ThinkingBlock(Lenient):
     """Reasoning of an earlier answer. ``signature``: this server's seal of it (sealing)."""
 
     type: Literal["thinking"]
-    thinking: _Text = ""
-    signature: _Text = ""
+    thinking: PastText = ""
+    signature: PastText = ""
 
 
 class ToolUseBlock(Lenient):
-    """``input``: an object; text of one that was cut, or null, in damaged histories."""
+    """``id``: "" if the client sent none. ``input``: an object; text of one that was cut, or null,
+    in damaged histories.
+    """
 
     type: Literal["tool_use"]
-    id: str = Field(max_length=CALL_ID_CHARS)
+    id: PastText = ""
     name: str
     input: dict[str, Any] | str | None = None
 
@@ -88,7 +84,7 @@ class SearchResultBlock(Lenient):
     type: Literal["search_result"]
     source: str
     title: str
-    content: Items[TextBlock]
+    content: Annotated[Items[TextBlock], null_as([])]
 
 
 class ChangedTool(Lenient):
@@ -155,7 +151,7 @@ ResultBlock = Annotated[_Shown, Discriminator(_kind), _one_of(_RESULT)]
 
 class ToolResultBlock(Lenient):
     type: Literal["tool_result"]
-    tool_use_id: str = Field(max_length=CALL_ID_CHARS)
+    tool_use_id: PastText = ""
     content: TextOr[ResultBlock] | None = None
     is_error: bool | None = None
 
