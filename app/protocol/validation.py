@@ -10,6 +10,7 @@ from pydantic import (
     Discriminator,
     Field,
     Tag,
+    WithJsonSchema,
     model_validator,
 )
 from pydantic_core import PydanticCustomError
@@ -32,6 +33,12 @@ def null_as(empty: Any) -> BeforeValidator:
 
 #: a text of a history
 PastText = Annotated[str, null_as("")]
+#: a text that a server sealed; other values are none of this server
+Sealed = Annotated[
+    str,
+    BeforeValidator(lambda value: "" if value is None else str(value)),
+    WithJsonSchema({}),
+]
 
 
 def by_type(expected: str, **tags: type) -> Discriminator:

@@ -14,7 +14,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BeforeValidator, Discriminator, Tag
 from pydantic_core import PydanticCustomError
 
-from ..validation import Items, Lenient, PastText, TextOr, null_as, refuse_type
+from ..validation import Items, Lenient, PastText, Sealed, TextOr, null_as, refuse_type
 from .tools import MessagesTool
 
 #: blocks of features that this server lacks; prompts do not show them
@@ -37,7 +37,7 @@ class ThinkingBlock(Lenient):
 
     type: Literal["thinking"]
     thinking: PastText = ""
-    signature: PastText = ""
+    signature: Sealed = ""
 
 
 class ToolUseBlock(Lenient):
@@ -75,7 +75,7 @@ class Source(Lenient):
 
 class MediaBlock(Lenient):
     type: Literal["image", "document"]
-    source: Source = Source()
+    source: Annotated[Source, null_as({})] = Source()
     title: str | None = None
     context: str | None = None
 

@@ -26,13 +26,12 @@ from pydantic import (
     Field,
     Tag,
     TypeAdapter,
-    WithJsonSchema,
     model_validator,
 )
 from pydantic_core import PydanticCustomError
 
 from ..messages import without_media
-from ..validation import Items, Lenient, PastText, TextOr, null_as, refuse_type
+from ..validation import Items, Lenient, PastText, Sealed, TextOr, null_as, refuse_type
 from .client_items import (
     CLIENT_CALLS,
     CLIENT_RESULTS,
@@ -67,13 +66,6 @@ LEFT_OUT = (
 )
 #: fields with the text of each type of content part
 _TEXTS = {"input_text": "text", "output_text": "text", "refusal": "refusal"}
-
-#: a text that a server sealed; other values are none of this server
-Sealed = Annotated[
-    str,
-    BeforeValidator(lambda value: "" if value is None else str(value)),
-    WithJsonSchema({}),
-]
 
 
 def _only_text(value: Any) -> Any:
