@@ -91,6 +91,25 @@ def test_blocks_of_the_assistant_are_left_out_elsewhere(gateway: Gateway, block:
     assert ignored(answer) == f"messages/0/content/1 {block['type']}"
 
 
+def test_a_reminder_behind_results_is_a_part_of_the_last_one(gateway: Gateway) -> None:
+    """Any other text is a message of the user."""
+    reminder = "<system-reminder>\nThe list is empty.\n</system-reminder>"
+
+    def prompt(*blocks: Any) -> int:
+        history = [USER, said(READ), user(*blocks)]
+        answer = post(gateway, **HELLO | {"max_tokens": 1, "messages": history})
+        count: int = answer.json()["usage"]["input_tokens"]
+        return count
+
+    joined = {**RESULT, "content": f"text\n\n{reminder}\n\n{reminder}"}
+    assert prompt(RESULT, text(reminder), text(reminder)) == prompt(joined)
+    assert prompt(RESULT, text(f"Go on. {reminder}")) > prompt(
+        {**RESULT, "content": f"text\n\nGo on. {reminder}"}
+    )
+    first = prompt(text(reminder), RESULT)
+    assert first > prompt(RESULT, text(reminder))
+
+
 def test_an_effort_of_a_turn_is_left_out_by_name(gateway: Gateway) -> None:
     effort = {"role": "system", "content": "Rules.", "output_config": {"effort": "low"}}
     answer = post(gateway, **HELLO | {"messages": [USER, effort]})
