@@ -11,7 +11,16 @@ from pydantic_core import PydanticCustomError
 
 from .unknown_fields import NAME_CHARS
 from .unserved_fields import unsupported_field
-from .validation import Items, Lenient, TextOr, by_type, refuse_type, unknown_type
+from .validation import (
+    Items,
+    Lenient,
+    NullAs,
+    PastText,
+    TextOr,
+    by_type,
+    refuse_type,
+    unknown_type,
+)
 
 #: types of parts that this server reads
 PARTS = ("text", "refusal", "thinking")
@@ -50,7 +59,7 @@ def _only_text(value: Any) -> Any:
         raise PydanticCustomError(
             "missing_text", "a part of type '{kind}' needs it", {"kind": kind}
         )
-    return {"type": kind, kind: value[kind]}
+    return {"type": kind, kind: "" if value[kind] is None else value[kind]}
 
 
 class ContentPart(Lenient):
@@ -66,6 +75,8 @@ class ContentPart(Lenient):
 
 
 Content = TextOr[Annotated[ContentPart, BeforeValidator(_only_text)]]
+#: the content of a message that is no answer; null is an empty text
+AskedContent = Annotated[Content, NullAs("")]
 
 
 class ResultPart(ContentPart):
@@ -112,7 +123,7 @@ class PastToolCall(Lenient):
 
 class CalledCustomTool(Lenient):
     name: str
-    input: str
+    input: PastText
 
 
 class PastCustomCall(Lenient):
@@ -147,13 +158,13 @@ AnyPastCall = Annotated[
 
 class SystemMessage(Lenient):
     role: Literal["system", "developer"]
-    content: Content
+    content: AskedContent
     name: str | None = None
 
 
 class UserMessage(Lenient):
     role: Literal["user"]
-    content: Content
+    content: AskedContent
     name: str | None = None
 
 
@@ -196,7 +207,7 @@ class ToolMessage(Lenient):
     """The result of a call; some clients have null for an empty one, the tool's name, or no id."""
 
     role: Literal["tool"]
-    content: ResultContent | None
+    content: ResultContent | None = None
     tool_call_id: str | None = None
     name: str | None = None
 

@@ -1,19 +1,24 @@
 """Base types of request objects, which bound the work of validation."""
 
 from collections.abc import Collection, Mapping
+from dataclasses import dataclass
 from typing import Annotated, Any, TypeVar
 from urllib.parse import quote
 
 from pydantic import (
     BaseModel,
+    BeforeValidator,
     ConfigDict,
     Discriminator,
     Field,
+    GetCoreSchemaHandler,
     Tag,
     ValidationInfo,
+    WithJsonSchema,
     model_validator,
 )
-from pydantic_core import PydanticCustomError
+from pydantic_core import CoreSchema, PydanticCustomError
+from pydantic_core.core_schema import no_info_before_validator_function, nullable_schema
 
 from .unknown_fields import NAME_CHARS, UnknownFields, known_names
 
@@ -29,6 +34,33 @@ NOTHING: tuple[Any, ...] = (None, False, "", [], {})
 Item = TypeVar("Item")
 #: an array whose validation ends at the first error
 Items = Annotated[list[Item], Field(max_length=MAX_ITEMS, fail_fast=True)]
+
+
+@dataclass(frozen=True, slots=True)
+class NullAs:
+    """Reads null as an empty value, in place of what a history lost."""
+
+    empty: Any
+
+    def __get_pydantic_core_schema__(
+        self, source: Any, handler: GetCoreSchemaHandler
+    ) -> CoreSchema:
+        schema = handler(source)
+        return no_info_before_validator_function(
+            lambda value: self.empty if value is None else value,
+            schema,
+            json_schema_input_schema=nullable_schema(schema),
+        )
+
+
+#: a text of a history
+PastText = Annotated[str, NullAs("")]
+#: a text that a server sealed; other values are none of this server
+Sealed = Annotated[
+    str,
+    BeforeValidator(lambda value: "" if value is None else str(value)),
+    WithJsonSchema({}),
+]
 
 
 def by_type(expected: str, **tags: type) -> Discriminator:

@@ -2,11 +2,16 @@
 
 A message of the user may hold results of calls beside text: each result becomes a message of its
 own. Blocks that are no text are shown as a line, or left out; ``ignored`` names them.
+
+A reminder that Claude Code adds behind results becomes a part of the last one. As a message of the
+user, it would begin a turn: chat templates that show the thoughts of one turn would drop those
+before it, and workers would find nothing in their caches behind the first thought.
 """
 
 import json
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from typing import TypeGuard
 
 from ...generation import Call, Media, Message, Part, Text, Thought
 from ...protocol import (
@@ -29,6 +34,8 @@ from ...protocol import (
 #: the first block of Claude Code's instructions: it changes with each request, and would keep all
 #: that follows from the prefix cache
 _BILLING = "x-anthropic-billing-header"
+#: what begins a text of Claude Code's own in messages of the user
+_REMINDER = "<system-reminder>"
 
 #: returns the text of sealed reasoning; None: this server did not seal it
 Unseal = Callable[[str], str | None]
@@ -87,9 +94,19 @@ class ReadMessages:
                 self._add_said(message, parts, place)
                 parts = []
                 self._add(self._result(block, at), at)
+            elif _is_reminder(block) and not parts and self._ends_in_result(place):
+                self._remind(block)
             else:
                 parts += self._parts(message.role, block, at)
         self._add_said(message, parts, place)
+
+    def _ends_in_result(self, place: str) -> bool:
+        """Whether the last message is a result of the message at this place."""
+        return self.messages[-1:] != [] and self.places[-1].startswith(f"{place}.content")
+
+    def _remind(self, reminder: TextBlock) -> None:
+        last = self.messages[-1]
+        self.messages[-1] = replace(last, parts=(*last.parts, Text(f"\n\n{reminder.text}")))
 
     def _add_said(self, message: InputMessage, parts: list[Part], place: str) -> None:
         if parts:
@@ -165,6 +182,10 @@ class ReadMessages:
             ]
         is_error = bool(block.is_error)
         return Message("tool", tuple(parts), None, block.tool_use_id, is_error=is_error)
+
+
+def _is_reminder(block: MessageBlock) -> TypeGuard[TextBlock]:
+    return isinstance(block, TextBlock) and block.text.startswith(_REMINDER)
 
 
 def _arguments(block: ToolUseBlock) -> str:

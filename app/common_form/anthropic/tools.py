@@ -90,22 +90,29 @@ _DEFINED: dict[str, tuple[str, dict[str, Any]]] = {
 class OfferedTools:
     """The tools of a request, with the changes that its messages make.
 
-    ``tools``     that the prompt shows.
+    ``tools``     that the prompt shows; a message that defines one again moves it to the end.
     ``removed``   names of those among them that may not be called any more: the prompt keeps them,
                   so that its beginning stays in the workers' caches.
     ``left_out``  names of tools that this server lacks; "": of one without a name.
     ``ignored``   places and kinds of these, and of changes without effect.
     """
 
-    tools: list[Tool] = field(default_factory=list)
     removed: set[str] = field(default_factory=set)
     left_out: set[str] = field(default_factory=set)
     ignored: list[str] = field(default_factory=list)
+    #: by their places, and the places by names
+    _tools: dict[str, Tool] = field(default_factory=dict)
+    _places: dict[str, list[str]] = field(default_factory=dict)
+
+    @property
+    def tools(self) -> Sequence[Tool]:
+        return [*self._tools.values()]
 
     def offer(self, tool: MessagesTool, place: str) -> None:
         """Add a tool, or leave it out."""
         if not isinstance(tool, ServerTool) and tool.is_callable:
-            self.tools.append(_common_tool(tool, place))
+            self._tools[place] = _common_tool(tool, place)
+            self._places.setdefault(tool.name, []).append(place)
             return
         kind = tool_family(tool.type) if isinstance(tool, ServerTool) else "allowed_callers"
         self.left_out.add(tool.name or "")
@@ -116,9 +123,10 @@ class OfferedTools:
         name = block.tool.name
         if block.type == "tool_addition" and (tool := block.tool.definition) is not None:
             name = tool.name
-            self.tools = [each for each in self.tools if each.name != name]
+            for former in self._places.pop(name or "", ()):
+                del self._tools[former]
             self.offer(tool, f"{place}.tool.definition")
-        elif all(each.name != name for each in self.tools):
+        elif name not in self._places:
             self.ignored.append(f"{pointer(place)} {block.type}")
         if name is not None:
             (self.removed.add if block.type == "tool_removal" else self.removed.discard)(name)

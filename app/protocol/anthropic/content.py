@@ -15,11 +15,9 @@ from typing import Annotated, Any, Literal
 from pydantic import BeforeValidator, Discriminator, Field, Tag
 from pydantic_core import PydanticCustomError
 
-from ..validation import Items, Lenient, TextOr, unknown_type
+from ..validation import Items, Lenient, NullAs, PastText, Sealed, TextOr, unknown_type
 from .tools import MessagesTool
 
-#: characters of the id of a call; own ids have 30
-CALL_ID_CHARS = 1_024
 #: blocks of features that this server lacks; prompts do not show them
 LEFT_OUT = (
     *("advisor_tool_result", "bash_code_execution_tool_result", "browser_state"),
@@ -30,31 +28,26 @@ LEFT_OUT = (
 )
 
 
-#: a text that a client may have lost
-_Text = Annotated[
-    str,
-    BeforeValidator(lambda text: "" if text is None else text, json_schema_input_type=str | None),
-]
-
-
 class TextBlock(Lenient):
     type: Literal["text"]
-    text: _Text
+    text: PastText
 
 
 class ThinkingBlock(Lenient):
     """Reasoning of an earlier answer. ``signature``: this server's seal of it (sealing)."""
 
     type: Literal["thinking"]
-    thinking: _Text = ""
-    signature: _Text = ""
+    thinking: PastText = ""
+    signature: Sealed = ""
 
 
 class ToolUseBlock(Lenient):
-    """``input``: an object; text of one that was cut, or null, in damaged histories."""
+    """``id``: "" if the client sent none. ``input``: an object; text of one that was cut, or null,
+    in damaged histories.
+    """
 
     type: Literal["tool_use"]
-    id: str = Field(max_length=CALL_ID_CHARS)
+    id: PastText = ""
     name: str
     input: dict[str, Any] | str | None = None
 
@@ -83,7 +76,7 @@ class Source(Lenient):
 
 class MediaBlock(Lenient):
     type: Literal["image", "document"]
-    source: Source = Source()
+    source: Annotated[Source, NullAs({})] = Field(default_factory=Source)
     title: str | None = None
     context: str | None = None
 
@@ -92,7 +85,7 @@ class SearchResultBlock(Lenient):
     type: Literal["search_result"]
     source: str
     title: str
-    content: Items[TextBlock]
+    content: Annotated[Items[TextBlock], NullAs([])]
 
 
 class ChangedTool(Lenient):
@@ -198,7 +191,7 @@ ResultBlock = Annotated[
 
 class ToolResultBlock(Lenient):
     type: Literal["tool_result"]
-    tool_use_id: str = Field(max_length=CALL_ID_CHARS)
+    tool_use_id: PastText = ""
     content: TextOr[ResultBlock] | None = None
     is_error: bool | None = None
 

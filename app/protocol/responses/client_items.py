@@ -7,7 +7,7 @@ import json
 from collections.abc import Iterator
 from typing import Annotated, Any, Literal
 
-from pydantic import Field, model_validator
+from pydantic import BeforeValidator, Field, model_validator
 
 from ..validation import Lenient
 from .client_tools import CLIENT_TOOLS, ClientTool
@@ -15,6 +15,15 @@ from .client_tools import CLIENT_TOOLS, ClientTool
 #: characters of an item's id; own ids have about 45
 ID_CHARS = 128
 ItemId = Annotated[str, Field(min_length=1, max_length=ID_CHARS)]
+
+
+def _own_id(value: Any) -> Any:
+    is_id = isinstance(value, str) and 0 < len(value) <= ID_CHARS
+    return value if is_id else None
+
+
+#: the id of an item; one that no server writes counts as absent
+PastId = Annotated[str | None, BeforeValidator(_own_id)]
 
 _CALLS = {each.call: each for each in CLIENT_TOOLS.values()}
 _RESULTS = {each.result: each for each in CLIENT_TOOLS.values()}
@@ -24,7 +33,7 @@ CLIENT_CALLS, CLIENT_RESULTS = tuple(_CALLS), tuple(_RESULTS)
 class HistoryItem(Lenient):
     """An item that is left out, never refused, if it cannot be read."""
 
-    id: ItemId | None = None
+    id: PastId = None
     status: str | None = None
     call_id: str | None = None
     caller: Any = None
@@ -32,16 +41,11 @@ class HistoryItem(Lenient):
     @model_validator(mode="before")
     @classmethod
     def _readable(cls, value: Any) -> Any:
-        """Drop an id or a status that no server writes."""
+        """Drop a status that no server writes."""
         if not isinstance(value, dict):
             return value
-        number, status = value.get("id"), value.get("status")
-        is_id = isinstance(number, str) and 0 < len(number) <= ID_CHARS
-        return {
-            **value,
-            "id": number if is_id else None,
-            "status": status if isinstance(status, str) else None,
-        }
+        status = value.get("status")
+        return {**value, "status": status if isinstance(status, str) else None}
 
     def listed(self) -> dict[str, Any]:
         """Return the item as the API lists it, without its id."""

@@ -17,6 +17,7 @@ the type of messages and references.
 Not here   the order of items (conversation).
 """
 
+import json
 from collections.abc import Sequence
 from typing import Annotated, Any, Literal
 
@@ -26,19 +27,29 @@ from pydantic import (
     Field,
     Tag,
     TypeAdapter,
-    WithJsonSchema,
     model_validator,
 )
 from pydantic_core import PydanticCustomError
 
 from ..messages import MEDIA, other_part, without_media
-from ..validation import Items, Lenient, TextOr, refuse_type, unknown_type, unsupported
+from ..validation import (
+    Items,
+    Lenient,
+    NullAs,
+    PastText,
+    Sealed,
+    TextOr,
+    refuse_type,
+    unknown_type,
+    unsupported,
+)
 from .client_items import (
     CLIENT_CALLS,
     CLIENT_RESULTS,
     ClientCallItem,
     ClientResultItem,
     ItemId,
+    PastId,
     is_readable,
 )
 from .loaded_tools import LOADED_TOOLS, LoadedToolsItem
@@ -83,13 +94,6 @@ ITEM_FIELDS = frozenset(
 #: fields with the text of each type of content part
 _TEXTS = {"input_text": "text", "output_text": "text", "refusal": "refusal"}
 
-#: a text that a server sealed; other values are none of this server
-Sealed = Annotated[
-    str,
-    BeforeValidator(lambda value: "" if value is None else str(value)),
-    WithJsonSchema({}),
-]
-
 
 def _only_text(value: Any) -> Any:
     if not isinstance(value, dict):
@@ -114,8 +118,8 @@ class TextPart(Lenient):
     """
 
     type: Literal["input_text", "output_text", "refusal"]
-    text: str = ""
-    refusal: str = ""
+    text: PastText = ""
+    refusal: PastText = ""
     left_out: str = ""
 
     @property
@@ -138,70 +142,78 @@ OutputContent = TextOr[Annotated[ResponseResultPart, BeforeValidator(_result_tex
 
 class MessageItem(Lenient):
     type: Literal["message"] = "message"
-    id: ItemId | None = None
+    id: PastId = None
     role: Literal["user", "system", "developer", "assistant"]
     content: Content
 
     @model_validator(mode="before")
     @classmethod
     def _with_text(cls, value: Any) -> Any:
-        """Read an answer of null, as clients keep one that had reasoning or calls only."""
-        if isinstance(value, dict) and value.get("role") == "assistant":
-            return {**value, "content": ""} if value.get("content", "") is None else value
-        return value
+        """Read null as an empty text: of answers, clients keep one that had calls only."""
+        if not isinstance(value, dict) or value.get("content") is not None:
+            return value
+        is_lost = "content" in value or value.get("role") == "assistant"
+        return {**value, "content": ""} if is_lost else value
 
 
 class SummaryPart(Lenient):
     type: Literal["summary_text"]
-    text: str
+    text: PastText
 
 
 class ReasoningPart(Lenient):
     type: Literal["reasoning_text"]
-    text: str
+    text: PastText
 
 
 class ReasoningItem(Lenient):
     type: Literal["reasoning"]
-    id: ItemId | None = None
-    summary: Items[SummaryPart] = Field(default_factory=list)
+    id: PastId = None
+    summary: Annotated[Items[SummaryPart], NullAs([])] = Field(default_factory=list)
     content: Items[ReasoningPart] | None = None
     encrypted_content: Sealed = ""
 
 
 class CompactionItem(Lenient):
     type: Literal["compaction"]
-    id: ItemId | None = None
+    id: PastId = None
     encrypted_content: Sealed = ""
 
 
 class CallItem(Lenient):
-    """A call of an assistant."""
+    """A call of an assistant; ``call_id``: "" if the client sent none."""
 
-    id: ItemId | None = None
-    call_id: str = Field(min_length=1)
+    id: PastId = None
+    call_id: PastText = ""
     name: str
     namespace: str | None = None
 
 
+def _json_text(value: Any) -> Any:
+    """Return the text of arguments that a client keeps as an object, or has lost."""
+    if isinstance(value, dict):
+        return json.dumps(value, ensure_ascii=False)
+    return "" if value is None else value
+
+
 class FunctionCallItem(CallItem):
     type: Literal["function_call"]
-    arguments: str
+    arguments: Annotated[str, BeforeValidator(_json_text)] = ""
 
 
 class CustomCallItem(CallItem):
     type: Literal["custom_tool_call"]
-    input: str
+    input: PastText = ""
 
 
 class CallOutputItem(Lenient):
     """The result of a call; without its id, a text that an agent adds under a tool's name."""
 
-    id: ItemId | None = None
+    id: PastId = None
     call_id: str | None = None
     name: str | None = None
     namespace: str | None = None
-    output: OutputContent | None
+    output: OutputContent | None = None
 
 
 class FunctionCallOutputItem(CallOutputItem):

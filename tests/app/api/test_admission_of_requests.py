@@ -295,6 +295,29 @@ def test_a_key_has_no_more_answers_at_once_than_its_limit(
         assert gateway.post(body(n=2), headers=bearer("other")).status_code == 200
 
 
+#: paths that use no worker
+COUNTS: dict[str, dict[str, Any]] = {
+    "/v1/messages/count_tokens": {"messages": [{"role": "user", "content": "Hello"}]},
+    "/v1/responses/input_tokens": {"input": "Hello"},
+    "/v1/responses/compact": {"input": "Hello"},
+    "/tokenize": {"prompt": "Hello"},
+}
+
+
+def test_counts_take_nothing_of_limits_but_need_a_key_of_the_model(path: Path) -> None:
+    limited = entry("k", requests_per_minute=1, tokens_per_minute=1, max_running=1)
+    path.write_text(f"{limited}\n{entry('out', models=['other'])}")
+    with Gateway(keys_file=path) as gateway:
+        gateway.post(body(), headers=bearer("k"))
+        assert gateway.post(body(), headers=bearer("k")).status_code == 429
+        for where, asked in COUNTS.items():
+            for key, status in (("k", 200), ("out", 404), ("unknown", 401)):
+                answer = gateway.post({"model": "noise", **asked}, path=where, headers=bearer(key))
+                assert answer.status_code == status, answer.text
+                assert not any(name.startswith("x-ratelimit") for name in answer.headers)
+        assert gateway.post(body(), headers=bearer("k")).status_code == 429
+
+
 # -- the queue -------------------------------------------------------------------------------------
 
 

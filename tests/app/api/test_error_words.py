@@ -203,11 +203,10 @@ def test_a_past_call_and_its_result_need_no_ids(gateway: Gateway, call: Any, ids
 @pytest.mark.parametrize(
     ("item", "place"),
     [
-        ({"type": "function_call", **FUNCTION}, "call_id"),
         ({"type": "function_call", "call_id": 5, **FUNCTION}, "call_id"),
-        ({"type": "function_call", "call_id": "c", "name": "f"}, "arguments"),
-        ({"type": "custom_tool_call", **CUSTOM}, "call_id"),
-        ({"type": "function_call_output", "call_id": "c"}, "output"),
+        ({"type": "function_call", "call_id": "c", "name": "f", "arguments": 5}, "arguments"),
+        ({"type": "custom_tool_call", "name": "f", "input": {}}, "input"),
+        ({"type": "function_call_output", "call_id": "c", "output": 5}, "output"),
     ],
 )
 def test_an_error_in_a_past_item_names_its_place(gateway: Gateway, item: Any, place: str):

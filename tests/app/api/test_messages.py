@@ -1,11 +1,5 @@
-"""POST /v1/messages and its neighbours, judged by Anthropic's own types and client.
+"""POST /v1/messages and its neighbours, judged by Anthropic's own types and client."""
 
-MESSAGES_PARITY sets the number of random requests that are compared with chat completions.
-"""
-
-import json
-import os
-import random
 from collections.abc import Iterator
 from typing import Any, get_args
 
@@ -24,7 +18,6 @@ from adapters.formats import ToolArguments, ToolStart
 from app.protocol.anthropic import content, request, tools
 from app.writers import MessageBlocks
 from tests.app.anthropic_messages import (
-    CITY,
     HELLO,
     WEATHER,
     assembled,
@@ -32,11 +25,8 @@ from tests.app.anthropic_messages import (
     events,
     post,
 )
-from tests.app.examples import ALARM, LIGHT
 from tests.app.gateway import OPTIONS, Gateway
 from tests.app.wire import check
-
-REQUESTS = int(os.environ.get("MESSAGES_PARITY", "200"))
 
 
 @pytest.fixture(scope="module")
@@ -63,118 +53,6 @@ def unnamed(message: dict[str, Any]) -> dict[str, Any]:
 
 
 # -- answers ---------------------------------------------------------------------------------------
-
-
-def random_requests(draw: random.Random) -> tuple[dict[str, Any], dict[str, Any]]:
-    """One request as a message and as a chat completion."""
-    seed, limit = draw.randrange(1 << 30), draw.choice([3, 40, 4000])
-    message: dict[str, Any] = {"seed": seed, "max_tokens": limit, "messages": []}
-    chat: dict[str, Any] = {"model": "noise", "seed": seed, "max_tokens": limit, "messages": []}
-    if draw.random() < 0.5:
-        message["system"] = draw.choice(["Be brief.", [{"type": "text", "text": "Be brief."}]])
-        chat["messages"].append({"role": "system", "content": "Be brief."})
-    for turn in range(draw.randint(0, 3)):
-        asked = draw.choice(["Wake me.", "é漢", "Now?"])
-        message["messages"].append({"role": "user", "content": [{"type": "text", "text": asked}]})
-        chat["messages"].append({"role": "user", "content": asked})
-        calls = [f"toolu_{turn}_{number}" for number in range(draw.choice([0, 1, 2]))]
-        uses = [
-            {"type": "tool_use", "id": each, "name": "set_light", "input": {"on": True}}
-            for each in calls
-        ]
-        said = {"type": "text", "text": "Well."}
-        message["messages"].append({"role": "assistant", "content": [said, *uses]})
-        answer: dict[str, Any] = {"role": "assistant", "content": "Well."}
-        if calls:
-            answer["tool_calls"] = [
-                {
-                    "id": each,
-                    "type": "function",
-                    "function": {"name": "set_light", "arguments": '{"on": true}'},
-                }
-                for each in calls
-            ]
-            results = [
-                {"type": "tool_result", "tool_use_id": each, "content": "done"} for each in calls
-            ]
-            message["messages"].append({"role": "user", "content": results})
-        chat["messages"].append(answer)
-        chat["messages"] += [
-            {"role": "tool", "tool_call_id": each, "content": "done"} for each in calls
-        ]
-    message["messages"].append({"role": "user", "content": "Go on."})
-    chat["messages"].append({"role": "user", "content": "Go on."})
-    if draw.random() < 0.7:
-        functions = {"set_alarm": ALARM, "set_light": LIGHT}
-        message["tools"] = [
-            {"name": name, "description": name, "input_schema": schema}
-            for name, schema in functions.items()
-        ]
-        chat["tools"] = [
-            {
-                "type": "function",
-                "function": {"name": name, "description": name, "parameters": schema},
-            }
-            for name, schema in functions.items()
-        ]
-        kind = draw.choice(["auto", "any", "tool", "none"])
-        message["tool_choice"] = {"type": kind}
-        named = {"type": "function", "function": {"name": "set_light"}}
-        if kind == "tool":
-            message["tool_choice"]["name"] = "set_light"
-        elif kind != "none" and draw.random() < 0.5:
-            message["tool_choice"]["disable_parallel_tool_use"] = True
-            chat["parallel_tool_calls"] = False
-        chat["tool_choice"] = {"any": "required", "tool": named}.get(kind, kind)
-    elif draw.random() < 0.5:
-        message["output_config"] = {"format": {"type": "json_schema", "schema": CITY}}
-        wanted = {"name": "output", "schema": CITY, "strict": True}
-        chat["response_format"] = {"type": "json_schema", "json_schema": wanted}
-    if draw.random() < 0.2:
-        message["thinking"] = {"type": "disabled"}
-        chat["thinking"] = {"type": "disabled"}
-    return message, chat
-
-
-def check_equal(message: dict[str, Any], chat: dict[str, Any]) -> None:
-    choice, used = chat["choices"][0], chat["usage"]
-    said = choice["message"]
-    texts: dict[str, str] = {"text": "", "thinking": ""}
-    for block in message["content"]:
-        if block["type"] != "tool_use":
-            texts[block["type"]] += block[block["type"]]
-    assert texts["text"] == (said["content"] or "")
-    assert texts["thinking"] == (said["reasoning"] or "")
-    uses = [block for block in message["content"] if block["type"] == "tool_use"]
-    calls = [each["function"] for each in said.get("tool_calls", [])]
-    assert [each["name"] for each in uses] == [each["name"] for each in calls]
-    if message["stop_reason"] != "max_tokens":
-        assert [each["input"] for each in uses] == [json.loads(each["arguments"]) for each in calls]
-    cut = choice["finish_reason"] == "length"
-    assert message["stop_reason"] == ("max_tokens" if cut else "tool_use" if uses else "end_turn")
-    assert message["usage"]["input_tokens"] == used["prompt_tokens"]
-    assert message["usage"]["output_tokens"] == used["completion_tokens"]
-    details = message["usage"]["output_tokens_details"]
-    assert details["thinking_tokens"] == used["completion_tokens_details"]["reasoning_tokens"]
-
-
-@pytest.mark.parametrize("batch", range(4))
-def test_a_message_is_the_chat_completion_of_the_same_seed(
-    gateway: Gateway, thinking: Gateway, batch: int
-) -> None:
-    draw, gateway = random.Random(batch), thinking if batch % 2 else gateway
-    for number in range(REQUESTS // 4):
-        asked, chat = random_requests(draw)
-        message = create(gateway, **asked)
-        answer = httpx.post(gateway.url + "/v1/chat/completions", json=chat, **OPTIONS)
-        assert answer.status_code == 200, answer.text
-        check_equal(message, answer.json())
-        if number % 5 == 0:
-            streamed = assembled(events(gateway, **asked))
-            assert unnamed(streamed) == unnamed(message)
-            plain = {name: each for name, each in asked.items() if name != "max_tokens"}
-            count = post(gateway, "/v1/messages/count_tokens", model="noise", **plain)
-            assert count.json() == {"input_tokens": message["usage"]["input_tokens"]}
 
 
 def test_the_stop_string_that_ended_the_text_is_named(gateway: Gateway) -> None:

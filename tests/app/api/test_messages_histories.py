@@ -3,21 +3,18 @@
 Agents send their whole history on every turn, so that one refused block would end a session.
 """
 
-import copy
 import json
-import random
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import httpx
 import pytest
 
-from tests.app.anthropic_messages import HELLO, WEATHER, create, post
+from tests.app.anthropic_messages import HELLO, create, post
 from tests.app.gateway import Gateway, gateway_fixture
+from tests.campaigns.replayed_histories import shapes
 
 RECORDED = Path(__file__).parents[4] / "shared" / "data" / "agent-requests"
-MUTATED = 60
 
 READ = {"type": "tool_use", "id": "toolu_1", "name": "Read", "input": {"file_path": "/a"}}
 RESULT = {"type": "tool_result", "tool_use_id": "toolu_1", "content": "text"}
@@ -36,106 +33,16 @@ def said(*blocks: Any) -> dict[str, Any]:
     return {"role": "assistant", "content": [*blocks]}
 
 
-#: the shape of a turn of Claude Code, and what other agents send
-CONVERSATION: list[dict[str, Any]] = [
-    user(text("remember"), text("go")),
-    {"role": "system", "content": [{**text("rules"), "cache_control": {"type": "ephemeral"}}]},
-    said(text("I read."), READ, {**READ, "id": "toolu_2"}),
-    user(RESULT, {**RESULT, "tool_use_id": "toolu_2", "is_error": True, "content": [text("no")]}),
-    said(
-        {"type": "thinking", "thinking": "so", "signature": "c2lnbmF0dXJl"},
-        {"type": "server_tool_use", "id": "srvtoolu_1", "name": "web_search", "input": {}},
-        {"type": "web_search_tool_result", "tool_use_id": "srvtoolu_1", "content": []},
-        {**text("Well."), "citations": None},
-    ),
-    {"role": "system", "content": "Only now.", "clear_at": "next_user_message"},
-    {
-        "role": "system",
-        "content": [
-            {"type": "tool_addition", "tool": {"type": "tool_definition", "definition": WEATHER}},
-            {"type": "tool_removal", "tool": {"type": "tool_reference", "name": "Read"}},
-        ],
-    },
-    user({"type": "image", "source": {"type": "url", "url": "https://example.com/a.png"}}),
-]
-
 gateway = gateway_fixture(format="hermes", reasoning="on")
-
-
-def lists_in(messages: list[Any]) -> list[list[Any]]:
-    """Return the list of messages and the lists of blocks in it."""
-    found, waiting = [messages], list(messages)
-    while waiting:
-        content = waiting.pop().get("content")
-        if isinstance(content, list) and content:
-            found.append(content)
-            waiting += content
-    return found
-
-
-def drop(items: list[Any], draw: random.Random) -> None:
-    items.pop(draw.randrange(len(items)))
-
-
-def double(items: list[Any], draw: random.Random) -> None:
-    items.insert(draw.randrange(len(items) + 1), copy.deepcopy(draw.choice(items)))
-
-
-def reorder(items: list[Any], draw: random.Random) -> None:
-    draw.shuffle(items)
-
-
-def cut(items: list[Any], draw: random.Random) -> None:
-    del items[draw.randrange(len(items)) :]
-
-
-def empty(items: list[Any], draw: random.Random) -> None:
-    item = draw.choice(items)
-    names = [name for name in ("content", "text", "thinking", "input") if name in item]
-    for name in names[:1]:
-        item[name] = draw.choice([None, "", [] if name == "content" else None])
-
-
-def extend(items: list[Any], draw: random.Random) -> None:
-    draw.choice(items)["unknown_field"] = {"a": [1]}
-
-
-def rename(items: list[Any], draw: random.Random) -> None:
-    item = draw.choice(items)
-    for name in ("id", "tool_use_id"):
-        if name in item:
-            item[name] = draw.choice(["", "toolu_1", "call-ü"])
-
-
-MUTATIONS: list[Callable[[list[Any], random.Random], None]] = [
-    *(drop, double, reorder, cut, empty, extend, rename),
-]
-
-
-def mutated(messages: list[Any], draw: random.Random) -> list[Any]:
-    messages = copy.deepcopy(messages)
-    for _ in range(draw.randint(1, 4)):
-        items = draw.choice([each for each in lists_in(messages) if each] or [[]])
-        if items:
-            draw.choice(MUTATIONS)(items, draw)
-    return messages or [USER]
 
 
 def recorded() -> list[dict[str, Any]]:
     """Return the bodies of recorded requests; those of this file if there are no records."""
-    bodies = [{"messages": CONVERSATION}]
+    bodies: list[dict[str, Any]] = [{"messages": shapes.MESSAGES}]
     for path in sorted(RECORDED.glob("claude-code-*.json")):
         requests = json.loads(path.read_text())["requests"]
         bodies += [each["body"] for each in requests if each["body"]]
     return bodies
-
-
-def test_damaged_conversations_are_served(gateway: Gateway) -> None:
-    draw, bodies = random.Random(41), recorded()
-    for number in range(MUTATED):
-        messages = mutated(bodies[number % len(bodies)]["messages"], draw)
-        answer = post(gateway, **HELLO | {"max_tokens": 1, "messages": messages})
-        assert answer.status_code == 200, (answer.text, messages)
 
 
 @pytest.mark.parametrize("body", recorded(), ids=lambda body: str(len(str(body))))
@@ -182,6 +89,25 @@ def ignored(answer: httpx.Response) -> str:
 def test_blocks_of_the_assistant_are_left_out_elsewhere(gateway: Gateway, block: Any) -> None:
     answer = post(gateway, **HELLO | {"messages": [user(text("Hello"), block)]})
     assert ignored(answer) == f"messages/0/content/1 {block['type']}"
+
+
+def test_a_reminder_behind_results_is_a_part_of_the_last_one(gateway: Gateway) -> None:
+    """Any other text is a message of the user."""
+    reminder = "<system-reminder>\nThe list is empty.\n</system-reminder>"
+
+    def prompt(*blocks: Any) -> int:
+        history = [USER, said(READ), user(*blocks)]
+        answer = post(gateway, **HELLO | {"max_tokens": 1, "messages": history})
+        count: int = answer.json()["usage"]["input_tokens"]
+        return count
+
+    joined = {**RESULT, "content": f"text\n\n{reminder}\n\n{reminder}"}
+    assert prompt(RESULT, text(reminder), text(reminder)) == prompt(joined)
+    assert prompt(RESULT, text(f"Go on. {reminder}")) > prompt(
+        {**RESULT, "content": f"text\n\nGo on. {reminder}"}
+    )
+    first = prompt(text(reminder), RESULT)
+    assert first > prompt(RESULT, text(reminder))
 
 
 def test_an_effort_of_a_turn_is_left_out_by_name(gateway: Gateway) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from app.common_form.anthropic.messages import Conversation
+from app.common_form.anthropic.messages import ReadMessages
 from app.common_form.chat import common_chat
 from app.protocol import ChatRequest, CountRequest
 from app.protocol.unknown_fields import NAME_CHARS
@@ -117,7 +117,7 @@ def test_the_text_of_a_part_is_shown_and_a_line_for_others() -> None:
 
 
 def test_the_text_of_a_block_is_shown_and_no_line_for_others() -> None:
-    conversation = Conversation(lambda sealed: None)
+    conversation = ReadMessages(lambda sealed: None)
     conversation.read(CountRequest.model_validate({"messages": [user(PART, TEXT)]}))
     (message,) = conversation.messages
     assert [getattr(part, "text", "") for part in message.parts] == ["Shown."]
@@ -129,7 +129,7 @@ def test_the_text_of_a_block_is_shown_and_no_line_for_others() -> None:
         (CHAT, [user({"text": "a"})], "messages[0].content[0].type"),
         (CHAT, [user({"type": "text", "content": "a"})], "messages[0].content[0].text"),
         (RESPONSES, [user({"text": "a"})], "input[0].content[0].type"),
-        (RESPONSES, [{"type": "function_call", "name": "f"}], "input[0].call_id"),
+        (RESPONSES, [{"type": "function_call", "name": "f", "call_id": 5}], "input[0].call_id"),
     ],
 )
 def test_a_missing_type_and_wrong_fields_of_known_types_are_refused(

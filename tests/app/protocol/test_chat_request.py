@@ -106,7 +106,7 @@ MISTAKES: list[tuple[dict[str, Any], str, str]] = [
     ({"messages": [{"role": "robot", "content": ""}]}, "messages[0].role", "invalid_value"),
     ({"messages": [{"role": "user"}]}, "messages[0].content", "missing_required_parameter"),
     ({"messages": [USER, {**USER, "content": 3}]}, "messages[1].content", "invalid_type"),
-    ({"messages": [{**USER, "content": None}]}, "messages[0].content", "invalid_type"),
+    ({"messages": [{**USER, "content": 3}]}, "messages[0].content", "invalid_type"),
     (
         {"messages": [{**USER, "content": [{"type": "text"}]}]},
         "messages[0].content[0].text",
@@ -434,8 +434,8 @@ def test_a_part_is_read_by_its_type_only():
     content = request.messages[1].content
     assert isinstance(content, list)
     assert (content[0].text, content[0].refusal, content[0].thinking) == ("a", "", "")
-    null = [USER, {"role": "assistant", "content": [part | {"text": None}]}]
-    assert refusal({**BASE, "messages": null}).param == "messages[1].content[0].text"
+    wrong = [USER, {"role": "assistant", "content": [part | {"text": 3}]}]
+    assert refusal({**BASE, "messages": wrong}).param == "messages[1].content[0].text"
 
 
 def test_the_order_of_a_schemas_keys_is_kept():

@@ -1,5 +1,6 @@
-"""Histories as agents send them back: with messages between calls and results, with results that
-are missing, repeated or shuffled, with cut arguments, null content and unknown fields.
+"""Histories as agents send them back, in three APIs: with messages between calls and results, with
+results that are missing, repeated or shuffled, with cut arguments, null content, unknown fields and
+long ids, with items and parts that are dropped, doubled, reordered or cut.
 
     python -m tests.campaigns.replayed_histories --records FOLDER
 
@@ -28,7 +29,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(
         prog="python -m tests.campaigns.replayed_histories", description=__doc__
     )
-    parser.add_argument("--histories", type=int, default=500)
+    parser.add_argument("--histories", type=int, default=500, help="of each API")
     parser.add_argument("--records", type=Path, help="a folder of recorded requests")
     parser.add_argument("--formats", nargs="*", default=list(FORMATS))
     parser.add_argument("--templates", nargs="*", default=TEMPLATES)
@@ -49,7 +50,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def show(what: str, found: Findings, seconds: float) -> None:
     """Print the counts by kind, and an example of each refusal."""
-    print(f"\n{what}: {found.sent.total()} histories in {seconds:.0f} s\n")
+    print(f"\n{what}: {found.sent.total()} histories in {seconds:.0f} s", end="")
+    print(f", the slowest answer {found.slowest:.2f} s\n" if found.slowest else "\n")
     print("| change | sent | refused | 500 |\n|---|---:|---:|---:|")
     for kind, number in found.sent.items():
         print(f"| {kind} | {number} | {found.refused[kind]} | {found.errors[kind]} |")

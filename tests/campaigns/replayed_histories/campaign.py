@@ -11,11 +11,12 @@ import httpx
 
 from adapters.formats import OutputSpec
 from app.api.body import validated
-from app.common_form import Conversation, ToolNames, common_chat, common_response
+from app.common_form import Conversation, ToolNames, common_chat, common_message, common_response
 from app.conversation.history import plain_messages
 from app.conversation.pairing import paired
 from app.errors import ApiError
 from app.generation import GenerationRequest
+from app.protocol.anthropic.request import MessagesRequest
 from app.protocol.chat_request import ChatRequest
 from app.protocol.responses.items import LeftOutItem
 from app.protocol.responses.request import ResponseRequest
@@ -23,6 +24,7 @@ from tests.app.conversation.chat_templates import tokenizer_of
 from tests.app.gateway import OPTIONS, Gateway
 from tests.campaigns.replayed_histories.histories import (
     CHAT,
+    MESSAGES,
     RESPONSES,
     bounded,
     changed,
@@ -37,12 +39,15 @@ FORMATS = ("hermes", "harmony", "llama3_json", "qwen_coder")
 
 @dataclass(slots=True)
 class Findings:
-    """``sent``: requests by kind, ``refused``: those without an answer; ``texts``: examples."""
+    """``sent``: requests by kind, ``refused``: those without an answer; ``texts``: examples;
+    ``slowest``: seconds of an answer.
+    """
 
     sent: Counter[str] = field(default_factory=Counter)
     refused: Counter[str] = field(default_factory=Counter)
     errors: Counter[str] = field(default_factory=Counter)
     texts: dict[tuple[str, str], str] = field(default_factory=dict)
+    slowest: float = 0.0
 
     def add(self, where: str, kind: str, status: int, text: str) -> None:
         """Count one answer."""
@@ -53,18 +58,19 @@ class Findings:
 
 
 def cases(number: int, seed: int, folder: Path | None) -> Iterator[tuple[str, str, dict[str, Any]]]:
-    """Yield kind of change, path and body; half of them from the recorded requests, if any."""
+    """Yield kind of change, path and body, so many for each API; half of them from the recorded
+    requests, if any.
+    """
     rng = random.Random(seed)
     records = list(recorded(folder)) if folder else []
-    for count in range(number):
-        if records and count % 2:
-            path, body = records[count // 2 % len(records)]
-        else:
-            path = (CHAT, RESPONSES)[count // 2 % 2]
-            body = generated(path, rng)
+    for path in (CHAT, RESPONSES, MESSAGES):
+        bodies = [body for where, body in records if where == path]
         known = kinds(path)
-        kind = known[count // 4 % len(known)]
-        yield kind, path, bounded(path, changed(path, body, kind, rng))
+        for count in range(number):
+            is_recorded = bodies and rng.random() < 0.5
+            body = rng.choice(bodies) if is_recorded else generated(path, rng)
+            kind = known[count % len(known)]
+            yield kind, path, bounded(path, changed(path, body, kind, rng))
 
 
 def through_gateways(
@@ -75,7 +81,8 @@ def through_gateways(
         with Gateway(format=name) as gateway, httpx.Client(**OPTIONS) as client:
             for kind, path, body in some:
                 answer = client.post(gateway.url + path, json=body)
-                found.add(name, kind, answer.status_code, answer.text)
+                found.add(f"{name} {path}", kind, answer.status_code, answer.text)
+                found.slowest = max(found.slowest, answer.elapsed.total_seconds())
 
 
 def through_templates(
@@ -100,6 +107,8 @@ def through_templates(
 def _common(path: str, body: dict[str, Any]) -> GenerationRequest:
     if path == CHAT:
         return common_chat(validated(ChatRequest, body))
+    if path == MESSAGES:
+        return common_message(validated(MessagesRequest, body), lambda sealed: None, 1)
     request = validated(ResponseRequest, body)
     names = ToolNames(request.tools or ())
     conversation = Conversation(names.flat)

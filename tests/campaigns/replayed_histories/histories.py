@@ -1,8 +1,11 @@
 """Histories of agents, and the changes that real clients make to them.
 
-A history is the list of messages of a chat completion, or of items of a response. Those of the
-generator have questions, thoughts, texts, parallel calls and results; recorded requests (a folder
-of JSON files with ``requests``, each with ``path`` and ``body``) are changed in the same ways.
+A history is the list of messages of a chat completion or of a message, or of items of a response.
+Those of the generator have questions, thoughts, texts, parallel calls and results; recorded
+requests (a folder of JSON files with ``requests``, each with ``path`` and ``body``) are changed in
+the same ways.
+
+Not here   damage that knows no API (mutations), histories that are written down (shapes).
 """
 
 import json
@@ -13,8 +16,10 @@ from pathlib import Path
 from typing import Any
 
 from app.protocol.responses.items import LEFT_OUT
+from tests.campaigns.replayed_histories import shapes
+from tests.campaigns.replayed_histories.mutations import MUTATIONS, mutate
 
-CHAT, RESPONSES = "/v1/chat/completions", "/v1/responses"
+CHAT, RESPONSES, MESSAGES = "/v1/chat/completions", "/v1/responses", "/v1/messages"
 Message = dict[str, Any]
 History = list[Message]
 Change = Callable[[History, random.Random], None]
@@ -22,11 +27,21 @@ Change = Callable[[History, random.Random], None]
 PARAMETERS = {"type": "object", "properties": {"path": {"type": "string"}}, "required": ["path"]}
 NAMES = ("read_file", "run", "look_up")
 _SPACE = "mcp__files"
+_LIMITS = {
+    CHAT: "max_completion_tokens",
+    RESPONSES: "max_output_tokens",
+    MESSAGES: "max_tokens",
+}
 
 
 def generated(path: str, rng: random.Random) -> dict[str, Any]:
-    """Return the body of a request with a history of a few turns."""
+    """Return the body of a request with a history of a few turns, or with one of ``shapes``."""
     is_chat = path == CHAT
+    if path == MESSAGES:
+        return {"messages": deepcopy(shapes.MESSAGES)}
+    if rng.random() < 0.2:
+        shape = deepcopy(shapes.CHAT if is_chat else shapes.RESPONSES)
+        return {"messages" if is_chat else "input": shape}
     history: History = [{"role": rng.choice(("system", "developer")), "content": "Be exact."}]
     for turn in range(rng.randint(1, 4)):
         history.append({"role": "user", "content": f"question {turn}"})
@@ -73,12 +88,12 @@ def _response_step(numbers: list[str], rng: random.Random) -> History:
 
 
 def recorded(folder: Path) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Yield path and body of each recorded request of the two APIs."""
+    """Yield path and body of each recorded request of the three APIs."""
     for file in sorted(folder.glob("*.json")):
         for request in json.loads(file.read_text("utf-8"))["requests"]:
-            body = request["body"]
-            if request["path"] in (CHAT, RESPONSES) and isinstance(body.get(_key(body)), list):
-                yield request["path"], body
+            path, body = request["path"].partition("?")[0], request["body"] or {}
+            if path in _LIMITS and isinstance(body.get(_key(body)), list):
+                yield path, body
 
 
 def _key(body: dict[str, Any]) -> str:
@@ -88,8 +103,7 @@ def _key(body: dict[str, Any]) -> str:
 def bounded(path: str, body: dict[str, Any]) -> dict[str, Any]:
     """Return a body whose answer has one token and no stream."""
     kept = {k: v for k, v in body.items() if k not in ("stream", "stream_options", "max_tokens")}
-    limit = "max_completion_tokens" if path == CHAT else "max_output_tokens"
-    return {**kept, "model": "noise", limit: 1}
+    return {**kept, "model": "noise", _LIMITS[path]: 1}
 
 
 # -- what clients do -------------------------------------------------------------------------------
@@ -109,7 +123,8 @@ def _calls(history: History) -> Iterator[dict[str, Any]]:
         if each.get("type") == "function_call":
             yield each
         for call in each.get("tool_calls") or ():
-            yield call["function"]
+            if "function" in call:
+                yield call["function"]
 
 
 def _interleaved(history: History, rng: random.Random) -> None:
@@ -210,10 +225,8 @@ def _no_ids(history: History, rng: random.Random) -> None:
 
 
 def _arguments_as_objects(history: History, rng: random.Random) -> None:
-    for each in history:
-        for call in each.get("tool_calls") or ():
-            made = rng.choice(({"path": ["a", {"b": None}]}, {}, None))
-            call["function"]["arguments"] = made
+    for call in _calls(history):
+        call["arguments"] = rng.choice(({"path": ["a", {"b": None}]}, {}, None))
 
 
 def _other_items(history: History, rng: random.Random) -> None:
@@ -264,9 +277,11 @@ def changed(path: str, body: dict[str, Any], kind: str, rng: random.Random) -> d
     """Return a body whose history has changes of this kind, and sometimes interleaved messages."""
     made = deepcopy(body)
     history = made[_key(made)]
-    change = CHANGES.get(kind) or ITEM_CHANGES[kind]
-    change(history, rng)
-    if rng.random() < 0.5:
+    if kind in MUTATIONS:
+        mutate(history, kind, rng)
+    else:
+        (CHANGES.get(kind) or ITEM_CHANGES[kind])(history, rng)
+    if rng.random() < 0.5 and path != MESSAGES:
         _interleaved(history, rng)
     if kind == "namespaces":
         flat = [tool for tool in made.get("tools", ()) if tool["type"] == "function"]
@@ -279,4 +294,6 @@ def changed(path: str, body: dict[str, Any], kind: str, rng: random.Random) -> d
 
 def kinds(path: str) -> list[str]:
     """Return the kinds of changes of an API."""
-    return [*CHANGES, *(ITEM_CHANGES if path == RESPONSES else ())]
+    if path == MESSAGES:
+        return ["none", *MUTATIONS]
+    return [*CHANGES, *(ITEM_CHANGES if path == RESPONSES else ()), *MUTATIONS]

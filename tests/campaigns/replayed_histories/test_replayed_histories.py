@@ -8,21 +8,24 @@ from tests.campaigns.replayed_histories.campaign import Findings, cases, through
 from tests.campaigns.replayed_histories.histories import (
     CHANGES,
     CHAT,
+    MESSAGES,
     RESPONSES,
     bounded,
     changed,
     generated,
     kinds,
 )
+from tests.campaigns.replayed_histories.mutations import MUTATIONS
 
 
 @pytest.mark.parametrize("name", ["hermes", "harmony"])
 def test_no_history_is_refused(name: str):
     """REGRESSION: most were, and with them each later turn of an agent."""
-    some = list(cases(160, 1, None))
+    some = list(cases(60, 1, None))
     found = Findings()
     through_gateways(some, [name], found)
     assert set(found.sent) == {*kinds(RESPONSES)}
+    assert {path for _, path, _ in some} == {CHAT, RESPONSES, MESSAGES}
     assert found.texts == {}
 
 
@@ -31,12 +34,12 @@ def test_a_refusal_is_found_and_named():
     found = Findings()
     through_gateways([("none", CHAT, body)], ["hermes"], found)
     assert (found.refused["none"], found.errors.total()) == (1, 0)
-    assert "nobody" in found.texts["none", "hermes"]
+    assert "nobody" in found.texts["none", f"hermes {CHAT}"]
 
 
-@pytest.mark.parametrize("path", [CHAT, RESPONSES])
+@pytest.mark.parametrize("path", [CHAT, RESPONSES, MESSAGES])
 def test_each_change_changes_histories_and_one_seed_gives_one_history(path: str):
-    for kind in kinds(path):
+    for kind in set(kinds(path)) - {"none"} if path == MESSAGES else kinds(path):
         made = []
         for seed in range(30):
             rng = random.Random(seed)
@@ -45,4 +48,4 @@ def test_each_change_changes_histories_and_one_seed_gives_one_history(path: str)
         assert any(new != old for new, old in made), kind
     once, again = (list(cases(20, 7, None)) for _ in range(2))
     assert once == again
-    assert set(kinds(CHAT)) == set(CHANGES)
+    assert set(kinds(CHAT)) == {*CHANGES, *MUTATIONS}

@@ -1,0 +1,1 @@
+"""The campaign of one request in three APIs: chat completions, responses, messages."""
