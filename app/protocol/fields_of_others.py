@@ -33,7 +33,7 @@ SOURCES: dict[str, tuple[str, ...]] = {
         *("repetition_penalty_range", "smoothing_curve", "temperature_last"),
     ),
     "Ollama: api/types.go": ("keep_alive",),
-    "OpenRouter: typescript-sdk/src/models/chatrequest.ts, responsesrequest.ts": (
+    "OpenRouter: docs, typescript-sdk/src/models/chatrequest.ts, responsesrequest.ts": (
         *("cache_control", "debug", "image_config", "models", "plugins", "provider", "route"),
         *("trace", "transforms", "usage"),
     ),
