@@ -93,6 +93,14 @@ class CustomCallOutput(NamedCall):
     input: str
 
 
+class CompactionOutput(TypedDict):
+    """A sealed text in place of earlier items; send it back as it is."""
+
+    id: str
+    type: Literal["compaction"]
+    encrypted_content: str
+
+
 class _ClientCall(TypedDict):
     """The fields of every call of a client tool."""
 
@@ -126,7 +134,12 @@ class PatchCallOutput(_ClientCall):
 ClientCallOutput = ShellCallOutput | LocalShellCallOutput | PatchCallOutput
 
 OutputItem = Annotated[
-    OutputMessage | ReasoningOutput | FunctionCallOutput | CustomCallOutput | ClientCallOutput,
+    OutputMessage
+    | ReasoningOutput
+    | FunctionCallOutput
+    | CustomCallOutput
+    | ClientCallOutput
+    | CompactionOutput,
     Field(discriminator="type"),
 ]
 
@@ -149,14 +162,6 @@ class ListedResult(TypedDict):
     name: NotRequired[str]
     namespace: NotRequired[str]
     output: str
-
-
-class CompactionOutput(TypedDict):
-    """A sealed text in place of earlier items; send it back as it is."""
-
-    id: str
-    type: Literal["compaction"]
-    encrypted_content: str
 
 
 class ListedClientItem(TypedDict):
@@ -187,6 +192,15 @@ class ListedTools(TypedDict):
     role: NotRequired[Any]
 
 
+class ListedConfiguration(TypedDict):
+    """Settings of the responses after it."""
+
+    id: str
+    type: Literal["configuration_update"]
+    reasoning: NotRequired[dict[str, Any]]
+    text: NotRequired[dict[str, Any]]
+
+
 #: an input item of a response
 ListedItem = (
     ListedMessage
@@ -197,6 +211,7 @@ ListedItem = (
     | CompactionOutput
     | ListedClientItem
     | ListedTools
+    | ListedConfiguration
 )
 
 
@@ -342,6 +357,12 @@ class TextDone(TextPlace):
     text: str
 
 
+class Compacting(ItemPlace):
+    """The text of a compaction is being made."""
+
+    type: Literal["response.compaction.compacting"]
+
+
 class ArgumentsDone(ItemPlace):
     """The arguments of a call."""
 
@@ -381,6 +402,7 @@ Event = (
     | PartState
     | PieceAdded
     | TextDone
+    | Compacting
     | ArgumentsDone
     | InputDone
     | CommandState

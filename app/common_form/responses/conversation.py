@@ -15,6 +15,7 @@ from ...protocol import (
     ClientCallItem,
     ClientResultItem,
     CompactionItem,
+    ConfigurationItem,
     ContentItem,
     CustomCallItem,
     CustomCallOutputItem,
@@ -74,8 +75,8 @@ class Conversation:
                     self._think(item, place)
                 case CompactionItem():
                     self._recall(item, place)
-                case LoadedToolsItem():
-                    pass  # ToolNames has them
+                case LoadedToolsItem() | ConfigurationItem():
+                    pass  # ToolNames has them, and ResponseRequest.configured
                 case _:
                     self._say(item, place)
 

@@ -25,6 +25,7 @@ _PREFIXES = {
     "apply_patch_call": "apc",
     "apply_patch_call_output": "apco",
     "compaction": "cmp",
+    "configuration_update": "cu",
     "tool_search_output": "tso",
     "additional_tools": "at",
 }

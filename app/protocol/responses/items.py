@@ -8,6 +8,7 @@
     tool_search_output    tools that the model may call, too (loaded_tools)
     item_reference        an item of a stored response, by its id
     compaction            a sealed text in place of earlier items
+    compaction_trigger, configuration_update   see configuration
     LEFT_OUT              items of tools that only another server can run
 
 Unknown fields are ignored, since clients send back what a server sent them. A client may leave out
@@ -40,6 +41,7 @@ from .client_items import (
     ItemId,
     is_readable,
 )
+from .configuration import CompactionTriggerItem, ConfigurationItem
 from .loaded_tools import LOADED_TOOLS, LoadedToolsItem
 
 #: types of input items that this server reads
@@ -55,6 +57,8 @@ KINDS = (
     *LOADED_TOOLS,
     "item_reference",
     "compaction",
+    "compaction_trigger",
+    "configuration_update",
 )
 #: types of items that conversations with other servers have; prompts do not show them
 LEFT_OUT = (
@@ -236,6 +240,7 @@ ContentItem = (
     | ClientCallItem
     | ClientResultItem
     | LoadedToolsItem
+    | ConfigurationItem
 )
 InputItem = Annotated[
     Annotated[MessageItem, Tag("message")]
@@ -248,6 +253,8 @@ InputItem = Annotated[
     | Annotated[ClientCallItem, Tag("client call")]
     | Annotated[ClientResultItem, Tag("client result")]
     | Annotated[LoadedToolsItem, Tag("loaded tools")]
+    | Annotated[ConfigurationItem, Tag("configuration_update")]
+    | Annotated[CompactionTriggerItem, Tag("compaction_trigger")]
     | Annotated[ItemReference, Tag("item_reference")]
     | Annotated[LeftOutItem, Tag("left out")],
     Discriminator(_kind),
@@ -295,7 +302,7 @@ def listed(item: ContentItem, number: str) -> dict[str, Any]:
         case CallOutputItem():
             shown = item.model_dump(exclude={"id", "type", "output"}, exclude_none=True)
             shown["output"] = item_text(item.output)
-        case ClientCallItem() | ClientResultItem() | LoadedToolsItem():
+        case ClientCallItem() | ClientResultItem() | LoadedToolsItem() | ConfigurationItem():
             return {**base, **item.listed()}
     return {**base, **shown, "status": "completed"}
 

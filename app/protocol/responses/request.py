@@ -7,7 +7,8 @@ successors here.
 Not here   the items of ``input`` (items), the conversion to the common form (common_form).
 """
 
-from typing import Annotated, Any, Literal
+from collections.abc import Iterable
+from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field, field_validator, model_validator
 from pydantic_core import PydanticCustomError
@@ -15,6 +16,7 @@ from pydantic_core import PydanticCustomError
 from ..chat_request import MAX_LOGPROBS, GenerationFields, Verbosity
 from ..thinking_fields import ReasoningEffort
 from ..validation import MAX_NAMES, Exact, Items, TextOr, refuse_fields, unsupported
+from .configuration import ConfigurationItem
 from .items import InputItem
 from .tools import ResponseTextFormat, ResponseTool, ToolChoice
 
@@ -165,6 +167,19 @@ class ResponseRequest(GenerationFields):
     def wants_sealed_reasoning(self) -> bool:
         """Whether reasoning items have ``encrypted_content``."""
         return SEALED_REASONING in (self.include or ())
+
+    def configured(self, updates: Iterable[ConfigurationItem]) -> Self:
+        """Return the request with the settings of these updates; later ones win."""
+        changed: dict[str, Any] = {}
+        for each in updates:
+            if each.reasoning is not None:
+                reasoning = self.reasoning or Reasoning()
+                new: dict[str, Any] = {"effort": each.reasoning.effort}
+                changed["reasoning"] = reasoning.model_copy(update=new)
+            if each.text is not None:
+                text = self.text or TextConfig()
+                changed["text"] = text.model_copy(update={"format": each.text.format})
+        return self.model_copy(update=changed)
 
     @field_validator("truncation")
     @classmethod
