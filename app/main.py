@@ -45,7 +45,7 @@ from .constraints import MODE_HEADER, RELAXED_HEADER
 from .conversation import Tokenizer, load_tokenizer
 from .observability import IGNORED_HEADER, Logger, Metrics, RequestLog, make_logger, observed
 from .server import Drain, frozen
-from .service import BACKEND_HEADER, ServedModel, StoredResponses
+from .service import BACKEND_HEADER, BackgroundResponses, ServedModel, StoredResponses
 from .settings import PREFIX, GatewaySettings, SettingError, Settings, read_settings
 from .ui import ui_router
 from .version import version
@@ -74,14 +74,16 @@ def create_app(
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
         components = build(chosen, metrics, log, load)
+        background = _background(app.state.drain, chosen.gateway, components, metrics)
         try:
             await components.start()
-            _add_routes(app, chosen.gateway, components, metrics, requests, log)
+            _add_routes(app, chosen.gateway, components, background, metrics, requests, log)
             _announce(log, chosen, components)
             with frozen():
                 async with observed(metrics), _traced(requests, chosen.gateway, log):
                     yield
         finally:
+            await background.aclose()
             await components.aclose()
             log.info("stopped")
 
@@ -140,10 +142,28 @@ async def _traced(
         await tracer.aclose()
 
 
+def _background(
+    drain: Drain, settings: GatewaySettings, components: Components, metrics: Metrics
+) -> BackgroundResponses:
+    """Return the responses in the background, and export their number."""
+    background = BackgroundResponses(
+        components.shared.state,
+        components.shared.runs,
+        drain.request,
+        most=settings.max_background,
+        most_of_client=settings.max_background_of_client,
+        max_bytes=settings.responses_max_bytes,
+    )
+    text = "Responses that run in the background"
+    metrics.watch("background", text, lambda: {"running": background.running})
+    return background
+
+
 def _add_routes(
     app: FastAPI,
     settings: GatewaySettings,
     components: Components,
+    background: BackgroundResponses,
     metrics: Metrics,
     requests: RequestLog,
     log: Logger,
@@ -165,9 +185,14 @@ def _add_routes(
         timeout_s=settings.body_seconds,
     )
     answering = Answering(
-        components.admission, metrics, requests, comment_seconds=settings.stream_comment_seconds
+        components.admission,
+        background,
+        metrics,
+        requests,
+        log,
+        comment_seconds=settings.stream_comment_seconds,
     )
-    stored = StoredResponses(components.shared.state)
+    stored = StoredResponses(components.shared.state, background)
     of_clients = [
         generation_router(models, answering, bodies),
         responses_router(stored, models, bodies),

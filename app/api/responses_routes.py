@@ -42,8 +42,9 @@ _DELETE = operation(
 _CANCEL = operation(
     "cancel_response",
     "Cancel a response in the background",
-    description="Always an error: this server has no responses in the background.",
+    description="End a response in the background. One that has ended stays as it is.",
     tag="Responses",
+    answer=ResponseObject,
     errors=(404,),
 )
 _INPUT_ITEMS = operation(
@@ -113,15 +114,16 @@ def responses_router(
         if asked.stream == "true":
             events = await stored.replay(response_id, client, after=asked.starting_after)
             return EventStream(events)
-        return exact_json(await stored.retrieve(response_id, client))
+        found = await stored.retrieve(response_id, client)
+        return exact_json(found.body, found.headers)
 
     @router.delete("/v1/responses/{response_id}", **_DELETE)
     async def delete(response_id: str, request: Request) -> ResponseDeleted:
         return await stored.delete(response_id, exchange_of(request).client.id)
 
-    @router.post("/v1/responses/{response_id}/cancel", status_code=400, **_CANCEL)
-    async def cancel(response_id: str, request: Request) -> None:
-        await stored.cancel(response_id, exchange_of(request).client.id)
+    @router.post("/v1/responses/{response_id}/cancel", **_CANCEL)
+    async def cancel(response_id: str, request: Request) -> Response:
+        return exact_json(await stored.cancel(response_id, exchange_of(request).client.id))
 
     @router.get("/v1/responses/{response_id}/input_items", **_INPUT_ITEMS)
     async def input_items(response_id: str, request: Request) -> Response:

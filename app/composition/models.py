@@ -30,7 +30,7 @@ from ..service import (
     cache_report,
 )
 from ..settings import GatewaySettings, ModelSettings
-from ..state import ResponseStore
+from ..state import ResponseStore, RunStore
 from ..version import version
 from .engines import Engine
 from .workers import backend_of, by_worker, make_pool, make_workers
@@ -51,6 +51,7 @@ class Shared:
     scheduler: CompileScheduler
     warming: asyncio.Lock
     state: ResponseStore
+    runs: RunStore
 
 
 @dataclass(frozen=True, slots=True)

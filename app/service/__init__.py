@@ -1,5 +1,6 @@
 """Use cases, one class per route: the only modules that know the order of the steps."""
 
+from .background_responses import BackgroundResponses
 from .cache_report import CacheReport, cache_report, shared_count
 from .chat_service import ChatService
 from .check_service import CheckService, GrammarCheck

@@ -47,7 +47,6 @@ class ResponseInput:
     ``added``     the request's own items.
     ``names``     of its tools.
     ``size``      bytes of all.
-    ``compacts``  whether the answer is the conversation in short.
     """
 
     request: ResponseRequest
@@ -55,7 +54,6 @@ class ResponseInput:
     added: list[Placed]
     names: ToolNames
     size: int
-    compacts: bool
 
     def items(self) -> list[Placed]:
         """Return all items. Raises ApiError 400 if stored ones are damaged."""
@@ -90,9 +88,8 @@ async def gather(
     given: str | list[InputItem] = request.input or []
     text = MessageItem(role="user", content=given) if isinstance(given, str) else None
     asked: list[InputItem] = [text] if text else list(given)  # type: ignore[arg-type]
-    compacts = bool(asked) and isinstance(asked[-1], CompactionTriggerItem)
-    if compacts:
-        asked = asked[:-1]
+    if request.compacts:
+        asked.pop()
     added = await _followed(asked, store, context)
     if text:
         added = [("input", item) for _, item in added]
@@ -100,7 +97,7 @@ async def gather(
     names = ToolNames(request.tools or (), _stored(LoadedToolsItem, LOADED_TOOLS, chain, added))
     updates = _stored(ConfigurationItem, ("configuration_update",), chain, added)
     request = request.configured(each for _, each in updates)
-    return ResponseInput(request, chain, added, names, context.size + chain.size, compacts)
+    return ResponseInput(request, chain, added, names, context.size + chain.size)
 
 
 async def _followed(

@@ -8,6 +8,7 @@ Not here   the input (response_input), the generation (generation_service), mess
            (common_form.responses), the store (state).
 """
 
+import asyncio
 import time
 from collections.abc import Callable
 from dataclasses import KW_ONLY, dataclass, replace
@@ -21,7 +22,7 @@ from ..generation import GenerationRequest
 from ..observability import IGNORED_HEADER, header_listing
 from ..protocol import ResponseRequest, item_id, listed, new_response_id
 from ..sealing import Seal
-from ..state import Chain, ResponseStore
+from ..state import Chain, ResponseStore, state_unavailable
 from ..writers import (
     CompactedResponse,
     CompactionOutput,
@@ -34,9 +35,13 @@ from ..writers import (
     replayed,
     response_object,
 )
+from .background_run import BegunResponse
 from .generation_service import AnswerStream, Completion, GenerationService, Read
 from .request_context import RequestContext
 from .response_input import ResponseInput, gather
+
+#: tries to store a response in the background, a second apart
+BACKGROUND_TRIES = 5
 
 
 class InputTokens(TypedDict):
@@ -57,7 +62,7 @@ class ResponsesService:
     async def complete(self, request: ResponseRequest, context: RequestContext) -> Completion:
         """Return a whole response. Raises ApiError."""
         given = await gather(request, self.store, context)
-        if given.compacts:
+        if request.compacts:
             return Completion(*await self._compaction(given, context))
         context = replace(context, size=given.size)
         read, writer = self._begin(given, context)
@@ -66,12 +71,30 @@ class ResponsesService:
     async def stream(self, request: ResponseRequest, context: RequestContext) -> AnswerStream:
         """Return the events of a response. Raises ApiError only here."""
         given = await gather(request, self.store, context)
-        if given.compacts:
+        if request.compacts:
             response, headers = await self._compaction(given, context)
             return AnswerStream.of(map(named_event, replayed(response)), headers)
         context = replace(context, size=given.size)
         read, writer = self._begin(given, context)
         return await self.generation.stream(read, lambda _: ResponseEventWriter(writer), context)
+
+    async def background(self, request: ResponseRequest, context: RequestContext) -> BegunResponse:
+        """Store a response that waits, and return how it begins. Raises ApiError."""
+        given = await gather(request, self.store, context)
+        client, context = context.client, replace(context, size=given.size)
+        read, writer = self._begin(given, context, tries=BACKGROUND_TRIES)
+        asked = await self.generation.read(read, client, given.size)
+        events = ResponseEventWriter(writer)
+        queued: ResponseObject = {**writer.begun, "status": "queued"}
+        inputs = given.listed(queued["id"])
+        if not await self.store.save(client, queued, inputs, given.chain, size=given.size):
+            raise state_unavailable()
+
+        async def begin() -> AnswerStream:
+            return await self.generation.stream(lambda: asked, lambda _: events, context)
+
+        assert writer.save is not None, "a background response is stored"
+        return BegunResponse(client, queued, events, writer.save, begin, bool(request.stream))
 
     async def count(self, request: ResponseRequest, context: RequestContext) -> InputTokens:
         """Return how many tokens the prompt has. Raises ApiError."""
@@ -137,8 +160,10 @@ class ResponsesService:
 
     # -- the beginning -----------------------------------------------------------------------------
 
-    def _begin(self, given: ResponseInput, context: RequestContext) -> tuple[Read, ResponseWriter]:
-        """Return how the request is read, and its response."""
+    def _begin(
+        self, given: ResponseInput, context: RequestContext, *, tries: int = 1
+    ) -> tuple[Read, ResponseWriter]:
+        """Return how the request is read, and its response, which is stored in so many tries."""
         client, number, request = context.client, new_response_id(), given.request
         inputs: list[dict[str, Any]] = []
 
@@ -147,12 +172,12 @@ class ResponsesService:
             return self._read(given, client)
 
         async def save(response: ResponseObject) -> bool:
-            is_stored = await self.store.save(
-                client, response, inputs, given.chain, size=given.size
-            )
-            if not is_stored:
-                self.on_unstored()
-            return is_stored
+            for number in range(tries):
+                await asyncio.sleep(min(1, number))
+                if await self.store.save(client, response, inputs, given.chain, size=given.size):
+                    return True
+            self.on_unstored()
+            return False
 
         begun = response_object(request, context.model, number, int(time.time()))
         seal = partial(self.seal.seal, client) if request.wants_sealed_reasoning else None

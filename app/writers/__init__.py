@@ -28,6 +28,6 @@ from .response_types import (
     ResponseEvent,
     ResponseObject,
 )
-from .response_writers import ResponseEventWriter, ResponseWriter
+from .response_writers import ENDED, ResponseEventWriter, ResponseWriter, Save
 from .text_completions import TextChunkWriter, TextCompletion, TextCompletionEvent, TextWriter
 from .writer import Batch, EventWriter, WholeWriter

@@ -30,7 +30,7 @@ def response_object(
         "object": "response",
         "created_at": created,
         "status": "in_progress",
-        "background": False,
+        "background": bool(request.background),
         "completed_at": None,
         "error": None,
         "incomplete_details": None,

@@ -12,7 +12,7 @@ from ..protocol import CLIENT_CALLS, CLIENT_RESULTS, LOADED_TOOLS, ToolName
 from .logprobs import TokenLogprob
 
 ItemStatus = Literal["in_progress", "completed", "incomplete"]
-Status = Literal[ItemStatus, "failed"]
+Status = Literal[ItemStatus, "failed", "cancelled", "queued"]
 EndedName = Literal["response.completed", "response.incomplete", "response.failed"]
 PieceName = Literal[
     "response.output_text.delta",
@@ -322,7 +322,7 @@ class TextPlace(PartPlace):
 class ResponseState(TypedDict):
     """The whole response: it begins, or it has ended."""
 
-    type: Literal["response.created", "response.in_progress", EndedName]
+    type: Literal["response.created", "response.queued", "response.in_progress", EndedName]
     response: ResponseObject
 
 

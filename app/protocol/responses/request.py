@@ -10,13 +10,13 @@ Not here   the items of ``input`` (items), the conversion to the common form (co
 from collections.abc import Iterable
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import Field, field_validator, model_validator
+from pydantic import Field, ValidationInfo, field_validator, model_validator
 from pydantic_core import PydanticCustomError
 
 from ..chat_request import MAX_LOGPROBS, GenerationFields, Verbosity
 from ..thinking_fields import ReasoningEffort
 from ..validation import MAX_NAMES, Exact, Items, TextOr, refuse_fields, unsupported
-from .configuration import ConfigurationItem
+from .configuration import CompactionTriggerItem, ConfigurationItem
 from .items import InputItem
 from .tools import ResponseTextFormat, ResponseTool, ToolChoice
 
@@ -29,7 +29,6 @@ RESPONSE_ID_CHARS = 128
 
 RESPONSES_UNSUPPORTED: dict[str, tuple[Any, ...]] = {
     "access_programs": (None,),
-    "background": (None, False),
     "background_options": (None,),
     "context_management": (None, []),
     "conversation": (None,),
@@ -128,6 +127,8 @@ class ResponseRequest(GenerationFields):
     top_logprobs: int | None = Field(None, ge=0, le=MAX_LOGPROBS)
     """Adds log probabilities, also of so many most likely tokens."""
     truncation: Literal["auto", "disabled"] | None = None
+    background: bool | None = None
+    """`true` answers at once, and the response runs on."""
     store: bool | None = None
     """`false` stores nothing."""
     metadata: Metadata | None = None
@@ -180,6 +181,24 @@ class ResponseRequest(GenerationFields):
                 text = self.text or TextConfig()
                 changed["text"] = text.model_copy(update={"format": each.text.format})
         return self.model_copy(update=changed)
+
+    @property
+    def compacts(self) -> bool:
+        """Whether the answer is the conversation in short."""
+        items = self.input if isinstance(self.input, list) else []
+        return bool(items) and isinstance(items[-1], CompactionTriggerItem)
+
+    @property
+    def runs_in_background(self) -> bool:
+        # a conversation in short is there at once
+        return bool(self.background) and not self.compacts
+
+    @field_validator("store")
+    @classmethod
+    def _stored_background(cls, value: bool | None, info: ValidationInfo) -> bool | None:
+        if value is False and info.data.get("background"):
+            raise unsupported("'store' of 'false' cannot be used with 'background' of 'true'.")
+        return value
 
     @field_validator("truncation")
     @classmethod

@@ -102,6 +102,6 @@ def test_the_documented_events_are_those_of_the_code():
     shell = [ToolStart(2, "shell", "3"), ToolArguments(2, '{"commands": ["ls"]}')]
     deltas: list[Delta] = [ReasoningDelta("t"), ContentDelta("a"), *CALL, *custom, *shell]
     written = {event["type"] for event in [*items.add(deltas), *items.end("completed")]}
-    whole = {"created", "in_progress", "completed", "incomplete", "failed"}
+    whole = {"created", "queued", "in_progress", "completed", "incomplete", "failed"}
     written.add("response.compaction.compacting")
     assert documented == written | {f"response.{each}" for each in whole}

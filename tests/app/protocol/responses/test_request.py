@@ -254,7 +254,6 @@ MISTAKES: list[tuple[dict[str, Any], str, str]] = [
     ({"metadata": {"a": "b" * 513}}, "metadata.a", "string_above_max_length"),
     ({"user": "u" * 513}, "user", "string_above_max_length"),
     ({"top_logprobs": 21}, "top_logprobs", "integer_above_max_value"),
-    ({"background": True}, "background", "unsupported_parameter"),
 ]  # fmt: skip
 
 
