@@ -23,6 +23,7 @@ from .api import (
     RequestMiddleware,
     admin_router,
     constraint_router,
+    conversations_router,
     credential,
     debug_router,
     docs_router,
@@ -45,7 +46,13 @@ from .constraints import MODE_HEADER, RELAXED_HEADER
 from .conversation import Tokenizer, load_tokenizer
 from .observability import IGNORED_HEADER, Logger, Metrics, RequestLog, make_logger, observed
 from .server import Drain, frozen
-from .service import BACKEND_HEADER, BackgroundResponses, ServedModel, StoredResponses
+from .service import (
+    BACKEND_HEADER,
+    BackgroundResponses,
+    Conversations,
+    ServedModel,
+    StoredResponses,
+)
 from .settings import PREFIX, GatewaySettings, SettingError, Settings, read_settings
 from .ui import ui_router
 from .version import version
@@ -196,6 +203,9 @@ def _add_routes(
     of_clients = [
         generation_router(models, answering, bodies),
         responses_router(stored, models, bodies),
+        conversations_router(
+            Conversations(components.shared.conversations, components.shared.state), bodies
+        ),
         messages_router(models, bodies),
         models_router(models, int(time.time())),
         tokenize_router(models, bodies),

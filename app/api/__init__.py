@@ -7,6 +7,7 @@ from .auth import AdminKeys, credential
 from .body import BodyReader, validated
 from .browser_guard import BrowserGuard
 from .constraint_routes import constraint_router, warn_unenforced
+from .conversations_routes import conversations_router
 from .debug_routes import debug_router
 from .docs_routes import docs_router
 from .error_responses import endpoints_of, install_error_handlers

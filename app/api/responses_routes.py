@@ -15,6 +15,16 @@ from .exchange import exchange_of
 from .model_uses import used
 from .surfaces import exact_json
 
+#: the query of a page of items
+PAGE = (
+    query(
+        "limit",
+        {"type": "integer", "minimum": 1, "maximum": 100, "default": 20},
+        "Items of a page.",
+    ),
+    query("order", {"enum": ["asc", "desc"], "default": "desc"}, "`desc`: the last one first."),
+    query("after", {"type": "string"}, "The id of the last item of the page before."),
+)
 _RETRIEVE = operation(
     "retrieve_response",
     "Read a stored response",
@@ -53,15 +63,7 @@ _INPUT_ITEMS = operation(
     tag="Responses",
     answer=ItemPage,
     errors=(404,),
-    parameters=(
-        query(
-            "limit",
-            {"type": "integer", "minimum": 1, "maximum": 100, "default": 20},
-            "Items of a page.",
-        ),
-        query("order", {"enum": ["asc", "desc"], "default": "desc"}, "`desc`: the last one first."),
-        query("after", {"type": "string"}, "The id of the last item of the page before."),
-    ),
+    parameters=PAGE,
 )
 
 
@@ -110,7 +112,10 @@ def responses_router(
 
     @router.get("/v1/responses/{response_id}", **_RETRIEVE)
     async def retrieve(response_id: str, request: Request) -> Response:
-        asked, client = validated(RetrieveQuery, _numbers(request)), exchange_of(request).client.id
+        asked, client = (
+            validated(RetrieveQuery, query_values(request)),
+            exchange_of(request).client.id,
+        )
         if asked.stream == "true":
             events = await stored.replay(response_id, client, after=asked.starting_after)
             return EventStream(events)
@@ -127,7 +132,7 @@ def responses_router(
 
     @router.get("/v1/responses/{response_id}/input_items", **_INPUT_ITEMS)
     async def input_items(response_id: str, request: Request) -> Response:
-        asked = validated(ItemsQuery, _numbers(request))
+        asked = validated(ItemsQuery, query_values(request))
         page = await stored.input_items(
             response_id,
             exchange_of(request).client.id,
@@ -140,8 +145,8 @@ def responses_router(
     return router
 
 
-def _numbers(request: Request) -> dict[str, Any]:
-    """Return the query of a request with its numbers as such."""
+def query_values(request: Request) -> dict[str, Any]:
+    """Return the query of a request, with its numbers as such."""
     query: dict[str, Any] = dict(request.query_params)
     for name in ("limit", "starting_after"):
         value = query.get(name, "")

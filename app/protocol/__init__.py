@@ -55,6 +55,11 @@ from .responses.client_items import (
 )
 from .responses.client_tools import CLIENT_TOOLS, ClientTool, OfferedClientTool
 from .responses.configuration import CompactionTriggerItem, ConfigurationItem
+from .responses.conversations import (
+    ConversationItemsRequest,
+    ConversationRequest,
+    ConversationUpdate,
+)
 from .responses.ids import is_response_id, item_id, new_response_id, pointer, response_of
 from .responses.items import (
     ITEMS,

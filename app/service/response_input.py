@@ -30,7 +30,13 @@ from ..protocol import (
     pointer,
     response_of,
 )
-from ..state import MAX_CHAIN_ITEMS, Chain, ResponseStore, previous_not_found
+from ..state import (
+    MAX_CHAIN_ITEMS,
+    Chain,
+    ConversationStore,
+    ResponseStore,
+    previous_not_found,
+)
 from .request_context import RequestContext
 
 Kind = TypeVar("Kind", LoadedToolsItem, ConfigurationItem)
@@ -43,7 +49,7 @@ class ResponseInput:
     """A conversation before it is read.
 
     ``request``   with the settings of the conversation's updates.
-    ``chain``     earlier responses.
+    ``chain``     earlier responses, or the items of a conversation.
     ``added``     the request's own items.
     ``names``     of its tools.
     ``size``      bytes of all.
@@ -61,7 +67,12 @@ class ResponseInput:
             earlier = ITEMS.validate_python(list(self.chain.items))
         except ValidationError:
             raise previous_not_found(self.request.previous_response_id or "") from None
-        return [*(("previous_response_id", item) for item in earlier), *self.added]
+        return [*((_place(self.request), item) for item in earlier), *self.added]
+
+    @property
+    def before(self) -> Chain:
+        """The responses that this one continues."""
+        return self.chain if self.request.conversation_id is None else Chain()
 
     def listed(self, number: str) -> list[dict[str, Any]]:
         """Return the request's own items as the API lists them; ``number``: of the response."""
@@ -79,31 +90,37 @@ class ResponseInput:
 
 
 async def gather(
-    request: ResponseRequest, store: ResponseStore, context: RequestContext
+    request: ResponseRequest,
+    store: ResponseStore,
+    conversations: ConversationStore,
+    context: RequestContext,
 ) -> ResponseInput:
     """Return the input of a request. Raises ApiError."""
     chain = Chain()
     if request.previous_response_id is not None:
         chain = await store.chain(context.client, request.previous_response_id)
+    elif request.conversation_id is not None:
+        found, size = await conversations.read(context.client, request.conversation_id)
+        chain = Chain((), tuple(found.items), size)
     given: str | list[InputItem] = request.input or []
     text = MessageItem(role="user", content=given) if isinstance(given, str) else None
     asked: list[InputItem] = [text] if text else list(given)  # type: ignore[arg-type]
     if request.compacts:
         asked.pop()
-    added = await _followed(asked, store, context)
+    added = await followed(asked, store, context)
     if text:
         added = [("input", item) for _, item in added]
-    _check_length(len(chain.items), len(added))
+    _check_length(len(chain.items), len(added), _place(request))
     names = ToolNames(request.tools or (), _stored(LoadedToolsItem, LOADED_TOOLS, chain, added))
     updates = _stored(ConfigurationItem, ("configuration_update",), chain, added)
     request = request.configured(each for _, each in updates)
     return ResponseInput(request, chain, added, names, context.size + chain.size)
 
 
-async def _followed(
-    items: list[InputItem], store: ResponseStore, context: RequestContext
+async def followed(
+    items: list[InputItem], store: ResponseStore, context: RequestContext, *, field: str = "input"
 ) -> list[Placed]:
-    """Return items with their places.
+    """Return items with their places; ``field``: of the request.
 
     Raises:
         ApiError: 404, no stored response of the client has a referenced item.
@@ -112,7 +129,7 @@ async def _followed(
     found = await _referenced(references, store, context.client) if references else {}
     placed: list[Placed] = []
     for number, item in enumerate(items):
-        place = f"input[{number}]"
+        place = f"{field}[{number}]"
         if isinstance(item, ItemReference):
             if item.id not in found:
                 raise ApiError(
@@ -137,12 +154,17 @@ async def _referenced(ids: list[str], store: ResponseStore, client: str) -> dict
         return {}
 
 
-def _check_length(earlier: int, added: int) -> None:
+def _place(request: ResponseRequest) -> str:
+    """Return the field that brings earlier items."""
+    return "previous_response_id" if request.conversation_id is None else "conversation"
+
+
+def _check_length(earlier: int, added: int, place: str) -> None:
     if earlier + added > MAX_CHAIN_ITEMS:
         raise bad_request(
             f"The conversation is too long: at most {MAX_CHAIN_ITEMS:,} items are allowed, but "
             f"earlier responses have {earlier:,} and the input has {added:,}.",
-            "previous_response_id" if earlier else "input",
+            place if earlier else "input",
             "conversation_too_long",
         )
     if not earlier + added:

@@ -10,7 +10,7 @@ Not here   the input (response_input), the generation (generation_service), mess
 
 import asyncio
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import KW_ONLY, dataclass, replace
 from functools import partial
 from typing import Any, Literal
@@ -22,7 +22,7 @@ from ..generation import GenerationRequest
 from ..observability import IGNORED_HEADER, header_listing
 from ..protocol import ResponseRequest, item_id, listed, new_response_id
 from ..sealing import Seal
-from ..state import Chain, ResponseStore, state_unavailable
+from ..state import Chain, ConversationStore, ResponseStore, state_unavailable
 from ..writers import (
     CompactedResponse,
     CompactionOutput,
@@ -36,6 +36,7 @@ from ..writers import (
     response_object,
 )
 from .background_run import BegunResponse
+from .conversations import append
 from .generation_service import AnswerStream, Completion, GenerationService, Read
 from .request_context import RequestContext
 from .response_input import ResponseInput, gather
@@ -55,13 +56,14 @@ class ResponsesService:
 
     generation: GenerationService
     store: ResponseStore
+    conversations: ConversationStore
     seal: Seal
     _: KW_ONLY
     on_unstored: Callable[[], None] = lambda: None
 
     async def complete(self, request: ResponseRequest, context: RequestContext) -> Completion:
         """Return a whole response. Raises ApiError."""
-        given = await gather(request, self.store, context)
+        given = await gather(request, self.store, self.conversations, context)
         if request.compacts:
             return Completion(*await self._compaction(given, context))
         context = replace(context, size=given.size)
@@ -70,7 +72,7 @@ class ResponsesService:
 
     async def stream(self, request: ResponseRequest, context: RequestContext) -> AnswerStream:
         """Return the events of a response. Raises ApiError only here."""
-        given = await gather(request, self.store, context)
+        given = await gather(request, self.store, self.conversations, context)
         if request.compacts:
             response, headers = await self._compaction(given, context)
             return AnswerStream.of(map(named_event, replayed(response)), headers)
@@ -80,14 +82,14 @@ class ResponsesService:
 
     async def background(self, request: ResponseRequest, context: RequestContext) -> BegunResponse:
         """Store a response that waits, and return how it begins. Raises ApiError."""
-        given = await gather(request, self.store, context)
+        given = await gather(request, self.store, self.conversations, context)
         client, context = context.client, replace(context, size=given.size)
         read, writer = self._begin(given, context, tries=BACKGROUND_TRIES)
         asked = await self.generation.read(read, client, given.size)
         events = ResponseEventWriter(writer)
         queued: ResponseObject = {**writer.begun, "status": "queued"}
         inputs = given.listed(queued["id"])
-        if not await self.store.save(client, queued, inputs, given.chain, size=given.size):
+        if not await self.store.save(client, queued, inputs, given.before, size=given.size):
             raise state_unavailable()
 
         async def begin() -> AnswerStream:
@@ -98,14 +100,14 @@ class ResponsesService:
 
     async def count(self, request: ResponseRequest, context: RequestContext) -> InputTokens:
         """Return how many tokens the prompt has. Raises ApiError."""
-        given = await gather(request, self.store, context)
+        given = await gather(request, self.store, self.conversations, context)
         context = replace(context, size=given.size)
         count = await self.generation.count(partial(self._read, given, context.client), context)
         return {"object": "response.input_tokens", "input_tokens": count}
 
     async def compact(self, request: ResponseRequest, context: RequestContext) -> CompactedResponse:
         """Return the conversation in short. Raises ApiError."""
-        given = await gather(request, self.store, context)
+        given = await gather(request, self.store, self.conversations, context)
         number = new_response_id()
         kept, compaction = await self._compacted(given, number, context)
         return compacted_response(number, int(time.time()), [*kept, compaction])
@@ -118,11 +120,12 @@ class ResponsesService:
         """Return a response that is the conversation in short, and its headers. Later ones continue
         it without what it replaces. Raises ApiError.
         """
-        number = new_response_id()
+        request, number = given.request, new_response_id()
         kept, compaction = await self._compacted(given, number, context)
         now = int(time.time())
-        response = compaction_response(given.request, context.model, number, now, compaction)
-        if given.request.store is not False:
+        response = compaction_response(request, context.model, number, now, compaction)
+        await self._append(request, context.client, [*given.listed(number), compaction])
+        if request.store is not False:
             save = self.store.save
             response["store"] = await save(context.client, response, kept, Chain(), size=given.size)
             if not response["store"]:
@@ -172,17 +175,26 @@ class ResponsesService:
             return self._read(given, client)
 
         async def save(response: ResponseObject) -> bool:
-            for number in range(tries):
-                await asyncio.sleep(min(1, number))
-                if await self.store.save(client, response, inputs, given.chain, size=given.size):
+            if response["status"] in ("completed", "incomplete"):
+                await self._append(request, client, [*inputs, *response["output"]])
+            for each in range(tries if request.store is not False else 0):
+                await asyncio.sleep(min(1, each))
+                if await self.store.save(client, response, inputs, given.before, size=given.size):
                     return True
-            self.on_unstored()
+            if request.store is not False:
+                self.on_unstored()
             return False
 
         begun = response_object(request, context.model, number, int(time.time()))
         seal = partial(self.seal.seal, client) if request.wants_sealed_reasoning else None
-        kept = None if request.store is False else save
-        return read, ResponseWriter(begun, kept, given.names.named, seal)
+        is_kept = request.store is not False or request.conversation_id is not None
+        writer = ResponseWriter(begun, save if is_kept else None, given.names.named, seal)
+        return read, writer
+
+    async def _append(self, request: ResponseRequest, client: str, items: Sequence[Any]) -> None:
+        """Add the items of a response to its conversation, if it has one. Raises ApiError."""
+        if request.conversation_id is not None:
+            await append(self.conversations, client, request.conversation_id, items)
 
     def _read(self, given: ResponseInput, client: str) -> GenerationRequest:
         """Return the request in the common form. Raises ApiError."""

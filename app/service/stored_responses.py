@@ -10,20 +10,11 @@ from typing_extensions import TypedDict
 
 from ..errors import bad_request
 from ..state import ResponseStore
-from ..writers import ListedItem, named_event, replayed
+from ..writers import named_event, replayed
 from .background_responses import BackgroundResponses
 from .background_run import is_open
 from .generation_service import Completion
-
-
-class ItemPage(TypedDict):
-    """Input items of a response."""
-
-    object: Literal["list"]
-    data: list[ListedItem]
-    first_id: str | None
-    last_id: str | None
-    has_more: bool
+from .pages import ItemPage, page_of
 
 
 class ResponseDeleted(TypedDict):
@@ -96,22 +87,8 @@ class StoredResponses:
         self, number: str, client: str, *, limit: int, after: str | None, newest_first: bool
     ) -> ItemPage:
         """Return a page of the input items of a response. Raises ApiError 400, 404 or 503."""
-        items: list[Any] = await self._store.input_items(client, number)
-        if newest_first:
-            items = items[::-1]
-        if after is not None:
-            at = next((n for n, item in enumerate(items) if item.get("id") == after), None)
-            if at is None:
-                raise bad_request(f"No item with id '{after[:100]}' found.", "after")
-            items = items[at + 1 :]
-        page = items[:limit]
-        return {
-            "object": "list",
-            "data": page,
-            "first_id": page[0].get("id") if page else None,
-            "last_id": page[-1].get("id") if page else None,
-            "has_more": len(items) > limit,
-        }
+        items = await self._store.input_items(client, number)
+        return page_of(items, limit=limit, after=after, newest_first=newest_first)
 
 
 async def _encoded(events: Sequence[dict[str, Any]]) -> AsyncGenerator[bytes, None]:

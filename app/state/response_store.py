@@ -243,6 +243,8 @@ def _encoded(
 
 def _obstacle(response: Mapping[str, Any]) -> str | None:
     """Return why a response cannot be continued."""
+    if response.get("conversation"):
+        return "it belongs to a conversation; use 'conversation'"
     status: str = response["status"]
     return None if status in ("completed", "incomplete") else f"it is {status.replace('_', ' ')}"
 

@@ -25,6 +25,7 @@ def response_object(
     shown = shown_format(wanted.format) if wanted and wanted.format else None
     verbosity = (wanted.verbosity if wanted else None) or "medium"
     choice = request.tool_choice or "auto"
+    conversation = request.conversation_id
     return {
         "id": number,
         "object": "response",
@@ -32,6 +33,7 @@ def response_object(
         "status": "in_progress",
         "background": bool(request.background),
         "completed_at": None,
+        "conversation": {"id": conversation} if conversation else None,
         "error": None,
         "incomplete_details": None,
         "instructions": request.instructions,

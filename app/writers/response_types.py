@@ -201,17 +201,20 @@ class ListedConfiguration(TypedDict):
     text: NotRequired[dict[str, Any]]
 
 
-#: an input item of a response
-ListedItem = (
-    ListedMessage
-    | ReasoningOutput
-    | FunctionCallOutput
-    | CustomCallOutput
-    | ListedResult
-    | CompactionOutput
-    | ListedClientItem
-    | ListedTools
-    | ListedConfiguration
+ListedItem = TypeAliasType(
+    "ListedItem",
+    Annotated[
+        ListedMessage
+        | ReasoningOutput
+        | FunctionCallOutput
+        | CustomCallOutput
+        | ListedResult
+        | CompactionOutput
+        | ListedClientItem
+        | ListedTools
+        | ListedConfiguration,
+        Field(description="An input item of a response, or an item of a conversation."),
+    ],
 )
 
 
@@ -264,6 +267,12 @@ class CompactedResponse(TypedDict):
     usage: ResponseUsage
 
 
+class ConversationOfResponse(TypedDict):
+    """The conversation that has the items of a response."""
+
+    id: str
+
+
 class ResponseObject(TypedDict):
     """A response: the request's fields as they were applied, the output and the usage."""
 
@@ -273,6 +282,7 @@ class ResponseObject(TypedDict):
     status: Status
     background: bool
     completed_at: int | None
+    conversation: ConversationOfResponse | None
     error: ResponseError | None
     frequency_penalty: float
     incomplete_details: IncompleteDetails | None

@@ -2,12 +2,19 @@
 
 from typing import Any
 
-from openai.types.responses import Response, ResponseStreamEvent
+from openai.types.responses import (
+    Response,
+    ResponseFunctionCallArgumentsDoneEvent,
+    ResponseStreamEvent,
+)
 from pydantic import BaseModel, TypeAdapter
 
 EVENT: TypeAdapter[Any] = TypeAdapter(ResponseStreamEvent)
 #: fields that OpenAI's server sends beside those of the type
-UNTYPED = {Response: {"frequency_penalty", "presence_penalty", "store"}}
+UNTYPED: dict[Any, set[str]] = {
+    Response: {"frequency_penalty", "presence_penalty", "store"},
+    ResponseFunctionCallArgumentsDoneEvent: {"name"},
+}
 
 
 def check(value: Any) -> None:

@@ -31,7 +31,6 @@ RESPONSES_UNSUPPORTED: dict[str, tuple[Any, ...]] = {
     "access_programs": (None,),
     "background_options": (None,),
     "context_management": (None, []),
-    "conversation": (None,),
     "image": (None,),
     "moderation": (None,),
     "prompt": (None,),
@@ -98,6 +97,13 @@ Metadata = Annotated[
 ]
 
 
+ConversationId = Annotated[str, Field(min_length=1, max_length=RESPONSE_ID_CHARS)]
+
+
+class ConversationRef(Exact):
+    id: ConversationId
+
+
 class ResponseRequest(GenerationFields):
     """A response. It needs `input` or `previous_response_id`."""
 
@@ -109,6 +115,9 @@ class ResponseRequest(GenerationFields):
         Annotated[str, Field(min_length=1, max_length=RESPONSE_ID_CHARS)] | None
     ) = None
     """A stored response that this one continues."""
+    conversation: ConversationId | ConversationRef | None = None
+    """A stored conversation, by its id: its items stand before the input, and those of this
+    response are added to it."""
     tools: Annotated[list[ResponseTool], Field(fail_fast=True)] | None = None
     """Functions and custom tools that the model may call."""
     tool_choice: ToolChoice | None = None
@@ -181,6 +190,19 @@ class ResponseRequest(GenerationFields):
                 text = self.text or TextConfig()
                 changed["text"] = text.model_copy(update={"format": each.text.format})
         return self.model_copy(update=changed)
+
+    @property
+    def conversation_id(self) -> str | None:
+        """The id of the conversation."""
+        named = self.conversation
+        return named.id if isinstance(named, ConversationRef) else named
+
+    @field_validator("conversation")
+    @classmethod
+    def _one_past(cls, value: Any, info: ValidationInfo) -> Any:
+        if value is not None and info.data.get("previous_response_id"):
+            raise unsupported("'conversation' and 'previous_response_id' cannot be used together.")
+        return value
 
     @property
     def compacts(self) -> bool:

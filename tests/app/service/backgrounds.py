@@ -1,10 +1,11 @@
-"""Responses in the background around a store of a test."""
+"""Responses in the background, and conversations, around a store of a test."""
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
+from app.concurrency import Offload
 from app.service.background_responses import BackgroundResponses
-from app.state import ByteStore, ResponseStore, RunStore
+from app.state import ByteStore, ConversationStore, ResponseStore, RunStore
 
 
 @asynccontextmanager
@@ -17,3 +18,8 @@ def background_of(values: ByteStore, store: ResponseStore) -> BackgroundResponse
     """Return responses in the background without runs."""
     limits = {"most": 1, "most_of_client": 1, "max_bytes": 1 << 20}
     return BackgroundResponses(store, RunStore(values), enclosed, **limits)
+
+
+def conversations_of(values: ByteStore) -> ConversationStore:
+    """Return the conversations of a store."""
+    return ConversationStore(values, Offload(), max_bytes=1 << 20)

@@ -22,7 +22,7 @@ from app.state.response_store import BLOCK, MAX_CHAIN_ITEMS, Chain, ResponseStor
 from tests.app.bodies import parse_as
 from tests.app.examples import LIGHT
 from tests.app.messages import payloads
-from tests.app.service.backgrounds import background_of
+from tests.app.service.backgrounds import background_of, conversations_of
 from tests.app.service.scripted import Service, Step, context, error, script, tokens
 
 END = "<|im_end|>"
@@ -66,7 +66,11 @@ class Responses:
         self.stored = StoredResponses(self.store, background_of(self.bytes, self.store))
         self.unstored = 0
         self.responses = ResponsesService(
-            self.service.generation, self.store, Seal(None), on_unstored=self._count
+            self.service.generation,
+            self.store,
+            conversations_of(self.bytes),
+            Seal(None),
+            on_unstored=self._count,
         )
 
     def _count(self) -> None:
