@@ -12,15 +12,18 @@ from functools import partial
 
 from fastapi import Depends, FastAPI, Request
 from starlette.middleware.cors import CORSMiddleware
+from starlette.requests import HTTPConnection
 
 from .access import Client
 from .api import (
+    SOCKET_PATH,
     AdminKeys,
     Answering,
     ArrivingBodies,
     BodyReader,
     BrowserGuard,
     RequestMiddleware,
+    ResponsesSocket,
     admin_router,
     constraint_router,
     conversations_router,
@@ -175,10 +178,12 @@ def _add_routes(
     requests: RequestLog,
     log: Logger,
 ) -> None:
-    async def with_key(request: Request) -> None:
+    def identify(request: HTTPConnection) -> Client:
         address = "" if request.client is None else request.client.host
-        client = components.keys.identify(credential(request), address)
-        exchange_of(request).client = client
+        return components.keys.identify(credential(request), address)
+
+    async def with_key(request: Request) -> None:
+        exchange_of(request).client = identify(request)
 
     models = components.models
     guarded = [Depends(with_key)]
@@ -214,6 +219,12 @@ def _add_routes(
     for router in of_clients:
         app.include_router(router, dependencies=guarded)
     app.state.endpoints = endpoints_of(of_clients)
+    sockets = ResponsesSocket(
+        app, identify, most=settings.max_websockets, max_bytes=settings.max_body_bytes
+    )
+    app.add_api_websocket_route(SOCKET_PATH, sockets.serve)
+    text = "Open WebSockets"
+    metrics.watch("websockets", text, lambda: {"open": sockets.open})
     given = (key.get_secret_value() for key in settings.admin_keys)
     admin_keys = AdminKeys(given, components.tokens)
 

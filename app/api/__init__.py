@@ -17,5 +17,7 @@ from .messages_routes import greeting_router, messages_router
 from .middleware import RequestMiddleware
 from .operations_routes import models_router, operations_router
 from .responses_routes import responses_router
+from .responses_socket import PATH as SOCKET_PATH
+from .responses_socket import ResponsesSocket
 from .tokenize_routes import tokenize_router
 from .worker_routes import worker_router

@@ -36,7 +36,7 @@ _RETRIEVE = operation(
         query("stream", {"type": "boolean", "default": False}, "`true`: its events, again."),
         query(
             "starting_after",
-            {"type": "integer", "minimum": 0},
+            {"type": "integer", "minimum": 0, "maximum": 999_999_999},
             "With `stream`, events after this sequence number.",
         ),
     ),

@@ -107,7 +107,8 @@ def _response(schema: Schema) -> None:
     _adding(_ignored(*protocol.RESPONSES_IGNORED), _without(off, schema))(schema)
     _biases(schema)
     given: Schema = {"input": {"type": ["string", "array"], "minItems": 1}}
-    _choose(schema, {"not": _needs({"previous_response_id": _GIVEN})}, _needs(given))
+    earlier = [_needs({name: _GIVEN}) for name in ("previous_response_id", "conversation")]
+    _choose(schema, {"not": {"anyOf": earlier}}, _needs(given))
     schema["properties"]["truncation"] = _only((None, "disabled"), "`auto` is not served.")
 
 
@@ -228,6 +229,8 @@ _AMENDMENTS: dict[str, Callable[[Schema], None]] = {
     "ChatRequest": _chat,
     "CompletionRequest": _completion,
     "ResponseRequest": _response,
+    "InputTokensRequest": _response,
+    "CompactRequest": _response,
     "MessagesRequest": _adding(_ignored(*protocol.MESSAGES_IGNORED)),
     "CountRequest": _adding(_ignored(*protocol.MESSAGES_IGNORED)),
     "TokenizeRequest": _tokenize,

@@ -157,7 +157,7 @@ class ListedResult(TypedDict):
 
     id: str
     type: Literal["function_call_output", "custom_tool_call_output"]
-    status: ItemStatus
+    status: NotRequired[ItemStatus]
     call_id: NotRequired[str]
     name: NotRequired[str]
     namespace: NotRequired[str]

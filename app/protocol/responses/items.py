@@ -29,6 +29,7 @@ from pydantic import (
     WithJsonSchema,
     model_validator,
 )
+from pydantic.json_schema import SkipJsonSchema
 from pydantic_core import PydanticCustomError
 
 from ..messages import without_media
@@ -106,7 +107,7 @@ class TextPart(Lenient):
 class ResponseResultPart(TextPart):
     """A part of a result; of an image, the text says that it is missing. ``left_out``: its type."""
 
-    left_out: str = ""
+    left_out: SkipJsonSchema[str] = ""
 
 
 def _result_text(value: Any) -> Any:
