@@ -40,6 +40,7 @@ _OWN = frozenset(
 )
 #: fields of the message that a request lacks
 _ENVELOPE = ("type", "stream", "background")
+_RESULTS = ("function_call_output", "custom_tool_call_output")
 _ENDED = (b"response.completed", b"response.incomplete")
 
 
@@ -120,16 +121,17 @@ class ResponsesSocket:
     async def _serve(self, socket: WebSocket) -> None:
         kept: _Kept | None = None
         while True:
-            message = await socket.receive()
+            message, continued = await socket.receive(), False
             if message["type"] == "websocket.disconnect":
                 return
             try:
                 body = _body(message)
                 continued = kept is not None and body.get("previous_response_id") == kept.number
                 if continued and kept is not None:
-                    body["input"] = [*kept.items, *_items(body)]
+                    body["input"] = _continued(kept, body)
                     del body["previous_response_id"]
             except ApiError as error:
+                kept = None if continued else kept
                 await _send(socket, _error(error))
                 continue
             ended = await _Request(self._app, socket, body).run()
@@ -265,6 +267,27 @@ def _items(body: Mapping[str, Any]) -> list[Any]:
     if isinstance(given, str):
         return [{"role": "user", "content": given}]
     return given if isinstance(given, list) else []
+
+
+def _continued(kept: _Kept, body: Mapping[str, Any]) -> list[Any]:
+    """Return the items of a response that is kept, and those that continue it.
+
+    Raises:
+        ApiError: 400, a result is of no call: it cannot be one of a history that was cut.
+    """
+    items, added = list(kept.items), _items(body)
+    for number, item in enumerate(added):
+        known = (each.get("call_id") for each in items if isinstance(each, dict))
+        if isinstance(item, dict) and item.get("type") in _RESULTS:
+            call_id = item.get("call_id")
+            if call_id is not None and call_id not in known:
+                raise bad_request(
+                    f"No tool call found for the output with call_id '{str(call_id)[:100]}'.",
+                    f"input[{number}].call_id",
+                    "invalid_value",
+                )
+        items.append(item)
+    return items
 
 
 async def _send(socket: WebSocket, event: Mapping[str, Any]) -> None:

@@ -239,3 +239,6 @@ class InputTokensRequest(ResponseRequest):
 
 class CompactRequest(ResponseRequest):
     """A conversation to compact; fields of the answer have no effect."""
+
+    model: str
+    """A served model, by name or alias."""

@@ -123,7 +123,8 @@ def test_an_unstored_response_is_known_to_its_connection_alone(
 
 def test_a_failed_continuation_drops_the_kept_response(socket: ClientConnection) -> None:
     number = asked(socket, store=False)[-1].response.id
-    assert refused(socket, previous_response_id=number, tool_choice="robot").status == 400
+    unmatched = {"type": "function_call_output", "call_id": "missing", "output": "x"}
+    assert refused(socket, previous_response_id=number, input=[unmatched]).status == 400
     error = refused(socket, previous_response_id=number)
     assert error.error.code == "previous_response_not_found"
 
