@@ -12,17 +12,21 @@ from functools import partial
 
 from fastapi import Depends, FastAPI, Request
 from starlette.middleware.cors import CORSMiddleware
+from starlette.requests import HTTPConnection
 
 from .access import Client
 from .api import (
+    SOCKET_PATH,
     AdminKeys,
     Answering,
     ArrivingBodies,
     BodyReader,
     BrowserGuard,
     RequestMiddleware,
+    ResponsesSocket,
     admin_router,
     constraint_router,
+    conversations_router,
     credential,
     debug_router,
     docs_router,
@@ -45,7 +49,13 @@ from .constraints import MODE_HEADER, RELAXED_HEADER
 from .conversation import Tokenizer, load_tokenizer
 from .observability import IGNORED_HEADER, Logger, Metrics, RequestLog, make_logger, observed
 from .server import Drain, frozen
-from .service import BACKEND_HEADER, ServedModel, StoredResponses
+from .service import (
+    BACKEND_HEADER,
+    BackgroundResponses,
+    Conversations,
+    ServedModel,
+    StoredResponses,
+)
 from .settings import PREFIX, GatewaySettings, SettingError, Settings, read_settings
 from .ui import ui_router
 from .version import version
@@ -74,14 +84,16 @@ def create_app(
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
         components = build(chosen, metrics, log, load)
+        background = _background(app.state.drain, chosen.gateway, components, metrics)
         try:
             await components.start()
-            _add_routes(app, chosen.gateway, components, metrics, requests, log)
+            _add_routes(app, chosen.gateway, components, background, metrics, requests, log)
             _announce(log, chosen, components)
             with frozen():
                 async with observed(metrics), _traced(requests, chosen.gateway, log):
                     yield
         finally:
+            await background.aclose()
             await components.aclose()
             log.info("stopped")
 
@@ -140,18 +152,38 @@ async def _traced(
         await tracer.aclose()
 
 
+def _background(
+    drain: Drain, settings: GatewaySettings, components: Components, metrics: Metrics
+) -> BackgroundResponses:
+    """Return the responses in the background, and export their number."""
+    background = BackgroundResponses(
+        components.shared.state,
+        components.shared.runs,
+        drain.request,
+        most=settings.max_background,
+        most_of_client=settings.max_background_of_client,
+        max_bytes=settings.responses_max_bytes,
+    )
+    text = "Responses that run in the background"
+    metrics.watch("background", text, lambda: {"running": background.running})
+    return background
+
+
 def _add_routes(
     app: FastAPI,
     settings: GatewaySettings,
     components: Components,
+    background: BackgroundResponses,
     metrics: Metrics,
     requests: RequestLog,
     log: Logger,
 ) -> None:
-    async def with_key(request: Request) -> None:
+    def identify(request: HTTPConnection) -> Client:
         address = "" if request.client is None else request.client.host
-        client = components.keys.identify(credential(request), address)
-        exchange_of(request).client = client
+        return components.keys.identify(credential(request), address)
+
+    async def with_key(request: Request) -> None:
+        exchange_of(request).client = identify(request)
 
     models = components.models
     guarded = [Depends(with_key)]
@@ -166,12 +198,20 @@ def _add_routes(
         timeout_s=settings.body_seconds,
     )
     answering = Answering(
-        components.admission, metrics, requests, comment_seconds=settings.stream_comment_seconds
+        components.admission,
+        background,
+        metrics,
+        requests,
+        log,
+        comment_seconds=settings.stream_comment_seconds,
     )
-    stored = StoredResponses(components.shared.state)
+    stored = StoredResponses(components.shared.state, background)
     of_clients = [
         generation_router(models, answering, bodies),
         responses_router(stored, models, bodies),
+        conversations_router(
+            Conversations(components.shared.conversations, components.shared.state), bodies
+        ),
         messages_router(models, bodies),
         models_router(models, int(time.time())),
         tokenize_router(models, bodies),
@@ -180,6 +220,12 @@ def _add_routes(
     for router in of_clients:
         app.include_router(router, dependencies=guarded)
     app.state.endpoints = endpoints_of(of_clients)
+    sockets = ResponsesSocket(
+        app, identify, most=settings.max_websockets, max_bytes=settings.max_body_bytes
+    )
+    app.add_api_websocket_route(SOCKET_PATH, sockets.serve)
+    text = "Open WebSockets"
+    metrics.watch("websockets", text, lambda: {"open": sockets.open})
     given = (key.get_secret_value() for key in settings.admin_keys)
     admin_keys = AdminKeys(given, components.tokens)
 

@@ -39,11 +39,6 @@ _HEAD = [
     f"| | {HONOURED} | {NAMED} | {SILENT} | {REFUSED}, unless it is off |",
     "|---|---|---|---|---|",
 ]
-#: items that ask for something else than a history, and when
-_CONSTRAINING = {
-    "compaction_trigger": "at the end",
-    "configuration_update": "with `text.format`",
-}
 #: fields of responses that are repeated in the response, or that concern what is not served
 _REPEATED = (
     *("max_tool_calls", "metadata", "prompt_cache_key", "prompt_cache_retention"),
@@ -108,13 +103,8 @@ def _response_fields() -> Row:
 
 
 def _items() -> Row:
-    left_out = set(items.LEFT_OUT) - set(_CONSTRAINING)
-    return Row(
-        "items of the input",
-        types_of(ResponseInputItemParam),
-        {HONOURED: items.KINDS, NAMED: left_out, REFUSED: _CONSTRAINING},
-        _CONSTRAINING,
-    )
+    known = types_of(ResponseInputItemParam)
+    return Row("items of the input", known, {HONOURED: items.KINDS, NAMED: items.LEFT_OUT}, {})
 
 
 def _parts() -> Row:

@@ -7,6 +7,7 @@ from .auth import AdminKeys, credential
 from .body import BodyReader, validated
 from .browser_guard import BrowserGuard
 from .constraint_routes import constraint_router, warn_unenforced
+from .conversations_routes import conversations_router
 from .debug_routes import debug_router
 from .docs_routes import docs_router
 from .error_responses import endpoints_of, install_error_handlers
@@ -16,5 +17,7 @@ from .messages_routes import greeting_router, messages_router
 from .middleware import RequestMiddleware
 from .operations_routes import models_router, operations_router
 from .responses_routes import responses_router
+from .responses_socket import PATH as SOCKET_PATH
+from .responses_socket import ResponsesSocket
 from .tokenize_routes import tokenize_router
 from .worker_routes import worker_router

@@ -5,8 +5,9 @@ body, size = await bodies.read(...)
 return await answering.answer(...)                   waits for its turn, then answers
 """
 
+import time
 from collections.abc import Awaitable, Callable
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY, dataclass, replace
 from functools import partial
 from typing import Any, TypeVar
 
@@ -15,12 +16,19 @@ from fastapi import APIRouter, Request, Response
 
 from ..admission import Admission, Ticket
 from ..errors import client_left
-from ..observability import Metrics, RequestLog, RequestRecord
+from ..observability import Logger, Metrics, Outcome, RequestLog, RequestRecord
+from ..protocol import ResponseRequest
 from ..server import Disconnected, EventStream, run_until_disconnect
-from ..service import RequestContext, ServedModel, ServedModels
+from ..service import (
+    AnswerStream,
+    BackgroundResponses,
+    RequestContext,
+    ServedModel,
+    ServedModels,
+)
 from .body import BodyReader, announced_size
 from .exchange import Exchange, exchange_of
-from .surfaces import SURFACES, Body, Surface
+from .surfaces import SURFACES, Body, Surface, exact_json
 
 Answer = TypeVar("Answer")
 
@@ -30,8 +38,10 @@ class Answering:
     """See the file's header. ``comment_seconds``: see EventStream."""
 
     admission: Admission
+    background: BackgroundResponses
     metrics: Metrics
     requests: RequestLog
+    logger: Logger
     _: KW_ONLY
     comment_seconds: float
 
@@ -68,6 +78,8 @@ class Answering:
         record = exchange.record
         record.model, record.is_stream = model.name, bool(body.stream)
         context = exchange.context(model.name, size)
+        if body.runs_in_background and isinstance(body, ResponseRequest):
+            return await self._begin_run(model, body, context, ticket, exchange)
 
         async def admitted(work: Callable[[Body, RequestContext], Awaitable[Answer]]) -> Answer:
             await ticket.enter(model.name, body.choices, size)
@@ -92,6 +104,43 @@ class Answering:
         except Disconnected:
             self.metrics.disconnects.inc()
             raise client_left() from None
+
+    async def _begin_run(
+        self,
+        model: ServedModel,
+        body: ResponseRequest,
+        context: RequestContext,
+        ticket: Ticket,
+        exchange: Exchange,
+    ) -> Response:
+        """Begin a response in the background, which has a record of its own. Raises ApiError."""
+        asked = exchange.record
+        record = RequestRecord(asked.id, asked.key, model=model.name, is_stream=asked.is_stream)
+        record.ignored += asked.ignored
+        with self.background.slot(exchange.client.id) as at_end:
+            begun = await model.responses.background(body, replace(context, record=record))
+            asked.ignored[:] = record.ignored
+            at_end.push(exchange.at_end.pop_all())
+            at_end.callback(self._end_run, record)
+            ticket.record = record
+            self.requests.begin(record)
+
+            async def begin() -> AnswerStream:
+                await ticket.enter(model.name, body.choices, context.size)
+                return await begun.begin()
+
+            await self.background.start(replace(begun, begin=begin), at_end.pop_all())
+        exchange.name_ignored()
+        if not body.stream:
+            return exact_json(begun.response)
+        events = self.background.follow(begun.response["id"], exchange.client.id)
+        return EventStream(events, comment_seconds=self.comment_seconds)
+
+    def _end_run(self, record: RequestRecord) -> None:
+        seconds = time.perf_counter() - record.started
+        outcome: Outcome = {"route": "background", "status": 200, "ms": round(seconds * 1000, 1)}
+        self.requests.end(record, method="POST", outcome=outcome)
+        self.logger.info("background response", id=record.id, **outcome, **record.facts())
 
     def _leave(self, record: RequestRecord) -> None:
         self.metrics.disconnects.inc()

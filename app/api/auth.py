@@ -9,13 +9,13 @@ Not here         keys of clients, and verifying tokens (access).
 from collections.abc import Iterable
 from typing import Protocol
 
-from fastapi import Request
+from starlette.requests import HTTPConnection
 
 from ..access import bearer, digest_of, refused
 from ..errors import ApiError
 
 
-def credential(request: Request) -> str | None:
+def credential(request: HTTPConnection) -> str | None:
     """Return the header with a client's key: ``Authorization``, or Anthropic's ``x-api-key``."""
     given, key = request.headers.get("authorization"), request.headers.get("x-api-key")
     return f"Bearer {key}" if given is None and key is not None else given

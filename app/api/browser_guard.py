@@ -37,7 +37,7 @@ class BrowserGuard:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Raise ApiError 403 for a foreign Host or Origin."""
-        if scope["type"] == "http" and scope["path"] not in _OPEN_PATHS:
+        if scope["type"] in ("http", "websocket") and scope["path"] not in _OPEN_PATHS:
             headers = Headers(scope=scope)
             self._check_host(headers.get("host"))
             self._check_origin(headers.get("origin"), headers.get("host", ""))

@@ -16,7 +16,7 @@ from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
 from fastapi.routing import APIRoute, iter_route_contexts
 from pydantic import ValidationError
-from pydantic_core import ErrorDetails
+from pydantic_core import ErrorDetails, to_json
 from starlette.exceptions import HTTPException
 from starlette.routing import Match
 from starlette.types import Receive, Scope, Send
@@ -82,6 +82,15 @@ def error_response(error: ApiError, exchange: Exchange) -> JSONResponse:
     kind = ClosingResponse if error.status in _UNREAD else JSONResponse
     status, body = error_answer(error, exchange.surface, exchange.id)
     return kind(body, status_code=status, headers=error.headers)
+
+
+async def refuse_socket(error: ApiError, send: Send) -> None:
+    """Answer the handshake of a WebSocket with an error object."""
+    headers = {"content-type": "application/json", **error.headers}
+    encoded = [(name.lower().encode(), value.encode()) for name, value in headers.items()]
+    start = {"type": "websocket.http.response.start", "status": error.status, "headers": encoded}
+    await send(start)
+    await send({"type": "websocket.http.response.body", "body": to_json(error.body())})
 
 
 def endpoints_of(routers: Iterable[APIRouter]) -> list[str]:

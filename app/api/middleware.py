@@ -14,6 +14,7 @@ Invariants   I1 every answer carries x-request-id: the client's if it is short a
                 connection closed: a proxy may see another end of it (RFC 9112, 6.1).
              I6 a request that the end of a shutdown cancels gets a 503, or an error event at the
                 end of its stream, which the exchange's ``failed`` writes.
+             I7 a handshake of a WebSocket that is refused gets an error object.
 """
 
 import structlog
@@ -22,7 +23,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from ..errors import ApiError, internal_error
 from ..observability import Logger, Metrics, Outcome, RequestLog, method_label
 from ..server import Drain
-from .error_responses import error_response
+from .error_responses import error_response, refuse_socket
 from .exchange import Exchange
 
 #: routes whose success is not logged: monitors request them every few seconds
@@ -49,7 +50,10 @@ class RequestMiddleware:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
-            await self._app(scope, receive, send)
+            try:
+                await self._app(scope, receive, send)
+            except ApiError as error:  # before a WebSocket is accepted
+                await refuse_socket(error, send)
             return
         if scope["path"].endswith("/"):
             scope["path"] = scope["path"].rstrip("/") or "/"

@@ -15,6 +15,16 @@ from .exchange import exchange_of
 from .model_uses import used
 from .surfaces import exact_json
 
+#: the query of a page of items
+PAGE = (
+    query(
+        "limit",
+        {"type": "integer", "minimum": 1, "maximum": 100, "default": 20},
+        "Items of a page.",
+    ),
+    query("order", {"enum": ["asc", "desc"], "default": "desc"}, "`desc`: the last one first."),
+    query("after", {"type": "string"}, "The id of the last item of the page before."),
+)
 _RETRIEVE = operation(
     "retrieve_response",
     "Read a stored response",
@@ -26,7 +36,7 @@ _RETRIEVE = operation(
         query("stream", {"type": "boolean", "default": False}, "`true`: its events, again."),
         query(
             "starting_after",
-            {"type": "integer", "minimum": 0},
+            {"type": "integer", "minimum": 0, "maximum": 999_999_999},
             "With `stream`, events after this sequence number.",
         ),
     ),
@@ -42,8 +52,9 @@ _DELETE = operation(
 _CANCEL = operation(
     "cancel_response",
     "Cancel a response in the background",
-    description="Always an error: this server has no responses in the background.",
+    description="End a response in the background. One that has ended stays as it is.",
     tag="Responses",
+    answer=ResponseObject,
     errors=(404,),
 )
 _INPUT_ITEMS = operation(
@@ -52,15 +63,7 @@ _INPUT_ITEMS = operation(
     tag="Responses",
     answer=ItemPage,
     errors=(404,),
-    parameters=(
-        query(
-            "limit",
-            {"type": "integer", "minimum": 1, "maximum": 100, "default": 20},
-            "Items of a page.",
-        ),
-        query("order", {"enum": ["asc", "desc"], "default": "desc"}, "`desc`: the last one first."),
-        query("after", {"type": "string"}, "The id of the last item of the page before."),
-    ),
+    parameters=PAGE,
 )
 
 
@@ -109,23 +112,27 @@ def responses_router(
 
     @router.get("/v1/responses/{response_id}", **_RETRIEVE)
     async def retrieve(response_id: str, request: Request) -> Response:
-        asked, client = validated(RetrieveQuery, _numbers(request)), exchange_of(request).client.id
+        asked, client = (
+            validated(RetrieveQuery, query_values(request)),
+            exchange_of(request).client.id,
+        )
         if asked.stream == "true":
             events = await stored.replay(response_id, client, after=asked.starting_after)
             return EventStream(events)
-        return exact_json(await stored.retrieve(response_id, client))
+        found = await stored.retrieve(response_id, client)
+        return exact_json(found.body, found.headers)
 
     @router.delete("/v1/responses/{response_id}", **_DELETE)
     async def delete(response_id: str, request: Request) -> ResponseDeleted:
         return await stored.delete(response_id, exchange_of(request).client.id)
 
-    @router.post("/v1/responses/{response_id}/cancel", status_code=400, **_CANCEL)
-    async def cancel(response_id: str, request: Request) -> None:
-        await stored.cancel(response_id, exchange_of(request).client.id)
+    @router.post("/v1/responses/{response_id}/cancel", **_CANCEL)
+    async def cancel(response_id: str, request: Request) -> Response:
+        return exact_json(await stored.cancel(response_id, exchange_of(request).client.id))
 
     @router.get("/v1/responses/{response_id}/input_items", **_INPUT_ITEMS)
     async def input_items(response_id: str, request: Request) -> Response:
-        asked = validated(ItemsQuery, _numbers(request))
+        asked = validated(ItemsQuery, query_values(request))
         page = await stored.input_items(
             response_id,
             exchange_of(request).client.id,
@@ -138,8 +145,8 @@ def responses_router(
     return router
 
 
-def _numbers(request: Request) -> dict[str, Any]:
-    """Return the query of a request with its numbers as such."""
+def query_values(request: Request) -> dict[str, Any]:
+    """Return the query of a request, with its numbers as such."""
     query: dict[str, Any] = dict(request.query_params)
     for name in ("limit", "starting_after"):
         value = query.get(name, "")

@@ -18,7 +18,7 @@ from ..observability import Logger, Metrics
 from ..sealing import Seal
 from ..service import ServedModel, ServedModels
 from ..settings import PREFIX, GatewaySettings, ModelSettings, SettingError, Settings
-from ..state import ResponseStore
+from ..state import ConversationStore, ResponseStore, RunStore
 from .access import make_admission, make_keys, make_tokens
 from .engines import Engine, limits_of, make_engines
 from .models import Core, Load, Shared, load_tokenizers, make_core, make_model
@@ -159,7 +159,9 @@ def make_shared(gateway: GatewaySettings, metrics: Metrics, logger: Logger) -> S
     )
     offload = Offload()
     store = make_bytes(gateway, logger)
-    state = ResponseStore(store, offload, max_bytes=gateway.responses_max_bytes)
+    most = gateway.responses_max_bytes
+    state = ResponseStore(store, offload, max_bytes=most)
+    conversations = ConversationStore(store, offload, max_bytes=most)
     return Shared(
         gateway,
         metrics,
@@ -169,4 +171,6 @@ def make_shared(gateway: GatewaySettings, metrics: Metrics, logger: Logger) -> S
         scheduler,
         asyncio.Lock(),
         state,
+        RunStore(store),
+        conversations,
     )

@@ -30,7 +30,7 @@ from ..service import (
     cache_report,
 )
 from ..settings import GatewaySettings, ModelSettings
-from ..state import ResponseStore
+from ..state import ConversationStore, ResponseStore, RunStore
 from ..version import version
 from .engines import Engine
 from .workers import backend_of, by_worker, make_pool, make_workers
@@ -51,6 +51,8 @@ class Shared:
     scheduler: CompileScheduler
     warming: asyncio.Lock
     state: ResponseStore
+    runs: RunStore
+    conversations: ConversationStore
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,6 +139,7 @@ def make_model(
         responses=ResponsesService(
             generation,
             shared.state,
+            shared.conversations,
             shared.seal,
             on_unstored=shared.metrics.responses_unstored.inc,
         ),

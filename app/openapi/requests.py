@@ -108,7 +108,8 @@ def _response(schema: Schema) -> None:
     _adding(_ignored(*protocol.RESPONSES_IGNORED), _without(off, schema))(schema)
     _biases(schema)
     given: Schema = {"input": {"type": ["string", "array"], "minItems": 1}}
-    _choose(schema, {"not": _needs({"previous_response_id": _GIVEN})}, _needs(given))
+    earlier = [_needs({name: _GIVEN}) for name in ("previous_response_id", "conversation")]
+    _choose(schema, {"not": {"anyOf": earlier}}, _needs(given))
 
 
 def _biases(schema: Schema) -> None:

@@ -60,6 +60,12 @@ from .responses.client_items import (
     ClientResultItem,
 )
 from .responses.client_tools import CLIENT_TOOLS, ClientTool, OfferedClientTool
+from .responses.configuration import CompactionTriggerItem, ConfigurationItem
+from .responses.conversations import (
+    ConversationItemsRequest,
+    ConversationRequest,
+    ConversationUpdate,
+)
 from .responses.ids import is_response_id, item_id, new_response_id, pointer, response_of
 from .responses.items import (
     ITEMS,
@@ -70,6 +76,7 @@ from .responses.items import (
     CustomCallOutputItem,
     FunctionCallItem,
     FunctionCallOutputItem,
+    InputItem,
     ItemReference,
     LeftOutItem,
     MessageItem,

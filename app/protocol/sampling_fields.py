@@ -116,6 +116,11 @@ class SamplingFields(Body):
         """The number of answers to generate."""
         return 1
 
+    @property
+    def runs_in_background(self) -> bool:
+        """Whether the answer goes on after the client has left."""
+        return False
+
     def check(self) -> None:
         """Raise ApiError 400 for fields that are not served, or contradict each other; those of the
         common form are checked later.

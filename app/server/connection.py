@@ -16,7 +16,7 @@ connection that closes with unread bytes is reset, and the client may never see 
 
 import asyncio
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from http import HTTPStatus
 from typing import Any
@@ -48,7 +48,7 @@ class Connection(H11Protocol):
     """See the file's header.
 
     ``on_refused`` is called with the error code of each refusal. ``waiting``: the connections of
-    the server that wait for their clients.
+    the server that wait for their clients. ``sockets``: paths that take WebSockets.
     """
 
     def __init__(
@@ -57,11 +57,13 @@ class Connection(H11Protocol):
         limits: ConnectionLimits,
         on_refused: Callable[[str], None],
         waiting: "WaitingConnections[Connection]",
+        sockets: Collection[str] = (),
         **uvicorns: Any,
     ) -> None:
         super().__init__(**uvicorns)
         self._limits = limits
         self._waiting = waiting
+        self._sockets = sockets
         self._on_refused = on_refused
         self._refused = False
         #: the awaited part, its request, and the timer of its deadline
@@ -136,6 +138,17 @@ class Connection(H11Protocol):
             self._refuse(ApiError(431, message, code="headers_too_large"))
         else:
             self._refuse(bad_request(msg, code="invalid_http"))
+
+    def _should_upgrade_to_ws(self) -> bool:
+        """Whether a request that asks for a WebSocket gets one."""
+        is_socket = self.scope is not None and self.scope["path"].rstrip("/") in self._sockets
+        return is_socket and super()._should_upgrade_to_ws()
+
+    def handle_websocket_upgrade(self, event: h11.Request) -> None:
+        """Hand the connection over to another protocol, with a deadline of its own."""
+        self._refused = True
+        self._await_nothing()
+        super().handle_websocket_upgrade(event)
 
     # -- deadlines ---------------------------------------------------------------------------------
     def _set_deadline(self) -> None:

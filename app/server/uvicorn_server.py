@@ -17,12 +17,15 @@ from .drain import Drain
 from .proxies import listed
 from .tls import make_tls
 from .waiting_connections import WaitingConnections
+from .web_socket import WebSocketProtocol
 
 #: seconds after the grace period in which cancelled requests send their errors; then uvicorn closes
 #: the connections of clients that do not read
 LAST_WORDS_S = 5
 #: seconds between two looks at whether a drain is over
 DRAIN_TICK_S = 0.05
+#: paths that take WebSockets
+SOCKETS = ("/v1/responses",)
 #: longer than the usual 60 s of proxies, so that the proxy closes an idle connection first
 KEEP_ALIVE_S = 75
 
@@ -141,8 +144,12 @@ def make_server(
             limits=limits,
             on_refused=lambda code: metrics.connections_refused.labels(code).inc(),
             waiting=WaitingConnections(),
+            sockets=SOCKETS,
         ),
-        ws="none",
+        ws=WebSocketProtocol,
+        ws_max_size=settings.max_body_bytes,
+        # a compressed message could take much more work than its bytes
+        ws_per_message_deflate=False,
         ssl_context_factory=None if tls is None else lambda config, default: tls,
         # the parser refuses one byte more than this; see Connection
         h11_max_incomplete_event_size=settings.max_header_bytes - 1,

@@ -1,9 +1,11 @@
 """Use cases, one class per route: the only modules that know the order of the steps."""
 
+from .background_responses import BackgroundResponses
 from .cache_report import CacheReport, cache_report, shared_count
 from .chat_service import ChatService
 from .check_service import CheckService, GrammarCheck
 from .completion_service import CompletionService
+from .conversations import ConversationDeleted, ConversationObject, Conversations
 from .explain_service import ExplainService, GrammarExplanation
 from .faults import Faults
 from .generation_service import BACKEND_HEADER, AnswerStream, Completion, GenerationService
@@ -23,9 +25,10 @@ from .operation_types import (
     WorkerList,
     WorkerState,
 )
+from .pages import ItemPage
 from .request_context import RequestContext
 from .responses_service import InputTokens, ResponsesService
 from .served_models import ServedModel, ServedModels
-from .stored_responses import ItemPage, ResponseDeleted, StoredResponses
+from .stored_responses import ResponseDeleted, StoredResponses
 from .tokenize_service import DetokenizeResponse, TokenizeResponse, TokenizeService
 from .warm_service import GrammarWarmup, WarmService, WarmupResult, totals

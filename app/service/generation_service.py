@@ -17,7 +17,7 @@ Not here     HTTP (api), the objects of answers (writers), the rules of
 
 import time
 import uuid
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterable, Mapping, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, replace
 from functools import partial
@@ -416,6 +416,16 @@ class AnswerStream:
     choices: Multiplexer
     headers: dict[str, str]
     failed: Callable[[ApiError], bytes]
+
+    @classmethod
+    def of(cls, events: Iterable[bytes], headers: dict[str, str]) -> "AnswerStream":
+        """Return events that no worker makes."""
+
+        async def each() -> AsyncGenerator[bytes, None]:
+            for event in events:
+                yield event
+
+        return cls(each(), Multiplexer((), timeout=0), headers, lambda error: b"")
 
     def __aiter__(self) -> AsyncIterator[bytes]:
         return self.events

@@ -99,6 +99,12 @@ class GatewaySettings(BaseSettings):
     limit"""
     queue_seconds: float = Field(10.0, gt=0)
     """maximum seconds that a request waits to run"""
+    max_background: int = Field(64, ge=0)
+    """maximum responses in the background that run at once in this process; further ones get 429"""
+    max_background_of_client: int = Field(16, ge=0)
+    """maximum of them that one client may have at once; further ones get 429"""
+    max_websockets: int = Field(256, ge=0)
+    """maximum open WebSockets of this process; further ones get 503"""
     cors_origins: Annotated[tuple[str, ...], NoDecode] = ()
     """origins whose web pages may call the gateway from a browser, separated by commas, such as
     `https://chat.example.org`; `*` allows all; if unset, none"""

@@ -1,5 +1,13 @@
 """State that outlives a request: stored responses, in Redis or in memory."""
 
-from .byte_store import ByteStore, MemoryStore
+from .byte_store import ByteStore, MemoryStore, StateUnavailable
+from .conversation_store import ConversationStore, StoredConversation, new_conversation
 from .redis_store import RedisStore
-from .response_store import MAX_CHAIN_ITEMS, Chain, ResponseStore, previous_not_found
+from .response_store import (
+    MAX_CHAIN_ITEMS,
+    Chain,
+    ResponseStore,
+    previous_not_found,
+    state_unavailable,
+)
+from .run_store import RunState, RunStore

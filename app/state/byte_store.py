@@ -41,6 +41,12 @@ class ByteStore(Protocol):
     async def delete(self, names: Sequence[str]) -> None:
         """Delete values; missing ones do not matter."""
 
+    async def claim(self, name: str, seconds: float) -> bool:
+        """Claim a name for so long, unless it is claimed; return whether it was free."""
+
+    async def release(self, name: str) -> None:
+        """End a claim."""
+
     async def aclose(self) -> None:
         """Disconnect."""
 
@@ -70,6 +76,8 @@ class MemoryStore:
         self._owned: dict[str, OrderedDict[str, None]] = {}
         self._bytes: Counter[str] = Counter()
         self._size = 0
+        #: names that are claimed, and until when
+        self._claims: dict[str, float] = {}
 
     async def set(self, owner: str, values: Mapping[str, bytes]) -> None:
         """Store values. Raises StateUnavailable if they never fit."""
@@ -93,6 +101,16 @@ class MemoryStore:
     async def delete(self, names: Sequence[str]) -> None:
         for name in names:
             self._drop(name)
+
+    async def claim(self, name: str, seconds: float) -> bool:
+        now = self._now()
+        if self._claims.get(name, now) > now:
+            return False
+        self._claims[name] = now + seconds
+        return True
+
+    async def release(self, name: str) -> None:
+        self._claims.pop(name, None)
 
     async def aclose(self) -> None:
         """Drop everything."""

@@ -12,6 +12,7 @@ Invariants       I1 a call takes at most ``CALL_SECONDS``, and every failure is 
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from math import ceil
 from typing import Any, TypeVar
 
 from cache import NAMESPACE, RedisAddress, Seal, connect_async
@@ -126,6 +127,21 @@ class RedisStore:
             for name in names:
                 pipe.delete(_key(name))
             self._account.forget(pipe, names)
+            await pipe.execute()
+
+        await self._call(run)
+
+    async def claim(self, name: str, seconds: float) -> bool:
+        async def run(pipe: Any) -> bool:
+            pipe.set(_key(name), b"", nx=True, ex=ceil(seconds))
+            (is_free,) = await pipe.execute()
+            return bool(is_free)
+
+        return await self._call(run)
+
+    async def release(self, name: str) -> None:
+        async def run(pipe: Any) -> None:
+            pipe.delete(_key(name))
             await pipe.execute()
 
         await self._call(run)

@@ -2,9 +2,9 @@
 
     object   the response without its output
     turn     its input items and its output items
-    chain    the bytes of all turns up to its own, and ids of responses before it: those since the
-             last anchor, a response whose number in its chain is a multiple of ``BLOCK``; an
-             anchor has those since the anchor before it
+    chain    whether it can be continued, the bytes of all turns up to its own, and ids of
+             responses before it: those since the last anchor, a response whose number in its chain
+             is a multiple of ``BLOCK``; an anchor has those since the anchor before it
 
 Representation   JSON, one value each, as pydantic writes it: schemas of tools may have numbers
                  beyond 64 bits, which orjson refuses. A conversation reads turns and the chains of
@@ -59,6 +59,8 @@ class Link(BaseModel):
 
     before: list[str]
     size: int
+    #: why no other response can continue it
+    obstacle: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,14 +107,22 @@ class ResponseStore:
             return False
         return True
 
+    async def mark(self, client: str, response: Mapping[str, Any]) -> None:
+        """Replace a stored response, but not its output. Raises ApiError 503."""
+        names = value_names(client, response["id"])
+        try:
+            await self._store.set(client, {names[0]: to_json({**response, "output": []})})
+        except StateUnavailable:
+            raise state_unavailable() from None
+
     async def response(self, client: str, number: str) -> dict[str, Any]:
         """Return a response. Raises ApiError 404 or 503."""
         if not is_response_id(number):
             raise response_not_found(number)
         try:
-            found, turn, _ = await self._store.get(_names(client, number))
+            found, turn, _ = await self._store.get(value_names(client, number))
         except StateUnavailable:
-            raise _unavailable() from None
+            raise state_unavailable() from None
         if found is None or turn is None:
             raise response_not_found(number)
         response = await self._run(client, len(found) + len(turn), partial(_response, found, turn))
@@ -131,9 +141,9 @@ class ResponseStore:
         """Delete a response. Raises ApiError 404 or 503."""
         await self.input_items(client, number)
         try:
-            await self._store.delete(_names(client, number))
+            await self._store.delete(value_names(client, number))
         except StateUnavailable:
-            raise _unavailable() from None
+            raise state_unavailable() from None
 
     async def chain(self, client: str, number: str) -> Chain:
         """Return the conversation that ends with a response. Raises ApiError 400 or 503."""
@@ -144,7 +154,7 @@ class ResponseStore:
                     raise _too_large(size, self._max_bytes)
                 turns = await self._turns(client, ids, size)
         except (StateUnavailable, TimeoutError):
-            raise _unavailable() from None
+            raise state_unavailable() from None
         items: list[dict[str, Any]] = []
         for turn in turns:
             if turn is None:
@@ -157,10 +167,14 @@ class ResponseStore:
         ids, size, anchor = [number], 0, number
         while anchor:
             known = is_response_id(anchor) and len(ids) <= MAX_CHAIN_ITEMS
-            (value,) = await self._store.get([_name(client, anchor, "chain")]) if known else [None]
+            (value,) = (
+                await self._store.get([value_name(client, anchor, "chain")]) if known else [None]
+            )
             link = None if value is None else _decoded(Link, value)
             if link is None:
                 raise previous_not_found(number)
+            if link.obstacle and anchor == number:
+                raise _not_continued(number, link.obstacle)
             ids, size = [*link.before, *ids], max(size, link.size)
             anchor = link.before[0] if link.before else ""
         return ids, size
@@ -170,16 +184,18 @@ class ResponseStore:
         if not numbers or not all(map(is_response_id, numbers)):
             return [None] * len(numbers)
         try:
-            size = sum(await self._store.sizes([_name(client, each, "turn") for each in numbers]))
+            size = sum(
+                await self._store.sizes([value_name(client, each, "turn") for each in numbers])
+            )
             if size > self._max_bytes:
                 raise _too_large(size, self._max_bytes)
             return await self._turns(client, numbers, size)
         except StateUnavailable:
-            raise _unavailable() from None
+            raise state_unavailable() from None
 
     async def _turns(self, client: str, numbers: Sequence[str], size: int) -> list[Turn | None]:
         """Return turns, which have ``size`` bytes together."""
-        values = await self._store.get([_name(client, number, "turn") for number in numbers])
+        values = await self._store.get([value_name(client, number, "turn") for number in numbers])
         return await self._run(client, size, partial(_decoded_turns, values))
 
     async def aclose(self) -> None:
@@ -221,18 +237,26 @@ def _encoded(
     found = to_json({**response, "output": []})
     turn = to_json({"input": inputs, "output": response["output"]})
     ids = before.ids[max(0, len(before.ids) - 1) // BLOCK * BLOCK :]
-    link = to_json({"before": ids, "size": before.size + len(turn)})
-    return dict(zip(_names(client, response["id"]), (found, turn, link), strict=True))
+    link = {"before": ids, "size": before.size + len(turn), "obstacle": _obstacle(response)}
+    return dict(zip(value_names(client, response["id"]), (found, turn, to_json(link)), strict=True))
 
 
-def _name(client: str, number: str, part: str) -> str:
-    """Return a value's name: the client is part of a digest, so that names do not reveal it."""
+def _obstacle(response: Mapping[str, Any]) -> str | None:
+    """Return why a response cannot be continued."""
+    if response.get("conversation"):
+        return "it belongs to a conversation; use 'conversation'"
+    status: str = response["status"]
+    return None if status in ("completed", "incomplete") else f"it is {status.replace('_', ' ')}"
+
+
+def value_name(client: str, number: str, part: str) -> str:
+    """Return the name of a part of a response. A digest has the client: names do not reveal it."""
     owner = sha256(f"{number}/{client}".encode()).hexdigest()[:32]
     return f"response/{number}/{owner}/{part}"
 
 
-def _names(client: str, number: str) -> list[str]:
-    return [_name(client, number, part) for part in ("object", "turn", "chain")]
+def value_names(client: str, number: str) -> list[str]:
+    return [value_name(client, number, part) for part in ("object", "turn", "chain")]
 
 
 def response_not_found(number: str) -> ApiError:
@@ -249,6 +273,14 @@ def previous_not_found(number: str) -> ApiError:
     )
 
 
+def _not_continued(number: str, obstacle: str) -> ApiError:
+    return bad_request(
+        f"Previous response with id '{number}' cannot be continued: {obstacle}.",
+        "previous_response_id",
+        "previous_response_not_usable",
+    )
+
+
 def _too_large(size: int, most: int) -> ApiError:
     return bad_request(
         f"The conversation is too large: at most {most:,} bytes of earlier responses are read for "
@@ -258,5 +290,6 @@ def _too_large(size: int, most: int) -> ApiError:
     )
 
 
-def _unavailable() -> ApiError:
+def state_unavailable() -> ApiError:
+    """Return the 503 of stored responses that cannot be read or written."""
     return unavailable("Stored responses cannot be read at the moment.", "state_unavailable")

@@ -19,7 +19,7 @@ from .message_writers import (
     error_object,
     error_status,
 )
-from .response_object import compacted_response, response_object
+from .response_object import compacted_response, compaction_response, response_object
 from .response_replay import replayed
 from .response_types import (
     CompactedResponse,
@@ -28,6 +28,6 @@ from .response_types import (
     ResponseEvent,
     ResponseObject,
 )
-from .response_writers import ResponseEventWriter, ResponseWriter
+from .response_writers import ENDED, ResponseEventWriter, ResponseWriter, Save
 from .text_completions import TextChunkWriter, TextCompletion, TextCompletionEvent, TextWriter
 from .writer import Batch, EventWriter, WholeWriter

@@ -5,7 +5,13 @@ from typing import Any
 from ..errors import ApiError
 from ..generation import ChoiceEnd
 from ..protocol import HostedTool, ResponseRequest, shown_format
-from .response_types import CompactedResponse, ResponseError, ResponseObject, ResponseUsage
+from .response_types import (
+    CompactedResponse,
+    CompactionOutput,
+    ResponseError,
+    ResponseObject,
+    ResponseUsage,
+)
 
 #: OpenAI's codes of failed responses, by the status that the same failure has before a stream
 _CODES = {400: "invalid_prompt", 429: "rate_limit_exceeded"}
@@ -19,13 +25,15 @@ def response_object(
     shown = shown_format(wanted.format) if wanted and wanted.format else None
     verbosity = (wanted.verbosity if wanted else None) or "medium"
     choice = request.tool_choice or "auto"
+    conversation = request.conversation_id
     begun: ResponseObject = {
         "id": number,
         "object": "response",
         "created_at": created,
         "status": "in_progress",
-        "background": False,
+        "background": bool(request.background),
         "completed_at": None,
+        "conversation": {"id": conversation} if conversation else None,
         "error": None,
         "incomplete_details": None,
         "instructions": request.instructions,
@@ -84,6 +92,21 @@ def compacted_response(number: str, created: int, output: list[Any]) -> Compacte
         "created_at": created,
         "output": output,
         "usage": used,
+    }
+
+
+def compaction_response(
+    request: ResponseRequest, model: str, number: str, created: int, compaction: CompactionOutput
+) -> ResponseObject:
+    """Return a response whose output is a compacted conversation."""
+    whole = compacted_response(number, created, [])
+    begun = response_object(request, model, number, created)
+    return {
+        **begun,
+        "status": "completed",
+        "completed_at": created,
+        "output": [compaction],
+        "usage": whole["usage"],
     }
 
 

@@ -45,6 +45,8 @@ def _events(response: Mapping[str, Any]) -> Iterator[Values]:
                 yield from _part(part, {**place, "content_index": number})
         elif item["type"] in _CALLS:
             yield from _call(item, place)
+        elif item["type"] == "compaction":
+            yield {"type": "response.compaction.compacting", **place}
         yield {"type": "response.output_item.done", "output_index": index, "item": item}
     yield {"type": ENDED[response["status"]], "response": response}
 
@@ -56,6 +58,8 @@ def _begun(item: Values) -> Values:
         begun["status"] = "in_progress"
     if "content" in item:
         begun["content"] = []
+    if item["type"] == "compaction":
+        begun["encrypted_content"] = ""
     if item["type"] in _CALLS:
         begun[_CALLS[item["type"]][0]] = ""
     return begun

@@ -12,7 +12,7 @@ from ..protocol import CLIENT_CALLS, CLIENT_RESULTS, LOADED_TOOLS, ToolName
 from .logprobs import TokenLogprob
 
 ItemStatus = Literal["in_progress", "completed", "incomplete"]
-Status = Literal[ItemStatus, "failed"]
+Status = Literal[ItemStatus, "failed", "cancelled", "queued"]
 EndedName = Literal["response.completed", "response.incomplete", "response.failed"]
 PieceName = Literal[
     "response.output_text.delta",
@@ -93,6 +93,14 @@ class CustomCallOutput(NamedCall):
     input: str
 
 
+class CompactionOutput(TypedDict):
+    """A sealed text in place of earlier items; send it back as it is."""
+
+    id: str
+    type: Literal["compaction"]
+    encrypted_content: str
+
+
 class _ClientCall(TypedDict):
     """The fields of every call of a client tool."""
 
@@ -126,7 +134,12 @@ class PatchCallOutput(_ClientCall):
 ClientCallOutput = ShellCallOutput | LocalShellCallOutput | PatchCallOutput
 
 OutputItem = Annotated[
-    OutputMessage | ReasoningOutput | FunctionCallOutput | CustomCallOutput | ClientCallOutput,
+    OutputMessage
+    | ReasoningOutput
+    | FunctionCallOutput
+    | CustomCallOutput
+    | ClientCallOutput
+    | CompactionOutput,
     Field(discriminator="type"),
 ]
 
@@ -144,19 +157,11 @@ class ListedResult(TypedDict):
 
     id: str
     type: Literal["function_call_output", "custom_tool_call_output"]
-    status: ItemStatus
+    status: NotRequired[ItemStatus]
     call_id: NotRequired[str]
     name: NotRequired[str]
     namespace: NotRequired[str]
     output: str
-
-
-class CompactionOutput(TypedDict):
-    """A sealed text in place of earlier items; send it back as it is."""
-
-    id: str
-    type: Literal["compaction"]
-    encrypted_content: str
 
 
 class ListedClientItem(TypedDict):
@@ -187,16 +192,29 @@ class ListedTools(TypedDict):
     role: NotRequired[Any]
 
 
-#: an input item of a response
-ListedItem = (
-    ListedMessage
-    | ReasoningOutput
-    | FunctionCallOutput
-    | CustomCallOutput
-    | ListedResult
-    | CompactionOutput
-    | ListedClientItem
-    | ListedTools
+class ListedConfiguration(TypedDict):
+    """Settings of the responses after it."""
+
+    id: str
+    type: Literal["configuration_update"]
+    reasoning: NotRequired[dict[str, Any]]
+    text: NotRequired[dict[str, Any]]
+
+
+ListedItem = TypeAliasType(
+    "ListedItem",
+    Annotated[
+        ListedMessage
+        | ReasoningOutput
+        | FunctionCallOutput
+        | CustomCallOutput
+        | ListedResult
+        | CompactionOutput
+        | ListedClientItem
+        | ListedTools
+        | ListedConfiguration,
+        Field(description="An input item of a response, or an item of a conversation."),
+    ],
 )
 
 
@@ -249,6 +267,12 @@ class CompactedResponse(TypedDict):
     usage: ResponseUsage
 
 
+class ConversationOfResponse(TypedDict):
+    """The conversation that has the items of a response."""
+
+    id: str
+
+
 class ResponseObject(TypedDict):
     """A response: the request's fields as they were applied, the output and the usage."""
 
@@ -258,6 +282,7 @@ class ResponseObject(TypedDict):
     status: Status
     background: bool
     completed_at: int | None
+    conversation: ConversationOfResponse | None
     error: ResponseError | None
     frequency_penalty: float
     incomplete_details: IncompleteDetails | None
@@ -308,7 +333,7 @@ class TextPlace(PartPlace):
 class ResponseState(TypedDict):
     """The whole response: it begins, or it has ended."""
 
-    type: Literal["response.created", "response.in_progress", EndedName]
+    type: Literal["response.created", "response.queued", "response.in_progress", EndedName]
     response: ResponseObject
 
 
@@ -341,6 +366,12 @@ class TextDone(TextPlace):
 
     type: Literal["response.output_text.done", "response.reasoning_text.done"]
     text: str
+
+
+class Compacting(ItemPlace):
+    """The text of a compaction is being made."""
+
+    type: Literal["response.compaction.compacting"]
 
 
 class ArgumentsDone(ItemPlace):
@@ -382,6 +413,7 @@ Event = (
     | PartState
     | PieceAdded
     | TextDone
+    | Compacting
     | ArgumentsDone
     | InputDone
     | CommandState

@@ -4,6 +4,8 @@
     the events of each output item (response_items)
     response.completed, or response.incomplete at the output limit, or response.failed
 
+One in the background also has response.queued, and response.incomplete when it was cancelled.
+
 Events are numbered from 0. A response is stored before its last event, so that a client that has
 seen the end can continue it.
 """
@@ -28,12 +30,13 @@ ENDED: dict[Status, EndedName] = {
     "completed": "response.completed",
     "incomplete": "response.incomplete",
     "failed": "response.failed",
+    "cancelled": "response.incomplete",
 }
 
 
 class ResponseWriter:
     """Writes a whole response. ``begun``: its object without output. ``save``: stores it; None: it
-    is not to be stored. ``named``, ``seal``: see OutputItems.
+    is not to be stored. ``named``, ``seal``: see OutputItems. ``ended``: the response at its end.
     """
 
     def __init__(
@@ -44,7 +47,8 @@ class ResponseWriter:
         seal: SealText | None = None,
     ) -> None:
         self.begun = begun
-        self._save = save
+        self.ended: ResponseObject | None = None
+        self.save = save
         self._items = OutputItems(begun["id"], named, seal)
         self._end: ChoiceEnd | None = None
 
@@ -69,16 +73,24 @@ class ResponseWriter:
             response = self._response("completed")
             response["completed_at"] = int(time.time())
         response["usage"] = usage(self._end)
-        if self._save is not None:
-            response["store"] = await self._save(response)
+        if self.save is not None:
+            response["store"] = await self.save(response)
+        self.ended = response
         return response
 
     def fail(self, error: ApiError) -> tuple[list[Event], ResponseObject]:
         """Return the events of the item that was cut off, and the failed response."""
         events = list(self._items.cut())
-        response = self._response("failed")
-        response["error"], response["store"] = failure(error), False
+        response = self.ended = self._response("failed")
+        response["error"] = failure(error)
+        response["store"] = response["background"]
         return events, response
+
+    def cancel(self) -> tuple[list[Event], ResponseObject]:
+        """Return the events of the item that was cut off, and the cancelled response."""
+        events = list(self._items.cut())
+        self.ended = self._response("cancelled")
+        return events, self.ended
 
     def _response(self, status: Status) -> ResponseObject:
         return {**self.begun, "status": status, "output": self._items.items}
@@ -91,16 +103,29 @@ class ResponseEventWriter:
         self._response = response
         self._number = 0
 
+    @property
+    def ended(self) -> ResponseObject | None:
+        """The response after its end."""
+        return self._response.ended
+
+    def queued(self) -> bytes:
+        """Return the events of a response that waits."""
+        queued: ResponseObject = {**self._response.begun, "status": "queued"}
+        return self._states(queued, b"response.created", b"response.queued")
+
     def begin(self) -> bytes:
         """Return the events before the output."""
-        # both have the same response, which may be as large as the request
-        begun = one_line(to_json(self._response.begun))
-        kinds = (b"response.created", b"response.in_progress")
-        self._number = len(kinds)
+        created = () if self._number else (b"response.created",)
+        return self._states(self._response.begun, *created, b"response.in_progress")
+
+    def _states(self, response: ResponseObject, *kinds: bytes) -> bytes:
+        # all have the same response, which may be as large as the request
+        text, first = one_line(to_json(response)), self._number
+        self._number += len(kinds)
         return b"".join(
             b'event: %s\ndata: {"type":"%s","response":%s,"sequence_number":%d}\n\n'
-            % (kind, kind, begun, number)
-            for number, kind in enumerate(kinds)
+            % (kind, kind, text, number)
+            for number, kind in enumerate(kinds, first)
         )
 
     def write(self, batch: Batch) -> bytes:
@@ -116,6 +141,11 @@ class ResponseEventWriter:
         """Return the last events of a response that failed."""
         events, response = self._response.fail(error)
         return self._encode([*events, {"type": "response.failed", "response": response}])
+
+    def cancelled(self) -> bytes:
+        """Return the last events of a response that was cancelled."""
+        events, response = self._response.cancel()
+        return self._encode([*events, {"type": ENDED["cancelled"], "response": response}])
 
     def _encode(self, events: list[Event]) -> bytes:
         first = self._number

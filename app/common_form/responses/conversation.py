@@ -15,6 +15,7 @@ from ...protocol import (
     ClientCallItem,
     ClientResultItem,
     CompactionItem,
+    ConfigurationItem,
     ContentItem,
     CustomCallItem,
     CustomCallOutputItem,
@@ -75,8 +76,8 @@ class Conversation:
                     self._think(item, place)
                 case CompactionItem():
                     self._recall(item, place)
-                case LoadedToolsItem():
-                    pass  # ToolNames has them
+                case LoadedToolsItem() | ConfigurationItem():
+                    pass  # ToolNames has them, and ResponseRequest.configured
                 case _:
                     if isinstance(item, MessageItem):
                         self._name_parts(item, place)

@@ -25,6 +25,7 @@ _PREFIXES = {
     "apply_patch_call": "apc",
     "apply_patch_call_output": "apco",
     "compaction": "cmp",
+    "configuration_update": "cu",
     "tool_search_output": "tso",
     "additional_tools": "at",
 }
@@ -42,9 +43,11 @@ def is_response_id(text: str) -> bool:
     return _RESPONSE.fullmatch(text) is not None
 
 
-def item_id(kind: str, response_id: str, side: Literal["i", "o"], number: int) -> str:
-    """Return the id of an input or output item."""
-    return f"{_PREFIXES[kind]}_{response_id.removeprefix('resp_')}{side}{number}"
+def item_id(kind: str, owner: str, side: Literal["i", "o"], number: int) -> str:
+    """Return the id of an input or output item; ``owner``: the id of its response, or of its
+    conversation.
+    """
+    return f"{_PREFIXES[kind]}_{owner.partition('_')[2]}{side}{number}"
 
 
 def response_of(item: str) -> str | None:

@@ -8,6 +8,7 @@
     tool_search_output    tools that the model may call, too (loaded_tools)
     item_reference        an item of a stored response, by its id
     compaction            a sealed text in place of earlier items
+    compaction_trigger, configuration_update   see configuration
     LEFT_OUT              items of tools that only another server can run
     others                items that only newer clients know: left out, too
 
@@ -41,7 +42,6 @@ from ..validation import (
     TextOr,
     refuse_type,
     unknown_type,
-    unsupported,
 )
 from .client_items import (
     CLIENT_CALLS,
@@ -52,6 +52,7 @@ from .client_items import (
     PastId,
     is_readable,
 )
+from .configuration import CompactionTriggerItem, ConfigurationItem
 from .loaded_tools import LOADED_TOOLS, LoadedToolsItem
 
 #: types of input items that this server reads
@@ -67,11 +68,13 @@ KINDS = (
     *LOADED_TOOLS,
     "item_reference",
     "compaction",
+    "compaction_trigger",
+    "configuration_update",
 )
 #: types of items that conversations with other servers have; prompts do not show them
 LEFT_OUT = (
-    *("code_interpreter_call", "compaction_trigger", "computer_call", "configuration_update"),
-    *("computer_call_output", "file_search_call", "image_generation_call"),
+    *("code_interpreter_call", "computer_call", "computer_call_output", "file_search_call"),
+    "image_generation_call",
     *("mcp_approval_request", "mcp_approval_response", "mcp_call", "mcp_list_tools", "program"),
     *("program_output", "tool_search_call", "web_search_call"),
 )
@@ -87,8 +90,8 @@ ITEM_FIELDS = frozenset(
         *("detail", "encrypted_content", "environment", "execution", "file_data", "file_id"),
         *("file_url", "filename", "id", "image_url", "input", "logprobs", "max_output_length"),
         *("name", "namespace", "operation", "outcome", "output", "phase"),
-        *("prompt_cache_breakpoint", "refusal", "role", "status", "stderr", "stdout", "summary"),
-        *("text", "tools", "type"),
+        *("prompt_cache_breakpoint", "reasoning", "refusal", "role", "status", "stderr", "stdout"),
+        *("summary", "text", "tools", "type"),
     )
 )
 #: fields with the text of each type of content part
@@ -238,14 +241,6 @@ class LeftOutItem(Lenient):
         is_known = self.type in (*LEFT_OUT, *KINDS)
         return self.type if is_known else unknown_type(self.type, "item")
 
-    @model_validator(mode="after")
-    def _unconstrained(self) -> "LeftOutItem":
-        """Refuse an update of the configuration that constrains the answer."""
-        wanted = self.text.get("format") if isinstance(self.text, dict) else None
-        if self.type == "configuration_update" and (wanted or {"type": "text"}) != {"type": "text"}:
-            raise unsupported("'text.format' of an item is not supported: use 'text' of the body.")
-        return self
-
 
 class ItemReference(Lenient):
     type: Literal["item_reference"] = "item_reference"
@@ -279,6 +274,7 @@ ContentItem = (
     | ClientCallItem
     | ClientResultItem
     | LoadedToolsItem
+    | ConfigurationItem
 )
 InputItem = Annotated[
     Annotated[MessageItem, Tag("message")]
@@ -291,6 +287,8 @@ InputItem = Annotated[
     | Annotated[ClientCallItem, Tag("client call")]
     | Annotated[ClientResultItem, Tag("client result")]
     | Annotated[LoadedToolsItem, Tag("loaded tools")]
+    | Annotated[ConfigurationItem, Tag("configuration_update")]
+    | Annotated[CompactionTriggerItem, Tag("compaction_trigger")]
     | Annotated[ItemReference, Tag("item_reference")]
     | Annotated[LeftOutItem, Tag("left out")],
     Discriminator(_kind),
@@ -337,7 +335,7 @@ def listed(item: ContentItem, number: str) -> dict[str, Any]:
         case CallOutputItem():
             shown = item.model_dump(exclude={"id", "type", "output"}, exclude_none=True)
             shown["output"] = item_text(item.output)
-        case ClientCallItem() | ClientResultItem() | LoadedToolsItem():
+        case ClientCallItem() | ClientResultItem() | LoadedToolsItem() | ConfigurationItem():
             return {**base, **item.listed()}
     return {**base, **shown, "status": "completed"}
 

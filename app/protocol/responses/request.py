@@ -7,17 +7,17 @@ successors here.
 Not here   the items of ``input`` (items), the conversion to the common form (common_form).
 """
 
-from collections.abc import Mapping
-from typing import Annotated, Any, Literal
+from collections.abc import Iterable, Mapping
+from typing import Annotated, Any, Literal, Self
 
-from pydantic import Field, model_validator
+from pydantic import Field, ValidationInfo, field_validator, model_validator
 from pydantic_core import PydanticCustomError
 
-from ...errors import bad_request
 from ..chat_request import MAX_LOGPROBS, GenerationFields, Verbosity
 from ..thinking_fields import Budget, ReasoningEffort, ReasoningOptions
-from ..validation import MAX_NAMES, Exact, Items, TextOr, refuse_fields, unknown_type
-from .items import InputItem, LeftOutItem
+from ..validation import MAX_NAMES, Exact, Items, TextOr, refuse_fields, unknown_type, unsupported
+from .configuration import CompactionTriggerItem, ConfigurationItem
+from .items import InputItem
 from .tools import ResponseTextFormat, ResponseTool, ToolChoice
 
 #: OpenAI's bounds on ``metadata``, and a bound on other texts that a response repeats
@@ -28,9 +28,7 @@ PERSONALITY_CHARS = 64
 RESPONSE_ID_CHARS = 128
 
 RESPONSES_UNSUPPORTED: dict[str, tuple[Any, ...]] = {
-    "background": (None, False),
     "background_options": (None,),
-    "conversation": (None,),
     "moderation": (None,),
     "prompt": (None,),
 }
@@ -106,6 +104,13 @@ Metadata = Annotated[
 ]
 
 
+ConversationId = Annotated[str, Field(min_length=1, max_length=RESPONSE_ID_CHARS)]
+
+
+class ConversationRef(Exact):
+    id: ConversationId
+
+
 class ResponseRequest(GenerationFields):
     """A response. It needs `input` or `previous_response_id`."""
 
@@ -117,6 +122,9 @@ class ResponseRequest(GenerationFields):
         Annotated[str, Field(min_length=1, max_length=RESPONSE_ID_CHARS)] | None
     ) = None
     """A stored response that this one continues."""
+    conversation: ConversationId | ConversationRef | None = None
+    """A stored conversation, by its id: its items stand before the input, and those of this
+    response are added to it."""
     tools: Annotated[list[ResponseTool], Field(fail_fast=True)] | None = None
     """Functions and custom tools that the model may call."""
     tool_choice: ToolChoice | None = None
@@ -136,6 +144,8 @@ class ResponseRequest(GenerationFields):
     """Adds log probabilities, also of so many most likely tokens."""
     truncation: Literal["auto", "disabled"] | None = None
     """No effect: a conversation is never cut."""
+    background: bool | None = None
+    """`true` answers at once, and the response runs on."""
     store: bool | None = None
     """`false` stores nothing."""
     metadata: Metadata | None = None
@@ -167,17 +177,6 @@ class ResponseRequest(GenerationFields):
                 )
         kept = refuse_fields(value, RESPONSES_UNSUPPORTED)
         return {name: each for name, each in kept.items() if name not in RESPONSES_IGNORED}
-
-    def check(self) -> None:
-        """Refuse an input that asks for a compaction in place of an answer. Raises ApiError 400."""
-        items = self.input if isinstance(self.input, list) else []
-        if items and isinstance(items[-1], LeftOutItem) and items[-1].type == "compaction_trigger":
-            raise bad_request(
-                "Input items of type 'compaction_trigger' are not supported by this server: use "
-                "POST /v1/responses/compact.",
-                f"input[{len(items) - 1}].type",
-                "unsupported_value",
-            )
 
     @property
     def reasoning_options(self) -> ReasoningOptions | None:
@@ -217,6 +216,50 @@ class ResponseRequest(GenerationFields):
         """Whether reasoning items have ``encrypted_content``."""
         return SEALED_REASONING in (self.include or ())
 
+    def configured(self, updates: Iterable[ConfigurationItem]) -> Self:
+        """Return the request with the settings of these updates; later ones win."""
+        changed: dict[str, Any] = {}
+        for each in updates:
+            if each.reasoning is not None:
+                reasoning = self.reasoning or Reasoning()
+                new: dict[str, Any] = {"effort": each.reasoning.effort}
+                changed["reasoning"] = reasoning.model_copy(update=new)
+            if each.text is not None:
+                text = self.text or TextConfig()
+                changed["text"] = text.model_copy(update={"format": each.text.format})
+        return self.model_copy(update=changed)
+
+    @property
+    def conversation_id(self) -> str | None:
+        """The id of the conversation."""
+        named = self.conversation
+        return named.id if isinstance(named, ConversationRef) else named
+
+    @field_validator("conversation")
+    @classmethod
+    def _one_past(cls, value: Any, info: ValidationInfo) -> Any:
+        if value is not None and info.data.get("previous_response_id"):
+            raise unsupported("'conversation' and 'previous_response_id' cannot be used together.")
+        return value
+
+    @property
+    def compacts(self) -> bool:
+        """Whether the answer is the conversation in short."""
+        items = self.input if isinstance(self.input, list) else []
+        return bool(items) and isinstance(items[-1], CompactionTriggerItem)
+
+    @property
+    def runs_in_background(self) -> bool:
+        # a conversation in short is there at once
+        return bool(self.background) and not self.compacts
+
+    @field_validator("store")
+    @classmethod
+    def _stored_background(cls, value: bool | None, info: ValidationInfo) -> bool | None:
+        if value is False and info.data.get("background"):
+            raise unsupported("'store' of 'false' cannot be used with 'background' of 'true'.")
+        return value
+
 
 class InputTokensRequest(ResponseRequest):
     """A response whose prompt is counted; fields of the answer have no effect."""
@@ -227,3 +270,6 @@ class InputTokensRequest(ResponseRequest):
 
 class CompactRequest(ResponseRequest):
     """A conversation to compact; fields of the answer have no effect."""
+
+    model: str
+    """A served model, by name or alias."""

@@ -256,8 +256,9 @@ def test_fields_of_agents_are_accepted_and_named(
 
 @pytest.mark.parametrize("name", ["ResponseRequest", "InputTokensRequest", "CompactRequest"])
 def test_the_document_has_the_fields_of_responses(name: str) -> None:
-    assert not refused_by_document(name, {"input": "hi", "service_tier": "auto", "image": {}})
-    assert refused_by_document(name, {})
+    fields = {"model": "m", "service_tier": "auto", "image": {}}
+    assert not refused_by_document(name, {"input": "hi", **fields})
+    assert refused_by_document(name, fields)
 
 
 @pytest.mark.parametrize("path", APIS)

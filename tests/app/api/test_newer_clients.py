@@ -49,8 +49,6 @@ HISTORIES: list[tuple[str, list[Any], str]] = [
     (CHAT, [user({"type": "b\r\nx: y, " + "z" * 100})],
      "messages/0/content/0 b%0D%0Ax%3A%20y%2C%20" + "z" * (NAME_CHARS - 9) + " unknown_part"),
     (RESPONSES, [{"type": "brand_new", "id": 5}, USER], "input/0 brand_new unknown_item"),
-    (RESPONSES, [USER, {"type": "configuration_update", "reasoning": {"effort": "low"}}],
-     "input/1 configuration_update"),
     (RESPONSES, [{"type": "compaction_trigger"}, USER], "input/0 compaction_trigger"),
     (RESPONSES, [USER, {"type": "tool_search_output", "tools": [
         {"type": "brand_new", "name": "f"}, {"type": "function"}, {"type": "web_search"}, 5]}],

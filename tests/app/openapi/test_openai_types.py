@@ -27,7 +27,7 @@ REQUIRED = {
 #: fields of OpenAI's types that answers lack: they concern what is not served, or is ignored
 ABSENT = {
     Response: {
-        *("access_programs", "conversation", "image", "input_transformations", "moderation"),
+        *("access_programs", "image", "input_transformations", "moderation"),
         *("prompt", "prompt_cache_diagnostics", "prompt_cache_options", "prompt_cache_retention"),
         "tool_usage",
     },

@@ -28,6 +28,7 @@ def test_an_event_is_one_line_and_the_same_value(text: str):
 
 def test_the_first_and_the_last_events_of_a_response_are_one_line_each():
     begun: dict[str, Any] = {"id": "resp_1", "instructions": LINE_ENDS, "output": []}
+    begun["background"] = False
     writer = ResponseEventWriter(ResponseWriter(begun, None))
     for data in (writer.begin(), writer.failed(ApiError(500, LINE_ENDS))):
         assert len(data.decode().splitlines()) == data.count(b"\n")

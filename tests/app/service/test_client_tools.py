@@ -19,6 +19,7 @@ from app.state.byte_store import MemoryStore
 from app.state.response_store import ResponseStore
 from app.writers.response_items import OutputItems
 from tests.app.bodies import parse_as
+from tests.app.service.backgrounds import background_of, conversations_of
 from tests.app.service.scripted import Service, Step, context, script
 
 END = "<|im_end|>"
@@ -35,11 +36,12 @@ class Responses:
 
     def __init__(self, *scripts: list[Step], **settings: Any) -> None:
         self.service = Service(*scripts, **{"reasoning": "off", **settings})
-        store = ResponseStore(
-            MemoryStore(max_bytes=1 << 20, ttl_s=100), Offload(), max_bytes=1 << 20
+        values = MemoryStore(max_bytes=1 << 20, ttl_s=100)
+        store = ResponseStore(values, Offload(), max_bytes=1 << 20)
+        self.stored = StoredResponses(store, background_of(values, store))
+        self.responses = ResponsesService(
+            self.service.generation, store, conversations_of(values), Seal(None)
         )
-        self.stored = StoredResponses(store)
-        self.responses = ResponsesService(self.service.generation, store, Seal(None))
 
     async def answer(self, **asked: Any) -> Completion:
         body = {"model": "noise", "input": "Do it.", **asked}

@@ -22,6 +22,7 @@ from app.state.response_store import BLOCK, MAX_CHAIN_ITEMS, Chain, ResponseStor
 from tests.app.bodies import parse_as
 from tests.app.examples import LIGHT
 from tests.app.messages import payloads
+from tests.app.service.backgrounds import background_of, conversations_of
 from tests.app.service.scripted import Service, Step, context, error, script, tokens
 
 END = "<|im_end|>"
@@ -62,10 +63,14 @@ class Responses:
         self.service = Service(*scripts, **settings)
         self.bytes = FaultyStore()
         self.store = ResponseStore(self.bytes, Offload(), max_bytes=MAX_BYTES)
-        self.stored = StoredResponses(self.store)
+        self.stored = StoredResponses(self.store, background_of(self.bytes, self.store))
         self.unstored = 0
         self.responses = ResponsesService(
-            self.service.generation, self.store, Seal(None), on_unstored=self._count
+            self.service.generation,
+            self.store,
+            conversations_of(self.bytes),
+            Seal(None),
+            on_unstored=self._count,
         )
 
     def _count(self) -> None:
@@ -161,7 +166,7 @@ async def test_a_cut_off_response_is_incomplete(text: str, items: list[tuple[str
     assert [(each["type"], each["status"]) for each in response["output"]] == items
     last = (await made.stream(tools=TOOLS))[-1]
     assert last["type"] == "response.incomplete"
-    assert await made.stored.retrieve(response["id"], "me") == response
+    assert (await made.stored.retrieve(response["id"], "me")).body == response
 
 
 #: error of the worker, code of the failed response
@@ -243,7 +248,7 @@ async def test_large_numbers_and_deep_schemas_are_stored():
     tools = [{"type": "function", "name": "f", "parameters": parameters}]
     response = await made.create(tools=tools, tool_choice="none")
     assert response["store"] is True
-    assert await made.stored.retrieve(response["id"], "me") == response
+    assert (await made.stored.retrieve(response["id"], "me")).body == response
 
 
 async def test_without_store_nothing_is_stored():
@@ -310,7 +315,11 @@ async def chain(made: Responses, length: int, text: str = "") -> list[str]:
             {"id": item_id("message", number, side, 0), "type": "message", "role": role}
             for side, role in SIDES
         )
-        response = {"id": number, "output": [{**told, "content": f"ok{text}"}]}
+        response = {
+            "id": number,
+            "status": "completed",
+            "output": [{**told, "content": f"ok{text}"}],
+        }
         inputs = [{**asked, "content": f"{at}"}]
         before = Chain(tuple(ids), (), size)
         assert await made.store.save("me", response, inputs, before, size=0)

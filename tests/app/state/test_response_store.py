@@ -22,7 +22,11 @@ async def test_a_hundred_megabytes_of_items_stay_within_the_memory():
     ids: list[str] = []
     for number in range(ITEMS):
         ids.append(new_response_id())
-        response = {"id": ids[-1], "output": [{"type": "message", "content": "x" * ITEM}]}
+        response = {
+            "id": ids[-1],
+            "status": "completed",
+            "output": [{"type": "message", "content": "x" * ITEM}],
+        }
         before = Chain((ids[-2],), (), ITEM) if number % 10 == 9 else Chain()
         assert await store.save("me", response, [], before, size=ITEM)
         held = sum(len(name) + len(each.value) for name, each in memory._held.items())
@@ -43,8 +47,9 @@ async def test_the_earlier_part_of_a_chain_may_be_dropped_before_its_end():
     store = ResponseStore(memory, Offload(), max_bytes=4 * MEBIBYTE)
     first, second = new_response_id(), new_response_id()
     text = [{"type": "message", "content": "x" * 1000}]
-    await store.save("me", {"id": first, "output": text}, [], Chain(), size=0)
-    await store.save("me", {"id": second, "output": text}, [], Chain((first,), (), 1000), size=0)
+    whole = {"status": "completed", "output": text}
+    await store.save("me", {"id": first, **whole}, [], Chain(), size=0)
+    await store.save("me", {"id": second, **whole}, [], Chain((first,), (), 1000), size=0)
     await memory.delete([name for name in memory._held if first in name])
     with pytest.raises(ApiError) as lost:
         await store.chain("me", second)

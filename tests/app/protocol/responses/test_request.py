@@ -252,7 +252,6 @@ MISTAKES: list[tuple[dict[str, Any], str, str]] = [
     ({"metadata": {"a": "b" * 513}}, "metadata.a", "string_above_max_length"),
     ({"user": "u" * 513}, "user", "string_above_max_length"),
     ({"top_logprobs": 21}, "top_logprobs", "integer_above_max_value"),
-    ({"background": True}, "background", "unsupported_parameter"),
 ]  # fmt: skip
 
 
@@ -270,23 +269,6 @@ def test_a_lone_surrogate_is_named_with_its_place():
     with pytest.raises(ApiError) as raised:
         parse_as(ResponseRequest, body)
     assert raised.value.param == "input[0].content"
-
-
-def test_an_input_that_asks_for_a_compaction_is_refused():
-    """Items that ask for something else than an answer are no history."""
-    trigger = {"type": "compaction_trigger"}
-    parse(input=[trigger, *user("hi")]).check()
-    with pytest.raises(ApiError) as raised:
-        parse(input=[*user("hi"), trigger]).check()
-    assert (raised.value.param, raised.value.code) == ("input[1].type", "unsupported_value")
-
-
-def test_an_item_that_constrains_later_answers_is_refused():
-    update = {"type": "configuration_update", "reasoning": {"effort": "low"}}
-    parse(input=[update])
-    parse(input=[{**update, "text": {"format": {"type": "text"}}}])
-    error = refusal(input=[{**update, "text": {"format": {"type": "json_schema"}}}])
-    assert (error.param, error.code) == ("input[0]", "unsupported_value")
 
 
 #: places of a type

@@ -1,0 +1,242 @@
+"""The Responses API over a WebSocket, with the official client and a plain one."""
+
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import openai
+import pytest
+from openai.types.responses.responses_server_event import ResponsesServerEvent
+from pydantic import TypeAdapter
+from websockets.exceptions import InvalidStatus
+from websockets.sync.client import ClientConnection, connect
+
+from app.api import responses_socket
+from tests.app.examples import LIGHT
+from tests.app.gateway import PATIENCE, Gateway, gateway_fixture
+from tests.app.official_types import check
+
+#: two clients by key
+gateway = gateway_fixture(
+    format="hermes", reasoning="on", api_keys="one,two", max_body_bytes=100_000
+)
+
+EVENT: TypeAdapter[Any] = TypeAdapter(ResponsesServerEvent)
+ENDED = ("response.completed", "response.incomplete", "response.failed", "error")
+ASKED: dict[str, Any] = {"model": "noise", "input": "Hello", "max_output_tokens": 60, "seed": 1}
+TOOLS: list[Any] = [{"type": "function", "name": "set_light", "parameters": LIGHT}]
+
+
+def client_of(gateway: Gateway, key: str = "one") -> openai.OpenAI:
+    return openai.OpenAI(base_url=f"{gateway.url}/v1", api_key=key, max_retries=0)
+
+
+@pytest.fixture
+def client(gateway: Gateway) -> openai.OpenAI:
+    return client_of(gateway)
+
+
+@contextmanager
+def connected(gateway: Gateway, **headers: str) -> Iterator[ClientConnection]:
+    address = gateway.url.replace("http", "ws") + "/v1/responses"
+    with connect(address, additional_headers=headers, open_timeout=PATIENCE) as socket:
+        yield socket
+
+
+@pytest.fixture
+def socket(gateway: Gateway) -> Iterator[ClientConnection]:
+    with connected(gateway, authorization="Bearer one") as socket:
+        yield socket
+
+
+def told(socket: ClientConnection) -> list[Any]:
+    """Return the events of a response, which are of the client's types."""
+    events: list[Any] = []
+    while not events or events[-1].type not in ENDED:
+        raw = json.loads(socket.recv(PATIENCE))
+        events.append(EVENT.validate_python(raw))
+        check(events[-1])
+    return events
+
+
+def asked(socket: ClientConnection, **more: Any) -> list[Any]:
+    socket.send(json.dumps({"type": "response.create", **ASKED, **more}))
+    return told(socket)
+
+
+def refused(socket: ClientConnection, **more: Any) -> Any:
+    (error,) = asked(socket, **more)
+    assert error.type == "error"
+    return error
+
+
+def test_the_official_client_gets_the_events_of_a_stream(client: openai.OpenAI) -> None:
+    extra = {name: value for name, value in ASKED.items() if name not in ("model", "input")}
+    stream = client.responses.create(model="noise", input="Hello", stream=True, extra_body=extra)
+    wanted = [event.type for event in stream]
+    with client.responses.connect() as connection:
+        for _ in range(2):
+            connection.send({"type": "response.create", **ASKED})  # type: ignore[typeddict-unknown-key]
+            events: list[Any] = []
+            for event in connection:
+                events.append(event)
+                if event.type in ENDED:
+                    break
+            assert [event.type for event in events] == wanted
+            assert [event.sequence_number for event in events] == list(range(len(events)))
+    response = client.responses.retrieve(events[-1].response.id)
+    assert response.output_text == events[-1].response.output_text
+
+
+@pytest.mark.parametrize("is_stored", [True, False])
+def test_a_conversation_is_continued(
+    client: openai.OpenAI, socket: ClientConnection, is_stored: bool
+) -> None:
+    """Without a store the connection keeps the last response."""
+    tools = {"tools": TOOLS, "tool_choice": "required", "max_output_tokens": 3000}
+    first = asked(socket, store=is_stored, **tools)[-1].response
+    (call,) = [item for item in first.output if item.type == "function_call"][:1]
+    result = {"type": "function_call_output", "call_id": call.call_id, "output": "on"}
+    second = asked(socket, store=is_stored, input=[result], previous_response_id=first.id)
+    third = asked(
+        socket, store=is_stored, input="And?", previous_response_id=second[-1].response.id
+    )
+    items = [{"role": "user", "content": "Hello"}, *(item.to_dict() for item in first.output)]
+    items += [result, *(item.to_dict() for item in second[-1].response.output)]
+    items.append({"role": "user", "content": "And?"})
+    counted = client.responses.input_tokens.count(model="noise", input=items)  # type: ignore[arg-type]
+    assert third[-1].response.usage.input_tokens == counted.input_tokens
+
+
+def test_an_unstored_response_is_known_to_its_connection_alone(
+    gateway: Gateway, socket: ClientConnection
+) -> None:
+    number = asked(socket, store=False)[-1].response.id
+    with connected(gateway, authorization="Bearer one") as other:
+        error = refused(other, previous_response_id=number)
+        assert (error.status, error.error.code) == (400, "previous_response_not_found")
+    assert asked(socket, store=False, previous_response_id=number)[-1].type != "error"
+    # only the last one is kept
+    assert refused(socket, previous_response_id=number).error.code == "previous_response_not_found"
+
+
+def test_a_failed_continuation_drops_the_kept_response(socket: ClientConnection) -> None:
+    number = asked(socket, store=False)[-1].response.id
+    unmatched = {"type": "function_call_output", "call_id": "missing", "output": "x"}
+    assert refused(socket, previous_response_id=number, input=[unmatched]).status == 400
+    error = refused(socket, previous_response_id=number)
+    assert error.error.code == "previous_response_not_found"
+
+
+WRONG: dict[str, tuple[Any, str | None, str]] = {
+    "no JSON": ("{", None, "invalid_json"),
+    "no object": ("[]", "type", "unsupported_value"),
+    "another type": ({"type": "response.steer"}, "type", "unsupported_value"),
+    "a lane": ({**ASKED, "stream_id": "a"}, "stream_id", "unsupported_parameter"),
+    "in the background": ({**ASKED, "background": True}, "background", "unsupported_parameter"),
+    "a warm-up": ({**ASKED, "generate": False}, "generate", "unknown_parameter"),
+    "a typo": ({**ASKED, "inptu": "x"}, "inptu", "unknown_parameter"),
+    "another model": ({**ASKED, "model": "x" * 1024}, "model", "model_not_found"),
+    "a long text": ({**ASKED, "user": "x" * 1024}, "user", "string_above_max_length"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", WRONG)
+def test_a_mistake_is_an_error_event_and_the_connection_goes_on(
+    socket: ClientConnection, name: str
+) -> None:
+    message, param, code = WRONG[name]
+    if isinstance(message, dict):
+        message = json.dumps({"type": "response.create", **message})
+    socket.send(message)
+    (event,) = told(socket)
+    assert (event.error.param, event.error.code) == (param, code)
+    assert event.status in (400, 404)
+    assert asked(socket)[-1].type != "error"
+
+
+def test_a_message_that_is_too_large_ends_the_connection(socket: ClientConnection) -> None:
+    socket.send(json.dumps({"type": "response.create", **ASKED, "input": "x" * 100_000}))
+    with pytest.raises(Exception, match="1009"):
+        socket.recv(PATIENCE)
+
+
+def test_messages_wait_for_each_other(socket: ClientConnection) -> None:
+    for _ in range(3):
+        socket.send(json.dumps({"type": "response.create", **ASKED}))
+    answers = [told(socket) for _ in range(3)]
+    assert all(events[-1].type in ENDED[:2] for events in answers)
+    assert len({events[-1].response.id for events in answers}) == 3
+
+
+@pytest.mark.parametrize(
+    ("headers", "status", "code"),
+    [({}, 401, None), ({"authorization": "Bearer three"}, 401, "invalid_api_key")],
+    ids=["no key", "a wrong key"],
+)
+def test_a_handshake_needs_a_key(
+    gateway: Gateway,
+    caplog: pytest.LogCaptureFixture,
+    headers: dict[str, str],
+    status: int,
+    code: str | None,
+) -> None:
+    with pytest.raises(InvalidStatus) as caught, connected(gateway, **headers):
+        pass
+    response = caught.value.response
+    assert response.status_code == status
+    error = json.loads(response.body or b"")["error"]
+    assert code is None or error["code"] == code
+    assert caplog.records == []
+
+
+def test_pages_of_other_sites_get_no_socket() -> None:
+    with Gateway() as gateway:
+        with pytest.raises(InvalidStatus) as caught, connected(gateway, origin="https://x.example"):
+            pass
+        error = json.loads(caught.value.response.body or b"")["error"]
+        assert error["code"] == "origin_not_allowed"
+        with connected(gateway) as socket:
+            assert asked(socket)[-1].type in ENDED[:2]
+
+
+def test_connections_are_limited(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(responses_socket, "MAX_OF_CLIENT", 2)
+    with Gateway(api_keys="one,two", max_websockets=3) as gateway:
+        one, two = {"authorization": "Bearer one"}, {"authorization": "Bearer two"}
+        with connected(gateway, **one), connected(gateway, **one):
+            with pytest.raises(InvalidStatus) as caught, connected(gateway, **one):
+                pass
+            assert caught.value.response.status_code == 429
+            with connected(gateway, **two):
+                with pytest.raises(InvalidStatus) as caught, connected(gateway, **two):
+                    pass
+                assert caught.value.response.status_code == 503
+        gateway.eventually(lambda: gateway.metric("switchyard_websockets", what="open") == 0)
+
+
+def test_a_connection_has_an_end(gateway: Gateway, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(responses_socket, "MAX_SECONDS", 0.05)
+    with connected(gateway, authorization="Bearer one") as socket:
+        (event,) = told(socket)
+        assert event.error.code == "websocket_connection_limit_reached"
+
+
+def test_a_client_that_leaves_ends_its_response(gateway: Gateway) -> None:
+    with connected(gateway, authorization="Bearer one") as socket:
+        ones = {"type": "array", "items": {"const": 1}, "minItems": 10_000}
+        text = {"format": {"type": "json_schema", "name": "a", "schema": ones}}
+        more = {"max_output_tokens": 8000, "text": text}
+        socket.send(json.dumps({"type": "response.create", **ASKED, **more}))
+        socket.recv(PATIENCE)
+    gateway.eventually(lambda: gateway.metric("switchyard_websockets", what="open") == 0)
+    gateway.eventually(lambda: gateway.metric("switchyard_admission", what="running") == 0)
+
+
+def test_other_paths_take_no_socket(gateway: Gateway) -> None:
+    address = gateway.url.replace("http", "ws") + "/v1/chat/completions"
+    headers = {"authorization": "Bearer one"}
+    with pytest.raises(InvalidStatus) as caught, connect(address, additional_headers=headers):
+        pass
+    assert caught.value.response.status_code == 405
