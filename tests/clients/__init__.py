@@ -3,7 +3,7 @@
     openai3/   Python packages that run on openai 3: the client itself, LangChain, OpenAI Agents,
                Pydantic AI
     openai2/   Python packages that need an older one: Instructor, LiteLLM
-    node/      npm packages: openai, OpenAI Agents, the AI SDK, and agents of the command line
+    node/      npm packages: openai, OpenAI Agents, the AI SDK
 
 Each folder lists its packages and has one file of tests per framework. The noise worker writes the
 answers: valid, and random otherwise. So a framework's own types are the judge, and loops end by

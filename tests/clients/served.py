@@ -38,8 +38,8 @@ class Served:
     """
 
     def __init__(self, wire: str, log: Path, settings: dict[str, str] | None = None) -> None:
-        self.wire, self._log, self.port = wire, log, free_port()
-        settings = {"port": str(self.port), **(settings or COMMON | WIRES[wire])}
+        self.wire, self._log, self._port = wire, log, free_port()
+        settings = {"port": str(self._port), **(settings or COMMON | WIRES[wire])}
         kept = {name: value for name, value in os.environ.items() if "SWITCHYARD" not in name}
         chosen = {f"SWITCHYARD_{name.upper()}": value for name, value in settings.items()}
         with log.open("w") as stream:
@@ -49,9 +49,14 @@ class Served:
             )  # fmt: skip
 
     @property
+    def address(self) -> str:
+        """The base URL for Anthropic's clients."""
+        return f"http://127.0.0.1:{self._port}"
+
+    @property
     def url(self) -> str:
-        """The base URL for clients."""
-        return f"http://127.0.0.1:{self.port}/v1"
+        """The base URL for OpenAI's clients."""
+        return f"{self.address}/v1"
 
     @property
     def thinks(self) -> bool:
@@ -71,14 +76,14 @@ class Served:
 
     def faults(self) -> list[str]:
         """Lines of /metrics that count a fault."""
-        with urllib.request.urlopen(self.url.removesuffix("/v1") + "/metrics") as answer:
+        with urllib.request.urlopen(self.address + "/metrics") as answer:
             lines = answer.read().decode().splitlines()
         counted = (line for line in lines if line.startswith(FAULTS))
         return [line for line in counted if float(line.rpartition(" ")[2])]
 
     def _answers(self) -> bool:
         try:
-            with urllib.request.urlopen(self.url.removesuffix("/v1") + "/health/ready"):
+            with urllib.request.urlopen(self.address + "/health/ready"):
                 return True
         except OSError:
             return False
