@@ -77,10 +77,11 @@ class Agent:
         settings = (f"{name}={value}" for name, value in variables.items())
         program = ["env", *settings, self.path.name, *arguments]
         script = "\n".join([*lines, 'exec "$@"'])
-        root = served.url.removesuffix("/v1")
-        command = ["sh", "-ec", script, "sh", *(part.replace(ADDRESS, root) for part in program)]
+        program = [part.replace(ADDRESS, served.address) for part in program]
+        command = ["sh", "-ec", script, "sh", *program]
         path = f"{self.path.parent}:{os.environ['PATH']}"
-        return sandbox.run(command, place, served.port, [PACKAGES, ROOT], PATIENCE, PATH=path)
+        port = int(served.address.rpartition(":")[2])
+        return sandbox.run(command, place, port, [PACKAGES, ROOT], PATIENCE, PATH=path)
 
 
 #: of Codex, whose own sandbox does not start inside another one

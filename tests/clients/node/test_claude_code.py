@@ -20,12 +20,14 @@ CLAUDE = AGENTS["Claude Code"]
 TEXT = "The tool says: "
 
 
-def turns(place: Path, calls: Sequence[Call], *arguments: Sequence[str]) -> list[dict[str, Any]]:
+def turns(
+    place: Path, calls: Sequence[Call], *arguments: Sequence[str], **variables: str
+) -> list[dict[str, Any]]:
     """Return the results of turns. No request is refused."""
     results: list[dict[str, Any]] = []
     with scripted(place, calls, TEXT) as served:
         for each in arguments:
-            done = CLAUDE.run(served, place, "-p", "--output-format", "json", *each)
+            done = CLAUDE.run(served, place, "-p", "--output-format", "json", *each, **variables)
             assert done.returncode == 0, done.stdout + done.stderr
             results.append(json.loads(done.stdout))
     assert [result["subtype"] for result in results] == ["success"] * len(results)
@@ -66,6 +68,7 @@ def test_compaction(tmp_path: Path) -> None:
 
 
 def test_counts_of_tokens(tmp_path: Path) -> None:
-    """The command /context asks how many tokens each part of a prompt has."""
-    turns(tmp_path, [], ("/context",))
+    """/context asks how many tokens each part of a prompt has, and shows the context's length."""
+    (result,) = turns(tmp_path, [], ("/context",), CLAUDE_CODE_MAX_CONTEXT_TOKENS="100000")
+    assert "/ 100k" in result["result"]
     assert answers(tmp_path, "/v1/messages/count_tokens")
