@@ -34,21 +34,21 @@ def _only_text(value: Any) -> Any:
         raise PydanticCustomError(
             "missing_text", "a part of type '{kind}' needs it", {"kind": kind}
         )
-    return {"type": kind, kind: "" if value[kind] is None else value[kind]}
+    return {"type": kind, kind: value[kind]}
 
 
 class ContentPart(Lenient):
     """A part of a message; this server reads text only."""
 
     type: Literal["text", "refusal", "thinking"]
-    text: str = ""
-    refusal: str = ""
-    thinking: Thoughts = ""
+    text: PastText = ""
+    refusal: PastText = ""
+    thinking: Annotated[Thoughts, null_as("", Thoughts)] = ""
 
 
 Content = TextOr[Annotated[ContentPart, BeforeValidator(_only_text)]]
 #: the content of a message that is no answer; null is an empty text
-AskedContent = Annotated[Content, null_as("")]
+AskedContent = Annotated[Content, null_as("", Content)]
 #: types of parts that this server does not read
 MEDIA = ("file", "image_url", "input_audio", "input_file", "input_image", "video_url")
 

@@ -26,13 +26,18 @@ Item = TypeVar("Item")
 Items = Annotated[list[Item], Field(max_length=MAX_ITEMS, fail_fast=True)]
 
 
-def null_as(empty: Any) -> BeforeValidator:
-    """Return a validator that reads null as an empty value, in place of what a history lost."""
-    return BeforeValidator(lambda value: empty if value is None else value)
+def null_as(empty: Any, kind: Any) -> BeforeValidator:
+    """Return a validator that reads null as an empty value, in place of what a history lost.
+
+    ``kind``: the type of other values.
+    """
+    return BeforeValidator(
+        lambda value: empty if value is None else value, json_schema_input_type=kind | None
+    )
 
 
 #: a text of a history
-PastText = Annotated[str, null_as("")]
+PastText = Annotated[str, null_as("", str)]
 #: a text that a server sealed; other values are none of this server
 Sealed = Annotated[
     str,

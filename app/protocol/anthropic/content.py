@@ -75,7 +75,7 @@ class Source(Lenient):
 
 class MediaBlock(Lenient):
     type: Literal["image", "document"]
-    source: Annotated[Source, null_as({})] = Source()
+    source: Source | None = None
     title: str | None = None
     context: str | None = None
 
@@ -84,7 +84,7 @@ class SearchResultBlock(Lenient):
     type: Literal["search_result"]
     source: str
     title: str
-    content: Annotated[Items[TextBlock], null_as([])]
+    content: Annotated[Items[TextBlock], null_as([], Items[TextBlock])]
 
 
 class ChangedTool(Lenient):
