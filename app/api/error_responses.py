@@ -151,7 +151,13 @@ def _names_nothing(request: Request) -> bool:
 
 
 def _allowed(request: Request) -> list[str]:
-    """Return the methods of a path, which several routes may have."""
+    """Return the methods of a path, which several routes may have; those of an endpoint's own path
+    are not those of an id in the same place.
+    """
+    path = request.scope["path"]
+    own = [method for method in _METHODS if f"{method} {path}" in request.app.state.endpoints]
+    if own:
+        return own
     routes = request.app.router.routes
     return [
         method
