@@ -59,7 +59,7 @@ def _only_text(value: Any) -> Any:
         raise PydanticCustomError(
             "missing_text", "a part of type '{kind}' needs it", {"kind": kind}
         )
-    return {"type": kind, kind: "" if value[kind] is None else value[kind]}
+    return {"type": kind, kind: value[kind]}
 
 
 class ContentPart(Lenient):
@@ -68,9 +68,9 @@ class ContentPart(Lenient):
     """
 
     type: Literal[PARTS]  # type: ignore[valid-type]
-    text: str = ""
-    refusal: str = ""
-    thinking: Thoughts = ""
+    text: PastText = ""
+    refusal: PastText = ""
+    thinking: Annotated[Thoughts, NullAs("")] = ""
     left_out: str = ""
 
 

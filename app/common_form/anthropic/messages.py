@@ -163,7 +163,7 @@ class ReadMessages:
 
     def _media(self, block: MediaBlock, place: str) -> Iterator[Part]:
         titles = [text for text in (block.title, block.context) if text]
-        if block.source.text is not None:
+        if block.source is not None and block.source.text is not None:
             yield Text("\n".join([*titles, block.source.text]) + "\n")
             return
         self._ignore(place, block.type)

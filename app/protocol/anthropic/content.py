@@ -12,7 +12,7 @@ Unknown fields are ignored, since clients send back what a server sent them.
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal
 
-from pydantic import BeforeValidator, Discriminator, Field, Tag
+from pydantic import BeforeValidator, Discriminator, Tag
 from pydantic_core import PydanticCustomError
 
 from ..validation import Items, Lenient, NullAs, PastText, Sealed, TextOr, unknown_type
@@ -76,7 +76,7 @@ class Source(Lenient):
 
 class MediaBlock(Lenient):
     type: Literal["image", "document"]
-    source: Annotated[Source, NullAs({})] = Field(default_factory=Source)
+    source: Source | None = None
     title: str | None = None
     context: str | None = None
 

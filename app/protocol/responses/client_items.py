@@ -23,7 +23,7 @@ def _own_id(value: Any) -> Any:
 
 
 #: the id of an item; one that no server writes counts as absent
-PastId = Annotated[str | None, BeforeValidator(_own_id)]
+PastId = Annotated[str | None, BeforeValidator(_own_id, json_schema_input_type=Any)]
 
 _CALLS = {each.call: each for each in CLIENT_TOOLS.values()}
 _RESULTS = {each.result: each for each in CLIENT_TOOLS.values()}

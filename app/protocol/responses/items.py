@@ -147,16 +147,15 @@ class MessageItem(Lenient):
     type: Literal["message"] = "message"
     id: PastId = None
     role: Literal["user", "system", "developer", "assistant"]
-    content: Content
+    content: Annotated[Content, NullAs("")]
 
     @model_validator(mode="before")
     @classmethod
     def _with_text(cls, value: Any) -> Any:
-        """Read null as an empty text: of answers, clients keep one that had calls only."""
-        if not isinstance(value, dict) or value.get("content") is not None:
-            return value
-        is_lost = "content" in value or value.get("role") == "assistant"
-        return {**value, "content": ""} if is_lost else value
+        """Read an answer without content, as clients keep one that had calls only."""
+        if isinstance(value, dict) and value.get("role") == "assistant":
+            return {"content": "", **value}
+        return value
 
 
 class SummaryPart(Lenient):
@@ -169,10 +168,13 @@ class ReasoningPart(Lenient):
     text: PastText
 
 
+_Summary = Annotated[Items[SummaryPart], NullAs([])]
+
+
 class ReasoningItem(Lenient):
     type: Literal["reasoning"]
     id: PastId = None
-    summary: Annotated[Items[SummaryPart], NullAs([])] = Field(default_factory=list)
+    summary: _Summary = Field(default_factory=list)
     content: Items[ReasoningPart] | None = None
     encrypted_content: Sealed = ""
 
@@ -199,9 +201,14 @@ def _json_text(value: Any) -> Any:
     return "" if value is None else value
 
 
+_Arguments = Annotated[
+    str, BeforeValidator(_json_text, json_schema_input_type=str | dict[str, Any] | None)
+]
+
+
 class FunctionCallItem(CallItem):
     type: Literal["function_call"]
-    arguments: Annotated[str, BeforeValidator(_json_text)] = ""
+    arguments: _Arguments = ""
 
 
 class CustomCallItem(CallItem):

@@ -36,3 +36,18 @@ def test_it_has_the_documented_endpoints(gateway: Gateway):
 def test_each_endpoint_exists(gateway: Gateway, endpoint: str):
     method, path = endpoint.split()
     assert httpx.request(method, gateway.url + path).status_code in (200, 400)
+
+
+@pytest.mark.parametrize(
+    ("path", "methods"),
+    [
+        ("/v1/responses", "POST"),
+        ("/v1/responses/compact", "POST"),
+        ("/v1/responses/input_tokens", "POST"),
+        (f"/v1/responses/resp_{'0' * 32}", "DELETE, GET"),
+    ],
+)
+def test_the_methods_of_a_path_are_told(gateway: Gateway, path: str, methods: str):
+    """REGRESSION: names of endpoints counted as ids of responses."""
+    answer = httpx.put(gateway.url + path)
+    assert (answer.status_code, answer.headers["allow"]) == (405, methods)
