@@ -113,17 +113,7 @@ def make_model(
     workers = make_workers(model, engine.compiler, tokenizer, is_separate=is_separate)
     pool = make_pool(model, tokenizer, workers, metrics, shared.logger, is_separate=is_separate)
     _export(shared, model, tokenizer, pool)
-    generation = GenerationService(
-        settings=model,
-        offload=shared.offload,
-        planner=core.planner,
-        tokenizer=tokenizer,
-        pool=pool,
-        metrics=metrics,
-        faults=Faults(shared.metrics, shared.logger),
-        comment_seconds=shared.gateway.stream_comment_seconds,
-        max_json_values=shared.gateway.max_json_values,
-    )
+    generation = _generation(shared, model, core, pool, metrics)
     system_fingerprint = fingerprint(model, tokenizer)
     return ServedModel(
         settings=model,
@@ -148,14 +138,7 @@ def make_model(
             generation, tokenizer=tokenizer, pool=pool, offload=shared.offload
         ),
         checks=CheckService(engine.namespaces, model.strict_profile, shared.scheduler),
-        explanations=ExplainService(
-            settings=model,
-            tokenizer=tokenizer,
-            planner=core.planner,
-            namespaces=engine.namespaces,
-            scheduler=shared.scheduler,
-            offload=shared.offload,
-        ),
+        explanations=_explanations(shared, model, core),
         warming=core.warming,
         switch=core.switch,
         cache_report=partial(
@@ -166,6 +149,33 @@ def make_model(
             wire=tokenizer.wire.name,
             vocabulary=tokenizer.vocabulary,
         ),
+    )
+
+
+def _generation(
+    shared: Shared, model: ModelSettings, core: Core, pool: Pool, metrics: ModelMetrics
+) -> GenerationService:
+    return GenerationService(
+        settings=model,
+        offload=shared.offload,
+        planner=core.planner,
+        tokenizer=core.tokenizer,
+        pool=pool,
+        metrics=metrics,
+        faults=Faults(shared.metrics, shared.logger),
+        comment_seconds=shared.gateway.stream_comment_seconds,
+        max_json_values=shared.gateway.max_json_values,
+    )
+
+
+def _explanations(shared: Shared, model: ModelSettings, core: Core) -> ExplainService:
+    return ExplainService(
+        settings=model,
+        tokenizer=core.tokenizer,
+        planner=core.planner,
+        namespaces=core.engine.namespaces,
+        scheduler=shared.scheduler,
+        offload=shared.offload,
     )
 
 

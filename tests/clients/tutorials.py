@@ -41,7 +41,7 @@ def check(page: str, name: str, served: Served, folder: Path) -> None:
     """Write all programs of the page into ``folder``, run one and compare its output."""
     found = programs(page)
     for other, (code, _) in found.items():
-        (folder / other).write_text(code.replace(ADDRESS, served.url))
+        (folder / other).write_text(code.replace(ADDRESS, served.address))
     done = subprocess.run(
         [sys.executable, name],
         cwd=folder,

@@ -8,6 +8,7 @@ import pytest
 
 from tests.app.examples import LIGHT
 from tests.app.gateway import OPTIONS, Gateway, gateway_fixture
+from tests.app.wire import check_event
 
 #: two clients by key; answers may have reasoning
 gateway = gateway_fixture(format="harmony", reasoning="on", api_keys="one,two")
@@ -65,6 +66,8 @@ def test_the_events_are_those_of_the_first_stream(
     first = [event.to_dict() for event in stream]
     last: Any = first[-1]["response"]
     again = list(client.responses.retrieve(last["id"], stream=True))
+    for event in again:
+        check_event(event.to_dict())
     assert [event.sequence_number for event in again] == list(range(len(again)))
     assert joined([event.to_dict() for event in again]) == joined(first)
     for after in (0, 3, len(again) - 1):

