@@ -14,7 +14,7 @@ from typing import Any
 from fastapi import APIRouter, FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
-from fastapi.routing import APIRoute
+from fastapi.routing import APIRoute, iter_route_contexts
 from pydantic import ValidationError
 from pydantic_core import ErrorDetails, to_json
 from starlette.exceptions import HTTPException
@@ -160,18 +160,22 @@ def _names_nothing(request: Request) -> bool:
 
 
 def _allowed(request: Request) -> list[str]:
-    """Return the methods of a path, which several routes may have."""
-    routes = request.app.router.routes
-    # a path without an id is not that of an object
-    exact = [route for route in routes if getattr(route, "path", None) == request.url.path]
-    routes = exact or routes
-    return [
+    """Return the methods of a path, which several routes may have. Those of routes without an id
+    come first: the word in its place is no id of an object.
+    """
+    path, routes = request.url.path, request.app.router.routes
+    exact = {
         method
-        for method in _METHODS
-        if any(
-            route.matches({**request.scope, "method": method})[0] is Match.FULL for route in routes
-        )
-    ]
+        for route in iter_route_contexts(routes)
+        if route.path_format == path and isinstance(route.original_route, APIRoute)
+        for method in route.methods or ()
+    }
+
+    def is_allowed(method: str) -> bool:
+        scope = {**request.scope, "method": method}
+        return any(route.matches(scope)[0] is Match.FULL for route in routes)
+
+    return [each for each in _METHODS if (each in exact if exact else is_allowed(each))]
 
 
 def from_validation(error: ValidationError, body: object) -> ApiError:

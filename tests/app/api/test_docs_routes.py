@@ -2,9 +2,10 @@
 
 import re
 
+import httpx
 import pytest
 
-from tests.app.gateway import Gateway, gateway_fixture
+from tests.app.gateway import OPTIONS, Gateway, gateway_fixture
 
 PAGES = ("/docs", "/docs/swagger-ui.css", "/docs/swagger-ui-bundle.js", "/docs/start.js")
 
@@ -68,11 +69,13 @@ def test_an_endpoint_that_is_not_served_is_no_response(gateway: Gateway, path: s
     [
         ("/v1/responses/resp_" + "0" * 32, "DELETE, GET"),
         ("/v1/responses", "POST"),
+        ("/v1/responses/compact", "POST"),
         ("/health", "GET, HEAD"),
         ("/v1/models/a/b", "GET"),
     ],
 )
 def test_a_wrong_method_is_told_all_methods_of_the_path(gateway: Gateway, path: str, allowed: str):
     """REGRESSION: Allow had the methods of the first route of the path only."""
-    answer = gateway.get(path) if path == "/v1/responses" else gateway.post({}, path=path)
+    is_posted = not path.startswith("/v1/responses") or "resp_" in path
+    answer = gateway.post({}, path=path) if is_posted else httpx.put(gateway.url + path, **OPTIONS)
     assert (answer.status_code, answer.headers["allow"]) == (405, allowed)
