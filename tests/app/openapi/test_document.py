@@ -234,8 +234,8 @@ OTHERS: list[tuple[str, str, str | None, Any, int]] = [
     ("POST", ANTHROPIC + "/count_tokens", None, {"messages": 3}, 400),
     ("POST", RESPONSES + "/input_tokens", None, {"input": "hi"}, 200),
     ("POST", RESPONSES + "/input_tokens", None, {"input": 3}, 400),
-    ("POST", RESPONSES + "/compact", None, {"input": [{"role": "user", "content": "hi"}]}, 200),
-    ("POST", RESPONSES + "/compact", None, {"input": []}, 400),
+    ("POST", RESPONSES + "/compact", None, {"model": "noise", "input": "hi"}, 200),
+    ("POST", RESPONSES + "/compact", None, {"input": "hi"}, 400),
     ("POST", CHAT, None, chat(temperature=9), 400),
 ]
 
