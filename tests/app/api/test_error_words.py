@@ -108,8 +108,8 @@ WORDS: list[tuple[str, Any, int, str | None, str | None, str]] = [
     (RESPONSES, asked(max_tokens=5), 400, "unsupported_parameter", "max_tokens",
      "Unsupported parameter: 'max_tokens'. In the Responses API, this parameter has moved to "
      "'max_output_tokens'. Try again with the new parameter."),
-    (RESPONSES, asked(background=True), 400, "unsupported_parameter", "background",
-     "Unsupported parameter: 'background' is not supported by this server."),
+    (RESPONSES, asked(moderation={"model": "m"}), 400, "unsupported_parameter", "moderation",
+     "Unsupported parameter: 'moderation' is not supported by this server."),
     ("/v1/embeddings", {}, 404, "unknown_url", None, "Invalid URL (POST /v1/embeddings)"),
     ("/v1/models", {}, 405, "method_not_supported", None, "Not allowed to POST on /v1/models"),
     (f"{RESPONSES}/{LOST}/cancel", None, 404, None, None, f"Response with id '{LOST}' not found."),

@@ -67,7 +67,7 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
     ({}, "input"),
     ({"input": "x", "personality": "x" * 65}, "personality"),
     ({"input": "x", "extra_body": {"inpt": 1}}, "inpt"),
-    ({"input": "x", "conversation": "conv_1"}, "conversation"),
+    ({"previous_response_id": "resp_1", "conversation": "conv_1"}, "conversation"),
     ({"input": "x", "tools": [{"type": "web_search"}], "tool_choice": "required"}, "tool_choice"),
 ]
 

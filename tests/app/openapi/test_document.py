@@ -236,6 +236,7 @@ OTHERS: list[tuple[str, str, str | None, Any, int]] = [
     ("POST", RESPONSES + "/input_tokens", None, {"input": 3}, 400),
     ("POST", RESPONSES + "/compact", None, {"model": "noise", "input": "hi"}, 200),
     ("POST", RESPONSES + "/compact", None, {"model": "noise", "input": []}, 400),
+    ("POST", RESPONSES + "/compact", None, {"input": "hi"}, 400),
     ("POST", CHAT, None, chat(temperature=9), 400),
 ]
 

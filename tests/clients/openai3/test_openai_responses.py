@@ -82,8 +82,8 @@ def answered(call: Any) -> dict[str, Any]:
 
 def test_errors_have_their_place_and_their_class(client: openai.OpenAI) -> None:
     with pytest.raises(openai.BadRequestError) as refused:
-        client.responses.create(model="noise", input=PROMPT, background=True)
-    assert (refused.value.param, refused.value.code) == ("background", "unsupported_parameter")
+        client.responses.create(model="noise", input=PROMPT, prompt={"id": "p"})
+    assert (refused.value.param, refused.value.code) == ("prompt", "unsupported_parameter")
     with pytest.raises(openai.BadRequestError) as missing:
         client.responses.create(model="noise", input=PROMPT, previous_response_id="resp_1")
     assert missing.value.code == "previous_response_not_found"
