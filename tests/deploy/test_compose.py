@@ -26,7 +26,7 @@ ALERTS = ROOT / "deploy" / "prometheus" / "alerts.yml"
 #: metrics of ``Metrics.watch``, by name and what the composition calls them with
 WATCHED = {
     name
-    for file in (ROOT / "app" / "composition").glob("*.py")
+    for file in (ROOT / "app").rglob("*.py")
     for name in re.findall(r'\bwatch\(\s*"(\w+)"', file.read_text())
 }
 KNOWN = {f"{PREFIX}{name.upper()}" for name in GatewaySettings.model_fields}

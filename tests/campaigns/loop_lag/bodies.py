@@ -167,8 +167,8 @@ BODIES: dict[str, Kind] = {
         400, "array_above_max_length", _PATH,
     ),
     "a response of bad items": Kind(
-        _filled(f'{_RESPONSE}, "input": [', '{"type": "x"},', "]}", VALUES // 2 - 10),
-        400, "unsupported_value", _PATH,
+        _filled(f'{_RESPONSE}, "input": [', '{"type": 5},', "]}", VALUES // 2 - 10),
+        400, "invalid_type", _PATH,
     ),
     "a response of references": Kind(_references, 404, None, _PATH),
     "a response that repeats a large tool": Kind(
