@@ -168,7 +168,7 @@ BODIES: dict[str, Kind] = {
     ),
     "a response of bad items": Kind(
         _filled(f'{_RESPONSE}, "input": [', '{"type": 5},', "]}", VALUES // 2 - 10),
-        400, "invalid_type", _PATH,
+        400, "invalid_value", _PATH,
     ),
     "a response of references": Kind(_references, 404, None, _PATH),
     "a response that repeats a large tool": Kind(
