@@ -53,6 +53,7 @@ from .service import (
     BACKEND_HEADER,
     BackgroundResponses,
     Conversations,
+    Faults,
     ServedModel,
     StoredResponses,
 )
@@ -160,6 +161,7 @@ def _background(
         components.shared.state,
         components.shared.runs,
         drain.request,
+        Faults(metrics, components.shared.logger),
         most=settings.max_background,
         most_of_client=settings.max_background_of_client,
         max_bytes=settings.responses_max_bytes,

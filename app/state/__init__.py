@@ -10,4 +10,4 @@ from .response_store import (
     previous_not_found,
     state_unavailable,
 )
-from .run_store import RunState, RunStore
+from .run_store import EVENTS_RATIO, RunState, RunStore
