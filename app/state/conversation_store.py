@@ -75,19 +75,19 @@ class ConversationStore:
     async def read(self, client: str, number: str) -> tuple[StoredConversation, int]:
         """Return a conversation and its bytes. Raises ApiError 404 or 503."""
         if not _ID.fullmatch(number):
-            raise _not_found(number)
+            raise conversation_not_found(number)
         try:
             (value,) = await self._store.get([_name(client, number)])
         except StateUnavailable:
             raise state_unavailable() from None
         if value is None:
-            raise _not_found(number)
+            raise conversation_not_found(number)
         step = partial(StoredConversation.model_validate_json, value)
         is_small = len(value) < LARGE_BYTES
         try:
             found = step() if is_small else await self._offload.run(client, len(value), step)
         except ValidationError:
-            raise _not_found(number) from None
+            raise conversation_not_found(number) from None
         return found, len(value)
 
     async def change(self, client: str, number: str, change: Change) -> StoredConversation:
@@ -134,7 +134,8 @@ def _name(client: str, number: str) -> str:
     return value_name(client, number, "conversation")
 
 
-def _not_found(number: str) -> ApiError:
+def conversation_not_found(number: str) -> ApiError:
+    """Return a 404 in OpenAI's words."""
     return ApiError(404, f"Conversation with id '{number[:100]}' not found.")
 
 
