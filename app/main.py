@@ -223,7 +223,7 @@ def _add_routes(
         app.include_router(router, dependencies=guarded)
     app.state.endpoints = endpoints_of(of_clients)
     sockets = ResponsesSocket(
-        app, identify, most=settings.max_websockets, max_bytes=settings.max_body_bytes
+        app, identify, bodies, most=settings.max_websockets, max_bytes=settings.max_body_bytes
     )
     app.add_api_websocket_route(SOCKET_PATH, sockets.serve)
     text = "Open WebSockets"

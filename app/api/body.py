@@ -74,6 +74,12 @@ class BodyReader:
             exchange_of(request).record.ignored += ignored
         return asked, len(body)
 
+    async def value(self, text: bytes, client: str) -> Any:
+        """Return the JSON value of a message of a client. Raises ApiError 400."""
+        step = partial(_decoded, text, self.max_values)
+        is_small = len(text) < LARGE_BYTES
+        return step() if is_small else await self.offload.run(client, len(text), step)
+
 
 def check_type(request: Request) -> None:
     """Raise ApiError 415 unless the body is said to be JSON.
