@@ -169,9 +169,11 @@ def _text_part(*unread: str) -> Callable[[Schema], None]:
     """Return the amendment of a part. ``unread``: types that are refused."""
 
     def amend(schema: Schema) -> None:
-        kinds = [_part(kind, "text", _TEXT) for kind in ("input_text", "output_text")]
-        for kind in (*kinds, refusal := _part("refusal", "refusal", _TEXT)):
-            kind["properties"] |= {"text": _TEXT, "refusal": _TEXT}
+        # null counts as an empty text
+        text: Schema = {"anyOf": [_TEXT, _NULL]}
+        kinds = [_part(kind, "text", text) for kind in ("input_text", "output_text")]
+        for kind in (*kinds, refusal := _part("refusal", "refusal", text)):
+            kind["properties"] |= {"text": text, "refusal": text}
         others = _other_types("input_text", "output_text", "refusal", *unread)
         _replace(schema, oneOf=[*kinds, refusal, others])
 

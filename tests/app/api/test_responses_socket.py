@@ -290,7 +290,7 @@ def test_a_client_that_leaves_ends_its_response(gateway: Gateway) -> None:
 def test_a_client_that_leaves_while_its_response_waits_ends_it(
     gateway: Gateway, let_go: threading.Event
 ) -> None:
-    """REGRESSION: it ran until its first event."""
+    """REGRESSION: it ran until the stream began."""
     with connected(gateway, authorization="Bearer one") as socket:
         socket.send(json.dumps({"type": "response.create", **ASKED, "seed": HELD}))
         gateway.eventually(lambda: gateway.metric("switchyard_admission", what="running") == 1)
@@ -310,7 +310,6 @@ def test_pings_may_wait_behind_messages(let_go: threading.Event) -> None:
 
 
 def test_a_client_that_answers_no_ping_is_disconnected(let_go: threading.Event) -> None:
-    """REGRESSION: it kept its place until it read."""
     with pinging() as gateway, silent(gateway, {**ASKED, "seed": HELD}):
         gateway.eventually(lambda: gateway.metric("switchyard_websockets", what="open") == 1)
         gateway.eventually(lambda: gateway.metric("switchyard_websockets", what="open") == 0)
