@@ -23,9 +23,9 @@ from ..errors import ApiError, bad_request, client_left
 from ..protocol import UnknownFields, has_more_values, ignored_fields, parse_json
 from .arriving_bodies import ArrivingBodies
 from .content_coding import BodyDecoder
-from .error_responses import from_validation
 from .exchange import exchange_of
 from .surrogates import lone_surrogate
+from .validation_errors import from_validation
 
 _JSON_TYPE = re.compile(r"application/([a-z0-9!#$&^_.+-]+\+)?json")
 

@@ -313,8 +313,8 @@ def _continued(kept: _Kept, body: Mapping[str, Any]) -> list[Any]:
     Raises:
         ApiError: 400, a result is of no call: it cannot be one of a history that was cut.
     """
-    items, calls = from_json(kept.items), set()
-    first = len(items)
+    items: list[Any] = from_json(kept.items)
+    first, calls = len(items), set()
     items += _items(body)
     for at, item in enumerate(items, -first):
         call_id = item.get("call_id") if isinstance(item, dict) else None
