@@ -2,6 +2,7 @@
 
 import threading
 import time
+from pathlib import Path
 from typing import Any
 
 import httpx
@@ -11,6 +12,7 @@ from openai.types.responses import Response
 
 from app.service import background_responses
 from app.state import ResponseStore, RunStore, StateUnavailable
+from tests.app.access.entries import entry
 from tests.app.examples import LIGHT
 from tests.app.gateway import OPTIONS, PATIENCE, Gateway, gateway_fixture
 from tests.app.held_worker import CUT_OFF, HELD, let_go
@@ -260,6 +262,27 @@ def test_runs_are_limited_for_each_client_and_for_all(let_go: threading.Event) -
             ended(client, response.id)
         gateway.eventually(lambda: gateway.metric("switchyard_background", what="running") == 0)
         assert ended(one, begun(one).id).output
+
+
+def test_a_run_counts_for_the_limit_of_its_key(let_go: threading.Event, tmp_path: Path) -> None:
+    keys = tmp_path / "keys.jsonl"
+    keys.write_text(f"{entry('k', max_running=1)}\n{entry('other')}")
+    with Gateway(keys_file=keys, max_queued=0) as gateway:
+        one, other = client_of(gateway, "k"), client_of(gateway, "other")
+        number = begun(one, HELD).id
+        gateway.eventually(lambda: gateway.metric("switchyard_admission", what="running") == 1)
+        for background in (False, True):
+            with pytest.raises(openai.RateLimitError, match="at most 1 answers"):
+                begun(one, background=background)
+        with one.responses.connect() as connection:
+            connection.send({"type": "response.create", "model": "noise", "input": "Hi"})
+            event: Any = connection.recv()
+            assert (event.status, event.error.code) == (429, "rate_limit_exceeded")
+        assert begun(other, background=False).output
+        let_go.set()
+        ended(one, number)
+        gateway.eventually(lambda: gateway.metric("switchyard_background", what="running") == 0)
+        assert begun(one, background=False).output
 
 
 def test_another_replica_polls_streams_cancels_and_deletes(
