@@ -23,8 +23,9 @@ from ..errors import ApiError, bad_request
 from .byte_store import ByteStore, StateUnavailable
 from .response_store import state_unavailable, value_name
 
-#: seconds after which a claim ends by itself: longer than a change takes
-CLAIM_SECONDS = 10.0
+#: seconds after which a claim ends by itself, and in which its change must be done: together with
+#: the call that claims, less than that
+CLAIM_SECONDS, CHANGE_SECONDS = 10.0, 5.0
 #: seconds that a change waits for a claim, and between two tries
 WAIT_SECONDS, RETRY_SECONDS = 2.0, 0.02
 
@@ -95,10 +96,13 @@ class ConversationStore:
         await self.read(client, number)  # unknown ones need no claim
         claim = await self._claim(client, number)
         try:
-            conversation, _ = await self.read(client, number)
-            change(conversation)
-            await self.save(client, conversation)
-            return conversation
+            async with asyncio.timeout(CHANGE_SECONDS):
+                conversation, _ = await self.read(client, number)
+                change(conversation)
+                await self.save(client, conversation)
+                return conversation
+        except TimeoutError:
+            raise state_unavailable() from None
         finally:
             await self._release(claim)
 
