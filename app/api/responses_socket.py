@@ -23,26 +23,19 @@ from starlette.types import ASGIApp, Message
 from starlette.websockets import WebSocket, WebSocketDisconnect
 
 from ..access import Client
-from ..errors import ApiError, bad_request, internal_error, unavailable
+from ..errors import ApiError, bad_request, unavailable
 from .body import BodyReader
 from .error_responses import refuse_socket
+from .socket_request import Inbox, SocketRequest, error_event, send_event
 
 PATH = "/v1/responses"
 #: OpenAI's bound on the life of a connection
 MAX_SECONDS = 3600.0
 #: connections of one client in this process
 MAX_OF_CLIENT = 32
-#: headers of the handshake that are not those of its requests
-_OWN = frozenset(
-    (
-        *(b"connection", b"upgrade", b"content-type", b"content-length", b"content-encoding"),
-        *(b"transfer-encoding", b"expect", b"x-request-id"),
-    )
-)
 #: fields of the message that a request lacks
 _ENVELOPE = ("type", "stream", "background")
 _RESULTS = ("function_call_output", "custom_tool_call_output")
-_ENDED = (b"response.completed", b"response.incomplete")
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,26 +47,6 @@ class _Kept:
     number: str
     before: str | None
     items: bytes
-
-
-class _Inbox:
-    """The messages of a connection."""
-
-    def __init__(self, socket: WebSocket) -> None:
-        self._socket = socket
-        self._waiting: Message | None = None
-
-    async def next(self) -> Message:
-        """Return the next message."""
-        waiting, self._waiting = self._waiting, None
-        return waiting or await self._socket.receive()
-
-    async def until_client_leaves(self) -> None:
-        """Return when the client has left; not if another message waits."""
-        if self._waiting is None:
-            self._waiting = await self._socket.receive()
-        if self._waiting["type"] != "websocket.disconnect":
-            await asyncio.Event().wait()
 
 
 class ResponsesSocket:
@@ -120,7 +93,7 @@ class ResponsesSocket:
             await refuse_socket(error, socket.send)
 
     async def _bounded(self, socket: WebSocket, client: str) -> None:
-        inbox, kept = _Inbox(socket), None
+        inbox, kept = Inbox(socket), None
         try:
             async with asyncio.timeout(MAX_SECONDS):
                 while (message := await inbox.next())["type"] != "websocket.disconnect":
@@ -128,7 +101,7 @@ class ResponsesSocket:
                     kept = await self._answered(message, kept, socket, inbox, client)
                     del message
         except TimeoutError:
-            await _send(socket, _error(_too_old()))
+            await send_event(socket, error_event(_too_old()))
             await socket.close(1000)
 
     @contextmanager
@@ -151,7 +124,7 @@ class ResponsesSocket:
                 del self._open[client]
 
     async def _answered(
-        self, message: Message, kept: _Kept | None, socket: WebSocket, inbox: _Inbox, client: str
+        self, message: Message, kept: _Kept | None, socket: WebSocket, inbox: Inbox, client: str
     ) -> _Kept | None:
         """Answer a message; return the response that is kept after it."""
         continued = False
@@ -161,9 +134,9 @@ class ResponsesSocket:
                 continued = True
                 body |= {"previous_response_id": kept.before, "input": _continued(kept, body)}
         except ApiError as error:
-            await _send(socket, _error(error))
+            await send_event(socket, error_event(error))
             return None if continued else kept
-        ended = await _Request(self._app, socket, inbox, body).run()
+        ended = await SocketRequest(self._app, socket, inbox, body).run()
         if ended is not None:
             return self._kept(body, ended)
         return None if continued else kept
@@ -176,95 +149,6 @@ class ResponsesSocket:
         if len(items) > self._max_bytes:
             return None
         return _Kept(response["id"], body.get("previous_response_id"), items)
-
-
-class _Request:
-    """One request to the app, whose answer goes to the socket."""
-
-    def __init__(
-        self, app: ASGIApp, socket: WebSocket, inbox: _Inbox, body: Mapping[str, Any]
-    ) -> None:
-        self._app = app
-        self._socket = socket
-        self._inbox = inbox
-        self._body: bytes | None = to_json({**body, "stream": True})
-        self._size = len(self._body)
-        self._status = 0
-        self._number = ""
-        self._arrived = bytearray()
-        self._is_whole = False
-        self._ended: dict[str, Any] | None = None
-
-    async def run(self) -> dict[str, Any] | None:
-        """Send the events; return the response, unless it has failed.
-
-        Raises:
-            WebSocketDisconnect: the client has left.
-        """
-        await self._app(self._scope(), self._receive, self._send)
-        if self._status != 200:
-            error = from_json(bytes(self._arrived))["error"]
-            await _send(self._socket, {"type": "error", "status": self._status, "error": error})
-        elif not self._is_whole:
-            await _send(self._socket, _error(internal_error(self._number)))
-        return self._ended
-
-    def _scope(self) -> dict[str, Any]:
-        given = self._socket.scope
-        headers = [
-            (name, value)
-            for name, value in given["headers"]
-            if name not in _OWN and not name.startswith(b"sec-websocket")
-        ]
-        headers += [
-            (b"content-type", b"application/json"),
-            (b"content-length", str(self._size).encode()),
-        ]
-        kept = ("asgi", "root_path", "client", "server", "path", "raw_path")
-        return {
-            **{name: given[name] for name in kept if name in given},
-            "type": "http",
-            "http_version": "1.1",
-            "method": "POST",
-            "scheme": "https" if given["scheme"] == "wss" else "http",
-            "query_string": b"",
-            "headers": headers,
-            "state": {},
-        }
-
-    async def _receive(self) -> Message:
-        """Return the body, then the end of the connection."""
-        body, self._body = self._body, None
-        if body is not None:
-            return {"type": "http.request", "body": body, "more_body": False}
-        await self._inbox.until_client_leaves()
-        return {"type": "http.disconnect"}
-
-    async def _send(self, message: Message) -> None:
-        if message["type"] == "http.response.start":
-            self._status = message["status"]
-            self._number = dict(message["headers"])[b"x-request-id"].decode()
-            return
-        self._is_whole = not message.get("more_body", False)
-        self._arrived += message.get("body", b"")
-        if self._status != 200:
-            return
-        *events, rest = self._arrived.split(b"\n\n")
-        self._arrived = bytearray(rest)
-        for event in events:
-            await self._pass_on(bytes(event))
-
-    async def _pass_on(self, event: bytes) -> None:
-        """Send an event. Raises OSError: the client has left."""
-        name, _, data = event.partition(b"\ndata: ")
-        if not data:
-            return  # a comment
-        if name.removeprefix(b"event: ") in _ENDED:
-            self._ended = from_json(data)["response"]
-        try:
-            await self._socket.send_text(data.decode())
-        except (WebSocketDisconnect, RuntimeError):
-            raise OSError("the client has left") from None
 
 
 def _text(message: Message) -> bytes:
@@ -329,15 +213,6 @@ def _continued(kept: _Kept, body: Mapping[str, Any]) -> list[Any]:
                 "invalid_value",
             )
     return items
-
-
-async def _send(socket: WebSocket, event: Mapping[str, Any]) -> None:
-    with suppress(RuntimeError):  # the connection is closed
-        await socket.send_text(to_json(event).decode())
-
-
-def _error(error: ApiError) -> dict[str, Any]:
-    return {"type": "error", "status": error.status, "error": error.body()["error"]}
 
 
 def _too_old() -> ApiError:
