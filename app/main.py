@@ -5,63 +5,22 @@ and closes the components. An app has one lifespan.
 """
 
 import sys
-import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
-from functools import partial
 
-from fastapi import Depends, FastAPI, Request
+from fastapi import FastAPI
 from starlette.middleware.cors import CORSMiddleware
-from starlette.requests import HTTPConnection
 
-from .access import Client
-from .api import (
-    SOCKET_PATH,
-    AdminKeys,
-    Answering,
-    ArrivingBodies,
-    BodyReader,
-    BrowserGuard,
-    RequestMiddleware,
-    ResponsesSocket,
-    admin_router,
-    constraint_router,
-    conversations_router,
-    credential,
-    debug_router,
-    docs_router,
-    endpoints_of,
-    exchange_of,
-    generation_router,
-    grammars_router,
-    greeting_router,
-    install_error_handlers,
-    messages_router,
-    models_router,
-    operations_router,
-    responses_router,
-    tokenize_router,
-    warn_unenforced,
-    worker_router,
-)
+from .api import BrowserGuard, RequestMiddleware, install_error_handlers, warn_unenforced
 from .composition import Components, build
 from .constraints import MODE_HEADER, RELAXED_HEADER
 from .conversation import Tokenizer, load_tokenizer
 from .observability import IGNORED_HEADER, Logger, Metrics, RequestLog, make_logger, observed
+from .routes import add_routes
 from .server import Drain, frozen
-from .service import (
-    BACKEND_HEADER,
-    BackgroundResponses,
-    Conversations,
-    ServedModel,
-    StoredResponses,
-)
+from .service import BACKEND_HEADER, BackgroundResponses, Faults, ServedModel
 from .settings import PREFIX, GatewaySettings, SettingError, Settings, read_settings
-from .ui import ui_router
 from .version import version
-
-#: the identity of requests with an operator's key
-OPERATORS = Client(id="operators")
 
 
 def create_app(
@@ -87,7 +46,15 @@ def create_app(
         background = _background(app.state.drain, chosen.gateway, components, metrics)
         try:
             await components.start()
-            _add_routes(app, chosen.gateway, components, background, metrics, requests, log)
+            add_routes(
+                app,
+                chosen.gateway,
+                components,
+                background,
+                metrics=metrics,
+                requests=requests,
+                log=log,
+            )
             _announce(log, chosen, components)
             with frozen():
                 async with observed(metrics), _traced(requests, chosen.gateway, log):
@@ -160,6 +127,7 @@ def _background(
         components.shared.state,
         components.shared.runs,
         drain.request,
+        Faults(metrics, components.shared.logger),
         most=settings.max_background,
         most_of_client=settings.max_background_of_client,
         max_bytes=settings.responses_max_bytes,
@@ -167,101 +135,6 @@ def _background(
     text = "Responses that run in the background"
     metrics.watch("background", text, lambda: {"running": background.running})
     return background
-
-
-def _add_routes(
-    app: FastAPI,
-    settings: GatewaySettings,
-    components: Components,
-    background: BackgroundResponses,
-    metrics: Metrics,
-    requests: RequestLog,
-    log: Logger,
-) -> None:
-    def identify(request: HTTPConnection) -> Client:
-        address = "" if request.client is None else request.client.host
-        return components.keys.identify(credential(request), address)
-
-    async def with_key(request: Request) -> None:
-        exchange_of(request).client = identify(request)
-
-    models = components.models
-    guarded = [Depends(with_key)]
-    bodies = BodyReader(
-        components.shared.offload,
-        ArrivingBodies(
-            settings.max_arriving_bytes, metrics.admission_refused.labels("arriving_bytes").inc
-        ),
-        max_bytes=settings.max_body_bytes,
-        max_values=settings.max_json_values,
-        ignores_unknown=settings.unknown_fields == "ignore",
-        timeout_s=settings.body_seconds,
-    )
-    answering = Answering(
-        components.admission,
-        background,
-        metrics,
-        requests,
-        log,
-        comment_seconds=settings.stream_comment_seconds,
-    )
-    stored = StoredResponses(components.shared.state, background)
-    of_clients = [
-        generation_router(models, answering, bodies),
-        responses_router(stored, models, bodies),
-        conversations_router(
-            Conversations(components.shared.conversations, components.shared.state), bodies
-        ),
-        messages_router(models, bodies),
-        models_router(models, int(time.time())),
-        tokenize_router(models, bodies),
-        grammars_router(models, bodies),
-    ]
-    for router in of_clients:
-        app.include_router(router, dependencies=guarded)
-    app.state.endpoints = endpoints_of(of_clients)
-    sockets = ResponsesSocket(
-        app, identify, most=settings.max_websockets, max_bytes=settings.max_body_bytes
-    )
-    app.add_api_websocket_route(SOCKET_PATH, sockets.serve)
-    text = "Open WebSockets"
-    metrics.watch("websockets", text, lambda: {"open": sockets.open})
-    given = (key.get_secret_value() for key in settings.admin_keys)
-    admin_keys = AdminKeys(given, components.tokens)
-
-    async def with_admin_key(request: Request) -> None:
-        admin_keys.check(request.headers.get("authorization"))
-        exchange_of(request).client = OPERATORS
-
-    admin = admin_router(models, bodies)
-    app.include_router(admin, dependencies=[Depends(with_admin_key)])
-    workers = worker_router(models, bodies)
-    app.include_router(workers, dependencies=[Depends(with_admin_key)])
-    app.include_router(debug_router(requests), dependencies=[Depends(with_admin_key)])
-    constraints = constraint_router(models, bodies, log, processes=settings.processes)
-    app.include_router(constraints, dependencies=[Depends(with_admin_key)])
-    app.include_router(
-        operations_router(
-            models,
-            metrics,
-            version=version(),
-            cache=components.cache_stats,
-            is_operator=lambda request: admin_keys.fits(request.headers.get("authorization")),
-            is_draining=lambda: app.state.drain.draining,
-        )
-    )
-    app.include_router(greeting_router())
-    if settings.docs:
-        app.include_router(docs_router(partial(_document, app, settings.keys_required)))
-    if settings.ui:
-        app.include_router(ui_router())
-
-
-def _document(app: FastAPI, keys_required: bool) -> bytes:
-    # imported late: most gateways are never asked
-    from .openapi.document import build_document
-
-    return build_document(app, keys_required=keys_required)
 
 
 def _announce(logger: Logger, settings: Settings, components: Components) -> None:

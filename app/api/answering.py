@@ -119,7 +119,7 @@ class Answering:
         record.ignored += asked.ignored
         with self.background.slot(exchange.client.id) as at_end:
             begun = await model.responses.background(body, replace(context, record=record))
-            asked.ignored[:] = record.ignored
+            asked.ignored[:] = begun.ignored
             at_end.push(exchange.at_end.pop_all())
             at_end.callback(self._end_run, record)
             ticket.record = record
@@ -129,7 +129,7 @@ class Answering:
                 await ticket.enter(model.name, body.choices, context.size)
                 return await begun.begin()
 
-            await self.background.start(replace(begun, begin=begin), at_end.pop_all())
+            await self.background.start(replace(begun, begin=begin), at_end)
         exchange.name_ignored()
         if not body.stream:
             return exact_json(begun.response)

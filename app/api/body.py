@@ -23,9 +23,9 @@ from ..errors import ApiError, bad_request, client_left
 from ..protocol import UnknownFields, has_more_values, ignored_fields, parse_json
 from .arriving_bodies import ArrivingBodies
 from .content_coding import BodyDecoder
-from .error_responses import from_validation
 from .exchange import exchange_of
 from .surrogates import lone_surrogate
+from .validation_errors import from_validation
 
 _JSON_TYPE = re.compile(r"application/([a-z0-9!#$&^_.+-]+\+)?json")
 
@@ -73,6 +73,12 @@ class BodyReader:
         if ignored:
             exchange_of(request).record.ignored += ignored
         return asked, len(body)
+
+    async def value(self, text: bytes, client: str) -> Any:
+        """Return the JSON value of a message of a client. Raises ApiError 400."""
+        step = partial(_decoded, text, self.max_values)
+        is_small = len(text) < LARGE_BYTES
+        return step() if is_small else await self.offload.run(client, len(text), step)
 
 
 def check_type(request: Request) -> None:

@@ -45,7 +45,8 @@ class Exchange:
         self.failed: Callable[[ApiError], bytes] = lambda error: b""
         self._client: Client | None = None
         self.surface = surface_of(scope["path"], is_anthropic=_ANTHROPIC in headers)
-        self._id_header = None if self.surface is None else self.surface.id_header
+        own_errors = None if self.surface is None else self.surface.own_errors
+        self._id_header = None if own_errors is None else own_errors.id_header
         self._send = send
         self._drain = drain
         scope.setdefault("state", {})["exchange"] = self

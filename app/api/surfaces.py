@@ -31,16 +31,6 @@ BodyIn = TypeVar("BodyIn", contravariant=True)
 
 #: a header of every request of Anthropic's clients
 ANTHROPIC_HEADER = "anthropic-version"
-#: returns the status and the body of an error; the text is the request's id
-Envelope = Callable[[ApiError, str], tuple[int, Mapping[str, Any]]]
-
-
-def _openai_error(error: ApiError, request_id: str) -> tuple[int, Mapping[str, Any]]:
-    return error.status, error.body()
-
-
-def _anthropic_error(error: ApiError, request_id: str) -> tuple[int, Mapping[str, Any]]:
-    return writers.error_status(error), writers.error_object(error, request_id)
 
 
 class AnswerService(Protocol[BodyIn]):
@@ -58,9 +48,8 @@ class Surface(Generic[Body]):
     ``service``    of a model.
     ``operation``  describes the route in the OpenAPI document.
     ``encode``     makes the response of a whole answer.
-    ``envelope``   makes the status and the body of an error.
     ``keep_alive`` the event that keeps a silent stream open.
-    ``id_header``  has the request's id, beside x-request-id.
+    ``own_errors`` how it answers errors; None: with OpenAI's object.
     """
 
     path: str
@@ -70,9 +59,8 @@ class Surface(Generic[Body]):
     encode: Callable[[Completion], Response] = lambda whole: JSONResponse(
         whole.body, headers=whole.headers
     )
-    envelope: Envelope = _openai_error
     keep_alive: bytes = COMMENT
-    id_header: str | None = None
+    own_errors: OwnErrors | None = None
 
 
 def exact_json(body: Mapping[str, Any], headers: Mapping[str, str] | None = None) -> Response:
@@ -141,7 +129,9 @@ RESPONSES = Surface(
     ),
 )
 #: how the Messages API answers errors
-MESSAGES_ERRORS = OwnErrors(writers.MessagesError, {503: writers.OVERLOADED}, "request-id")
+MESSAGES_ERRORS = OwnErrors(
+    writers.MessagesError, writers.error_object, writers.MESSAGES_STATUSES, "request-id"
+)
 MESSAGES = Surface(
     path="/v1/messages",
     body=MessagesRequest,
@@ -150,9 +140,8 @@ MESSAGES = Surface(
     encode=lambda whole: Response(
         orjson.dumps(whole.body), headers=whole.headers, media_type="application/json"
     ),
-    envelope=_anthropic_error,
     keep_alive=writers.PING,
-    id_header=MESSAGES_ERRORS.id_header,
+    own_errors=MESSAGES_ERRORS,
     operation=operation(
         "create_message",
         "Create a message",
@@ -184,5 +173,5 @@ def error_answer(
     error: ApiError, surface: Surface[Any] | None, request_id: str
 ) -> tuple[int, Mapping[str, Any]]:
     """Return the status and the body of an error as an API writes them."""
-    envelope = _openai_error if surface is None else surface.envelope
-    return envelope(error, request_id)
+    own = None if surface is None else surface.own_errors
+    return (error.status, error.body()) if own is None else own.answer(error, request_id)

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from ..errors import ApiError, bad_request
-from .error_responses import param_of
+from .validation_errors import param_of
 
 #: an escape of a surrogate, paired or not, and the bytes that UTF-8 would give it. Two patterns,
 #: because ``re`` searches for a constant prefix ten times as fast

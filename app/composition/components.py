@@ -171,6 +171,6 @@ def make_shared(gateway: GatewaySettings, metrics: Metrics, logger: Logger) -> S
         scheduler,
         asyncio.Lock(),
         state,
-        RunStore(store),
+        RunStore(store, max_bytes=most),
         conversations,
     )

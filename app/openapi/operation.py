@@ -6,9 +6,11 @@ Routes read their bodies themselves and return responses as they are, so FastAPI
 schemas are named here, and document.py makes them of the types.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
+
+from ..errors import ApiError
 
 #: whose key an operation needs: a client's, an operator's, or none
 Key = Literal["client", "operator"] | None
@@ -46,12 +48,18 @@ _GENERATION_HEADERS = (
 @dataclass(frozen=True, slots=True)
 class OwnErrors:
     """How an API answers errors, if not with OpenAI's object: ``kind``: the type of the body;
-    ``statuses``: its own in place of usual ones; ``id_header``: has the request's id, too.
+    ``write``: makes it of an error and the request's id; ``statuses``: its own in place of usual
+    ones; ``id_header``: has the request's id, too.
     """
 
     kind: SchemaType
+    write: Callable[[ApiError, str], Mapping[str, Any]]
     statuses: Mapping[int, int]
     id_header: str
+
+    def answer(self, error: ApiError, request_id: str) -> tuple[int, Mapping[str, Any]]:
+        """Return the status and the body of an error."""
+        return self.statuses.get(error.status, error.status), self.write(error, request_id)
 
     def response(self) -> dict[str, Any]:
         """Return the answer of an error."""

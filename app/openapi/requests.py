@@ -169,9 +169,11 @@ def _text_part(*unread: str) -> Callable[[Schema], None]:
     """Return the amendment of a part. ``unread``: types that are refused."""
 
     def amend(schema: Schema) -> None:
-        kinds = [_part(kind, "text", _TEXT) for kind in ("input_text", "output_text")]
-        for kind in (*kinds, refusal := _part("refusal", "refusal", _TEXT)):
-            kind["properties"] |= {"text": _TEXT, "refusal": _TEXT}
+        # null counts as an empty text
+        text: Schema = {"anyOf": [_TEXT, _NULL]}
+        kinds = [_part(kind, "text", text) for kind in ("input_text", "output_text")]
+        for kind in (*kinds, refusal := _part("refusal", "refusal", text)):
+            kind["properties"] |= {"text": text, "refusal": text}
         others = _other_types("input_text", "output_text", "refusal", *unread)
         _replace(schema, oneOf=[*kinds, refusal, others])
 
@@ -187,7 +189,14 @@ def _left_out_item(schema: Schema) -> None:
     """An item of another type, or one that brings no tools."""
     loaded = protocol.LOADED_TOOLS
     _replace(schema, **_other_types(*(set(protocol.KINDS) - {*loaded})))
-    schema["not"] = {"properties": {"type": {"enum": [*loaded]}}, "required": ["type", "tools"]}
+    tools = {"type": {"enum": [*loaded]}, "tools": {"type": "array"}}
+    schema["not"] = {"properties": tools, "required": ["type", "tools"]}
+
+
+def _past_item(schema: Schema) -> None:
+    """Fields may have any value: an item that cannot be read is left out."""
+    fields = schema["properties"]
+    fields.update(dict.fromkeys(fields.keys() - {"type", "tools"}, {}))
 
 
 def _reference(schema: Schema) -> None:
@@ -275,6 +284,9 @@ _AMENDMENTS: dict[str, Callable[[Schema], None]] = {
     "LeftOutBlock": _left_out(*protocol.BLOCKS),
     "LeftOutOfResult": _left_out(*protocol.RESULT_BLOCKS),
     "LeftOutOfSystem": _left_out(*protocol.SYSTEM_BLOCKS),
+    "ClientCallItem": _past_item,
+    "ClientResultItem": _past_item,
+    "LoadedToolsItem": _past_item,
     "ItemReference": _reference,
     "ToolDefinition": _adding(_ignored(*protocol.TOOL_HINTS)),
     "CustomToolDefinition": _adding(_ignored(*protocol.TOOL_HINTS)),

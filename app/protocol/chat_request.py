@@ -5,7 +5,7 @@ of 4 MiB could have a million, and an answer names one.
 
 Not here   fields that are ignored, or refused by name (unserved_fields), rules that span several
            fields (constraints, conversation), the wording of validation errors
-           (api.error_responses).
+           (api.validation_errors).
 """
 
 from typing import Annotated, Any, Literal

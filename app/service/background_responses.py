@@ -19,9 +19,17 @@ from contextlib import AbstractAsyncContextManager, ExitStack, aclosing, context
 from typing import Any
 
 from ..errors import ApiError
-from ..state import ResponseStore, RunState, RunStore, StateUnavailable, state_unavailable
+from ..state import (
+    EVENTS_RATIO,
+    ResponseStore,
+    RunState,
+    RunStore,
+    StateUnavailable,
+    state_unavailable,
+)
 from ..writers import ENDED, named_event
 from .background_run import BackgroundRun, BegunResponse, failed, is_open
+from .faults import Faults
 
 #: seconds between two looks of a run at its orders, and between two blocks of its events
 TICK_SECONDS = 0.2
@@ -29,8 +37,6 @@ TICK_SECONDS = 0.2
 LEASE_SECONDS, RENEWAL_SECONDS = 30.0, 5.0
 #: seconds in which a response must have been stored, or its events must be readable
 STORE_SECONDS = 20.0
-#: bytes of events for one of its compressed block, at least
-PENDING_RATIO = 8
 #: seconds that a client waits for the end that it has ordered
 ORDER_SECONDS = 10.0
 _ABANDONED = "The server that ran this response has stopped. Please create it again."
@@ -54,6 +60,7 @@ class BackgroundResponses:
         store: ResponseStore,
         runs: RunStore,
         enclose: Callable[[], AbstractAsyncContextManager[None]],
+        faults: Faults,
         *,
         most: int,
         most_of_client: int,
@@ -62,6 +69,7 @@ class BackgroundResponses:
         self._store = store
         self._runs = runs
         self._enclose = enclose
+        self._faults = faults
         self._most = most
         self._most_of_client = most_of_client
         self._max_bytes = max_bytes
@@ -108,15 +116,19 @@ class BackgroundResponses:
             del self._of_client[client]
 
     async def start(self, begun: BegunResponse, at_end: ExitStack) -> None:
-        """Run a response; ``at_end`` is closed after it. Raises ApiError 503."""
+        """Run a response; ``at_end``, from ``slot``, is then closed at its end. Raises ApiError
+        503.
+        """
         run = BackgroundRun(begun, RunState(until=0, streams=begun.streams))
         run.add(begun.events.queued())
         try:
             await self._tick(run)
         except StateUnavailable:
-            raise state_unavailable() from None
+            error = state_unavailable()
+            begun.record.error = error.code
+            raise error from None
         self._running[begun.client, run.number] = run
-        run.task = asyncio.create_task(self._guarded(run, at_end))
+        run.task = asyncio.create_task(self._guarded(run, at_end.pop_all()))
 
     async def _guarded(self, run: BackgroundRun, at_end: ExitStack) -> None:
         """Run a response, with what must go on beside it, and what must follow."""
@@ -134,25 +146,23 @@ class BackgroundResponses:
             del self._running[run.begun.client, run.number]
 
     async def _run(self, run: BackgroundRun) -> None:
-        events, last = run.begun.events, b""
+        begun, last = run.begun, b""
         try:
-            async with self._enclose():
-                stream = await run.begun.begin()
+            async with self._enclose(), aclosing(await begun.begin()) as stream:
                 run.state.headers = dict(stream.headers)
                 run.renewed = 0.0
-                await self._mark(run, {**run.begun.response, "status": "in_progress"})
-                async with aclosing(stream):
-                    async for data in stream:
-                        await self._take(run, data)
-                return
-        except ApiError as error:
-            if run.ended is None:
-                last = events.failed(error)
+                await self._mark(run, {**begun.response, "status": "in_progress"})
+                async for data in stream:
+                    await self._take(run, data)
         except asyncio.CancelledError:
             if not run.is_cancelled:
                 raise
             if run.ended is None:
-                last = events.cancelled()
+                begun.record.error, last = "cancelled", begun.events.cancelled()
+        except Exception as error:
+            failure = self._faults.as_api_error(error, begun.record.id)
+            if run.ended is None:
+                begun.record.error, last = failure.code, begun.events.failed(failure)
         if last:
             await self._take(run, last)
 
@@ -166,7 +176,8 @@ class BackgroundResponses:
         run.add(data)
 
     def _check_size(self, run: BackgroundRun) -> None:
-        if max(run.kept, len(run.pending) // PENDING_RATIO) > self._max_bytes:
+        # half, since the last events come in any case
+        if max(run.kept, len(run.pending) // (EVENTS_RATIO // 2)) > self._max_bytes:
             raise ApiError(
                 500,
                 f"The events of this response are too large: at most {self._max_bytes:,} bytes of "
@@ -291,7 +302,7 @@ class BackgroundResponses:
                 if new := events[max(0, after + 1 - first) :]:
                     yield b"\n\n".join(new) + b"\n\n"
                 first, block, silent = first + len(events), block + 1, 0.0
-                if events[-1].startswith(_LAST):
+                if events and events[-1].startswith(_LAST):
                     return
                 continue
             silent += TICK_SECONDS

@@ -5,6 +5,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from ..observability import RequestRecord
 from ..state import RunState
 from ..writers import ResponseEventWriter, ResponseObject, Save
 from .generation_service import AnswerStream
@@ -17,6 +18,7 @@ class BegunResponse:
     ``save``     stores it at its end.
     ``begin``    starts its answer; its writer is ``events``.
     ``streams``  whether its events are kept.
+    ``ignored``  parts of the request that were left out.
     """
 
     client: str
@@ -25,6 +27,8 @@ class BegunResponse:
     save: Save
     begin: Callable[[], Awaitable[AnswerStream]]
     streams: bool
+    record: RequestRecord
+    ignored: list[str]
 
 
 @dataclass(eq=False, slots=True)

@@ -114,18 +114,11 @@ async def append(
     store: ConversationStore, client: str, number: str, items: Sequence[dict[str, Any]]
 ) -> None:
     """Add the items of a response, which have ids. Raises ApiError 400, 404 or 503."""
-
-    def change(conversation: StoredConversation) -> None:
-        conversation.items += map(_typed, items)
-        conversation.added += len(items)
-
-    await store.change(client, number, change)
+    await store.change(client, number, lambda conversation: _add(conversation, items))
 
 
 def _extend(conversation: StoredConversation, items: Sequence[ContentItem]) -> list[dict[str, Any]]:
-    """Add items, and return them as they are listed; an id that is taken is replaced. Raises
-    ApiError 400.
-    """
+    """Add items, and return them as they are listed. Raises ApiError 400."""
     count = len(conversation.items) + len(items)
     if count > MAX_CHAIN_ITEMS:
         raise bad_request(
@@ -134,17 +127,23 @@ def _extend(conversation: StoredConversation, items: Sequence[ContentItem]) -> l
             "items",
             "conversation_too_long",
         )
+    _add(conversation, [listed(item, "") for item in items])
+    return conversation.items[len(conversation.items) - len(items) :]
+
+
+def _add(conversation: StoredConversation, items: Sequence[dict[str, Any]]) -> None:
+    """Add items; one without an id of its own, or with one that is taken, gets another."""
     taken = {item.get("id") for item in conversation.items}
-    added = []
     for item in items:
-        shown = _typed(listed(item, item_id(item.type, conversation.id, "i", conversation.added)))
-        if shown["id"] in taken:
-            shown["id"] = item_id(item.type, conversation.id, "i", conversation.added)
-        taken.add(shown["id"])
+        shown, number = _typed(item), item["id"]
+        if number in taken and item["type"] == "local_shell_call_output":
+            # its id names its call
+            shown = {"call_id": number, **shown}
+        if not number or number in taken:
+            number = item_id(item["type"], conversation.id, "i", conversation.added)
+        taken.add(number)
         conversation.added += 1
-        added.append(shown)
-    conversation.items += added
-    return added
+        conversation.items.append({**shown, "id": number})
 
 
 def _typed(item: dict[str, Any]) -> dict[str, Any]:

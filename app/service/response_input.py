@@ -35,6 +35,7 @@ from ..state import (
     Chain,
     ConversationStore,
     ResponseStore,
+    conversation_not_found,
     previous_not_found,
 )
 from .request_context import RequestContext
@@ -62,12 +63,20 @@ class ResponseInput:
     size: int
 
     def items(self) -> list[Placed]:
-        """Return all items. Raises ApiError 400 if stored ones are damaged."""
+        """Return all items. Raises ApiError 400 or 404 if stored ones are damaged."""
         try:
             earlier = ITEMS.validate_python(list(self.chain.items))
         except ValidationError:
-            raise previous_not_found(self.request.previous_response_id or "") from None
+            raise self._damaged() from None
+        if not all(isinstance(item, ContentItem) for item in earlier):
+            raise self._damaged()
         return [*((_place(self.request), item) for item in earlier), *self.added]
+
+    def _damaged(self) -> ApiError:
+        number = self.request.conversation_id
+        if number is not None:
+            return conversation_not_found(number)
+        return previous_not_found(self.request.previous_response_id or "")
 
     @property
     def before(self) -> Chain:
@@ -110,9 +119,11 @@ async def gather(
     added = await followed(asked, store, context)
     if text:
         added = [("input", item) for _, item in added]
-    _check_length(len(chain.items), len(added), _place(request))
-    names = ToolNames(request.tools or (), _stored(LoadedToolsItem, LOADED_TOOLS, chain, added))
-    updates = _stored(ConfigurationItem, ("configuration_update",), chain, added)
+    place = _place(request)
+    _check_length(len(chain.items), len(added), place)
+    loaded = _stored(LoadedToolsItem, LOADED_TOOLS, chain, added, place)
+    names = ToolNames(request.tools or (), loaded)
+    updates = _stored(ConfigurationItem, ("configuration_update",), chain, added, place)
     request = request.configured(each for _, each in updates)
     return ResponseInput(request, chain, added, names, context.size + chain.size)
 
@@ -174,13 +185,15 @@ def _check_length(earlier: int, added: int, place: str) -> None:
 
 
 def _stored(
-    kind: type[Kind], types: tuple[str, ...], chain: Chain, added: list[Placed]
+    kind: type[Kind], types: tuple[str, ...], chain: Chain, added: list[Placed], before: str
 ) -> Iterator[tuple[str, Kind]]:
-    """Yield the items of one kind in a conversation, each with its place."""
+    """Yield the items of one kind in a conversation, each with its place; ``before``: that of the
+    chain.
+    """
     for item in chain.items:
         if item.get("type") in types:
             with suppress(ValidationError):  # damaged: ``items`` refuses it
-                yield "previous_response_id", kind.model_validate(item)
+                yield before, kind.model_validate(item)
     for place, each in added:
         if isinstance(each, kind):
             yield place, each

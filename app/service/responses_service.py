@@ -86,6 +86,7 @@ class ResponsesService:
         client, context = context.client, replace(context, size=given.size)
         read, writer = self._begin(given, context, tries=BACKGROUND_TRIES)
         asked = await self.generation.read(read, client, given.size)
+        ignored = [*context.record.ignored, *asked.ignored]
         events = ResponseEventWriter(writer)
         queued: ResponseObject = {**writer.begun, "status": "queued"}
         inputs = given.listed(queued["id"])
@@ -96,7 +97,16 @@ class ResponsesService:
             return await self.generation.stream(lambda: asked, lambda _: events, context)
 
         assert writer.save is not None, "a background response is stored"
-        return BegunResponse(client, queued, events, writer.save, begin, bool(request.stream))
+        return BegunResponse(
+            client,
+            queued,
+            events,
+            writer.save,
+            begin,
+            bool(request.stream),
+            context.record,
+            ignored,
+        )
 
     async def count(self, request: ResponseRequest, context: RequestContext) -> InputTokens:
         """Return how many tokens the prompt has. Raises ApiError."""

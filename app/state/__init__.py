@@ -1,7 +1,12 @@
 """State that outlives a request: stored responses, in Redis or in memory."""
 
 from .byte_store import ByteStore, MemoryStore, StateUnavailable
-from .conversation_store import ConversationStore, StoredConversation, new_conversation
+from .conversation_store import (
+    ConversationStore,
+    StoredConversation,
+    conversation_not_found,
+    new_conversation,
+)
 from .redis_store import RedisStore
 from .response_store import (
     MAX_CHAIN_ITEMS,
@@ -10,4 +15,4 @@ from .response_store import (
     previous_not_found,
     state_unavailable,
 )
-from .run_store import RunState, RunStore
+from .run_store import EVENTS_RATIO, RunState, RunStore

@@ -23,8 +23,9 @@ from ..errors import ApiError, bad_request
 from .byte_store import ByteStore, StateUnavailable
 from .response_store import state_unavailable, value_name
 
-#: seconds after which a claim ends by itself: longer than a change takes
-CLAIM_SECONDS = 10.0
+#: seconds after which a claim ends by itself, and in which its change must be done: together with
+#: the call that claims, less than that
+CLAIM_SECONDS, CHANGE_SECONDS = 10.0, 5.0
 #: seconds that a change waits for a claim, and between two tries
 WAIT_SECONDS, RETRY_SECONDS = 2.0, 0.02
 
@@ -75,19 +76,19 @@ class ConversationStore:
     async def read(self, client: str, number: str) -> tuple[StoredConversation, int]:
         """Return a conversation and its bytes. Raises ApiError 404 or 503."""
         if not _ID.fullmatch(number):
-            raise _not_found(number)
+            raise conversation_not_found(number)
         try:
             (value,) = await self._store.get([_name(client, number)])
         except StateUnavailable:
             raise state_unavailable() from None
         if value is None:
-            raise _not_found(number)
+            raise conversation_not_found(number)
         step = partial(StoredConversation.model_validate_json, value)
         is_small = len(value) < LARGE_BYTES
         try:
             found = step() if is_small else await self._offload.run(client, len(value), step)
         except ValidationError:
-            raise _not_found(number) from None
+            raise conversation_not_found(number) from None
         return found, len(value)
 
     async def change(self, client: str, number: str, change: Change) -> StoredConversation:
@@ -95,10 +96,13 @@ class ConversationStore:
         await self.read(client, number)  # unknown ones need no claim
         claim = await self._claim(client, number)
         try:
-            conversation, _ = await self.read(client, number)
-            change(conversation)
-            await self.save(client, conversation)
-            return conversation
+            async with asyncio.timeout(CHANGE_SECONDS):
+                conversation, _ = await self.read(client, number)
+                change(conversation)
+                await self.save(client, conversation)
+                return conversation
+        except TimeoutError:
+            raise state_unavailable() from None
         finally:
             await self._release(claim)
 
@@ -134,7 +138,8 @@ def _name(client: str, number: str) -> str:
     return value_name(client, number, "conversation")
 
 
-def _not_found(number: str) -> ApiError:
+def conversation_not_found(number: str) -> ApiError:
+    """Return a 404 in OpenAI's words."""
     return ApiError(404, f"Conversation with id '{number[:100]}' not found.")
 
 

@@ -2,7 +2,8 @@
 
 Representation   a value is a string "<PREFIX><name>", sealed for this key (cache.Seal). The prefix
                  is not that of the cache, whose entries operators list and export.
-Invariants       I1 a call takes at most ``CALL_SECONDS``, and every failure is StateUnavailable.
+Invariants       I1 a call takes at most ``CALL_SECONDS``, and every failure is StateUnavailable; no
+                    cancellation is lost.
                  I2 at most ``MAX_CALLS`` run at once; further ones wait, within the same seconds.
                  I3 a reply has at most ``max_bytes`` of values.
                  I4 a value that was not sealed with the key of this deployment counts as missing.
@@ -153,6 +154,9 @@ class RedisStore:
         return self._seal.unwrap(key, value) if isinstance(value, bytes) else None
 
     async def _call(self, run: Callable[[Any], Awaitable[Result]]) -> Result:
+        task = asyncio.current_task()
+        assert task is not None
+        cancelling = task.cancelling()
         try:
             async with asyncio.timeout(CALL_SECONDS), self._calls:
                 return await run(self._client.pipeline(transaction=False))
@@ -161,6 +165,10 @@ class RedisStore:
             reason = type(error).__name__
             self._logger.warning("stored responses: redis failed", reason=reason)
             raise StateUnavailable(reason) from None
+        finally:
+            if task.cancelling() > cancelling:
+                # redis-py uses asyncio.wait_for, which may lose it before Python 3.12
+                raise asyncio.CancelledError
 
 
 def _value(reply: Any) -> Any:

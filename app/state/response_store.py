@@ -37,6 +37,8 @@ Value = TypeVar("Value", bound=BaseModel)
 
 #: items of a conversation, as many as chat completions may have messages
 MAX_CHAIN_ITEMS = MAX_ITEMS
+#: of stored responses
+STATUSES = ("queued", "in_progress", "completed", "incomplete", "failed", "cancelled")
 #: responses between two anchors
 BLOCK = 64
 #: seconds in which a conversation must have been read
@@ -226,7 +228,7 @@ def _response(found: bytes, value: bytes) -> dict[str, Any] | None:
     except ValueError:
         return None
     turn = _decoded(Turn, value)
-    if turn is None or not isinstance(response, dict):
+    if turn is None or not isinstance(response, dict) or response.get("status") not in STATUSES:
         return None
     return {**response, "output": turn.output}
 

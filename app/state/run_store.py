@@ -10,15 +10,21 @@ Invariants   I1 one process writes ``run`` and events; any process may write ``o
 """
 
 import zlib
-from typing import Literal
+from typing import Annotated, Literal
 
-from pydantic import BaseModel, ValidationError
+from pydantic import BaseModel, Field, ValidationError
 
 from .byte_store import ByteStore
 from .response_store import value_name
 
 #: blocks of events that one call deletes
 DELETED_AT_ONCE = 64
+#: bytes of events for one of its compressed block, at most
+EVENTS_RATIO = 16
+
+#: no other header, and none that ends the headers of an answer
+Name = Annotated[str, Field(pattern=r"^x-switchyard-[a-z]+$")]
+Text = Annotated[str, Field(pattern=r"^[\x20-\x7e\x80-\xff]*$")]
 
 Order = Literal["cancel", "delete"]
 _ORDERS: dict[bytes, Order] = {b"cancel": "cancel", b"delete": "delete"}
@@ -31,14 +37,18 @@ class RunState(BaseModel):
 
     until: float
     streams: bool
-    headers: dict[str, str] = {}
+    headers: dict[Name, Text] = {}
 
 
 class RunStore:
-    """The runs of one app. All methods may raise StateUnavailable."""
+    """The runs of one app. All methods may raise StateUnavailable.
 
-    def __init__(self, store: ByteStore) -> None:
+    ``max_bytes``: of a block of events, compressed.
+    """
+
+    def __init__(self, store: ByteStore, *, max_bytes: int) -> None:
         self._store = store
+        self._max_bytes = max_bytes
 
     async def put(self, client: str, number: str, state: RunState) -> None:
         """Store the state of a run; ``number``: of its response."""
@@ -71,10 +81,12 @@ class RunStore:
     async def events(self, client: str, number: str, block: int) -> bytes | None:
         """Return a block of events; None: missing or damaged."""
         (value,) = await self._store.get([value_name(client, number, f"events/{block}")])
+        step = zlib.decompressobj()
         try:
-            return None if value is None else zlib.decompress(value)
+            data = step.decompress(value or b"", EVENTS_RATIO * self._max_bytes)
         except zlib.error:
             return None
+        return data if step.eof else None
 
     async def delete(self, client: str, number: str) -> None:
         """Delete all of a run but its order, which the process that runs it still needs."""

@@ -10,14 +10,13 @@ from .events import named_event
 from .logprobs import text_of
 from .message_types import MessageEvent, MessageObject, MessagesError
 from .message_writers import (
-    OVERLOADED,
+    MESSAGES_STATUSES,
     PING,
     MessageBlocks,
     MessageEventWriter,
     MessageWriter,
     begun_message,
     error_object,
-    error_status,
 )
 from .response_object import compacted_response, compaction_response, response_object
 from .response_replay import replayed

@@ -53,13 +53,8 @@ _ERRORS = {
     503: "overloaded_error",
     504: "timeout_error",
 }
-#: the status that says that the server is full or stops
-OVERLOADED = 529
-
-
-def error_status(error: ApiError) -> int:
-    """Return the status that Anthropic has for an error."""
-    return OVERLOADED if error.status == 503 else error.status
+#: statuses of errors in place of usual ones: 529 says that the server is full or stops
+MESSAGES_STATUSES = {503: 529}
 
 
 def error_object(error: ApiError, request_id: str | None) -> MessagesError:

@@ -258,12 +258,14 @@ class ResponseUsage(TypedDict):
 
 
 class CompactedResponse(TypedDict):
-    """A compacted conversation: its messages of users and instructions, and one compaction item."""
+    """A compacted conversation: messages of users, instructions, tools and settings, and one
+    compaction item.
+    """
 
     id: str
     object: Literal["response.compaction"]
     created_at: int
-    output: list[ListedMessage | CompactionOutput]
+    output: list[ListedMessage | ListedTools | ListedConfiguration | CompactionOutput]
     usage: ResponseUsage
 
 

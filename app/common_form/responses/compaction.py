@@ -6,7 +6,7 @@
     assistant: You will be woken at seven.
 
 No model writes it: long texts lose their middle, and a long conversation its beginning. Messages of
-users, and instructions, are kept whole beside the text.
+users, instructions, tools and settings are kept whole beside the text.
 
 Invariants   I1 only this server begins a line without an indent: a result with line ends cannot
                 pass for a message of the user.
@@ -15,7 +15,7 @@ Invariants   I1 only this server begins a line without an indent: a result with 
 from collections.abc import Iterable, Iterator
 
 from ...generation import Call, Message, Thought
-from ...protocol import ContentItem, MessageItem
+from ...protocol import ConfigurationItem, ContentItem, LoadedToolsItem, MessageItem
 
 #: characters of one text, and of one that is kept elsewhere
 TEXT_CHARS, KEPT_CHARS = 1_000, 100
@@ -28,7 +28,9 @@ _CUT = "[the beginning is left out]\n"
 
 def is_kept(item: ContentItem) -> bool:
     """Whether an item stays as it is."""
-    return isinstance(item, MessageItem) and item.role != "assistant"
+    if isinstance(item, MessageItem):
+        return item.role != "assistant"
+    return isinstance(item, ConfigurationItem | LoadedToolsItem)
 
 
 def transcript(messages: Iterable[Message]) -> str:

@@ -2,6 +2,7 @@
 
 import threading
 import time
+from pathlib import Path
 from typing import Any
 
 import httpx
@@ -10,6 +11,8 @@ import pytest
 from openai.types.responses import Response
 
 from app.service import background_responses
+from app.state import ResponseStore, RunStore, StateUnavailable
+from tests.app.access.entries import entry
 from tests.app.examples import LIGHT
 from tests.app.gateway import OPTIONS, PATIENCE, Gateway, gateway_fixture
 from tests.app.held_worker import CUT_OFF, HELD, let_go
@@ -60,6 +63,12 @@ def ended(client: openai.OpenAI, number: str) -> Response:
 
 def has_status(client: openai.OpenAI, number: str, status: str) -> bool:
     return client.responses.retrieve(number).status == status
+
+
+def error_of(gateway: Gateway) -> str | None:
+    """Return the error in the log line of the last run."""
+    lines = [line for line in gateway.lines() if line["event"] == "background response"]
+    return lines[-1].get("error")
 
 
 def alike(response: Response) -> dict[str, Any]:
@@ -143,6 +152,8 @@ def test_a_run_is_cancelled(
     check_events(events)
     last: Any = events[-1]
     assert (last.type, last.response) == ("response.incomplete", response)
+    gateway.eventually(lambda: gateway.metric("switchyard_background", what="running") == 0)
+    assert error_of(gateway) == "cancelled"
     with pytest.raises(openai.BadRequestError) as caught:
         begun(client, previous_response_id=number)
     assert caught.value.code == "previous_response_not_usable"
@@ -225,6 +236,9 @@ def test_a_failure_is_stored(let_go: threading.Event) -> None:
         check_events(events)
         failed: Any = events[-1]
         assert failed.type == "response.failed"
+        gateway.eventually(lambda: gateway.metric("switchyard_background", what="running") == 1)
+        # REGRESSION: the line of a run had no error
+        assert error_of(gateway) == "overloaded"
         again = client.responses.retrieve(failed.response.id)
         assert again.error and "overloaded" in again.error.message
         assert again.to_dict() == failed.response.to_dict()
@@ -248,6 +262,27 @@ def test_runs_are_limited_for_each_client_and_for_all(let_go: threading.Event) -
             ended(client, response.id)
         gateway.eventually(lambda: gateway.metric("switchyard_background", what="running") == 0)
         assert ended(one, begun(one).id).output
+
+
+def test_a_run_counts_for_the_limit_of_its_key(let_go: threading.Event, tmp_path: Path) -> None:
+    keys = tmp_path / "keys.jsonl"
+    keys.write_text(f"{entry('k', max_running=1)}\n{entry('other')}")
+    with Gateway(keys_file=keys, max_queued=0) as gateway:
+        one, other = client_of(gateway, "k"), client_of(gateway, "other")
+        number = begun(one, HELD).id
+        gateway.eventually(lambda: gateway.metric("switchyard_admission", what="running") == 1)
+        for background in (False, True):
+            with pytest.raises(openai.RateLimitError, match="at most 1 answers"):
+                begun(one, background=background)
+        with one.responses.connect() as connection:
+            connection.send({"type": "response.create", "model": "noise", "input": "Hi"})
+            event: Any = connection.recv()
+            assert (event.status, event.error.code) == (429, "rate_limit_exceeded")
+        assert begun(other, background=False).output
+        let_go.set()
+        ended(one, number)
+        gateway.eventually(lambda: gateway.metric("switchyard_background", what="running") == 0)
+        assert begun(one, background=False).output
 
 
 def test_another_replica_polls_streams_cancels_and_deletes(
@@ -300,11 +335,48 @@ def test_a_redis_that_is_down_is_an_error_at_once(redis_server: RedisServer) -> 
         redis_server.start()
 
 
+def test_a_run_that_cannot_begin_frees_its_place(
+    gateway: Gateway, client: openai.OpenAI, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """REGRESSION: it took a place for ever."""
+
+    async def put(*_: object) -> None:
+        raise StateUnavailable
+
+    monkeypatch.setattr(RunStore, "put", put)
+    with pytest.raises(openai.InternalServerError) as caught:
+        begun(client)
+    assert caught.value.code == error_of(gateway) == "state_unavailable"
+    assert gateway.metric("switchyard_background", what="running") == 0
+
+
+def test_an_unexpected_exception_fails_the_response(
+    gateway: Gateway, client: openai.OpenAI, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """REGRESSION: nothing was logged, and the response ran until its lease had ended."""
+
+    async def mark(*_: object) -> None:
+        raise LookupError("a secret")
+
+    monkeypatch.setattr(ResponseStore, "mark", mark)
+    response = ended(client, begun(client).id)
+    assert response.error and "had an error" in response.error.message
+    gateway.eventually(lambda: gateway.metric("switchyard_background", what="running") == 0)
+    assert error_of(gateway) == "internal_error"
+    assert "LookupError" in gateway.log.getvalue()
+
+
 def test_headers_of_the_answer_come_with_the_response(client: openai.OpenAI) -> None:
     """Relaxed keywords are known only when the response runs."""
     relaxed = {"type": "object", "properties": {"a": {"pattern": r"(a)\1"}}}
     tool: Any = {"type": "function", "name": "f", "parameters": relaxed}
-    number = begun(client, tools=[tool, {"type": "web_search"}]).id
+    asked: dict[str, Any] = {"input": "Hello", "background": True, "max_output_tokens": 5}
+    answer = client.responses.with_raw_response.create(
+        model="noise", tools=[tool, {"type": "web_search"}], **asked
+    )
+    # REGRESSION: the first answer did not name them
+    assert answer.headers["x-switchyard-ignored"] == "tools/1 web_search"
+    number = answer.parse().id
     ended(client, number)
     headers = client.responses.with_raw_response.retrieve(number).headers
     assert "pattern" in headers["x-switchyard-relaxed"]

@@ -284,13 +284,8 @@ FOREIGN: list[tuple[str, str, Any, int]] = [
     ("GET", f"{RESPONSES}/{{id}}?stream=true", None, 404),
     ("POST", f"{RESPONSES}/input_tokens", {"input": "a", "previous_response_id": "{id}"}, 400),
     ("POST", f"{RESPONSES}/input_tokens", {"input": reference("{item}")}, 404),
-    (
-        "POST",
-        f"{RESPONSES}/compact",
-        {"model": "noise", "input": "a", "previous_response_id": "{id}"},
-        400,
-    ),
-    ("POST", f"{RESPONSES}/compact", {"model": "noise", "input": reference("{item}")}, 404),
+    ("POST", f"{RESPONSES}/compact", asked(previous_response_id="{id}"), 400),
+    ("POST", f"{RESPONSES}/compact", asked(input=reference("{item}")), 404),
 ]
 
 

@@ -125,6 +125,29 @@ def test_a_response_reads_and_extends_a_conversation(client: openai.OpenAI, form
     assert client.responses.retrieve(second.id).conversation == second.conversation
 
 
+def test_ids_stay_unique(client: openai.OpenAI) -> None:
+    """REGRESSION: a response added items under ids that the conversation had."""
+    call = {"type": "local_shell_call", "id": "x", "call_id": "1", "status": "completed"}
+    call |= {"action": {"type": "exec", "command": ["ls"], "env": {}}}  # type: ignore[dict-item]
+    result = {"type": "local_shell_call_output", "id": "1", "output": "done"}
+    conversation = client.conversations.create(items=[USER, call, result])  # type: ignore[list-item]
+    items: list[Any] = listed(client, conversation.id)
+    answered(client, conversation=conversation.id, input=items)
+    ids = [item["id"] for item in listed(client, conversation.id)]
+    assert len(ids) > 6 and len(set(ids)) == len(ids)
+    more = {"role": "user", "content": "And?"}
+    ask: dict[str, Any] = {"model": "noise", "input": [more]}
+    tokens = client.responses.input_tokens.count(conversation=conversation.id, **ask).input_tokens
+    history = listed(client, conversation.id)
+    assert (
+        tokens
+        == client.responses.input_tokens.count(
+            model="noise",
+            input=[*history, more],  # type: ignore[list-item]
+        ).input_tokens
+    )
+
+
 def test_streams_and_calls_extend_a_conversation(client: openai.OpenAI) -> None:
     number = client.conversations.create().id
     tools: list[Any] = [{"type": "function", "name": "set_light", "parameters": LIGHT}]

@@ -83,6 +83,19 @@ def test_a_triggered_response_is_continued_in_short(client: openai.OpenAI) -> No
         client.responses.retrieve(unstored.id)
 
 
+@pytest.mark.parametrize("form", ["trigger", "compact"])
+def test_an_update_outlives_a_compaction(client: openai.OpenAI, form: str) -> None:
+    """REGRESSION: later responses were free of its schema."""
+    user = {"role": "user", "content": "Answer in JSON."}
+    asked: dict[str, Any] = {"items": [user]}
+    if form == "trigger":
+        asked["previous_response_id"] = made(client, [UPDATE, *HISTORY, TRIGGER]).id
+    else:
+        short = client.responses.compact(model="noise", input=[UPDATE, *HISTORY])
+        asked["items"] = [*(item.to_dict(warnings=False) for item in short.output), user]
+    assert json.loads(made(client, **asked).output_text)["n"] in (1, 2)
+
+
 def test_a_trigger_of_an_earlier_turn_is_left_out_by_name(client: openai.OpenAI) -> None:
     items = [*HISTORY, TRIGGER, {"role": "user", "content": "And?"}]
     answer = client.responses.with_raw_response.create(

@@ -1,22 +1,32 @@
 """The Responses API over a WebSocket, with the official client and a plain one."""
 
 import json
+import socket as plain
+import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
+import httpx
 import openai
 import pytest
 from openai.types.responses.responses_server_event import ResponsesServerEvent
 from pydantic import TypeAdapter
+from websockets.client import ClientProtocol
 from websockets.exceptions import InvalidStatus
 from websockets.sync.client import ClientConnection, connect
+from websockets.uri import parse_uri
 
 from app.api import responses_socket
+from app.server import web_socket
+from app.writers import ResponseEventWriter
 from tests.app.examples import LIGHT
 from tests.app.gateway import PATIENCE, Gateway, gateway_fixture
+from tests.app.held_worker import HELD, let_go
 from tests.app.official_types import check
 
+__all__ = ["let_go"]
 #: two clients by key
 gateway = gateway_fixture(
     format="hermes", reasoning="on", api_keys="one,two", max_body_bytes=100_000
@@ -71,6 +81,31 @@ def refused(socket: ClientConnection, **more: Any) -> Any:
     return error
 
 
+def pinging() -> Gateway:
+    """Return a gateway that pings its clients often."""
+    gateway = Gateway()
+    gateway._server.config.ws_ping_interval = gateway._server.config.ws_ping_timeout = 0.05
+    return gateway
+
+
+@contextmanager
+def silent(gateway: Gateway, body: dict[str, Any]) -> Iterator[None]:
+    """Send a message on a connection that never reads."""
+    address = httpx.URL(gateway.url)
+    with plain.socket() as connection:
+        connection.setsockopt(plain.SOL_SOCKET, plain.SO_RCVBUF, 4096)
+        connection.connect((address.host, address.port))
+        protocol = ClientProtocol(parse_uri(f"ws://{address.host}:{address.port}/v1/responses"))
+        protocol.send_request(protocol.connect())
+        connection.sendall(b"".join(protocol.data_to_send()))
+        while b"\r\n\r\n" not in (data := connection.recv(4096)):
+            pass
+        protocol.receive_data(data)
+        protocol.send_text(json.dumps({"type": "response.create", **body}).encode())
+        connection.sendall(b"".join(protocol.data_to_send()))
+        yield
+
+
 def test_the_official_client_gets_the_events_of_a_stream(client: openai.OpenAI) -> None:
     extra = {name: value for name, value in ASKED.items() if name not in ("model", "input")}
     stream = client.responses.create(model="noise", input="Hello", stream=True, extra_body=extra)
@@ -109,6 +144,20 @@ def test_a_conversation_is_continued(
     assert third[-1].response.usage.input_tokens == counted.input_tokens
 
 
+def test_an_unstored_response_may_continue_a_stored_one(
+    client: openai.OpenAI, socket: ClientConnection
+) -> None:
+    """REGRESSION: no response could continue it."""
+    number, items = None, []
+    for store in (True, False, False):
+        (*_, last) = asked(socket, previous_response_id=number, store=store)
+        number = last.response.id
+        items += [{"role": "user", "content": "Hello"}]
+        counted = client.responses.input_tokens.count(model="noise", input=items)  # type: ignore[arg-type]
+        assert last.response.usage.input_tokens == counted.input_tokens
+        items += [item.to_dict() for item in last.response.output]
+
+
 def test_an_unstored_response_is_known_to_its_connection_alone(
     gateway: Gateway, socket: ClientConnection
 ) -> None:
@@ -131,6 +180,10 @@ def test_a_failed_continuation_drops_the_kept_response(socket: ClientConnection)
 
 WRONG: dict[str, tuple[Any, str | None, str]] = {
     "no JSON": ("{", None, "invalid_json"),
+    # REGRESSION: it was no JSON
+    "half a character": (
+        '{"type": "response.create", "user": "\\ud800"}', "user", "invalid_value"
+    ),
     "no object": ("[]", "type", "unsupported_value"),
     "another type": ({"type": "response.steer"}, "type", "unsupported_value"),
     "a lane": ({**ASKED, "stream_id": "a"}, "stream_id", "unsupported_parameter"),
@@ -232,6 +285,63 @@ def test_a_client_that_leaves_ends_its_response(gateway: Gateway) -> None:
         socket.recv(PATIENCE)
     gateway.eventually(lambda: gateway.metric("switchyard_websockets", what="open") == 0)
     gateway.eventually(lambda: gateway.metric("switchyard_admission", what="running") == 0)
+
+
+def test_a_client_that_leaves_while_its_response_waits_ends_it(
+    gateway: Gateway, let_go: threading.Event
+) -> None:
+    """REGRESSION: it ran until the stream began."""
+    with connected(gateway, authorization="Bearer one") as socket:
+        socket.send(json.dumps({"type": "response.create", **ASKED, "seed": HELD}))
+        gateway.eventually(lambda: gateway.metric("switchyard_admission", what="running") == 1)
+    gateway.eventually(lambda: gateway.metric("switchyard_websockets", what="open") == 0)
+    assert gateway.metric("switchyard_admission", what="running") == 0
+
+
+def test_pings_may_wait_behind_messages(let_go: threading.Event) -> None:
+    """REGRESSION: the connection was closed, since no answer to a ping had been read."""
+    with pinging() as gateway, connected(gateway) as socket:
+        for seed in (HELD, 1, 1, 1):
+            socket.send(json.dumps({"type": "response.create", **ASKED, "seed": seed}))
+        time.sleep(0.5)
+        let_go.set()
+        for _ in range(4):
+            assert told(socket)[-1].type in ENDED[:2]
+
+
+def test_a_client_that_answers_no_ping_is_disconnected(let_go: threading.Event) -> None:
+    with pinging() as gateway, silent(gateway, {**ASKED, "seed": HELD}):
+        gateway.eventually(lambda: gateway.metric("switchyard_websockets", what="open") == 1)
+        gateway.eventually(lambda: gateway.metric("switchyard_websockets", what="open") == 0)
+
+
+def test_a_client_that_does_not_read_is_disconnected(monkeypatch: pytest.MonkeyPatch) -> None:
+    """REGRESSION: its response ran for the hour of the connection."""
+    monkeypatch.setattr(web_socket, "WRITE_S", 0.05)
+    ones = {"type": "array", "items": {"const": 1}, "minItems": 100_000}
+    text = {"format": {"type": "json_schema", "name": "a", "schema": ones}}
+    with (
+        Gateway() as gateway,
+        silent(gateway, {**ASKED, "max_output_tokens": 30_000, "text": text}),
+    ):
+        gateway.eventually(lambda: gateway.metric("switchyard_websockets", what="open") == 1)
+        gateway.eventually(lambda: gateway.metric("switchyard_websockets", what="open") == 0)
+
+
+def test_a_stream_that_breaks_off_ends_with_an_error(
+    socket: ClientConnection, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """REGRESSION: the client waited for its end."""
+
+    def fail(*_: object) -> bytes:
+        raise LookupError
+
+    with monkeypatch.context() as patch:
+        patch.setattr(ResponseEventWriter, "write", fail)
+        patch.setattr(ResponseEventWriter, "failed", fail)
+        last = asked(socket)[-1]
+    assert (last.type, last.status, last.error.code) == ("error", 500, "internal_error")
+    assert asked(socket)[-1].type in ENDED[:2]
 
 
 def test_other_paths_take_no_socket(gateway: Gateway) -> None:

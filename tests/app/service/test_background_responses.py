@@ -1,6 +1,8 @@
 """Responses in the background whose process is gone, and stores that lose parts of them."""
 
+import json
 import time
+import zlib
 from typing import Any
 
 import pytest
@@ -8,7 +10,8 @@ import pytest
 from app.concurrency import Offload
 from app.errors import ApiError
 from app.service import background_responses
-from app.state import Chain, MemoryStore, ResponseStore, RunState, RunStore
+from app.state import EVENTS_RATIO, Chain, MemoryStore, ResponseStore, RunState, RunStore
+from app.state.response_store import value_name
 from tests.app.service.backgrounds import background_of
 
 NUMBER = "resp_" + "1" * 32
@@ -21,7 +24,7 @@ class Replica:
     def __init__(self) -> None:
         self.bytes = MemoryStore(max_bytes=MAX_BYTES, ttl_s=60)
         self.store = ResponseStore(self.bytes, Offload(), max_bytes=MAX_BYTES)
-        self.runs = RunStore(self.bytes)
+        self.runs = RunStore(self.bytes, max_bytes=1000)
         self.background = background_of(self.bytes, self.store)
 
     async def begin(self, lease_s: float, status: str = "in_progress") -> None:
@@ -94,3 +97,43 @@ async def test_damaged_values_are_missing(replica: Replica) -> None:
     assert await replica.runs.events("one", NUMBER, 0) is None
     await replica.runs.delete("one", NUMBER)
     assert not [name for name in values if name.endswith(("run", "events/0"))]
+
+
+#: zeros for more memory than a block may have
+BOMB = zlib.compress(bytes(EVENTS_RATIO * 1000 + 1))
+
+
+@pytest.mark.parametrize(
+    "block", [BOMB, zlib.compress(b""), zlib.compress(b"x"), zlib.compress(b"x")[:-1]]
+)
+async def test_a_damaged_block_of_events_ends_no_stream(replica: Replica, block: bytes) -> None:
+    """REGRESSION: one without an event was an internal error."""
+    await replica.begin(-1)
+    await replica.bytes.set("one", {value_name("one", NUMBER, "events/0"): block})
+    assert "response.failed" in await replica.events()
+
+
+@pytest.mark.parametrize(
+    "headers",
+    [
+        {"set-cookie": "a"},
+        {"x-switchyard-ignored": "a\r\nb: c"},
+        {"x-switchyard-ignored": "\u2028"},
+    ],
+)
+async def test_headers_that_no_gateway_wrote_are_damage(
+    replica: Replica, headers: dict[str, str]
+) -> None:
+    """REGRESSION: they went into answers."""
+    state = {"until": time.time() + 30, "streams": True, "headers": headers}
+    await replica.bytes.set("one", {value_name("one", NUMBER, "run"): json.dumps(state).encode()})
+    assert await replica.runs.get("one", NUMBER) is None
+
+
+@pytest.mark.parametrize("value", [b"{}", b"[]", b'{"status": "x"}', b'{"status": []}'])
+async def test_a_response_without_a_status_is_missing(replica: Replica, value: bytes) -> None:
+    """REGRESSION: it was an internal error."""
+    await replica.begin(30)
+    await replica.bytes.set("one", {value_name("one", NUMBER, "object"): value})
+    with pytest.raises(ApiError, match="not found"):
+        await replica.background.current(NUMBER, "one")

@@ -5,6 +5,7 @@ import io
 import re
 import socket
 from collections.abc import AsyncIterator, Callable
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -54,6 +55,25 @@ async def round_trip(store: RedisStore, other: RedisStore) -> None:
     assert all(await other.sizes(list(values)))
     await other.delete(["name/1", "unknown"])
     assert await store.get(["name/0", "name/1"]) == [b"0", None]
+
+
+@pytest.mark.parametrize("fails", [False, True])
+async def test_a_cancellation_is_never_lost(make: Make, fails: bool) -> None:
+    """REGRESSION: asyncio.wait_for, which redis-py uses, lost one, and a shutdown never ended."""
+    store, begun = make("redis://127.0.0.1:1"), asyncio.Event()
+
+    async def lose(pipe: object) -> None:
+        begun.set()
+        with suppress(asyncio.CancelledError):
+            await asyncio.Event().wait()
+        if fails:
+            raise ConnectionError
+
+    call = asyncio.create_task(store._call(lose))
+    await begun.wait()
+    call.cancel()
+    await asyncio.wait([call])
+    assert call.cancelled()
 
 
 async def test_replicas_share_values(make: Make, redis_server: RedisServer):

@@ -80,9 +80,17 @@ def test_a_long_conversation_loses_its_beginning() -> None:
 
 
 @pytest.mark.parametrize(
-    ("role", "kept"),
-    [("user", True), ("system", True), ("developer", True), ("assistant", False)],
+    ("item", "kept"),
+    [
+        (said("x", "user"), True),
+        (said("x", "system"), True),
+        (said("x", "developer"), True),
+        (said("x", "assistant"), False),
+        # REGRESSION: a compaction dropped constraints and tools
+        ({"type": "configuration_update", "reasoning": {"effort": "none"}}, True),
+        ({"type": "additional_tools", "tools": []}, True),
+    ],
 )
-def test_what_clients_demand_is_kept(role: str, kept: bool) -> None:
-    (item,) = ITEMS.validate_python([said("x", role)])
-    assert is_kept(item) == kept
+def test_what_clients_demand_is_kept(item: dict[str, Any], kept: bool) -> None:
+    (read,) = ITEMS.validate_python([item])
+    assert is_kept(read) == kept

@@ -311,6 +311,13 @@ ACCEPTED: list[dict[str, Any]] = [
     {"input": [{"type": "function_call_output", "name": "goal", "output": "x"}]},
     {"input": [{"type": "shell_call", "call_id": "c", "action": {"commands": []}}]},
     {"input": [{"type": "tool_search_output", "tools": []}, {"type": "tool_search_output"}]},
+    # REGRESSION: the document forbade these
+    {"input": [{"type": "additional_tools", "tools": None}, {"role": "user", "content": "a"}]},
+    {"input": [{"type": "additional_tools", "tools": [], "status": 5}]},
+    {"input": [{"type": "shell_call", "call_id": 5, "action": "x"}]},
+    {"input": [{"type": "shell_call_output", "call_id": 5, "status": 5}]},
+    {"input": user([{"type": "refusal", "refusal": "", "text": None}])},
+    {"input": user([{"type": "input_text", "text": None, "refusal": None}])},
     {"input": [{"type": "brand_new", "call_id": 5}]},
     {"input": user([{"type": "brand_new"}, {"type": "input_text", "text": "a"}])},
     {
