@@ -107,6 +107,36 @@ TYPOS: list[tuple[type[Body], dict[str, Any], str, str]] = [
     (ChatRequest, {"tools": [{"type": "function", "function": FUNCTION, "strict": True}]},
      "tools[0].strict", ""),
     (CompletionRequest, {"promt": "x"}, "promt", "prompt"),
+    # REGRESSION: these left out the bound, and who may call the tool
+    *((kind, {"thinking": {"type": "enabled", name: 9}}, f"thinking.{name}", "budget_tokens")
+      for kind in (ChatRequest, ResponseRequest, MessagesRequest)
+      for name in ("budgetTokens", "budget_token", "bugdet-tokens")),
+    (ChatRequest, {"reasoning": {"maxTokens": 9}}, "reasoning.maxTokens", "max_tokens"),
+    (ChatRequest, {"thinking": {"type": "enabled", "max_tokens": 9}}, "thinking.max_tokens", ""),
+    (ChatRequest, {"reasoning": {"budget_tokens": 9}}, "reasoning.budget_tokens", ""),
+    (MessagesRequest, {"tools": [{"type": "bash_20250124", "name": "bash", "input_schema": {}}]},
+     "tools[0].input_schema", ""),
+    (MessagesRequest, {"messages": [*MESSAGES, {"role": "system", "content": [
+        {"type": "tool_addition", "tool": {"type": "tool_definition", "definitoin": {}}}]}]},
+     "messages[1].content[0].tool.definitoin", "definition"),
+    (ChatRequest, {"jsonMode": True}, "jsonMode", "json_mode"),
+    (ChatRequest, {"reasoning": {"enable": False}}, "reasoning.enable", "enabled"),
+    (MessagesRequest, {"tools": [
+        {"type": "bash_20250124", "name": "bash", "allowed_caller": ["code_execution_20260120"]}]},
+     "tools[0].allowed_caller", "allowed_callers"),
+    # REGRESSION: these were ignored
+    (ChatRequest, {"thinkingBudget": 9}, "thinkingBudget", "thinking_budget"),
+    (ChatRequest, {"enable_thinkng": False}, "enable_thinkng", "enable_thinking"),
+    (ChatRequest, {"responseSchema": {}}, "responseSchema", "response_schema"),
+    (ChatRequest, {"topLogprob": 2}, "topLogprob", "top_logprobs"),
+    (ChatRequest, {"num_predict": 9}, "num_predict", ""),
+    (ResponseRequest, {"reasoning": {"efort": "none"}}, "reasoning.efort", "effort"),
+    (ResponseRequest, {"reasonin": {"effort": "none"}}, "reasonin", "reasoning"),
+    (MessagesRequest, {"max_tokens_to_sample": 9}, "max_tokens_to_sample", ""),
+    (MessagesRequest, {"tools": [{"name": "f", "input_schema": {}, "allowedCallers": []}]},
+     "tools[0].allowedCallers", "allowed_callers"),
+    (MessagesRequest, {"tool_choice": {"type": "any", "disable.parallel.tool.use": True}},
+     "tool_choice.disable.parallel.tool.use", "disable_parallel_tool_use"),
     (ResponseRequest, {"text": {"fromat": {}}}, "text.fromat", "format"),
     (ResponseRequest, {"max_output_token": 3}, "max_output_token", "max_output_tokens"),
     (MessagesRequest, {"stop_sequence": ["x"]}, "stop_sequence", "stop_sequences"),
@@ -125,6 +155,23 @@ def test_a_typo_of_a_constraint_is_refused_in_both_modes(
     assert error.param == place
     hint = f" Did you mean '{meant}'?" if meant else ""
     assert error.message == f"Unknown parameter: '{place}'.{hint}"
+
+
+@pytest.mark.parametrize("ignores", [False, True])
+@pytest.mark.parametrize("kind", [ChatRequest, ResponseRequest, MessagesRequest])
+def test_other_fields_of_options_are_ignored_in_both_modes(kind: type[Body], ignores: bool) -> None:
+    """REGRESSION: only chat completions named them."""
+    thinking = {"type": "enabled", "budget_tokens": 9}
+    known = read(kind, ignores=ignores, thinking=thinking)[0]
+    request, ignored = read(kind, ignores=ignores, thinking={**thinking, "keep": "all"})
+    assert request == known and ignored == ["thinking/keep field"]
+
+
+def test_fields_of_openrouters_reasoning_are_ignored() -> None:
+    reasoning = {"effort": "low", "summary": "auto", "exclude": True, "mode": "standard"}
+    assert read(ChatRequest, ignores=False, reasoning=reasoning)[1] == [
+        "reasoning/exclude field", "reasoning/mode field", "reasoning/summary field",
+    ]  # fmt: skip
 
 
 def test_other_typos_are_named_with_the_nearest_field() -> None:
@@ -166,6 +213,6 @@ def test_the_distance_counts_swapped_letters_once(one: str, other: str, edits: i
     assert distance(one, other) == distance(other, one) == edits
 
 
-@pytest.mark.parametrize("name", ["x", "nn", "id", "json_mode", "extra_info", "toolkit_settings"])
+@pytest.mark.parametrize("name", ["x", "nn", "id", "extra_info", "toolkit_settings"])
 def test_other_names_are_near_to_no_constraint(name: str) -> None:
     assert near_constraint(name) is None
