@@ -284,8 +284,13 @@ FOREIGN: list[tuple[str, str, Any, int]] = [
     ("GET", f"{RESPONSES}/{{id}}?stream=true", None, 404),
     ("POST", f"{RESPONSES}/input_tokens", {"input": "a", "previous_response_id": "{id}"}, 400),
     ("POST", f"{RESPONSES}/input_tokens", {"input": reference("{item}")}, 404),
-    ("POST", f"{RESPONSES}/compact", {"input": "a", "previous_response_id": "{id}"}, 400),
-    ("POST", f"{RESPONSES}/compact", {"input": reference("{item}")}, 404),
+    (
+        "POST",
+        f"{RESPONSES}/compact",
+        {"model": "noise", "input": "a", "previous_response_id": "{id}"},
+        400,
+    ),
+    ("POST", f"{RESPONSES}/compact", {"model": "noise", "input": reference("{item}")}, 404),
 ]
 
 
