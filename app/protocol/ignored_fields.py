@@ -33,8 +33,8 @@ from .messages import (
 from .responses.items import ITEM_FIELDS, ITEM_PARTS, KINDS
 from .responses.request import ResponseRequest
 from .tokenize_request import TokenizeRequest
+from .unknown_fields import NOTHING
 from .unserved_fields import Body
-from .validation import NOTHING
 
 #: names that are listed, and characters of one
 MAX_NAMES, NAME_CHARS = 32, 64

@@ -8,7 +8,7 @@ Representation   one object for one request. Objects without unknown names (vali
                  report their unknown ones to it as the context of validation.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import KW_ONLY, dataclass, field
 from difflib import get_close_matches
 from functools import cache
@@ -19,6 +19,8 @@ from pydantic import BaseModel
 
 #: different names that are ignored in one request, and characters of one: further ones are refused
 MAX_IGNORED, NAME_CHARS = 32, 64
+#: values that mean "off" whatever the field is: they are not named
+NOTHING: tuple[Any, ...] = (None, False, "", [], {})
 #: share of equal letters (difflib) from which an error names a field
 NEARNESS = 0.8
 #: names of fields, also of other servers, without which an answer has another form, another end or
@@ -107,31 +109,30 @@ class UnknownFields:
 
     _: KW_ONLY
     is_ignoring: bool = False
-    _dropped: set[tuple[type[BaseModel], str]] = field(default_factory=set)
+    #: objects and names, with whether any value says something
+    _dropped: dict[tuple[type[BaseModel], str], bool] = field(default_factory=dict)
     _refused: dict[str, type[BaseModel]] = field(default_factory=dict)
 
     def dropped(
-        self, kind: type[BaseModel], names: Sequence[str], *, are_options: bool
+        self, kind: type[BaseModel], fields: Mapping[str, Any], *, are_options: bool
     ) -> set[str]:
-        """Return those of an object's unknown names that count as absent; the others are errors.
+        """Return those of an object's unknown fields that count as absent; the others are errors.
 
         ``are_options``: of an object whose unknown names are always ignored, unless they are near
         to one of its own, or those of constraints.
         """
         own = _plain_names(kind) if are_options else None
         gone: set[str] = set()
-        for name in names:
+        for name, value in fields.items():
             entry = (kind, name)
-            if entry in self._dropped:
-                gone.add(name)
-            elif (
+            if entry in self._dropped or (
                 (self.is_ignoring or are_options)
                 and name not in self._refused
                 and len(self._dropped) < MAX_IGNORED
                 and not _is_needed(name, own)
             ):
-                self._dropped.add(entry)
                 gone.add(name)
+                self._dropped[entry] = self._dropped.get(entry, False) or value not in NOTHING
             else:
                 self._refused.setdefault(name, kind)
         return gone
@@ -158,7 +159,8 @@ class UnknownFields:
         return [f"{first.get(entry, _shown(entry[1]))} field" for entry in self._sorted()]
 
     def _sorted(self) -> list[tuple[type[BaseModel], str]]:
-        return sorted(self._dropped, key=lambda entry: (entry[0].__name__, entry[1]))
+        named = [entry for entry, is_named in self._dropped.items() if is_named]
+        return sorted(named, key=lambda entry: (entry[0].__name__, entry[1]))
 
     def _places(
         self, value: Any, body: Any, place: str

@@ -18,7 +18,8 @@ from pydantic import ConfigDict, model_validator
 from pydantic_core import PydanticCustomError
 
 from .fields_of_others import SOURCES
-from .validation import MAX_NAMES, NOTHING, Exact, is_off
+from .unknown_fields import NOTHING
+from .validation import MAX_NAMES, Exact, is_off
 
 #: OpenAI's fields of chat completions that never change an answer: marks and hints
 OPENAI_MARKS = (

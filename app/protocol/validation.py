@@ -28,9 +28,6 @@ MAX_ITEMS = 2048
 #: names in an object whose names are all known; all fields of vLLM and SGLang are about 130
 MAX_NAMES = 256
 
-#: values that mean "off" whatever the field is
-NOTHING: tuple[Any, ...] = (None, False, "", [], {})
-
 Item = TypeVar("Item")
 #: an array whose validation ends at the first error
 Items = Annotated[list[Item], Field(max_length=MAX_ITEMS, fail_fast=True)]
@@ -114,7 +111,7 @@ class Exact(BaseModel):
             return value
         absent = {name for name in unknown if value[name] is None}
         if isinstance(info.context, UnknownFields):
-            others = sorted(unknown - absent)
+            others = {name: value[name] for name in sorted(unknown - absent)}
             absent |= info.context.dropped(cls, others, are_options=cls.are_options)
         return {name: each for name, each in value.items() if name not in absent}
 

@@ -168,7 +168,9 @@ def test_other_fields_of_options_are_ignored_in_both_modes(kind: type[Body], ign
 
 
 def test_fields_of_openrouters_reasoning_are_ignored() -> None:
-    reasoning = {"effort": "low", "summary": "auto", "exclude": True, "mode": "standard"}
+    reasoning = {
+        "effort": "low", "summary": "auto", "exclude": True, "mode": "standard", "off": False,
+    }  # fmt: skip
     assert read(ChatRequest, ignores=False, reasoning=reasoning)[1] == [
         "reasoning/exclude field", "reasoning/mode field", "reasoning/summary field",
     ]  # fmt: skip
@@ -202,6 +204,7 @@ def test_ignored_names_are_bounded() -> None:
     names = {f"brand_new_{number}": 1 for number in range(MAX_IGNORED)}
     assert len(read(ChatRequest, ignores=True, **names)[1]) == MAX_IGNORED
     refusal(ChatRequest, ignores=True, **names, one_more=1)
+    refusal(ChatRequest, ignores=True, **dict.fromkeys(names, False), one_more=1)
 
 
 @pytest.mark.parametrize(
