@@ -78,6 +78,9 @@ NESTED: list[tuple[type[Body], dict[str, Any], str, str]] = [
      "tools[0].brand_new", "tools/0/brand_new field"),
     (MessagesRequest, {"output_config": {"effort": "low", "brand_new": 1}},
      "output_config.brand_new", "output_config/brand_new field"),
+    # REGRESSION: it was named twice
+    (ResponseRequest, {"input": [{"type": "configuration_update", "brand_new": 1}]},
+     "input[0].brand_new", "input/0/brand_new field"),
     (ChatRequest, {"é\r\nx: y, z": 1}, "é\r\nx: y, z", "%C3%A9%0D%0Ax%3A%20y%2C%20z field"),
 ]  # fmt: skip
 
