@@ -216,19 +216,25 @@ def _with_late_instructions(messages: Iterable[Message]) -> list[Message]:
     Behind a message of a user or a result, each is the end of it, else the beginning of the next
     message of a user, or a message of its own.
     """
-    shown: list[Message] = []
+    joined: list[list[Message]] = []
     is_begun = False
     for message in messages:
         is_late = message["role"] in INSTRUCTING
-        behind = shown[-1]["role"] if shown else None
+        behind = joined[-1][0]["role"] if joined else None
         joins = behind in ("user", "tool") if is_late else is_begun and message["role"] == "user"
         if joins:
-            parts = filter(None, (shown[-1]["content"], message["content"]))
-            shown[-1] = {**shown[-1], "content": "\n\n".join(parts)}
+            joined[-1].append(message)
         else:
-            shown.append({"role": "user", "content": message["content"]} if is_late else message)
+            own = {"role": "user", "content": message["content"]} if is_late else message
+            joined.append([own])
         is_begun = is_late and (is_begun or not joins)
-    return shown
+    return [_joined(each) if len(each) > 1 else each[0] for each in joined]
+
+
+def _joined(messages: Sequence[Message]) -> Message:
+    """Return the first message with the texts of all."""
+    texts = [each["content"] for each in messages if each["content"]]
+    return {**messages[0], "content": "\n\n".join(texts)}
 
 
 def instruct(messages: list[Message], text: str) -> bool:
@@ -250,9 +256,8 @@ def _merged(messages: Iterable[Message]) -> list[Message]:
         if key is None:
             found += same
         else:
-            texts = [each["content"] for each in same if each["content"]]
             whole = {name: value for each in same for name, value in each.items()}
-            found.append({**whole, "content": "\n\n".join(texts)})
+            found.append({**whole, "content": _joined(same)["content"]})
     return found
 
 
