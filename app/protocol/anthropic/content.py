@@ -89,10 +89,13 @@ class SearchResultBlock(Lenient):
 
 
 class ChangedTool(Options):
-    """``name``: of a tool that is known; ``definition``: of a new one."""
+    """``name``: of a tool that is known; ``definition``: of a new one. ``server_name``: of tools
+    that this server lacks.
+    """
 
     type: str
     name: str | None = None
+    server_name: Any = None
     definition: MessagesTool | None = None
 
 
