@@ -141,7 +141,9 @@ def parse(
     value = _decoded(body, max_values)
     unknown = UnknownFields(is_ignoring=ignores_unknown)
     request = validated(kind, value, unknown)
-    return request, [*ignored_fields(kind, value), *unknown.listed(request, value)]
+    # both know the fields of some items
+    ignored = dict.fromkeys([*ignored_fields(kind, value), *unknown.listed(request, value)])
+    return request, list(ignored)
 
 
 def _decoded(body: bytes, max_values: int) -> Any:

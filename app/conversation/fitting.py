@@ -2,6 +2,7 @@
 
     developer, several system messages   one system message at the beginning; for templates without
                                          system messages, the beginning of the first user message
+    later system messages                text of the user's turn
     roles that must alternate            adjacent messages of one role are joined; where only calls
                                          and results divide them, FILLERS stands between
     a user must speak, or speak first    an opening message of the user
@@ -16,7 +17,7 @@
     further instructions                 the end of the system message
 
 Invariants       I1 the result contains the text of every message, in the client's order; only
-                 instructions move to the beginning if they cannot stand elsewhere. I2 equal
+                 instructions before the first message of a user move to the beginning. I2 equal
                  conversations give equal messages. I3 the client's messages are never changed.
 Not here         the order of calls and results (pairing), the template (template).
 """
@@ -188,20 +189,52 @@ def _results_behind(at: int, messages: Sequence[Message]) -> Iterable[Message]:
 
 
 def _with_instructions(messages: Sequence[Message], profile: TemplateProfile) -> list[Message]:
-    """Move system messages to where the template shows them."""
-    instructing = [n for n, each in enumerate(messages) if each["role"] in INSTRUCTING]
-    leading = sum(at == n for at, n in enumerate(instructing))
-    fits = profile.system and (len(instructing) < 2 or profile.systems)
-    if not instructing or (fits and (len(instructing) == leading or profile.late_system)):
+    """Move system messages to where the template shows them: those before the first message of a
+    user to the beginning, later ones into the user's text.
+    """
+    if profile.late_system and profile.systems:
         return list(messages)
-    text = "\n\n".join(messages[n]["content"] for n in instructing)
-    others = [each for each in messages if each["role"] not in INSTRUCTING]
+    asked = next((n for n, each in enumerate(messages) if each["role"] == "user"), len(messages))
+    leading = [each for each in messages[:asked] if each["role"] in INSTRUCTING]
+    greetings = [each for each in messages[:asked] if each["role"] not in INSTRUCTING]
+    others = _with_late_instructions([*greetings, *messages[asked:]])
+    if not leading or profile.systems:
+        return [*leading, *others]
+    text = "\n\n".join(each["content"] for each in leading)
     if profile.system:
-        return [{**messages[instructing[0]], "content": text}, *others]
+        return [{**leading[0], "content": text}, *others]
     if others and others[0]["role"] == "user":
         first = {**others[0], "content": f"{text}\n\n{others[0]['content']}"}
         return [first, *others[1:]]
     return [{"role": "user", "content": text}, *others]
+
+
+def _with_late_instructions(messages: Iterable[Message]) -> list[Message]:
+    """Show system messages where they stand, in the user's text: moved to the beginning, each new
+    one would keep the whole prompt from the workers' caches.
+
+    Behind a message of a user or a result, each is the end of it, else the beginning of the next
+    message of a user, or a message of its own.
+    """
+    joined: list[list[Message]] = []
+    is_begun = False
+    for message in messages:
+        is_late = message["role"] in INSTRUCTING
+        behind = joined[-1][0]["role"] if joined else None
+        joins = behind in ("user", "tool") if is_late else is_begun and message["role"] == "user"
+        if joins:
+            joined[-1].append(message)
+        else:
+            own = {"role": "user", "content": message["content"]} if is_late else message
+            joined.append([own])
+        is_begun = is_late and (is_begun or not joins)
+    return [_joined(each) if len(each) > 1 else each[0] for each in joined]
+
+
+def _joined(messages: Sequence[Message]) -> Message:
+    """Return the first message with the texts of all."""
+    texts = [each["content"] for each in messages if each["content"]]
+    return {**messages[0], "content": "\n\n".join(texts)}
 
 
 def instruct(messages: list[Message], text: str) -> bool:
@@ -223,9 +256,8 @@ def _merged(messages: Iterable[Message]) -> list[Message]:
         if key is None:
             found += same
         else:
-            texts = [each["content"] for each in same if each["content"]]
             whole = {name: value for each in same for name, value in each.items()}
-            found.append({**whole, "content": "\n\n".join(texts)})
+            found.append({**whole, "content": _joined(same)["content"]})
     return found
 
 

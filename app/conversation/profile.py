@@ -62,7 +62,7 @@ class TemplateProfile:
 
     ``no_tools``            the value of ``tools`` that means none.
     ``system``              a system message at the beginning; ``systems``: two of them;
-                            ``late_system``: one at a later position.
+                            ``late_system``: one where it stands, at a later position.
     ``developer``           messages with this role.
     ``in_a_row``            two user messages in a row; ``user_behind_results``: one right behind
                             the results of tools.
@@ -134,13 +134,13 @@ class _Probe:
         calls = self._of_calls()
         calls |= self._numbering(calls)
         system = self._shows_system()
-        late = [user, _said("assistant"), _said("system")]
+        said = _said("assistant")
         tools = self._shows([user], "wordtool", tools=[TOOL])
         return TemplateProfile(
             no_tools="none" if self._no_tools is None else "empty",
             system=system,
             systems=system and self._shows([_said("system"), _said("system", "wordtwo"), user]),
-            late_system=system and self._shows(late) and self._shows([*late, two]),
+            late_system=system and self._shows_late([user, said, _said("system")], two),
             developer=self._shows([_said("developer"), user]),
             in_a_row=self._shows([user, two]),
             userless=self._is_userless(tools),
@@ -159,6 +159,13 @@ class _Probe:
             return False
         loop = self._loop
         return not loop or self._shows([system, *loop], *CALLED, tools=[TOOL])
+
+    def _shows_late(self, late: Messages, two: Mapping[str, Any]) -> bool:
+        """Some templates gather all system messages at the beginning."""
+        if not (self._shows(late) and self._shows([*late, two])):
+            return False
+        prompt = self._render(late, self._no_tools, {})
+        return prompt.rfind("wordassistant") < prompt.rfind("wordsystem")
 
     def _is_userless(self, tools: bool) -> bool:
         """Some templates refuse such a conversation, and some do not show the tools in it."""

@@ -32,10 +32,9 @@ from .messages import (
 )
 from .responses.items import ITEM_FIELDS, ITEM_PARTS, KINDS
 from .responses.request import ResponseRequest
-from .thinking_fields import ReasoningOptions, Thinking
 from .tokenize_request import TokenizeRequest
+from .unknown_fields import NOTHING
 from .unserved_fields import Body
-from .validation import NOTHING, Lenient
 
 #: names that are listed, and characters of one
 MAX_NAMES, NAME_CHARS = 32, 64
@@ -57,8 +56,6 @@ _READ = {
     for kind in (SystemMessage, UserMessage, AssistantMessage, ToolMessage, FunctionMessage)
     for role in get_args(kind.model_fields["role"].annotation)
 }
-#: objects beside the messages that may have any fields
-_OPTIONS: dict[str, type[Lenient]] = {"thinking": Thinking, "reasoning": ReasoningOptions}
 #: fields of items and blocks by their type; None: of one without a type
 _ITEM: dict[str | None, Set[str]] = dict.fromkeys((None, *KINDS, *ITEM_PARTS), ITEM_FIELDS | ECHOED)
 _ITEM_LISTS = ("content", "output", "summary")
@@ -74,7 +71,7 @@ def ignored_fields(kind: type[BaseModel], body: Any) -> list[str]:
         return []
     fields = kind.ignored_in(body)
     if issubclass(kind, ChatRequest | TokenizeRequest):
-        return [*fields, *_of_chat(body)]
+        return [*fields, *_first(_inside_of_messages(body.get("messages") or ()))]
     if issubclass(kind, ResponseRequest):
         return [*fields, *_first(_nested(body.get("input"), "input", _ITEM, _ITEM_LISTS))]
     if issubclass(kind, PromptFields):
@@ -109,17 +106,7 @@ def _nested(
                 yield from _nested(each[name], here + name, known, lists)
 
 
-def _of_chat(body: Mapping[str, Any]) -> list[str]:
-    """Return the ignored fields inside of a chat."""
-    messages = body.get("messages")
-    if not messages:
-        return []
-    return _first(_inside_of_chat(body, messages))
-
-
-def _inside_of_chat(body: Mapping[str, Any], messages: Any) -> Iterator[tuple[str, str]]:
-    for field, kind in _OPTIONS.items():
-        yield from _others(body.get(field) or {}, f"{field}/", kind.model_fields.keys())
+def _inside_of_messages(messages: Sequence[Mapping[str, Any]]) -> Iterator[tuple[str, str]]:
     for at, message in enumerate(messages):
         if not _is_plain(message):
             yield from ((f"messages/{at}/{place}", name) for place, name in _ignored(message))

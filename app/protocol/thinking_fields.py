@@ -15,7 +15,7 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from .unserved_fields import Body
-from .validation import Lenient
+from .validation import Options
 
 ReasoningEffort = Literal["none", "minimal", "low", "medium", "high", "xhigh", "max"]
 #: bound on ``thinking_token_budget``: more than any model's context
@@ -26,7 +26,7 @@ UNBOUNDED = -1
 Budget = Annotated[int, Field(ge=0, le=MAX_THINKING_TOKENS)]
 
 
-class Thinking(Lenient):
+class Thinking(Options):
     """``auto`` and ``adaptive``: as the model likes. ``clear_thinking``: GLM's variable of that
     name in its chat template.
     """
@@ -36,7 +36,7 @@ class Thinking(Lenient):
     clear_thinking: bool | None = None
 
 
-class ReasoningOptions(Lenient):
+class ReasoningOptions(Options):
     effort: ReasoningEffort | None = None
     enabled: bool | None = None
     max_tokens: Budget | None = None

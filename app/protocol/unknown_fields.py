@@ -8,7 +8,7 @@ Representation   one object for one request. Objects without unknown names (vali
                  report their unknown ones to it as the context of validation.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import KW_ONLY, dataclass, field
 from difflib import get_close_matches
 from functools import cache
@@ -19,47 +19,33 @@ from pydantic import BaseModel
 
 #: different names that are ignored in one request, and characters of one: further ones are refused
 MAX_IGNORED, NAME_CHARS = 32, 64
+#: values that mean "off" whatever the field is: they are not named
+NOTHING: tuple[Any, ...] = (None, False, "", [], {})
 #: share of equal letters (difflib) from which an error names a field
 NEARNESS = 0.8
-#: names of fields, without which an answer has another form, another end or another question
+#: names of fields, also of other servers, without which an answer has another form, another end or
+#: another question
 CONSTRAINTS = (
-    *("allowed_tools", "best_of", "choice", "disable_parallel_tool_use", "ebnf", "echo", "format"),
-    *(
-        "function",
-        "function_call",
-        "functions",
-        "grammar",
-        "guided_choice",
-        "guided_grammar",
-        "guided_json",
-    ),
-    *("guided_regex", "ignore_eos", "input", "input_schema", "instructions", "json", "json_object"),
-    *(
-        "json_schema",
-        "logit_bias",
-        "logprobs",
-        "max_completion_tokens",
-        "max_output_tokens",
-        "max_tokens",
-    ),
-    *(
-        "messages",
-        "min_tokens",
-        "model",
-        "n",
-        "output_config",
-        "output_format",
-        "parallel_tool_calls",
-    ),
-    *("parameters", "previous_response_id", "prompt", "regex", "response_format", "schema"),
-    *("stop", "stop_sequences", "stop_token_ids", "strict", "structural_tag", "structured_outputs"),
-    *("suffix", "system", "text", "thinking_token_budget", "tool_choice", "tools", "top_logprobs"),
+    *("allowed_callers", "allowed_token_ids", "allowed_tools", "bad_words", "banned_strings"),
+    *("banned_tokens", "best_of", "budget_tokens", "choice", "disable_parallel_tool_use", "ebnf"),
+    *("echo", "effort", "enable_thinking", "format", "function", "function_call", "functions"),
+    *("grammar", "guided_choice", "guided_grammar", "guided_json", "guided_regex", "ignore_eos"),
+    *("input", "input_schema", "instructions", "json", "json_mode", "json_object", "json_schema"),
+    "logit_bias",
+    *("logprobs", "max_completion_tokens", "max_length", "max_new_tokens", "max_output_tokens"),
+    *("max_tokens", "max_tokens_to_sample", "messages", "min_tokens", "model", "n", "n_predict"),
+    *("num_predict", "output_config", "output_format", "parallel_tool_calls", "parameters"),
+    *("previous_response_id", "prompt", "reasoning", "reasoning_effort", "regex"),
+    *("response_format", "response_schema", "schema", "stop", "stop_regex", "stop_sequences"),
+    *("stop_token_ids", "strict", "structural_tag", "structured_outputs", "suffix", "system"),
+    *("text", "thinking", "thinking_budget", "thinking_token_budget", "tool_choice", "tools"),
+    "top_logprobs",
 )
 
 
 def _plain(name: str) -> str:
     """Return a name without the marks of its style: responseFormat is response_format."""
-    return name.lower().replace("_", "").replace("-", "")
+    return "".join(filter(str.isalnum, name.lower()))
 
 
 _PLAIN = {_plain(name): name for name in CONSTRAINTS}
@@ -80,15 +66,31 @@ def distance(one: str, other: str) -> int:
 
 
 def near_constraint(name: str) -> str | None:
-    """Return the constraint that may be meant: at most two typos away, fewer if it is short."""
+    """Return the constraint that may be meant."""
+    return _near(name, _PLAIN)
+
+
+def _near(name: str, names: Mapping[str, str]) -> str | None:
+    """Return the name that may be meant: at most two typos away, fewer if it is short. ``names``:
+    by themselves without the marks of their style.
+    """
     plain = _plain(name[:NAME_CHARS])
-    if plain in _PLAIN:
-        return _PLAIN[plain]
-    for known, shown in _PLAIN.items():
+    if plain in names:
+        return names[plain]
+    for known, shown in names.items():
         typos = (0 if len(known) < 4 else 1) if len(known) < 6 else 2
         if abs(len(known) - len(plain)) <= typos and distance(plain, known) <= typos:
             return shown
     return None
+
+
+def _is_needed(name: str, own: Mapping[str, str] | None) -> bool:
+    """Whether an unknown name may stand for a constraint; ``own``: the names of options, which may
+    have others that are near to one.
+    """
+    if own is None:
+        return near_constraint(name) is not None
+    return _plain(name) in _PLAIN or _near(name, own) is not None
 
 
 @cache
@@ -97,30 +99,40 @@ def known_names(kind: type[BaseModel]) -> dict[str, str]:
     return {each.alias or name: name for name, each in kind.model_fields.items()}
 
 
+def _plain_names(kind: type[BaseModel]) -> dict[str, str]:
+    return {_plain(name): name for name in known_names(kind)}
+
+
 @dataclass(slots=True)
 class UnknownFields:
     """See the file's header."""
 
     _: KW_ONLY
     is_ignoring: bool = False
-    _dropped: set[tuple[type[BaseModel], str]] = field(default_factory=set)
+    #: objects and names, with whether any value says something
+    _dropped: dict[tuple[type[BaseModel], str], bool] = field(default_factory=dict)
     _refused: dict[str, type[BaseModel]] = field(default_factory=dict)
 
-    def dropped(self, kind: type[BaseModel], names: Sequence[str]) -> set[str]:
-        """Return those of an object's unknown names that count as absent; the others are errors."""
+    def dropped(
+        self, kind: type[BaseModel], fields: Mapping[str, Any], *, are_options: bool
+    ) -> set[str]:
+        """Return those of an object's unknown fields that count as absent; the others are errors.
+
+        ``are_options``: of an object whose unknown names are always ignored, unless they are near
+        to one of its own, or those of constraints.
+        """
+        own = _plain_names(kind) if are_options else None
         gone: set[str] = set()
-        for name in names:
+        for name, value in fields.items():
             entry = (kind, name)
-            if entry in self._dropped:
-                gone.add(name)
-            elif (
-                self.is_ignoring
+            if entry in self._dropped or (
+                (self.is_ignoring or are_options)
                 and name not in self._refused
                 and len(self._dropped) < MAX_IGNORED
-                and near_constraint(name) is None
+                and not _is_needed(name, own)
             ):
-                self._dropped.add(entry)
                 gone.add(name)
+                self._dropped[entry] = self._dropped.get(entry, False) or value not in NOTHING
             else:
                 self._refused.setdefault(name, kind)
         return gone
@@ -130,7 +142,7 @@ class UnknownFields:
         None: none is near.
         """
         kind, constraint = self._refused.get(name), near_constraint(name)
-        known = {} if kind is None else {_plain(each): each for each in known_names(kind)}
+        known = {} if kind is None else _plain_names(kind)
         if constraint in known.values():
             return constraint
         if near := get_close_matches(_plain(name[:NAME_CHARS]), known, n=1, cutoff=NEARNESS):
@@ -147,7 +159,8 @@ class UnknownFields:
         return [f"{first.get(entry, _shown(entry[1]))} field" for entry in self._sorted()]
 
     def _sorted(self) -> list[tuple[type[BaseModel], str]]:
-        return sorted(self._dropped, key=lambda entry: (entry[0].__name__, entry[1]))
+        named = [entry for entry, is_named in self._dropped.items() if is_named]
+        return sorted(named, key=lambda entry: (entry[0].__name__, entry[1]))
 
     def _places(
         self, value: Any, body: Any, place: str

@@ -12,13 +12,14 @@ Read   openai-python (tools.openai_fields); the requests of chat completions, co
 """
 
 from collections.abc import Collection, Mapping
-from typing import Any
+from typing import Any, ClassVar
 
 from pydantic import ConfigDict, model_validator
 from pydantic_core import PydanticCustomError
 
 from .fields_of_others import SOURCES
-from .validation import MAX_NAMES, NOTHING, Exact, is_off
+from .unknown_fields import NOTHING
+from .validation import MAX_NAMES, Exact, is_off
 
 #: OpenAI's fields of chat completions that never change an answer: marks and hints
 OPENAI_MARKS = (
@@ -186,12 +187,18 @@ def unsupported_field(name: str, place: str = "") -> PydanticCustomError:
     )
 
 
-def without_unserved(body: Mapping[str, Any], served: Collection[str]) -> dict[str, Any]:
-    """Return the fields of a body that are served or unknown. Raises PydanticCustomError."""
+def without_unserved(
+    body: Mapping[str, Any], served: Collection[str], ignored: Collection[str] = ()
+) -> dict[str, Any]:
+    """Return the fields of a body that are served or unknown. ``ignored``: of this API alone.
+    Raises PydanticCustomError.
+    """
     kept: dict[str, Any] = {}
     for name, value in body.items():
         if name in served:
             kept[name] = value
+        elif name in ignored:
+            pass
         elif name in UNSUPPORTED:
             if not is_off(value, UNSUPPORTED[name]):
                 raise unsupported_field(name)
@@ -203,19 +210,25 @@ def without_unserved(body: Mapping[str, Any], served: Collection[str]) -> dict[s
 class Body(Exact):
     """A request: the fields that an API serves, beside those of the tables above. The OpenAPI
     document has the docstrings of bodies and of their fields.
+
+    ``ignored``: further ones without effect in this API. ``silent``: those that answers do not
+    name, also of the tables.
     """
 
     model_config = ConfigDict(use_attribute_docstrings=True)
+    ignored: ClassVar[Collection[str]] = ()
+    silent: ClassVar[Collection[str]] = ()
 
     @model_validator(mode="before")
     @classmethod
     def _served(cls, value: Any) -> Any:
         if not isinstance(value, dict) or len(value) > MAX_NAMES:
             return value
-        return without_unserved(value, cls.model_fields)
+        return without_unserved(value, cls.model_fields, cls.ignored)
 
     @classmethod
     def ignored_in(cls, body: Mapping[str, Any]) -> list[str]:
         """Return the fields of a valid body that have no effect, and are named to the client."""
-        ignored = _NAMED.intersection(body).difference(cls.model_fields)
-        return [f"{name} field" for name in sorted(ignored) if body[name] not in NOTHING]
+        named = _NAMED.union(cls.ignored).intersection(body)
+        named = named.difference(cls.model_fields, cls.silent)
+        return [f"{name} field" for name in sorted(named) if body[name] not in NOTHING]

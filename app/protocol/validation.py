@@ -2,7 +2,7 @@
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
-from typing import Annotated, Any, TypeVar
+from typing import Annotated, Any, ClassVar, TypeVar
 from urllib.parse import quote
 
 from pydantic import (
@@ -27,9 +27,6 @@ from .unknown_fields import NAME_CHARS, UnknownFields, known_names
 MAX_ITEMS = 2048
 #: names in an object whose names are all known; all fields of vLLM and SGLang are about 130
 MAX_NAMES = 256
-
-#: values that mean "off" whatever the field is
-NOTHING: tuple[Any, ...] = (None, False, "", [], {})
 
 Item = TypeVar("Item")
 #: an array whose validation ends at the first error
@@ -92,6 +89,7 @@ class Exact(BaseModel):
     """
 
     model_config = ConfigDict(strict=True, frozen=True, extra="forbid")
+    are_options: ClassVar[bool] = False
 
     @model_validator(mode="before")
     @classmethod
@@ -113,8 +111,17 @@ class Exact(BaseModel):
             return value
         absent = {name for name in unknown if value[name] is None}
         if isinstance(info.context, UnknownFields):
-            absent |= info.context.dropped(cls, sorted(unknown - absent))
+            others = {name: value[name] for name in sorted(unknown - absent)}
+            absent |= info.context.dropped(cls, others, are_options=cls.are_options)
         return {name: each for name, each in value.items() if name not in absent}
+
+
+class Options(Exact):
+    """An object whose unknown names are ignored and named to the client, except for those near to
+    one of its own, which may be typos, and those of constraints, which have another place.
+    """
+
+    are_options = True
 
 
 class Lenient(BaseModel):

@@ -15,7 +15,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BeforeValidator, Discriminator, Tag
 from pydantic_core import PydanticCustomError
 
-from ..validation import Items, Lenient, NullAs, PastText, Sealed, TextOr, unknown_type
+from ..validation import Items, Lenient, NullAs, Options, PastText, Sealed, TextOr, unknown_type
 from .tools import MessagesTool
 
 #: blocks of features that this server lacks; prompts do not show them
@@ -88,11 +88,14 @@ class SearchResultBlock(Lenient):
     content: Annotated[Items[TextBlock], NullAs([])]
 
 
-class ChangedTool(Lenient):
-    """``name``: of a tool that is known; ``definition``: of a new one."""
+class ChangedTool(Options):
+    """``name``: of a tool that is known; ``definition``: of a new one. ``server_name``: of tools
+    that this server lacks.
+    """
 
     type: str
     name: str | None = None
+    server_name: Any = None
     definition: MessagesTool | None = None
 
 

@@ -9,13 +9,13 @@ Not here   the blocks of messages (content), tools (tools), the conversion to th
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal
 
-from pydantic import Field, model_validator
+from pydantic import Field
 
 from ...errors import bad_request
 from ..chat_request import GenerationFields
 from ..sampling_fields import StopString
 from ..thinking_fields import Thinking
-from ..validation import MAX_NAMES, Exact, Items, TextOr
+from ..validation import Exact, Items, TextOr
 from .content import InputMessage, SystemBlock
 from .tools import MessagesTool, MessagesToolChoice
 
@@ -56,6 +56,8 @@ class OutputConfig(Exact):
 class PromptFields(GenerationFields):
     """The fields from which the prompt is made."""
 
+    ignored = MESSAGES_IGNORED
+    silent = SILENT
     messages: Items[InputMessage] = Field(min_length=1)
     """The conversation."""
     system: TextOr[SystemBlock] | None = None
@@ -71,20 +73,10 @@ class PromptFields(GenerationFields):
     output_format: OutputFormat | None = None
     """Deprecated: use `output_config.format`."""
 
-    @model_validator(mode="before")
-    @classmethod
-    def _without_ignored(cls, value: Any) -> Any:
-        if not isinstance(value, dict) or len(value) > MAX_NAMES:
-            return value
-        return {name: each for name, each in value.items() if name not in MESSAGES_IGNORED}
-
     @classmethod
     def ignored_in(cls, body: Mapping[str, Any]) -> list[str]:
         """Return the fields of a valid body that have no effect, and are named to the client."""
-        named = [name for name in MESSAGES_IGNORED if name not in SILENT]
-        ignored = [f"{name} field" for name in named if body.get(name)]
-        others = {name: body[name] for name in body if name not in MESSAGES_IGNORED}
-        ignored += super().ignored_in(others)
+        ignored = super().ignored_in(body)
         if (body.get("output_config") or {}).get("task_budget"):
             ignored.append("output_config/task_budget field")
         return ignored

@@ -10,7 +10,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, BeforeValidator, Discriminator, Field, Tag, model_validator
 from pydantic_core import PydanticCustomError
 
-from ..validation import Exact, Items, Lenient, refuse_type
+from ..validation import Exact, Items, Lenient, Options, refuse_type
 
 #: Anthropic's bound on names of tools
 NAME = r"^[a-zA-Z0-9_.-]{1,128}$"
@@ -32,9 +32,14 @@ def tool_family(kind: str) -> str:
 
 
 class CallableTool(BaseModel):
-    """``allowed_callers``: a tool without "direct" is for programs of Anthropic's server only."""
+    """``allowed_callers``: a tool without "direct" is for programs of Anthropic's server only.
+    ``cache_control``, ``defer_loading``, ``eager_input_streaming``: no effect.
+    """
 
     allowed_callers: Items[str] | None = None
+    cache_control: Any = None
+    defer_loading: bool | None = None
+    eager_input_streaming: bool | None = None
 
     @property
     def is_callable(self) -> bool:
@@ -43,7 +48,7 @@ class CallableTool(BaseModel):
 
 
 class ClientFunction(CallableTool, Exact):
-    """A function. ``cache_control``, ``defer_loading``, ``eager_input_streaming``: no effect."""
+    """A function."""
 
     type: Literal["custom"] | None = None
     name: str = Field(pattern=NAME)
@@ -51,16 +56,16 @@ class ClientFunction(CallableTool, Exact):
     input_schema: dict[str, Any]
     strict: bool | None = None
     input_examples: Annotated[list[dict[str, Any]], Field(max_length=MAX_EXAMPLES)] | None = None
-    cache_control: Any = None
-    defer_loading: bool | None = None
-    eager_input_streaming: bool | None = None
 
 
-class DefinedTool(CallableTool, Lenient):
-    """A tool whose input follows from its type."""
+class DefinedTool(CallableTool, Options):
+    """A tool whose input follows from its type. Other fields than its name: no effect."""
 
     type: str
     name: str = Field(pattern=NAME)
+    input_examples: Any = None
+    max_characters: Any = None
+    strict: Any = None
 
 
 class ServerTool(Lenient):

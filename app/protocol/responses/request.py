@@ -39,12 +39,8 @@ SEALED_REASONING = "reasoning.encrypted_content"
 #: ignored fields that ask for what only OpenAI's server does; answers name them
 RESPONSES_NAMED = ("access_programs", "context_management", "image")
 #: ``client_metadata`` is the Codex CLI's own
-RESPONSES_IGNORED = (
-    "client_metadata",
-    "prompt_cache_options",
-    "service_tier",
-    *RESPONSES_NAMED,
-)
+RESPONSES_SILENT = ("client_metadata", "prompt_cache_options", "service_tier")
+RESPONSES_IGNORED = (*RESPONSES_SILENT, *RESPONSES_NAMED)
 MOVED = {
     "function_call": "tool_choice",
     "functions": "tools",
@@ -114,6 +110,8 @@ class ConversationRef(Exact):
 class ResponseRequest(GenerationFields):
     """A response. It needs `input` or `previous_response_id`."""
 
+    ignored = RESPONSES_IGNORED
+    silent = RESPONSES_SILENT
     input: TextOr[InputItem] | None = None
     """A text, or items of a conversation."""
     instructions: str | None = None
@@ -163,8 +161,8 @@ class ResponseRequest(GenerationFields):
 
     @model_validator(mode="before")
     @classmethod
-    def _without_ignored(cls, value: Any) -> Any:
-        """Drop ignored parameters, refuse unsupported ones."""
+    def _without_unsupported(cls, value: Any) -> Any:
+        """Refuse parameters that have moved, or are not supported."""
         if not isinstance(value, dict) or len(value) > MAX_NAMES:
             return value
         for name, new in MOVED.items():
@@ -175,8 +173,7 @@ class ResponseRequest(GenerationFields):
                     "moved to '{new}'. Try again with the new parameter.",
                     {"name": name, "new": new},
                 )
-        kept = refuse_fields(value, RESPONSES_UNSUPPORTED)
-        return {name: each for name, each in kept.items() if name not in RESPONSES_IGNORED}
+        return refuse_fields(value, RESPONSES_UNSUPPORTED)
 
     @property
     def reasoning_options(self) -> ReasoningOptions | None:
@@ -196,7 +193,6 @@ class ResponseRequest(GenerationFields):
                 for name, off in REASONING_OFF.items()
                 if asked.get(name) not in off
             ),
-            *(name for name in RESPONSES_NAMED if body.get(name)),
             *(["truncation"] if body.get("truncation") == "auto" else []),
         ]
         values = [

@@ -151,7 +151,7 @@ class ResponseNamedTool(Exact):
         if not isinstance(value, dict):
             return value
         kind = value.get("type")
-        refuse_type(kind, ("function", "custom"), "ResponseTool choices")
+        refuse_type(kind, ("function", "custom"), "Tool choices")
         return chat.by_name(value, CustomTool if kind == "custom" else FunctionTool)
 
 
@@ -186,7 +186,7 @@ _CHOICES |= dict.fromkeys(CLIENT_TOOLS, "a client tool")
 
 def _known(value: Any) -> Any:
     if isinstance(value, dict):
-        refuse_type(value.get("type"), tuple(_CHOICES), "ResponseTool choices")
+        refuse_type(value.get("type"), tuple(_CHOICES), "Tool choices")
     return value
 
 

@@ -18,6 +18,9 @@ function inputOf(call) {
   try { return parse(call.function.arguments).value; } catch { return {}; }
 }
 
+// a format with the fields of its schema beside its type; what an API does not know is the gateway's to refuse
+const flat = ({ json_schema: described, ...more }) => ({ ...more, ...described });
+
 // -- Chat Completions
 
 const completions = {
@@ -77,7 +80,7 @@ const responses = {
       ...optional("temperature", temperature),
       ...(tools === undefined ? {} : { tools: eachOf(tools, ({ function: made, custom: own, ...more }) => ({ ...more, ...made, ...own })), tool_choice: choice }),
       ...(stream ? { stream: true } : {}),
-      ...(format === undefined ? {} : { text: { format: { type: format.type, ...format.json_schema } } }),
+      ...(format === undefined ? {} : { text: { format: flat(format) } }),
     };
   },
   read(event) {
@@ -99,6 +102,9 @@ const responses = {
 // -- Messages
 
 const CHOICES = { required: "any" };
+
+// schemas have no name here, and are always enforced
+const formatOf = ({ name, description, strict, ...format }) => format;
 
 function toolOf({ function: made, ...own }) {
   if (!made) return own;
@@ -143,7 +149,7 @@ const messages = {
       ...optional("temperature", temperature),
       ...(tools === undefined ? {} : { tools: eachOf(tools, toolOf), tool_choice: { type: CHOICES[choice] ?? choice } }),
       ...(stream ? { stream: true } : {}),
-      ...(format === undefined ? {} : { output_config: { format: { type: format.type, schema: format.json_schema?.schema } } }),
+      ...(format === undefined ? {} : { output_config: { format: formatOf(flat(format)) } }),
     };
   },
   read({ type, index, delta, usage, ...event }) {

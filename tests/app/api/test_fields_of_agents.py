@@ -230,7 +230,7 @@ SHAPES: list[tuple[str, str, dict[str, Any], list[str]]] = [
         "context_management": [{"type": "compaction", "compact_threshold": 9}],
         "reasoning": {"effort": "xhigh", "summary": "detailed", "context": "all_turns",
                       "mode": "pro"},
-     }, ["reasoning/context", "reasoning/mode", "context_management", "truncation",
+     }, ["context_management", "reasoning/context", "reasoning/mode", "truncation",
          "include/0 brand.new unknown_value"]),
     ("Claude Code", "/v1/messages", {
         "messages": MESSAGES, "max_tokens": 5, "metadata": {"user_id": "x"},

@@ -296,6 +296,59 @@ def test_a_profile_says_whether_calls_stand_there_as_the_format_writes_them(
     assert ("call_syntax" in profile.described()) is (syntax == "other")
 
 
+def gathering(messages: Messages, tools: Any, variables: Any) -> str:
+    """Shows all system messages at the beginning."""
+    return json.dumps([sorted(messages, key=lambda each: each["role"] != "system"), tools])
+
+
+LATE = said("system", "wordlate")
+ANSWER = said("assistant", "wordanswer")
+#: (messages, what is shown of them)
+LATER: dict[str, tuple[list[Any], list[str]]] = {
+    "behind a question": ([USER, LATE, ANSWER], ["worduser\n\nwordlate", "wordanswer"]),
+    "behind an answer": (
+        [USER, ANSWER, LATE, LATE, said("user", "wordon"), said("user", "wordtoo")],
+        ["worduser", "wordanswer", "wordlate\n\nwordlate\n\nwordon", "wordtoo"],
+    ),
+    "at the end": ([USER, ANSWER, LATE], ["worduser", "wordanswer", "wordlate"]),
+    "behind a result, then a question": (
+        [USER, ONE, result("a", "wordresult"), LATE, said("user", "wordon")],
+        ["worduser", "", "wordresult\n\nwordlate", "wordon"],
+    ),
+    "between a call and its result": (
+        [USER, ONE, LATE, result("a", "wordresult")],
+        ["worduser", "", "wordresult\n\nwordlate"],
+    ),
+    "before the first question": (
+        [ANSWER, said("system", "wordearly"), USER, ANSWER, LATE],
+        ["wordearly", "wordanswer", "worduser", "wordanswer", "wordlate"],
+    ),
+}
+
+
+@pytest.mark.parametrize("name", LATER)
+def test_late_instructions_are_text_of_the_users_turn(name: str) -> None:
+    """REGRESSION: templates that gather system messages counted as such that show late ones."""
+    profile = profile_of(gathering)
+    assert profile.described() == {"late_system": False}
+    messages, contents = LATER[name]
+    shown = fitted(plain(messages), profile)
+    assert [each["content"] for each in shown] == contents
+    assert [each for each in shown[1:] if each["role"] == "system"] == []
+
+
+def test_instructions_are_one_text_where_a_template_shows_one() -> None:
+    system = [said("system", "wordone"), said("developer", "wordtwo")]
+    one = replace(profile_of(gathering), systems=False)
+    none = replace(one, system=False)
+    for profile, contents in (
+        (one, ["wordone\n\nwordtwo", "worduser", "wordanswer", "wordlate"]),
+        (none, ["wordone\n\nwordtwo\n\nworduser", "wordanswer", "wordlate"]),
+    ):
+        shown = fitted(plain([*system, USER, ANSWER, LATE]), profile)
+        assert [each["content"] for each in shown] == contents
+
+
 @pytest.mark.skipif(not TEMPLATES, reason=FETCH)
 def test_messages_for_a_template_that_shows_everything_stay_as_they_are() -> None:
     for messages in CONVERSATIONS.values():

@@ -73,19 +73,6 @@ LISTED: dict[str, tuple[list[dict[str, Any]], list[str]]] = {
 }  # fmt: skip
 
 
-def test_fields_of_reasoning_are_listed_too() -> None:
-    thinking = {"type": "enabled", "keep": "all", "clear_thinking": True}
-    asked = {
-        "messages": [USER],
-        "thinking": thinking,
-        "reasoning": {"summary": "auto", "exclude": True},
-    }
-    ChatRequest.model_validate(asked)
-    assert ignored_fields(ChatRequest, asked) == [
-        "thinking/keep field", "reasoning/summary field", "reasoning/exclude field",
-    ]  # fmt: skip
-
-
 @pytest.mark.parametrize("name", LISTED)
 def test_ignored_fields_are_listed_by_place(name: str) -> None:
     messages, listed = LISTED[name]

@@ -78,6 +78,9 @@ NESTED: list[tuple[type[Body], dict[str, Any], str, str]] = [
      "tools[0].brand_new", "tools/0/brand_new field"),
     (MessagesRequest, {"output_config": {"effort": "low", "brand_new": 1}},
      "output_config.brand_new", "output_config/brand_new field"),
+    # REGRESSION: it was named twice
+    (ResponseRequest, {"input": [{"type": "configuration_update", "brand_new": 1}]},
+     "input[0].brand_new", "input/0/brand_new field"),
     (ChatRequest, {"é\r\nx: y, z": 1}, "é\r\nx: y, z", "%C3%A9%0D%0Ax%3A%20y%2C%20z field"),
 ]  # fmt: skip
 
@@ -107,6 +110,36 @@ TYPOS: list[tuple[type[Body], dict[str, Any], str, str]] = [
     (ChatRequest, {"tools": [{"type": "function", "function": FUNCTION, "strict": True}]},
      "tools[0].strict", ""),
     (CompletionRequest, {"promt": "x"}, "promt", "prompt"),
+    # REGRESSION: these left out the bound, and who may call the tool
+    *((kind, {"thinking": {"type": "enabled", name: 9}}, f"thinking.{name}", "budget_tokens")
+      for kind in (ChatRequest, ResponseRequest, MessagesRequest)
+      for name in ("budgetTokens", "budget_token", "bugdet-tokens")),
+    (ChatRequest, {"reasoning": {"maxTokens": 9}}, "reasoning.maxTokens", "max_tokens"),
+    (ChatRequest, {"thinking": {"type": "enabled", "max_tokens": 9}}, "thinking.max_tokens", ""),
+    (ChatRequest, {"reasoning": {"budget_tokens": 9}}, "reasoning.budget_tokens", ""),
+    (MessagesRequest, {"tools": [{"type": "bash_20250124", "name": "bash", "input_schema": {}}]},
+     "tools[0].input_schema", ""),
+    (MessagesRequest, {"messages": [*MESSAGES, {"role": "system", "content": [
+        {"type": "tool_addition", "tool": {"type": "tool_definition", "definitoin": {}}}]}]},
+     "messages[1].content[0].tool.definitoin", "definition"),
+    (ChatRequest, {"jsonMode": True}, "jsonMode", "json_mode"),
+    (ChatRequest, {"reasoning": {"enable": False}}, "reasoning.enable", "enabled"),
+    (MessagesRequest, {"tools": [
+        {"type": "bash_20250124", "name": "bash", "allowed_caller": ["code_execution_20260120"]}]},
+     "tools[0].allowed_caller", "allowed_callers"),
+    # REGRESSION: these were ignored
+    (ChatRequest, {"thinkingBudget": 9}, "thinkingBudget", "thinking_budget"),
+    (ChatRequest, {"enable_thinkng": False}, "enable_thinkng", "enable_thinking"),
+    (ChatRequest, {"responseSchema": {}}, "responseSchema", "response_schema"),
+    (ChatRequest, {"topLogprob": 2}, "topLogprob", "top_logprobs"),
+    (ChatRequest, {"num_predict": 9}, "num_predict", ""),
+    (ResponseRequest, {"reasoning": {"efort": "none"}}, "reasoning.efort", "effort"),
+    (ResponseRequest, {"reasonin": {"effort": "none"}}, "reasonin", "reasoning"),
+    (MessagesRequest, {"max_tokens_to_sample": 9}, "max_tokens_to_sample", ""),
+    (MessagesRequest, {"tools": [{"name": "f", "input_schema": {}, "allowedCallers": []}]},
+     "tools[0].allowedCallers", "allowed_callers"),
+    (MessagesRequest, {"tool_choice": {"type": "any", "disable.parallel.tool.use": True}},
+     "tool_choice.disable.parallel.tool.use", "disable_parallel_tool_use"),
     (ResponseRequest, {"text": {"fromat": {}}}, "text.fromat", "format"),
     (ResponseRequest, {"max_output_token": 3}, "max_output_token", "max_output_tokens"),
     (MessagesRequest, {"stop_sequence": ["x"]}, "stop_sequence", "stop_sequences"),
@@ -125,6 +158,25 @@ def test_a_typo_of_a_constraint_is_refused_in_both_modes(
     assert error.param == place
     hint = f" Did you mean '{meant}'?" if meant else ""
     assert error.message == f"Unknown parameter: '{place}'.{hint}"
+
+
+@pytest.mark.parametrize("ignores", [False, True])
+@pytest.mark.parametrize("kind", [ChatRequest, ResponseRequest, MessagesRequest])
+def test_other_fields_of_options_are_ignored_in_both_modes(kind: type[Body], ignores: bool) -> None:
+    """REGRESSION: only chat completions named them."""
+    thinking = {"type": "enabled", "budget_tokens": 9}
+    known = read(kind, ignores=ignores, thinking=thinking)[0]
+    request, ignored = read(kind, ignores=ignores, thinking={**thinking, "keep": "all"})
+    assert request == known and ignored == ["thinking/keep field"]
+
+
+def test_fields_of_openrouters_reasoning_are_ignored() -> None:
+    reasoning = {
+        "effort": "low", "summary": "auto", "exclude": True, "mode": "standard", "off": False,
+    }  # fmt: skip
+    assert read(ChatRequest, ignores=False, reasoning=reasoning)[1] == [
+        "reasoning/exclude field", "reasoning/mode field", "reasoning/summary field",
+    ]  # fmt: skip
 
 
 def test_other_typos_are_named_with_the_nearest_field() -> None:
@@ -155,6 +207,7 @@ def test_ignored_names_are_bounded() -> None:
     names = {f"brand_new_{number}": 1 for number in range(MAX_IGNORED)}
     assert len(read(ChatRequest, ignores=True, **names)[1]) == MAX_IGNORED
     refusal(ChatRequest, ignores=True, **names, one_more=1)
+    refusal(ChatRequest, ignores=True, **dict.fromkeys(names, False), one_more=1)
 
 
 @pytest.mark.parametrize(
@@ -166,6 +219,6 @@ def test_the_distance_counts_swapped_letters_once(one: str, other: str, edits: i
     assert distance(one, other) == distance(other, one) == edits
 
 
-@pytest.mark.parametrize("name", ["x", "nn", "id", "json_mode", "extra_info", "toolkit_settings"])
+@pytest.mark.parametrize("name", ["x", "nn", "id", "extra_info", "toolkit_settings"])
 def test_other_names_are_near_to_no_constraint(name: str) -> None:
     assert near_constraint(name) is None

@@ -135,6 +135,17 @@ def test_a_message_is_sent_with_the_keyboard(opened: Callable[..., Any]):
 APIS = ("completions", "responses", "messages")
 
 
+@pytest.mark.parametrize("api", ["responses", "messages"])
+def test_a_schema_that_an_api_does_not_know_is_refused(opened: Callable[..., Any], api: str):
+    """REGRESSION: it was left out of the request."""
+    page = chat(opened, allows="400")
+    page.select_option("#api", api)
+    page.fill("#tools", "")
+    page.fill("#response-format", '{"type": "json_object", "schema": {"type": "object"}}')
+    page.click("#send")
+    expect(page.locator("#chat-state")).to_have_text("error 400")
+
+
 @pytest.mark.parametrize("api", APIS)
 def test_a_loop_of_calls_over_each_api(opened: Callable[..., Any], api: str):
     """A stream with calls, their results in the next request, and a whole answer."""

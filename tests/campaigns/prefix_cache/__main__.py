@@ -38,7 +38,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     print("|---|---|---|---:|---:|---:|---:|---:|")
     for (model, client, kind), loss in losses.items():
         if loss.prompt or loss.answer:
-            counts = (loss.turns, loss.prompt, loss.answer, loss.beside_space, loss.answers)
+            length = sum(map(len, loss.wrote))
+            counts = (loss.turns, loss.prompt, loss.answer, loss.beside_space, length)
             print(f"| {model} | {client} | {kind} | {' | '.join(map(str, counts))} |")
             for text in loss.texts if options.show else ():
                 print(f"    {text}")

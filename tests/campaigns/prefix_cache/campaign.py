@@ -26,7 +26,10 @@ from tests.campaigns.prefix_cache.clients import CLIENTS, Agent, Body, Kind
 #: formats without a chat template of their own
 FORMATS = ("hermes", "harmony", "llama3_json", "qwen_coder")
 #: what follows each answer; a call is required before results
-TURNS: tuple[Kind, ...] = ("results", "results", "reminder", "results", "question", "results")
+TURNS: tuple[Kind, ...] = (
+    *("results", "results", "reminder", "results", "instructions", "results", "question"),
+    *("results", "instructions", "results"),
+)
 #: seeds that are tried for an answer that is not cut
 TRIES = 20
 
@@ -37,7 +40,7 @@ class Losses:
 
     ``prompt``   of the prompts before: what the next ones do not begin with.
     ``answer``   of the answers before; ``beside_space``: if white space did not count.
-    ``answers``  the length of these answers.
+    ``wrote``    these answers.
     ``texts``    the places where prompts part.
     """
 
@@ -45,7 +48,7 @@ class Losses:
     prompt: int = 0
     answer: int = 0
     beside_space: int = 0
-    answers: int = 0
+    wrote: list[bytes] = field(default_factory=list)
     texts: list[str] = field(default_factory=list)
 
     def add(self, other: "Losses") -> None:
@@ -54,7 +57,7 @@ class Losses:
         self.prompt += other.prompt
         self.answer += other.answer
         self.beside_space += other.beside_space
-        self.answers += other.answers
+        self.wrote += other.wrote
         self.texts += other.texts
 
 
@@ -93,7 +96,8 @@ def complaints(losses: LossTable) -> Iterator[str]:
 
     A format without a chat template loses nothing of a prompt. Templates end prompts in their own
     ways, and drop thoughts before a question; but then all clients lose the same. Equal answers
-    lose the same, too, beside white space: clients of messages keep no JSON text.
+    lose the same, too, beside white space: clients of messages keep no JSON text. Instructions
+    behind results lose what a reminder there loses.
     """
     for (model, client, kind), loss in losses.items():
         if kind == "question":
@@ -104,7 +108,11 @@ def complaints(losses: LossTable) -> Iterator[str]:
             yield f"{where}: {loss.prompt} bytes of prompts"
         if loss.prompt > other.prompt:
             yield f"{where}: {loss.prompt} bytes of prompts, chat {other.prompt}"
-        if loss.answers == other.answers and loss.beside_space > other.beside_space:
+        if kind == "instructions":
+            reminded = losses.get((model, client, "reminder"), loss)
+            if loss.prompt * reminded.turns > reminded.prompt * loss.turns:
+                yield f"{where}: {loss.prompt} bytes of prompts, reminders {reminded.prompt}"
+        if loss.wrote == other.wrote and loss.beside_space > other.beside_space:
             yield f"{where}: {loss.beside_space} bytes of answers, chat {other.beside_space}"
 
 
@@ -171,7 +179,7 @@ class _Talk:
         prompt, answer = self._text(before.prompt), self._text(before.answer)
         had, next_prompt = prompt + answer, self._text(now.prompt)
         same = _same(had, next_prompt)
-        loss = Losses(1, max(0, len(prompt) - same), answers=len(answer))
+        loss = Losses(1, max(0, len(prompt) - same), wrote=[answer])
         if same >= len(prompt):
             loss.answer = len(had) - same
             loss.beside_space = len(_words(had)) - _same(_words(had), _words(next_prompt))

@@ -9,13 +9,15 @@ from copy import deepcopy
 from typing import Any, Literal
 
 Body = dict[str, Any]
-#: what follows an answer: results alone, results and a reminder, or a question of the user
-Kind = Literal["results", "reminder", "question"]
+#: what follows an answer: results alone, results and a reminder or further instructions, or a
+#: question of the user
+Kind = Literal["results", "reminder", "instructions", "question"]
 
 _PATH = {"type": "object", "properties": {"path": {"type": "string", "maxLength": 9}}}
 PARAMETERS = {**_PATH, "required": ["path"], "additionalProperties": False}
 TOOLS = {"Read": "Read a file.", "Search": "Search the files."}
 RULES = "You help with code.\n\nBe brief."
+FURTHER = "Answer in French."
 REMINDER = "<system-reminder>\nThe list of tasks is empty.\n</system-reminder>"
 
 
@@ -71,6 +73,8 @@ class ClaudeCode:
         if kind == "question" or not blocks:
             blocks.append(_text("And now?"))
         self._messages.append({"role": "user", "content": blocks})
+        if kind == "instructions":
+            self._messages.append({"role": "system", "content": FURTHER})
         return True
 
 
@@ -122,6 +126,8 @@ class Codex:
         self._items += results
         if kind == "question" or not results:
             self._items.append({"type": "message", "role": "user", "content": _input("And now?")})
+        if kind == "instructions":
+            self._items.append({"type": "message", "role": "developer", "content": _input(FURTHER)})
         return True
 
 
@@ -168,6 +174,8 @@ class Chat:
         self._messages += results
         if kind == "question" or not results:
             self._messages.append({"role": "user", "content": "And now?"})
+        if kind == "instructions":
+            self._messages.append({"role": "system", "content": FURTHER})
         return True
 
 

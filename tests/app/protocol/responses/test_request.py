@@ -130,6 +130,8 @@ def test_tools_of_other_servers_are_accepted_but_not_as_a_choice(kind: str):
     parse(tools=[TOOL, {"type": kind, "more": {"a": [1]}}])
     error = refusal(tools=[TOOL], tool_choice={"type": kind})
     assert (error.param, error.code) == ("tool_choice.type", "unsupported_value")
+    # REGRESSION: the message had the name of a class
+    assert error.message == f"Tool choices of type '{kind}' are not supported by this server."
 
 
 @pytest.mark.parametrize(
