@@ -39,7 +39,7 @@ _OWN = frozenset(
     )
 )
 #: fields of the message that a request lacks
-_ENVELOPE = ("type", "stream", "background")
+_ENVELOPE = ("type", "stream", "stream_id", "background")
 _RESULTS = ("function_call_output", "custom_tool_call_output")
 _ENDED = (b"response.completed", b"response.incomplete")
 
@@ -257,8 +257,7 @@ def _body(message: Message) -> dict[str, Any]:
             "background",
             "unsupported_parameter",
         )
-    off = {"stream_id", "generate"} if body.get("generate") in (None, True) else {"stream_id"}
-    return {name: each for name, each in body.items() if name not in (*_ENVELOPE, *off)}
+    return {name: each for name, each in body.items() if name not in _ENVELOPE}
 
 
 def _items(body: Mapping[str, Any]) -> list[Any]:

@@ -19,7 +19,7 @@ from .message_writers import (
     error_object,
     error_status,
 )
-from .response_object import compacted_response, compaction_response, response_object
+from .response_object import compacted_response, immediate_response, response_object
 from .response_replay import replayed
 from .response_types import (
     CompactedResponse,
