@@ -15,7 +15,7 @@ from typing import Any
 from ..served import ROOT, Served
 from ..snippets import ADDRESS, snippet
 from . import sandbox
-from .scripted import Call
+from .scripted import Call, answers, scripted
 
 PACKAGES = Path(os.environ.get("NODE_PACKAGES", Path(__file__).parent))
 #: seconds for a turn of an agent on a slow machine
@@ -82,6 +82,23 @@ class Agent:
         path = f"{self.path.parent}:{os.environ['PATH']}"
         port = int(served.address.rpartition(":")[2])
         return sandbox.run(command, place, port, [PACKAGES, ROOT], PATIENCE, PATH=path)
+
+
+def check_loop(agent: Agent, place: Path, route: str, *options: str, **variables: str) -> None:
+    """Run a loop with the agent's tool over an API that it does not use by default.
+
+    ``options``: before its own; ``variables``: see ``Agent.run``.
+    """
+    (place / "work").mkdir()
+    (place / "work" / NOTE).write_text("4711\n")
+    text = "The tool says: "
+    with scripted(place, [agent.call(place)], text) as served:
+        done = agent.run(served, place, *options, *agent.options, PROMPT, **variables)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "4711" in done.stdout.partition(text)[2], done.stdout
+    assert {line["status"] for line in answers(place)} == {200}
+    reasons = [line["finish_reasons"] for line in answers(place, route)]
+    assert reasons == [["tool_calls"], ["stop"]]
 
 
 #: of Codex, whose own sandbox does not start inside another one
