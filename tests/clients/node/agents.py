@@ -6,13 +6,14 @@ of the scratch folder, which an agent's tool for reading may read without asking
 
 import json
 import os
+import random
 import subprocess
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ..served import ROOT, Served
+from ..served import ROOT, WIRES, Served
 from ..snippets import ADDRESS, snippet
 from . import sandbox
 from .scripted import Call, answers, scripted
@@ -99,6 +100,21 @@ def check_loop(agent: Agent, place: Path, route: str, *options: str, **variables
     assert {line["status"] for line in answers(place)} == {200}
     reasons = [line["finish_reasons"] for line in answers(place, route)]
     assert reasons == [["tool_calls"], ["stop"]]
+
+
+def check_noise(agent: Agent, place: Path, turns: Sequence[Sequence[str]]) -> None:
+    """Random calls, arguments, texts and thoughts: no request is refused, and each turn ends."""
+    seed = random.randrange(1 << 32)
+    settings = WIRES["harmony"] | {"noise_seed": str(seed), "default_completion_tokens": "4096"}
+    with Served("harmony", place / "log", settings) as served:
+        ends = [agent.run(served, place, *arguments) for arguments in turns]
+        assert served.faults() == []
+    printed = "\n".join(
+        [f"seed {seed}", *(end.stdout[-1000:] + end.stderr[-1000:] for end in ends)]
+    )
+    lines = answers(place)
+    assert [line for line in lines if line["status"] != 200] == [], printed
+    assert len(lines) >= len(ends), printed
 
 
 #: of Codex, whose own sandbox does not start inside another one

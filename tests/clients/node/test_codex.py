@@ -13,7 +13,7 @@ import pytest
 
 from ..snippets import ADDRESS
 from . import mcp_weather, sandbox
-from .agents import AGENTS, PROMPT, RESPONSES
+from .agents import AGENTS, PROMPT, RESPONSES, check_noise
 from .scripted import Call, answers, scripted
 
 pytestmark = pytest.mark.skipif(bool(sandbox.missing()), reason=sandbox.missing() or "a sandbox")
@@ -21,6 +21,11 @@ pytestmark = pytest.mark.skipif(bool(sandbox.missing()), reason=sandbox.missing(
 CODEX = AGENTS["Codex CLI"]
 EXEC, RESUME = CODEX.options, CODEX.again
 BUILT_IN = ("-c", 'model_provider="openai"', "-c", f'openai_base_url="{ADDRESS}/v1"')
+#: the MCP server
+WEATHER = (
+    "-c", f"mcp_servers.weather.command={json.dumps(sys.executable)}",
+    "-c", f"mcp_servers.weather.args={json.dumps([mcp_weather.__file__])}",
+)  # fmt: skip
 TEXT = "The tool says: "
 #: one pixel
 PICTURE = (
@@ -59,12 +64,13 @@ def compacted(place: Path) -> list[list[str]]:
 def test_a_tool_of_an_mcp_server(tmp_path: Path) -> None:
     """Its namespace comes back with the call, and the model sees the result."""
     call = {"name": "mcp__weather__get_weather", "arguments": {"city": "Oslo"}}
-    server = {"command": sys.executable, "args": [mcp_weather.__file__]}
-    configured = [f"mcp_servers.weather.{name}={json.dumps(server[name])}" for name in server]
-    options = [part for each in configured for part in ("-c", each)]
-    (printed,) = turns(tmp_path, [call], (*EXEC, *options))
+    (printed,) = turns(tmp_path, [call], (*EXEC, *WEATHER))
     assert mcp_weather.WEATHER in printed.rpartition(TEXT)[2]
     assert reasons(tmp_path) == [["tool_calls"], ["stop"]]
+
+
+def test_noise_with_an_mcp_server(tmp_path: Path) -> None:
+    check_noise(CODEX, tmp_path, [(*each, *WEATHER, PROMPT) for each in (EXEC, RESUME)])
 
 
 def test_a_picture_and_later_turns(tmp_path: Path) -> None:
