@@ -1,4 +1,4 @@
-"""What changes responses: compaction_trigger, configuration_update, and generate."""
+"""Responses that their input configures or compacts, and those without generation."""
 
 import json
 from typing import Any
