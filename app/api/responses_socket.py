@@ -34,7 +34,7 @@ MAX_SECONDS = 3600.0
 #: connections of one client in this process
 MAX_OF_CLIENT = 32
 #: fields of the message that a request lacks
-_ENVELOPE = ("type", "stream", "background")
+_ENVELOPE = ("type", "stream", "stream_id", "background")
 _RESULTS = ("function_call_output", "custom_tool_call_output")
 
 
@@ -179,8 +179,7 @@ def _body(body: Any) -> dict[str, Any]:
             "background",
             "unsupported_parameter",
         )
-    off = {"stream_id", "generate"} if body.get("generate") in (None, True) else {"stream_id"}
-    return {name: each for name, each in body.items() if name not in (*_ENVELOPE, *off)}
+    return {name: each for name, each in body.items() if name not in _ENVELOPE}
 
 
 def _items(body: Mapping[str, Any]) -> list[Any]:

@@ -30,7 +30,7 @@ from ..writers import (
     ResponseObject,
     ResponseWriter,
     compacted_response,
-    compaction_response,
+    immediate_response,
     named_event,
     replayed,
     response_object,
@@ -64,8 +64,8 @@ class ResponsesService:
     async def complete(self, request: ResponseRequest, context: RequestContext) -> Completion:
         """Return a whole response. Raises ApiError."""
         given = await gather(request, self.store, self.conversations, context)
-        if request.compacts:
-            return Completion(*await self._compaction(given, context))
+        if request.is_immediate:
+            return Completion(*await self._immediate(given, context))
         context = replace(context, size=given.size)
         read, writer = self._begin(given, context)
         return await self.generation.complete(read, lambda _: writer, context)
@@ -73,8 +73,8 @@ class ResponsesService:
     async def stream(self, request: ResponseRequest, context: RequestContext) -> AnswerStream:
         """Return the events of a response. Raises ApiError only here."""
         given = await gather(request, self.store, self.conversations, context)
-        if request.compacts:
-            response, headers = await self._compaction(given, context)
+        if request.is_immediate:
+            response, headers = await self._immediate(given, context)
             return AnswerStream.of(map(named_event, replayed(response)), headers)
         context = replace(context, size=given.size)
         read, writer = self._begin(given, context)
@@ -122,25 +122,45 @@ class ResponsesService:
         kept, compaction = await self._compacted(given, number, context)
         return compacted_response(number, int(time.time()), [*kept, compaction])
 
-    # -- conversations in short --------------------------------------------------------------------
+    # -- answers that no model makes ---------------------------------------------------------------
 
-    async def _compaction(
+    async def _immediate(
         self, given: ResponseInput, context: RequestContext
     ) -> tuple[ResponseObject, dict[str, str]]:
-        """Return a response that is the conversation in short, and its headers. Later ones continue
-        it without what it replaces. Raises ApiError.
+        """Return a response and its headers: the conversation in short, which later responses
+        continue without what it replaces, or no output. Raises ApiError.
         """
         request, number = given.request, new_response_id()
-        kept, compaction = await self._compacted(given, number, context)
+        output: list[CompactionOutput] = []
+        if request.compacts:
+            inputs, compaction = await self._compacted(given, number, context)
+            output, before = [compaction], Chain()
+        else:
+            inputs, before = await self._checked(given, number, context), given.before
         now = int(time.time())
-        response = compaction_response(request, context.model, number, now, compaction)
-        await self._append(request, context.client, [*given.listed(number), compaction])
+        response = immediate_response(request, context.model, number, now, output)
+        await self._append(request, context.client, [*given.listed(number), *output])
         if request.store is not False:
             save = self.store.save
-            response["store"] = await save(context.client, response, kept, Chain(), size=given.size)
+            response["store"] = await save(
+                context.client, response, inputs, before, size=given.size
+            )
             if not response["store"]:
                 self.on_unstored()
         return response, header_listing(IGNORED_HEADER, context.record.ignored)
+
+    async def _checked(
+        self, given: ResponseInput, number: str, context: RequestContext
+    ) -> list[dict[str, Any]]:
+        """Return the request's own items, after all has been read. Raises ApiError."""
+
+        def step() -> list[dict[str, Any]]:
+            context.record.ignored += self._read(given, context.client).ignored
+            return given.listed(number)
+
+        inputs = await self.generation.read(step, context.client, given.size)
+        self.generation.metrics.left_out(context.record)
+        return inputs
 
     async def _compacted(
         self, given: ResponseInput, number: str, context: RequestContext

@@ -18,7 +18,7 @@ from .message_writers import (
     begun_message,
     error_object,
 )
-from .response_object import compacted_response, compaction_response, response_object
+from .response_object import compacted_response, immediate_response, response_object
 from .response_replay import replayed
 from .response_types import (
     CompactedResponse,

@@ -1,5 +1,6 @@
 """The response object: the request's fields as they were applied, the output and the usage."""
 
+from collections.abc import Sequence
 from typing import Any
 
 from ..errors import ApiError
@@ -95,17 +96,21 @@ def compacted_response(number: str, created: int, output: list[Any]) -> Compacte
     }
 
 
-def compaction_response(
-    request: ResponseRequest, model: str, number: str, created: int, compaction: CompactionOutput
+def immediate_response(
+    request: ResponseRequest,
+    model: str,
+    number: str,
+    created: int,
+    output: Sequence[CompactionOutput],
 ) -> ResponseObject:
-    """Return a response whose output is a compacted conversation."""
+    """Return a response that no model made: it has a compacted conversation, or no output."""
     whole = compacted_response(number, created, [])
     begun = response_object(request, model, number, created)
     return {
         **begun,
         "status": "completed",
         "completed_at": created,
-        "output": [compaction],
+        "output": list(output),
         "usage": whole["usage"],
     }
 

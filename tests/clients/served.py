@@ -4,6 +4,7 @@ import os
 import subprocess
 import time
 import urllib.request
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Self
 
@@ -67,6 +68,15 @@ class Served:
     @property
     def thinks(self) -> bool:
         return WIRES[self.wire].get("reasoning") == "on"
+
+    def seeds(self, thoughts: Sequence[object]) -> Iterator[int]:
+        """Yield seeds of eight turns, and of more until a model that thinks has thought: before a
+        call that is required it may, but noise rarely does. ``thoughts``: of the turns so far.
+        """
+        for seed in range(100):
+            if seed >= 8 and (any(thoughts) or not self.thinks):
+                return
+            yield seed
 
     def __enter__(self) -> Self:
         until = time.monotonic() + PATIENCE

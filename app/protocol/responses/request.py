@@ -146,6 +146,8 @@ class ResponseRequest(GenerationFields):
     """`true` answers at once, and the response runs on."""
     store: bool | None = None
     """`false` stores nothing."""
+    generate: bool | None = None
+    """`false` reads and stores the input; the response has no output and can be continued."""
     metadata: Metadata | None = None
     """Repeated in the response."""
     user: ShortText | None = None
@@ -245,9 +247,13 @@ class ResponseRequest(GenerationFields):
         return bool(items) and isinstance(items[-1], CompactionTriggerItem)
 
     @property
+    def is_immediate(self) -> bool:
+        """Whether no model makes the answer."""
+        return self.compacts or self.generate is False
+
+    @property
     def runs_in_background(self) -> bool:
-        # a conversation in short is there at once
-        return bool(self.background) and not self.compacts
+        return bool(self.background) and not self.is_immediate
 
     @field_validator("store")
     @classmethod

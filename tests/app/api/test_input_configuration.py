@@ -1,4 +1,4 @@
-"""Items of the input that change responses: compaction_trigger and configuration_update."""
+"""Responses that their input configures or compacts, and those without generation."""
 
 import json
 from typing import Any
@@ -145,3 +145,21 @@ def test_an_update_that_cannot_be_read_is_refused_by_its_place(
     with pytest.raises(openai.BadRequestError) as caught:
         made(client, [{"type": "configuration_update", **fields}, HISTORY[0]])
     assert caught.value.param and caught.value.param.startswith(place)
+
+
+def test_a_response_without_generation(client: openai.OpenAI) -> None:
+    """The next one continues its input, and all before it."""
+    first = made(client, HISTORY, max_output_tokens=5)
+    later: list[Any] = [{"role": "user", "content": "And?"}]
+    ready = client.responses.create(
+        model="noise", input=later, previous_response_id=first.id, extra_body={"generate": False}
+    )
+    check(ready)
+    assert (ready.status, ready.output, ready.error) == ("completed", [], None)
+    assert client.responses.retrieve(ready.id) == ready
+    (item,) = client.responses.input_items.list(ready.id).data
+    assert item.to_dict()["content"] == [{"type": "input_text", "text": "And?"}]
+    items = [*HISTORY, *(item.to_dict() for item in first.output), *later, *later]
+    assert counted(client, input=later, previous_response_id=ready.id) == counted(
+        client, input=items
+    )

@@ -158,6 +158,23 @@ def test_an_unstored_response_may_continue_a_stored_one(
         items += [item.to_dict() for item in last.response.output]
 
 
+@pytest.mark.parametrize("is_stored", [True, False])
+def test_a_response_without_generation_is_continued(
+    client: openai.OpenAI, socket: ClientConnection, is_stored: bool
+) -> None:
+    """As the Codex CLI begins: with instructions alone, before its user has written."""
+    begin = [{"role": "developer", "content": "Be brief."}]
+    events = asked(socket, store=is_stored, input=begin, generate=False)
+    kinds = ["response.created", "response.in_progress", "response.completed"]
+    assert [event.type for event in events] == kinds
+    ready = events[-1].response
+    assert (ready.status, ready.output, ready.usage.total_tokens) == ("completed", [], 0)
+    answer = asked(socket, store=is_stored, previous_response_id=ready.id)[-1].response
+    items = [*begin, {"role": "user", "content": "Hello"}]
+    counted = client.responses.input_tokens.count(model="noise", input=items)  # type: ignore[arg-type]
+    assert answer.usage.input_tokens == counted.input_tokens
+
+
 def test_an_unstored_response_is_known_to_its_connection_alone(
     gateway: Gateway, socket: ClientConnection
 ) -> None:
@@ -188,7 +205,7 @@ WRONG: dict[str, tuple[Any, str | None, str]] = {
     "another type": ({"type": "response.steer"}, "type", "unsupported_value"),
     "a lane": ({**ASKED, "stream_id": "a"}, "stream_id", "unsupported_parameter"),
     "in the background": ({**ASKED, "background": True}, "background", "unsupported_parameter"),
-    "a warm-up": ({**ASKED, "generate": False}, "generate", "unknown_parameter"),
+    "a number": ({**ASKED, "generate": 7}, "generate", "invalid_type"),
     "a typo": ({**ASKED, "inptu": "x"}, "inptu", "unknown_parameter"),
     "another model": ({**ASKED, "model": "x" * 1024}, "model", "model_not_found"),
     "a long text": ({**ASKED, "user": "x" * 1024}, "user", "string_above_max_length"),

@@ -6,16 +6,17 @@ of the scratch folder, which an agent's tool for reading may read without asking
 
 import json
 import os
+import random
 import subprocess
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ..served import ROOT, Served
+from ..served import ROOT, WIRES, Served
 from ..snippets import ADDRESS, snippet
 from . import sandbox
-from .scripted import Call
+from .scripted import Call, answers, scripted
 
 PACKAGES = Path(os.environ.get("NODE_PACKAGES", Path(__file__).parent))
 #: seconds for a turn of an agent on a slow machine
@@ -82,6 +83,38 @@ class Agent:
         path = f"{self.path.parent}:{os.environ['PATH']}"
         port = int(served.address.rpartition(":")[2])
         return sandbox.run(command, place, port, [PACKAGES, ROOT], PATIENCE, PATH=path)
+
+
+def check_loop(agent: Agent, place: Path, route: str, *options: str, **variables: str) -> None:
+    """Run a loop with the agent's tool over an API that it does not use by default.
+
+    ``options``: before its own; ``variables``: see ``Agent.run``.
+    """
+    (place / "work").mkdir()
+    (place / "work" / NOTE).write_text("4711\n")
+    text = "The tool says: "
+    with scripted(place, [agent.call(place)], text) as served:
+        done = agent.run(served, place, *options, *agent.options, PROMPT, **variables)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "4711" in done.stdout.partition(text)[2], done.stdout
+    assert {line["status"] for line in answers(place)} == {200}
+    reasons = [line["finish_reasons"] for line in answers(place, route)]
+    assert reasons == [["tool_calls"], ["stop"]]
+
+
+def check_noise(agent: Agent, place: Path, turns: Sequence[Sequence[str]]) -> None:
+    """Random calls, arguments, texts and thoughts: no request is refused, and each turn ends."""
+    seed = random.randrange(1 << 32)
+    settings = WIRES["harmony"] | {"noise_seed": str(seed), "default_completion_tokens": "4096"}
+    with Served("harmony", place / "log", settings) as served:
+        ends = [agent.run(served, place, *arguments) for arguments in turns]
+        assert served.faults() == []
+    printed = "\n".join(
+        [f"seed {seed}", *(end.stdout[-1000:] + end.stderr[-1000:] for end in ends)]
+    )
+    lines = answers(place)
+    assert [line for line in lines if line["status"] != 200] == [], printed
+    assert len(lines) >= len(ends), printed
 
 
 #: of Codex, whose own sandbox does not start inside another one

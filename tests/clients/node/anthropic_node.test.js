@@ -5,7 +5,7 @@ import Anthropic from '@anthropic-ai/sdk'
 import { betaZodTool } from '@anthropic-ai/sdk/helpers/beta/zod'
 import { zodOutputFormat } from '@anthropic-ai/sdk/helpers/zod'
 import { z } from 'zod'
-import { baseURL, Place, PROMPT, SHAPES, thinks, Weather } from './served.js'
+import { baseURL, Place, PROMPT, seeds, SHAPES, thinks, Weather } from './served.js'
 
 const client = new Anthropic({ baseURL: baseURL.replace(/\/v1$/, ''), apiKey: 'none', maxRetries: 0 })
 const user = { role: 'user', content: PROMPT }
@@ -57,7 +57,7 @@ for (const stream of [false, true]) {
   test(`a loop of calls with stream: ${stream}`, async () => {
     const messages = [user]
     let thoughts = 0
-    for (let seed = 0; seed < 24; seed++) {
+    for (const seed of seeds(() => thoughts > 0)) {
       const tool_choice = seed % 2 ? { type: 'tool', name: 'locate' } : { type: 'any' }
       const asked = { ...OPTIONS, messages, tools: TOOLS, tool_choice, seed }
       const message = stream

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import OpenAI from 'openai'
 import { zodFunction, zodResponseFormat } from 'openai/helpers/zod'
-import { baseURL, Place, PROMPT, SHAPES, thinks, TURNS, Weather } from './served.js'
+import { baseURL, Place, PROMPT, seeds, SHAPES, thinks, TURNS, Weather } from './served.js'
 
 const client = new OpenAI({ baseURL, apiKey: 'none', maxRetries: 0 })
 const messages = [
@@ -82,7 +82,7 @@ test('thoughts come back and go back', async () => {
   const history = [...messages]
   const tools = [zodFunction({ name: 'locate', parameters: Place })]
   let thoughts = 0
-  for (let seed = 0; seed < 8; seed++) {
+  for (const seed of seeds(() => thoughts > 0)) {
     const asked = { ...OPTIONS, messages: history, tools, tool_choice: 'required', seed }
     const { message } = (await client.chat.completions.parse(asked)).choices[0]
     thoughts += message.reasoning_content ? 1 : 0

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import OpenAI from 'openai'
 import { zodResponsesFunction, zodTextFormat } from 'openai/helpers/zod'
-import { baseURL, Place, PROMPT, SHAPES, thinks, Weather } from './served.js'
+import { baseURL, Place, PROMPT, seeds, SHAPES, thinks, Weather } from './served.js'
 
 const client = new OpenAI({ baseURL, apiKey: 'none', maxRetries: 0 })
 const input = [
@@ -67,7 +67,7 @@ for (const store of [false, true]) {
     let items = [...input]
     let previous
     let thoughts = 0
-    for (let seed = 0; seed < 8; seed++) {
+    for (const seed of seeds(() => thoughts > 0)) {
       const tool_choice = seed % 2 ? { type: 'function', name: 'locate' } : 'required'
       const stream = client.responses.stream({
         ...OPTIONS, input: items, tools: TOOLS, tool_choice, store, seed, previous_response_id: previous,
@@ -94,10 +94,10 @@ test('a stored response is read, listed and deleted', async () => {
 })
 
 test('errors have their class and their place', async () => {
-  const asked = client.responses.create({ model: 'noise', input, background: true })
+  const asked = client.responses.create({ model: 'noise', input, prompt: { id: 'p' } })
   await assert.rejects(asked, (error) => {
     assert(error instanceof OpenAI.BadRequestError)
-    assert.deepEqual([error.param, error.code], ['background', 'unsupported_parameter'])
+    assert.deepEqual([error.param, error.code], ['prompt', 'unsupported_parameter'])
     return true
   })
 })

@@ -8,6 +8,12 @@ export const PROMPT = 'The weather in Oslo? Answer in JSON.'
 // without a seed noise says something else in every turn, so a loop ends long before
 export const TURNS = 50
 
+// Seeds of eight turns, and of more until a model that thinks has thought: before a call that is
+// required it may, but noise rarely does.
+export function* seeds(hasThought) {
+  for (let seed = 0; seed < 8 || (thinks && seed < 100 && !hasThought()); seed++) yield seed
+}
+
 const Short = z.string().max(8)
 export const Place = z.object({ name: Short, country: z.enum(['no', 'se']) })
 export const Weather = z.object({

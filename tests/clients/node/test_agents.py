@@ -3,14 +3,12 @@
 The worker of a loop follows a script: it calls the agent's tool for reading, then says a text.
 """
 
-import random
 from pathlib import Path
 
 import pytest
 
-from ..served import WIRES, Served
 from . import sandbox
-from .agents import AGENTS, NOTE, Agent
+from .agents import AGENTS, NOTE, Agent, check_noise
 from .scripted import answers, scripted
 
 TEXT = "The note says: "
@@ -42,15 +40,4 @@ def test_a_loop_with_a_tool(agent: Agent, tmp_path: Path) -> None:
 
 
 def test_noise(agent: Agent, tmp_path: Path) -> None:
-    """Random calls, arguments, texts and thoughts: no request is refused, and each turn ends."""
-    seed = random.randrange(1 << 32)
-    settings = WIRES["harmony"] | {"noise_seed": str(seed), "default_completion_tokens": "4096"}
-    with Served("harmony", tmp_path / "log", settings) as served:
-        ends = [agent.run(served, tmp_path, *arguments) for arguments in agent.turns(2)]
-        assert served.faults() == []
-    printed = "\n".join(
-        [f"seed {seed}", *(end.stdout[-1000:] + end.stderr[-1000:] for end in ends)]
-    )
-    lines = answers(tmp_path)
-    assert [line for line in lines if line["status"] != 200] == [], printed
-    assert len(lines) >= len(ends), printed
+    check_noise(agent, tmp_path, agent.turns(2))

@@ -67,6 +67,16 @@ def test_compaction(tmp_path: Path) -> None:
     assert len(reasons(tmp_path)) > 3
 
 
+@pytest.mark.parametrize("model", ["opus", "sonnet", "haiku", "fable"])
+def test_a_sub_agent(tmp_path: Path, model: str) -> None:
+    """The model may choose another one for it by Claude Code's own names."""
+    asked = {"description": "d", "prompt": "p", "subagent_type": "general-purpose", "model": model}
+    call = {"name": "Agent", "arguments": {**asked, "run_in_background": False}}
+    (result,) = turns(tmp_path, [call], ("--allowedTools", "Agent", "--", PROMPT))
+    assert result["result"].startswith(TEXT)
+    assert reasons(tmp_path).count(["stop"]) > 1
+
+
 def test_counts_of_tokens(tmp_path: Path) -> None:
     """/context asks how many tokens each part of a prompt has, and shows the context's length."""
     (result,) = turns(tmp_path, [], ("/context",), CLAUDE_CODE_MAX_CONTEXT_TOKENS="100000")

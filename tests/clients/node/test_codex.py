@@ -13,13 +13,19 @@ import pytest
 
 from ..snippets import ADDRESS
 from . import mcp_weather, sandbox
-from .agents import AGENTS, PROMPT, RESPONSES
+from .agents import AGENTS, PROMPT, RESPONSES, check_noise
 from .scripted import Call, answers, scripted
 
 pytestmark = pytest.mark.skipif(bool(sandbox.missing()), reason=sandbox.missing() or "a sandbox")
 
 CODEX = AGENTS["Codex CLI"]
 EXEC, RESUME = CODEX.options, CODEX.again
+BUILT_IN = ("-c", 'model_provider="openai"', "-c", f'openai_base_url="{ADDRESS}/v1"')
+#: the MCP server
+WEATHER = (
+    "-c", f"mcp_servers.weather.command={json.dumps(sys.executable)}",
+    "-c", f"mcp_servers.weather.args={json.dumps([mcp_weather.__file__])}",
+)  # fmt: skip
 TEXT = "The tool says: "
 #: one pixel
 PICTURE = (
@@ -42,20 +48,29 @@ def turns(
 
 
 def reasons(place: Path) -> list[list[str]]:
-    """The finish reasons of the requests, none of which is refused."""
+    """The finish reasons of the requests, none of which is refused; none if no model was asked."""
     assert {line["status"] for line in answers(place)} == {200}
-    return [line["finish_reasons"] for line in answers(place, RESPONSES)]
+    return [line.get("finish_reasons", []) for line in answers(place, RESPONSES)]
+
+
+def compacted(place: Path) -> list[list[str]]:
+    """The types of the items in each history of the session that replaced a longer one."""
+    (record,) = (place / "home" / ".codex" / "sessions").rglob("*.jsonl")
+    lines = [json.loads(line) for line in record.read_text().splitlines()]
+    histories = (line["payload"] for line in lines if line["type"] == "compacted")
+    return [[item["type"] for item in each["replacement_history"]] for each in histories]
 
 
 def test_a_tool_of_an_mcp_server(tmp_path: Path) -> None:
     """Its namespace comes back with the call, and the model sees the result."""
     call = {"name": "mcp__weather__get_weather", "arguments": {"city": "Oslo"}}
-    server = {"command": sys.executable, "args": [mcp_weather.__file__]}
-    configured = [f"mcp_servers.weather.{name}={json.dumps(server[name])}" for name in server]
-    options = [part for each in configured for part in ("-c", each)]
-    (printed,) = turns(tmp_path, [call], (*EXEC, *options))
+    (printed,) = turns(tmp_path, [call], (*EXEC, *WEATHER))
     assert mcp_weather.WEATHER in printed.rpartition(TEXT)[2]
     assert reasons(tmp_path) == [["tool_calls"], ["stop"]]
+
+
+def test_noise_with_an_mcp_server(tmp_path: Path) -> None:
+    check_noise(CODEX, tmp_path, [(*each, *WEATHER, PROMPT) for each in (EXEC, RESUME)])
 
 
 def test_a_picture_and_later_turns(tmp_path: Path) -> None:
@@ -85,8 +100,18 @@ def test_compaction(tmp_path: Path) -> None:
 
 
 def test_the_built_in_provider(tmp_path: Path) -> None:
-    """It asks for a WebSocket first, and its turns end with or without one."""
-    provider = ("-c", 'model_provider="openai"', "-c", f'openai_base_url="{ADDRESS}/v1"')
-    turns(tmp_path, [], (*EXEC, *provider), (*RESUME, *provider), OPENAI_API_KEY="none")
-    answered = [line for line in answers(tmp_path, RESPONSES) if line["status"] == 200]
-    assert [line["finish_reasons"] for line in answered] == [["stop"], ["stop"]]
+    """It opens a WebSocket, begins with a request without generation, and continues it."""
+    call = {"name": "exec_command", "arguments": {"cmd": "echo 4711"}}
+    options = (*EXEC, *BUILT_IN), (*RESUME, *BUILT_IN)
+    printed = turns(tmp_path, [call], *options, OPENAI_API_KEY="none")
+    assert ["4711" in each.rpartition(TEXT)[2] for each in printed] == [True, True]
+    assert reasons(tmp_path) == [[], ["tool_calls"], ["stop"], [], ["stop"]]
+
+
+def test_remote_compaction(tmp_path: Path) -> None:
+    """The built-in provider has the gateway compact a history, and sends its item back."""
+    low = ("-c", "model_auto_compact_token_limit=10")
+    options = (*EXEC, *BUILT_IN), (*RESUME, *BUILT_IN, *low), (*RESUME, *BUILT_IN)
+    turns(tmp_path, [], *options, OPENAI_API_KEY="none")
+    assert [types[-1] for types in compacted(tmp_path)] == ["compaction"]
+    assert reasons(tmp_path) == [[], ["stop"], [], [], ["stop"], [], ["stop"]]

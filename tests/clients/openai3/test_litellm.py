@@ -65,8 +65,8 @@ def test_a_loop_of_calls(asked: dict[str, Any], seed: int, is_streamed: bool) ->
 
 
 async def test_thoughts_come_back(asked: dict[str, Any], served: Served) -> None:
-    thoughts = []
-    for seed in range(24):
+    thoughts: list[str | None] = []
+    for seed in served.seeds(thoughts):
         answer = await litellm.acompletion(
             messages=[{"role": "user", "content": PROMPT}], tools=TOOLS, tool_choice="required",
             seed=seed, **asked,
