@@ -95,7 +95,7 @@ test: setup build check data ## run check, then the tests of every layer, with a
 test-whole: setup build data ## run the tests of every layer with all inputs, from fresh seeds
 	SEED=$${SEED:-$$(date +%s)} $(PY) -m pytest $(PARALLEL) $(ARGS)
 
-test-unit: setup build data ## unit tests only, in three minutes; the other layers are marks in pyproject.toml
+test-unit: setup build data ## unit tests only, in four minutes; the other layers are marks in pyproject.toml
 	TURN=$(TURN) $(PY) -m pytest $(PARALLEL) -m "not exact and not program and not campaign and not server" $(ARGS)
 
 # The client frameworks are in two venvs of their own and in a folder of Node packages.

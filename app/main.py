@@ -22,6 +22,9 @@ from .service import BACKEND_HEADER, BackgroundResponses, Faults, ServedModel
 from .settings import PREFIX, GatewaySettings, SettingError, Settings, read_settings
 from .version import version
 
+#: headers of answers that web pages of other origins may read
+_EXPOSED = ("x-request-id", BACKEND_HEADER, RELAXED_HEADER, IGNORED_HEADER, MODE_HEADER)
+
 
 def create_app(
     settings: Settings | None = None,
@@ -85,13 +88,7 @@ def create_app(
             allow_origins=chosen.gateway.cors_origins,
             allow_methods=["GET", "POST"],
             allow_headers=["*"],
-            expose_headers=[
-                "x-request-id",
-                BACKEND_HEADER,
-                RELAXED_HEADER,
-                IGNORED_HEADER,
-                MODE_HEADER,
-            ],
+            expose_headers=_EXPOSED,
         )
     install_error_handlers(app)
     return app

@@ -1,5 +1,4 @@
-"""Stored responses: GET, DELETE, their input items, cancel; and the tokens of a prompt,
-and compacted conversations."""
+"""Stored responses and their input items; the tokens of a prompt, and compacted conversations."""
 
 from typing import Any
 
@@ -112,10 +111,8 @@ def responses_router(
 
     @router.get("/v1/responses/{response_id}", **_RETRIEVE)
     async def retrieve(response_id: str, request: Request) -> Response:
-        asked, client = (
-            validated(RetrieveQuery, query_values(request)),
-            exchange_of(request).client.id,
-        )
+        asked = validated(RetrieveQuery, query_values(request))
+        client = exchange_of(request).client.id
         if asked.stream == "true":
             events = await stored.replay(response_id, client, after=asked.starting_after)
             return EventStream(events)

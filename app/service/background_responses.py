@@ -26,6 +26,7 @@ from ..state import (
     RunStore,
     StateUnavailable,
     state_unavailable,
+    store_needed,
 )
 from ..writers import ENDED, named_event
 from .background_run import BackgroundRun, BegunResponse, failed, is_open
@@ -92,19 +93,18 @@ class BackgroundResponses:
     @contextmanager
     def slot(self, client: str) -> Iterator[ExitStack]:
         """Take the place of one run; the stack frees it. Raises ApiError 429."""
-        running, own = self.running, self._of_client[client]
-        if running >= self._most or own >= self._most_of_client:
-            all_full = own < self._most_of_client
-            most, whose = (
-                (self._most, "") if all_full else (self._most_of_client, " with this API key")
-            )
-            raise ApiError(
-                429,
-                f"Too many responses in the background{whose}: at most {most:,} may run at once. "
-                "Please try again later.",
-                code="too_many_background_responses",
-                headers={"Retry-After": "1"},
-            )
+        for count, most, whose in (
+            (self._of_client[client], self._most_of_client, " with this API key"),
+            (self.running, self._most, ""),
+        ):
+            if count >= most:
+                raise ApiError(
+                    429,
+                    f"Too many responses in the background{whose}: at most {most:,} may run at "
+                    "once. Please try again later.",
+                    code="too_many_background_responses",
+                    headers={"Retry-After": "1"},
+                )
         self._of_client[client] += 1
         with ExitStack() as stack:
             stack.callback(self._free, client)
@@ -236,10 +236,8 @@ class BackgroundResponses:
         response = await self._store.response(client, number)
         if not response.get("background"):
             return response, None
-        try:
+        with store_needed():
             state = await self._runs.get(client, number)
-        except StateUnavailable:
-            raise state_unavailable() from None
         is_here = (client, number) in self._running
         if is_open(response) and not is_here and (state is None or state.until < time.time()):
             # it may have ended since
@@ -256,10 +254,8 @@ class BackgroundResponses:
     async def delete(self, number: str, client: str) -> None:
         """Delete a response, and end its run. Raises ApiError 404 or 503."""
         await self._order(number, client, delete=True)
-        try:
+        with store_needed():
             await self._runs.delete(client, number)
-        except StateUnavailable:
-            raise state_unavailable() from None
         try:
             await self._store.delete(client, number)
         except ApiError as error:
@@ -277,10 +273,8 @@ class BackgroundResponses:
             if run.task is not None:
                 await asyncio.wait([run.task], timeout=ORDER_SECONDS)
         else:
-            try:
+            with store_needed():
                 await self._runs.give(client, number, "delete" if delete else "cancel")
-            except StateUnavailable:
-                raise state_unavailable() from None
         until = time.monotonic() + ORDER_SECONDS
         while not delete and is_open(response) and time.monotonic() < until:
             response, _ = await self.current(number, client)

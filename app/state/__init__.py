@@ -1,4 +1,6 @@
-"""State that outlives a request: stored responses, in Redis or in memory."""
+"""State that outlives a request, in Redis or in memory: stored responses, those that run in the
+background, and conversations.
+"""
 
 from .byte_store import ByteStore, MemoryStore, StateUnavailable
 from .conversation_store import (
@@ -14,5 +16,6 @@ from .response_store import (
     ResponseStore,
     previous_not_found,
     state_unavailable,
+    store_needed,
 )
 from .run_store import EVENTS_RATIO, RunState, RunStore

@@ -21,7 +21,7 @@ from pydantic import BaseModel, ValidationError
 from ..concurrency import LARGE_BYTES, Offload
 from ..errors import ApiError, bad_request
 from .byte_store import ByteStore, StateUnavailable
-from .response_store import state_unavailable, value_name
+from .response_store import state_unavailable, store_needed, value_name
 
 #: seconds after which a claim ends by itself, and in which its change must be done: together with
 #: the call that claims, less than that
@@ -68,19 +68,15 @@ class ConversationStore:
         ).encode()
         if len(value) > self._max_bytes:
             raise _too_large(len(value), self._max_bytes)
-        try:
+        with store_needed():
             await self._store.set(client, {_name(client, conversation.id): value})
-        except StateUnavailable:
-            raise state_unavailable() from None
 
     async def read(self, client: str, number: str) -> tuple[StoredConversation, int]:
         """Return a conversation and its bytes. Raises ApiError 404 or 503."""
         if not _ID.fullmatch(number):
             raise conversation_not_found(number)
-        try:
+        with store_needed():
             (value,) = await self._store.get([_name(client, number)])
-        except StateUnavailable:
-            raise state_unavailable() from None
         if value is None:
             raise conversation_not_found(number)
         step = partial(StoredConversation.model_validate_json, value)
@@ -111,22 +107,19 @@ class ConversationStore:
         await self.read(client, number)
         claim = await self._claim(client, number)
         try:
-            await self._store.delete([_name(client, number)])
-        except StateUnavailable:
-            raise state_unavailable() from None
+            with store_needed():
+                await self._store.delete([_name(client, number)])
         finally:
             await self._release(claim)
 
     async def _claim(self, client: str, number: str) -> str:
         """Return the name of a claim that is held. Raises ApiError 400 or 503."""
         name, until = value_name(client, number, "claim"), time.monotonic() + WAIT_SECONDS
-        try:
+        with store_needed():
             while not await self._store.claim(name, CLAIM_SECONDS):
                 if time.monotonic() > until:
                     raise _locked()
                 await asyncio.sleep(RETRY_SECONDS)
-        except StateUnavailable:
-            raise state_unavailable() from None
         return name
 
     async def _release(self, claim: str) -> None:

@@ -18,7 +18,8 @@ Invariants       I1 a response belongs to the client that made it: its name in t
 """
 
 import asyncio
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from hashlib import sha256
@@ -112,19 +113,15 @@ class ResponseStore:
     async def mark(self, client: str, response: Mapping[str, Any]) -> None:
         """Replace a stored response, but not its output. Raises ApiError 503."""
         names = value_names(client, response["id"])
-        try:
+        with store_needed():
             await self._store.set(client, {names[0]: to_json({**response, "output": []})})
-        except StateUnavailable:
-            raise state_unavailable() from None
 
     async def response(self, client: str, number: str) -> dict[str, Any]:
         """Return a response. Raises ApiError 404 or 503."""
         if not is_response_id(number):
             raise response_not_found(number)
-        try:
+        with store_needed():
             found, turn, _ = await self._store.get(value_names(client, number))
-        except StateUnavailable:
-            raise state_unavailable() from None
         if found is None or turn is None:
             raise response_not_found(number)
         response = await self._run(client, len(found) + len(turn), partial(_response, found, turn))
@@ -142,10 +139,8 @@ class ResponseStore:
     async def delete(self, client: str, number: str) -> None:
         """Delete a response. Raises ApiError 404 or 503."""
         await self.input_items(client, number)
-        try:
+        with store_needed():
             await self._store.delete(value_names(client, number))
-        except StateUnavailable:
-            raise state_unavailable() from None
 
     async def chain(self, client: str, number: str) -> Chain:
         """Return the conversation that ends with a response. Raises ApiError 400 or 503."""
@@ -185,15 +180,13 @@ class ResponseStore:
         """Return turns; None: missing. Raises ApiError 400 if they are too large together."""
         if not numbers or not all(map(is_response_id, numbers)):
             return [None] * len(numbers)
-        try:
+        with store_needed():
             size = sum(
                 await self._store.sizes([value_name(client, each, "turn") for each in numbers])
             )
             if size > self._max_bytes:
                 raise _too_large(size, self._max_bytes)
             return await self._turns(client, numbers, size)
-        except StateUnavailable:
-            raise state_unavailable() from None
 
     async def _turns(self, client: str, numbers: Sequence[str], size: int) -> list[Turn | None]:
         """Return turns, which have ``size`` bytes together."""
@@ -290,6 +283,15 @@ def _too_large(size: int, most: int) -> ApiError:
         "previous_response_id",
         "conversation_too_large",
     )
+
+
+@contextmanager
+def store_needed() -> Iterator[None]:
+    """Turn StateUnavailable into the 503 of clients."""
+    try:
+        yield
+    except StateUnavailable:
+        raise state_unavailable() from None
 
 
 def state_unavailable() -> ApiError:

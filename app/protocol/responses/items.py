@@ -240,7 +240,6 @@ class LeftOutItem(Lenient):
     """
 
     type: str
-    text: Any = None
 
     @property
     def kind(self) -> str:

@@ -108,7 +108,7 @@ class ConversationRef(Exact):
 
 
 class ResponseRequest(GenerationFields):
-    """A response. It needs `input` or `previous_response_id`."""
+    """A response. It needs `input`, `previous_response_id` or `conversation`."""
 
     ignored = RESPONSES_IGNORED
     silent = RESPONSES_SILENT

@@ -6,12 +6,12 @@ import pytest
 from langchain.agents import create_agent
 from langchain.agents.structured_output import ProviderStrategy, ToolStrategy
 from langchain_core.messages import AIMessage, AIMessageChunk, BaseMessage, HumanMessage
-from langchain_core.tools import tool
 from langchain_openai import ChatOpenAI
 from pydantic import BaseModel
 
 from ..served import Served
-from ..shapes import PROMPT, SHAPES, STRICT_SHAPES, Place, Short, Sky, Weather
+from ..shapes import PROMPT, SHAPES, STRICT_SHAPES, Weather
+from .langchain_tools import TOOLS, called
 
 #: what users set; nothing of it may be refused
 OPTIONS: dict[str, Any] = {
@@ -36,33 +36,8 @@ METHODS = [
 ]
 
 
-@tool
-def locate(name: Short, country: str | None = None) -> str:
-    """Say where a place is."""
-    assert len(name) <= 8
-    return f"{name} lies north of {country}"
-
-
-@tool
-def report(place: Place, sky: Sky, celsius: float) -> dict[str, Any]:
-    """Note the weather of a place."""
-    assert isinstance(place, Place)
-    return {"sky": sky.value, "celsius": celsius}
-
-
-TOOLS = {"locate": locate, "report": report}
-
-
 def model(served: Served, **options: Any) -> ChatOpenAI:
     return ChatOpenAI(base_url=served.url, api_key="none", model="noise", max_retries=0, **options)
-
-
-def called(message: BaseMessage) -> list[BaseMessage]:
-    """The tools' answers to a message that had to call some, with arguments that fit."""
-    assert isinstance(message, AIMessage)
-    assert message.tool_calls
-    assert message.invalid_tool_calls == []
-    return [TOOLS[call["name"]].invoke(call) for call in message.tool_calls]
 
 
 @pytest.mark.parametrize("seed", range(3))

@@ -13,11 +13,11 @@ from langchain_core.messages import (
     HumanMessage,
     SystemMessage,
 )
-from langchain_core.tools import tool
 from pydantic import BaseModel, ConfigDict
 
 from ..served import Served
-from ..shapes import PROMPT, STRICT_SHAPES, Place, Short, Sky
+from ..shapes import PROMPT, STRICT_SHAPES
+from .langchain_tools import TOOLS, called
 
 #: what users set; nothing of it may be refused
 OPTIONS: dict[str, Any] = {
@@ -40,37 +40,12 @@ class Light(BaseModel):
     room: Literal["hall", "attic"]
 
 
-@tool
-def locate(name: Short, country: str | None = None) -> str:
-    """Say where a place is."""
-    assert len(name) <= 8
-    return f"{name} lies north of {country}"
-
-
-@tool
-def report(place: Place, sky: Sky, celsius: float) -> dict[str, Any]:
-    """Note the weather of a place."""
-    assert isinstance(place, Place)
-    return {"sky": sky.value, "celsius": celsius}
-
-
-TOOLS = {"locate": locate, "report": report}
-
-
 def model(served: Served, seed: int | None = None, **options: Any) -> ChatAnthropic:
     more = {} if seed is None else {"model_kwargs": {"extra_body": {"seed": seed}}}
     return ChatAnthropic(
         base_url=served.address, api_key="none", model="noise", max_retries=0,
         **OPTIONS | options, **more,
     )  # fmt: skip
-
-
-def called(message: BaseMessage) -> list[BaseMessage]:
-    """The tools' answers to a message that had to call some, with arguments that fit."""
-    assert isinstance(message, AIMessage)
-    assert message.tool_calls
-    assert message.invalid_tool_calls == []
-    return [TOOLS[call["name"]].invoke(call) for call in message.tool_calls]
 
 
 @pytest.mark.parametrize("seed", range(3))
