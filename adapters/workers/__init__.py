@@ -13,6 +13,8 @@ from .base import (
     FailureReason,
     Generation,
     Health,
+    Image,
+    PromptImage,
     PromptTooLong,
     SamplingOptions,
     TokenLogprob,

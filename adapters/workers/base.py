@@ -104,6 +104,37 @@ SHAPING = tuple(option.name for option in fields(SamplingOptions) if "shapes" in
 
 
 @dataclass(frozen=True, slots=True)
+class Image:
+    """An image that was read and checked.
+
+    ``media_type``     "image/png", "image/jpeg", "image/webp" or "image/gif".
+    ``data``           its file in Base64.
+    ``digest``         16 bytes, equal for equal files.
+    ``width, height``  in pixels.
+    ``detail``         "low", "high", "auto" or "original", for workers that know it.
+    """
+
+    media_type: str
+    data: str
+    digest: bytes
+    width: int
+    height: int
+    detail: str | None = None
+
+    @property
+    def data_url(self) -> str:
+        """The image as a URL."""
+        return f"data:{self.media_type};base64,{self.data}"
+
+
+class PromptImage(NamedTuple):
+    """An image of a prompt. ``at``: the index of the first token of its placeholder."""
+
+    image: Image
+    at: int
+
+
+@dataclass(frozen=True, slots=True)
 class Generation:
     """One request to a worker.
 
@@ -117,6 +148,7 @@ class Generation:
     ``stop``         stop strings: the answer ends where the first of them is complete.
     ``sampling``     options that not every worker supports.
     ``traceparent``  the header of that name for the worker (W3C Trace Context); None: no trace.
+    ``images``       of the prompt, in its order; ids hold one placeholder for each.
     """
 
     rid: str
@@ -130,6 +162,7 @@ class Generation:
     spec_kind: Literal["structural_tag", "json_schema"] = "structural_tag"
     sampling: SamplingOptions = SamplingOptions()
     traceparent: str | None = None
+    images: tuple[PromptImage, ...] = ()
 
 
 #: OpenAI's value for a token that is very unlikely; also the lowest one that is reported

@@ -7,6 +7,7 @@ from typing import Any
 from ..errors import bad_request
 from ..generation import Call, Media, Message, Part, Text, Thought
 from ..protocol import (
+    MEDIA,
     AssistantMessage,
     ChatMessage,
     ContentPart,
@@ -44,9 +45,9 @@ def _unshown(message: ChatMessage) -> Iterator[str]:
 
 def _common(at: int, message: ChatMessage) -> Message:
     if isinstance(message, AssistantMessage):
-        return Message("assistant", tuple(_said(message)), message.name)
+        return Message("assistant", tuple(_said(message, at)), message.name)
     _refuse_thoughts(at, message.content)
-    parts = tuple(_texts(message.content))
+    parts = tuple(_texts(message.content, at))
     if isinstance(message, ToolMessage):
         return Message("tool", parts, message.name, message.tool_call_id or "")
     assert not isinstance(message, FunctionMessage), "legacy_functions makes a tool message of it"
@@ -65,7 +66,7 @@ def _refuse_thoughts(at: int, content: Any) -> None:
             )
 
 
-def _texts(content: str | Sequence[ContentPart] | None) -> Iterator[Text | Media]:
+def _texts(content: str | Sequence[ContentPart] | None, at: int) -> Iterator[Text | Media]:
     if content is None:
         return
     if isinstance(content, str):
@@ -73,18 +74,20 @@ def _texts(content: str | Sequence[ContentPart] | None) -> Iterator[Text | Media
         return
     if not content:
         yield Text("")
-    for part in content:
-        if part.left_out:
-            yield Media(part.left_out, part.text)
+    for number, part in enumerate(content):
+        if part.left_out in MEDIA:
+            yield Media(part.left_out, f"messages[{at}].content[{number}]")
+        elif part.left_out:
+            yield Text(part.text)
         else:
             yield Text(part.refusal if part.type == "refusal" else part.text)
 
 
-def _said(message: AssistantMessage) -> Iterator[Part]:
+def _said(message: AssistantMessage, at: int) -> Iterator[Part]:
     """Yield the parts of an earlier answer: its reasoning, its text, its calls."""
     if thought := message.reasoning_content or message.reasoning or _thoughts(message.content):
         yield Thought(thought)
-    yield from _texts(message.content)
+    yield from _texts(message.content, at)
     if message.refusal is not None:
         yield Text(message.refusal)
     for call in message.tool_calls or ():

@@ -12,7 +12,7 @@ from typing import Any
 
 from adapters.formats import INPUT_ARGUMENT
 
-from ..generation import Call, Media, Message, Text, Thought
+from ..generation import Call, Media, Message, Part, Text, Thought
 
 #: before the result of a call that failed
 FAILED = "[The call failed.]\n"
@@ -24,7 +24,7 @@ def plain_messages(messages: Sequence[Message]) -> list[dict[str, Any]]:
 
 
 def _plain(message: Message) -> dict[str, Any]:
-    texts = [part.text for part in message.parts if isinstance(part, Text | Media)]
+    texts = [text for part in message.parts if (text := _text(part)) is not None]
     # parts are concatenated, as templates do it
     plain: dict[str, Any] = {"role": message.role, "content": "".join(texts) if texts else None}
     if message.role == "tool":
@@ -38,6 +38,15 @@ def _plain(message: Message) -> dict[str, Any]:
     if message.name:
         plain["name"] = message.name
     return plain
+
+
+def _text(part: Part) -> str | None:
+    match part:
+        case Text():
+            return part.text
+        case Media():
+            return part.line
+    return None
 
 
 def _plain_call(call: Call) -> dict[str, Any]:

@@ -43,11 +43,21 @@ from .thinking import marks_of, thought_apart, thought_at_end
 BUILTIN_FAMILY = "hermes"
 
 
+class ImagePlace(NamedTuple):
+    """An image of a prompt: its number among the request's images, and the index of the first token
+    of its placeholder.
+    """
+
+    number: int
+    at: int
+
+
 class Rendered(NamedTuple):
-    """The ids of a prompt, and the state of reasoning at its end."""
+    """The ids of a prompt, the state of reasoning at its end, and its images in their order."""
 
     prompt: list[int]
     thought: Thought = "free"
+    images: tuple[ImagePlace, ...] = ()
 
 
 class Tokenizer(Protocol):

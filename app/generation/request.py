@@ -49,10 +49,26 @@ class Call:
 
 @dataclass(frozen=True, slots=True)
 class Media:
-    """An image, a file or a sound. ``kind``: its type. ``text``: what prompts show in its place."""
+    """An image, a file or a sound.
+
+    ``kind``    its type in the client's API, such as ``input_image``.
+    ``at``      its field there, such as ``messages[3].content[0]``, for errors and headers.
+    ``url``     of an image: a data URL, or one to fetch; None: this server reads no such part.
+    ``detail``  in which the client wants it to be seen.
+    ``title``   of a file.
+    """
 
     kind: str
-    text: str
+    at: str
+    url: str | None = None
+    detail: str | None = None
+    title: str | None = None
+
+    @property
+    def line(self) -> str:
+        """What prompts that do not show it have in its place."""
+        about = f" {self.title}" if self.title else ""
+        return f"[{self.kind}{about}: not shown, this model reads text only]"
 
 
 Part = Text | Thought | Call | Media

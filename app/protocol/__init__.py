@@ -82,6 +82,7 @@ from .responses.items import (
     MessageItem,
     ReasoningItem,
     ResponseResultPart,
+    TextPart,
     item_text,
     listed,
     thought_of,

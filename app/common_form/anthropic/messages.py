@@ -167,8 +167,7 @@ class ReadMessages:
             yield Text("\n".join([*titles, block.source.text]) + "\n")
             return
         self._ignore(place, block.type)
-        about = f" {titles[0]}" if titles else ""
-        yield Media(block.type, f"[{block.type}{about}: not shown, this model reads text only]")
+        yield Media(block.type, place, title=titles[0] if titles else None)
 
     def _result(self, block: ToolResultBlock, place: str) -> Message:
         content = block.content or ""

@@ -14,7 +14,7 @@ Invariants   I1 only this server begins a line without an indent: a result with 
 
 from collections.abc import Iterable, Iterator
 
-from ...generation import Call, Message, Thought
+from ...generation import Call, Media, Message, Thought
 from ...protocol import ConfigurationItem, ContentItem, LoadedToolsItem, MessageItem
 
 #: characters of one text, and of one that is kept elsewhere
@@ -49,6 +49,8 @@ def _lines(message: Message) -> Iterator[str]:
             yield f"call {part.name}: {_short(part.arguments)}"
         elif isinstance(part, Thought):
             continue
+        elif isinstance(part, Media):
+            yield f"{label}: {part.line}"
         elif message.role == "user" and part.text.startswith(_HEAD):
             yield part.text.removeprefix(_HEAD)
         else:

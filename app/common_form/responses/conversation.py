@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 
 from ...generation import Call, Media, Message, Part, Text, Thought
 from ...protocol import (
+    MEDIA,
     ClientCallItem,
     ClientResultItem,
     CompactionItem,
@@ -25,6 +26,7 @@ from ...protocol import (
     MessageItem,
     ReasoningItem,
     ResponseResultPart,
+    TextPart,
     item_text,
     pointer,
     thought_of,
@@ -64,12 +66,13 @@ class Conversation:
             match item:
                 case FunctionCallOutputItem() | CustomCallOutputItem():
                     name = None if item.name is None else self.flat(item.namespace, item.name)
-                    self._answer(tuple(_parts(item.output)), name, item.call_id or "", place)
+                    self._name_parts(item.output, f"{place}.output")
+                    self._answer(tuple(_parts(item.output, place)), name, item.call_id or "", place)
                 case ClientResultItem():
                     self._answer((Text(item.text),), None, item.answers, place)
                 case MessageItem(role="user" | "system" | "developer"):
                     self.close()
-                    self._name_parts(item, place)
+                    self._name_parts(item.content, f"{place}.content")
                     text = Text(item_text(item.content))
                     self._append(Message(item.role, (text,)), place)
                 case ReasoningItem():
@@ -80,7 +83,7 @@ class Conversation:
                     pass  # ToolNames has them, and ResponseRequest.configured
                 case _:
                     if isinstance(item, MessageItem):
-                        self._name_parts(item, place)
+                        self._name_parts(item.content, f"{place}.content")
                     self._say(item, place)
 
     def close(self) -> None:
@@ -96,11 +99,11 @@ class Conversation:
     def _ignore(self, place: str, kind: str) -> None:
         self.ignored.append(f"{pointer(place)} {kind}")
 
-    def _name_parts(self, item: MessageItem, place: str) -> None:
+    def _name_parts(self, content: str | Sequence[TextPart] | None, place: str) -> None:
         """Name the parts whose text only says that they are missing."""
-        for number, part in enumerate(item.content if isinstance(item.content, list) else ()):
+        for number, part in enumerate(content if isinstance(content, list) else ()):
             if part.left_out:
-                self._ignore(f"{place}.content[{number}]", part.left_out)
+                self._ignore(f"{place}[{number}]", part.left_out)
 
     def _think(self, item: ReasoningItem, place: str) -> None:
         """Add the sealed thought, or else the text beside it."""
@@ -132,18 +135,18 @@ class Conversation:
         said = [] if self._open is None else self._open.parts
         if any(isinstance(part, Call) and part.id == call_id for part in said):
             self.close()
-        for part in parts:
-            if isinstance(part, Media):
-                self._ignore(f"{place}.output", part.kind)
         self._append(Message("tool", parts, name, call_id), place)
 
 
-def _parts(output: str | Sequence[ResponseResultPart] | None) -> Iterator[Text | Media]:
+def _parts(output: str | Sequence[ResponseResultPart] | None, place: str) -> Iterator[Text | Media]:
     if output is None or isinstance(output, str):
         yield Text(output or "")
         return
-    for part in output:
-        yield Media(part.left_out, part.shown) if part.left_out else Text(part.shown)
+    for number, part in enumerate(output):
+        if part.left_out in MEDIA:
+            yield Media(part.left_out, f"{place}.output[{number}]")
+        else:
+            yield Text(part.shown)
 
 
 @dataclass(slots=True)

@@ -59,7 +59,7 @@ HISTORIES: list[tuple[str, list[Any], str]] = [
     (RESPONSES, [USER, said(TEXT), USER], "input/1/content/0 brand_new unknown_part"),
     (RESPONSES, [USER, {"type": "function_call", "call_id": "c", "name": "f", "arguments": "{}"},
                  {"type": "function_call_output", "call_id": "c", "output": [PART]}],
-     "input/2/output brand_new unknown_part"),
+     "input/2/output/0 brand_new unknown_part"),
     (MESSAGES, [user(PART, {"type": "text", "text": "a"})],
      "messages/0/content/0 brand_new unknown_block"),
     (MESSAGES, [USER, said(TEXT), USER], "messages/1/content/0 brand_new unknown_block"),
