@@ -50,7 +50,7 @@ def _lines(message: Message) -> Iterator[str]:
         elif isinstance(part, Thought):
             continue
         elif isinstance(part, Media):
-            yield f"{label}: {part.line}"
+            yield f"{label}: {part.line_of('a summary has text only')}"
         elif message.role == "user" and part.text.startswith(_HEAD):
             yield part.text.removeprefix(_HEAD)
         else:
