@@ -133,7 +133,8 @@ class ChatPrompts:
 
     @property
     def _refuses(self) -> bool:
-        return self.settings.unseen_media == "refuse"
+        # without a loader, every part is text
+        return self.settings.unseen_media == "refuse" and self.images is not None
 
     def _newest(self, request: GenerationRequest) -> Sequence[Media]:
         messages = request.messages or ()

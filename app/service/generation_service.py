@@ -266,7 +266,7 @@ class GenerationService:
 
         weight = weight_of(request, context.size)
         output, prompts, found, left_out = await self.offload.run(client, weight, step)
-        context.record.ignored += left_out
+        context.record.ignored += set(left_out).difference(context.record.ignored)
         constraint = await planner.compiled(found, client)
         check_ending(sampling.options, constraint.format_plan.spec["format"], vocabulary)
         choices = _plans_of(prompts, sampling)
@@ -283,7 +283,7 @@ class GenerationService:
             _, prompt, left_out = await self.offload.run(
                 client, weight_of(request, context.size), step
             )
-            record.ignored += left_out
+            record.ignored += set(left_out).difference(record.ignored)
             self.metrics.left_out(record)
             # workers know how many tokens an image has
             return await self._counted(prompt) if prompt.images else len(prompt.ids)
