@@ -107,7 +107,9 @@ def shown_media(
     """
     if not has_media(messages):
         return ShownMedia(messages)
-    newest = {id(part) for part in newest_images(messages, refuses=refuses, most=most)}
+    newest = set[int]()
+    if loaded is not None:
+        newest.update(map(id, newest_images(messages, refuses=refuses, most=most)))
     shown, seen, left_out = list[Message](), list[tuple[Image, str]](), list[str]()
     first = _current(messages)
     for number, message in enumerate(messages):

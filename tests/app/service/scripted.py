@@ -77,9 +77,14 @@ class Service:
     """A ChatService around scripts."""
 
     def __init__(
-        self, *scripts: list[Step], stream_comment_seconds: float = 10.0, **settings: Any
+        self,
+        *scripts: list[Step],
+        stream_comment_seconds: float = 10.0,
+        images: Any = None,
+        **settings: Any,
     ) -> None:
         self.worker = ScriptedWorker(*scripts)
+        self.worker.sees_images = images is not None
         self.metrics = Metrics()
         self.log = io.StringIO()
         self.tokenizer = BuiltinTokenizer()
@@ -109,6 +114,7 @@ class Service:
             metrics=ModelMetrics(self.metrics, "noise"),
             faults=Faults(self.metrics, logger),
             comment_seconds=stream_comment_seconds,
+            images=images,
         )
         self.chat = ChatService(self.generation, model="noise", system_fingerprint="fp_test")
 
