@@ -129,7 +129,11 @@ class GatewaySettings(BaseSettings):
     ui: bool = True
     """`false` turns off `/ui`, see [ui.md](ui.md); the page needs no key, its requests do"""
     max_body_bytes: int = Field(4 * MEBIBYTE, ge=1024)
-    """maximum bytes of a request body after decompression; larger bodies get 413"""
+    """maximum bytes of a request body after decompression, without the data of images; larger
+    bodies get 413"""
+    max_image_body_bytes: int = Field(32 * MEBIBYTE, ge=1024)
+    """maximum bytes of a request body with the data of its images and files; MAX_BODY_BYTES, if
+    that is larger"""
     max_arriving_bytes: int = Field(256 * MEBIBYTE, ge=1024)
     """maximum bytes of all request bodies that are arriving; beyond it, the newest body of the
     client with the most bytes gets 503"""
@@ -288,10 +292,10 @@ class GatewaySettings(BaseSettings):
             raise ValueError(
                 "API_KEYS and ADMIN_KEYS share a key, which would give a client admin access"
             )
-        if self.max_arriving_bytes < self.max_body_bytes:
+        if self.max_arriving_bytes < self.largest_body_bytes:
             raise ValueError(
-                f"MAX_ARRIVING_BYTES must be at least MAX_BODY_BYTES, {self.max_body_bytes:,}; "
-                f"got {self.max_arriving_bytes:,}"
+                "MAX_ARRIVING_BYTES must be at least MAX_BODY_BYTES and MAX_IMAGE_BODY_BYTES, "
+                f"{self.largest_body_bytes:,}; got {self.max_arriving_bytes:,}"
             )
         if self.cache_namespace == "key" and not self.keys_required:
             raise ValueError(
@@ -306,6 +310,11 @@ class GatewaySettings(BaseSettings):
                 "ACCESS_REDIS_URL, and CACHE_KEY or CACHE_TRUST=network"
             )
         return self
+
+    @property
+    def largest_body_bytes(self) -> int:
+        """Bytes of the largest body."""
+        return max(self.max_body_bytes, self.max_image_body_bytes)
 
     @property
     def keys_required(self) -> bool:
