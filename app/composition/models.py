@@ -12,6 +12,7 @@ from engine import ARTIFACT_VERSION
 from ..concurrency import Offload
 from ..constraints import CompileScheduler, ConstraintPlanner, Enforcement, ModeSwitch
 from ..conversation import Tokenizer
+from ..images import ImageLoader
 from ..observability import Logger, Metrics, ModelMetrics, ShadowMetrics
 from ..pool import Pool
 from ..sealing import Seal
@@ -53,6 +54,7 @@ class Shared:
     state: ResponseStore
     runs: RunStore
     conversations: ConversationStore
+    images: ImageLoader
 
 
 @dataclass(frozen=True, slots=True)
