@@ -121,7 +121,7 @@ test-clients: build $(CLIENTS)/openai3/.installed $(CLIENTS)/openai2/.installed 
 	run openai3 tests/clients/openai3 tests/clients/node; run openai2 tests/clients/openai2
 
 # Tests of the transformers worker and of the GPU benchmarks run in SGLang's venv, because .venv has no torch.
-WITH_TORCH := $(addprefix tests/workers/test_,transformers.py forced.py draft_models.py sampling.py) \
+WITH_TORCH := $(addprefix tests/workers/test_,transformers.py forced.py draft_models.py sampling.py vision.py) \
     tests/bench/test_gpu_decode.py tests/bench/test_gpu_run.py
 
 # SGLang pins its dependencies, so its server has its own venv (SWITCHYARD_SGLANG_VENV, default .data/sglang).

@@ -17,6 +17,7 @@ from ..observability import Logger, Metrics, ModelMetrics, ShadowMetrics
 from ..pool import Pool
 from ..sealing import Seal
 from ..service import (
+    ChatPrompts,
     ChatService,
     CheckService,
     CompletionService,
@@ -162,11 +163,18 @@ def _generation(
         offload=shared.offload,
         planner=core.planner,
         tokenizer=core.tokenizer,
+        prompts=ChatPrompts(
+            model,
+            core.tokenizer,
+            pool,
+            shared.images,
+            max_images=shared.gateway.max_images,
+            max_json_values=shared.gateway.max_json_values,
+        ),
         pool=pool,
         metrics=metrics,
         faults=Faults(shared.metrics, shared.logger),
         comment_seconds=shared.gateway.stream_comment_seconds,
-        max_json_values=shared.gateway.max_json_values,
     )
 
 

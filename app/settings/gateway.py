@@ -22,6 +22,8 @@ from .error import PREFIX
 
 MEBIBYTE = 1 << 20
 MAX_JSON_VALUES = 100_000
+#: as many as Anthropic's API takes
+MAX_IMAGES = 100
 #: pixels above which Pillow warns of a decompression bomb
 PILLOW_PIXELS = 89_478_485
 #: a host name, maybe with `*.` in front, maybe with a port; no address, in none of its spellings
@@ -131,7 +133,11 @@ class GatewaySettings(BaseSettings):
     ui: bool = True
     """`false` turns off `/ui`, see [ui.md](ui.md); the page needs no key, its requests do"""
     max_body_bytes: int = Field(4 * MEBIBYTE, ge=1024)
-    """maximum bytes of a request body after decompression; larger bodies get 413"""
+    """maximum bytes of a request body after decompression, without the data of images; larger
+    bodies get 413"""
+    max_image_body_bytes: int = Field(32 * MEBIBYTE, ge=1024)
+    """maximum bytes of a request body with the data of its images and files; MAX_BODY_BYTES, if
+    that is larger"""
     max_arriving_bytes: int = Field(256 * MEBIBYTE, ge=1024)
     """maximum bytes of all request bodies that are arriving; beyond it, the newest body of the
     client with the most bytes gets 503"""
@@ -147,6 +153,9 @@ class GatewaySettings(BaseSettings):
     """seconds within which all images of a request must have been fetched"""
     max_json_values: int = Field(MAX_JSON_VALUES, ge=1)
     """maximum number of JSON values (strings, numbers, ...) in a request body"""
+    max_images: int = Field(MAX_IMAGES, ge=1)
+    """maximum number of images that a model sees in one request; of more, it sees the newest, and
+    a message of the user that alone has more gets 400"""
     unknown_fields: Literal["refuse", "ignore"] = "refuse"
     """fields of requests that the gateway does not know get 400 (`refuse`), or have no effect and
     are named in the answer (`ignore`), see [api.md](api.md#unknown-fields)"""
@@ -311,10 +320,10 @@ class GatewaySettings(BaseSettings):
             raise ValueError(
                 "API_KEYS and ADMIN_KEYS share a key, which would give a client admin access"
             )
-        if self.max_arriving_bytes < self.max_body_bytes:
+        if self.max_arriving_bytes < self.largest_body_bytes:
             raise ValueError(
-                f"MAX_ARRIVING_BYTES must be at least MAX_BODY_BYTES, {self.max_body_bytes:,}; "
-                f"got {self.max_arriving_bytes:,}"
+                "MAX_ARRIVING_BYTES must be at least MAX_BODY_BYTES and MAX_IMAGE_BODY_BYTES, "
+                f"{self.largest_body_bytes:,}; got {self.max_arriving_bytes:,}"
             )
         if self.cache_namespace == "key" and not self.keys_required:
             raise ValueError(
@@ -329,6 +338,11 @@ class GatewaySettings(BaseSettings):
                 "ACCESS_REDIS_URL, and CACHE_KEY or CACHE_TRUST=network"
             )
         return self
+
+    @property
+    def largest_body_bytes(self) -> int:
+        """Bytes of the largest body."""
+        return max(self.max_body_bytes, self.max_image_body_bytes)
 
     @property
     def keys_required(self) -> bool:
