@@ -44,7 +44,7 @@ FILLERS = {
 }
 #: what the user says in a conversation without any message of a user
 NO_USER = "[There is no message of the user.]"
-#: in a result, for an image that stands behind it
+#: in a result, for an image that follows
 IMAGE_BEHIND = "[The image is in the next message.]"
 
 Message = dict[str, Any]
@@ -194,7 +194,7 @@ def _apart(
 
 def _images_apart(messages: Sequence[Message], marks: ImageMarks) -> dict[int, list[Message]]:
     """Take the images out of results. Return messages of the user that show them, by the number of
-    the result that they stand behind, the last one of an answer.
+    the result that they follow, the last one of an answer.
     """
     behind = {}
     for is_result, group in groupby(enumerate(messages), lambda each: each[1]["role"] == "tool"):
