@@ -66,7 +66,7 @@ class Media:
 
     @property
     def line(self) -> str:
-        """What prompts that do not show it have in its place."""
+        """The text in its place, in prompts that do not show it."""
         about = f" {self.title}" if self.title else ""
         return f"[{self.kind}{about}: not shown, this model reads text only]"
 
@@ -215,7 +215,7 @@ class GenerationRequest:
     ``constraints``         a request has one at most, which a later step checks.
     ``template_variables``  of the chat template.
     ``names``               the client's name of a field, by its path here.
-    ``ignored``             parts that the prompt does not show: places and kinds.
+    ``ignored``             parts that no prompt shows, without media: places and kinds.
     """
 
     messages: tuple[Message, ...] | None = None
