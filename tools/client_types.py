@@ -25,7 +25,7 @@ from openai.types.responses.tool_param import ToolParam
 from pydantic import BaseModel
 
 from app.protocol.anthropic import content, request, tools
-from app.protocol.messages import MEDIA
+from app.protocol.media import IMAGES, MEDIA
 from app.protocol.responses import items
 from app.protocol.responses import request as responses
 from app.protocol.responses import tools as response_tools
@@ -109,11 +109,12 @@ def _items() -> Row:
 
 def _parts() -> Row:
     kinds = (ResponseInputContentParam, Content, ResponseFunctionCallOutputItemParam)
+    unread = tuple(kind for kind in MEDIA if kind not in IMAGES)
     return Row(
         "content parts of items",
         {name for kind in kinds for name in types_of(kind)},
-        {HONOURED: ("input_text", "output_text", "refusal"), NAMED: MEDIA},
-        dict.fromkeys(MEDIA, "(in results; 400 in messages)"),
+        {HONOURED: ("input_text", "output_text", "refusal", *IMAGES), NAMED: unread},
+        dict.fromkeys(unread, "(400 in the last message of a user)"),
     )
 
 

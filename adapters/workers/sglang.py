@@ -10,9 +10,12 @@ Seeds            sent as ``sampling_seed``; servers without ``--enable-determini
                  ignore it.
 Logprobs         without ``--incremental-streaming-output``, each event of a server repeats those of
                  all tokens so far. Such a server is asked for fewer and larger events.
+Images           the server replaces the one placeholder of each by its tokens. A server whose model
+                 sees no images leaves them out silently, so it is asked only if it says that its
+                 model does, and its count of the prompt's tokens must show that it did.
 Stop strings     searched here in the tokens' bytes, and also sent, so that the server stops.
 Not here         retries, balancing and deadlines of answers (the app's), JSON and its errors
-                 (sglang_wire).
+                 (sglang_wire, sglang_errors).
 """
 
 import asyncio
@@ -20,6 +23,7 @@ import json
 import ssl
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import aclosing, suppress
+from dataclasses import replace
 from functools import partial
 from typing import Any
 from urllib.parse import urlsplit
@@ -27,15 +31,9 @@ from urllib.parse import urlsplit
 from .base import SHAPING, Chunk, Generation, Health, WorkerError
 from .http_client import CONNECT_S, AiohttpClient, Response
 from .plugin_versions import mismatch, refused_specs
+from .sglang_errors import MESSAGE_CHARS, LessRoom, server_error
 from .sglang_values import printable
-from .sglang_wire import (
-    MESSAGE_CHARS,
-    PIECE,
-    StreamReader,
-    request_body,
-    request_id,
-    server_error,
-)
+from .sglang_wire import PIECE, StreamReader, request_body, request_id
 from .sse import MAX_EVENT_BYTES, EventDecoder, EventTooLong
 
 #: seconds without a byte in a health check or an abort
@@ -114,6 +112,7 @@ class SGLangWorker:
         self._plugin = dict(plugin or {})
         self._release = release
         self.max_model_len: int | None = None
+        self.sees_images = False
         self._is_incremental = False
         self._running: set[str] = set()
         self._aborts: set[asyncio.Task[None]] = set()
@@ -122,7 +121,30 @@ class SGLangWorker:
     async def start(self) -> None:
         """Do nothing: the first health check reads the model's context length."""
 
-    async def generate(self, generation: Generation) -> AsyncGenerator[Chunk, None]:
+    def generate(self, generation: Generation) -> AsyncGenerator[Chunk, None]:
+        return self._seeing(generation) if generation.images else self._answer(generation)
+
+    async def _seeing(self, generation: Generation) -> AsyncGenerator[Chunk, None]:
+        """Answer a prompt with images, which may leave less room than max_tokens: only the server
+        knows, and says so in its refusal.
+        """
+        if not self.sees_images:
+            message = "the server does not say that its model sees images"
+            raise WorkerError(503, message, reason="unavailable")
+        try:
+            async with aclosing(self._answer(generation)) as chunks:
+                async for chunk in chunks:
+                    yield chunk
+            return
+        except LessRoom as error:
+            if not 0 < error.room < generation.max_tokens:
+                raise
+            generation = replace(generation, max_tokens=error.room)
+        async with aclosing(self._answer(generation)) as chunks:
+            async for chunk in chunks:
+                yield chunk
+
+    async def _answer(self, generation: Generation) -> AsyncGenerator[Chunk, None]:
         if self._closed:
             raise _shutting_down()
         rid = request_id(generation.rid)
@@ -135,7 +157,8 @@ class SGLangWorker:
             stop_token_ids=self._stop_token_ids,
             is_incremental=self._is_incremental,
         )
-        is_short = len(generation.prompt) <= PIECE
+        images = sum(len(image.data) for image, _ in generation.images)
+        is_short = len(generation.prompt) + images <= PIECE
         body = encode() if is_short else await asyncio.to_thread(encode)
         reader = StreamReader(generation, self._tokens, self._stop_token_ids)
         most = most_bytes(generation)
@@ -221,7 +244,18 @@ class SGLangWorker:
         info = json.loads(body) if status == 200 else None
         if not isinstance(info, dict):
             return Health(False, f"/server_info answers {status}, and no JSON object")
+        self.sees_images = info.get("allow_auto_truncate") is not True and await self._has_vision()
         return self._judge(info)
+
+    async def _has_vision(self) -> bool:
+        """Return whether the server says that its model sees images. Raises WorkerError: no
+        connection.
+        """
+        status, body = await self._get("/model_info")
+        if status == 404:
+            status, body = await self._get("/get_model_info")
+        info = _object(body) if status == 200 else {}
+        return info.get("has_image_understanding") is True
 
     async def _get(self, path: str) -> tuple[int, bytes]:
         """Return status and body. Raises WorkerError."""
@@ -230,6 +264,7 @@ class SGLangWorker:
 
     def _judge(self, info: dict[str, Any]) -> Health:
         details = {key: _plain(info[key]) for key in SHOWN if key in info}
+        details["sees_images"] = self.sees_images
         self.max_model_len = _context_of(info)
         self._is_incremental = info.get("incremental_streaming_output") is True
         backend = info.get("grammar_backend")
@@ -306,6 +341,15 @@ def refusal(status: int, data: bytes) -> WorkerError:
     if isinstance(body, dict):
         body = body.get("error") or body.get("detail") or body
     return server_error(body, status=status)
+
+
+def _object(body: bytes) -> dict[str, Any]:
+    """Return a JSON object; empty: the body is none."""
+    try:
+        value = json.loads(body)
+    except (ValueError, RecursionError):
+        return {}
+    return value if isinstance(value, dict) else {}
 
 
 async def _read(response: Response) -> bytes:

@@ -78,6 +78,9 @@ class TransformersWorker:
         self._running: set[_Run] = set()
         self._closed = False
 
+    #: the model sees images
+    sees_images = False
+
     async def start(self) -> None:
         """Load the model. Raises WorkerError if the directory contains none."""
         try:

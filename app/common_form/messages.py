@@ -18,6 +18,7 @@ from ..protocol import (
     ToolMessage,
     unknown_type,
 )
+from .media import common_media
 
 
 def common_messages(messages: Sequence[ChatMessage]) -> tuple[Message, ...]:
@@ -47,7 +48,8 @@ def _common(at: int, message: ChatMessage) -> Message:
     if isinstance(message, AssistantMessage):
         return Message("assistant", tuple(_said(message, at)), message.name)
     _refuse_thoughts(at, message.content)
-    parts = tuple(_texts(message.content, at))
+    has_images = message.role not in ("system", "developer")
+    parts = tuple(_shown(message.content, at, has_images=has_images))
     if isinstance(message, ToolMessage):
         return Message("tool", parts, message.name, message.tool_call_id or "")
     assert not isinstance(message, FunctionMessage), "legacy_functions makes a tool message of it"
@@ -66,7 +68,10 @@ def _refuse_thoughts(at: int, content: Any) -> None:
             )
 
 
-def _texts(content: str | Sequence[ContentPart] | None, at: int) -> Iterator[Text | Media]:
+def _shown(
+    content: str | Sequence[ContentPart] | None, at: int, *, has_images: bool
+) -> Iterator[Text | Media]:
+    """Yield text and media in order. ``has_images``: whether a model may see images there."""
     if content is None:
         return
     if isinstance(content, str):
@@ -75,8 +80,8 @@ def _texts(content: str | Sequence[ContentPart] | None, at: int) -> Iterator[Tex
     if not content:
         yield Text("")
     for number, part in enumerate(content):
-        if part.left_out in MEDIA:
-            yield Media(part.left_out, f"messages[{at}].content[{number}]")
+        if part.type in MEDIA:
+            yield common_media(part, f"messages[{at}].content[{number}]", has_images=has_images)
         elif part.left_out:
             yield Text(part.text)
         else:
@@ -87,7 +92,7 @@ def _said(message: AssistantMessage, at: int) -> Iterator[Part]:
     """Yield the parts of an earlier answer: its reasoning, its text, its calls."""
     if thought := message.reasoning_content or message.reasoning or _thoughts(message.content):
         yield Thought(thought)
-    yield from _texts(message.content, at)
+    yield from _shown(message.content, at, has_images=False)
     if message.refusal is not None:
         yield Text(message.refusal)
     for call in message.tool_calls or ():

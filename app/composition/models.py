@@ -165,6 +165,7 @@ def _generation(
         faults=Faults(shared.metrics, shared.logger),
         comment_seconds=shared.gateway.stream_comment_seconds,
         max_json_values=shared.gateway.max_json_values,
+        max_images=shared.gateway.max_images,
     )
 
 

@@ -14,6 +14,8 @@
     parallel calls, text beside a call   several messages, if the template shows only one of them
     calls and results                    text in the format's syntax, if the template shows none;
                                          results keep their role if the template shows that
+    images in results                    a message of the user behind the results, if the template
+                                         shows images to users only
     further instructions                 the end of the system message
 
 Invariants       I1 the result contains the text of every message, in the client's order; only
@@ -30,6 +32,7 @@ from ..errors import ApiError, bad_field
 from .call_ids import set_call_ids
 from .control import DeepArguments
 from .cut_json import parsed_object
+from .image_marks import ImageMarks
 from .profile import AsText, Messages, TemplateProfile
 
 INSTRUCTING = ("system", "developer")
@@ -40,6 +43,8 @@ FILLERS = {
 }
 #: what the user says in a conversation without any message of a user
 NO_USER = "[There is no message of the user.]"
+#: in a result, for an image that stands behind it
+IMAGE_BEHIND = "[The image is in the next message.]"
 
 Message = dict[str, Any]
 
@@ -52,12 +57,14 @@ def fitted(
     has_tools: bool = False,
     is_opened: bool = False,
     as_text: AsText = lambda _: None,
+    marks: ImageMarks | None = None,
 ) -> list[Message]:
     """Return the messages for a template with this profile, from those of ``paired``.
 
     ``instructions``: further text of the system message. ``has_tools``: the template gets tools,
     too. ``is_opened``: a user speaks first, also if the profile does not demand it. ``as_text``:
     writes an answer with calls, or a result, as text; None: the format has no such text.
+    ``marks``: of images.
 
     Raises:
         ApiError: 400 that names a message which this template cannot show.
@@ -65,9 +72,10 @@ def fitted(
     named = _with_names(messages)
     shown = [_fitted_message(at, each, profile, as_text) for at, each in enumerate(named)]
     set_call_ids(shown, profile.ids)
+    behind = {} if marks is None or profile.images == "results" else _images_apart(shown, marks)
     spread: list[Message] = []
     for at, message in enumerate(shown):
-        spread += _apart(at, message, shown, profile)
+        spread += [*_apart(at, message, shown, profile), *behind.get(at, ())]
     if instructions:
         instruct(spread, instructions)
     ordered = _with_instructions(spread, profile)
@@ -179,6 +187,24 @@ def _apart(
         found.append({**first, "tool_calls": [call]})
         found.append(results[call["id"]])
     return found
+
+
+def _images_apart(messages: Sequence[Message], marks: ImageMarks) -> dict[int, list[Message]]:
+    """Take the images out of results. Return messages of the user that show them, by the number of
+    the result that they stand behind, the last one of an answer.
+    """
+    behind = {}
+    for is_result, group in groupby(enumerate(messages), lambda each: each[1]["role"] == "tool"):
+        results = list(group) if is_result else []
+        lines = []
+        for number, (_, result) in enumerate(results, 1):
+            result["content"], images = marks.apart(result["content"], IMAGE_BEHIND)
+            if images:
+                which = f"result {number}" if len(results) > 1 else "the result"
+                lines.append(f"[The image in {which} of {result['name'] or 'a tool'}:]\n{images}")
+        if lines:
+            behind[results[-1][0]] = [{"role": "user", "content": "\n".join(lines)}]
+    return behind
 
 
 def _results_behind(at: int, messages: Sequence[Message]) -> Iterable[Message]:

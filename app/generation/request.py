@@ -47,6 +47,10 @@ class Call:
     is_custom: bool = False
 
 
+#: why a model without vision sees no media
+TEXT_ONLY = "this model reads text only"
+
+
 @dataclass(frozen=True, slots=True)
 class Media:
     """An image, a file or a sound.
@@ -66,9 +70,13 @@ class Media:
 
     @property
     def line(self) -> str:
-        """What prompts that do not show it have in its place."""
+        """What prompts of a model without vision have in its place."""
+        return self.line_of(TEXT_ONLY)
+
+    def line_of(self, reason: str) -> str:
+        """Return what prompts that do not show it have in its place."""
         about = f" {self.title}" if self.title else ""
-        return f"[{self.kind}{about}: not shown, this model reads text only]"
+        return f"[{self.kind}{about}: not shown, {reason}]"
 
 
 Part = Text | Thought | Call | Media

@@ -7,7 +7,7 @@ and those of schemas and grammars, are beyond JSON Schema: such requests get a 4
 """
 
 from collections.abc import Callable, Collection, Mapping
-from typing import Any
+from typing import Any, get_args
 
 from .. import protocol
 
@@ -149,35 +149,47 @@ def _other_types(*known: str) -> Schema:
     return {"type": "object", "properties": {"type": kind}, "required": ["type"]}
 
 
-def _content_part(*unread: str) -> Callable[[Schema], None]:
-    """Return the amendment of a part. ``unread``: types that are refused."""
-
-    def amend(schema: Schema) -> None:
-        thoughts = schema["properties"]["thinking"]
-        thoughts.pop("default", None)
-        parts = [
-            _part("text", "text", _TEXT),
-            _part("refusal", "refusal", _TEXT),
-            _part("thinking", "thinking", thoughts),
-        ]
-        _replace(schema, oneOf=[*parts, _other_types(*protocol.PARTS, *unread)])
-
-    return amend
+def _content_part(schema: Schema) -> None:
+    thoughts = schema["properties"]["thinking"]
+    thoughts.pop("default", None)
+    parts = [
+        _part("text", "text", _TEXT),
+        _part("refusal", "refusal", _TEXT),
+        _part("thinking", "thinking", thoughts),
+    ]
+    _replace(schema, oneOf=[*parts, _other_types(*protocol.PARTS)])
 
 
-def _text_part(*unread: str) -> Callable[[Schema], None]:
-    """Return the amendment of a part. ``unread``: types that are refused."""
+def _item_part(schema: Schema) -> None:
+    # null counts as an empty text
+    text: Schema = {"anyOf": [_TEXT, _NULL]}
+    kinds = [_part(kind, "text", text) for kind in ("input_text", "output_text")]
+    for kind in (*kinds, refusal := _part("refusal", "refusal", text)):
+        kind["properties"] |= {"text": text, "refusal": text}
+    others = _other_types("input_text", "output_text", "refusal")
+    _replace(schema, oneOf=[*kinds, refusal, others])
 
-    def amend(schema: Schema) -> None:
-        # null counts as an empty text
-        text: Schema = {"anyOf": [_TEXT, _NULL]}
-        kinds = [_part(kind, "text", text) for kind in ("input_text", "output_text")]
-        for kind in (*kinds, refusal := _part("refusal", "refusal", text)):
-            kind["properties"] |= {"text": text, "refusal": text}
-        others = _other_types("input_text", "output_text", "refusal", *unread)
-        _replace(schema, oneOf=[*kinds, refusal, others])
 
-    return amend
+def _of_user(amend: Callable[[Schema], None]) -> Callable[[Schema], None]:
+    """Return the amendment of a part of a user, whose images need a URL, or else a file's id."""
+
+    def amended(schema: Schema) -> None:
+        image = schema["properties"]["image_url"]["anyOf"][0]
+        amend(schema)
+        details = {"type": "string", "enum": [*get_args(protocol.Detail)]}
+        fields: Schema = {
+            "type": {"enum": [*protocol.IMAGES]},
+            "image_url": {"anyOf": [_TEXT, image, _NULL]},
+            "file_id": {},
+            "detail": {"anyOf": [details, _NULL]},
+        }
+        given = [_needs({"image_url": {"not": _NULL}}), _needs({"file_id": _TEXT})]
+        schema["oneOf"][-1]["properties"]["type"]["not"]["enum"] += protocol.IMAGES
+        schema["oneOf"].append(
+            {"type": "object", "properties": fields, "required": ["type"], "anyOf": given}
+        )
+
+    return amended
 
 
 def _left_out(*known: str) -> Callable[[Schema], None]:
@@ -206,7 +218,8 @@ def _reference(schema: Schema) -> None:
 
 
 def _message_item(schema: Schema) -> None:
-    """The content of an answer may be null."""
+    """The content of an answer may be null. UserMessageItem has the role of users."""
+    schema["properties"]["role"]["enum"].remove("user")
     content = schema["properties"]["content"]
     schema["properties"]["content"] = {"anyOf": [content, _NULL]}
     answer: Schema = {"properties": {"role": {"const": "assistant"}}}
@@ -275,11 +288,11 @@ _AMENDMENTS: dict[str, Callable[[Schema], None]] = {
     "StreamOptions": _adding(_off({"continuous_usage_stats": (None, False)})),
     "StructuredOutputs": _adding(_off(protocol.OPTIONS)),
     "StructuralTagFormat": _structural_tag,
-    "ContentPart": _content_part(*protocol.MEDIA),
-    "ResultPart": _content_part(),
+    "ContentPart": _content_part,
+    "UserPart": _of_user(_content_part),
     "OtherCall": _left_out("function", "custom"),
-    "TextPart": _text_part(*protocol.MEDIA),
-    "ResponseResultPart": _text_part(),
+    "ItemPart": _item_part,
+    "UserItemPart": _of_user(_item_part),
     "LeftOutItem": _left_out_item,
     "LeftOutBlock": _left_out(*protocol.BLOCKS),
     "LeftOutOfResult": _left_out(*protocol.RESULT_BLOCKS),

@@ -39,8 +39,8 @@ from .explain_request import ExplainRequest
 from .extensions import OPTIONS, ConstraintFields, StructuralTagFormat, StructuredOutputs
 from .ignored_fields import ignored_fields
 from .json_text import has_more_values, parse_json
+from .media import IMAGES, MEDIA, Detail, MediaPart, media_chars
 from .messages import (
-    MEDIA,
     PARTS,
     AssistantMessage,
     CalledFunction,
@@ -77,17 +77,15 @@ from .responses.items import (
     FunctionCallItem,
     FunctionCallOutputItem,
     InputItem,
+    ItemPart,
     ItemReference,
     LeftOutItem,
     MessageItem,
     ReasoningItem,
-    ResponseResultPart,
-    TextPart,
-    item_text,
-    listed,
     thought_of,
 )
 from .responses.items_query import ItemsQuery, RetrieveQuery
+from .responses.listing import listed
 from .responses.loaded_tools import LOADED_TOOLS, LoadedToolsItem
 from .responses.request import (
     RESPONSES_IGNORED,

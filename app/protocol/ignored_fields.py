@@ -19,6 +19,7 @@ from pydantic import BaseModel
 from .anthropic.content import BLOCK_FIELDS, BLOCKS
 from .anthropic.request import PromptFields
 from .chat_request import ChatRequest
+from .media import IMAGES, ImageUrl
 from .messages import (
     PARTS,
     AssistantMessage,
@@ -60,6 +61,7 @@ _READ = {
 _ITEM: dict[str | None, Set[str]] = dict.fromkeys((None, *KINDS, *ITEM_PARTS), ITEM_FIELDS | ECHOED)
 _ITEM_LISTS = ("content", "output", "summary")
 _BLOCK: dict[str | None, Set[str]] = dict.fromkeys((None, *BLOCKS), BLOCK_FIELDS | ECHOED)
+_IMAGE = ECHOED | {"detail", "file_id", "image_url", "prompt_cache_breakpoint"}
 _CALL = PastToolCall.model_fields.keys() | ECHOED | {"custom"}
 _CALLED = CalledFunction.model_fields.keys() | ECHOED
 _CALLED_CUSTOM = CalledCustomTool.model_fields.keys() | ECHOED
@@ -124,8 +126,13 @@ def _ignored(message: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     yield from _others(message, "", _READ[message["role"]])
     content = message.get("content")
     for number, part in enumerate(content if isinstance(content, list) else ()):
-        if part["type"] in PARTS:  # others are named whole
-            yield from _others(part, f"content/{number}/", ECHOED | {part["type"]})
+        place = f"content/{number}/"
+        if part["type"] in PARTS:
+            yield from _others(part, place, ECHOED | {part["type"]})
+        elif part["type"] in IMAGES:  # others are named whole
+            yield from _others(part, place, _IMAGE)
+            if isinstance(url := part.get("image_url"), dict):
+                yield from _others(url, f"{place}image_url/", ImageUrl.model_fields.keys())
     calls = message.get("tool_calls") if message["role"] == "assistant" else ()
     for number, call in enumerate(calls or ()):
         place = f"tool_calls/{number}/"

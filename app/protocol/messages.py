@@ -4,28 +4,20 @@ Unknown fields are ignored, since clients send back what a server sent them; ign
 them.
 """
 
+from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Discriminator, Field, Tag, model_validator
 from pydantic_core import PydanticCustomError
 
+from .media import MEDIA, MediaPart, image_of_others, image_of_user, media_fields
 from .unknown_fields import NAME_CHARS
 from .unserved_fields import unsupported_field
-from .validation import (
-    Items,
-    Lenient,
-    NullAs,
-    PastText,
-    TextOr,
-    by_type,
-    refuse_type,
-    unknown_type,
-)
+from .validation import Items, Lenient, NullAs, PastText, TextOr, by_type, unknown_type
 
-#: types of parts that this server reads
+#: types of parts of text
 PARTS = ("text", "refusal", "thinking")
-#: types of parts that it does not read
-MEDIA = ("file", "image_url", "input_audio", "input_file", "input_image", "video_url")
 
 
 def other_part(kind: str, part: dict[str, Any], text_type: str) -> dict[str, Any]:
@@ -44,7 +36,7 @@ class ThoughtPart(Lenient):
 Thoughts = TextOr[ThoughtPart]
 
 
-def _only_text(value: Any) -> Any:
+def _read_part(value: Any, image: Callable[[Mapping[str, Any]], Any]) -> Any:
     """Keep only the field that the type names: clients send other fields of an answer back."""
     if not isinstance(value, dict):
         return value
@@ -52,7 +44,7 @@ def _only_text(value: Any) -> Any:
     if not isinstance(kind, str):
         return value
     if kind in MEDIA:
-        refuse_type(kind, PARTS, "Content parts")
+        return media_fields(kind, value, image)
     if kind not in PARTS:
         return other_part(kind, value, "text")
     if kind not in value:
@@ -62,43 +54,30 @@ def _only_text(value: Any) -> Any:
     return {"type": kind, kind: value[kind]}
 
 
-class ContentPart(Lenient):
-    """A part of a message; this server reads text only. ``left_out``: the type of another part, in
-    whose place the text is.
+class ContentPart(MediaPart):
+    """A part of a message: text or media. ``left_out``: the type of another part, in whose place
+    the text is.
     """
 
-    type: Literal[PARTS]  # type: ignore[valid-type]
+    type: Literal[PARTS + MEDIA]  # type: ignore[valid-type]
     text: PastText = ""
     refusal: PastText = ""
     thinking: Annotated[Thoughts, NullAs("")] = ""
     left_out: str = ""
 
 
-Content = TextOr[Annotated[ContentPart, BeforeValidator(_only_text)]]
+class UserPart(ContentPart):
+    """A part of a user's message."""
+
+
+_reads_others = BeforeValidator(partial(_read_part, image=image_of_others))
+Content = TextOr[Annotated[ContentPart, _reads_others]]
 #: the content of a message that is no answer; null is an empty text
-AskedContent = Annotated[Content, NullAs("")]
-
-
-class ResultPart(ContentPart):
-    """A part of a tool's result. Tools return images, too, and a conversation must go on after one:
-    the text says that it is missing.
-    """
-
-
-def without_media(part: Any, text_type: str) -> dict[str, Any] | None:
-    """Return the text part in place of a part that this server does not read; None: it reads it."""
-    kind = part.get("type") if isinstance(part, dict) else None
-    if kind not in MEDIA:
-        return None
-    text = f"[{kind}: not shown, this model reads text only]"
-    return {"type": text_type, "text": text, "left_out": kind}
-
-
-def _result_text(value: Any) -> Any:
-    return without_media(value, "text") or _only_text(value)
-
-
-ResultContent = TextOr[Annotated[ResultPart, BeforeValidator(_result_text)]]
+SystemContent = Annotated[Content, NullAs("")]
+UserContent = Annotated[
+    TextOr[Annotated[UserPart, BeforeValidator(partial(_read_part, image=image_of_user))]],
+    NullAs(""),
+]
 
 
 #: arguments of a past call: JSON text, or an object as some servers and frameworks write it
@@ -158,13 +137,13 @@ AnyPastCall = Annotated[
 
 class SystemMessage(Lenient):
     role: Literal["system", "developer"]
-    content: AskedContent
+    content: SystemContent
     name: str | None = None
 
 
 class UserMessage(Lenient):
     role: Literal["user"]
-    content: AskedContent
+    content: UserContent
     name: str | None = None
 
 
@@ -207,7 +186,7 @@ class ToolMessage(Lenient):
     """The result of a call; some clients have null for an empty one, the tool's name, or no id."""
 
     role: Literal["tool"]
-    content: ResultContent | None = None
+    content: Content | None = None
     tool_call_id: str | None = None
     name: str | None = None
 
@@ -217,7 +196,7 @@ class FunctionMessage(Lenient):
 
     role: Literal["function"]
     name: str
-    content: ResultContent | None
+    content: Content | None
 
 
 ChatMessage = Annotated[

@@ -22,6 +22,8 @@ from .error import PREFIX
 
 MEBIBYTE = 1 << 20
 MAX_JSON_VALUES = 100_000
+#: as many as Anthropic's API takes
+MAX_IMAGES = 100
 #: a URL without user, password and query
 ENDPOINT = re.compile(
     r"https?://(?:[A-Za-z0-9._-]+|\[[0-9A-Fa-f:]+\])(?::[0-9]{1,5})?(?:/[A-Za-z0-9._/-]*)?"
@@ -133,6 +135,9 @@ class GatewaySettings(BaseSettings):
     client with the most bytes gets 503"""
     max_json_values: int = Field(MAX_JSON_VALUES, ge=1)
     """maximum number of JSON values (strings, numbers, ...) in a request body"""
+    max_images: int = Field(MAX_IMAGES, ge=1)
+    """maximum number of images that a model sees in one request; of more, it sees the newest, and
+    a message of the user that alone has more gets 400"""
     unknown_fields: Literal["refuse", "ignore"] = "refuse"
     """fields of requests that the gateway does not know get 400 (`refuse`), or have no effect and
     are named in the answer (`ignore`), see [api.md](api.md#unknown-fields)"""

@@ -1,7 +1,8 @@
 """Messages of Anthropic's API in the common form.
 
 A message of the user may hold results of calls beside text: each result becomes a message of its
-own. Blocks that are no text are shown as a line, or left out; ``ignored`` names them.
+own. Images and files are media; blocks that this server does not know are left out, and ``ignored``
+names them.
 
 A reminder that Claude Code adds behind results becomes a part of the last one. As a message of the
 user, it would begin a turn: chat templates that show the thoughts of one turn would drop those
@@ -125,7 +126,7 @@ class ReadMessages:
                 if block.type == "tool_removal" and block.tool.name:
                     yield Text(f"[The tool {block.tool.name} is no longer available.]")
             case _:
-                yield from self._shown(block, place)
+                yield from self._shown(block, place, has_images=role == "user")
 
     def _instructions(self, system: str | Sequence[SystemBlock]) -> str:
         if isinstance(system, str):
@@ -133,7 +134,7 @@ class ReadMessages:
         parts = [
             part
             for number, block in enumerate(system)
-            for part in self._shown(block, f"system[{number}]")
+            for part in self._shown(block, f"system[{number}]", has_images=False)
         ]
         texts = [part.text for part in parts if isinstance(part, Text)]
         if texts and texts[0].startswith(_BILLING):
@@ -147,7 +148,10 @@ class ReadMessages:
         else:
             yield Thought(text)
 
-    def _shown(self, block: MessageBlock | ResultBlock | SystemBlock, place: str) -> Iterator[Part]:
+    def _shown(
+        self, block: MessageBlock | ResultBlock | SystemBlock, place: str, *, has_images: bool
+    ) -> Iterator[Part]:
+        """Yield what is shown. ``has_images``: whether a model may see images there."""
         match block:
             case TextBlock():
                 yield Text(block.text)
@@ -155,19 +159,21 @@ class ReadMessages:
                 texts = "\n".join(each.text for each in block.content)
                 yield Text(f"{block.title} ({block.source})\n{texts}\n")
             case MediaBlock():
-                yield from self._media(block, place)
+                yield from self._media(block, place, has_images=has_images)
             case LeftOutBlock():
                 self._ignore(place, block.kind)
                 if block.shown is not None:
                     yield Text(block.shown)
 
-    def _media(self, block: MediaBlock, place: str) -> Iterator[Part]:
+    def _media(self, block: MediaBlock, place: str, *, has_images: bool) -> Iterator[Part]:
         titles = [text for text in (block.title, block.context) if text]
         if block.source is not None and block.source.text is not None:
             yield Text("\n".join([*titles, block.source.text]) + "\n")
             return
-        self._ignore(place, block.type)
-        yield Media(block.type, place, title=titles[0] if titles else None)
+        url = None
+        if has_images and block.type == "image" and block.source is not None:
+            url = block.source.image_url
+        yield Media(block.type, place, url, title=titles[0] if titles else None)
 
     def _result(self, block: ToolResultBlock, place: str) -> Message:
         content = block.content or ""
@@ -177,7 +183,7 @@ class ReadMessages:
             parts = [
                 part
                 for number, each in enumerate(content)
-                for part in self._shown(each, f"{place}.content[{number}]")
+                for part in self._shown(each, f"{place}.content[{number}]", has_images=True)
             ]
         is_error = bool(block.is_error)
         return Message("tool", tuple(parts), None, block.tool_use_id, is_error=is_error)

@@ -50,11 +50,17 @@ def _lines(message: Message) -> Iterator[str]:
         elif isinstance(part, Thought):
             continue
         elif isinstance(part, Media):
-            yield f"{label}: {part.line}"
+            yield f"{label}: {_named(part)}"
         elif message.role == "user" and part.text.startswith(_HEAD):
             yield part.text.removeprefix(_HEAD)
         else:
             yield f"{label}: {_short(part.text, most)}"
+
+
+def _named(media: Media) -> str:
+    """Return the line of media: [image], or [file report.pdf]."""
+    kind = media.kind.removeprefix("input_").removesuffix("_url")
+    return f"[{kind} {_short(media.title, KEPT_CHARS)}]" if media.title else f"[{kind}]"
 
 
 def _short(text: str, most: int = TEXT_CHARS) -> str:

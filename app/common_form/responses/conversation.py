@@ -22,16 +22,15 @@ from ...protocol import (
     CustomCallOutputItem,
     FunctionCallItem,
     FunctionCallOutputItem,
+    ItemPart,
     LoadedToolsItem,
     MessageItem,
     ReasoningItem,
-    ResponseResultPart,
-    TextPart,
-    item_text,
     pointer,
     thought_of,
 )
 from ...sealing import SealedKind
+from ..media import common_media
 from .tool_names import CLIENT
 
 #: what an item of the assistant says
@@ -67,14 +66,14 @@ class Conversation:
                 case FunctionCallOutputItem() | CustomCallOutputItem():
                     name = None if item.name is None else self.flat(item.namespace, item.name)
                     self._name_parts(item.output, f"{place}.output")
-                    self._answer(tuple(_parts(item.output, place)), name, item.call_id or "", place)
+                    parts = tuple(_parts(item.output, f"{place}.output", has_images=True))
+                    self._answer(parts, name, item.call_id or "", place)
                 case ClientResultItem():
                     self._answer((Text(item.text),), None, item.answers, place)
                 case MessageItem(role="user" | "system" | "developer"):
                     self.close()
                     self._name_parts(item.content, f"{place}.content")
-                    text = Text(item_text(item.content))
-                    self._append(Message(item.role, (text,)), place)
+                    self._append(Message(item.role, _content(item, place)), place)
                 case ReasoningItem():
                     self._think(item, place)
                 case CompactionItem():
@@ -99,7 +98,7 @@ class Conversation:
     def _ignore(self, place: str, kind: str) -> None:
         self.ignored.append(f"{pointer(place)} {kind}")
 
-    def _name_parts(self, content: str | Sequence[TextPart] | None, place: str) -> None:
+    def _name_parts(self, content: str | Sequence[ItemPart] | None, place: str) -> None:
         """Name the parts whose text only says that they are missing."""
         for number, part in enumerate(content if isinstance(content, list) else ()):
             if part.left_out:
@@ -127,7 +126,7 @@ class Conversation:
         if opened is None or (isinstance(item, MessageItem) and opened.ends_in_text):
             self.close()
             opened = self._open = _OpenMessage(place)
-        opened.add(item, self.flat)
+        opened.add(item, self.flat, place)
 
     def _answer(
         self, parts: tuple[Text | Media, ...], name: str | None, call_id: str, place: str
@@ -138,13 +137,22 @@ class Conversation:
         self._append(Message("tool", parts, name, call_id), place)
 
 
-def _parts(output: str | Sequence[ResponseResultPart] | None, place: str) -> Iterator[Text | Media]:
-    if output is None or isinstance(output, str):
-        yield Text(output or "")
+def _content(item: MessageItem, place: str) -> tuple[Text | Media, ...]:
+    return tuple(_parts(item.content, f"{place}.content", has_images=item.role == "user"))
+
+
+def _parts(
+    content: str | Sequence[ItemPart] | None, place: str, *, has_images: bool
+) -> Iterator[Text | Media]:
+    """Yield text and media in order. ``has_images``: whether a model may see images there."""
+    if content is None or isinstance(content, str):
+        yield Text(content or "")
         return
-    for number, part in enumerate(output):
-        if part.left_out in MEDIA:
-            yield Media(part.left_out, f"{place}.output[{number}]")
+    if not content:
+        yield Text("")
+    for number, part in enumerate(content):
+        if part.type in MEDIA:
+            yield common_media(part, f"{place}[{number}]", has_images=has_images)
         else:
             yield Text(part.shown)
 
@@ -162,12 +170,12 @@ class _OpenMessage:
         """Whether the message is reasoning without text."""
         return not any(not isinstance(part, Thought) or part.text for part in self.parts)
 
-    def add(self, item: SaidItem, flat: Callable[[str | None, str], str]) -> None:
+    def add(self, item: SaidItem, flat: Callable[[str | None, str], str], place: str) -> None:
         """Add an item."""
         self.ends_in_text = isinstance(item, MessageItem)
         match item:
             case MessageItem():
-                self.parts.append(Text(item_text(item.content)))
+                self.parts += _content(item, place)
             case Thought():
                 self.parts.append(item)
             case FunctionCallItem():

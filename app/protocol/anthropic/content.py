@@ -2,7 +2,8 @@
 
     text, thinking, tool_use, tool_result   read
     tool_addition, tool_removal             change what may be called
-    image, document, search_result          shown as text; what is no text, by a line in its place
+    image                                   in data, by a URL, or a file
+    document, search_result                 shown as text; a document without text is not read
     LEFT_OUT                                what only Anthropic's server writes and reads
     others                                  what only newer clients know: left out, too
 
@@ -53,11 +54,22 @@ class ToolUseBlock(Lenient):
 
 
 class Source(Lenient):
-    """Where a document is. ``data``: its text, of type "text"; ``content``: its text or blocks."""
+    """Where an image or a document is. ``data``: in base64, or its text, of type "text";
+    ``content``: its text or blocks.
+    """
 
     type: str = ""
     data: str | None = None
+    media_type: str | None = None
+    url: str | None = None
     content: Any = None
+
+    @property
+    def image_url(self) -> str | None:
+        """The image's URL; None: it is a file, or cannot be read."""
+        if self.type == "base64" and self.data is not None and self.media_type is not None:
+            return f"data:{self.media_type};base64,{self.data}"
+        return self.url if self.type == "url" else None
 
     @property
     def text(self) -> str | None:
@@ -79,6 +91,23 @@ class MediaBlock(Lenient):
     source: Source | None = None
     title: str | None = None
     context: str | None = None
+
+    @property
+    def media_chars(self) -> int:
+        """Characters that are media, and no text."""
+        source = self.source
+        return 0 if source is None or source.text is not None else len(source.data or "")
+
+
+_SOURCE_TEXTS = ("type", "data", "media_type", "url")
+
+
+def _media_of_result(value: Any) -> Any:
+    """Drop what cannot be read: a result must not end a session."""
+    if not isinstance(value, dict) or not isinstance(source := value.get("source"), dict):
+        return {**value, "source": None} if isinstance(value, dict) else value
+    texts = {name: source[name] for name in _SOURCE_TEXTS if isinstance(source.get(name), str)}
+    return {**value, "source": {**texts, "content": source.get("content")}}
 
 
 class SearchResultBlock(Lenient):
@@ -180,13 +209,11 @@ SystemBlock = Annotated[
     _by_type(SYSTEM_BLOCKS),
     BeforeValidator(_typed),
 ]
-_Shown = (
-    Annotated[TextBlock, Tag("text")]
-    | Annotated[MediaBlock, Tag("media")]
-    | Annotated[SearchResultBlock, Tag("search result")]
-)
+_Shown = Annotated[TextBlock, Tag("text")] | Annotated[SearchResultBlock, Tag("search result")]
 ResultBlock = Annotated[
-    _Shown | Annotated[LeftOutOfResult, Tag("left out")],
+    _Shown
+    | Annotated[MediaBlock, BeforeValidator(_media_of_result), Tag("media")]
+    | Annotated[LeftOutOfResult, Tag("left out")],
     _by_type(RESULT_BLOCKS),
     BeforeValidator(_typed),
 ]
@@ -201,6 +228,7 @@ class ToolResultBlock(Lenient):
 
 MessageBlock = Annotated[
     _Shown
+    | Annotated[MediaBlock, Tag("media")]
     | Annotated[LeftOutBlock, Tag("left out")]
     | Annotated[ThinkingBlock, Tag("thinking")]
     | Annotated[ToolChangeBlock, Tag("tool change")]

@@ -1,6 +1,6 @@
 """Input items: what a client sends, and what earlier responses wrote.
 
-    message               text of a user, a system or developer message, or an assistant
+    message               of a user, of the system or a developer, or of an assistant
     reasoning             the reasoning of an assistant, as text, as a summary, or sealed
     function_call         a call of an assistant
     function_call_output  the result of a call
@@ -15,11 +15,12 @@
 Unknown fields are ignored, since clients send back what a server sent them. A client may leave out
 the type of messages and references.
 
-Not here   the order of items (conversation).
+Not here   the order of items (conversation), how they are listed (listing).
 """
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Annotated, Any, Literal
 
 from pydantic import (
@@ -32,7 +33,8 @@ from pydantic import (
 )
 from pydantic_core import PydanticCustomError
 
-from ..messages import MEDIA, other_part, without_media
+from ..media import MEDIA, MediaPart, image_of_others, image_of_user, media_fields
+from ..messages import other_part
 from ..validation import (
     Items,
     Lenient,
@@ -40,7 +42,6 @@ from ..validation import (
     PastText,
     Sealed,
     TextOr,
-    refuse_type,
     unknown_type,
 )
 from .client_items import (
@@ -98,49 +99,49 @@ ITEM_FIELDS = frozenset(
 _TEXTS = {"input_text": "text", "output_text": "text", "refusal": "refusal"}
 
 
-def _only_text(value: Any) -> Any:
+def _read_part(value: Any, image: Callable[[Mapping[str, Any]], Any]) -> Any:
     if not isinstance(value, dict):
         return value
     kind = value.get("type")
     if not isinstance(kind, str):
         return value
     if kind in MEDIA:
-        refuse_type(kind, tuple(_TEXTS), "Content parts")
+        return media_fields(kind, value, image)
     if kind not in _TEXTS:
         return other_part(kind, value, "input_text")
     if _TEXTS[kind] not in value:
         raise PydanticCustomError(
             "missing_text", "a part of type '{kind}' needs it", {"kind": _TEXTS[kind]}
         )
-    return {**value, "left_out": ""}
+    texts = {name: value[name] for name in ("text", "refusal") if name in value}
+    return {"type": kind, **texts}
 
 
-class TextPart(Lenient):
-    """A part of a message or of a result; this server reads text only. ``left_out``: the type of
-    another part, in whose place the text is.
+class ItemPart(MediaPart):
+    """A part of a message or of a result: text or media. ``left_out``: the type of another part,
+    in whose place the text is.
     """
 
-    type: Literal["input_text", "output_text", "refusal"]
+    type: Literal[("input_text", "output_text", "refusal", *MEDIA)]  # type: ignore[valid-type]
     text: PastText = ""
     refusal: PastText = ""
     left_out: str = ""
 
     @property
     def shown(self) -> str:
-        """The text, of whichever type."""
+        """The text, of whichever type; "": of media."""
         return self.refusal if self.type == "refusal" else self.text
 
 
-class ResponseResultPart(TextPart):
-    """A part of a result; of an image, the text says that it is missing."""
+class UserItemPart(ItemPart):
+    """A part of a user's message."""
 
 
-def _result_text(value: Any) -> Any:
-    return without_media(value, "input_text") or _only_text(value)
-
-
-Content = TextOr[Annotated[TextPart, BeforeValidator(_only_text)]]
-OutputContent = TextOr[Annotated[ResponseResultPart, BeforeValidator(_result_text)]]
+_reads_others = BeforeValidator(partial(_read_part, image=image_of_others))
+Content = TextOr[Annotated[ItemPart, _reads_others]]
+UserContent = TextOr[
+    Annotated[UserItemPart, BeforeValidator(partial(_read_part, image=image_of_user))]
+]
 
 
 class MessageItem(Lenient):
@@ -156,6 +157,11 @@ class MessageItem(Lenient):
         if isinstance(value, dict) and value.get("role") == "assistant":
             return {"content": "", **value}
         return value
+
+
+class UserMessageItem(MessageItem):
+    role: Literal["user"]
+    content: Annotated[UserContent, NullAs("")]  # type: ignore[assignment]
 
 
 class SummaryPart(Lenient):
@@ -223,7 +229,7 @@ class CallOutputItem(Lenient):
     call_id: str | None = None
     name: str | None = None
     namespace: str | None = None
-    output: OutputContent | None = None
+    output: Content | None = None
 
 
 class FunctionCallOutputItem(CallOutputItem):
@@ -256,8 +262,10 @@ class ItemReference(Lenient):
 def _kind(value: Any) -> str:
     """Return the type; other values than objects count as messages, and are refused there."""
     kind = value.get("type") if isinstance(value, dict) else "message"
-    if kind is None:
-        return "item_reference" if set(value) <= {"id", "type"} and value else "message"
+    if kind is None and set(value) <= {"id", "type"} and value:
+        return "item_reference"
+    if kind in (None, "message") and isinstance(value, dict) and value.get("role") == "user":
+        return "user message"
     if kind in (*CLIENT_CALLS, *CLIENT_RESULTS):
         tag = "client call" if kind in CLIENT_CALLS else "client result"
         return tag if is_readable(value) else "left out"
@@ -284,6 +292,7 @@ ContentItem = (
 )
 InputItem = Annotated[
     Annotated[MessageItem, Tag("message")]
+    | Annotated[UserMessageItem, Tag("user message")]
     | Annotated[ReasoningItem, Tag("reasoning")]
     | Annotated[FunctionCallItem, Tag("function_call")]
     | Annotated[FunctionCallOutputItem, Tag("function_call_output")]
@@ -303,52 +312,6 @@ InputItem = Annotated[
 ITEMS: TypeAdapter[list[Any]] = TypeAdapter(list[InputItem])
 
 
-def item_text(content: str | Sequence[TextPart] | None) -> str:
-    """Return content as one text."""
-    if content is None or isinstance(content, str):
-        return content or ""
-    return "".join(part.shown for part in content)
-
-
 def thought_of(item: ReasoningItem) -> str:
     """Return the text of reasoning; its summary, if that is all there is."""
     return "".join(part.text for part in item.content or item.summary)
-
-
-def listed(item: ContentItem, number: str) -> dict[str, Any]:
-    """Return an input item as the API lists it, with its own id or else ``number``."""
-    base = {"id": item.id or number, "type": item.type}
-    match item:
-        case MessageItem():
-            is_answer = item.role == "assistant"
-            parts = [
-                _listed_part(part, is_answer=is_answer)
-                for part in (
-                    [TextPart(type="input_text", text=item.content)]
-                    if isinstance(item.content, str)
-                    else item.content
-                )
-            ]
-            return {**base, "role": item.role, "status": "completed", "content": parts}
-        case ReasoningItem():
-            shown = item.model_dump(include={"summary", "content"}, exclude_none=True)
-            if item.encrypted_content:
-                shown["encrypted_content"] = item.encrypted_content
-        case CompactionItem():
-            return {**base, "encrypted_content": item.encrypted_content}
-        case CallItem():
-            shown = item.model_dump(exclude={"id", "type"}, exclude_none=True)
-        case CallOutputItem():
-            shown = item.model_dump(exclude={"id", "type", "output"}, exclude_none=True)
-            shown["output"] = item_text(item.output)
-        case ClientCallItem() | ClientResultItem() | LoadedToolsItem() | ConfigurationItem():
-            return {**base, **item.listed()}
-    return {**base, **shown, "status": "completed"}
-
-
-def _listed_part(part: TextPart, *, is_answer: bool) -> dict[str, Any]:
-    if part.type == "refusal":
-        return {"type": "refusal", "refusal": part.refusal}
-    if is_answer:
-        return {"type": "output_text", "text": part.text, "annotations": []}
-    return {"type": "input_text", "text": part.text}

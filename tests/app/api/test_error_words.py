@@ -44,8 +44,8 @@ WORDS: list[tuple[str, Any, int, str | None, str | None, str]] = [
      "Invalid value: 'robot'. Supported values are: 'system', 'developer', 'user', 'assistant', "
      "'tool', and 'function'."),
     (CHAT, body(messages=[{"role": "user", "content": [{"type": "image_url"}]}]), 400,
-     "unsupported_value", "messages[0].content[0].type",
-     "Content parts of type 'image_url' are not supported by this server."),
+     "missing_required_parameter", "messages[0].content[0].image_url",
+     "Missing required parameter: 'messages[0].content[0].image_url'."),
     (CHAT, body(temperature="hot"), 400, "invalid_type", "temperature",
      "Invalid type for 'temperature': expected a number, but got a string instead."),
     (CHAT, body(temperature=2.5), 400, "decimal_above_max_value", "temperature",

@@ -114,8 +114,8 @@ MISTAKES: list[tuple[dict[str, Any], str, str]] = [
     ),
     (
         {"messages": [{**USER, "content": [{"type": "image_url", "image_url": {}}]}]},
-        "messages[0].content[0].type",
-        "unsupported_value",
+        "messages[0].content[0].image_url.url",
+        "missing_required_parameter",
     ),
     (
         {"messages": [{"role": "tool", "content": "", "tool_call_id": 1}]},

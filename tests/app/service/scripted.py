@@ -40,6 +40,7 @@ class ScriptedWorker:
     model = "noise"
     supported_sampling: frozenset[str] = frozenset()
     max_model_len: int | None = None
+    sees_images = False
 
     def __init__(self, *scripts: list[Step]) -> None:
         self.scripts = scripts

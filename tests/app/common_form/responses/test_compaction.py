@@ -52,6 +52,21 @@ def test_each_item_is_a_line() -> None:
     ]
 
 
+def test_a_line_names_media() -> None:
+    parts = [
+        {"type": "input_text", "text": "see"},
+        {"type": "input_image", "image_url": "data:,"},
+        {"type": "input_file", "filename": "a\nuser: no.pdf"},
+    ]
+    assert short(
+        {"type": "function_call_output", "call_id": "1", "output": parts},
+        {"role": "user", "content": parts[:2]},
+    ).splitlines()[1:] == [
+        *("result: see", "result: [image]", "result: [file a", "  user: no.pdf]"),
+        *("user: see", "user: [image]"),
+    ]
+
+
 @pytest.mark.parametrize(("role", "most"), [("assistant", TEXT_CHARS), ("user", KEPT_CHARS)])
 def test_a_long_text_loses_its_middle(role: str, most: int) -> None:
     text = "a" * (most // 2) + "b" * (most // 2)

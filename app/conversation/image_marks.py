@@ -1,0 +1,62 @@
+"""Marks of images: texts that stand for them until a chat template gets its messages.
+
+History, pairing and fitting know contents as texts. So an image is a mark in a text until the last
+step before the template (``with_parts``), which splits such a content into parts. A content without
+a mark stays a text.
+
+Representation   a mark is random digits, drawn at startup, and the number of an image: no step
+                 changes digits, JSON does not escape them, and clients cannot know them.
+Threads          safe.
+"""
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from .control import random_digits
+from .image_profile import image_part, text_part
+from .profile import ImagePart
+
+_NUMBER_DIGITS = 6
+
+
+class ImageMarks:
+    """The marks in prompts of one tokenizer."""
+
+    def __init__(self) -> None:
+        self._secret = random_digits()
+        self._mark = re.compile(rf"{self._secret}(\d{{{_NUMBER_DIGITS}}})")
+
+    def mark(self, number: int) -> str:
+        """Return the mark of an image."""
+        return f"{self._secret}{number:0{_NUMBER_DIGITS}d}"
+
+    def numbers(self, texts: Iterable[str | None]) -> list[int]:
+        """Return the numbers of the images in these texts, in their order."""
+        return [int(number) for text in texts for number in self._mark.findall(text or "")]
+
+    def around(self, text: str) -> list[str]:
+        """Return the texts around marks, one more than there are marks."""
+        return self._mark.split(text)[::2]
+
+    def apart(self, text: str, place: str) -> tuple[str, str]:
+        """Return a text with ``place`` instead of marks, and the marks."""
+        marks = "".join(match[0] for match in self._mark.finditer(text))
+        return self._mark.sub(place, text), marks
+
+    def with_parts(
+        self, messages: Sequence[Mapping[str, Any]], form: ImagePart
+    ) -> list[Mapping[str, Any]]:
+        """Return the messages with contents in parts where they have marks."""
+        return [self._with_parts(message, form) for message in messages]
+
+    def _with_parts(self, message: Mapping[str, Any], form: ImagePart) -> Mapping[str, Any]:
+        content = message["content"]
+        # probes have parts already
+        first, *others = self.around(content) if isinstance(content, str) else [""]
+        if not others:
+            return message
+        parts = text_part(first)
+        for text in others:
+            parts += [image_part(form), *text_part(text)]
+        return {**message, "content": parts}

@@ -1,0 +1,162 @@
+"""Media in prompts: the images that the model sees, and lines of text in place of all others.
+
+    an image of a user, or in a result       seen, if the model sees images and this server can read
+                                             it, and if it is one of the newest of them
+    any other part                           a line of text; the part is named to the client
+    any other part of the current message    an error that names the part
+
+The current message is what users said behind the last answer, unless results of tools follow. Only
+there may a part be an error: agents send their history with each request, so an error about a part
+of it would end their session. The model setting ``unseen_media`` makes the error a line of text.
+
+Not here   reading images (images), their placeholders (image_profile, image_marks).
+"""
+
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import NamedTuple, Protocol
+
+from adapters.workers import Image
+
+from ..errors import ApiError, bad_request
+from ..generation import TEXT_ONLY, Media, Message, Part, Text
+from ..protocol import pointer
+
+#: roles in whose messages models see images
+_SEEING = ("user", "tool")
+
+
+class Unreadable(Protocol):
+    """Why an image cannot be read; ``reason`` completes "... cannot be read: {reason}"."""
+
+    @property
+    def reason(self) -> str: ...
+    @property
+    def code(self) -> str: ...
+
+
+#: images by their URL; None: the model sees none
+Loaded = Mapping[str, Image | Unreadable]
+
+
+@dataclass(frozen=True, slots=True)
+class ShownMedia:
+    """Messages without media, with marks of the seen images.
+
+    ``images``    by the number of their mark; ``places``: the client's names of their parts.
+    ``left_out``  places and kinds of parts that are lines of text.
+    """
+
+    messages: Sequence[Message]
+    images: Sequence[Image] = ()
+    places: Sequence[str] = ()
+    left_out: Sequence[str] = ()
+
+
+class _Unseen(NamedTuple):
+    """Why a part is not seen."""
+
+    reason: str
+    code: str = "unsupported_media"
+
+
+def has_media(messages: Sequence[Message]) -> bool:
+    """Whether a conversation has parts that are no text."""
+    return any(isinstance(part, Media) for message in messages for part in message.parts)
+
+
+def newest_images(messages: Sequence[Message], *, refuses: bool, most: int) -> list[Media]:
+    """Return the images to be read: the last ``most`` of those that models may see.
+
+    Raises:
+        ApiError: see shown_media; the current message alone has more.
+    """
+    images = [*_images(messages)]
+    current = [*_images(messages[_current(messages) :])]
+    if refuses and len(current) > most:
+        raise _refused(
+            current[most],
+            _Unseen(f"at most {most} images are allowed, got {len(current)}", "too_many_images"),
+        )
+    return images[-most:]
+
+
+def _images(messages: Sequence[Message]) -> Iterator[Media]:
+    for message in messages:
+        if message.role in _SEEING:
+            for part in message.parts:
+                if isinstance(part, Media) and part.url is not None:
+                    yield part
+
+
+def shown_media(
+    messages: Sequence[Message],
+    loaded: Loaded | None,
+    *,
+    mark: Callable[[int], str],
+    refuses: bool,
+    most: int,
+) -> ShownMedia:
+    """Return the conversation as a model sees it. ``mark``: returns the text of a seen image.
+
+    ``loaded``: at least the images of ``newest_images``. ``refuses``: unseen parts of the current
+    message are errors. ``most``: images that the model sees.
+
+    Raises:
+        ApiError: 400 that names a part of the current message.
+    """
+    if not has_media(messages):
+        return ShownMedia(messages)
+    newest = {id(part) for part in newest_images(messages, refuses=refuses, most=most)}
+    shown, seen, left_out = list[Message](), list[tuple[Image, str]](), list[str]()
+    first = _current(messages)
+    for number, message in enumerate(messages):
+        parts = list[Part]()
+        for part in message.parts:
+            if not isinstance(part, Media):
+                parts.append(part)
+                continue
+            image = _image_of(part, message, loaded, newest)
+            if isinstance(image, Image):
+                parts.append(Text(mark(len(seen))))
+                seen.append((image, part.at))
+            elif refuses and number >= first and message.role == "user":
+                raise _refused(part, image)
+            else:
+                parts.append(Text(part.line_of(image.reason)))
+                left_out.append(f"{pointer(part.at)} {part.kind}")
+        shown.append(replace(message, parts=tuple(parts)))
+    return ShownMedia(shown, [image for image, _ in seen], [at for _, at in seen], left_out)
+
+
+def _current(messages: Sequence[Message]) -> int:
+    """Return where the current message begins: behind the last answer and all results."""
+    before = (n for n, each in enumerate(messages, 1) if each.role in ("assistant", "tool"))
+    return max(before, default=0)
+
+
+def _image_of(
+    part: Media, message: Message, loaded: Loaded | None, newest: Collection[int]
+) -> Image | _Unseen:
+    """Return the image of a part, or why it is not seen. ``newest``: ids of parts in memory."""
+    if loaded is None:
+        return _Unseen(TEXT_ONLY)
+    if part.url is None:
+        return _Unseen("this model sees text and images only")
+    if message.role not in _SEEING:
+        return _Unseen("images are seen in messages of users and in results only")
+    if id(part) not in newest:
+        return _Unseen(f"only the newest {len(newest)} images are", "too_many_images")
+    image = loaded[part.url]
+    if isinstance(image, Image):
+        return replace(image, detail=part.detail)
+    return _Unseen(f"it cannot be read: {image.reason.rstrip('.')}", image.code)
+
+
+def _refused(part: Media, unseen: _Unseen) -> ApiError:
+    return bad_request(
+        f"Invalid '{part.at}': the part of type '{part.kind}' cannot be shown to the model: "
+        f"{unseen.reason}.",
+        part.at,
+        unseen.code,
+    )

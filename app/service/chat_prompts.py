@@ -1,0 +1,142 @@
+"""Prompts of messages: the ids and the images that a worker gets.
+
+    load   reads the images that the prompt may show
+    read   in a thread: media as marks or lines, calls with their results, the template's prompt
+
+Not here   which media models see (conversation.media), reading images (images).
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import KW_ONLY, dataclass
+from typing import NamedTuple, Protocol
+
+from adapters.formats import OutputSpec
+from adapters.workers import Image, PromptImage
+
+from ..constraints import VERBOSITY, output_after_prompt, requested_output, template_variables
+from ..conversation import (
+    Loaded,
+    ShownMedia,
+    Tokenizer,
+    Unreadable,
+    has_media,
+    newest_images,
+    paired,
+    plain_messages,
+    shown_media,
+)
+from ..errors import ApiError, FieldPath
+from ..generation import GenerationRequest, Media
+from ..pool import Pool
+from ..settings import MAX_IMAGES, MAX_JSON_VALUES, ModelSettings
+from .text_prompts import PromptTokens
+
+#: stands for an image whose placeholder is all that matters
+_UNREAD = Image("image/png", "", b"", 0, 0)
+
+
+class ImageLoader(Protocol):
+    """Reads images."""
+
+    async def load(self, media: Sequence[Media], client: str) -> Mapping[str, Image | Unreadable]:
+        """Return the images by their URL."""
+        ...
+
+
+class ChatPrompt(NamedTuple):
+    """``left_out``: places and kinds of parts that the prompt does not show."""
+
+    output: OutputSpec
+    tokens: PromptTokens
+    left_out: Sequence[str]
+
+
+@dataclass(frozen=True, slots=True)
+class ChatPrompts:
+    """The prompts of one model. ``images``: None: the gateway reads none."""
+
+    settings: ModelSettings
+    tokenizer: Tokenizer
+    pool: Pool
+    images: ImageLoader | None
+    _: KW_ONLY
+    max_images: int = MAX_IMAGES
+    max_json_values: int = MAX_JSON_VALUES
+
+    async def load(self, request: GenerationRequest, client: str) -> Loaded | None:
+        """Return the images of a request; None: the model sees none.
+
+        Raises:
+            ApiError: 400; the current message has more than ``max_images``.
+        """
+        if self.images is None or not self._sees_images:
+            return None
+        newest = self._newest(request)
+        return await self.images.load(newest, client) if newest else {}
+
+    def unread(self, request: GenerationRequest) -> Loaded | None:
+        """Return images for a prompt that no worker gets. Raises the same."""
+        if self.images is None or not self._sees_images:
+            return None
+        return {part.url: _UNREAD for part in self._newest(request) if part.url is not None}
+
+    def read(self, request: GenerationRequest, loaded: Loaded | None) -> ChatPrompt:
+        """Return the prompt; takes time in proportion to the messages.
+
+        Raises:
+            ApiError: 400.
+        """
+        output = requested_output(request, self.settings, max_json_values=self.max_json_values)
+        shown = shown_media(
+            request.messages or (),
+            loaded,
+            mark=self.tokenizer.mark,
+            refuses=self._refuses,
+            most=self.max_images,
+        )
+        return self._rendered(request, output, shown)
+
+    def _rendered(
+        self, request: GenerationRequest, output: OutputSpec, shown: ShownMedia
+    ) -> ChatPrompt:
+        history = paired(plain_messages(shown.messages))
+        told = VERBOSITY.get(request.verbosity or "")
+        if told and not self.tokenizer.reads("verbosity"):
+            history.instruct(told)
+
+        def moved(path: FieldPath) -> FieldPath:
+            if path[0] == "images" and isinstance(path[1], int):
+                return (shown.places[path[1]],)
+            return history.path(path)
+
+        try:
+            rendered = self.tokenizer.render(
+                history.messages,
+                output.prompt_tools,
+                output,
+                template_variables(request, output),
+            )
+        except ApiError as error:
+            raise error.moved(moved) from error
+        profile = self.tokenizer.profile
+        one_call = profile is not None and profile.calls and not profile.parallel_calls
+        images = tuple(PromptImage(shown.images[each.number], each.at) for each in rendered.images)
+        return ChatPrompt(
+            output_after_prompt(output, rendered.thought, one_call=one_call),
+            PromptTokens(rendered.prompt, images=images),
+            shown.left_out,
+        )
+
+    @property
+    def _sees_images(self) -> bool:
+        return self.tokenizer.shows_images and self.pool.sees_images
+
+    @property
+    def _refuses(self) -> bool:
+        return self.settings.unseen_media == "refuse"
+
+    def _newest(self, request: GenerationRequest) -> Sequence[Media]:
+        messages = request.messages or ()
+        if not has_media(messages):
+            return ()
+        return newest_images(messages, refuses=self._refuses, most=self.max_images)
