@@ -13,6 +13,7 @@ from .api import (
     AdminKeys,
     Answering,
     ArrivingBodies,
+    BodyLimit,
     BodyReader,
     ResponsesSocket,
     admin_router,
@@ -112,7 +113,7 @@ class _Routes:
             self._identify,
             bodies,
             most=self.settings.max_websockets,
-            max_bytes=self.settings.max_body_bytes,
+            limit=BodyLimit(self.settings.max_body_bytes, self.settings.largest_body_bytes),
         )
         self.app.add_api_websocket_route(SOCKET_PATH, sockets.serve)
         self.metrics.watch("websockets", "Open WebSockets", lambda: {"open": sockets.open})
@@ -155,7 +156,7 @@ class _Routes:
         return BodyReader(
             self.components.shared.offload,
             ArrivingBodies(settings.max_arriving_bytes, refused.inc),
-            max_bytes=settings.max_body_bytes,
+            limit=BodyLimit(settings.max_body_bytes, settings.largest_body_bytes),
             max_values=settings.max_json_values,
             ignores_unknown=settings.unknown_fields == "ignore",
             timeout_s=settings.body_seconds,

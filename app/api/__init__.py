@@ -5,6 +5,7 @@ from .answering import Answering, generation_router
 from .arriving_bodies import ArrivingBodies
 from .auth import AdminKeys, credential
 from .body import BodyReader, validated
+from .body_limit import BodyLimit
 from .browser_guard import BrowserGuard
 from .constraint_routes import constraint_router, warn_unenforced
 from .conversations_routes import conversations_router

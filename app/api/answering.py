@@ -26,7 +26,8 @@ from ..service import (
     ServedModel,
     ServedModels,
 )
-from .body import BodyReader, announced_size
+from .body import BodyReader
+from .body_limit import announced_size
 from .exchange import Exchange, exchange_of
 from .surfaces import SURFACES, Body, Surface, exact_json
 

@@ -67,8 +67,8 @@ class ArrivingBodies:
         finally:
             self._remove(body)
 
-    def add(self, body: ArrivingBody, part: bytes) -> None:
-        """Add bytes to a body. Raises ApiError 503 if it is refused."""
+    def add(self, body: ArrivingBody, part: bytes) -> bytearray:
+        """Add bytes to a body; return it so far. Raises ApiError 503 if it is refused."""
         if not body.is_refused:
             body.data += part
             self._count(body.client, len(part))
@@ -76,6 +76,7 @@ class ArrivingBodies:
                 self._refuse_one()
         if body.is_refused:
             raise self._refusal()
+        return body.data
 
     def _refuse_one(self) -> None:
         client = max(self._sizes, key=self._sizes.__getitem__)

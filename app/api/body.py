@@ -1,48 +1,70 @@
 """Request bodies: bytes are counted while they arrive, then parsed as JSON, then validated.
 
-Invariants   I1 no more than the limit is kept in memory, whatever Content-Length says; a body that
-                is announced as too large is refused unread. The limit holds for the decoded body.
+Invariants   I1 a body has no more bytes than its limit (body_limit); what counted as an image while
+                it arrived is counted again once it is validated.
              I2 text that is not JSON in UTF-8, too deep nesting, too many values, and numbers that
                 JSON cannot write again are refused. The parser's own depth limit is 200.
              I3 the bodies of all clients that are arriving have a bound (arriving_bodies).
              I4 values are counted before any is created: a million small arrays in 4 MiB would stop
                 every thread for a second.
+             I5 no search but the parser's own reads the data of images: it holds the GIL.
 """
 
 import re
-from collections.abc import AsyncIterator, Callable
+from collections.abc import Callable
 from dataclasses import KW_ONLY, dataclass
 from functools import partial
 from typing import Any, TypeVar
 
 from pydantic import BaseModel, ValidationError
-from starlette.requests import ClientDisconnect, Request
+from starlette.requests import Request
 
 from ..concurrency import LARGE_BYTES, Offload
-from ..errors import ApiError, bad_request, client_left
-from ..protocol import UnknownFields, has_more_values, ignored_fields, parse_json
+from ..errors import ApiError, bad_request
+from ..protocol import (
+    ChatRequest,
+    ConversationItemsRequest,
+    ConversationRequest,
+    PromptFields,
+    ResponseRequest,
+    TokenizeRequest,
+    UnknownFields,
+    has_more_values,
+    ignored_fields,
+    media_chars,
+    parse_json,
+)
 from .arriving_bodies import ArrivingBodies
-from .content_coding import BodyDecoder
+from .body_limit import BodyLimit, announced_size, read_body
 from .exchange import exchange_of
+from .image_data import ImageData
 from .surrogates import lone_surrogate
 from .validation_errors import from_validation
 
 _JSON_TYPE = re.compile(r"application/([a-z0-9!#$&^_.+-]+\+)?json")
 
+#: bodies that may have images
+_WITH_MEDIA = (
+    *(ChatRequest, PromptFields, ResponseRequest, TokenizeRequest),
+    *(ConversationItemsRequest, ConversationRequest),
+)
+
 Parsed = TypeVar("Parsed", bound=BaseModel)
+Result = TypeVar("Result")
 
 
 @dataclass(frozen=True, slots=True)
 class BodyReader:
     """Read bodies within the limits of one app. ``arriving``: all of them.
 
-    ``ignores_unknown``: fields that this server does not know, see UnknownFields.
+    ``limit``: of bodies with messages; others have its ``text``. ``ignores_unknown``: fields that
+    this server does not know, see UnknownFields.
     """
 
     offload: Offload
     arriving: ArrivingBodies
     _: KW_ONLY
-    max_bytes: int
+    limit: BodyLimit
     max_values: int
     timeout_s: float
     ignores_unknown: bool = False
@@ -50,35 +72,61 @@ class BodyReader:
     async def read(self, kind: type[Parsed], request: Request) -> tuple[Parsed, int]:
         """Return the request and the bytes of its body. Raises ApiError for an invalid one."""
         check_type(request)
-        if announced_size(request) > self.max_bytes:
-            raise too_large(self.max_bytes)
-        coding = ",".join(request.headers.getlist("content-encoding"))
+        limit = self.limit if issubclass(kind, _WITH_MEDIA) else self.limit.without_images
+        limit.check(size := announced_size(request), size)
         client = exchange_of(request).client.id
+        body, images = await self._arrived(request, limit, client)
+        asked, ignored = await self.run(
+            client, len(body), partial(self._parsed, kind, body, images, limit)
+        )
+        if ignored:
+            exchange_of(request).record.ignored += ignored
+        return asked, len(body)
+
+    async def value(self, text: bytes, client: str) -> Any:
+        """Return the JSON value of a message of a client. Raises ApiError 400 or 413."""
+
+        def step() -> Any:
+            images = ImageData()
+            if len(text) > self.limit.text:
+                while images.read(text):
+                    pass
+                self.limit.check(len(text), images.size)
+            return _decoded(text, self.max_values, images)
+
+        return await self.run(client, len(text), step)
+
+    async def _arrived(
+        self, request: Request, limit: BodyLimit, client: str
+    ) -> tuple[bytearray, ImageData]:
+        """Return a body and its images. Raises ApiError."""
+        coding = ",".join(request.headers.getlist("content-encoding"))
         try:
             async with self.arriving.body(client, self.timeout_s) as arriving:
                 add = partial(self.arriving.add, arriving)
-                await read_body(request.stream(), add, self.max_bytes, coding)
-                body = bytes(arriving.data)
+                images = await read_body(request.stream(), add, limit, coding)
+                return arriving.data, images
         except TimeoutError:
             raise ApiError(
                 408,
                 f"The request's body did not arrive within {self.timeout_s:g} seconds.",
                 code="request_timeout",
             ) from None
-        step = partial(
-            parse, kind, body, max_values=self.max_values, ignores_unknown=self.ignores_unknown
-        )
-        is_small = len(body) < LARGE_BYTES
-        asked, ignored = step() if is_small else await self.offload.run(client, len(body), step)
-        if ignored:
-            exchange_of(request).record.ignored += ignored
-        return asked, len(body)
 
-    async def value(self, text: bytes, client: str) -> Any:
-        """Return the JSON value of a message of a client. Raises ApiError 400."""
-        step = partial(_decoded, text, self.max_values)
-        is_small = len(text) < LARGE_BYTES
-        return step() if is_small else await self.offload.run(client, len(text), step)
+    def _parsed(
+        self, kind: type[Parsed], body: bytearray, images: ImageData, limit: BodyLimit
+    ) -> tuple[Parsed, list[str]]:
+        ignores = self.ignores_unknown
+        asked, ignored = parse(
+            kind, body, max_values=self.max_values, ignores_unknown=ignores, images=images
+        )
+        if len(body) > limit.text:
+            limit.check(len(body), media_chars(asked))
+        return asked, ignored
+
+    async def run(self, client: str, size: int, step: Callable[[], Result]) -> Result:
+        """Return the result of a step, which runs in a thread if it has many bytes to read."""
+        return step() if size < LARGE_BYTES else await self.offload.run(client, size, step)
 
 
 def check_type(request: Request) -> None:
@@ -99,46 +147,18 @@ def check_type(request: Request) -> None:
     )
 
 
-def announced_size(request: Request) -> int:
-    """Return the bytes of the body according to its headers; 0: they do not say it."""
-    announced = request.headers.get("content-length", "")
-    return int(announced[:20]) if announced.isdecimal() else 0
-
-
-async def read_body(
-    stream: AsyncIterator[bytes], add: Callable[[bytes], None], max_bytes: int, coding: str = ""
-) -> None:
-    """Add all parts of a body, decoded; raise ApiError 413 as soon as it exceeds ``max_bytes``, and
-    400 or 415 if it is not in its content coding.
-    """
-    decoder = BodyDecoder(coding, max_bytes)
-    try:
-        async for part in stream:
-            decoded = decoder.feed(part)
-            if decoded is None:
-                raise too_large(max_bytes)
-            add(decoded)
-    except ClientDisconnect:
-        raise client_left() from None
-    decoder.finish()
-
-
-def too_large(max_bytes: int) -> ApiError:
-    """Return the 413 of a body with more than ``max_bytes``."""
-    return ApiError(
-        413,
-        f"Request body too large: at most {max_bytes:,} bytes are allowed.",
-        code="request_too_large",
-    )
-
-
 def parse(
-    kind: type[Parsed], body: bytes, *, max_values: int, ignores_unknown: bool = False
+    kind: type[Parsed],
+    body: bytes | bytearray,
+    *,
+    max_values: int,
+    ignores_unknown: bool = False,
+    images: ImageData | None = None,
 ) -> tuple[Parsed, list[str]]:
     """Return the request, and the fields in it that are ignored. Raises ApiError 400 that names the
     field.
     """
-    value = _decoded(body, max_values)
+    value = _decoded(body, max_values, images)
     unknown = UnknownFields(is_ignoring=ignores_unknown)
     request = validated(kind, value, unknown)
     # both know the fields of some items
@@ -146,18 +166,19 @@ def parse(
     return request, list(ignored)
 
 
-def _decoded(body: bytes, max_values: int) -> Any:
+def _decoded(body: bytes | bytearray, max_values: int, images: ImageData | None) -> Any:
     """Return the JSON value of a body. Raises ApiError 400."""
-    if has_more_values(body, max_values):
+    outline = body if images is None else images.outline(body)
+    if has_more_values(outline, max_values):
         raise bad_request(
             f"The request's body has too many JSON values: at most {max_values:,} are allowed, "
             "got more.",
             code="too_many_values",
         )
     try:
-        return parse_json(body)
+        return parse_json(body, outline)
     except ValueError as error:
-        if named := lone_surrogate(body):
+        if named := lone_surrogate(outline):
             raise named from None
         raise bad_request(
             "We could not parse the JSON body of your request. "

@@ -1,23 +1,25 @@
 """Content codings of request bodies: gzip and deflate, decoded while the body arrives.
 
-Invariants   I1 no more than the limit is decoded, whatever the compressed size: a body that would
-                exceed it is refused at the first byte beyond.
+Invariants   I1 no more than PIECE_BYTES are decoded at a time, whatever the compressed size.
              I2 a body that ends early, goes on after its end, or is not in its coding is refused.
-Not here     answers are never compressed (a proxy may do it).
+Not here     the limit of a body (body_limit); answers are never compressed (a proxy may do it).
 """
 
 import zlib
+from collections.abc import Iterator
 
 from ..errors import ApiError, bad_request
 
 #: windows of zlib's decoders: of gzip and zlib by their headers, and of data without a header
 _ANY_HEADER, _NO_HEADER = 47, -15
+#: bytes that are decoded at a time, in a millisecond or so
+PIECE_BYTES = 256 << 10
 
 
 class BodyDecoder:
-    """Decodes one body of at most ``max_bytes`` decoded bytes. ``coding``: the Content-Encoding."""
+    """Decodes one body. ``coding``: the Content-Encoding."""
 
-    def __init__(self, coding: str, max_bytes: int) -> None:
+    def __init__(self, coding: str) -> None:
         self._coding = coding.strip().lower()
         if self._coding not in ("", "identity", "gzip", "x-gzip", "deflate"):
             raise ApiError(
@@ -27,33 +29,34 @@ class BodyDecoder:
                 code="unsupported_content_encoding",
             )
         self._is_plain = self._coding in ("", "identity")
-        self._left = max_bytes
         self._decoder: zlib._Decompress | None = None
 
-    def feed(self, data: bytes) -> bytes | None:
-        """Return the decoded bytes; None: they exceed the limit. Raises ApiError 400."""
-        decoded = data if self._is_plain else self._decoded(data)
-        self._left -= len(decoded)
-        return None if self._left < 0 else decoded
+    def decoded(self, data: bytes) -> Iterator[bytes]:
+        """Yield the decoded bytes in pieces. Raises ApiError 400."""
+        if self._is_plain:
+            yield data
+            return
+        while data:
+            piece, data = self._piece(data)
+            yield piece
 
     def finish(self) -> None:
         """Raise ApiError 400 unless the body is complete."""
         if not self._is_plain and (self._decoder is None or not self._decoder.eof):
             raise self._broken("it ends early")
 
-    def _decoded(self, data: bytes) -> bytes:
-        if not data:
-            return b""
+    def _piece(self, data: bytes) -> tuple[bytes, bytes]:
+        """Return a piece, and the data that is left."""
         decoder = self._decoder
         try:
             if decoder is None:
                 decoder = self._decoder = self._new(data)
-            decoded = decoder.decompress(data, self._left + 1)
+            piece = decoder.decompress(data, PIECE_BYTES)
         except zlib.error as error:
             raise self._broken(str(error)) from None
         if decoder.unused_data:
             raise self._broken("data follows its end")
-        return decoded
+        return piece, decoder.unconsumed_tail
 
     def _new(self, data: bytes) -> "zlib._Decompress":
         """Return a decoder. Many clients send "deflate" without zlib's header, whose first byte has

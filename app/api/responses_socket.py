@@ -9,6 +9,8 @@ Invariants   I1 responses of a connection follow each other. Meanwhile one more 
              I2 the last response is kept here if it is not stored, so that the next one can
                 continue it; a failed continuation drops it.
              I3 a connection lasts ``MAX_SECONDS``, and a client has at most ``MAX_OF_CLIENT``.
+             I4 a kept response has the bytes of a body at most, and all of them together those of
+                as many bodies without images as there may be connections.
 """
 
 import asyncio
@@ -16,6 +18,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from pydantic_core import from_json, to_json
@@ -25,6 +28,7 @@ from starlette.websockets import WebSocket, WebSocketDisconnect
 from ..access import Client
 from ..errors import ApiError, bad_request, unavailable
 from .body import BodyReader
+from .body_limit import BodyLimit
 from .error_responses import refuse_socket
 from .socket_request import Inbox, SocketRequest, error_event, send_event
 
@@ -57,7 +61,7 @@ class ResponsesSocket:
         identify: returns the client of a handshake; raises ApiError.
         bodies: read messages.
         most: connections of all clients.
-        max_bytes: of the items that are kept.
+        limit: of bodies.
     """
 
     def __init__(
@@ -67,14 +71,15 @@ class ResponsesSocket:
         bodies: BodyReader,
         *,
         most: int,
-        max_bytes: int,
+        limit: BodyLimit,
     ) -> None:
         self._app = app
         self._identify = identify
         self._bodies = bodies
         self._most = most
-        self._max_bytes = max_bytes
+        self._limit = limit
         self._open: Counter[str] = Counter()
+        self._kept_bytes = 0
 
     @property
     def open(self) -> int:
@@ -98,11 +103,23 @@ class ResponsesSocket:
             async with asyncio.timeout(MAX_SECONDS):
                 while (message := await inbox.next())["type"] != "websocket.disconnect":
                     # no local name holds a request while the connection is idle
-                    kept = await self._answered(message, kept, socket, inbox, client)
-                    del message
+                    ended = await self._answered(message, kept, socket, inbox, client)
+                    kept = self._replaced(kept, ended)
+                    del message, ended
         except TimeoutError:
             await send_event(socket, error_event(_too_old()))
             await socket.close(1000)
+        finally:
+            self._replaced(kept, None)
+
+    def _replaced(self, kept: _Kept | None, ended: _Kept | None) -> _Kept | None:
+        """Return the response that is kept from now on; None: all have too many bytes."""
+        before = 0 if kept is None else len(kept.items)
+        after = 0 if ended is None else len(ended.items)
+        if self._kept_bytes - before + after > self._most * self._limit.text:
+            ended, after = None, 0
+        self._kept_bytes += after - before
+        return ended
 
     @contextmanager
     def _place(self, client: str) -> Iterator[None]:
@@ -129,24 +146,37 @@ class ResponsesSocket:
         """Answer a message; return the response that is kept after it."""
         continued = False
         try:
-            body = _body(await self._bodies.value(_text(message), client))
+            text = _text(message)
+            size = len(text)
+            body = _body(await self._bodies.value(text, client))
             if kept is not None and body.get("previous_response_id") == kept.number:
-                continued = True
-                body |= {"previous_response_id": kept.before, "input": _continued(kept, body)}
+                continued, size = True, size + len(kept.items)
+                items = await self._bodies.run(client, size, partial(_continued, kept, body))
+                body |= {"previous_response_id": kept.before, "input": items}
+            step = partial(to_json, {**body, "stream": True})
+            request = SocketRequest(
+                self._app, socket, inbox, await self._bodies.run(client, size, step)
+            )
         except ApiError as error:
             await send_event(socket, error_event(error))
             return None if continued else kept
-        ended = await SocketRequest(self._app, socket, inbox, body).run()
+        ended = await request.run()
         if ended is not None:
-            return self._kept(body, ended)
+            return await self._kept(body, ended, size, client)
         return None if continued else kept
 
-    def _kept(self, body: Mapping[str, Any], response: Mapping[str, Any]) -> _Kept | None:
-        """Return a response that only this connection has."""
+    async def _kept(
+        self, body: Mapping[str, Any], response: Mapping[str, Any], size: int, client: str
+    ) -> _Kept | None:
+        """Return a response that only this connection has. ``size``: bytes of its request."""
         if response["store"] or body.get("conversation"):
             return None
-        items = to_json([*_items(body), *response["output"]])
-        if len(items) > self._max_bytes:
+        step = partial(to_json, [*_items(body), *response["output"]])
+        try:
+            items = await self._bodies.run(client, size, step)
+        except ApiError:
+            return None
+        if len(items) > self._limit.whole:
             return None
         return _Kept(response["id"], body.get("previous_response_id"), items)
 

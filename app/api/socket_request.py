@@ -1,7 +1,7 @@
 """One request of a WebSocket to the app, and the messages that wait meanwhile."""
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from typing import Any
 
@@ -20,6 +20,8 @@ _OWN = frozenset(
 )
 #: the last events of responses that can be continued
 _ENDED = (b"response.completed", b"response.incomplete")
+#: bytes of a part of a body
+PART_BYTES = 256 << 10
 
 
 class Inbox:
@@ -43,16 +45,15 @@ class Inbox:
 
 
 class SocketRequest:
-    """One request to the app, whose answer goes to the socket."""
+    """One request to the app, whose answer goes to the socket. ``body``: JSON."""
 
-    def __init__(
-        self, app: ASGIApp, socket: WebSocket, inbox: Inbox, body: Mapping[str, Any]
-    ) -> None:
+    def __init__(self, app: ASGIApp, socket: WebSocket, inbox: Inbox, body: bytes) -> None:
         self._app = app
         self._socket = socket
         self._inbox = inbox
-        self._body: bytes | None = to_json({**body, "stream": True})
-        self._size = len(self._body)
+        self._size = len(body)
+        self._parts: Iterator[bytes] = _parts(body)
+        self._is_read = False
         self._status = 0
         self._number = ""
         self._arrived = bytearray()
@@ -99,10 +100,14 @@ class SocketRequest:
         }
 
     async def _receive(self) -> Message:
-        """Return the body, then the end of the connection."""
-        body, self._body = self._body, None
-        if body is not None:
-            return {"type": "http.request", "body": body, "more_body": False}
+        """Return the parts of the body, then the end of the connection."""
+        for part in self._parts:
+            # as a socket would: the event loop runs between two parts
+            await asyncio.sleep(0)
+            return {"type": "http.request", "body": part, "more_body": True}
+        if not self._is_read:
+            self._is_read = True
+            return {"type": "http.request", "body": b"", "more_body": False}
         await self._inbox.until_client_leaves()
         return {"type": "http.disconnect"}
 
@@ -131,6 +136,11 @@ class SocketRequest:
             await self._socket.send_text(data.decode())
         except (WebSocketDisconnect, RuntimeError):
             raise OSError("the client has left") from None
+
+
+def _parts(body: bytes) -> Iterator[bytes]:
+    """Yield a body in parts, and let it go."""
+    yield from (body[at : at + PART_BYTES] for at in range(0, len(body), PART_BYTES))
 
 
 async def send_event(socket: WebSocket, event: Mapping[str, Any]) -> None:

@@ -23,7 +23,7 @@ _PLACE_CHARS = 300
 Path = tuple["Path", int | str] | None
 
 
-def lone_surrogate(body: bytes) -> ApiError | None:
+def lone_surrogate(body: bytes | bytearray) -> ApiError | None:
     """Return a 400 that names the first one; None: there is none, or the body is no JSON at all."""
     if not any(pattern.search(body) for pattern in _SUSPICIOUS):
         return None

@@ -18,6 +18,6 @@ that the template shows all of it, or refused with an error that names the messa
 
 from .detection import FormatEvidence
 from .history import plain_messages
-from .media import Loaded, ShownMedia, Unreadable, has_media, newest_images, shown_media
+from .media import Loaded, ShownMedia, has_media, newest_images, shown_media
 from .pairing import paired
 from .tokenizer import Tokenizer, check_fit, load_tokenizer

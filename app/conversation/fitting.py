@@ -16,6 +16,7 @@
                                          results keep their role if the template shows that
     images in results                    a message of the user behind the results, if the template
                                          shows images to users only
+    images in the first message          a message behind it, if the template shows tools there
     further instructions                 the end of the system message
 
 Invariants       I1 the result contains the text of every message, in the client's order; only
@@ -83,6 +84,8 @@ def fitted(
         ordered = _merged(ordered)
     if (opening := _opening(ordered, profile, has_tools, is_opened)) is not None:
         ordered.insert(_leading(ordered), {"role": "user", "content": opening})
+    if marks is not None and has_tools and not profile.images_with_tools:
+        _move_first_images(ordered, marks)
     return ordered if profile.user_behind_results else _alternating(ordered)
 
 
@@ -205,6 +208,17 @@ def _images_apart(messages: Sequence[Message], marks: ImageMarks) -> dict[int, l
         if lines:
             behind[results[-1][0]] = [{"role": "user", "content": "\n".join(lines)}]
     return behind
+
+
+def _move_first_images(messages: list[Message], marks: ImageMarks) -> None:
+    """Move the images of the first message of a user to one behind it."""
+    first = next((n for n, each in enumerate(messages) if each["role"] == "user"), None)
+    if first is None:
+        return
+    text, images = marks.apart(messages[first]["content"], IMAGE_BEHIND)
+    if images:
+        messages[first] = {**messages[first], "content": text}
+        messages.insert(first + 1, {"role": "user", "content": images})
 
 
 def _results_behind(at: int, messages: Sequence[Message]) -> Iterable[Message]:

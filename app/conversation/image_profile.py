@@ -41,11 +41,13 @@ def with_images(profile: TemplateProfile, render: Render, tokens_in: TokensIn) -
         if placeholder := probe.placeholder([_USER], form):
             loop = probe.loop
             in_results = bool(loop) and probe.placeholder(loop, form) == placeholder
+            with_tools = probe.placeholder([_USER], form, [TOOL])
             return replace(
                 profile,
                 images="results" if in_results else "users",
                 image_part=form,
                 placeholder=placeholder,
+                images_with_tools=not profile.tools or with_tools == placeholder,
             )
     return replace(profile, images="no")
 
@@ -64,15 +66,25 @@ class _Probe:
             return loop_of(CALL_IDS[profile.ids][:1], profile.arguments)
         return results_alone() if profile.results else []
 
-    def placeholder(self, said: Messages, form: ImagePart) -> tuple[str, ...]:
+    def placeholder(
+        self, said: Messages, form: ImagePart, tools: Tools | None = None
+    ) -> tuple[str, ...]:
         """Return the control tokens of each image in the last message; the first one of them occurs
         once, and nowhere else in a prompt.
 
         (): images are not shown, not all of them, or not in a later turn.
         """
+        if tools is None and self._profile.calls and said[-1]["role"] == "tool":
+            tools = [TOOL]
+        elif tools is None and self._profile.no_tools == "empty":
+            tools = []
+
+        def tokens(images: int, behind: Messages = ()) -> Counter[str]:
+            return Counter(self._tokens(said, form, images, behind, tools))
+
         try:
-            none, one, two = (Counter(self._tokens(said, form, n)) for n in range(3))
-            later, later_one = (Counter(self._tokens(said, form, n, _TURN_OVER)) for n in (0, 1))
+            none, one, two = tokens(0), tokens(1), tokens(2)
+            later, later_one = tokens(0, _TURN_OVER), tokens(1, _TURN_OVER)
         except TemplateError:
             return ()
         each = one - none
@@ -82,7 +94,7 @@ class _Probe:
         return tuple(each) if is_equal and each[first] == 1 and not none[first] else ()
 
     def _tokens(
-        self, said: Messages, form: ImagePart, images: int, behind: Messages = ()
+        self, said: Messages, form: ImagePart, images: int, behind: Messages, tools: Tools | None
     ) -> Sequence[str]:
         """Return the control tokens of a conversation with images in the last message of ``said``.
 
@@ -94,9 +106,7 @@ class _Probe:
             parts += [image_part(form), *text_part(f"wordbehind{number}")]
         words = [part["text"] for part in parts if part["type"] == "text"]
         last = {**said[-1], "content": parts if images else words[0]}
-        has_tools = self._profile.calls and last["role"] == "tool"
-        tools: Tools | None = None if self._profile.no_tools == "none" else []
-        prompt = self._render([*said[:-1], last, *behind], [TOOL] if has_tools else tools, {})
+        prompt = self._render([*said[:-1], last, *behind], tools, {})
         if not all(word in prompt for word in words):
             raise TemplateError
         return self._tokens_in(prompt)

@@ -14,29 +14,21 @@ Not here   reading images (images), their placeholders (image_profile, image_mar
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 from adapters.workers import Image
 
 from ..errors import ApiError, bad_request
 from ..generation import TEXT_ONLY, Media, Message, Part, Text
+from ..images import UnreadableImage
 from ..protocol import pointer
 
 #: roles in whose messages models see images
 _SEEING = ("user", "tool")
 
 
-class Unreadable(Protocol):
-    """Why an image cannot be read; ``reason`` completes "... cannot be read: {reason}"."""
-
-    @property
-    def reason(self) -> str: ...
-    @property
-    def code(self) -> str: ...
-
-
-#: images by their URL; None: the model sees none
-Loaded = Mapping[str, Image | Unreadable]
+#: what was read, by URL
+Loaded = Mapping[str, Image | UnreadableImage]
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,15 +91,17 @@ def shown_media(
 ) -> ShownMedia:
     """Return the conversation as a model sees it. ``mark``: returns the text of a seen image.
 
-    ``loaded``: at least the images of ``newest_images``. ``refuses``: unseen parts of the current
-    message are errors. ``most``: images that the model sees.
+    ``loaded``: the images of ``newest_images``; None: the model sees none. ``refuses``: unseen
+    parts of the current message are errors. ``most``: images that the model sees.
 
     Raises:
         ApiError: 400 that names a part of the current message.
     """
     if not has_media(messages):
         return ShownMedia(messages)
-    newest = {id(part) for part in newest_images(messages, refuses=refuses, most=most)}
+    newest = set[int]()
+    if loaded is not None:
+        newest.update(map(id, newest_images(messages, refuses=refuses, most=most)))
     shown, seen, left_out = list[Message](), list[tuple[Image, str]](), list[str]()
     first = _current(messages)
     for number, message in enumerate(messages):

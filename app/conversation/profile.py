@@ -89,6 +89,7 @@ class TemplateProfile:
     ``images``              images in messages of users and in "results", of "users" only, or "no";
                             ``image_part``: the type of their parts; ``placeholder``: the control
                             tokens that the template writes for each.
+    ``images_with_tools``   images in the first message of a user also beside tools.
     """
 
     no_tools: Literal["none", "empty"] = "none"
@@ -114,6 +115,7 @@ class TemplateProfile:
     images: Images = "results"
     image_part: ImagePart = "image"
     placeholder: tuple[str, ...] = ()
+    images_with_tools: bool = True
 
     def described(self) -> dict[str, Any]:
         """Return the differences from a template that shows everything, for log and models."""

@@ -147,7 +147,7 @@ def make_server(
             sockets=SOCKETS,
         ),
         ws=WebSocketProtocol,
-        ws_max_size=settings.max_body_bytes,
+        ws_max_size=settings.largest_body_bytes,
         # a compressed message could take much more work than its bytes
         ws_per_message_deflate=False,
         ssl_context_factory=None if tls is None else lambda config, default: tls,

@@ -6,9 +6,9 @@
 Not here   which media models see (conversation.media), reading images (images).
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 from adapters.formats import OutputSpec
 from adapters.workers import Image, PromptImage
@@ -18,7 +18,6 @@ from ..conversation import (
     Loaded,
     ShownMedia,
     Tokenizer,
-    Unreadable,
     has_media,
     newest_images,
     paired,
@@ -27,20 +26,13 @@ from ..conversation import (
 )
 from ..errors import ApiError, FieldPath
 from ..generation import GenerationRequest, Media
+from ..images import ImageLoader
 from ..pool import Pool
 from ..settings import MAX_IMAGES, MAX_JSON_VALUES, ModelSettings
 from .text_prompts import PromptTokens
 
 #: stands for an image whose placeholder is all that matters
 _UNREAD = Image("image/png", "", b"", 0, 0)
-
-
-class ImageLoader(Protocol):
-    """Reads images."""
-
-    async def load(self, media: Sequence[Media], client: str) -> Mapping[str, Image | Unreadable]:
-        """Return the images by their URL."""
-        ...
 
 
 class ChatPrompt(NamedTuple):
@@ -53,12 +45,14 @@ class ChatPrompt(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class ChatPrompts:
-    """The prompts of one model. ``images``: None: the gateway reads none."""
+    """The prompts of one model. ``max_images``: that it sees in one request. ``max_json_values``:
+    of JSON that a request's field has as text.
+    """
 
     settings: ModelSettings
     tokenizer: Tokenizer
     pool: Pool
-    images: ImageLoader | None
+    images: ImageLoader
     _: KW_ONLY
     max_images: int = MAX_IMAGES
     max_json_values: int = MAX_JSON_VALUES
@@ -67,16 +61,17 @@ class ChatPrompts:
         """Return the images of a request; None: the model sees none.
 
         Raises:
-            ApiError: 400; the current message has more than ``max_images``.
+            ApiError: 400, the current message has more than ``max_images``; 503, see
+                ImageLoader.load.
         """
-        if self.images is None or not self._sees_images:
+        if not self._sees_images:
             return None
         newest = self._newest(request)
         return await self.images.load(newest, client) if newest else {}
 
     def unread(self, request: GenerationRequest) -> Loaded | None:
-        """Return images for a prompt that no worker gets. Raises the same."""
-        if self.images is None or not self._sees_images:
+        """Return images for a prompt that no worker gets. Raises ApiError 400 as ``load`` does."""
+        if not self._sees_images:
             return None
         return {part.url: _UNREAD for part in self._newest(request) if part.url is not None}
 
@@ -86,7 +81,7 @@ class ChatPrompts:
         Raises:
             ApiError: 400.
         """
-        output = requested_output(request, self.settings, max_json_values=self.max_json_values)
+        output = self.output(request)
         shown = shown_media(
             request.messages or (),
             loaded,
@@ -95,6 +90,10 @@ class ChatPrompts:
             most=self.max_images,
         )
         return self._rendered(request, output, shown)
+
+    def output(self, request: GenerationRequest) -> OutputSpec:
+        """Return what the answer must be. Raises ApiError 400."""
+        return requested_output(request, self.settings, max_json_values=self.max_json_values)
 
     def _rendered(
         self, request: GenerationRequest, output: OutputSpec, shown: ShownMedia

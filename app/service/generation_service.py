@@ -28,13 +28,7 @@ from adapters.formats import OutputSpec
 from adapters.workers import Chunk, Generation, PromptImage, PromptTooLong
 
 from ..concurrency import LARGE_BYTES, Offload
-from ..constraints import (
-    ConstraintPlan,
-    ConstraintPlanner,
-    Found,
-    relaxed_header,
-    requested_output,
-)
+from ..constraints import ConstraintPlan, ConstraintPlanner, Found, relaxed_header
 from ..conversation import Loaded, Tokenizer
 from ..errors import ApiError, FieldNames
 from ..generation import (
@@ -54,9 +48,9 @@ from ..generation import (
 from ..observability import IGNORED_HEADER, ModelMetrics, RequestRecord
 from ..observability import header_listing as named
 from ..pool import Pool
-from ..settings import MAX_IMAGES, MAX_JSON_VALUES, ModelSettings
+from ..settings import ModelSettings
 from ..writers import Batch, EventWriter, WholeWriter, finish_reason
-from .chat_prompts import ChatPrompt, ChatPrompts, ImageLoader
+from .chat_prompts import ChatPrompt, ChatPrompts
 from .faults import Faults
 from .request_context import RequestContext
 from .text_prompts import PromptTokens, read_prompts
@@ -132,32 +126,17 @@ class GenerationService:
     """The answers of one model; holds no state of a request.
 
     ``comment_seconds``: silence of the workers after which ``stream`` returns; 0: it waits.
-    ``max_json_values``: of JSON that a request's field has as text. ``images``, ``max_images``: see
-    ChatPrompts.
     """
 
     settings: ModelSettings
     offload: Offload
     planner: ConstraintPlanner
     tokenizer: Tokenizer
+    prompts: ChatPrompts
     pool: Pool
     metrics: ModelMetrics
     faults: Faults
     comment_seconds: float = 0.0
-    max_json_values: int = MAX_JSON_VALUES
-    images: ImageLoader | None = None
-    max_images: int = MAX_IMAGES
-
-    @property
-    def _prompts(self) -> ChatPrompts:
-        return ChatPrompts(
-            self.settings,
-            self.tokenizer,
-            self.pool,
-            self.images,
-            max_images=self.max_images,
-            max_json_values=self.max_json_values,
-        )
 
     async def complete(
         self,
@@ -255,7 +234,7 @@ class GenerationService:
         )
         planner = self.planner.of_text() if request.prompts else self.planner
         planner = await planner.of_client(client)
-        loaded = await self._prompts.load(request, client)
+        loaded = await self.prompts.load(request, client)
 
         def step() -> tuple[OutputSpec, Sequence[PromptTokens], Found, Sequence[str]]:
             if request.prompts:
@@ -278,8 +257,8 @@ class GenerationService:
         record, client = context.record, context.client
         record.ignored += request.ignored
         try:
-            loaded = await self._prompts.load(request, client)
-            step = partial(self._prompts.read, request, loaded)
+            loaded = await self.prompts.load(request, client)
+            step = partial(self.prompts.read, request, loaded)
             _, prompt, left_out = await self.offload.run(
                 client, weight_of(request, context.size), step
             )
@@ -310,7 +289,7 @@ class GenerationService:
         ``weight_of``. Raises ApiError.
         """
         try:
-            return self._prompts.read(request, self._prompts.unread(request)).tokens.ids
+            return self.prompts.read(request, self.prompts.unread(request)).tokens.ids
         except ApiError as error:
             raise error.named(request.names) from error
 
@@ -320,8 +299,7 @@ class GenerationService:
         Raises:
             ApiError: 400.
         """
-        output = requested_output(request, self.settings, max_json_values=self.max_json_values)
-        output = replace(output, reasoning="off", thinking_tokens=None)
+        output = replace(self.prompts.output(request), reasoning="off", thinking_tokens=None)
         return output, read_prompts(request.prompts, self.tokenizer, self.pool.max_model_len)
 
     def _chat(self, request: GenerationRequest, loaded: Loaded | None) -> ChatPrompt:
@@ -331,7 +309,7 @@ class GenerationService:
             ApiError: 400.
             PromptTooLong: before anything is compiled; images count as one token.
         """
-        prompt = self._prompts.read(request, loaded)
+        prompt = self.prompts.read(request, loaded)
         limit, got = self.pool.max_model_len, len(prompt.tokens.ids)
         if limit is not None and got >= limit:
             raise PromptTooLong(got, limit)

@@ -24,6 +24,10 @@ MEBIBYTE = 1 << 20
 MAX_JSON_VALUES = 100_000
 #: as many as Anthropic's API takes
 MAX_IMAGES = 100
+#: pixels above which Pillow warns of a decompression bomb
+PILLOW_PIXELS = 89_478_485
+#: a host name, maybe with `*.` in front, maybe with a port; no address, in none of its spellings
+IMAGE_HOST = re.compile(r"(\*\.)?([a-z0-9_-]+\.)*[a-z][a-z0-9-]*(:[1-9][0-9]{0,4})?")
 #: a URL without user, password and query
 ENDPOINT = re.compile(
     r"https?://(?:[A-Za-z0-9._-]+|\[[0-9A-Fa-f:]+\])(?::[0-9]{1,5})?(?:/[A-Za-z0-9._/-]*)?"
@@ -129,10 +133,24 @@ class GatewaySettings(BaseSettings):
     ui: bool = True
     """`false` turns off `/ui`, see [ui.md](ui.md); the page needs no key, its requests do"""
     max_body_bytes: int = Field(4 * MEBIBYTE, ge=1024)
-    """maximum bytes of a request body after decompression; larger bodies get 413"""
+    """maximum bytes of a request body after decompression, without the data of images; larger
+    bodies get 413"""
+    max_image_body_bytes: int = Field(32 * MEBIBYTE, ge=1024)
+    """maximum bytes of a request body with the data of its images and files; MAX_BODY_BYTES, if
+    that is larger"""
     max_arriving_bytes: int = Field(256 * MEBIBYTE, ge=1024)
     """maximum bytes of all request bodies that are arriving; beyond it, the newest body of the
     client with the most bytes gets 503"""
+    max_image_bytes: int = Field(20 * MEBIBYTE, ge=1024)
+    """maximum bytes of an image's file, see [Images](#images)"""
+    max_image_pixels: int = Field(50_000_000, ge=1, le=PILLOW_PIXELS)
+    """maximum width times height of an image; reading one takes up to 8 bytes of memory a pixel"""
+    image_hosts: Annotated[tuple[str, ...], NoDecode] = ()
+    """hosts from which images are fetched, separated by commas, such as
+    `images.example.org,*.cdn.example.net`; if unset, images must be data URLs, see
+    [Images](#images)"""
+    image_fetch_seconds: float = Field(10.0, gt=0)
+    """seconds within which all images of a request must have been fetched"""
     max_json_values: int = Field(MAX_JSON_VALUES, ge=1)
     """maximum number of JSON values (strings, numbers, ...) in a request body"""
     max_images: int = Field(MAX_IMAGES, ge=1)
@@ -205,7 +223,9 @@ class GatewaySettings(BaseSettings):
     with the most bytes loses its least recently used ones. Redis' `maxmemory` must exceed it, see
     [cache.md](cache.md#cost)"""
 
-    @field_validator("api_keys", "admin_keys", "cors_origins", "allowed_hosts", mode="before")
+    @field_validator(
+        *("api_keys", "admin_keys", "cors_origins", "allowed_hosts", "image_hosts"), mode="before"
+    )
     @classmethod
     def _split(cls, value: Any) -> Any:
         """Split at commas and drop empty parts."""
@@ -231,6 +251,18 @@ class GatewaySettings(BaseSettings):
             if name != "*" and not HOST_NAME.fullmatch(name):
                 raise ValueError(
                     f"must be names without a port, such as gateway.example.org, or *; got {name!r}"
+                )
+        return names
+
+    @field_validator("image_hosts")
+    @classmethod
+    def _known_image_hosts(cls, value: tuple[str, ...]) -> tuple[str, ...]:
+        names = tuple(name.lower() for name in value)
+        for name in names:
+            if not IMAGE_HOST.fullmatch(name):
+                raise ValueError(
+                    "must be names such as images.example.org, *.example.org or "
+                    f"images.example.org:8443, not addresses or URLs; got {name!r}"
                 )
         return names
 
@@ -288,10 +320,10 @@ class GatewaySettings(BaseSettings):
             raise ValueError(
                 "API_KEYS and ADMIN_KEYS share a key, which would give a client admin access"
             )
-        if self.max_arriving_bytes < self.max_body_bytes:
+        if self.max_arriving_bytes < self.largest_body_bytes:
             raise ValueError(
-                f"MAX_ARRIVING_BYTES must be at least MAX_BODY_BYTES, {self.max_body_bytes:,}; "
-                f"got {self.max_arriving_bytes:,}"
+                "MAX_ARRIVING_BYTES must be at least MAX_BODY_BYTES and MAX_IMAGE_BODY_BYTES, "
+                f"{self.largest_body_bytes:,}; got {self.max_arriving_bytes:,}"
             )
         if self.cache_namespace == "key" and not self.keys_required:
             raise ValueError(
@@ -306,6 +338,11 @@ class GatewaySettings(BaseSettings):
                 "ACCESS_REDIS_URL, and CACHE_KEY or CACHE_TRUST=network"
             )
         return self
+
+    @property
+    def largest_body_bytes(self) -> int:
+        """Bytes of the largest body."""
+        return max(self.max_body_bytes, self.max_image_body_bytes)
 
     @property
     def keys_required(self) -> bool:

@@ -100,7 +100,12 @@ async def test_a_body_that_takes_too_long_is_a_timeout():
     assert (bodies._sizes, bodies._bodies) == ({}, {})
 
 
-gateway = gateway_fixture(api_keys="slow,other", max_body_bytes=BODY, max_arriving_bytes=ARRIVING)
+gateway = gateway_fixture(
+    api_keys="slow,other",
+    max_body_bytes=BODY,
+    max_image_body_bytes=BODY,
+    max_arriving_bytes=ARRIVING,
+)
 
 
 def begin(gateway: Gateway, stack: ExitStack) -> socket.socket:

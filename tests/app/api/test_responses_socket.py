@@ -29,7 +29,11 @@ from tests.app.official_types import check
 __all__ = ["let_go"]
 #: two clients by key
 gateway = gateway_fixture(
-    format="hermes", reasoning="on", api_keys="one,two", max_body_bytes=100_000
+    format="hermes",
+    reasoning="on",
+    api_keys="one,two",
+    max_body_bytes=100_000,
+    max_image_body_bytes=200_000,
 )
 
 EVENT: TypeAdapter[Any] = TypeAdapter(ResponsesServerEvent)
@@ -227,7 +231,7 @@ def test_a_mistake_is_an_error_event_and_the_connection_goes_on(
 
 
 def test_a_message_that_is_too_large_ends_the_connection(socket: ClientConnection) -> None:
-    socket.send(json.dumps({"type": "response.create", **ASKED, "input": "x" * 100_000}))
+    socket.send(json.dumps({"type": "response.create", **ASKED, "input": "x" * 200_000}))
     with pytest.raises(Exception, match="1009"):
         socket.recv(PATIENCE)
 

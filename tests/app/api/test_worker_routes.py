@@ -14,6 +14,7 @@ from adapters.workers import SGLangWorker
 from app.access import Client
 from app.api.arriving_bodies import ArrivingBodies
 from app.api.body import BodyReader
+from app.api.body_limit import BodyLimit
 from app.api.error_responses import install_error_handlers
 from app.api.exchange import exchange_of
 from app.api.middleware import RequestMiddleware
@@ -75,7 +76,9 @@ async def pool() -> AsyncIterator[Pool]:
 async def client(pool: Pool) -> AsyncIterator[TestClient]:
     offload = Offload()
     arriving = ArrivingBodies(4096)
-    bodies = BodyReader(offload, arriving, max_bytes=4096, max_values=100, timeout_s=10)
+    bodies = BodyReader(
+        offload, arriving, limit=BodyLimit(4096, 4096), max_values=100, timeout_s=10
+    )
     app = FastAPI()
     served: Any = [
         SimpleNamespace(name="m", pool=pool),

@@ -7,7 +7,8 @@ import pytest
 from pydantic import BaseModel, TypeAdapter, ValidationError
 from pydantic.fields import FieldInfo
 
-from app.api.body import has_more_values, read_body
+from app.api.body import has_more_values
+from app.api.body_limit import BodyLimit, read_body
 from app.errors import ApiError
 from app.protocol import messages, tools
 from app.protocol.chat_request import ChatRequest
@@ -448,7 +449,8 @@ def test_the_order_of_a_schemas_keys_is_kept():
     assert list(parameters["properties"]) == ["zebra", "apple", "mango"]
 
 
-def ignore(part: bytes) -> None: ...
+def ignore(part: bytes) -> bytearray:
+    return bytearray()
 
 
 async def parts(*sizes: int) -> Any:
@@ -461,12 +463,12 @@ async def parts(*sizes: int) -> Any:
 )
 async def test_bytes_are_counted_as_they_come(sizes: tuple[int, ...], fits: bool):
     if fits:
-        read: list[bytes] = []
-        await read_body(parts(*sizes), read.append, 10)
-        assert b"".join(read) == b"x" * sum(sizes)
+        read = bytearray()
+        await read_body(parts(*sizes), read.__iadd__, BodyLimit(10, 10))
+        assert read == b"x" * sum(sizes)
         return
     with pytest.raises(ApiError) as caught:
-        await read_body(parts(*sizes), ignore, 10)
+        await read_body(parts(*sizes), ignore, BodyLimit(10, 10))
     assert (caught.value.status, caught.value.code) == (413, "request_too_large")
 
 
@@ -480,7 +482,7 @@ async def test_a_body_without_end_is_not_read_to_its_end():
             yield b"x" * 10
 
     with pytest.raises(ApiError):
-        await read_body(endless(), ignore, 100)
+        await read_body(endless(), ignore, BodyLimit(100, 100))
     assert read == 110
 
 

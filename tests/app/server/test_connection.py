@@ -17,6 +17,7 @@ from tests.app.gateway import PATIENCE, Gateway, gateway_fixture
 LIMITS: dict[str, Any] = {
     "max_header_bytes": 1024,
     "max_body_bytes": 2048,
+    "max_image_body_bytes": 2048,
     "max_connections": 4,
     "header_seconds": 0.5,
     "body_seconds": 0.5,
