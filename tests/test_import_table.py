@@ -85,6 +85,7 @@ RULES = (
     Rule("adapters/workers/sampling", IN_PROCESS, frozenset({"engine"})),
     Rule("adapters/workers/tools", IN_PROCESS, frozenset({"engine"})),
     Rule("adapters/workers/transformers", IN_PROCESS, frozenset({"engine"})),
+    Rule("adapters/workers/vision", frozenset({"PIL", "torch", "transformers"})),
     Rule("adapters/sglang_plugin", frozenset({"torch", "sglang"}), PLUGIN_FACES),
     Rule("app", GATEWAY, APP_FACES),
     Rule("app/images", GATEWAY | {"aiohttp", "yarl", "PIL"}, APP_FACES),

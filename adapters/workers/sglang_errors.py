@@ -100,9 +100,10 @@ _REFUSALS: tuple[tuple[re.Pattern[str], Callable[[re.Match[str]], WorkerError]],
     ),
     (
         re.compile(
-            r"An exception occurred while loading "
-            r"(?:IMAGE data at index (?P<at>\d{1,9})|multimodal data): "
-            r"(?:Error while loading data data:\S*: )?(?P<reason>.*)",
+            r"(?:An exception occurred while loading "
+            r"(?:IMAGE data at index (?P<at>\d{1,9})|multimodal data): )?"
+            r"(?:Error while loading data data:\S*: )?"
+            r"Could not decode image: (?P<reason>[^<]*[^< ])",
             re.DOTALL,
         ),
         _bad_image,

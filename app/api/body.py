@@ -168,7 +168,9 @@ def parse(
 
 def _decoded(body: bytes | bytearray, max_values: int, images: ImageData | None) -> Any:
     """Return the JSON value of a body. Raises ApiError 400."""
-    outline = body if images is None else images.outline(body)
+    outline = body
+    if images is not None:
+        outline, body = images.outline(body), images.unescaped(body)
     if has_more_values(outline, max_values):
         raise bad_request(
             f"The request's body has too many JSON values: at most {max_values:,} are allowed, "

@@ -71,7 +71,23 @@ class ImageData:
             return body
         return b"".join(body[start:end] for start, end in self._between(len(body)))
 
+    def unescaped(self, body: bytes | bytearray) -> bytes | bytearray:
+        """Return a body whose spans have no escaped slashes, or few: the parser takes 40 ms for
+        30 MB with those of PHP, and 14 ms without, in which no other thread runs.
+        """
+        if not any(body.find(b"\\", *span) >= 0 for span in self._spans):
+            return body
+        pieces: list[bytes | bytearray] = []
+        for (start, end), (begin, stop) in zip(
+            self._between(len(body)), [*self._spans, (0, 0)], strict=True
+        ):
+            pieces.append(body[start:end])
+            for at in range(begin, stop, STEP_BYTES):
+                pieces.append(body[at : min(at + STEP_BYTES, stop)].replace(b"\\/", b"/"))
+        return b"".join(pieces)
+
     def _between(self, size: int) -> Iterator[tuple[int, int]]:
+        """Yield the places before, between and behind the spans."""
         start = 0
         for begin, end in self._spans:
             yield start, begin

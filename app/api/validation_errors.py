@@ -203,7 +203,19 @@ def _named(value: Any) -> str:
 
 
 def _shown(value: Any) -> str:
+    value = _shortened(value)
     return _cut(f"'{value}'" if isinstance(value, str) else json.dumps(value, ensure_ascii=False))
+
+
+def _shortened(value: Any) -> Any:
+    """Return a value whose texts are not longer than what is shown: they may have megabytes."""
+    if isinstance(value, str):
+        return value[: _SHOWN_CHARS + 1]
+    if isinstance(value, list):
+        return list(map(_shortened, value))
+    if isinstance(value, dict):
+        return {_shortened(name): _shortened(each) for name, each in value.items()}
+    return value
 
 
 def _cut(text: Any) -> str:

@@ -136,7 +136,10 @@ def _image_of(
     if loaded is None:
         return _Unseen(TEXT_ONLY)
     if part.url is None:
-        return _Unseen("this model sees text and images only")
+        is_image = "image" in part.kind
+        return _Unseen(
+            "it has no URL or data" if is_image else "this model sees images and text only"
+        )
     if message.role not in _SEEING:
         return _Unseen("images are seen in messages of users and in results only")
     if id(part) not in newest:

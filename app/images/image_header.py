@@ -21,8 +21,9 @@ ImageFormat = Literal["PNG", "JPEG", "WEBP", "GIF"]
 #: blocks of any file, 100 times as many as real ones have; large files have large blocks
 BLOCKS = 10_000
 BYTES_A_BLOCK = 128
-#: scans of a JPEG, thumbnails included; progressive ones have about 10
-MAX_SCANS = 100
+#: scans of a JPEG, thumbnails included; progressive ones have about 10, and each scan of 50 million
+#: pixels takes 50 ms
+MAX_SCANS = 64
 #: first bytes of other files, to refuse these by name
 _OTHERS = (
     (re.compile(rb"%PDF-"), "a PDF"),
@@ -42,7 +43,7 @@ _OTHERS = (
 
 @dataclass(frozen=True, slots=True)
 class Header:
-    """Facts that the structure of a file tells. ``data``: the file for a decoder, without metadata."""
+    """Facts of a file's structure. ``data``: the file without metadata, for a decoder."""
 
     format: ImageFormat
     width: int

@@ -5,9 +5,10 @@ Invariants   I1 a bad image is an UnreadableImage, never an error.
                 threads of images (concurrency), one step an image, so that clients with many images
                 wait for themselves.
 Verdicts     agents repeat all their images in each request, so the verdict on a file is kept, by
-             client and digest: reading a screenshot again takes 5 ms in place of 60 ms, a photo of
-             3 MB 15 ms in place of 90 ms. Another client's verdicts are never used: the time of an
-             answer must not tell that another client has sent the file.
+             client and digest: a PNG of 1.4 MB (1920 x 1080) takes 8 ms in place of 31, a JPEG of 2
+             MB (12 million pixels) 10 ms in place of 30, a progressive one 10 ms in place of 85.
+             Verdicts of other clients are never used: the time of an answer must not tell that
+             another client has sent the file.
 Memory       MAX_VERDICTS of about 300 bytes; no file is kept.
 """
 

@@ -21,7 +21,7 @@ from pydantic import BaseModel, ValidationError
 from ..concurrency import LARGE_BYTES, Offload
 from ..errors import ApiError, bad_request
 from .byte_store import ByteStore, StateUnavailable
-from .response_store import state_unavailable, store_needed, value_name
+from .response_store import are_longer, state_unavailable, store_needed, value_name
 
 #: seconds after which a claim ends by itself, and in which its change must be done: together with
 #: the call that claims, less than that
@@ -62,12 +62,14 @@ class ConversationStore:
 
     async def save(self, client: str, conversation: StoredConversation) -> None:
         """Store a conversation. Raises ApiError 400 if it is too large, or 503."""
+        if are_longer(conversation.items, self._max_bytes):
+            raise _too_large(self._max_bytes)
         # its size is known only then
         value = (
             await self._offload.run(client, LARGE_BYTES, conversation.model_dump_json)
         ).encode()
         if len(value) > self._max_bytes:
-            raise _too_large(len(value), self._max_bytes)
+            raise _too_large(self._max_bytes, len(value))
         with store_needed():
             await self._store.set(client, {_name(client, conversation.id): value})
 
@@ -144,9 +146,10 @@ def _locked() -> ApiError:
     )
 
 
-def _too_large(size: int, most: int) -> ApiError:
+def _too_large(most: int, size: int | None = None) -> ApiError:
+    got = "more" if size is None else f"{size:,}"
     return bad_request(
-        f"The conversation is too large: at most {most:,} bytes are stored, got {size:,}.",
+        f"The conversation is too large: at most {most:,} bytes are stored, got {got}.",
         "conversation",
         "conversation_too_large",
     )

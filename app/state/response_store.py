@@ -100,10 +100,10 @@ class ResponseStore:
         """Store a response; return whether it was stored. ``before``: the conversation that it
         continues; ``size``: bytes of the request.
         """
-        step = partial(_encoded, client, response, inputs, before)
+        step = partial(_encoded, client, response, inputs, before, self._max_bytes)
         try:
             values = await self._run(client, size, step)
-            if sum(map(len, values.values())) > self._max_bytes:
+            if values is None:
                 return False
             await self._store.set(client, values)
         except (ApiError, StateUnavailable):
@@ -227,13 +227,35 @@ def _response(found: bytes, value: bytes) -> dict[str, Any] | None:
 
 
 def _encoded(
-    client: str, response: Mapping[str, Any], inputs: list[dict[str, Any]], before: Chain
-) -> dict[str, bytes]:
+    client: str, response: Mapping[str, Any], inputs: list[dict[str, Any]], before: Chain, most: int
+) -> dict[str, bytes] | None:
+    """Return the values of a response by name; None: they have more than ``most`` bytes."""
+    if are_longer(inputs, most):
+        return None
     found = to_json({**response, "output": []})
     turn = to_json({"input": inputs, "output": response["output"]})
     ids = before.ids[max(0, len(before.ids) - 1) // BLOCK * BLOCK :]
     link = {"before": ids, "size": before.size + len(turn), "obstacle": _obstacle(response)}
-    return dict(zip(value_names(client, response["id"]), (found, turn, to_json(link)), strict=True))
+    values = found, turn, to_json(link)
+    if sum(map(len, values)) > most:
+        return None
+    return dict(zip(value_names(client, response["id"]), values, strict=True))
+
+
+def are_longer(items: Any, most: int) -> bool:
+    """Whether the texts of items have more characters, and their JSON more bytes: writing 32 MB of
+    images as JSON stops all threads for 50 ms.
+    """
+    left, size = [items], 0
+    while left and size <= most:
+        each = left.pop()
+        if isinstance(each, str):
+            size += len(each)
+        elif isinstance(each, dict):
+            left += each.values()
+        elif isinstance(each, list):
+            left += each
+    return size > most
 
 
 def _obstacle(response: Mapping[str, Any]) -> str | None:

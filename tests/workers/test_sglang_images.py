@@ -151,20 +151,31 @@ LOADING = "An exception occurred while loading "
     [
         (
             f"{LOADING}IMAGE data at index 1: Error while loading data data:image/png;base64,iVB"
-            "...: Could not decode image: broken PNG",
-            "the worker cannot read image 2 of the prompt: Could not decode image: broken PNG$",
+            "...: Could not decode image: image file is truncated",
+            "the worker cannot read image 2 of the prompt: image file is truncated$",
         ),
         (
             f"{LOADING}multimodal data: Error while loading data data:image/png;base64,iVB...: "
-            "cannot identify image file",
+            "Could not decode image: cannot identify image file <_io.BytesIO object at 0x7f8d>",
             "the worker cannot read an image of the prompt: cannot identify image file$",
+        ),
+        (
+            "Could not decode image: image file is truncated",
+            "the worker cannot read an image of the prompt: image file is truncated$",
+        ),
+        (
+            "absolute aspect ratio must be smaller than 200, got 2000.0",
+            "SGLang: absolute aspect ratio must be smaller than 200, got 2000.0$",
         ),
         (
             "Image count 2 exceeds limit 1 per request.",
             "the worker takes at most 1 images in a prompt, got 2$",
         ),
         # a grammar may spell anything
-        (f"bad grammar: {LOADING}IMAGE data at index 1: x", "^SGLang: bad grammar"),
+        (
+            f"bad grammar: {LOADING}IMAGE data at index 1: Could not decode image: x",
+            "^SGLang: bad grammar",
+        ),
         (f"bad grammar: {too_much(1)}", "^SGLang: bad grammar"),
     ],
 )

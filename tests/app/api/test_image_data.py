@@ -73,6 +73,24 @@ def test_the_outline_has_the_structure_of_the_body(name: str) -> None:
         assert shape(json.loads(outline)) == shape(json.loads(body))
 
 
+@pytest.mark.parametrize("name", CASES)
+def test_escaped_slashes_change_no_value(name: str) -> None:
+    body = CASES[name][0].encode()
+    unescaped = read(body, iter([len(body)])).unescaped(body)
+    if name == "escaped slashes":
+        assert unescaped.count(b"\\") == 1  # that of the media type
+    if b"}{" not in body:
+        assert json.loads(unescaped) == json.loads(body)
+
+
+def test_an_escape_between_two_steps_stays_one() -> None:
+    data = "A" * (STEP_BYTES - 1) + "\\/" + "A" * 10
+    body = chat(URL).replace(URL, URL + data).encode()
+    images = read(body, iter([len(body)]))
+    assert images.unescaped(body) == body
+    assert json.loads(images.outline(body)) == {"url": URL, "after": [1, "x"]}
+
+
 def shape(value: Any) -> Any:
     """Return a value without its texts."""
     if isinstance(value, dict):

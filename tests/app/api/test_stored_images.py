@@ -8,11 +8,12 @@ import pytest
 from openai.types.conversations import ConversationItemList
 
 from tests.app.gateway import OPTIONS, Gateway, gateway_fixture
+from tests.app.images.files import data_url, picture
 from tests.app.wire import mistakes
 
 gateway = gateway_fixture(format="hermes")
 
-PNG = "data:image/png;base64,iVBORw0KGgo="
+PNG = data_url(picture("PNG"))
 IMAGE = {"type": "input_image", "image_url": PNG}
 CALL: dict[str, Any] = {"type": "function_call", "call_id": "c", "name": "f", "arguments": "{}"}
 CUSTOM: dict[str, Any] = {"type": "custom_tool_call", "call_id": "d", "name": "g", "input": ""}

@@ -67,10 +67,14 @@ UNSEEN: dict[str, tuple[Media, Any, str, str]] = {
     "a model without vision": (
         media("messages[0].content[0]"), None, "this model reads text only", "unsupported_media"
     ),
-    "a file": (FILE, LOADED, "this model sees text and images only", "unsupported_media"),
+    "a file": (FILE, LOADED, "this model sees images and text only", "unsupported_media"),
     "a sound": (
         media("messages[0].content[0]", None, "input_audio"),
-        LOADED, "this model sees text and images only", "unsupported_media",
+        LOADED, "this model sees images and text only", "unsupported_media",
+    ),
+    "an image of another server": (
+        media("messages[0].content[0]", None, "input_image"),
+        LOADED, "it has no URL or data", "unsupported_media",
     ),
     "a file for a model without vision": (
         FILE, None, "this model reads text only", "unsupported_media"
