@@ -92,25 +92,23 @@ def through_gateways(
 
 
 def is_of_current(body: dict[str, Any], error: dict[str, Any]) -> bool:
-    """Whether an error is about a part that is no text in the current message: in one of the user,
-    behind all answers and results.
+    """Whether an error is about a part that is no text in the current message: the last one of the
+    user, behind all answers and results.
     """
     named = _UNSEEN.match(error["message"])
     if named is None:
         return False
     said, *later = body[named[1]][int(named[2]) :]
-    return said.get("role") == "user" and not any(map(_is_answer, later))
+    return said.get("role") == "user" and not any(map(_is_turn, later))
 
 
-_UNSEEN = re.compile(r"Invalid '(messages|input)\[(\d+)\]\.content\[\d+\]': the part of type ")
+_UNSEEN = re.compile(r"Invalid '(messages|input)\[(\d+)\]\.content\[\d+\]': (Could|the part of)")
 
 
-def _is_answer(item: dict[str, Any]) -> bool:
-    """Whether an item is of the assistant, or a result."""
-    blocks = item.get("content")
-    kinds = [each.get("type") for each in blocks] if isinstance(blocks, list) else []
+def _is_turn(item: dict[str, Any]) -> bool:
+    """Whether an item is of the user or of the assistant, or a result."""
     is_step = item.get("type") in ("function_call", "function_call_output", "custom_tool_call")
-    return is_step or item.get("role") in ("assistant", "tool") or "tool_result" in kinds
+    return is_step or item.get("role") in ("assistant", "tool", "user")
 
 
 def through_templates(

@@ -45,7 +45,7 @@ def test_a_refusal_is_found_and_named():
 
 @pytest.mark.parametrize(
     ("behind", "unseen"),
-    [((), 1), (("user",), 1), (("assistant", "user"), 0), (("user", "assistant"), 0)],
+    [((), 1), (("system",), 1), (("user",), 0), (("assistant", "user"), 0), (("assistant",), 0)],
 )
 def test_only_the_current_message_may_be_refused_for_an_image(behind: tuple[str, ...], unseen: int):
     content = [{"type": "image_url", "image_url": {"url": "x"}}]

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from tests.app.pictures import png
+from tests.app.pictures import base64_of, png
 
 from . import sandbox
 from .agents import AGENTS, NOTE, PROMPT
@@ -73,6 +73,27 @@ def test_a_picture_and_later_turns(tmp_path: Path, sees_images: bool, shown: str
     results = turns(tmp_path, [call], begin, ("--continue", PROMPT), sees_images=sees_images)
     assert [shown in each["result"] for each in results] == [True, True], results
     assert reasons(tmp_path) == [["tool_calls"], ["stop"], ["stop"]]
+
+
+def test_a_picture_of_the_user_that_is_refused(tmp_path: Path) -> None:
+    """Claude Code leaves it out at once, since it knows the error, and the session goes on."""
+    (tmp_path / "work").mkdir()
+    blocks = [
+        {"type": "image", "source": {"type": "base64", "media_type": "image/png"}},
+        {"type": "text", "text": PROMPT},
+    ]
+    blocks[0]["source"]["data"] = base64_of(png(60))
+    asked = {"type": "user", "message": {"role": "user", "content": blocks}}
+    (tmp_path / "work" / "asked.jsonl").write_text(json.dumps(asked))
+    streamed = ("--input-format", "stream-json", "--output-format", "stream-json", "--verbose")
+    with scripted(tmp_path, [], TEXT) as served:
+        first = CLAUDE.run(served, tmp_path, "-p", *streamed, standard_input="asked.jsonl")
+        again = CLAUDE.run(served, tmp_path, "-p", "--continue", PROMPT)
+    assert (first.returncode, TEXT in first.stdout) == (0, True), first.stdout + first.stderr
+    assert (again.returncode, TEXT in again.stdout) == (0, True), again.stdout + again.stderr
+    statuses = [line["status"] for line in answers(tmp_path, "/v1/messages")]
+    # the first two ask for what this server lacks
+    assert statuses.count(200) == 2 and statuses[-3:] == [400, 200, 200]
 
 
 def test_a_schema(tmp_path: Path) -> None:

@@ -106,6 +106,20 @@ def test_a_picture_of_the_user(tmp_path: Path) -> None:
     assert reasons(tmp_path) == [["stop"], ["stop"]]
 
 
+def test_a_picture_of_the_user_that_is_refused(tmp_path: Path) -> None:
+    """The session goes on, although it sends the refused message again.
+
+    REGRESSION: each later turn was refused, too.
+    """
+    picture = ("--image", picture_in(tmp_path), "--")
+    with scripted(tmp_path, [], TEXT) as served:
+        refused = CODEX.run(served, tmp_path, *EXEC, *picture, PROMPT)
+        assert refused.returncode != 0 and "this model reads text only" in refused.stderr
+        again = CODEX.run(served, tmp_path, *RESUME, PROMPT)
+    assert (again.returncode, TEXT in again.stdout) == (0, True), again.stderr
+    assert [line["status"] for line in answers(tmp_path, RESPONSES)] == [400, 200]
+
+
 def test_a_resumed_session(tmp_path: Path) -> None:
     """The model sees the result of the first turn again, and calls in the second one."""
     call = {"name": "exec_command", "arguments": {"cmd": "echo 4711"}}
