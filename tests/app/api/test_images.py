@@ -9,6 +9,7 @@ from typing import Any
 import anthropic
 import openai
 import pytest
+from openai.types.responses import Response
 
 from adapters.workers import Generation
 from app.images.fetching import ImageFetcher
@@ -24,9 +25,11 @@ from tests.app.image_requests import (
     image,
     pictures,
     request,
+    text,
     urls_of,
 )
 from tests.app.small_tokenizer import TEMPLATE, folder
+from tests.app.wire import check
 from tests.campaigns.three_apis.campaign import recorded
 
 COUNTS = (1, 2, 16)
@@ -137,6 +140,19 @@ def test_a_setting_makes_it_a_line_in_the_current_message_too(
     headers = Clients.of(lenient).ask(api, request(api, "last", urls_of(pictures(2))))
     assert headers["x-switchyard-ignored"] == ignored(api, "last", 2)
     assert prompt_of(generations[0], tokenizer).count(f"[{KINDS[api]}: not shown") == 2
+
+
+def test_a_response_about_an_image_is_completed(gateway: Gateway):
+    """The case of Open Responses: an item with its type, an image without a detail."""
+    parts = [
+        text("responses", "What is it?"),
+        {"type": "input_image", "image_url": urls_of(pictures(1))[0]},
+    ]
+    item: Any = {"type": "message", "role": "user", "content": parts}
+    client = Clients.of(gateway).openai
+    response = client.responses.create(model="noise", input=[item], extra_body={"seed": 1})
+    check(Response, response.to_dict())
+    assert response.status == "completed" and response.output
 
 
 @pytest.mark.parametrize("api", APIS)
