@@ -5,8 +5,8 @@ cut file is known, and the number of steps is bounded.
 
 Bounds    blocks of a file: BLOCKS, and one more for each BYTES_A_BLOCK; scans of a JPEG: MAX_SCANS,
           each of which goes through all pixels again.
-Metadata  what decoders would parse without need is left out of ``Header.data``: EXIF of a JPEG can
-          make Pillow hold the file thousands of times.
+Metadata  what decoders would parse without need is left out of ``Header.data``: EXIF of a JPEG made
+          versions of Pillow hold the file thousands of times.
 """
 
 import re
