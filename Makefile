@@ -121,7 +121,7 @@ test-clients: build $(CLIENTS)/openai3/.installed $(CLIENTS)/openai2/.installed 
 	run openai3 tests/clients/openai3 tests/clients/node; run openai2 tests/clients/openai2
 
 # Tests of the transformers worker and of the GPU benchmarks run in SGLang's venv, because .venv has no torch.
-WITH_TORCH := $(addprefix tests/workers/test_,transformers.py forced.py draft_models.py sampling.py) \
+WITH_TORCH := $(addprefix tests/workers/test_,transformers.py forced.py draft_models.py sampling.py vision.py) \
     tests/bench/test_gpu_decode.py tests/bench/test_gpu_run.py
 
 # SGLang pins its dependencies, so its server has its own venv (SWITCHYARD_SGLANG_VENV, default .data/sglang).
@@ -210,7 +210,7 @@ walks: $(VENV)/.dev build ## test WALKS (10000) random walks through random sche
 	$(PY) -m tests.conformance.walks --walks $(WALKS) $(ARGS)
 
 # Each runs as tests.campaigns.NAME and exits with 1 on a finding, which does not stop the others; `whole` is test-whole.
-CAMPAIGNS := whole schemas front_ends workers loop_lag neighbours memory openapi chains control_tokens result_order replayed_histories three_apis prefix_cache
+CAMPAIGNS := whole schemas front_ends workers loop_lag neighbours memory openapi chains control_tokens result_order replayed_histories three_apis prefix_cache images
 
 campaign: $(VENV)/.dev build ## run all campaigns of tests/campaigns, each of which exits with 1 on a finding; takes hours
 	@failed=; \

@@ -85,8 +85,10 @@ RULES = (
     Rule("adapters/workers/sampling", IN_PROCESS, frozenset({"engine"})),
     Rule("adapters/workers/tools", IN_PROCESS, frozenset({"engine"})),
     Rule("adapters/workers/transformers", IN_PROCESS, frozenset({"engine"})),
+    Rule("adapters/workers/vision", frozenset({"PIL", "torch", "transformers"})),
     Rule("adapters/sglang_plugin", frozenset({"torch", "sglang"}), PLUGIN_FACES),
     Rule("app", GATEWAY, APP_FACES),
+    Rule("app/images", GATEWAY | {"aiohttp", "yarl", "PIL"}, APP_FACES),
     Rule("app/cli", GATEWAY | {"aiohttp"}, APP_FACES | {"engine.check"}),
 )
 
@@ -168,8 +170,9 @@ _APP_ROOMS: dict[str, tuple[str, ...]] = {
     "protocol": ("settings",),
     "state": ("observability", "concurrency", "protocol"),
     "generation": ("settings",),
+    "images": ("concurrency", "generation"),
     "common_form": ("protocol", "generation"),
-    "conversation": ("concurrency", "protocol", "generation"),
+    "conversation": ("concurrency", "protocol", "generation", "images"),
     "constraints": ("settings", "observability", "protocol", "generation"),
     "writers": ("protocol", "generation"),
     "service": (
@@ -181,6 +184,7 @@ _APP_ROOMS: dict[str, tuple[str, ...]] = {
         "protocol",
         "state",
         "generation",
+        "images",
         "common_form",
         "conversation",
         "constraints",
@@ -210,6 +214,7 @@ _APP_ROOMS: dict[str, tuple[str, ...]] = {
         "admission",
         "pool",
         "state",
+        "images",
         "conversation",
         "constraints",
         "service",
@@ -255,7 +260,14 @@ APP = Rooms("app", frozenset({"errors", "files", "sealing", "version"}), _APP_RO
 #: (module, imported module): a method of the first makes an object of the second, which holds it
 FACTORIES = frozenset({("engine.runtime.compiled", "engine.runtime.parser")})
 #: modules of app that a function imports when it needs them, because their imports take long
-LATE = frozenset({"app.access.token_verifier", "app.observability.tracing", "app.openapi.document"})
+LATE = frozenset(
+    {
+        "app.access.token_verifier",
+        "app.images.fetching",
+        "app.observability.tracing",
+        "app.openapi.document",
+    }
+)
 
 
 @dataclass(frozen=True)

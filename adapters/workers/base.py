@@ -253,7 +253,8 @@ class Worker(Protocol):
     ``name`` identifies the worker in logs and metrics, ``description`` is one line for the log at
     startup, ``model`` is the model's id. ``supported_sampling`` names the SamplingOptions that the
     worker supports; it may ignore all others. ``max_model_len`` is the model's context in tokens,
-    prompt and answer together; None: unlimited, or not known yet.
+    prompt and answer together; None: unlimited, or not known yet. ``sees_images``: the model is
+    known to see images; the worker takes no generation with images otherwise.
     """
 
     name: str
@@ -263,6 +264,9 @@ class Worker(Protocol):
 
     @property
     def max_model_len(self) -> int | None: ...
+
+    @property
+    def sees_images(self) -> bool: ...
 
     async def start(self) -> None:
         """Prepare for requests. A remote worker that is down is no error: ``health`` reports it."""

@@ -15,6 +15,7 @@ import ssl
 from collections.abc import AsyncGenerator, AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from functools import partial
+from io import BytesIO
 from types import MappingProxyType, SimpleNamespace
 from typing import Any
 
@@ -32,6 +33,8 @@ KEEPALIVE_S = 2.0
 HEAD_BYTES = 65_536
 #: bytes that aiohttp parses at once until the head is complete
 HEAD_PIECE = 4_096
+#: bytes of a body that is sent at once; 40 MB at once held up the event loop for 0.3 s
+LONG_BODY = 1 << 20
 NO_HEADERS: Mapping[str, str] = MappingProxyType({})
 
 
@@ -103,7 +106,6 @@ class AiohttpClient:
             self._open().request,
             method,
             self._base + path,
-            data=content,
             headers={**own, **headers},
             timeout=timeout,
             allow_redirects=False,
@@ -111,11 +113,11 @@ class AiohttpClient:
         )
         try:
             try:
-                answer = await send()
+                answer = await send(data=_payload(content))
             except (aiohttp.ClientOSError, aiohttp.ServerDisconnectedError):
                 if not connection.is_reused:
                     raise
-                answer = await send()
+                answer = await send(data=_payload(content))
             async with answer:
                 yield Response(answer)
         except (aiohttp.ClientError, TimeoutError) as error:
@@ -142,6 +144,11 @@ class AiohttpClient:
     async def aclose(self) -> None:
         if self._session is not None:
             await self._session.close()
+
+
+def _payload(content: bytes | None) -> bytes | BytesIO | None:
+    """Return a long body as a file, which aiohttp sends in pieces."""
+    return content if content is None or len(content) <= LONG_BODY else BytesIO(content)
 
 
 class _BoundedHead(ResponseHandler):

@@ -9,9 +9,9 @@ Determinism      one seed and one spec give one output, on every machine and wha
                  integer or, without one, with the worker's own seed and a running number.
 Ignored          ``temperature``, ``top_p`` and the options that only shape probabilities (SHAPING):
                  any temperature leaves equal probabilities equal, and a choice among equals would
-                 be arbitrary. The prompt is counted, not read. ``min_tokens`` and ``ignore_eos``
-                 hold. ``logit_bias`` is not supported: a ban that does not hold would be a wrong
-                 answer.
+                 be arbitrary. The prompt is counted, not read, and its images are ignored.
+                 ``min_tokens`` and ``ignore_eos`` hold. ``logit_bias`` is not supported: a ban that
+                 does not hold would be a wrong answer.
 Logprobs         of the uniform draw: all allowed tokens have the same. The drawn token is the first
                  of the most likely ones, others follow by id.
 Threads          everything on the event loop, which gets its turn after every batch of tokens;
@@ -72,6 +72,7 @@ class NoiseWorker:
     name = "noise"
     supported_sampling = frozenset([*SHAPING, "min_tokens", "ignore_eos", "logprobs"])
     max_model_len: int | None = None
+    sees_images = True
 
     def __init__(
         self,

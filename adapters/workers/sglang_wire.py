@@ -9,7 +9,8 @@ Invariants       I1 the ids of an event that reports a failure are dropped: SGLa
                  I2 for any input, ``read`` returns a chunk of valid ids and counts, or raises
                     WorkerError.
 Tested with      SGLang 0.5.23: a real server, on CPU.
-Not here         HTTP (sglang), the lines of the stream (sse), checks of values (sglang_values).
+Not here         HTTP (sglang), the lines of the stream (sse), checks of values (sglang_values), the
+                 meaning of errors (sglang_errors).
 """
 
 import json
@@ -23,19 +24,18 @@ import orjson
 from .base import (
     SHAPING,
     Chunk,
-    FailureReason,
     FinishReason,
     Generation,
+    PromptImage,
     PromptTooLong,
     SamplingOptions,
     TokenLogprob,
     WorkerError,
 )
-from .sglang_values import as_count, printable, token_logprobs
+from .sglang_errors import server_error
+from .sglang_values import as_count, token_logprobs
 from .stop_strings import StopGate
 
-#: characters of a server's message that clients see; some contain the whole grammar
-MESSAGE_CHARS = 500
 #: ids or characters encoded in one call, which holds the GIL for about 2 ms
 PIECE = 16_384
 #: the "stop string" that SGLang reports when the model produces NaN
@@ -69,7 +69,10 @@ def request_body(
     """Return the body of ``POST /generate``.
 
     A prompt of a million ids takes a quarter of a second. It is encoded in pieces of ``PIECE``, so
-    that the event loop can run between them.
+    that the event loop can run between them. Images are ASCII that needs no escapes.
+
+    The server replaces the placeholder of an image by more tokens, so their number is unknown here.
+    An answer that may take the whole context gets no limit but that of the server.
 
     Args:
         vocabulary: the number of the model's tokens.
@@ -81,12 +84,14 @@ def request_body(
     """
     prompt = generation.prompt
     max_tokens = generation.max_tokens
+    is_bounded = True
     if not isinstance(prompt, str):
         _check(prompt, vocabulary, context)
         if context is not None:
+            is_bounded = not generation.images or max_tokens < context - len(prompt)
             max_tokens = max(1, min(max_tokens, context - len(prompt)))
     params: dict[str, Any] = {
-        "max_new_tokens": max_tokens,
+        "max_new_tokens": max_tokens if is_bounded else None,
         "temperature": generation.temperature,
         "top_p": max(generation.top_p, 1e-6),
         "no_stop_trim": True,
@@ -110,9 +115,22 @@ def request_body(
     rest = json.dumps(fields)
     if isinstance(prompt, str):
         text = "".join(json.dumps(piece)[1:-1] for piece in _pieces(prompt))
-        return f'{{"text":"{text}",{rest[1:]}'.encode()
-    ids = ",".join(",".join(map(str, piece)) for piece in _pieces(prompt))
-    return f'{{"input_ids":[{ids}],{rest[1:]}'.encode()
+        head = f'{{"text":"{text}",'
+    else:
+        ids = ",".join(",".join(map(str, piece)) for piece in _pieces(prompt))
+        head = f'{{"input_ids":[{ids}],'
+    return b"".join((head.encode(), *_image_data(generation.images), rest[1:].encode()))
+
+
+def _image_data(images: Sequence[PromptImage]) -> Iterator[bytes]:
+    """Yield the field with the images as URLs, in pieces; nothing without images."""
+    opening = b'"image_data":["'
+    for image, _ in images:
+        yield opening + f"data:{image.media_type};base64,".encode()
+        yield image.data.encode("ascii")
+        opening = b'","'
+    if images:
+        yield b'"],'
 
 
 def _options(sampling: SamplingOptions, max_tokens: int) -> dict[str, Any]:
@@ -170,6 +188,8 @@ class StreamReader:
         self._must_end: FinishReason | None = None
         self._has_stops = bool(generation.stop)
         self._gate = StopGate(generation.stop)
+        #: images have more tokens than the placeholders that were sent
+        self._least_prompt = len(generation.prompt) + 1 if generation.images else 0
         self._top = generation.sampling.logprobs
         #: of the tokens that no chunk has shown yet
         self._logprobs: list[TokenLogprob] = []
@@ -224,6 +244,9 @@ class StreamReader:
             if self._top is not None:
                 logprobs = token_logprobs(meta, new, total, self._top, len(self._tokens))
             prompt = as_count(meta["prompt_tokens"])
+            if prompt < self._least_prompt:
+                message = f"SGLang: images are missing in a prompt of {prompt:,} tokens"
+                raise WorkerError(502, message, reason="protocol")
             cached = min(as_count(meta.get("cached_tokens", 0)), prompt)
             return _Event(new, finish, prompt, total, cached, logprobs)
         except (ValueError, LookupError, TypeError, AttributeError, RecursionError) as error:
@@ -300,22 +323,3 @@ class StreamReader:
         taken = tuple(self._logprobs[:count])
         del self._logprobs[:count]
         return taken
-
-
-def server_error(
-    error: Any, *, status: int | None = None, other: FailureReason = "status"
-) -> WorkerError:
-    """Convert an error of SGLang: text, or an object with message and code.
-
-    400, 413 and 422 mean that the request is wrong, 429 and 503 that the server is full. ``other``
-    is the reason of all other errors.
-    """
-    message = error.get("message") if isinstance(error, dict) else error
-    code = error.get("code") if isinstance(error, dict) else None
-    code = status if status is not None else code
-    text = f"SGLang: {printable(str(message or 'no reason given'))[:MESSAGE_CHARS]}"
-    if code in (400, 413, 422):
-        return WorkerError(413 if code == 413 else 400, text)
-    if code in (429, 503):
-        return WorkerError(503, text, reason="unavailable")
-    return WorkerError(502, text, reason=other)

@@ -1,9 +1,11 @@
-"""The transformers worker: a Hugging Face causal language model in this process (``embedded``).
+"""The transformers worker: a Hugging Face language model in this process (``embedded``).
 
 It runs a real model with the same engine, on the CPU or one GPU, for development and small loads.
 One generation runs at a time, in one thread, with a key-value cache; others wait in a bounded
 queue. Text that the grammar forces needs no forward pass of its own: the model reads it together
 with the next token. Its tokens are certain, so their log probability is 0.
+
+A model that reads images and text is loaded with its processor (vision).
 
 Determinism      equal seed, spec, prompt and model give equal output (on one machine and device,
                  and one version of torch).
@@ -23,13 +25,14 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from transformers import AutoModelForCausalLM, AutoTokenizer
+from transformers import AutoModelForCausalLM, AutoModelForImageTextToText, AutoTokenizer
 
 from engine import Compiled, Compiler, EngineError
 
 from .base import Chunk, Generation, Health, PromptTooLong, TokenLogprob, WorkerError
 from .inprocess import Answer, compile_spec, worker_error
 from .sampling import SAMPLER_OPTIONS, Sampler
+from .vision import Seen, Vision, shows_images
 
 #: generations that may wait for the model; more would exceed the patience of clients
 MAX_WAITING = 32
@@ -74,6 +77,9 @@ class TransformersWorker:
         self._max_waiting = max_waiting
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="transformers-worker")
         self._model: Any = None
+        self._vision: Vision | None = None
+        #: why a model for images sees none
+        self._blindness: str | None = None
         self._failure = "the model is not loaded yet"
         self._running: set[_Run] = set()
         self._closed = False
@@ -90,8 +96,13 @@ class TransformersWorker:
     def max_model_len(self) -> int | None:
         if self._model is None:
             return None
-        length: int | None = getattr(self._model.config, "max_position_embeddings", None)
+        config = self._model.config.get_text_config()
+        length: int | None = getattr(config, "max_position_embeddings", None)
         return length
+
+    @property
+    def sees_images(self) -> bool:
+        return self._vision is not None
 
     def _load(self) -> None:
         if self._device != "cpu" and not torch.cuda.is_available():
@@ -100,16 +111,26 @@ class TransformersWorker:
         torch.set_num_threads(self._threads)
         if self._compiler.vocabulary.encode is None:
             self._tokenizer = AutoTokenizer.from_pretrained(self._directory, local_files_only=True)
-        model: Any = AutoModelForCausalLM.from_pretrained(
-            self._directory, local_files_only=True, dtype=self._dtype
-        )
+        kind: Any = AutoModelForCausalLM
+        if shows_images(self._directory):
+            kind = AutoModelForImageTextToText
+            self._load_vision()
+        model = kind.from_pretrained(self._directory, local_files_only=True, dtype=self._dtype)
         self._model = model.eval().to(self._device)
+
+    def _load_vision(self) -> None:
+        """Load the processor; without one, the model reads text only."""
+        try:
+            self._vision = Vision(self._directory)
+        except Exception as error:  # processors have errors of many kinds, missing packages too
+            self._blindness = f"{type(error).__name__}: {error}"
 
     async def generate(self, generation: Generation) -> AsyncGenerator[Chunk, None]:
         self._admit()
         compiled = await compile_spec(self._compiler, generation.spec)
+        seen = await self._read(generation)
         self._admit()
-        run = self._run(compiled, generation)
+        run = self._run(compiled, generation, seen)
         self._running.add(run)
         self._thread.submit(run.work)
         try:
@@ -133,9 +154,18 @@ class TransformersWorker:
             message = f"{len(self._running)} requests are waiting for the model"
             raise WorkerError(503, message, reason="unavailable")
 
-    def _run(self, compiled: Compiled, generation: Generation) -> "_Run":
-        """Check prompt and limits; at the end of the context an answer ends with "length"."""
+    async def _read(self, generation: Generation) -> Seen:
+        """Return the prompt with the tokens of its images."""
         prompt = self._ids(generation.prompt)
+        if not generation.images:
+            return Seen(prompt, {})
+        if self._vision is None:
+            raise WorkerError(503, "the model sees no images", reason="unavailable")
+        return await asyncio.to_thread(self._vision.read, prompt, generation.images)
+
+    def _run(self, compiled: Compiled, generation: Generation, seen: Seen) -> "_Run":
+        """Check prompt and limits; at the end of the context an answer ends with "length"."""
+        prompt = seen.ids
         width = self._model.get_input_embeddings().num_embeddings
         if not prompt or not all(0 <= number < width for number in prompt):
             message = f"a prompt needs at least one token, all ids below {width:,}"
@@ -150,7 +180,7 @@ class TransformersWorker:
             limit=min(generation.max_tokens, room - len(prompt)),
             prompt_tokens=len(prompt),
         )
-        return _Run(self._model, self._device, prompt, answer, generation)
+        return _Run(self._model, self._device, seen, answer, generation)
 
     def _ids(self, prompt: str | list[int]) -> list[int]:
         if not isinstance(prompt, str):
@@ -166,7 +196,10 @@ class TransformersWorker:
             "worker": self.name,
             "directory": str(self._directory),
             "running": len(self._running),
+            "sees_images": self.sees_images,
         }
+        if self._blindness is not None:
+            details["no images"] = self._blindness
         if self._closed:
             return Health(False, "shut down", details)
         if self._model is None:
@@ -185,13 +218,14 @@ class _Run:
     """One generation: the worker's thread runs ``work``, the event loop reads ``queue``."""
 
     def __init__(
-        self, model: Any, device: str, prompt: list[int], answer: Answer, generation: Generation
+        self, model: Any, device: str, seen: Seen, answer: Answer, generation: Generation
     ) -> None:
         self.queue: asyncio.Queue[Chunk | WorkerError] = asyncio.Queue()
         self.cancelled = threading.Event()
         self._loop = asyncio.get_running_loop()
         self._model, self._device = model, device
-        self._unseen = prompt  # ids that the model has not seen yet
+        self._unseen = seen.ids  # ids that the model has not seen yet
+        self._inputs = seen.inputs  # of the first pass
         self._cache: Any = None
         self._answer = answer
         self._top = generation.sampling.logprobs
@@ -207,6 +241,7 @@ class _Run:
         """Generate the answer. Every exit puts a final item into the queue."""
         try:
             with torch.inference_mode():
+                self._forget()
                 while self._answer.finish is None:
                     if self.cancelled.is_set():
                         raise WorkerError(503, "the generation was cancelled")
@@ -218,6 +253,11 @@ class _Run:
         except Exception as error:  # last resort: the reader of the queue must not wait forever
             message = f"the model failed: {type(error).__name__}: {error}"
             self._put(WorkerError(502, message, reason="aborted"))
+
+    def _forget(self) -> None:
+        """Let the model forget where the images of the last prompt were."""
+        if getattr(self._model.base_model, "rope_deltas", None) is not None:
+            self._model.base_model.rope_deltas = None
 
     def _step(self) -> None:
         shown: tuple[int, ...] = ()
@@ -242,10 +282,14 @@ class _Run:
             return self._certain([bits.bit_length() - 1])[0]
         ids = torch.tensor([self._unseen], device=self._device)
         output = self._model(
-            input_ids=ids, past_key_values=self._cache, use_cache=True, logits_to_keep=1
+            input_ids=ids,
+            past_key_values=self._cache,
+            use_cache=True,
+            logits_to_keep=1,
+            **{name: each.to(self._device) for name, each in self._inputs.items()},
         )
         self._cache = output.past_key_values
-        self._unseen = []
+        self._unseen, self._inputs = [], {}
         token = self._sampler.draw(output.logits[0, -1], self._answer.mask.raw)
         return token, self._sampler.logprob
 

@@ -21,6 +21,7 @@ from ..settings import PREFIX, GatewaySettings, ModelSettings, SettingError, Set
 from ..state import ConversationStore, ResponseStore, RunStore
 from .access import make_admission, make_keys, make_tokens
 from .engines import Engine, limits_of, make_engines
+from .images import make_images
 from .models import Core, Load, Shared, load_tokenizers, make_core, make_model
 from .state import make_bytes
 
@@ -77,6 +78,7 @@ class Components:
                 stack.push_async_callback(asyncio.to_thread, engine.close)
             stack.push_async_callback(self.shared.scheduler.aclose)
             stack.push_async_callback(asyncio.to_thread, self.shared.offload.close)
+            stack.callback(self.shared.images.close)
             stack.push_async_callback(self.shared.state.aclose)
             for model in self.models:
                 stack.push_async_callback(model.pool.aclose)
@@ -173,4 +175,5 @@ def make_shared(gateway: GatewaySettings, metrics: Metrics, logger: Logger) -> S
         state,
         RunStore(store, max_bytes=most),
         conversations,
+        make_images(gateway, offload, metrics),
     )

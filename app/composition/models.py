@@ -12,10 +12,12 @@ from engine import ARTIFACT_VERSION
 from ..concurrency import Offload
 from ..constraints import CompileScheduler, ConstraintPlanner, Enforcement, ModeSwitch
 from ..conversation import Tokenizer
+from ..images import ImageLoader
 from ..observability import Logger, Metrics, ModelMetrics, ShadowMetrics
 from ..pool import Pool
 from ..sealing import Seal
 from ..service import (
+    ChatPrompts,
     ChatService,
     CheckService,
     CompletionService,
@@ -53,6 +55,7 @@ class Shared:
     state: ResponseStore
     runs: RunStore
     conversations: ConversationStore
+    images: ImageLoader
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,11 +163,18 @@ def _generation(
         offload=shared.offload,
         planner=core.planner,
         tokenizer=core.tokenizer,
+        prompts=ChatPrompts(
+            model,
+            core.tokenizer,
+            pool,
+            shared.images,
+            max_images=shared.gateway.max_images,
+            max_json_values=shared.gateway.max_json_values,
+        ),
         pool=pool,
         metrics=metrics,
         faults=Faults(shared.metrics, shared.logger),
         comment_seconds=shared.gateway.stream_comment_seconds,
-        max_json_values=shared.gateway.max_json_values,
     )
 
 

@@ -2,11 +2,12 @@
 
 Tiny requests need no thread: they take less time than switching to one. Small requests share a few
 threads; large ones, and huge ones, have one thread each. So no request waits behind a step of one
-that is much larger. Clients share the threads fairly (fair_threads): a client that floods waits for
-itself.
+that is much larger. Images have threads of their own. Clients share the threads fairly
+(fair_threads): a client that floods waits for itself.
 
-Bounds     one large and one huge request at once; MAX_SMALL and MAX_LARGE (of either) requests
-           that wait. Beyond them, the newest one of the client with the most gets 503.
+Bounds     one large and one huge request at once, and IMAGE_THREADS images; MAX_SMALL, MAX_LARGE
+           (of either) and MAX_IMAGES requests that wait. Beyond them, the newest one of the client
+           with the most gets 503.
 Threads    the event loop only.
 Not here   how long a step holds the GIL: a step that is one call of C code stops every thread. The
            bounds on bodies (api.body, protocol) keep such calls short.
@@ -39,6 +40,11 @@ HUGE_REST_S: Final = 0.06
 MAX_SMALL: Final = 1024
 #: large requests that wait, and huge ones; each holds a body, and the last one waits for seconds
 MAX_LARGE: Final = 64
+#: threads of images, one of which no single client can hold: an image takes up to a second and 400
+#: MB, nearly all of it in C code that releases the GIL
+IMAGE_THREADS: Final = 2
+#: requests whose images wait
+MAX_IMAGES: Final = 256
 
 
 class Offload:
@@ -50,6 +56,7 @@ class Offload:
         self._large = _threads(1, "large", MAX_LARGE, first=[self._small])
         first = [self._small, self._large]
         self._huge = _threads(1, "huge", MAX_LARGE, rest_s=HUGE_REST_S, first=first)
+        self._images = _threads(IMAGE_THREADS, "image", MAX_IMAGES)
 
     async def run(self, client: str, size: int, step: Callable[[], Result]) -> Result:
         """Return the step's result; ``size``: bytes of the request's body.
@@ -65,9 +72,13 @@ class Offload:
             threads = self._large if size < HUGE_BYTES else self._huge
         return await threads.run(client, step)
 
+    async def run_image(self, client: str, step: Callable[[], Result]) -> Result:
+        """Return the result of a step that reads an image. Raises ApiError: see ``run``."""
+        return await self._images.run(client, step)
+
     def close(self) -> None:
         """Wait for running steps, drop waiting ones."""
-        for threads in (self._small, self._large, self._huge):
+        for threads in (self._small, self._large, self._huge, self._images):
             threads.close()
 
 

@@ -9,6 +9,7 @@ that the template shows all of it, or refused with an error that names the messa
     fitting          a conversation as a template can show it; call_ids
     template         reading a template; inputs: its variables; named_template: control tokens
     template_prompt  the prompt, and the errors of templates
+    media            the images that a prompt shows; image_profile, image_marks: how
     control          control tokens in client text
     thinking         marks of reasoning
     detection        which format a template writes
@@ -17,5 +18,6 @@ that the template shows all of it, or refused with an error that names the messa
 
 from .detection import FormatEvidence
 from .history import plain_messages
+from .media import Loaded, ShownMedia, has_media, newest_images, shown_media
 from .pairing import paired
-from .tokenizer import Tokenizer, check_fit, load_tokenizer
+from .tokenizer import Tokenizer, UnshownImages, check_fit, load_tokenizer

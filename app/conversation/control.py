@@ -15,11 +15,16 @@ whole afterwards are the format's, and get their names (``adopted``).
 A second tokenizer has the names as the texts of its control tokens. It encodes prompts in which
 clients spell control tokens.
 
+Prompts with images are different: processors of some models decode the ids, count placeholders in
+the text, and encode it again, so a control token that a client spells would become one there. In
+these prompts SEPARATOR follows its first character (``separated``), and the original
+tokenizer encodes them.
+
 Representation   names and ``_mark`` are random digits, drawn at startup: templates do not change
                  them, and clients cannot know them.
 Invariants       I1 a prompt without control tokens in client text gets the ids of the original
                  tokenizer. I2 any other prompt has exactly the control tokens that the template or
-                 the format wrote.
+                 the format wrote. I3 so has the text of a separated prompt.
 Cost             a scan of the prompt. The second tokenizer shares the model of the first one, its
                  vocabulary and merges.
 Threads          safe.
@@ -28,7 +33,8 @@ Threads          safe.
 import json
 import re
 import secrets
-from collections.abc import Callable, Collection, Iterator, Mapping
+from bisect import bisect_right
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import Any, NamedTuple
 
@@ -38,6 +44,9 @@ from tokenizers import Tokenizer as Backend
 from ..concurrency import gil_released
 
 _DIGITS = 24
+#: the zero width space: models read past it, vocabularies have it, no normal form of Unicode
+#: removes it, and it is no white space for ``strip``
+SEPARATOR = "\u200b"
 
 
 class UnwritableText(ValueError):
@@ -71,7 +80,7 @@ class ControlText:
         secret = random_digits()
         self._names = {text: f"{secret}{number:06d}" for number, text in enumerate(self._texts)}
         self._spellings = {name: text for text, name in self._names.items()}
-        self._name = re.compile(rf"{secret}\d{{6}}")
+        self._name = re.compile(rf"({secret}\d{{6}})")
         spelled = _pattern(set(self._texts))
         self._whole = re.compile(spelled) if spelled else None
         self._begins = _begins(self._texts)
@@ -95,9 +104,9 @@ class ControlText:
         """Return a text with spellings instead of names."""
         return self._name.sub(lambda match: self._spellings.get(match[0], match[0]), text)
 
-    def spellings_in(self, text: str) -> set[str]:
-        """Return the control tokens that a text spells out."""
-        return set() if self._whole is None else set(self._whole.findall(text))
+    def spellings_in(self, text: str) -> list[str]:
+        """Return the control tokens that a text spells out, in their order."""
+        return [] if self._whole is None else self._whole.findall(text)
 
     def encode(self, prompt: str, plainly: Callable[[str], list[int]]) -> list[int]:
         """Return the ids of a prompt with names. ``plainly``: encodes with the original tokenizer.
@@ -115,6 +124,35 @@ class ControlText:
         if not renamed.control.isdisjoint(ids):
             raise UnwritableText
         return [renamed.ids.get(number, number) for number in ids]
+
+    def separated(self, prompt: str) -> str:
+        """Return a prompt with spellings instead of names, in which SEPARATOR breaks every other
+        control token, also one that client text would complete with those around it.
+        """
+        pieces, names, length = list[str](), list[tuple[int, int]](), 0
+        for number, piece in enumerate(self._name.split(prompt)):
+            spelling = self._spellings.get(piece) if number % 2 else None
+            pieces.append(piece if spelling is None else spelling)
+            length += len(pieces[-1])
+            if spelling is not None:
+                names.append((length - len(spelling), length))
+        text = "".join(pieces)
+        edges = [0, *sorted({*self._forgeries(text, names)}), len(text)]
+        return SEPARATOR.join(text[start:end] for start, end in pairwise(edges))
+
+    def _forgeries(self, text: str, names: Sequence[tuple[int, int]]) -> Iterator[int]:
+        """Yield positions inside of the control tokens of a text other than those in ``names``."""
+        ends = [end for _, end in names]
+        for begin in self._begins:
+            for match in begin.finditer(text):
+                number = bisect_right(ends, match.start())
+                if number == len(names) or match.start() < names[number][0]:
+                    yield match.end()
+        # text behind a token may continue it to a longer one
+        for start, end in names:
+            longest = self._whole.match(text, start) if self._whole else None
+            if longest is not None and longest.end() > end:
+                yield end
 
     def _is_forged(self, prompt: str, text: str) -> bool:
         """Whether the spelled prompt has other control tokens than those with names."""
@@ -158,6 +196,11 @@ class ControlText:
         """
         copy = {name: self.broken(value) for name, value in message.items() if name != "tool_calls"}
         copy["role"] = message["role"]
+        if isinstance(parts := message.get("content"), list):
+            copy["content"] = [
+                {**part, "text": self.broken(part["text"])} if "text" in part else part
+                for part in parts
+            ]
         if calls := message.get("tool_calls"):
             copy["tool_calls"] = [self._broken_call(call) for call in calls]
         return copy

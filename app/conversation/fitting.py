@@ -14,6 +14,9 @@
     parallel calls, text beside a call   several messages, if the template shows only one of them
     calls and results                    text in the format's syntax, if the template shows none;
                                          results keep their role if the template shows that
+    images in results                    a message of the user behind the results, if the template
+                                         shows images to users only
+    images in the first message          a message behind it, if the template shows tools there
     further instructions                 the end of the system message
 
 Invariants       I1 the result contains the text of every message, in the client's order; only
@@ -30,6 +33,7 @@ from ..errors import ApiError, bad_field
 from .call_ids import set_call_ids
 from .control import DeepArguments
 from .cut_json import parsed_object
+from .image_marks import ImageMarks, images_apart, move_first_images
 from .profile import AsText, Messages, TemplateProfile
 
 INSTRUCTING = ("system", "developer")
@@ -52,12 +56,14 @@ def fitted(
     has_tools: bool = False,
     is_opened: bool = False,
     as_text: AsText = lambda _: None,
+    marks: ImageMarks | None = None,
 ) -> list[Message]:
     """Return the messages for a template with this profile, from those of ``paired``.
 
     ``instructions``: further text of the system message. ``has_tools``: the template gets tools,
     too. ``is_opened``: a user speaks first, also if the profile does not demand it. ``as_text``:
     writes an answer with calls, or a result, as text; None: the format has no such text.
+    ``marks``: of images.
 
     Raises:
         ApiError: 400 that names a message which this template cannot show.
@@ -65,9 +71,10 @@ def fitted(
     named = _with_names(messages)
     shown = [_fitted_message(at, each, profile, as_text) for at, each in enumerate(named)]
     set_call_ids(shown, profile.ids)
+    behind = {} if marks is None or profile.images == "results" else images_apart(shown, marks)
     spread: list[Message] = []
     for at, message in enumerate(shown):
-        spread += _apart(at, message, shown, profile)
+        spread += [*_apart(at, message, shown, profile), *behind.get(at, ())]
     if instructions:
         instruct(spread, instructions)
     ordered = _with_instructions(spread, profile)
@@ -75,6 +82,8 @@ def fitted(
         ordered = _merged(ordered)
     if (opening := _opening(ordered, profile, has_tools, is_opened)) is not None:
         ordered.insert(_leading(ordered), {"role": "user", "content": opening})
+    if marks is not None and has_tools and not profile.images_with_tools:
+        move_first_images(ordered, marks)
     return ordered if profile.user_behind_results else _alternating(ordered)
 
 

@@ -14,6 +14,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from .control import ControlText, DeepArguments, random_digits
+from .image_marks import ImageMarks
+from .image_profile import image_part, text_part
 from .profile import CALL_IDS, TOOL, Messages, TemplateError, TemplateProfile, Variables, loop_of
 from .template import ChatTemplate
 
@@ -22,13 +24,21 @@ _Probe = tuple[Messages, Tools, Variables]
 
 
 class NamedTemplate:
-    """See the module. Called like a ChatTemplate, with text as clients sent it."""
+    """See the module. Called like a ChatTemplate, with text as clients sent it, and with marks of
+    images.
+    """
 
     def __init__(
-        self, template: ChatTemplate, control: ControlText, profile: TemplateProfile
+        self,
+        template: ChatTemplate,
+        control: ControlText,
+        profile: TemplateProfile,
+        marks: ImageMarks,
     ) -> None:
         self._template = template
         self._control = control
+        self._marks = marks
+        self._image_part = profile.image_part
         self._pieces: dict[str, str] = {}
         self._assembled: dict[str, str] = {}
         self._named = template
@@ -40,6 +50,7 @@ class NamedTemplate:
         Raises:
             TemplateError: see profile.Render.
         """
+        messages = self._marks.with_parts(messages, self._image_part)
         if self._breaks:
             return self._broken(messages, tools, variables)
         return self._with_assembled(self._named(messages, tools, variables))
@@ -53,7 +64,7 @@ class NamedTemplate:
         try:
             self._named = self._template.rewritten(self._constant)
             shown = [_rendered(self._named, *probe) or "" for probe in probes]
-            if assembled := self._control.spellings_in("".join(shown)):
+            if assembled := set(self._control.spellings_in("".join(shown))):
                 self._name_pieces(assembled)
                 self._named = self._template.rewritten(self._constant)
         except ValueError:
@@ -124,5 +135,10 @@ def _probes(profile: TemplateProfile) -> list[_Probe]:
         (loop, [TOOL]),
         ([system, *loop, answer, two], [TOOL]),
     ]
+    if profile.images != "no":
+        content = [*text_part("word"), image_part(profile.image_part)]
+        conversations.append(([{**user, "content": content}], conversations[0][1]))
+        if profile.images == "results":
+            conversations.append(([*loop[:-1], {**loop[-1], "content": content}], [TOOL]))
     choices: list[Variables] = [{}, {"enable_thinking": False}, {"enable_thinking": True}]
     return [(said, tools, each) for said, tools in conversations for each in choices]

@@ -27,6 +27,10 @@ REASONING_KEYS = ("reasoning_content", "reasoning", "thinking")
 TOOL_NAME = "wordtool"
 Ids = Literal["any", "nine", "numbered", "numbered_by_answer"]
 Greetings = Literal["any", "without_tools", "none"]
+#: messages in which images are shown: of users and "results" of tools, of "users" only, or "no"
+Images = Literal["results", "users", "no"]
+#: the type of a part that is an image: as processors of transformers pass it, or as clients do
+ImagePart = Literal["image", "image_url"]
 _NUMBERED = (f"functions.{TOOL_NAME}:0", f"functions.{TOOL_NAME}:1")
 #: ids of calls: of this server, as Mistral's templates require them, and as Kimi K2 writes them
 CALL_IDS: dict[Ids, tuple[str, str]] = {
@@ -82,6 +86,10 @@ class TemplateProfile:
     ``text_beside_calls``   content of a message that also has calls: "beside" them, "before" them
                             in a separate message, or not at all.
     ``reasoning``           the key of the reasoning in the current turn; None: it is not shown.
+    ``images``              images in messages of users and in "results", of "users" only, or "no";
+                            ``image_part``: the type of their parts; ``placeholder``: the control
+                            tokens that the template writes for each.
+    ``images_with_tools``   images in the first message of a user also beside tools.
     """
 
     no_tools: Literal["none", "empty"] = "none"
@@ -104,6 +112,10 @@ class TemplateProfile:
     parallel_calls: bool = True
     text_beside_calls: Literal["beside", "before", "no"] = "beside"
     reasoning: str | None = "reasoning_content"
+    images: Images = "results"
+    image_part: ImagePart = "image"
+    placeholder: tuple[str, ...] = ()
+    images_with_tools: bool = True
 
     def described(self) -> dict[str, Any]:
         """Return the differences from a template that shows everything, for log and models."""
@@ -113,7 +125,9 @@ class TemplateProfile:
 
 
 def profile_of(render: Render, as_text: AsText = lambda _: None) -> TemplateProfile:
-    """Return the profile of a template. Renders about twenty short conversations in a few ms."""
+    """Return the profile of a template without that of images (image_profile). Renders about twenty
+    short conversations in a few ms.
+    """
     return _Probe(render, as_text).profile()
 
 
@@ -230,8 +244,7 @@ class _Probe:
 
     def _shows_results(self) -> bool:
         """Whether results are shown behind an answer without calls, now and in later turns."""
-        user, _, *results = loop_of(CALL_IDS["any"], "text")
-        loop = [user, {"role": "assistant", "content": "wordcalls"}, *results]
+        loop = results_alone()
         turn_over = [*loop, _said("assistant"), _said("user", "wordtwo")]
         shown = ("wordresult0", "wordresult1")
         return self._shows(loop, *shown) and self._shows(turn_over, *shown)
@@ -279,6 +292,12 @@ def squeezed(text: str) -> str:
 
 def _said(role: str, text: str | None = None) -> Mapping[str, Any]:
     return {"role": role, "content": text or f"word{role}"}
+
+
+def results_alone() -> Messages:
+    """Return results behind an answer without calls."""
+    user, _, *results = loop_of(CALL_IDS["any"], "text")
+    return [user, {"role": "assistant", "content": "wordcalls"}, *results]
 
 
 def loop_of(

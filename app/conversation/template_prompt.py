@@ -6,14 +6,22 @@ template cannot show.
 """
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from adapters.formats import Tool
 
 from ..errors import ApiError, FieldPath, bad_field
 from .fitting import INSTRUCTING, Message, fitted
+from .image_marks import ImageMarks
 from .named_template import NamedTemplate
 from .profile import AsText, Messages, TemplateError, TemplateProfile, Variables
+
+
+class PromptText(NamedTuple):
+    """A prompt with names of control tokens, and the numbers of its images in their order."""
+
+    text: str
+    images: list[int]
 
 
 class TemplatePrompt:
@@ -24,6 +32,7 @@ class TemplatePrompt:
         template: NamedTemplate,
         profile: TemplateProfile,
         as_text: AsText,
+        marks: ImageMarks,
         *,
         tools: Sequence[Tool],
         instructions: str,
@@ -32,6 +41,7 @@ class TemplatePrompt:
         self._template = template
         self._profile = profile
         self._as_text = as_text
+        self._marks = marks
         self._instructions = instructions
         self._variables = variables
         self._tools: list[dict[str, Any]] | None = None
@@ -40,8 +50,8 @@ class TemplatePrompt:
         elif profile.no_tools == "empty":
             self._tools = []
 
-    def text(self, messages: Messages) -> str:
-        """Return the prompt, with names of control tokens.
+    def text(self, messages: Messages) -> PromptText:
+        """Return the prompt of messages with marks of images.
 
         Raises:
             ApiError: 400 that names what the template cannot show.
@@ -57,7 +67,7 @@ class TemplatePrompt:
             except TemplateError:
                 raise self._refusal(messages, str(error)) from None
         self._check_instructions(said, text)
-        return text
+        return PromptText(text, self._marks.numbers(message["content"] for message in said))
 
     def _fitted(self, messages: Messages, *, is_opened: bool = False) -> list[Message]:
         return fitted(
@@ -67,6 +77,7 @@ class TemplatePrompt:
             has_tools=bool(self._tools),
             is_opened=is_opened,
             as_text=self._as_text,
+            marks=self._marks,
         )
 
     def _rendered(self, said: Messages) -> str:

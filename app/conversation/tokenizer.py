@@ -5,11 +5,13 @@ Representation   a Tokenizer joins a vocabulary for the engine with the format t
                  built-in vocabulary, and a Hugging Face folder with or without a chat template.
 Invariants       I1 ids are those of the worker; the stop tokens include every token that ends an
                  answer in the format. I2 ``render`` raises ApiError 400 for messages that cannot
-                 be shown, and no other exception because of a client's text.
+                 be shown, UnshownImages for images, and no other exception because of a client's
+                 text.
 Threads          ``render`` may run in several threads at once.
 Not here         the wire syntax of tool calls (adapters.formats).
 """
 
+import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
@@ -33,6 +35,8 @@ from ..errors import bad_field, bad_request
 from .control import ControlText, DeepArguments, UnwritableText, encoded
 from .detection import Evidence, detect
 from .fitting import too_deep
+from .image_marks import ImageMarks
+from .image_profile import with_images
 from .named_template import NamedTemplate
 from .profile import Messages, TemplateProfile, profile_of
 from .template import read_template
@@ -41,6 +45,12 @@ from .thinking import marks_of, thought_apart, thought_at_end
 
 #: the default family of the built-in vocabulary, which has the tokens of every family
 BUILTIN_FAMILY = "hermes"
+#: an image in a prompt of the built-in vocabulary
+BUILTIN_IMAGE = "[image]"
+
+
+class UnshownImages(ValueError):
+    """The chat template does not write one placeholder for each image of this conversation."""
 
 
 class ImagePlace(NamedTuple):
@@ -65,6 +75,7 @@ class Tokenizer(Protocol):
 
     ``special_texts``: of all special tokens. ``wire``: the model family's format. ``profile``: of
     its chat template; None: it has none. ``evidence``: the reason for the format.
+    ``shows_images``: prompts can have images.
     """
 
     vocabulary: Vocabulary
@@ -72,6 +83,11 @@ class Tokenizer(Protocol):
     wire: Format
     profile: TemplateProfile | None
     evidence: Evidence
+    shows_images: bool
+
+    def mark(self, number: int) -> str:
+        """Return the text that stands for an image in a message of a user or a tool."""
+        ...
 
     def render(
         self,
@@ -84,6 +100,10 @@ class Tokenizer(Protocol):
 
         ``variables``: the request's variables for the chat template, such as
         ``enable_thinking``; those that the template does not read are dropped.
+
+        Raises:
+            ApiError: 400; the messages cannot be shown.
+            UnshownImages: their images cannot.
         """
         ...
 
@@ -124,6 +144,7 @@ class BuiltinTokenizer:
 
     profile: TemplateProfile | None = None
     evidence = Evidence(BUILTIN_FAMILY, "setting")
+    shows_images = True
 
     def __init__(self, family: str = "auto") -> None:
         from adapters.workers import noise_vocabulary
@@ -140,6 +161,10 @@ class BuiltinTokenizer:
         )
         self.special_texts = tuple(built_in.special)
         check_fit(self.wire, self.special_texts)
+        self._image_marks = ImageMarks()
+
+    def mark(self, number: int) -> str:
+        return self._image_marks.mark(number)
 
     def render(
         self,
@@ -149,7 +174,13 @@ class BuiltinTokenizer:
         variables: Mapping[str, Any] | None = None,
     ) -> Rendered:
         text = render_plain(self.wire, messages, tools, output)
-        return Rendered(self.encode(text, add_special_tokens=False))
+        first, *others = self._image_marks.around(text)
+        ids, images = self.encode(first, add_special_tokens=False), []
+        for number, behind in zip(self._image_marks.numbers([text]), others, strict=True):
+            images.append(ImagePlace(number, len(ids)))
+            ids += self.encode(BUILTIN_IMAGE, add_special_tokens=False)
+            ids += self.encode(behind, add_special_tokens=False)
+        return Rendered(ids, images=tuple(images))
 
     def reads(self, variable: str) -> bool:
         return False
@@ -179,7 +210,6 @@ class HuggingFaceTokenizer:
         texts = (tokens[number].decode() for number in self.vocabulary.special_token_ids)
         self.special_texts = tuple(text for text in texts if text)
         self._tokenizer: Any = tokenizer
-        self.profile = profile_of(self._template, self.wire.as_text) if self._template else None
         self._marks = marks_of(template + self.evidence.shown, self.special_texts)
         if self._marks is not None:
             self.wire = with_thinking(self.wire, self._marks)
@@ -189,15 +219,28 @@ class HuggingFaceTokenizer:
         control = {*self.special_texts, *(text for text in added if text in written)}
         backend = getattr(tokenizer, "backend_tokenizer", None)
         self._control = ControlText(backend, control)
+        self._image_marks = ImageMarks()
+        self.profile: TemplateProfile | None = None
         self._named: NamedTemplate | None = None
-        if self._template is not None and self.profile is not None:
-            self._named = NamedTemplate(self._template, self._control, self.profile)
+        if self._template is not None:
+            probed = profile_of(self._template, self.wire.as_text)
+            self.profile = with_images(probed, self._template, self._control.spellings_in)
+            self._named = NamedTemplate(
+                self._template, self._control, self.profile, self._image_marks
+            )
+        placeholder = self.profile.placeholder if self.profile is not None else ()
+        self.shows_images = bool(placeholder)
+        #: the first token of an image's placeholder
+        self._image_token = tokenizer.convert_tokens_to_ids(placeholder[0]) if placeholder else None
         self._named_marks = self._marks and replace(
             self._marks,
             begin=self._control.named(self._marks.begin),
             end=self._control.named(self._marks.end),
         )
         self._encode = _encoder(tokenizer, backend)
+
+    def mark(self, number: int) -> str:
+        return self._image_marks.mark(number)
 
     def render(
         self,
@@ -210,18 +253,31 @@ class HuggingFaceTokenizer:
         # templates cannot show calls of builtin tools in a history, so the format writes the prompt
         if self._named is None or self.profile is None or output.builtin_tools:
             text = self._plain(messages, tools, output)
+            images = self._image_marks.numbers([text])
         else:
             instructions = self._instructions(() if self.profile.tools else tools, output)
             prompt = TemplatePrompt(
                 self._named,
                 self.profile,
                 self._as_text,
+                self._image_marks,
                 tools=tools,
                 instructions=instructions,
                 variables=variables or {},
             )
-            text = prompt.text(messages)
-        return Rendered(self._encoded(text), thought_at_end(text, self._named_marks))
+            text, images = prompt.text(messages)
+        thought = thought_at_end(text, self._named_marks)
+        if not images:
+            return Rendered(self._encoded(text), thought)
+        ids = self._encode(self._control.separated(_whole_characters(text)), False)
+        return Rendered(ids, thought, self._places(ids, images))
+
+    def _places(self, ids: Sequence[int], images: Sequence[int]) -> tuple[ImagePlace, ...]:
+        """Return the places of images, which the ids have in this order. Raises UnshownImages."""
+        places = [at for at, number in enumerate(ids) if number == self._image_token]
+        if len(places) != len(images):
+            raise UnshownImages(f"{len(images)} images, {len(places)} placeholders")
+        return tuple(map(ImagePlace, images, places))
 
     def reads(self, variable: str) -> bool:
         return self._template is not None and variable in self._template.variables
@@ -236,8 +292,7 @@ class HuggingFaceTokenizer:
         return text
 
     def _encoded(self, text: str) -> list[int]:
-        # escapes in a call's arguments may spell half a surrogate pair, which no tokenizer takes
-        text = text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+        text = _whole_characters(text)
         try:
             return self._control.encode(text, lambda each: self._encode(each, False))
         except UnwritableText:
@@ -283,6 +338,13 @@ class HuggingFaceTokenizer:
         return {name: self._control.broken(getattr(owner, name)) for name in names}
 
 
+def _whole_characters(text: str) -> str:
+    """Return a text that a tokenizer takes: escapes in a call's arguments may spell half a
+    surrogate pair.
+    """
+    return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+
+
 def _encoder(tokenizer: Any, backend: Any) -> Callable[[str, bool], list[int]]:
     """Return the function that encodes a text, in which the texts of special tokens become these
     tokens, with or without those that the tokenizer adds.
@@ -304,11 +366,23 @@ def _pretrained(source: str) -> Any:
     from transformers import AutoTokenizer
 
     try:
-        return AutoTokenizer.from_pretrained(source, trust_remote_code=False)
+        tokenizer = AutoTokenizer.from_pretrained(source, trust_remote_code=False)
+        if not getattr(tokenizer, "chat_template", None):
+            tokenizer.chat_template = _template_of_processor(source)
+        return tokenizer
     except Exception as error:
         # the library passes on its parsers' exceptions; their first line names the reason
         reason = str(error).strip().partition("\n")[0]
         raise ValueError(f"cannot load a tokenizer from {source}: {reason}") from error
+
+
+def _template_of_processor(source: str) -> str | None:
+    """Return the chat template that older vision models have in a file of their processor."""
+    file = Path(source).expanduser() / "chat_template.json"
+    if not file.is_file():
+        return None
+    template = json.loads(file.read_text("utf-8"))["chat_template"]
+    return template if isinstance(template, str) else None
 
 
 def check_fit(

@@ -6,6 +6,7 @@ from .content_stops import ContentStops
 from .foreign_parser import ForeignParser, token_node_ids
 from .multiplexer import Multiplexer
 from .request import (
+    TEXT_ONLY,
     ApiNames,
     AskedConstraint,
     AskedSampling,

@@ -47,6 +47,10 @@ class Call:
     is_custom: bool = False
 
 
+#: why a model without vision sees no media
+TEXT_ONLY = "this model reads text only"
+
+
 @dataclass(frozen=True, slots=True)
 class Media:
     """An image, a file or a sound.
@@ -66,9 +70,13 @@ class Media:
 
     @property
     def line(self) -> str:
-        """The text in its place, in prompts that do not show it."""
+        """The line in its place in prompts of a model without vision."""
+        return self.line_of(TEXT_ONLY)
+
+    def line_of(self, reason: str) -> str:
+        """Return what prompts that do not show it have in its place."""
         about = f" {self.title}" if self.title else ""
-        return f"[{self.kind}{about}: not shown, this model reads text only]"
+        return f"[{self.kind}{about}: not shown, {reason}]"
 
 
 Part = Text | Thought | Call | Media
@@ -215,7 +223,7 @@ class GenerationRequest:
     ``constraints``         a request has one at most, which a later step checks.
     ``template_variables``  of the chat template.
     ``names``               the client's name of a field, by its path here.
-    ``ignored``             parts that no prompt shows, without media: places and kinds.
+    ``ignored``             parts that the prompt does not show: places and kinds.
     """
 
     messages: tuple[Message, ...] | None = None

@@ -86,6 +86,7 @@ class Metrics:
         self._add_requests()
         self._add_answers()
         self._add_constraints()
+        self._add_images()
         self._add_workers()
         self._add_shadow()
         self._process = PublishedProcess() if folder else None
@@ -157,6 +158,15 @@ class Metrics:
         )
         self.parse_divergence = self._counter(
             "parse_divergence", "Answers that do not fit their own grammar"
+        )
+
+    def _add_images(self) -> None:
+        """Add the series of images."""
+        self.images = self._counter(
+            "images", "Images of requests, read or not for a reason, each time sent", "result"
+        )
+        self.image_fetch_failures = self._counter(
+            "image_fetch_failures", "Images that could not be fetched, by reason", "reason"
         )
 
     def _add_workers(self) -> None:

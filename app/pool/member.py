@@ -19,9 +19,10 @@ Not here     probes and timers (recovery), health checks (health_checks), retrie
 
 import asyncio
 import random
+from collections.abc import Sequence
 from typing import Literal
 
-from adapters.workers import FailureReason, Health, Worker
+from adapters.workers import FailureReason, Health, PromptImage, Worker
 
 from .outliers import Outcomes
 
@@ -101,6 +102,10 @@ class Member:
         """Whether its context has room for an answer to a prompt of this length."""
         length = self.worker.max_model_len
         return length is None or tokens < length
+
+    def sees(self, images: Sequence[PromptImage]) -> bool:
+        """Whether its model sees the images of a prompt."""
+        return not images or self.worker.sees_images
 
     def take(self) -> None:
         """Count a generation that begins."""

@@ -22,6 +22,8 @@ from collections.abc import Callable, Sequence
 from itertools import count
 from typing import Protocol, TypeVar
 
+from adapters.workers import PromptImage
+
 from ..settings import PolicyName
 from .prefixes import Prefixes, PrefixTable, Prompt
 
@@ -49,7 +51,9 @@ Member = TypeVar("Member", bound=Candidate)
 class Policy(Protocol):
     """Picks a worker; ``candidates`` is never empty."""
 
-    def pick(self, candidates: Sequence[Member], prompt: Prompt) -> Member: ...
+    def pick(
+        self, candidates: Sequence[Member], prompt: Prompt, images: Sequence[PromptImage] = ()
+    ) -> Member: ...
 
 
 class RoundRobin:
@@ -58,7 +62,9 @@ class RoundRobin:
     def __init__(self) -> None:
         self._turns = _Turns()
 
-    def pick(self, candidates: Sequence[Member], prompt: Prompt) -> Member:
+    def pick(
+        self, candidates: Sequence[Member], prompt: Prompt, images: Sequence[PromptImage] = ()
+    ) -> Member:
         return self._turns.take(min(candidates, key=self._turns.last))
 
 
@@ -68,7 +74,9 @@ class LeastLoad:
     def __init__(self) -> None:
         self._turns = _Turns()
 
-    def pick(self, candidates: Sequence[Member], prompt: Prompt) -> Member:
+    def pick(
+        self, candidates: Sequence[Member], prompt: Prompt, images: Sequence[PromptImage] = ()
+    ) -> Member:
         return self._turns.take(self._turns.least_busy(candidates))
 
 
@@ -78,7 +86,9 @@ class PowerOfTwo:
     def __init__(self, seed: int | None = None) -> None:
         self._random = random.Random(seed)
 
-    def pick(self, candidates: Sequence[Member], prompt: Prompt) -> Member:
+    def pick(
+        self, candidates: Sequence[Member], prompt: Prompt, images: Sequence[PromptImage] = ()
+    ) -> Member:
         two = self._random.sample(candidates, min(2, len(candidates)))
         return min(two, key=lambda candidate: candidate.running)
 
@@ -90,8 +100,10 @@ class PrefixAware:
         self._table = PrefixTable()
         self._turns = _Turns()
 
-    def pick(self, candidates: Sequence[Member], prompt: Prompt) -> Member:
-        prefixes = Prefixes(prompt)
+    def pick(
+        self, candidates: Sequence[Member], prompt: Prompt, images: Sequence[PromptImage] = ()
+    ) -> Member:
+        prefixes = Prefixes(prompt, images)
         name = self._table.find(prefixes, {candidate.name for candidate in candidates})
         home = next((each for each in candidates if each.name == name), None)
         if home is None or not has_spare(home, candidates):

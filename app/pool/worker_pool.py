@@ -4,6 +4,8 @@ Picking      among the workers that are healthy, not ejected, not draining and b
              running generations, the pool's policy decides (policies). If none is healthy, the
              least bad one: no request is refused because of an ejection. If all are at their bound,
              the request waits for its turn (slots).
+Images       only workers that see images are asked about a prompt with images: others may answer
+             as if it had none.
 Sampling     a request may use the options that every worker supports, so that the picked worker
              does not decide whether it is refused.
 Retries      a failure before the first output is retried on the other workers, one after another,
@@ -188,6 +190,11 @@ class Pool:
         return max(known, default=None) if len(known) == len(lengths) else None
 
     @property
+    def sees_images(self) -> bool:
+        """Whether a worker sees images; it may be down or draining, which is no client's fault."""
+        return any(member.worker.sees_images for member in self.members)
+
+    @property
     def status(self) -> Status:
         """The status according to the last checks and answers."""
         if not any(member.health.ready for member in self._in_service):
@@ -264,7 +271,8 @@ class Pool:
                 self._slots.release(member)
                 noted.end()
         if error is None:
-            raise WorkerError(503, "no worker takes requests", reason="unavailable")
+            what = "images" if generation.images else "requests"
+            raise WorkerError(503, f"no worker takes {what}", reason="unavailable")
         raise verdict(error, [refusal for _, refusal in refusals])
 
     def _check_room(self, generation: Generation) -> None:
@@ -278,7 +286,9 @@ class Pool:
     def _candidates(self, generation: Generation, tried: Sequence[Member]) -> list[Member]:
         got = _length(generation)
         return [
-            member for member in self._in_service if member not in tried and member.has_room(got)
+            member
+            for member in self._in_service
+            if member not in tried and member.has_room(got) and member.sees(generation.images)
         ]
 
     def _may_try(
@@ -311,9 +321,9 @@ class Pool:
             return None
         if best:
             return min(free, key=lambda member: member.rank)
-        return self._policy.pick(free, generation.prompt)
+        return self._policy.pick(free, generation.prompt, generation.images)
 
 
 def _length(generation: Generation) -> int:
-    """Return the prompt's tokens; 0: text, whose tokens are unknown."""
+    """Return the prompt's tokens, one for each image; 0: text, whose tokens are unknown."""
     return 0 if isinstance(generation.prompt, str) else len(generation.prompt)

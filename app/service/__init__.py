@@ -2,6 +2,7 @@
 
 from .background_responses import BackgroundResponses
 from .cache_report import CacheReport, cache_report, shared_count
+from .chat_prompts import ChatPrompts
 from .chat_service import ChatService
 from .check_service import CheckService, GrammarCheck
 from .completion_service import CompletionService

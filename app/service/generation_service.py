@@ -15,6 +15,7 @@ Not here     HTTP (api), the objects of answers (writers), the rules of
              requests (common_form, constraints.requested_output).
 """
 
+import asyncio
 import time
 import uuid
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterable, Mapping, Sequence
@@ -24,27 +25,20 @@ from functools import partial
 from typing import Any, TypeVar
 
 from adapters.formats import OutputSpec
-from adapters.workers import Chunk, Generation, PromptTooLong
+from adapters.workers import Chunk, Generation, PromptImage, PromptTooLong
 
 from ..concurrency import LARGE_BYTES, Offload
-from ..constraints import (
-    VERBOSITY,
-    ConstraintPlan,
-    ConstraintPlanner,
-    Found,
-    output_after_prompt,
-    relaxed_header,
-    requested_output,
-    template_variables,
-)
-from ..conversation import Tokenizer, paired, plain_messages
+from ..constraints import ConstraintPlan, ConstraintPlanner, Found, relaxed_header
+from ..conversation import Loaded, Tokenizer
 from ..errors import ApiError, FieldNames
 from ..generation import (
+    Call,
     ChoiceEnd,
     ChoiceItem,
     ContentLogprobs,
     ContentStops,
     GenerationRequest,
+    Media,
     Multiplexer,
     SamplingParams,
     check_ending,
@@ -54,8 +48,9 @@ from ..generation import (
 from ..observability import IGNORED_HEADER, ModelMetrics, RequestRecord
 from ..observability import header_listing as named
 from ..pool import Pool
-from ..settings import MAX_JSON_VALUES, ModelSettings
+from ..settings import ModelSettings
 from ..writers import Batch, EventWriter, WholeWriter, finish_reason
+from .chat_prompts import ChatPrompt, ChatPrompts
 from .faults import Faults
 from .request_context import RequestContext
 from .text_prompts import PromptTokens, read_prompts
@@ -74,11 +69,12 @@ Read = Callable[[], GenerationRequest]
 
 @dataclass(frozen=True, slots=True)
 class ChoicePlan:
-    """One choice. ``echo``: the text before it. ``is_first``: of its prompt, whose tokens count
-    once.
+    """One choice. ``images``: of the prompt. ``echo``: the text before it. ``is_first``: of its
+    prompt, whose tokens count once.
     """
 
     prompt: list[int]
+    images: tuple[PromptImage, ...]
     echo: str
     seed: int | None
     is_first: bool
@@ -87,7 +83,13 @@ class ChoicePlan:
 def _plans_of(prompts: Sequence[PromptTokens], sampling: SamplingParams) -> tuple[ChoicePlan, ...]:
     """Return the choices of all prompts in order; ``sampling.choices``: of each."""
     return tuple(
-        ChoicePlan(prompt.ids, prompt.echo, sampling.seed_of(number), is_first=number == 0)
+        ChoicePlan(
+            prompt.ids,
+            prompt.images,
+            prompt.echo,
+            sampling.seed_of(number),
+            is_first=number == 0,
+        )
         for prompt in prompts
         for number in range(sampling.choices)
     )
@@ -124,18 +126,17 @@ class GenerationService:
     """The answers of one model; holds no state of a request.
 
     ``comment_seconds``: silence of the workers after which ``stream`` returns; 0: it waits.
-    ``max_json_values``: of JSON that a request's field has as text.
     """
 
     settings: ModelSettings
     offload: Offload
     planner: ConstraintPlanner
     tokenizer: Tokenizer
+    prompts: ChatPrompts
     pool: Pool
     metrics: ModelMetrics
     faults: Faults
     comment_seconds: float = 0.0
-    max_json_values: int = MAX_JSON_VALUES
 
     async def complete(
         self,
@@ -233,13 +234,18 @@ class GenerationService:
         )
         planner = self.planner.of_text() if request.prompts else self.planner
         planner = await planner.of_client(client)
+        loaded = await self.prompts.load(request, client)
 
-        def step() -> tuple[OutputSpec, Sequence[PromptTokens], Found]:
-            output, prompts = self._texts(request) if request.prompts else self._chat(request)
-            return output, prompts, planner.find(output)
+        def step() -> tuple[OutputSpec, Sequence[PromptTokens], Found, Sequence[str]]:
+            if request.prompts:
+                output, prompts = self._texts(request)
+                return output, prompts, planner.find(output), ()
+            output, tokens, left_out = self._chat(request, loaded)
+            return output, [tokens], planner.find(output), left_out
 
         weight = weight_of(request, context.size)
-        output, prompts, found = await self.offload.run(client, weight, step)
+        output, prompts, found, left_out = await self.offload.run(client, weight, step)
+        context.record.ignored += left_out
         constraint = await planner.compiled(found, client)
         check_ending(sampling.options, constraint.format_plan.spec["format"], vocabulary)
         choices = _plans_of(prompts, sampling)
@@ -248,21 +254,44 @@ class GenerationService:
     async def count(self, read: Read, context: RequestContext) -> int:
         """Return how many tokens a prompt has. Raises ApiError."""
         request = await self.read(read, context.client, context.size)
-        context.record.ignored += request.ignored
-        self.metrics.left_out(context.record)
-        weight = weight_of(request, context.size)
-        prompt = await self.offload.run(context.client, weight, partial(self.prompt, request))
-        return len(prompt)
+        record, client = context.record, context.client
+        record.ignored += request.ignored
+        try:
+            loaded = await self.prompts.load(request, client)
+            step = partial(self.prompts.read, request, loaded)
+            _, prompt, left_out = await self.offload.run(
+                client, weight_of(request, context.size), step
+            )
+            record.ignored += left_out
+            self.metrics.left_out(record)
+            # workers know how many tokens an image has
+            return await self._counted(prompt) if prompt.images else len(prompt.ids)
+        except Exception as error:
+            raise self.faults.as_api_error(error, record.id).named(request.names) from error
+
+    async def _counted(self, prompt: PromptTokens) -> int:
+        """Return how many tokens a worker counts in a prompt: it makes one more."""
+        generation = Generation(
+            uuid.uuid4().hex, prompt.ids, None, max_tokens=1, temperature=0.0, images=prompt.images
+        )
+        chunks = self.pool.generate(generation, lambda chunks: chunks)
+        count = len(prompt.ids)
+        try:
+            async with asyncio.timeout(self.settings.request_timeout), aclosing(chunks):
+                async for chunk in chunks:
+                    count = chunk.prompt_tokens
+        except PromptTooLong as error:
+            return error.got
+        return count
 
     def prompt(self, request: GenerationRequest) -> list[int]:
-        """Return the prompt alone; takes time in proportion to ``weight_of``. Raises ApiError."""
+        """Return the prompt alone, with one placeholder for each image; takes time in proportion to
+        ``weight_of``. Raises ApiError.
+        """
         try:
-            return self._read(request)[1]
+            return self.prompts.read(request, self.prompts.unread(request)).tokens.ids
         except ApiError as error:
             raise error.named(request.names) from error
-
-    def _output(self, request: GenerationRequest) -> OutputSpec:
-        return requested_output(request, self.settings, max_json_values=self.max_json_values)
 
     def _texts(self, request: GenerationRequest) -> tuple[OutputSpec, list[PromptTokens]]:
         """Return the output spec and the prompts of a request without messages.
@@ -270,45 +299,21 @@ class GenerationService:
         Raises:
             ApiError: 400.
         """
-        output = replace(self._output(request), reasoning="off", thinking_tokens=None)
+        output = replace(self.prompts.output(request), reasoning="off", thinking_tokens=None)
         return output, read_prompts(request.prompts, self.tokenizer, self.pool.max_model_len)
 
-    def _chat(self, request: GenerationRequest) -> tuple[OutputSpec, list[PromptTokens]]:
+    def _chat(self, request: GenerationRequest, loaded: Loaded | None) -> ChatPrompt:
         """Return the output spec and the prompt of messages.
 
         Raises:
             ApiError: 400.
-            PromptTooLong: before anything is compiled.
+            PromptTooLong: before anything is compiled; images count as one token.
         """
-        output, ids = self._read(request)
-        limit = self.pool.max_model_len
-        if limit is not None and len(ids) >= limit:
-            raise PromptTooLong(len(ids), limit)
-        return output, [PromptTokens(ids)]
-
-    def _read(self, request: GenerationRequest) -> tuple[OutputSpec, list[int]]:
-        """Return the output spec and the prompt of messages; takes time in proportion to them.
-
-        Raises:
-            ApiError: 400.
-        """
-        output = self._output(request)
-        history = paired(plain_messages(request.messages or ()))
-        told = VERBOSITY.get(request.verbosity or "")
-        if told and not self.tokenizer.reads("verbosity"):
-            history.instruct(told)
-        try:
-            rendered = self.tokenizer.render(
-                history.messages,
-                output.prompt_tools,
-                output,
-                template_variables(request, output),
-            )
-        except ApiError as error:
-            raise error.moved(history.path) from error
-        profile = self.tokenizer.profile
-        one_call = profile is not None and profile.calls and not profile.parallel_calls
-        return output_after_prompt(output, rendered.thought, one_call=one_call), rendered.prompt
+        prompt = self.prompts.read(request, loaded)
+        limit, got = self.pool.max_model_len, len(prompt.tokens.ids)
+        if limit is not None and got >= limit:
+            raise PromptTooLong(got, limit)
+        return prompt
 
     def _choice(
         self,
@@ -330,6 +335,7 @@ class GenerationService:
             top_p=sampling.top_p,
             seed=choice.seed,
             sampling=sampling.options,
+            images=choice.images,
         )
         tokens, plan = self.tokenizer.vocabulary.tokens, constraint.format_plan
 
@@ -400,9 +406,15 @@ class GenerationService:
 
 
 def weight_of(request: GenerationRequest, size: int) -> int:
-    """Return the weight of reading a request: its bytes, its messages and the calls in them."""
+    """Return the weight of reading a request: its bytes without those of images, its messages, and
+    the calls and images in them.
+    """
     messages = request.messages or ()
-    return size + TURN_BYTES * (len(messages) + sum(len(message.calls) for message in messages))
+    parts = [part for message in messages for part in message.parts]
+    urls = [part.url for part in parts if isinstance(part, Media) and part.url is not None]
+    calls = sum(isinstance(part, Call) for part in parts)
+    turns = len(messages) + calls + len(urls)
+    return max(0, size - sum(map(len, urls))) + TURN_BYTES * turns
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,16 +3,19 @@
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from adapters.workers import PromptImage
+
 from ..conversation import Tokenizer
 from ..errors import bad_request
 from ..generation import Prompt
 
 
 class PromptTokens(NamedTuple):
-    """The token ids of a prompt. ``echo``: the text with which its answers begin."""
+    """The token ids of a prompt, and its images. ``echo``: the text with which answers begin."""
 
     ids: list[int]
     echo: str = ""
+    images: tuple[PromptImage, ...] = ()
 
 
 def read_prompts(

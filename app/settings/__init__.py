@@ -9,6 +9,6 @@ for a model is then an error.
 """
 
 from .error import PREFIX, SettingError
-from .gateway import MAX_JSON_VALUES, GatewaySettings, is_loopback
+from .gateway import MAX_IMAGES, MAX_JSON_VALUES, GatewaySettings, is_loopback
 from .model import ConstraintMode, ModelSettings, PolicyName, StrictProfile, UnenforcedStrict
 from .reading import Settings, read_settings

@@ -22,6 +22,12 @@ from .error import PREFIX
 
 MEBIBYTE = 1 << 20
 MAX_JSON_VALUES = 100_000
+#: as many as Anthropic's API takes
+MAX_IMAGES = 100
+#: pixels above which Pillow warns of a decompression bomb
+PILLOW_PIXELS = 89_478_485
+#: a host name, maybe with `*.` in front, maybe with a port; no address, in none of its spellings
+IMAGE_HOST = re.compile(r"(\*\.)?([a-z0-9_-]+\.)*[a-z][a-z0-9-]*(:[1-9][0-9]{0,4})?")
 #: a URL without user, password and query
 ENDPOINT = re.compile(
     r"https?://(?:[A-Za-z0-9._-]+|\[[0-9A-Fa-f:]+\])(?::[0-9]{1,5})?(?:/[A-Za-z0-9._/-]*)?"
@@ -135,8 +141,21 @@ class GatewaySettings(BaseSettings):
     max_arriving_bytes: int = Field(256 * MEBIBYTE, ge=1024)
     """maximum bytes of all request bodies that are arriving; beyond it, the newest body of the
     client with the most bytes gets 503"""
+    max_image_bytes: int = Field(20 * MEBIBYTE, ge=1024)
+    """maximum bytes of an image's file, see [Images](#images)"""
+    max_image_pixels: int = Field(50_000_000, ge=1, le=PILLOW_PIXELS)
+    """maximum width times height of an image; reading one takes up to 8 bytes of memory a pixel"""
+    image_hosts: Annotated[tuple[str, ...], NoDecode] = ()
+    """hosts from which images are fetched, separated by commas, such as
+    `images.example.org,*.cdn.example.net`; if unset, images must be data URLs, see
+    [Images](#images)"""
+    image_fetch_seconds: float = Field(10.0, gt=0)
+    """seconds within which all images of a request must have been fetched"""
     max_json_values: int = Field(MAX_JSON_VALUES, ge=1)
     """maximum number of JSON values (strings, numbers, ...) in a request body"""
+    max_images: int = Field(MAX_IMAGES, ge=1)
+    """maximum number of images that a model sees in one request; of more, it sees the newest, and
+    a message of the user that alone has more gets 400"""
     unknown_fields: Literal["refuse", "ignore"] = "refuse"
     """fields of requests that the gateway does not know get 400 (`refuse`), or have no effect and
     are named in the answer (`ignore`), see [api.md](api.md#unknown-fields)"""
@@ -204,7 +223,9 @@ class GatewaySettings(BaseSettings):
     with the most bytes loses its least recently used ones. Redis' `maxmemory` must exceed it, see
     [cache.md](cache.md#cost)"""
 
-    @field_validator("api_keys", "admin_keys", "cors_origins", "allowed_hosts", mode="before")
+    @field_validator(
+        *("api_keys", "admin_keys", "cors_origins", "allowed_hosts", "image_hosts"), mode="before"
+    )
     @classmethod
     def _split(cls, value: Any) -> Any:
         """Split at commas and drop empty parts."""
@@ -230,6 +251,18 @@ class GatewaySettings(BaseSettings):
             if name != "*" and not HOST_NAME.fullmatch(name):
                 raise ValueError(
                     f"must be names without a port, such as gateway.example.org, or *; got {name!r}"
+                )
+        return names
+
+    @field_validator("image_hosts")
+    @classmethod
+    def _known_image_hosts(cls, value: tuple[str, ...]) -> tuple[str, ...]:
+        names = tuple(name.lower() for name in value)
+        for name in names:
+            if not IMAGE_HOST.fullmatch(name):
+                raise ValueError(
+                    "must be names such as images.example.org, *.example.org or "
+                    f"images.example.org:8443, not addresses or URLs; got {name!r}"
                 )
         return names
 

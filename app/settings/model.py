@@ -44,6 +44,8 @@ StrictProfile = Literal["openai", "extended"]
 ConstraintMode = Literal["enforce", "shadow", "off"]
 #: requests with ``strict: true`` while nothing is enforced
 UnenforcedStrict = Literal["refuse", "answer"]
+#: media in the current message that the model cannot see
+UnseenMedia = Literal["refuse", "text"]
 #: how one of several workers is picked (pool.policies)
 PolicyName = Literal["round-robin", "least-load", "power-of-two", "prefix-aware"]
 
@@ -151,6 +153,10 @@ class ModelSettings(BaseModel):
     unenforced_strict: UnenforcedStrict = "refuse"
     """requests with `strict: true` or a grammar while `constraints` is `shadow` or `off`: get 400
     (`refuse`), or an answer that nothing constrains (`answer`)"""
+
+    unseen_media: UnseenMedia = "refuse"
+    """images, files and sounds in the current message of the user that the model cannot see: get
+    400 (`refuse`), or a line of text in their place (`text`), as they have it elsewhere"""
 
     _places: Places = PrivateAttr(default=Places())
 

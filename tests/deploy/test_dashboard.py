@@ -20,8 +20,8 @@ from tests.redis_server import RedisServer, free_port
 
 DEPLOY = Path(__file__).parents[2] / "deploy"
 PROMETHEUS = shutil.which("prometheus")
-#: of HAProxy, of failed workers, refused requests and shadow constraints, and of a cache that the
-#: noise worker lacks
+#: of HAProxy, of failed workers, refused requests, shadow constraints and images, and of a cache
+#: that the noise worker lacks
 UNSEEN = (
     "haproxy_",
     "switchyard_worker_failures",
@@ -30,6 +30,7 @@ UNSEEN = (
     "switchyard_connections_refused",
     "switchyard_admission_refused",
     "switchyard_shadow_",
+    "switchyard_image",
     'kind="cached"',
 )
 

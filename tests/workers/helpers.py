@@ -69,6 +69,7 @@ class Held:
         self.model, self.go, self.passes = model, threading.Event(), 0
         self.config = model.config
         self.get_input_embeddings = model.get_input_embeddings
+        self.base_model = model.base_model
 
     def __call__(self, **inputs: Any) -> Any:
         self.passes += 1

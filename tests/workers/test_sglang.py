@@ -64,7 +64,11 @@ def test_a_stop_string_found_here_first_aborts_the_server() -> None:
     ("name", "status", "words"),
     [
         ("refused_grammar", 400, "Failed to compile structural_tag grammar"),
-        ("prompt_too_long", 400, "longer than the model's context length"),
+        (
+            "prompt_too_long",
+            400,
+            "the prompt has 5,000 tokens; the model's context of 4,096",
+        ),
     ],
 )
 def test_refusals_show_nothing(name: str, status: int, words: str) -> None:

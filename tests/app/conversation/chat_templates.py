@@ -1,6 +1,7 @@
 """The chat templates of real models, each with a small tokenizer of its own."""
 
 import re
+from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -29,6 +30,10 @@ _SPECIAL = re.compile(r"<\|[^|<>\s]{1,40}\|>|<｜[^｜<>]{1,40}｜>|\[/?[A-Z_]{3
 #: what reads like a tag, and is one token in the models that have it
 _WORDS = ("<think>", "</think>", "<tool_call>", "</tool_call>", "[THINK]", "[/THINK]")
 
+#: placeholders of images that look like no special token
+_IMAGES = ("<image>", "</image>", "<start_of_image>", "<REKA_IMG_TOKEN>", "<im_patch>")
+_IMAGES += ("]<]image[>[", "<start_of_turn>", "<end_of_turn>")
+
 #: special tokens of real vocabularies that their templates do not write: the templates show no
 #: calls, or leave the marks to the model
 _BEYOND_TEMPLATE = {
@@ -51,20 +56,24 @@ def _folders() -> "TemporaryDirectory[str]":
 
 @cache
 def folder_of(name: str) -> str:
-    """The folder of a byte-level tokenizer with the special tokens that occur in the template."""
+    """The folder of a tokenizer with a template and the special tokens that occur in it."""
     template = (FOLDER / f"{name}.jinja").read_text("utf-8")
+    return saved(template, f"{_folders().name}/{name}", _BEYOND_TEMPLATE.get(name, ()))
+
+
+def saved(template: str, folder: str, beyond: Sequence[str] = ()) -> str:
+    """Save a byte-level tokenizer with the special tokens that occur in a template, and others."""
     alphabet = sorted(pre_tokenizers.ByteLevel.alphabet())
     made = Tokenizer(models.BPE({letter: n for n, letter in enumerate(alphabet)}, []))
     made.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False)
     made.decoder = decoders.ByteLevel()
     special = dict.fromkeys(["<s>", "</s>", *_SPECIAL.findall(template)])
-    special |= dict.fromkeys(text for text in _WORDS if text in template)
-    special |= dict.fromkeys(_BEYOND_TEMPLATE.get(name, ()))
+    special |= dict.fromkeys(text for text in (*_WORDS, *_IMAGES) if text in template)
+    special |= dict.fromkeys(beyond)
     if {"<|start|>", "<|channel|>", "<|message|>"} <= special.keys():
         special |= dict.fromkeys(get_format("harmony").own_tokens)
     made.add_special_tokens([AddedToken(text, special=True) for text in special])
     wrapped = PreTrainedTokenizerFast(tokenizer_object=made, bos_token="<s>", eos_token="</s>")
     wrapped.chat_template = template
-    folder = f"{_folders().name}/{name}"
     wrapped.save_pretrained(folder)
     return folder

@@ -20,6 +20,7 @@ class Fake:
     description = "fake"
     model = "m"
     max_model_len: int | None = None
+    sees_images = False
 
     def __init__(
         self, name: str, *script: Step, health: Any = True, sampling: Sequence[str] = ()
@@ -78,7 +79,7 @@ class Log:
 class First:
     """A policy that takes the first candidate, so that a test knows which worker is asked."""
 
-    def pick(self, candidates: Sequence[Any], prompt: Any) -> Any:
+    def pick(self, candidates: Sequence[Any], prompt: Any, images: Any = ()) -> Any:
         return candidates[0]
 
 

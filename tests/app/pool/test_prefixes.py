@@ -2,6 +2,7 @@
 
 import pytest
 
+from adapters.workers import Image, PromptImage
 from app.pool import prefixes as module
 from app.pool.prefixes import BLOCK, CUTS, Prefixes, PrefixTable
 
@@ -81,3 +82,39 @@ def test_the_table_forgets_the_oldest_prompts(monkeypatch: pytest.MonkeyPatch):
     table = remembered(*((prompt, "a") for prompt in prompts))
     assert len(table) == 2 * len(CUTS)
     assert [found(table, [*prompt, 1]) for prompt in prompts] == [None, "a", "a"]
+
+
+def images(*places: tuple[str, int]) -> tuple[PromptImage, ...]:
+    """Images by their digests and the places of their placeholders."""
+    return tuple(
+        PromptImage(Image("image/png", "", digest.encode(), 1, 1), at) for digest, at in places
+    )
+
+
+#: images of the prompt of the next turn, after a turn with ("x", 7) and ("y", 40): the same worker?
+NEXT = [
+    ((("x", 7), ("y", 40)), True),
+    ((("x", 7), ("y", 40), ("z", 101)), True),
+    ((("x", 7), ("z", 40)), False),
+    ((("y", 7), ("x", 40)), False),
+    ((("x", 7),), False),
+    ((), False),
+]
+
+
+@pytest.mark.parametrize("length", [57, 63, 64, 65, 100])
+@pytest.mark.parametrize(("places", "is_next"), NEXT)
+def test_images_count_at_their_places(
+    places: tuple[tuple[str, int], ...], is_next: bool, length: int
+):
+    """Placeholders are equal: only the digests tell two conversations apart."""
+    table = PrefixTable()
+    table.remember(Prefixes(ids(length), images(("x", 7), ("y", 40))), "a")
+    prompt = Prefixes(ids(120), images(*places))
+    assert table.find(prompt, WORKERS) == ("a" if is_next else None)
+
+
+def test_one_image_behind_a_prompt_does_not_change_its_prefixes():
+    table = remembered((ids(100), "a"))
+    assert table.find(Prefixes(ids(200), images(("x", 100))), WORKERS) == "a"
+    assert table.find(Prefixes(ids(200), images(("x", 50))), WORKERS) is None

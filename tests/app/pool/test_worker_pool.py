@@ -3,12 +3,20 @@
 import asyncio
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing
+from dataclasses import replace
 from typing import Any
 
 import httpx
 import pytest
 
-from adapters.workers import Chunk, FailureReason, SGLangWorker, WorkerError
+from adapters.workers import (
+    Chunk,
+    FailureReason,
+    Image,
+    PromptImage,
+    SGLangWorker,
+    WorkerError,
+)
 from app.pool import member as breaker
 from app.pool.retry_budget import RetryBudget
 from app.pool.worker_pool import Pool
@@ -39,6 +47,34 @@ def test_a_pool_supports_the_sampling_that_all_its_workers_support():
 
 
 # -- picking
+
+
+SEEN = (PromptImage(Image("image/png", "", b"", 1, 1), 0),)
+
+
+@pytest.mark.parametrize("retried", [DONE, BROKEN, REFUSED])
+async def test_only_workers_that_see_images_get_them(retried: Step):
+    """Also when those fail: a worker without vision would answer as if there were none."""
+    blind, seeing, other = Fake("a", DONE), Fake("b", retried), Fake("c", DONE)
+    seeing.sees_images = other.sees_images = True
+    pool = Pool([blind, seeing, other], policy=First())
+    assert pool.sees_images and not Pool([blind]).sees_images
+    asked = replace(generation(), images=SEEN)
+    assert [chunk async for chunk in pool.generate(asked, lambda chunks: chunks)] == [DONE]
+    assert (blind.calls, seeing.calls, other.calls) == (0, 1, int(retried is not DONE))
+
+
+async def test_images_wait_for_a_worker_that_sees_them_even_if_it_is_draining_or_sick():
+    """It is not the client's fault, so the model still sees images, and the error is a 503."""
+    blind, seeing = Fake("a", DONE), Fake("b", DONE, health=False)
+    seeing.sees_images = True
+    pool = Pool([blind, seeing])
+    await pool.check()
+    pool.drain("b", is_draining=True)
+    assert pool.sees_images
+    with pytest.raises(WorkerError, match="no worker takes images") as caught:
+        await anext(pool.generate(replace(generation(), images=SEEN), lambda chunks: chunks))
+    assert caught.value.status == 503 and blind.calls == 0
 
 
 async def test_the_least_busy_worker_is_taken():
@@ -320,7 +356,7 @@ class Last:
     def __init__(self) -> None:
         self.asked: list[list[str]] = []
 
-    def pick(self, candidates: Sequence[Any], prompt: Any) -> Any:
+    def pick(self, candidates: Sequence[Any], prompt: Any, images: Any = ()) -> Any:
         self.asked.append([candidate.name for candidate in candidates])
         return candidates[-1]
 

@@ -17,6 +17,7 @@ from app.observability.metrics import Metrics, ModelMetrics
 from app.observability.shadow_metrics import ShadowMetrics
 from app.pool.worker_pool import Pool
 from app.protocol.chat_request import ChatRequest
+from app.service.chat_prompts import ChatPrompts
 from app.service.chat_service import ChatService
 from app.service.faults import Faults
 from app.service.generation_service import Completion, GenerationService
@@ -40,6 +41,7 @@ class ScriptedWorker:
     model = "noise"
     supported_sampling: frozenset[str] = frozenset()
     max_model_len: int | None = None
+    sees_images = False
 
     def __init__(self, *scripts: list[Step]) -> None:
         self.scripts = scripts
@@ -76,9 +78,15 @@ class Service:
     """A ChatService around scripts."""
 
     def __init__(
-        self, *scripts: list[Step], stream_comment_seconds: float = 10.0, **settings: Any
+        self,
+        *scripts: list[Step],
+        stream_comment_seconds: float = 10.0,
+        images: Any = None,
+        **settings: Any,
     ) -> None:
         self.worker = ScriptedWorker(*scripts)
+        self.images = images
+        self.worker.sees_images = images is not None
         self.metrics = Metrics()
         self.log = io.StringIO()
         self.tokenizer = BuiltinTokenizer()
@@ -104,6 +112,7 @@ class Service:
             offload=Offload(),
             planner=self.planner,
             tokenizer=self.tokenizer,
+            prompts=ChatPrompts(model, self.tokenizer, self.pool, images),
             pool=self.pool,
             metrics=ModelMetrics(self.metrics, "noise"),
             faults=Faults(self.metrics, logger),

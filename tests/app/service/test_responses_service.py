@@ -444,7 +444,7 @@ async def test_what_is_left_out_is_in_the_header_the_record_and_the_metric():
     record = RequestRecord("req_1")
     asked = request(tools=[HOSTED_TOOL, SPACE], input=items)
     answer = await made.responses.complete(asked, context(record=record))
-    named = "input/0 web_search_call, tools/0 web_search"
+    named = "input/0 web_search_call, tools/0 web_search, input/2/output/0 input_image"
     assert answer.headers["x-switchyard-ignored"] == named
     assert record.facts()["ignored"] == named.split(", ")
     assert made.service.count("ignored_parts_total", kind="web_search") == 1

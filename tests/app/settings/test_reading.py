@@ -60,8 +60,10 @@ def test_lists_are_separated_by_commas(monkeypatch):
         WORKERS="http://a:1 , http://b:2",
         MODEL="m",
         MODEL_ALIASES="x, y",
+        IMAGE_HOSTS="A.example:8443, *.b.example",
     )
     (model,) = chosen.models
+    assert chosen.gateway.image_hosts == ("a.example:8443", "*.b.example")
     assert [key.get_secret_value() for key in chosen.gateway.api_keys] == ["one", "two"]
     assert (model.workers, model.aliases) == (("http://a:1", "http://b:2"), ("x", "y"))
 
@@ -117,6 +119,22 @@ def test_lists_are_separated_by_commas(monkeypatch):
         ({"MAX_RUNNING": "0"}, "SWITCHYARD_MAX_RUNNING"),
         ({"QUEUE_SECONDS": "0"}, "SWITCHYARD_QUEUE_SECONDS"),
         ({"LIMITS_ON_REDIS_FAILURE": "maybe"}, "SWITCHYARD_LIMITS_ON_REDIS_FAILURE"),
+        *(
+            ({"IMAGE_HOSTS": f"a.example,{host}"}, f"not addresses or URLs; got '{host}'")
+            for host in (
+                *(
+                    "https://a.example",
+                    "a.example/x",
+                    "a.example:",
+                    "a.example:0",
+                    "*",
+                    "*a.example",
+                ),
+                *("10.0.0.1", "[::1]", "2130706433", "0x7f.1", "a.example.", "u@a.example"),
+            )
+        ),
+        ({"MAX_IMAGE_PIXELS": "89478486"}, "SWITCHYARD_MAX_IMAGE_PIXELS"),
+        ({"IMAGE_FETCH_SECONDS": "0"}, "SWITCHYARD_IMAGE_FETCH_SECONDS"),
         ({"FORMAT": "zzz"}, "SWITCHYARD_FORMAT: must be auto, plain"),
     ],
 )

@@ -3,6 +3,7 @@
     triton, torchvision        whole trees of such modules (make_tree)
     sgl_kernel                 real functions in torch where the server calls them on a CPU
     IPython                    two names that one import line asks for
+    pydantic_extra_types       one name, for a package that processors import
     tree_verification          a plug-in of the server: attention for speculative decoding on a CPU
 
 All of these stand in for packages that exist for CUDA only, so that SGLang's server starts on a

@@ -1,12 +1,15 @@
 """A stand-in for sgl_kernel, which PyPI has only for CUDA.
 
-``torch.ops.sgl_kernel`` stays empty, so the server finds no special processor and every layer takes
-its torch-native path. Other names that the server imports are implemented here in torch (slots.py,
-speculative.py), or raise when they are called.
+``torch.ops.sgl_kernel`` stays empty but for names that modules look up when they are imported, so
+the server finds no special processor and every layer takes its torch-native path. Other names that
+the server imports are implemented here in torch (slots.py, speculative.py), or raise when they are
+called.
 """
 
 from collections.abc import Callable
 from typing import Any
+
+import torch
 
 from .slots import (
     assign_extend_cache_locs_cpu,
@@ -40,3 +43,13 @@ def __getattr__(name: str) -> Callable[..., Any]:
         raise NotImplementedError(f"sgl_kernel.{name} has no stand-in for a CPU")
 
     return missing
+
+
+#: the module of Qwen-VL's processor imports models that ask for them on every CPU
+for _name in (
+    "fused_qk_gemma_rmsnorm_cpu",
+    "fused_qk_gemma_rmsnorm_with_gate_cpu",
+    "fused_qkvzba_split_reshape_cat_contiguous_cpu",
+    "fused_sigmoid_mul_cpu",
+):
+    setattr(torch.ops.sgl_kernel, _name, __getattr__(_name))

@@ -1,0 +1,98 @@
+"""The file of an image: checked as a whole, so that no worker fails at it.
+
+    bytes -> header (image_header) -> bounds -> Pillow decodes all pixels
+
+Bounds    the header, which is read without Pillow, decides about the format and the number of
+          pixels, so a file that claims more than it may have is refused before anything is
+          allocated. One decode takes up to 8 bytes a pixel (a progressive JPEG's coefficients).
+GIL       Pillow releases it while it decodes, except for WebP: there it copies all pixels, 2 ms for
+          each million. So a WebP of more than MAX_WEBP_DECODED pixels is not decoded here, only its
+          header and its chunks are read.
+Threads   any.
+Not here  what is done with transparency, orientation and size (the model's own processor).
+"""
+
+import warnings
+from dataclasses import dataclass
+from io import BytesIO
+
+from PIL import GifImagePlugin, JpegImagePlugin, PngImagePlugin, WebPImagePlugin
+from PIL.ImageFile import ImageFile
+
+from ..concurrency import gil_released
+from .image_header import Header, ImageFormat, read_header
+from .unreadable import ImageError
+
+#: pixels of a WebP that are decoded, see the file's header
+MAX_WEBP_DECODED = 8_000_000
+#: the plugins, called directly: ``PIL.Image.open`` tries formats of a global table, and warns of
+#: sizes that are allowed here
+_PLUGINS: dict[ImageFormat, type[ImageFile]] = {
+    "PNG": PngImagePlugin.PngImageFile,
+    "JPEG": JpegImagePlugin.JpegImageFile,
+    "WEBP": WebPImagePlugin.WebPImageFile,
+    "GIF": GifImagePlugin.GifImageFile,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class ImageFacts:
+    """Facts about an image that can be decoded. Sizes are in pixels."""
+
+    media_type: str
+    width: int
+    height: int
+
+
+def ignore_pillow_warnings() -> None:
+    """Keep Pillow's warnings from stderr: they quote files of clients."""
+    warnings.filterwarnings("ignore", module=r"PIL\.")
+
+
+def check_file(data: bytes, *, max_pixels: int) -> ImageFacts:
+    """Return the facts of an image file.
+
+    Raises:
+        ImageError: another format, animated, too many pixels, cut or corrupt.
+    """
+    header = read_header(data)
+    width, height = header.width, header.height
+    if not width or not height:
+        raise ImageError("image_parse_error", f"it has {width:,} x {height:,} pixels")
+    if width * height > max_pixels:
+        raise ImageError(
+            "image_too_large",
+            f"it may have {max_pixels:,} pixels, got {width * height:,} ({width:,} x {height:,})",
+        )
+    if header.is_animated:
+        raise ImageError(
+            "invalid_image_format", f"it is an animated {header.format}; only still images are read"
+        )
+    if header.format != "WEBP" or width * height <= MAX_WEBP_DECODED:
+        _decode(header)
+    return ImageFacts(f"image/{header.format.lower()}", width, height)
+
+
+def _decode(header: Header) -> None:
+    """Decode all pixels. Raises ImageError."""
+    try:
+        with gil_released(), BytesIO(header.data) as file:
+            image = _PLUGINS[header.format](file)
+            size = image.size
+            if header.format == "JPEG":
+                # an eighth of the size: all data is read, few pixels are kept
+                image.draft(None, (1, 1))
+            image.load()
+            image.close()
+    # the plugins raise errors of many kinds (struct.error, IndexError, ...) for broken files
+    except Exception as error:
+        text = str(error)[:100] or type(error).__name__
+        raise ImageError(
+            "image_parse_error", f"its {header.format} file is cut or corrupt ({text})"
+        ) from error
+    if size != (header.width, header.height):
+        raise ImageError(
+            "image_parse_error",
+            f"its {header.format} file has two sizes, {header.width} x {header.height} and "
+            f"{size[0]} x {size[1]}",
+        )

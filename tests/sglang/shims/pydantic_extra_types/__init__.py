@@ -1,0 +1,1 @@
+"""In place of a package of mistral_common, which transformers imports with any processor."""
