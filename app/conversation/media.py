@@ -5,9 +5,12 @@
     any other part                           a line of text; the part is named to the client
     any other part of the current message    an error that names the part
 
-The current message is what users said behind the last answer, unless results of tools follow. Only
+The current message is the last one of the user, unless an answer or results of tools follow. Only
 there may a part be an error: agents send their history with each request, so an error about a part
-of it would end their session. The model setting ``unseen_media`` makes the error a line of text.
+of it would end their session. That history has refused messages, too: Codex sends them before the
+next one. Claude Code adds the next one to them, but leaves out an image whose error has the words
+of Anthropic's server (``_WORDS``). The model setting ``unseen_media`` makes the error a line of
+text.
 
 Not here   reading images (images), their placeholders (image_profile, image_marks).
 """
@@ -23,6 +26,8 @@ from ..generation import TEXT_ONLY, Media, Message, Part, Text
 from ..images import UnreadableImage
 from ..protocol import pointer
 
+#: words of Anthropic's errors about its types of parts, which Claude Code knows
+_WORDS = {"image": "Could not process image: ", "document": "Could not process PDF: "}
 #: roles in whose messages models see images
 _SEEING = ("user", "tool")
 
@@ -126,9 +131,13 @@ def shown_media(
 
 
 def _current(messages: Sequence[Message]) -> int:
-    """Return where the current message begins: behind the last answer and all results."""
-    before = (n for n, each in enumerate(messages, 1) if each.role in ("assistant", "tool"))
-    return max(before, default=0)
+    """Return the number of the current message; that behind the last one: there is none."""
+    for number in reversed(range(len(messages))):
+        if messages[number].role == "user":
+            return number
+        if messages[number].role in ("assistant", "tool"):
+            break
+    return len(messages)
 
 
 def _image_of(part: Media, role: str, loaded: Loaded, newest: Collection[int]) -> Image | _Unseen:
@@ -150,8 +159,8 @@ def _image_of(part: Media, role: str, loaded: Loaded, newest: Collection[int]) -
 
 def _refused(part: Media, unseen: _Unseen) -> ApiError:
     return bad_request(
-        f"Invalid '{part.at}': the part of type '{part.kind}' cannot be shown to the model: "
-        f"{unseen.reason}.",
+        f"Invalid '{part.at}': {_WORDS.get(part.kind, '')}the part of type '{part.kind}' cannot be "
+        f"shown to the model: {unseen.reason}.",
         part.at,
         unseen.code,
     )

@@ -88,7 +88,6 @@ CURRENT: dict[str, Any] = {
     "alone": lambda part: [user(part, Text(" word"))],
     "behind an answer": lambda part: [user(Text("word")), SAID, user(part)],
     "behind results": lambda part: [SAID, RESULT, user(Text("word")), user(part)],
-    "before another message of the user": lambda part: [user(part), user(Text("word"))],
     "before a system message": lambda part: [user(part), Message("system", (Text("rules"),))],
 }
 HISTORY: dict[str, Any] = {
@@ -97,6 +96,7 @@ HISTORY: dict[str, Any] = {
     "in a result": lambda part: [SAID, Message("tool", (part,))],
     "in a result before a message": lambda part: [Message("tool", (part,)), user(Text("word"))],
     "before results": lambda part: [user(part), RESULT],
+    "before another message of the user": lambda part: [user(part), user(Text("word"))],
     "in an answer": lambda part: [user(Text("word")), Message("assistant", (part,))],
     "in a system message": lambda part: [Message("system", (part,)), user(Text("word"))],
 }
@@ -131,6 +131,16 @@ def test_any_other_is_a_line_of_text_and_named(title: str, where: str) -> None:
     assert f"[{part.kind}{about}: not shown, {reason}]" in lines
     assert made.left_out == [f"messages/0/content/0 {part.kind}"]
     assert not made.images
+
+
+@pytest.mark.parametrize(
+    ("kind", "words"),
+    [("image", "Could not process image: "), ("document", "Could not process PDF: ")],
+)
+def test_parts_of_anthropic_are_refused_in_its_words(kind: str, words: str) -> None:
+    part = media("messages[0].content[0]", None, kind)
+    with pytest.raises(ApiError, match=f"{words}the part of type '{kind}' cannot be shown"):
+        shown([user(part)], None)
 
 
 def many(number: int, first: int = 0) -> list[Media]:
