@@ -5,9 +5,12 @@
     any other part                           a line of text; the part is named to the client
     any other part of the current message    an error that names the part
 
-The current message is what users said behind the last answer, unless results of tools follow. Only
+The current message is the last one of the user, unless an answer or results of tools follow. Only
 there may a part be an error: agents send their history with each request, so an error about a part
-of it would end their session. The model setting ``unseen_media`` makes the error a line of text.
+of it would end their session. That history has refused messages, too: Codex sends them before the
+next one. Claude Code adds the next one to them, but leaves out an image whose error has the words
+of Anthropic's server (``_WORDS``). The model setting ``unseen_media`` makes the error a line of
+text.
 
 Not here   reading images (images), their placeholders (image_profile, image_marks).
 """
@@ -23,6 +26,8 @@ from ..generation import TEXT_ONLY, Media, Message, Part, Text
 from ..images import UnreadableImage
 from ..protocol import pointer
 
+#: words of Anthropic's errors about its types of parts, which Claude Code knows
+_WORDS = {"image": "Could not process image: ", "document": "Could not process PDF: "}
 #: roles in whose messages models see images
 _SEEING = ("user", "tool")
 
@@ -35,13 +40,12 @@ Loaded = Mapping[str, Image | UnreadableImage]
 class ShownMedia:
     """Messages without media, with marks of the seen images.
 
-    ``images``    by the number of their mark; ``places``: the client's names of their parts.
+    ``images``    by the number of their mark.
     ``left_out``  places and kinds of parts that are lines of text.
     """
 
     messages: Sequence[Message]
     images: Sequence[Image] = ()
-    places: Sequence[str] = ()
     left_out: Sequence[str] = ()
 
 
@@ -88,11 +92,12 @@ def shown_media(
     mark: Callable[[int], str],
     refuses: bool,
     most: int,
+    reason: str = TEXT_ONLY,
 ) -> ShownMedia:
     """Return the conversation as a model sees it. ``mark``: returns the text of a seen image.
 
-    ``loaded``: the images of ``newest_images``; None: the model sees none. ``refuses``: unseen
-    parts of the current message are errors. ``most``: images that the model sees.
+    ``loaded``: the images of ``newest_images``; None: the model sees none, for this ``reason``.
+    ``refuses``: unseen parts of the current message are errors. ``most``: images that it sees.
 
     Raises:
         ApiError: 400 that names a part of the current message.
@@ -102,7 +107,7 @@ def shown_media(
     newest = set[int]()
     if loaded is not None:
         newest.update(map(id, newest_images(messages, refuses=refuses, most=most)))
-    shown, seen, left_out = list[Message](), list[tuple[Image, str]](), list[str]()
+    shown, images, left_out = list[Message](), list[Image](), list[str]()
     first = _current(messages)
     for number, message in enumerate(messages):
         parts = list[Part]()
@@ -110,34 +115,39 @@ def shown_media(
             if not isinstance(part, Media):
                 parts.append(part)
                 continue
-            image = _image_of(part, message, loaded, newest)
+            image = (
+                _Unseen(reason) if loaded is None else _image_of(part, message.role, loaded, newest)
+            )
             if isinstance(image, Image):
-                parts.append(Text(mark(len(seen))))
-                seen.append((image, part.at))
+                parts.append(Text(mark(len(images))))
+                images.append(image)
             elif refuses and number >= first and message.role == "user":
                 raise _refused(part, image)
             else:
                 parts.append(Text(part.line_of(image.reason)))
                 left_out.append(f"{pointer(part.at)} {part.kind}")
         shown.append(replace(message, parts=tuple(parts)))
-    return ShownMedia(shown, [image for image, _ in seen], [at for _, at in seen], left_out)
+    return ShownMedia(shown, images, left_out)
 
 
 def _current(messages: Sequence[Message]) -> int:
-    """Return where the current message begins: behind the last answer and all results."""
-    before = (n for n, each in enumerate(messages, 1) if each.role in ("assistant", "tool"))
-    return max(before, default=0)
+    """Return the number of the current message; that behind the last one: there is none."""
+    for number in reversed(range(len(messages))):
+        if messages[number].role == "user":
+            return number
+        if messages[number].role in ("assistant", "tool"):
+            break
+    return len(messages)
 
 
-def _image_of(
-    part: Media, message: Message, loaded: Loaded | None, newest: Collection[int]
-) -> Image | _Unseen:
+def _image_of(part: Media, role: str, loaded: Loaded, newest: Collection[int]) -> Image | _Unseen:
     """Return the image of a part, or why it is not seen. ``newest``: ids of parts in memory."""
-    if loaded is None:
-        return _Unseen(TEXT_ONLY)
     if part.url is None:
-        return _Unseen("this model sees text and images only")
-    if message.role not in _SEEING:
+        is_image = "image" in part.kind
+        return _Unseen(
+            "it has no URL or data" if is_image else "this model sees images and text only"
+        )
+    if role not in _SEEING:
         return _Unseen("images are seen in messages of users and in results only")
     if id(part) not in newest:
         return _Unseen(f"only the newest {len(newest)} images are", "too_many_images")
@@ -149,8 +159,8 @@ def _image_of(
 
 def _refused(part: Media, unseen: _Unseen) -> ApiError:
     return bad_request(
-        f"Invalid '{part.at}': the part of type '{part.kind}' cannot be shown to the model: "
-        f"{unseen.reason}.",
+        f"Invalid '{part.at}': {_WORDS.get(part.kind, '')}the part of type '{part.kind}' cannot be "
+        f"shown to the model: {unseen.reason}.",
         part.at,
         unseen.code,
     )

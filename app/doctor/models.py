@@ -1,10 +1,13 @@
-"""A model: its tokenizer and chat template, the compile of a tool, and an answer of each worker."""
+"""A model: its tokenizer and chat template, and for each worker the compile of a tool, an answer
+and an image.
+"""
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Awaitable, Iterator
+from contextlib import contextmanager
 from dataclasses import replace
-from typing import Any
+from typing import Any, TypeVar
 
 from ..composition import build
 from ..errors import ApiError
@@ -14,6 +17,10 @@ from ..protocol import ChatRequest
 from ..service import RequestContext, ServedModel
 from ..settings import ModelSettings, SettingError, Settings
 from .finding import Finding
+from .images import examine_images
+
+#: a finding, or None
+Asked = TypeVar("Asked", bound=Finding | None)
 
 #: seconds for the first health check of all workers, and for a model that this process loads
 START_SECONDS = 120.0
@@ -110,40 +117,57 @@ async def _workers(served: ServedModel, place: str) -> AsyncIterator[Finding]:
             "check the name and that workers run",
         )
     for member in members:
-        yield await _worker(served, member)
+        place = f"worker {member.name}"
+        if not member.health.ready:
+            reason = member.health.reason or "not ready"
+            yield Finding("error", place, reason, _advice(reason))
+            continue
+        with _alone(served, member):
+            call = await _asked(_call(served, member), place, "a tool")
+            image = await _asked(examine_images(served, member), place, "an image")
+        yield call
+        if image is not None:
+            yield image
 
 
-async def _worker(served: ServedModel, member: Member) -> Finding:
-    """Ask one worker for a call of a tool, as the gateway would."""
-    place = f"worker {member.name}"
-    if not member.health.ready:
-        reason = member.health.reason or "not ready"
-        return Finding("error", place, reason, _advice(reason))
+@contextmanager
+def _alone(served: ServedModel, member: Member) -> Iterator[None]:
+    """Let no other worker take requests."""
     others = [each for each in served.pool.members if each is not member]
+    for each in others:
+        each.is_draining = True
+    try:
+        yield
+    finally:
+        for each in others:
+            each.is_draining = False
+
+
+async def _asked(asked: Awaitable[Asked], place: str, what: str) -> Asked | Finding:
+    """Return the finding of a request with a tool or an image, or that it fails."""
+    try:
+        async with asyncio.timeout(ANSWER_SECONDS):
+            return await asked
+    except ApiError as error:
+        text = f"a request with {what} fails: {error.message}"
+    except TimeoutError:
+        text = f"no answer to a request with {what} within {ANSWER_SECONDS:g} s"
+    return Finding("error", place, text, "see the log of the worker")
+
+
+async def _call(served: ServedModel, member: Member) -> Finding:
+    """Ask one worker for a call of a tool, as the gateway would."""
     asked = ChatRequest.model_validate(_request(served.name))
     record = RequestRecord("doctor")
     context = RequestContext(client="doctor", model=served.name, size=0, record=record)
     start = time.perf_counter()
-    for each in others:
-        each.is_draining = True
-    try:
-        async with asyncio.timeout(ANSWER_SECONDS):
-            answer = await served.chat.complete(asked, context)
-    except ApiError as error:
-        text = f"a request with a tool fails: {error.message}"
-        return Finding("error", place, text, "see the log of the worker")
-    except TimeoutError:
-        text = f"no answer to a request with a tool within {ANSWER_SECONDS:g} s"
-        return Finding("error", place, text, "see the log of the worker")
-    finally:
-        for each in others:
-            each.is_draining = False
+    answer = await served.chat.complete(asked, context)
     took = 1000 * (time.perf_counter() - start)
     usage = answer.body["usage"]
     limit = member.worker.max_model_len
     length = "" if limit is None else f", context {limit:,} tokens"
     text = f"a tool call of {usage['completion_tokens']} tokens in {took:,.0f} ms{length}"
-    return Finding("ok", place, text)
+    return Finding("ok", f"worker {member.name}", text)
 
 
 def _request(model: str) -> dict[str, Any]:

@@ -15,7 +15,16 @@ TEMPLATE = (
     "{% if tools %}{{ tools | map(attribute='function.name') | join(',') }}{% endif %}"
     "{% if add_generation_prompt %}<|im_start|>assistant\n{% endif %}"
 )
+#: shows images as Qwen-VL does
+VISION_TEMPLATE = TEMPLATE.replace(
+    "\n{{ m.content or '' }}",
+    "\n{% if m.content is not string %}{% for part in m.content or [] %}"
+    "{% if part.type == 'image' %}"
+    "<|vision_start|><|image_pad|><|vision_end|>"
+    "{% else %}{{ part.text }}{% endif %}{% endfor %}{% else %}{{ m.content }}{% endif %}",
+)
 SPECIAL = ["<|im_start|>", "<|im_end|>", "<|endoftext|>"]
+VISION_SPECIAL = ["<|vision_start|>", "<|vision_end|>", "<|image_pad|>"]
 
 
 def folder(path: Path, template: str | None) -> str:
@@ -26,7 +35,8 @@ def folder(path: Path, template: str | None) -> str:
     alphabet = pre_tokenizers.ByteLevel.alphabet()
     trainer = trainers.BpeTrainer(vocab_size=300, initial_alphabet=alphabet, show_progress=False)
     tokenizer.train_from_iterator(["the light is on and the alarm is set"], trainer)
-    tokenizer.add_special_tokens([AddedToken(text, special=True) for text in SPECIAL])
+    special = [*SPECIAL, *(text for text in VISION_SPECIAL if text in (template or ""))]
+    tokenizer.add_special_tokens([AddedToken(text, special=True) for text in special])
     wrapped = PreTrainedTokenizerFast(tokenizer_object=tokenizer, eos_token="<|endoftext|>")
     wrapped.chat_template = template
     wrapped.save_pretrained(path)

@@ -2,6 +2,7 @@
 
 import { ApiError, get, keys, send } from "/ui/api.js";
 import { APIS, curl, python } from "/ui/chat_apis.js";
+import { messageImages, takeImages } from "/ui/chat_images.js";
 import { byId, el, fill, options } from "/ui/dom.js";
 import { CHAT_TOOLS } from "/ui/examples.js";
 import { locate, parse, pointerOf } from "/ui/json_text.js";
@@ -11,6 +12,8 @@ import { events } from "/ui/sse.js";
 const MOST_RAW = 200_000;
 const PROGRAMS = { curl, python };
 const ROLES = ["system", "user", "assistant", "tool"];
+// whose messages may have images
+const SHOWING = ["user", "tool"];
 
 // fields of the page by parameter of the request
 const FIELDS = { tools: "tools", response_format: "response-format", tool_choice: "chat-choice", max_completion_tokens: "max-tokens", temperature: "temperature", model: "model", max_output_tokens: "max-tokens", max_tokens: "max-tokens", output_config: "response-format" };
@@ -67,10 +70,17 @@ export function startChat() {
     const menu = el("select", {}, ...ROLES.map((each) => el("option", { value: each, selected: each === role }, each)));
     const text = el("textarea", { rows: 2 });
     text.value = content;
+    const images = messageImages(program, () => text.focus());
     const box = el("div", { class: "message" }, el("div", { class: "row" }, menu, kept ? el("span", { class: "muted" }, kept.tool_calls ? `${kept.tool_calls.length} calls` : kept.tool_call_id ?? "") : null, el("span", { class: "grow" }),
-      el("button", { type: "button", class: "quiet", onclick: () => remove(box) }, "Remove")), text);
-    box.read = () => ({ ...kept, role: menu.value, content: text.value });
+      images.button, el("button", { type: "button", class: "quiet remove", onclick: () => remove(box) }, "Remove")), text, ...images.elements);
+    box.images = images;
+    box.read = (isShown) => {
+      const written = images.content(text.value, isShown);
+      if (written !== text.value && !SHOWING.includes(menu.value)) throw Object.assign(new Error(`Only messages of ${SHOWING.join(" and ")} can have images`), { field: menu });
+      return { ...kept, role: menu.value, content: written };
+    };
     text.addEventListener("keydown", (event) => { if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) run(); });
+    text.addEventListener("paste", (event) => takeImages(event, event.clipboardData, () => images));
     messages.append(box);
     number();
     return text;
@@ -78,6 +88,7 @@ export function startChat() {
 
   function remove(box) {
     const next = box.nextElementSibling ?? box.previousElementSibling;
+    box.images.clear();
     box.remove();
     number();
     (next?.querySelector("textarea") ?? byId("add-message")).focus();
@@ -87,7 +98,9 @@ export function startChat() {
     [...messages.children].forEach((box, at) => {
       box.querySelector("select").setAttribute("aria-label", `Role of message ${at + 1}`);
       box.querySelector("textarea").setAttribute("aria-label", `Message ${at + 1}`);
-      box.querySelector("button").setAttribute("aria-label", `Remove message ${at + 1}`);
+      box.querySelector(".remove").setAttribute("aria-label", `Remove message ${at + 1}`);
+      box.images.button.setAttribute("aria-label", `Add images to message ${at + 1}`);
+      box.images.list.setAttribute("aria-label", `Images of message ${at + 1}`);
     });
   }
 
@@ -100,10 +113,11 @@ export function startChat() {
     messages.lastElementChild.querySelector("textarea").focus();
   }
 
-  function request() {
+  // isShown: for a reader, see messageImages
+  function request(isShown = false) {
     const temperature = byId("temperature").value;
     return api().body({
-      model: byId("model").value, messages: [...messages.children].map((each) => each.read()),
+      model: byId("model").value, messages: [...messages.children].map((each) => each.read(isShown)),
       most: Number(byId("max-tokens").value) || 512,
       temperature: temperature === "" ? undefined : Number(temperature),
       tools: json("tools", "Tools"), choice: byId("chat-choice").value,
@@ -114,7 +128,7 @@ export function startChat() {
   // the request as a program; a field that is no JSON is named when it is sent
   function program() {
     try {
-      byId("program").textContent = PROGRAMS[byId("language").value](api(), request(), keys.client !== "");
+      byId("program").textContent = PROGRAMS[byId("language").value](api(), request(true), keys.client !== "");
     } catch (error) { byId("program").textContent = error.message; }
   }
 
@@ -243,6 +257,11 @@ export function startChat() {
   byId("keep").addEventListener("click", keep);
   const view = byId("view-chat");
   for (const kind of ["input", "change", "click"]) view.addEventListener(kind, program);
+  view.addEventListener("dragover", (event) => { if (event.dataTransfer.types.includes("Files")) event.preventDefault(); });
+  view.addEventListener("drop", (event) => takeImages(event, event.dataTransfer, () => {
+    const box = event.target.closest(".message") ?? messages.lastElementChild ?? addMessage("user", "").closest(".message");
+    return box.images;
+  }));
 
   async function start() {
     try {

@@ -2,10 +2,11 @@
 // deltas of chat completions.
 //
 // body(fields)  fields: model, messages, tools, choice, format, most (tokens), temperature, stream; messages, tools
-//               and format have the shapes of chat completions
+//               and format have the shapes of chat completions; images are data URLs
 // read(event)   returns {delta, finish_reason, usage: {prompt, output, reasoning}, error, isWhole}, or parts of it
 // pointer(path) the path of an error in the shapes of chat completions
 
+import { fileOf, MARKED } from "/ui/chat_images.js";
 import { parse } from "/ui/json_text.js";
 
 const optional = (name, value) => (value === undefined ? {} : { [name]: value });
@@ -20,6 +21,9 @@ function inputOf(call) {
 
 // a format with the fields of its schema beside its type; what an API does not know is the gateway's to refuse
 const flat = ({ json_schema: described, ...more }) => ({ ...more, ...described });
+
+// a content, text or parts, with its parts in the words of an API
+const changed = (content, change) => (Array.isArray(content) ? content.map(change) : content);
 
 // -- Chat Completions
 
@@ -47,11 +51,13 @@ const completions = {
 
 // -- Responses
 
+const inputPart = ({ type, text, image_url: image }) => (type === "text" ? { type: "input_text", text } : { type: "input_image", image_url: image.url, detail: "auto" });
+
 // custom: ids of calls of custom tools, whose results are other items
 function itemsOf({ role, content, tool_calls: calls = [], tool_call_id: id }, custom) {
-  if (id) return [{ type: custom.includes(id) ? "custom_tool_call_output" : "function_call_output", call_id: id, output: content }];
+  if (id) return [{ type: custom.includes(id) ? "custom_tool_call_output" : "function_call_output", call_id: id, output: changed(content, inputPart) }];
   const items = calls.map((call) => (call.custom ? { type: "custom_tool_call", call_id: call.id, ...call.custom } : { type: "function_call", call_id: call.id, ...call.function }));
-  return content || !calls.length ? [{ role, content }, ...items] : items;
+  return content || !calls.length ? [{ role, content: changed(content, inputPart) }, ...items] : items;
 }
 
 // the delta of an item of the output: of its beginning, or of all of it
@@ -112,8 +118,16 @@ function toolOf({ function: made, ...own }) {
   return { ...more, input_schema: parameters };
 }
 
-function blocksOf({ content, tool_calls: calls = [], tool_call_id: id }) {
+function blockOfPart(part) {
+  if (part.type === "text") return part;
+  const [head, data] = part.image_url.url.split(",");
+  return { type: "image", source: { type: "base64", media_type: head.slice("data:".length, -";base64".length), data } };
+}
+
+function blocksOf({ content: written, tool_calls: calls = [], tool_call_id: id }) {
+  const content = changed(written, blockOfPart);
   if (id) return [{ type: "tool_result", tool_use_id: id, content }];
+  if (Array.isArray(content)) return content;
   const uses = calls.filter((call) => call.function).map((call) => ({ type: "tool_use", id: call.id, name: call.function.name, input: inputOf(call) }));
   return content ? [{ type: "text", text: content }, ...uses] : uses;
 }
@@ -172,14 +186,31 @@ export const APIS = { completions, responses, messages };
 const quoted = (text) => `'${text.replaceAll("'", "'\\''")}'`;
 const WORDS = { true: "True", false: "False", null: "None" };
 
+// a string or a word of JSON as Python writes it; an image is read from its file
+function term(text) {
+  const [before, number] = text.split(MARKED);
+  if (number === undefined) return WORDS[text] ?? text;
+  const read = `image(${JSON.stringify(fileOf(number))})`;
+  return before === '"' ? read : `${before}" + ${read}`;
+}
+
 // a value as Python writes it
 function literal(value) {
-  return JSON.stringify(value, null, 4).replace(/"(?:[^"\\]|\\.)*"|\b(?:true|false|null)\b/g, (text) => WORDS[text] ?? text);
+  return JSON.stringify(value, null, 4).replace(/"(?:[^"\\]|\\.)*"|\b(?:true|false|null)\b/g, term);
+}
+
+const READ_IMAGE = ["def image(path):", '    with open(path, "rb") as file:', "        return base64.b64encode(file.read()).decode()", "", ""];
+
+// a body in which the shell replaces marks by files: as standard input, since arguments have a limit
+function withFiles(text) {
+  const written = text.split(MARKED).map((part, at) => (at % 2 ? `$(base64 < ${quoted(fileOf(part))} | tr -d '\\n')` : part.replace(/[\\$`]/g, "\\$&")));
+  return `-d @- <<BODY\n${written.join("")}\nBODY`;
 }
 
 export function curl(api, body, hasKey) {
+  const text = JSON.stringify(body, null, 2);
   const key = hasKey ? ' -H "authorization: Bearer $SWITCHYARD_API_KEY"' : "";
-  return `curl -s ${location.origin}${api.path} -H 'content-type: application/json'${key} -d ${quoted(JSON.stringify(body, null, 2))}`;
+  return `curl -s ${location.origin}${api.path} -H 'content-type: application/json'${key} ${MARKED.test(text) ? withFiles(text) : `-d ${quoted(text)}`}`;
 }
 
 export function python(api, body, hasKey) {
@@ -189,8 +220,11 @@ export function python(api, body, hasKey) {
   const fields = isAnthropic && temperature !== undefined ? { ...rest, extra_body: { temperature } } : body;
   const lines = Object.entries(fields).map(([name, value]) => `    ${name}=${literal(value).replaceAll("\n", "\n    ")},\n`);
   const key = hasKey ? 'os.environ["SWITCHYARD_API_KEY"]' : '"none"';
+  const hasImages = MARKED.test(JSON.stringify(body));
+  const standard = [...(hasImages ? ["import base64"] : []), ...(hasKey ? ["import os"] : [])];
   return [
-    ...(hasKey ? ["import os", ""] : []), `import ${api.client.split(".")[0]}`, "",
+    ...standard, ...(standard.length ? [""] : []), `import ${api.client.split(".")[0]}`, "",
+    ...(hasImages ? ["", ...READ_IMAGE] : []),
     `client = ${api.client}(base_url="${location.origin}${isAnthropic ? "" : "/v1"}", api_key=${key})`,
     `answer = client.${api.method}(\n${lines.join("")})`,
     body.stream ? "for event in answer:\n    print(event)" : "print(answer)",

@@ -368,27 +368,31 @@ ODD: dict[str, tuple[str, Any, str | None]] = {
         None,
     ),
 }
-#: images where the client shows them to the model, and the line of text that stands for each
+#: images of the history that cannot be read, and the line of text that stands for each
 IMAGES: dict[str, tuple[str, Any, str]] = {
     "a result of Codex's view_image": (
         RESPONSES,
         asked(input=[USER, call("1"), output("1", [{"type": "input_image", "image_url": "a"}])]),
-        "[input_image: not shown, this model reads text only]",
+        "[input_image: not shown, it cannot be read: its URL must begin with data:image/",
     ),
     "a result of Claude Code's Read": (
         MESSAGES,
         said(USER, answer(*uses(0, 1)), blocks(result("t0", [{"type": "image", "source": {}}]))),
-        "[image: not shown, this model reads text only]",
+        "[image: not shown, it has no URL or data]",
     ),
     "an image of a user": (
         MESSAGES,
-        said(blocks({"type": "image", "source": {"type": "url", "url": "a"}})),
-        "[image: not shown, this model reads text only]",
+        said(
+            blocks({"type": "image", "source": {"type": "url", "url": "a"}}),
+            answer(text("a")),
+            USER,
+        ),
+        "[image: not shown, it cannot be read: its URL must begin with data:image/",
     ),
     "a result in a chat": (
         CHAT,
         body(messages=[USER, {"role": "tool", "content": [CHAT_IMAGE]}], max_completion_tokens=2),
-        "[image_url: not shown, this model reads text only]",
+        "[image_url: not shown, it cannot be read: its PNG file is cut",
     ),
 }
 

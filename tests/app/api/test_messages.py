@@ -1,5 +1,6 @@
 """POST /v1/messages and its neighbours, judged by Anthropic's own types and client."""
 
+import base64
 from collections.abc import Iterator
 from typing import Any, get_args
 
@@ -26,6 +27,7 @@ from tests.app.anthropic_messages import (
     post,
 )
 from tests.app.gateway import OPTIONS, Gateway
+from tests.app.images.files import picture
 from tests.app.wire import check
 
 
@@ -184,23 +186,46 @@ def test_blocks_of_other_servers_are_left_out_by_name(gateway: Gateway, kind: st
     assert answer.headers["x-switchyard-ignored"] == f"messages/1/content/0 {kind}"
 
 
-@pytest.mark.parametrize(
-    "source",
-    [
+#: sources of images, and why one is not seen; None: it is
+SOURCES: list[tuple[dict[str, Any], str | None]] = [
+    (
+        {
+            "type": "base64",
+            "media_type": "image/png",
+            "data": base64.b64encode(picture("PNG")).decode(),
+        },
+        None,
+    ),
+    (
         {"type": "base64", "media_type": "image/png", "data": "iVBORw0KGgo="},
+        "its PNG file is cut",
+    ),
+    (
         {"type": "url", "url": "https://example.com/a.png"},
-        {"type": "file", "file_id": "file_1"},
-    ],
-)
-def test_an_image_is_a_line_of_text(gateway: Gateway, source: Any) -> None:
+        "the host 'example.com' is not one of those",
+    ),
+    ({"type": "file", "file_id": "file_1"}, "it has no URL or data"),
+]
+
+
+@pytest.mark.parametrize(("source", "reason"), SOURCES)
+def test_an_unseen_image_is_an_error_in_the_current_message_only(
+    gateway: Gateway, source: Any, reason: str | None
+) -> None:
     image = {"type": "image", "source": source}
-    for blocks in (
-        [image],
-        [{"type": "tool_result", "tool_use_id": "x", "content": [image]}],
-    ):
-        answer = post(gateway, **HELLO | {"messages": [{"role": "user", "content": blocks}]})
-        assert answer.status_code == 200, answer.text
-        assert answer.headers["x-switchyard-ignored"].endswith(" image")
+    result = {"type": "tool_result", "tool_use_id": "x", "content": [image]}
+    for block, status in ((image, 400), (result, 200)):
+        answer = post(gateway, **HELLO | {"messages": [{"role": "user", "content": [block]}]})
+        if reason is None:
+            assert answer.status_code == 200, answer.text
+            assert "x-switchyard-ignored" not in answer.headers
+        elif status == 400:
+            assert (answer.status_code, reason in answer.text) == (400, True), answer.text
+            assert "'messages[0].content[0]'" in answer.text
+        else:
+            assert answer.status_code == 200, answer.text
+            ignored = answer.headers["x-switchyard-ignored"]
+            assert ignored == "messages/0/content/0/content/0 image"
 
 
 def test_the_text_of_a_document_is_shown(gateway: Gateway) -> None:

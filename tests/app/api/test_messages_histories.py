@@ -33,7 +33,8 @@ def said(*blocks: Any) -> dict[str, Any]:
     return {"role": "assistant", "content": [*blocks]}
 
 
-gateway = gateway_fixture(format="hermes", reasoning="on")
+#: recorded requests have images of hosts from which nothing is fetched
+gateway = gateway_fixture(format="hermes", reasoning="on", unseen_media="text")
 
 
 def recorded() -> list[dict[str, Any]]:

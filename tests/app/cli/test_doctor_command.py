@@ -13,8 +13,8 @@ from redis import Redis
 
 from tests.app.access.tokens import jwks
 from tests.app.gateway import Gateway
-from tests.app.small_tokenizer import TEMPLATE, folder
-from tests.campaigns.workers.fake import FakeWorker, Loop
+from tests.app.small_tokenizer import TEMPLATE, VISION_TEMPLATE, folder
+from tests.campaigns.workers.fake import IMAGE_TOKENS, FakeWorker, Loop
 from tests.redis_server import RedisServer, free_port
 
 from .command import switchyard
@@ -171,6 +171,34 @@ def test_a_worker_with_another_vocabulary_is_an_error(tokenizer: str):
     (finding,) = found[f"worker sglang {worker.url.removeprefix('http://')}"]
     assert (status, "vocabulary" in finding["text"]) == (1, True)
     assert finding["advice"].startswith("give the gateway the tokenizer of the model")
+
+
+@pytest.mark.parametrize(
+    ("template", "sees_images", "level", "text"),
+    [
+        (VISION_TEMPLATE, True, "ok", f"sees images: {IMAGE_TOKENS} tokens for 64 x 64 pixels"),
+        (VISION_TEMPLATE, False, "warning", "the chat template shows images, but"),
+        (TEMPLATE, True, "warning", "the worker's model sees images, but"),
+    ],
+    ids=["both", "template", "worker"],
+)
+def test_a_worker_is_shown_an_image(
+    tmp_path: Path, template: str, sees_images: bool, level: str, text: str
+):
+    from app.conversation.tokenizer import load_tokenizer
+
+    source = folder(tmp_path, template)
+    worker, loop = FakeWorker(load_tokenizer(source, "auto").vocabulary), Loop()
+    worker.sees_images = sees_images
+    try:
+        loop.run(worker.listen())
+        _, found = findings(workers=worker.url, tokenizer=source, model_name="m")
+    finally:
+        loop.run(worker.refuse())
+        loop.close()
+    *_, finding = found[f"worker sglang {worker.url.removeprefix('http://')}"]
+    assert finding["level"] == level, found
+    assert finding["text"].startswith(text)
 
 
 def test_the_lines_are_for_people():

@@ -52,9 +52,10 @@ def show(what: str, found: Findings, seconds: float) -> None:
     """Print the counts by kind, and an example of each refusal."""
     print(f"\n{what}: {found.sent.total()} histories in {seconds:.0f} s", end="")
     print(f", the slowest answer {found.slowest:.2f} s\n" if found.slowest else "\n")
-    print("| change | sent | refused | 500 |\n|---|---:|---:|---:|")
+    print("| change | sent | unseen | refused | 500 |\n|---|---:|---:|---:|---:|")
     for kind, number in found.sent.items():
-        print(f"| {kind} | {number} | {found.refused[kind]} | {found.errors[kind]} |")
+        counts = (number, found.unseen[kind], found.refused[kind], found.errors[kind])
+        print(f"| {kind} | {' | '.join(map(str, counts))} |")
     for (kind, where), text in sorted(found.texts.items()):
         print(f"{kind}, {where}: {text}")
 

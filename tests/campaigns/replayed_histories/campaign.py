@@ -1,6 +1,7 @@
 """Send changed histories to gateways of several formats, and render them with chat templates."""
 
 import random
+import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
@@ -39,11 +40,13 @@ FORMATS = ("hermes", "harmony", "llama3_json", "qwen_coder")
 
 @dataclass(slots=True)
 class Findings:
-    """``sent``: requests by kind, ``refused``: those without an answer; ``texts``: examples;
-    ``slowest``: seconds of an answer.
+    """``sent``: requests by kind, ``refused``: those without an answer; ``unseen``: those that are
+    refused for an image of the current message; ``texts``: examples; ``slowest``: seconds of an
+    answer.
     """
 
     sent: Counter[str] = field(default_factory=Counter)
+    unseen: Counter[str] = field(default_factory=Counter)
     refused: Counter[str] = field(default_factory=Counter)
     errors: Counter[str] = field(default_factory=Counter)
     texts: dict[tuple[str, str], str] = field(default_factory=dict)
@@ -81,8 +84,31 @@ def through_gateways(
         with Gateway(format=name) as gateway, httpx.Client(**OPTIONS) as client:
             for kind, path, body in some:
                 answer = client.post(gateway.url + path, json=body)
+                if answer.status_code == 400 and is_of_current(body, answer.json()["error"]):
+                    found.unseen[kind] += 1
+                    continue
                 found.add(f"{name} {path}", kind, answer.status_code, answer.text)
                 found.slowest = max(found.slowest, answer.elapsed.total_seconds())
+
+
+def is_of_current(body: dict[str, Any], error: dict[str, Any]) -> bool:
+    """Whether an error is about a part that is no text in the current message: the last one of the
+    user, behind all answers and results.
+    """
+    named = _UNSEEN.match(error["message"])
+    if named is None:
+        return False
+    said, *later = body[named[1]][int(named[2]) :]
+    return said.get("role") == "user" and not any(map(_is_turn, later))
+
+
+_UNSEEN = re.compile(r"Invalid '(messages|input)\[(\d+)\]\.content\[\d+\]': (Could|the part of)")
+
+
+def _is_turn(item: dict[str, Any]) -> bool:
+    """Whether an item is of the user or of the assistant, or a result."""
+    is_step = item.get("type") in ("function_call", "function_call_output", "custom_tool_call")
+    return is_step or item.get("role") in ("assistant", "tool", "user")
 
 
 def through_templates(

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from app.protocol.responses.items import LEFT_OUT
+from tests.app.pictures import data_url, png
 from tests.campaigns.replayed_histories import shapes
 from tests.campaigns.replayed_histories.mutations import MUTATIONS, mutate
 
@@ -202,12 +203,24 @@ def _unknown_fields(history: History, rng: random.Random) -> None:
             call |= {"index": 0, "extra_content": {"google": {}}}
 
 
+#: of images that can be read, and that cannot
+_URLS = (data_url(png()), data_url(png(3)), "x", data_url(png())[:40], "http://127.0.0.1/a.png")
+
+
 def _images(history: History, rng: random.Random) -> None:
-    for at in _results(history):
-        if "role" in history[at]:
-            history[at]["content"] = [{"type": "image_url", "image_url": {"url": "x"}}]
-        else:
-            history[at]["output"] = [{"type": "input_image", "image_url": "x"}]
+    """Results are images, and messages of the user have some."""
+    for each in history:
+        url = rng.choice(_URLS)
+        chat = {"type": "image_url", "image_url": {"url": url}}
+        response = {"type": "input_image", "image_url": url}
+        if "output" in each:
+            each["output"] = [response]
+        elif each.get("role") == "tool":
+            each["content"] = [chat]
+        elif each.get("role") == "user" and isinstance(each["content"], str):
+            # all APIs take the parts of one another
+            image = rng.choice((chat, response))
+            each["content"] = [{"type": "text", "text": each["content"]}, image]
 
 
 def _no_ids(history: History, rng: random.Random) -> None:

@@ -4,7 +4,12 @@ import random
 
 import pytest
 
-from tests.campaigns.replayed_histories.campaign import Findings, cases, through_gateways
+from tests.campaigns.replayed_histories.campaign import (
+    Findings,
+    cases,
+    is_of_current,
+    through_gateways,
+)
 from tests.campaigns.replayed_histories.histories import (
     CHANGES,
     CHAT,
@@ -25,6 +30,7 @@ def test_no_history_is_refused(name: str):
     found = Findings()
     through_gateways(some, [name], found)
     assert set(found.sent) == {*kinds(RESPONSES)}
+    assert found.unseen["images"] < found.sent["images"]
     assert {path for _, path, _ in some} == {CHAT, RESPONSES, MESSAGES}
     assert found.texts == {}
 
@@ -35,6 +41,21 @@ def test_a_refusal_is_found_and_named():
     through_gateways([("none", CHAT, body)], ["hermes"], found)
     assert (found.refused["none"], found.errors.total()) == (1, 0)
     assert "nobody" in found.texts["none", f"hermes {CHAT}"]
+
+
+@pytest.mark.parametrize(
+    ("behind", "unseen"),
+    [((), 1), (("system",), 1), (("user",), 0), (("assistant", "user"), 0), (("assistant",), 0)],
+)
+def test_only_the_current_message_may_be_refused_for_an_image(behind: tuple[str, ...], unseen: int):
+    content = [{"type": "image_url", "image_url": {"url": "x"}}]
+    later = [{"role": role, "content": "a"} for role in behind]
+    body = bounded(CHAT, {"messages": [{"role": "user", "content": content}, *later]})
+    found = Findings()
+    through_gateways([("images", CHAT, body)], ["hermes"], found)
+    assert (found.unseen["images"], found.texts) == (unseen, {})
+    error = {"message": "Invalid 'messages[0].content[0]': the part of type 'image_url' cannot"}
+    assert is_of_current(body, error) == bool(unseen)
 
 
 @pytest.mark.parametrize("path", [CHAT, RESPONSES, MESSAGES])

@@ -3,7 +3,8 @@
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from tests.campaigns.three_apis.questions import PastCall, Question, Step
+from tests.app.pictures import base64_of, data_url, png
+from tests.campaigns.three_apis.questions import Part, PastCall, Picture, Question, Step
 
 Body = dict[str, Any]
 #: returns the seal of a thought, without which messages do not show it
@@ -39,12 +40,20 @@ def _chat_messages(asked: Question) -> Iterator[Body]:
     if asked.system:
         yield {"role": "system", "content": "\n\n".join(asked.system)}
     for turn in asked.turns:
-        parts = [{"type": "text", "text": text} for text in turn.parts]
-        yield {"role": turn.role, "content": parts if len(parts) > 1 else turn.parts[0]}
+        (first, *others), parts = turn.parts, [_chat_part(part) for part in turn.parts]
+        is_text = isinstance(first, str) and not others
+        yield {"role": turn.role, "content": first if is_text else parts}
         for step in turn.steps:
             yield _chat_answer(step)
             for call in step.calls:
-                yield {"role": "tool", "tool_call_id": call.number, "content": call.result}
+                result = _result_of(call, _chat_part)
+                yield {"role": "tool", "tool_call_id": call.number, "content": result}
+
+
+def _chat_part(part: Part) -> Body:
+    if isinstance(part, Picture):
+        return {"type": "image_url", "image_url": {"url": data_url(_file(part))}}
+    return {"type": "text", "text": part}
 
 
 def _chat_answer(step: Step) -> Body:
@@ -89,8 +98,7 @@ def response(asked: Question) -> Body:
 
 def _items(asked: Question) -> Iterator[Body]:
     for turn in asked.turns:
-        parts = [{"type": "input_text", "text": text} for text in turn.parts]
-        yield {"role": turn.role, "content": parts}
+        yield {"role": turn.role, "content": [_input_part(part) for part in turn.parts]}
         for step in turn.steps:
             if step.thought:
                 thought = [{"type": "reasoning_text", "text": step.thought}]
@@ -110,8 +118,14 @@ def _items(asked: Question) -> Iterator[Body]:
                 yield {
                     "type": "function_call_output",
                     "call_id": call.number,
-                    "output": call.result,
+                    "output": _result_of(call, _input_part),
                 }
+
+
+def _input_part(part: Part) -> Body:
+    if isinstance(part, Picture):
+        return {"type": "input_image", "image_url": data_url(_file(part))}
+    return {"type": "input_text", "text": part}
 
 
 # -- messages --------------------------------------------------------------------------------------
@@ -149,7 +163,7 @@ def message(asked: Question, seal: Seal) -> Body:
 def _messages(asked: Question, seal: Seal) -> Iterator[Body]:
     waiting: list[Body] = []
     for turn in asked.turns:
-        parts = [*waiting, *({"type": "text", "text": text} for text in turn.parts)]
+        parts = [*waiting, *map(_block, turn.parts)]
         waiting = []
         if turn.role == "system" and parts[0]["type"] == "tool_result":
             # a message of the system has no results
@@ -177,7 +191,21 @@ def _blocks(step: Step, seal: Seal) -> Iterator[Body]:
 
 
 def _result(call: PastCall) -> Body:
-    return {"type": "tool_result", "tool_use_id": call.number, "content": call.result}
+    return {
+        "type": "tool_result",
+        "tool_use_id": call.number,
+        "content": _result_of(call, _block),
+    }
+
+
+def _block(part: Part) -> Body:
+    if isinstance(part, Picture):
+        data = base64_of(_file(part))
+        return {
+            "type": "image",
+            "source": {"type": "base64", "media_type": "image/png", "data": data},
+        }
+    return {"type": "text", "text": part}
 
 
 def _message_choice(asked: Question) -> Body:
@@ -191,6 +219,15 @@ def _message_choice(asked: Question) -> Body:
 
 
 # -- what several have -----------------------------------------------------------------------------
+
+
+def _file(picture: Picture) -> bytes:
+    return png(1, (picture.number, 0, 0))
+
+
+def _result_of(call: PastCall, write: Callable[[Part], Body]) -> str | list[Body]:
+    """Return a result; ``write``: a part of it."""
+    return call.result if isinstance(call.result, str) else [write(each) for each in call.result]
 
 
 def _present(**fields: Any) -> Body:

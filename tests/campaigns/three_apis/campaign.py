@@ -117,9 +117,10 @@ class Asking:
             error = answer.json()["error"]
             return {"status": answer.status_code, "error": error["type"]}
         facts = read(answer)
+        # counts of images are a worker's, too
+        (generation,) = self.generations
         if path in COUNTS:
             self._count(path, body, facts.prompt)
-        (generation,) = self.generations
         ignored = answer.headers.get("x-switchyard-ignored")
         return {"status": 200, "ignored": ignored, **asdict(facts), **asdict(generation)}
 
@@ -132,8 +133,8 @@ class Asking:
             self.found.texts.append(f"{self.where}, {path}: counted {got}, used {tokens}")
 
 
-#: facts that many answers must have
-_COUNTED = ("text", "reasoning", "calls", "thoughts")
+#: facts that many requests and answers must have
+_COUNTED = ("text", "reasoning", "calls", "thoughts", "images")
 
 
 def _countable(path: str, body: bodies.Body) -> bodies.Body:
@@ -150,7 +151,7 @@ def _difference(value: Any, other: Any) -> str:
 
 def _is_cut(name: str, first: dict[str, Any], other: dict[str, Any]) -> bool:
     """Whether a difference is the input of a cut call, which a whole message cannot show."""
-    if name != "calls" or first["reason"] != "cut":
+    if name != "calls" or first["reason"] != "cut" or name not in other:
         return False
     (*calls, last), (*others, other_last) = first["calls"], other["calls"] or [None]
     return bool(calls == others and other_last == (last[0], "{}"))

@@ -29,13 +29,24 @@ Thinking = Literal["", "off", "on", "effort", "budget"]
 
 
 @dataclass(frozen=True, slots=True)
+class Picture:
+    """An image of one pixel; its number is its colour."""
+
+    number: int
+
+
+#: a part of a message of the user, or of a result
+Part = str | Picture
+
+
+@dataclass(frozen=True, slots=True)
 class PastCall:
-    """An earlier call and its result."""
+    """An earlier call and its result: a text, or parts with images."""
 
     number: str
     name: str
     arguments: dict[str, Any]
-    result: str
+    result: str | tuple[Part, ...]
 
     @property
     def text(self) -> str:
@@ -57,7 +68,7 @@ class Turn:
     """A message of the user in parts, or of the system, and what the assistant did next."""
 
     role: Literal["user", "system"]
-    parts: tuple[str, ...]
+    parts: tuple[Part, ...]
     steps: tuple[Step, ...]
 
 
@@ -120,8 +131,16 @@ def _parts(draw: Random) -> tuple[str, ...]:
     return tuple(draw.choice(TEXTS) for _ in range(draw.choice((1, 1, 2, 3))))
 
 
+def _shown(draw: Random) -> tuple[Part, ...]:
+    """Return texts, in a fourth of the cases with images among them."""
+    parts: list[Part] = [*_parts(draw)]
+    for _ in range(draw.choice((0, 0, 0, 0, 0, 0, 1, 3))):
+        parts.insert(draw.randint(0, len(parts)), Picture(draw.randrange(100)))
+    return tuple(parts)
+
+
 def _turns(draw: Random) -> tuple[Turn, ...]:
-    last = Turn("user", (*_parts(draw), "Now? In JSON."), ())
+    last = Turn("user", (*_shown(draw), "Now? In JSON."), ())
     turns = [_turn(draw, at) for at in range(draw.randint(0, 3))]
     if turns and draw.random() < 0.3:
         # the agent goes on after results
@@ -136,7 +155,7 @@ def _turn(draw: Random, at: int) -> Turn:
     role: Literal["user", "system"] = "system" if at and draw.random() < 0.15 else "user"
     last = _step(draw, f"{at}_1", (0, 0, 1, 2))
     steps = (_step(draw, f"{at}_0", (1, 2)), last) if draw.random() < 0.3 else (last,)
-    return Turn(role, _parts(draw), steps)
+    return Turn(role, _shown(draw) if role == "user" else _parts(draw), steps)
 
 
 def _step(draw: Random, place: str, numbers: tuple[int, ...]) -> Step:
@@ -148,7 +167,8 @@ def _step(draw: Random, place: str, numbers: tuple[int, ...]) -> Step:
 
 def _past_call(draw: Random, place: str) -> PastCall:
     name, arguments = draw.choice(NAMES), draw.choice(ARGUMENTS)
-    return PastCall(f"call_{place}", name, arguments, draw.choice(TEXTS))
+    result = _shown(draw) if draw.random() < 0.2 else draw.choice(TEXTS)
+    return PastCall(f"call_{place}", name, arguments, result)
 
 
 def _function(name: str, draw: Random) -> Function:

@@ -13,7 +13,8 @@ def test_one_request_has_one_answer_in_all_apis(name: str) -> None:
     found = run(80, 1, (name,))
     assert found.texts == []
     assert found.counts["internal errors"] == 0
-    assert all(found.counts[what] for what in ("text", "thoughts", "calls", "counts")), found.counts
+    wanted = ("text", "thoughts", "calls", "images", "counts")
+    assert all(found.counts[what] for what in wanted), found.counts
 
 
 def changed(**fields: Any) -> Any:

@@ -18,6 +18,8 @@ from engine import SPEC_VERSION, Vocabulary
 
 #: what a gateway's health check must find
 PLUGIN = "switchyard"
+#: of an image, in place of its placeholder
+IMAGE_TOKENS = 4
 
 
 @dataclass(frozen=True)
@@ -45,6 +47,7 @@ class Reply:
         self.path = path
         self.ids = ids
         self.made = 0
+        self.prompt_tokens = 3
 
     async def whole(self, status: int, body: bytes, head: str = "") -> None:
         """An answer that is no stream."""
@@ -71,7 +74,7 @@ class Reply:
 
     def state(self, ids: list[int], finish: Any = None, **meta: Any) -> dict[str, Any]:
         """SGLang's event: all ids so far."""
-        counts = {"prompt_tokens": 3, "completion_tokens": len(ids)}
+        counts = {"prompt_tokens": self.prompt_tokens, "completion_tokens": len(ids)}
         return {
             "text": "",
             "output_ids": ids,
@@ -98,8 +101,11 @@ class Reply:
 
 class FakeWorker:
     """One worker, by TLS if ``tls`` is a context. ``answers`` counts its whole answers,
-    ``attempts`` all requests for one.
+    ``attempts`` all requests for one. ``sees_images``: an image has IMAGE_TOKENS tokens, and
+    ``images`` keeps the URLs of the last request.
     """
+
+    sees_images = False
 
     def __init__(self, vocabulary: Vocabulary, tls: ssl.SSLContext | None = None) -> None:
         self.tls = tls
@@ -107,6 +113,7 @@ class FakeWorker:
         self.answers = self.attempts = self.aborts = 0
         #: the header of each generation that has one
         self.traceparents: list[str] = []
+        self.images: list[str] = []
         self.port = 0
         self._tokens = vocabulary.tokens
         self._stop = vocabulary.stop_token_ids[0]
@@ -155,7 +162,10 @@ class FakeWorker:
         if path == "/generate":
             self.traceparents += re.findall(r"(?im)^traceparent: (\S+)", head)
         fault = self.fault
+        self.images = body.get("image_data") or []
         reply = Reply(self, writer, path, self._right(body))
+        if self.images and self.sees_images:
+            reply.prompt_tokens = len(body["input_ids"]) + (IMAGE_TOKENS - 1) * len(self.images)
         if (
             fault is not None
             and fault.listens
@@ -179,6 +189,9 @@ class FakeWorker:
             self.answers += 1
         elif reply.path == "/server_info":
             await reply.whole(200, json.dumps(self.info).encode())
+        elif reply.path == "/model_info":
+            sees = {"has_image_understanding": self.sees_images}
+            await reply.whole(200, json.dumps(sees).encode())
         else:
             self.aborts += reply.path == "/abort_request"
             await reply.whole(200, b"{}")

@@ -63,10 +63,15 @@ class Agent:
         return {"name": self.tool, "arguments": json.loads(arguments)}
 
     def run(
-        self, served: Served, place: Path, *arguments: str, **variables: str
+        self,
+        served: Served,
+        place: Path,
+        *arguments: str,
+        standard_input: str = "/dev/null",
+        **variables: str,
     ) -> subprocess.CompletedProcess[str]:
         """Run one turn in ``place / "work"``; ``variables`` replace those of the document, whose
-        address may also be in ``arguments``.
+        address may also be in ``arguments``. ``standard_input``: a file.
         """
         setup = snippet(self.heading, served)
         lines = setup.splitlines()[:-1]
@@ -77,7 +82,7 @@ class Agent:
             lines = []
         settings = (f"{name}={value}" for name, value in variables.items())
         program = ["env", *settings, self.path.name, *arguments]
-        script = "\n".join([*lines, 'exec "$@"'])
+        script = "\n".join([*lines, f'exec "$@" < {standard_input}'])
         program = [part.replace(ADDRESS, served.address) for part in program]
         command = ["sh", "-ec", script, "sh", *program]
         path = f"{self.path.parent}:{os.environ['PATH']}"

@@ -16,12 +16,15 @@ Call = Mapping[str, Any]
 
 
 @contextmanager
-def scripted(place: Path, calls: Sequence[Call], text: str) -> Iterator[Served]:
+def scripted(
+    place: Path, calls: Sequence[Call], text: str, *, sees_images: bool = False
+) -> Iterator[Served]:
     """A gateway whose worker writes calls, one in a turn, and a text once the tools answered."""
     folder, port = place / "tokenizer", free_port()
     folder.mkdir()
     script = (folder, port, json.dumps(calls), text)
     command = [PYTHON, "-m", "tests.clients.node.scripted_worker", *map(str, script)]
+    command += ["vision"] if sees_images else []
     worker = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True)
     try:
         assert worker.stdout is not None

@@ -10,6 +10,8 @@ from typing import Any
 
 import pytest
 
+from tests.app.pictures import base64_of, png
+
 from . import sandbox
 from .agents import AGENTS, NOTE, PROMPT
 from .scripted import Call, answers, scripted
@@ -21,11 +23,15 @@ TEXT = "The tool says: "
 
 
 def turns(
-    place: Path, calls: Sequence[Call], *arguments: Sequence[str], **variables: str
+    place: Path,
+    calls: Sequence[Call],
+    *arguments: Sequence[str],
+    sees_images: bool = False,
+    **variables: str,
 ) -> list[dict[str, Any]]:
     """Return the results of turns. No request is refused."""
     results: list[dict[str, Any]] = []
-    with scripted(place, calls, TEXT) as served:
+    with scripted(place, calls, TEXT, sees_images=sees_images) as served:
         for each in arguments:
             done = CLAUDE.run(served, place, "-p", "--output-format", "json", *each, **variables)
             assert done.returncode == 0, done.stdout + done.stderr
@@ -51,6 +57,43 @@ def test_a_resumed_session(tmp_path: Path) -> None:
     assert (first["num_turns"], first["result"]) == (3, f"{TEXT}42")
     assert (second["session_id"], second["result"]) == (first["session_id"], f"{TEXT}42")
     assert reasons(tmp_path) == [["tool_calls"], ["tool_calls"], ["stop"], ["stop"]]
+
+
+@pytest.mark.parametrize(
+    ("sees_images", "shown"),
+    [(True, "seen: data:image/png;base64,"), (False, "[image: not shown")],
+)
+def test_a_picture_and_later_turns(tmp_path: Path, sees_images: bool, shown: str) -> None:
+    """The tool that reads files returns an image, which the model sees in later turns, too."""
+    (tmp_path / "work").mkdir()
+    picture = tmp_path / "work" / "picture.png"
+    picture.write_bytes(png(60))
+    call = {"name": "Read", "arguments": {"file_path": str(picture)}}
+    begin = ("--allowedTools", "Read", "--", PROMPT)
+    results = turns(tmp_path, [call], begin, ("--continue", PROMPT), sees_images=sees_images)
+    assert [shown in each["result"] for each in results] == [True, True], results
+    assert reasons(tmp_path) == [["tool_calls"], ["stop"], ["stop"]]
+
+
+def test_a_picture_of_the_user_that_is_refused(tmp_path: Path) -> None:
+    """Claude Code leaves it out at once, since it knows the error, and the session goes on."""
+    (tmp_path / "work").mkdir()
+    blocks = [
+        {"type": "image", "source": {"type": "base64", "media_type": "image/png"}},
+        {"type": "text", "text": PROMPT},
+    ]
+    blocks[0]["source"]["data"] = base64_of(png(60))
+    asked = {"type": "user", "message": {"role": "user", "content": blocks}}
+    (tmp_path / "work" / "asked.jsonl").write_text(json.dumps(asked))
+    streamed = ("--input-format", "stream-json", "--output-format", "stream-json", "--verbose")
+    with scripted(tmp_path, [], TEXT) as served:
+        first = CLAUDE.run(served, tmp_path, "-p", *streamed, standard_input="asked.jsonl")
+        again = CLAUDE.run(served, tmp_path, "-p", "--continue", PROMPT)
+    assert (first.returncode, TEXT in first.stdout) == (0, True), first.stdout + first.stderr
+    assert (again.returncode, TEXT in again.stdout) == (0, True), again.stdout + again.stderr
+    statuses = [line["status"] for line in answers(tmp_path, "/v1/messages")]
+    # the first two ask for what this server lacks
+    assert statuses.count(200) == 2 and statuses[-3:] == [400, 200, 200]
 
 
 def test_a_schema(tmp_path: Path) -> None:

@@ -35,11 +35,15 @@ PICTURE = (
 
 
 def turns(
-    place: Path, calls: Sequence[Call], *options: Sequence[str], **variables: str
+    place: Path,
+    calls: Sequence[Call],
+    *options: Sequence[str],
+    sees_images: bool = False,
+    **variables: str,
 ) -> list[str]:
     """Return what the turns print; each has options."""
     printed = []
-    with scripted(place, calls, TEXT) as served:
+    with scripted(place, calls, TEXT, sees_images=sees_images) as served:
         for each in options:
             done = CODEX.run(served, place, *each, PROMPT, **variables)
             assert done.returncode == 0, done.stdout + done.stderr
@@ -73,15 +77,47 @@ def test_noise_with_an_mcp_server(tmp_path: Path) -> None:
     check_noise(CODEX, tmp_path, [(*each, *WEATHER, PROMPT) for each in (EXEC, RESUME)])
 
 
-def test_a_picture_and_later_turns(tmp_path: Path) -> None:
-    """A line of text stands for it, in the session's later turns, too."""
-    (tmp_path / "work").mkdir()
-    picture = tmp_path / "work" / "picture.png"
+def picture_in(place: Path) -> str:
+    """Return the path of a picture that the agent may read."""
+    (place / "work").mkdir()
+    picture = place / "work" / "picture.png"
     picture.write_bytes(base64.b64decode(PICTURE))
-    call = {"name": "view_image", "arguments": {"path": str(picture)}}
-    printed = turns(tmp_path, [call], EXEC, RESUME)
-    assert ["input_image: not shown" in each.rpartition(TEXT)[2] for each in printed] == [True] * 2
+    return str(picture)
+
+
+@pytest.mark.parametrize(
+    ("sees_images", "shown"),
+    [(True, f"seen: data:image/png;base64,{PICTURE}"), (False, "input_image: not shown")],
+)
+def test_a_picture_and_later_turns(tmp_path: Path, sees_images: bool, shown: str) -> None:
+    """The model sees it, or a line of text stands for it, in the session's later turns, too."""
+    call = {"name": "view_image", "arguments": {"path": picture_in(tmp_path)}}
+    printed = turns(tmp_path, [call], EXEC, RESUME, sees_images=sees_images)
+    assert [shown in each.rpartition(TEXT)[2] for each in printed] == [True] * 2
     assert reasons(tmp_path) == [["tool_calls"], ["stop"], ["stop"]]
+
+
+def test_a_picture_of_the_user(tmp_path: Path) -> None:
+    """The model sees it in the message and in later turns."""
+    picture = ("--image", picture_in(tmp_path), "--")
+    printed = turns(tmp_path, [], (*EXEC, *picture), RESUME, sees_images=True)
+    shown = f"seen: data:image/png;base64,{PICTURE}"
+    assert [shown in each.rpartition(TEXT)[2] for each in printed] == [True] * 2
+    assert reasons(tmp_path) == [["stop"], ["stop"]]
+
+
+def test_a_picture_of_the_user_that_is_refused(tmp_path: Path) -> None:
+    """The session goes on, although it sends the refused message again.
+
+    REGRESSION: each later turn was refused, too.
+    """
+    picture = ("--image", picture_in(tmp_path), "--")
+    with scripted(tmp_path, [], TEXT) as served:
+        refused = CODEX.run(served, tmp_path, *EXEC, *picture, PROMPT)
+        assert refused.returncode != 0 and "this model reads text only" in refused.stderr
+        again = CODEX.run(served, tmp_path, *RESUME, PROMPT)
+    assert (again.returncode, TEXT in again.stdout) == (0, True), again.stderr
+    assert [line["status"] for line in answers(tmp_path, RESPONSES)] == [400, 200]
 
 
 def test_a_resumed_session(tmp_path: Path) -> None:
