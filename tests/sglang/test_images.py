@@ -10,6 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import openai
 import pytest
 from transformers import AutoTokenizer
 
@@ -22,7 +23,8 @@ from adapters.workers import (
     WorkerError,
 )
 from engine import Vocabulary
-from tests.vision_models import CASES, FAMILIES
+from tests.real_input.served import served_gateway
+from tests.vision_models import CASES, CONVERSATIONS, FAMILIES
 from tests.workers.helpers import check_invariants, collect, ids_of, run, tag
 
 from .environment import ROOT
@@ -146,6 +148,34 @@ def test_the_worker_sees_images(served: Served) -> None:
         await worker.aclose()
 
     run(work())
+
+
+async def test_the_gateway_shows_images(served: Served) -> None:
+    """The official client sends the conversations; usage has the processor's number of tokens."""
+    settings = {
+        "WORKERS": served.server.base_url,
+        "MODEL": str(served.server.model),
+        "MODEL_NAME": "tiny",
+        "FORMAT": "hermes",
+    }
+    with served_gateway(settings) as url:
+        client = openai.AsyncOpenAI(base_url=f"{url}/v1", api_key="none", max_retries=0)
+        for case, parts in zip(served.cases, CONVERSATIONS.values(), strict=True):
+            images = iter(case.images)
+            content = [
+                {"type": "image_url", "image_url": {"url": next(images).image.data_url}}
+                if part is None
+                else {"type": "text", "text": part}
+                for part in parts
+            ]
+            answer = await client.chat.completions.create(
+                model="tiny",
+                messages=[{"role": "user", "content": content}],  # type: ignore[typeddict-item,misc,list-item]
+                max_completion_tokens=2,
+            )
+            assert answer.usage is not None
+            assert answer.usage.prompt_tokens == len(case.wanted)
+        await client.close()
 
 
 #: of more tokens than any context
