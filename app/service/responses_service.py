@@ -86,7 +86,8 @@ class ResponsesService:
         client, context = context.client, replace(context, size=given.size)
         read, writer = self._begin(given, context, tries=BACKGROUND_TRIES)
         asked = await self.generation.read(read, client, given.size)
-        ignored = [*context.record.ignored, *asked.ignored]
+        unseen = self.generation.prompts.left_out(asked)
+        ignored = [*context.record.ignored, *asked.ignored, *unseen]
         events = ResponseEventWriter(writer)
         queued: ResponseObject = {**writer.begun, "status": "queued"}
         inputs = given.listed(queued["id"])

@@ -155,3 +155,20 @@ def test_a_response_in_the_background_has_the_images_of_its_input(gateway: Gatew
     made = current()
     assert made["status"] in ("completed", "incomplete"), made
     assert made["usage"]["input_tokens"] == whole["usage"]["input_tokens"]
+
+
+@pytest.mark.parametrize("is_background", [False, True])
+def test_a_part_that_no_model_sees_is_refused_or_named_at_once(
+    gateway: Gateway, is_background: bool
+) -> None:
+    """A response in the background says so before it begins."""
+    file = {"type": "input_file", "filename": "a.pdf", "file_data": "data:application/pdf;base64,"}
+    asked = {"model": "noise", "max_output_tokens": 3, "background": is_background}
+    current = {"role": "user", "content": [file]}
+    answer = gateway.post({**asked, "input": [current]}, path="/v1/responses")
+    assert answer.status_code == 400, answer.text
+    assert answer.json()["error"]["param"] == "input[0].content[0]"
+    items = [current, {"role": "assistant", "content": "a"}, {"role": "user", "content": "b"}]
+    answer = gateway.post({**asked, "input": items}, path="/v1/responses")
+    assert answer.status_code == 200, answer.text
+    assert answer.headers["x-switchyard-ignored"] == "input/0/content/0 input_file"
