@@ -21,7 +21,7 @@ Not here         retries, balancing and deadlines of answers (the app's), JSON a
 import asyncio
 import json
 import ssl
-from collections.abc import AsyncGenerator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from contextlib import aclosing, suppress
 from dataclasses import replace
 from functools import partial
@@ -148,7 +148,7 @@ class SGLangWorker:
         )
         images = sum(len(image.data) for image, _ in generation.images)
         is_short = len(generation.prompt) + images <= PIECE
-        body = encode() if is_short else await asyncio.to_thread(encode)
+        body = encode() if is_short else await _in_thread(encode)
         reader = StreamReader(generation, self._tokens, self._stop_token_ids)
         most = most_bytes(generation)
         events, idle = self._events(body, most, _headers(generation)), 0
@@ -304,6 +304,15 @@ async def _read(response: Response) -> bytes:
             message = f"an answer of more than {MAX_ANSWER_BYTES:,} bytes"
             raise WorkerError(502, message, reason="protocol")
     return data
+
+
+async def _in_thread(encode: Callable[[], bytes]) -> bytes:
+    """Return what is encoded, off the event loop. The future of a thread is part of a reference
+    cycle, so it must not hold megabytes.
+    """
+    bodies: list[bytes] = []
+    await asyncio.to_thread(lambda: bodies.append(encode()))
+    return bodies.pop()
 
 
 def _shutting_down() -> WorkerError:
