@@ -7,7 +7,8 @@ wherever that is.
 Invariants   I1 all shares have ``max_bytes`` at most, those of one client half of them: a client
                 with many images waits for itself.
 Threads      shares grow on the event loop; they may end in any thread.
-Not here     bodies that are arriving (api). Parsed bodies and those of workers hold images once more.
+Not here     bodies that are arriving (api). Parsed bodies, and those for workers, hold the images
+             once more.
 """
 
 from collections import Counter, deque
