@@ -25,6 +25,9 @@ from .unreadable import ImageError
 
 #: pixels of a WebP that are decoded, see the file's header
 MAX_WEBP_DECODED = 8_000_000
+#: an image's longer side by its shorter one: processors of Qwen-VL, GLM-4V and others refuse more,
+#: and a worker's refusal would end a session that has such an image in its history
+MAX_RATIO = 200
 #: the plugins, called directly: ``PIL.Image.open`` tries formats of a global table, and warns of
 #: sizes that are allowed here
 _PLUGINS: dict[ImageFormat, type[ImageFile]] = {
@@ -53,7 +56,7 @@ def check_file(data: bytes, *, max_pixels: int) -> ImageFacts:
     """Return the facts of an image file.
 
     Raises:
-        ImageError: another format, animated, too many pixels, cut or corrupt.
+        ImageError: another format, animated, too many pixels, too narrow, cut or corrupt.
     """
     header = read_header(data)
     width, height = header.width, header.height
@@ -63,6 +66,11 @@ def check_file(data: bytes, *, max_pixels: int) -> ImageFacts:
         raise ImageError(
             "image_too_large",
             f"it may have {max_pixels:,} pixels, got {width * height:,} ({width:,} x {height:,})",
+        )
+    if max(width, height) > MAX_RATIO * min(width, height):
+        raise ImageError(
+            "image_parse_error",
+            f"one side may be {MAX_RATIO} times as long as the other, got {width:,} x {height:,}",
         )
     if header.is_animated:
         raise ImageError(
