@@ -14,6 +14,7 @@ import openai
 import pytest
 from transformers import AutoTokenizer
 
+from adapters.formats import OutputSpec
 from adapters.workers import (
     Generation,
     Image,
@@ -22,6 +23,7 @@ from adapters.workers import (
     SGLangWorker,
     WorkerError,
 )
+from app.conversation.tokenizer import HuggingFaceTokenizer
 from engine import Vocabulary
 from tests.real_input.served import served_gateway
 from tests.vision_models import CASES, CONVERSATIONS, FAMILIES
@@ -121,6 +123,29 @@ def test_the_ids_are_those_of_the_processor(served: Served) -> None:
         assert answer["meta_info"]["prompt_tokens"] == len(case.wanted)
     is_encoded_again = "falling back to decode+retokenize" in served.server.log()
     assert is_encoded_again is (served.family == "gemma3")
+
+
+def test_no_text_of_a_client_becomes_a_token(served: Served) -> None:
+    """Some servers decode the ids and encode them again, and all count placeholders in the text."""
+    tokenizer = HuggingFaceTokenizer(str(served.server.model))
+    special = set(tokenizer.vocabulary.special_token_ids)
+    case = next(case for case in served.cases if len(case.images) == 2)
+
+    def tokens(text: str) -> list[int]:
+        marks = [tokenizer.mark(number) for number in (0, 1)]
+        said = f"{text} word {marks[0]} {text}{marks[1]}{text}"
+        ids = tokenizer.render([{"role": "user", "content": said}], (), OutputSpec()).prompt
+        body = {
+            "input_ids": ids,
+            "image_data": [image.data_url for image, _ in case.images],
+            "sampling_params": {"max_new_tokens": 1},
+            "return_prompt_token_ids": True,
+        }
+        got = served.server.post_json("/generate", body)["prompt_token_ids"]
+        return [number for number in got if number in special]
+
+    hostile = [text for text in tokenizer.special_texts if not text.startswith("<|reserved")]
+    assert tokens(" ".join([*hostile, *(text[:-1] for text in hostile)])) == tokens("a b")
 
 
 LETTERS = tag({"type": "regex", "pattern": "[a-z]{20}"})
