@@ -202,7 +202,7 @@ class TransformersWorker:
             "sees_images": self.sees_images,
         }
         if self._blindness is not None:
-            details["no images"] = self._blindness
+            details["vision_error"] = self._blindness
         if self._closed:
             return Health(False, "shut down", details)
         if self._model is None:
