@@ -6,11 +6,14 @@ A family's configuration with two layers of width 64, its processor, and a token
 learned on the spot and has the family's own tokens of images. The chat templates are ChatML with
 the placeholder of the family.
 
-Representation   a folder as Hugging Face writes it.
+Representation   a folder as Hugging Face writes it, as a program with a file of conversations.
 Not here         starting a server. Needs torch: run it in the environment of tests.sglang, with its
                  stand-in of torchvision.
 """
 
+import base64
+import io
+import json
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -221,13 +224,75 @@ FAMILIES: dict[str, Callable[[], Parts]] = {
 
 def make_model(family: str, folder: Path) -> None:
     """Write a model, its processor and tokenizer."""
+    write(FAMILIES[family](), folder)
+
+
+def write(parts: Parts, folder: Path) -> None:
     import torch
 
-    parts = FAMILIES[family]()
     torch.manual_seed(0)
     parts.model(parts.config).save_pretrained(folder)
     parts.processor.save_pretrained(folder)
 
 
+# -- conversations ---------------------------------------------------------------------------------
+
+SIZES = ((56, 56), (140, 60), (40, 160))
+#: parts of a user's message: text, or None for an image
+CONVERSATIONS: dict[str, list[str | None]] = {
+    "one": ["What is this?\n", None],
+    "several": ["Compare\n\n", None, None, "\n and ", None, " please."],
+    "first": [None, "\n\n\nWhat is this?"],
+    "spaces": ["a  ", None, "  b", None, "\n"],
+    "no text": [None],
+}
+#: the file of conversations in a model's folder
+CASES = "cases.json"
+
+
+def asked(processor: Any, parts: list[str | None]) -> tuple[str, list[Any]]:
+    """Return the text of a conversation by the chat template, and its pictures."""
+    content = [
+        {"type": "image"} if part is None else {"type": "text", "text": part} for part in parts
+    ]
+    text = processor.apply_chat_template(
+        [{"role": "user", "content": content}], add_generation_prompt=True, tokenize=False
+    )
+    return text, [picture(number) for number in range(parts.count(None))]
+
+
+def picture(number: int) -> Any:
+    import PIL.Image
+
+    return PIL.Image.new("RGB", SIZES[number % len(SIZES)], (40 * number, 90, 200))
+
+
+def file_of(picture: Any, kind: str = "PNG") -> str:
+    """Return a file in Base64."""
+    data = io.BytesIO()
+    picture.save(data, kind)
+    return base64.b64encode(data.getvalue()).decode()
+
+
+def case_of(processor: Any, parts: list[str | None]) -> dict[str, Any]:
+    """Return the ids of a conversation with one placeholder for each image, and without."""
+    text, images = asked(processor, parts)
+    ids = processor.tokenizer.encode(text, add_special_tokens=False)
+    placeholder = processor.tokenizer.convert_tokens_to_ids(processor.image_token)
+    return {
+        "ids": ids,
+        "at": [at for at, token in enumerate(ids) if token == placeholder],
+        "images": list(map(file_of, images)),
+        "wanted": processor(text=[text], images=images)["input_ids"][0],
+    }
+
+
+def main(family: str, folder: Path) -> None:
+    parts = FAMILIES[family]()
+    write(parts, folder)
+    cases = [case_of(parts.processor, each) for each in CONVERSATIONS.values()]
+    (folder / CASES).write_text(json.dumps(cases))
+
+
 if __name__ == "__main__":
-    make_model(sys.argv[1], Path(sys.argv[2]))
+    main(sys.argv[1], Path(sys.argv[2]))

@@ -15,7 +15,7 @@ Images           the server replaces the one placeholder of each by its tokens. 
                  model does, and its count of the prompt's tokens must show that it did.
 Stop strings     searched here in the tokens' bytes, and also sent, so that the server stops.
 Not here         retries, balancing and deadlines of answers (the app's), JSON and its errors
-                 (sglang_wire, sglang_errors).
+                 (sglang_wire, sglang_errors), whether a server fits (sglang_health).
 """
 
 import asyncio
@@ -25,14 +25,13 @@ from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import aclosing, suppress
 from dataclasses import replace
 from functools import partial
-from typing import Any
 from urllib.parse import urlsplit
 
 from .base import SHAPING, Chunk, Generation, Health, WorkerError
 from .http_client import CONNECT_S, AiohttpClient, Response
-from .plugin_versions import mismatch, refused_specs
-from .sglang_errors import MESSAGE_CHARS, LessRoom, server_error
-from .sglang_values import printable
+from .plugin_versions import refused_specs
+from .sglang_errors import LessRoom, server_error
+from .sglang_health import context_of, json_object, judged
 from .sglang_wire import PIECE, StreamReader, request_body, request_id
 from .sse import MAX_EVENT_BYTES, EventDecoder, EventTooLong
 
@@ -46,19 +45,8 @@ EVENT_BYTES, TOKEN_BYTES = 1 << 20, 256
 LOGPROB_BYTES = 64
 #: bytes of an answer without a stream; /server_info has about 20 KB
 MAX_ANSWER_BYTES = 1 << 20
-#: settings of the server, out of hundreds, that readiness shows
-SHOWN = (
-    "version",
-    "model_path",
-    "served_model_name",
-    "grammar_backend",
-    "context_length",
-    "speculative_algorithm",
-)
 #: the payload that ends a stream
 DONE = b"[DONE]"
-#: the name of our plug-in's backend, and of its field in a scheduler's state
-PLUGIN = "switchyard"
 
 
 class SGLangWorker:
@@ -241,11 +229,14 @@ class SGLangWorker:
         status, body = await self._get("/server_info")
         if status == 404:
             status, body = await self._get("/get_server_info")
-        info = json.loads(body) if status == 200 else None
-        if not isinstance(info, dict):
+        info = json_object(body) if status == 200 else {}
+        if not info:
             return Health(False, f"/server_info answers {status}, and no JSON object")
         self.sees_images = info.get("allow_auto_truncate") is not True and await self._has_vision()
-        return self._judge(info)
+        self.max_model_len = context_of(info)
+        self._is_incremental = info.get("incremental_streaming_output") is True
+        facts = {"sees_images": self.sees_images}
+        return judged(info, self._grammar_backend, self._plugin, self._release, facts)
 
     async def _has_vision(self) -> bool:
         """Return whether the server says that its model sees images. Raises WorkerError: no
@@ -254,50 +245,13 @@ class SGLangWorker:
         status, body = await self._get("/model_info")
         if status == 404:
             status, body = await self._get("/get_model_info")
-        info = _object(body) if status == 200 else {}
+        info = json_object(body) if status == 200 else {}
         return info.get("has_image_understanding") is True
 
     async def _get(self, path: str) -> tuple[int, bytes]:
         """Return status and body. Raises WorkerError."""
         async with self._client.request("GET", path, read_s=SHORT_S) as response:
             return response.status, await _read(response)
-
-    def _judge(self, info: dict[str, Any]) -> Health:
-        details = {key: _plain(info[key]) for key in SHOWN if key in info}
-        details["sees_images"] = self.sees_images
-        self.max_model_len = _context_of(info)
-        self._is_incremental = info.get("incremental_streaming_output") is True
-        backend = info.get("grammar_backend")
-        wanted = self._grammar_backend
-        if backend == "none" or info.get("skip_tokenizer_init"):
-            return Health(False, "the server runs without a grammar backend", details)
-        if wanted is not None and backend != wanted:
-            return Health(
-                False,
-                f"the server must run the grammar backend {wanted!r}, got {backend!r:.100}",
-                details,
-            )
-        if wanted == PLUGIN:
-            trouble = self._judge_plugin(info, details)
-            if trouble is not None:
-                return Health(False, trouble, details)
-        return Health(True, details=details)
-
-    def _judge_plugin(self, info: dict[str, Any], details: dict[str, Any]) -> str | None:
-        """Return why a scheduler's plug-in does not match; None: all match."""
-        states = info.get("internal_states")
-        for state in states if isinstance(states, list) and states else [None]:
-            said = state.get(PLUGIN) if isinstance(state, dict) else None
-            if not isinstance(said, dict):
-                return (
-                    "the server names the grammar backend 'switchyard', but its plug-in reports "
-                    "no status: see the server's log"
-                )
-            details[PLUGIN] = {key: _plain(said.get(key)) for key in ("version", *self._plugin)}
-            trouble = mismatch(said, self._plugin, self._release)
-            if trouble is not None:
-                return trouble
-        return None
 
     async def aclose(self) -> None:
         self._closed = True
@@ -321,16 +275,6 @@ def most_bytes(generation: Generation) -> int:
     return min(MAX_EVENT_BYTES, EVENT_BYTES + token * generation.max_tokens)
 
 
-def _context_of(info: dict[str, Any]) -> int | None:
-    """Return the usable context in tokens.
-
-    SGLang also refuses prompts of ``max_req_input_len`` tokens, or cuts them silently with
-    --allow-auto-truncate. Memory may keep this value below the model's context.
-    """
-    lengths = [info.get(name) for name in ("context_length", "max_req_input_len")]
-    return min((n for n in lengths if type(n) is int and n > 0), default=None)
-
-
 def refusal(status: int, data: bytes) -> WorkerError:
     """Return the error of a response that is not a stream."""
     text = data.decode(errors="replace")
@@ -341,15 +285,6 @@ def refusal(status: int, data: bytes) -> WorkerError:
     if isinstance(body, dict):
         body = body.get("error") or body.get("detail") or body
     return server_error(body, status=status)
-
-
-def _object(body: bytes) -> dict[str, Any]:
-    """Return a JSON object; empty: the body is none."""
-    try:
-        value = json.loads(body)
-    except (ValueError, RecursionError):
-        return {}
-    return value if isinstance(value, dict) else {}
 
 
 async def _read(response: Response) -> bytes:
@@ -365,13 +300,6 @@ async def _read(response: Response) -> bytes:
             message = f"an answer of more than {MAX_ANSWER_BYTES:,} bytes"
             raise WorkerError(502, message, reason="protocol")
     return data
-
-
-def _plain(value: Any) -> int | str | None:
-    """Return a server's value without NaN and lone surrogates, which JSON does not allow."""
-    if value is None or isinstance(value, int):
-        return value
-    return printable(value if isinstance(value, str) else repr(value))[:MESSAGE_CHARS]
 
 
 def _shutting_down() -> WorkerError:

@@ -93,6 +93,13 @@ _REFUSALS: tuple[tuple[re.Pattern[str], Callable[[re.Match[str]], WorkerError]],
     ),
     (
         re.compile(
+            r"Multimodal prompt is too long after expanding multimodal tokens\."
+            r".* (?P<got>\d{1,9}) >= (?P<limit>\d{1,9})\."
+        ),
+        _too_long,
+    ),
+    (
+        re.compile(
             r"Requested token count exceeds the model's maximum context length of"
             r" (?P<limit>\d{1,9}) tokens\..* (?P<got>\d{1,9}) tokens from the input messages"
         ),

@@ -1,4 +1,4 @@
-"""Request bodies that are arriving, and the bytes that they take in memory.
+"""Request bodies that are arriving or wait to be parsed, and the bytes that they take in memory.
 
 When all of them together exceed a bound, the newest body of the client with the most bytes is
 refused, and so on until the others fit. So clients that send many large bodies, or send them
@@ -8,7 +8,7 @@ bound per client would also hit proxies, whose clients share an address.
 Invariants   I1 bodies exceed the bound by the last part of one of them at most.
 Cost         O(1) per part; O(clients) per refusal.
 Threads      the event loop only.
-Not here     the bound of one body (body); complete ones that wait for a thread (concurrency).
+Not here     the limit of one body (body_limit); what is left of one that was parsed.
 """
 
 import asyncio
@@ -26,6 +26,10 @@ class ArrivingBody:
         self.data = bytearray()
         self.is_refused = False
         self._timer = timer
+
+    def end(self) -> None:
+        """Let the body, which is whole, wait as long as it must to be parsed."""
+        self._timer.reschedule(None)
 
     def refuse(self) -> None:
         """Free the bytes, and end the wait for more."""

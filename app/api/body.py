@@ -74,14 +74,17 @@ class BodyReader:
         check_type(request)
         limit = self.limit if issubclass(kind, _WITH_MEDIA) else self.limit.without_images
         limit.check(size := announced_size(request), size)
-        client = exchange_of(request).client.id
-        body, images = await self._arrived(request, limit, client)
-        asked, ignored = await self.run(
-            client, len(body), partial(self._parsed, kind, body, images, limit)
-        )
+        try:
+            asked, ignored, size = await self._arrived(kind, request, limit)
+        except TimeoutError:
+            raise ApiError(
+                408,
+                f"The request's body did not arrive within {self.timeout_s:g} seconds.",
+                code="request_timeout",
+            ) from None
         if ignored:
             exchange_of(request).record.ignored += ignored
-        return asked, len(body)
+        return asked, size
 
     async def value(self, text: bytes, client: str) -> Any:
         """Return the JSON value of a message of a client. Raises ApiError 400 or 413."""
@@ -97,21 +100,18 @@ class BodyReader:
         return await self.run(client, len(text), step)
 
     async def _arrived(
-        self, request: Request, limit: BodyLimit, client: str
-    ) -> tuple[bytearray, ImageData]:
-        """Return a body and its images. Raises ApiError."""
+        self, kind: type[Parsed], request: Request, limit: BodyLimit
+    ) -> tuple[Parsed, list[str], int]:
+        """Return a request, what is ignored in it, and its bytes. Raises ApiError, TimeoutError."""
         coding = ",".join(request.headers.getlist("content-encoding"))
-        try:
-            async with self.arriving.body(client, self.timeout_s) as arriving:
-                add = partial(self.arriving.add, arriving)
-                images = await read_body(request.stream(), add, limit, coding)
-                return arriving.data, images
-        except TimeoutError:
-            raise ApiError(
-                408,
-                f"The request's body did not arrive within {self.timeout_s:g} seconds.",
-                code="request_timeout",
-            ) from None
+        client = exchange_of(request).client.id
+        async with self.arriving.body(client, self.timeout_s) as arriving:
+            add = partial(self.arriving.add, arriving)
+            images = await read_body(request.stream(), add, limit, coding)
+            arriving.end()
+            size = len(arriving.data)
+            step = partial(self._parsed, kind, arriving.data, images, limit)
+            return *await self.run(client, size, step), size
 
     def _parsed(
         self, kind: type[Parsed], body: bytearray, images: ImageData, limit: BodyLimit

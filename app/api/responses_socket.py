@@ -27,6 +27,7 @@ from starlette.websockets import WebSocket, WebSocketDisconnect
 
 from ..access import Client
 from ..errors import ApiError, bad_request, unavailable
+from ..protocol import write_json
 from .body import BodyReader
 from .body_limit import BodyLimit
 from .error_responses import refuse_socket
@@ -153,14 +154,12 @@ class ResponsesSocket:
                 continued, size = True, size + len(kept.items)
                 items = await self._bodies.run(client, size, partial(_continued, kept, body))
                 body |= {"previous_response_id": kept.before, "input": items}
-            step = partial(to_json, {**body, "stream": True})
-            request = SocketRequest(
-                self._app, socket, inbox, await self._bodies.run(client, size, step)
-            )
+            step = partial(self._json, {**body, "stream": True}, size)
+            raw = await self._bodies.run(client, size, step)
         except ApiError as error:
             await send_event(socket, error_event(error))
             return None if continued else kept
-        ended = await request.run()
+        ended = await SocketRequest(self._app, socket, inbox, raw).run()
         if ended is not None:
             return await self._kept(body, ended, size, client)
         return None if continued else kept
@@ -171,7 +170,7 @@ class ResponsesSocket:
         """Return a response that only this connection has. ``size``: bytes of its request."""
         if response["store"] or body.get("conversation"):
             return None
-        step = partial(to_json, [*_items(body), *response["output"]])
+        step = partial(self._json, [*_items(body), *response["output"]], size)
         try:
             items = await self._bodies.run(client, size, step)
         except ApiError:
@@ -179,6 +178,10 @@ class ResponsesSocket:
         if len(items) > self._limit.whole:
             return None
         return _Kept(response["id"], body.get("previous_response_id"), items)
+
+    def _json(self, value: Any, size: int) -> bytes:
+        """Write JSON. ``size``: about its bytes."""
+        return to_json(value) if size <= self._limit.text else write_json(value)
 
 
 def _text(message: Message) -> bytes:

@@ -20,4 +20,4 @@ from .detection import FormatEvidence
 from .history import plain_messages
 from .media import Loaded, ShownMedia, has_media, newest_images, shown_media
 from .pairing import paired
-from .tokenizer import Tokenizer, check_fit, load_tokenizer
+from .tokenizer import Tokenizer, UnshownImages, check_fit, load_tokenizer

@@ -17,7 +17,7 @@ clients spell control tokens.
 
 Prompts with images are different: processors of some models decode the ids, count placeholders in
 the text, and encode it again, so a control token that a client spells would become one there. In
-these prompts SEPARATOR stands behind its first character (``separated``), and the original
+these prompts SEPARATOR follows its first character (``separated``), and the original
 tokenizer encodes them.
 
 Representation   names and ``_mark`` are random digits, drawn at startup: templates do not change

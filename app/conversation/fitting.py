@@ -33,7 +33,7 @@ from ..errors import ApiError, bad_field
 from .call_ids import set_call_ids
 from .control import DeepArguments
 from .cut_json import parsed_object
-from .image_marks import ImageMarks
+from .image_marks import ImageMarks, images_apart, move_first_images
 from .profile import AsText, Messages, TemplateProfile
 
 INSTRUCTING = ("system", "developer")
@@ -44,8 +44,6 @@ FILLERS = {
 }
 #: what the user says in a conversation without any message of a user
 NO_USER = "[There is no message of the user.]"
-#: in a result, for an image that stands behind it
-IMAGE_BEHIND = "[The image is in the next message.]"
 
 Message = dict[str, Any]
 
@@ -73,7 +71,7 @@ def fitted(
     named = _with_names(messages)
     shown = [_fitted_message(at, each, profile, as_text) for at, each in enumerate(named)]
     set_call_ids(shown, profile.ids)
-    behind = {} if marks is None or profile.images == "results" else _images_apart(shown, marks)
+    behind = {} if marks is None or profile.images == "results" else images_apart(shown, marks)
     spread: list[Message] = []
     for at, message in enumerate(shown):
         spread += [*_apart(at, message, shown, profile), *behind.get(at, ())]
@@ -85,7 +83,7 @@ def fitted(
     if (opening := _opening(ordered, profile, has_tools, is_opened)) is not None:
         ordered.insert(_leading(ordered), {"role": "user", "content": opening})
     if marks is not None and has_tools and not profile.images_with_tools:
-        _move_first_images(ordered, marks)
+        move_first_images(ordered, marks)
     return ordered if profile.user_behind_results else _alternating(ordered)
 
 
@@ -190,35 +188,6 @@ def _apart(
         found.append({**first, "tool_calls": [call]})
         found.append(results[call["id"]])
     return found
-
-
-def _images_apart(messages: Sequence[Message], marks: ImageMarks) -> dict[int, list[Message]]:
-    """Take the images out of results. Return messages of the user that show them, by the number of
-    the result that they stand behind, the last one of an answer.
-    """
-    behind = {}
-    for is_result, group in groupby(enumerate(messages), lambda each: each[1]["role"] == "tool"):
-        results = list(group) if is_result else []
-        lines = []
-        for number, (_, result) in enumerate(results, 1):
-            result["content"], images = marks.apart(result["content"], IMAGE_BEHIND)
-            if images:
-                which = f"result {number}" if len(results) > 1 else "the result"
-                lines.append(f"[The image in {which} of {result['name'] or 'a tool'}:]\n{images}")
-        if lines:
-            behind[results[-1][0]] = [{"role": "user", "content": "\n".join(lines)}]
-    return behind
-
-
-def _move_first_images(messages: list[Message], marks: ImageMarks) -> None:
-    """Move the images of the first message of a user to one behind it."""
-    first = next((n for n, each in enumerate(messages) if each["role"] == "user"), None)
-    if first is None:
-        return
-    text, images = marks.apart(messages[first]["content"], IMAGE_BEHIND)
-    if images:
-        messages[first] = {**messages[first], "content": text}
-        messages.insert(first + 1, {"role": "user", "content": images})
 
 
 def _results_behind(at: int, messages: Sequence[Message]) -> Iterable[Message]:

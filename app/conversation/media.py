@@ -40,13 +40,12 @@ Loaded = Mapping[str, Image | UnreadableImage]
 class ShownMedia:
     """Messages without media, with marks of the seen images.
 
-    ``images``    by the number of their mark; ``places``: the client's names of their parts.
+    ``images``    by the number of their mark.
     ``left_out``  places and kinds of parts that are lines of text.
     """
 
     messages: Sequence[Message]
     images: Sequence[Image] = ()
-    places: Sequence[str] = ()
     left_out: Sequence[str] = ()
 
 
@@ -93,11 +92,12 @@ def shown_media(
     mark: Callable[[int], str],
     refuses: bool,
     most: int,
+    reason: str = TEXT_ONLY,
 ) -> ShownMedia:
     """Return the conversation as a model sees it. ``mark``: returns the text of a seen image.
 
-    ``loaded``: the images of ``newest_images``; None: the model sees none. ``refuses``: unseen
-    parts of the current message are errors. ``most``: images that the model sees.
+    ``loaded``: the images of ``newest_images``; None: the model sees none, for this ``reason``.
+    ``refuses``: unseen parts of the current message are errors. ``most``: images that it sees.
 
     Raises:
         ApiError: 400 that names a part of the current message.
@@ -107,7 +107,7 @@ def shown_media(
     newest = set[int]()
     if loaded is not None:
         newest.update(map(id, newest_images(messages, refuses=refuses, most=most)))
-    shown, seen, left_out = list[Message](), list[tuple[Image, str]](), list[str]()
+    shown, images, left_out = list[Message](), list[Image](), list[str]()
     first = _current(messages)
     for number, message in enumerate(messages):
         parts = list[Part]()
@@ -115,17 +115,19 @@ def shown_media(
             if not isinstance(part, Media):
                 parts.append(part)
                 continue
-            image = _image_of(part, message, loaded, newest)
+            image = (
+                _Unseen(reason) if loaded is None else _image_of(part, message.role, loaded, newest)
+            )
             if isinstance(image, Image):
-                parts.append(Text(mark(len(seen))))
-                seen.append((image, part.at))
+                parts.append(Text(mark(len(images))))
+                images.append(image)
             elif refuses and number >= first and message.role == "user":
                 raise _refused(part, image)
             else:
                 parts.append(Text(part.line_of(image.reason)))
                 left_out.append(f"{pointer(part.at)} {part.kind}")
         shown.append(replace(message, parts=tuple(parts)))
-    return ShownMedia(shown, [image for image, _ in seen], [at for _, at in seen], left_out)
+    return ShownMedia(shown, images, left_out)
 
 
 def _current(messages: Sequence[Message]) -> int:
@@ -138,18 +140,14 @@ def _current(messages: Sequence[Message]) -> int:
     return len(messages)
 
 
-def _image_of(
-    part: Media, message: Message, loaded: Loaded | None, newest: Collection[int]
-) -> Image | _Unseen:
+def _image_of(part: Media, role: str, loaded: Loaded, newest: Collection[int]) -> Image | _Unseen:
     """Return the image of a part, or why it is not seen. ``newest``: ids of parts in memory."""
-    if loaded is None:
-        return _Unseen(TEXT_ONLY)
     if part.url is None:
         is_image = "image" in part.kind
         return _Unseen(
             "it has no URL or data" if is_image else "this model sees images and text only"
         )
-    if message.role not in _SEEING:
+    if role not in _SEEING:
         return _Unseen("images are seen in messages of users and in results only")
     if id(part) not in newest:
         return _Unseen(f"only the newest {len(newest)} images are", "too_many_images")

@@ -5,11 +5,13 @@ Representation   a Tokenizer joins a vocabulary for the engine with the format t
                  built-in vocabulary, and a Hugging Face folder with or without a chat template.
 Invariants       I1 ids are those of the worker; the stop tokens include every token that ends an
                  answer in the format. I2 ``render`` raises ApiError 400 for messages that cannot
-                 be shown, and no other exception because of a client's text.
+                 be shown, UnshownImages for images, and no other exception because of a client's
+                 text.
 Threads          ``render`` may run in several threads at once.
 Not here         the wire syntax of tool calls (adapters.formats).
 """
 
+import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
@@ -45,6 +47,10 @@ from .thinking import marks_of, thought_apart, thought_at_end
 BUILTIN_FAMILY = "hermes"
 #: an image in a prompt of the built-in vocabulary
 BUILTIN_IMAGE = "[image]"
+
+
+class UnshownImages(ValueError):
+    """The chat template does not write one placeholder for each image of this conversation."""
 
 
 class ImagePlace(NamedTuple):
@@ -95,7 +101,9 @@ class Tokenizer(Protocol):
         ``variables``: the request's variables for the chat template, such as
         ``enable_thinking``; those that the template does not read are dropped.
 
-        An error about an image has the path ("images", its number).
+        Raises:
+            ApiError: 400; the messages cannot be shown.
+            UnshownImages: their images cannot.
         """
         ...
 
@@ -265,18 +273,10 @@ class HuggingFaceTokenizer:
         return Rendered(ids, thought, self._places(ids, images))
 
     def _places(self, ids: Sequence[int], images: Sequence[int]) -> tuple[ImagePlace, ...]:
-        """Return the places of images, which the ids have in this order.
-
-        Raises:
-            ApiError: 400; the ids have another number of placeholders.
-        """
+        """Return the places of images, which the ids have in this order. Raises UnshownImages."""
         places = [at for at, number in enumerate(ids) if number == self._image_token]
         if len(places) != len(images):
-            message = (
-                f"The model's chat template cannot show {{at}}: the prompt has {len(images)} "
-                f"images, and {len(places)} placeholders."
-            )
-            raise bad_field(message, ("images", images[0]), "unsupported_by_template")
+            raise UnshownImages(f"{len(images)} images, {len(places)} placeholders")
         return tuple(map(ImagePlace, images, places))
 
     def reads(self, variable: str) -> bool:
@@ -366,11 +366,23 @@ def _pretrained(source: str) -> Any:
     from transformers import AutoTokenizer
 
     try:
-        return AutoTokenizer.from_pretrained(source, trust_remote_code=False)
+        tokenizer = AutoTokenizer.from_pretrained(source, trust_remote_code=False)
+        if not getattr(tokenizer, "chat_template", None):
+            tokenizer.chat_template = _template_of_processor(source)
+        return tokenizer
     except Exception as error:
         # the library passes on its parsers' exceptions; their first line names the reason
         reason = str(error).strip().partition("\n")[0]
         raise ValueError(f"cannot load a tokenizer from {source}: {reason}") from error
+
+
+def _template_of_processor(source: str) -> str | None:
+    """Return the chat template that older vision models have in a file of their processor."""
+    file = Path(source).expanduser() / "chat_template.json"
+    if not file.is_file():
+        return None
+    template = json.loads(file.read_text("utf-8"))["chat_template"]
+    return template if isinstance(template, str) else None
 
 
 def check_fit(

@@ -70,7 +70,7 @@ class Media:
 
     @property
     def line(self) -> str:
-        """What prompts of a model without vision have in its place."""
+        """The line in its place in prompts of a model without vision."""
         return self.line_of(TEXT_ONLY)
 
     def line_of(self, reason: str) -> str:

@@ -44,21 +44,20 @@ def decode_data_url(url: str, max_bytes: int) -> tuple[bytes, str]:
     end = _data_end(url, start)
     size = (end - start) * 3 // 4
     if size > max_bytes:
-        size -= sum(url.count(each, start, end) for each in SPACE) * 3 // 4
+        spaces = sum(url.count(each, start, end) for each in SPACE)
+        size = (end - start - spaces) * 3 // 4
     check_size(size, max_bytes)
     data = b"".join(_pieces(url, start, end))
     check_size(len(data), max_bytes)
     text = url[start:]
-    tail = b64encode(data[-(len(data) % 3 or 3) :]).decode()
-    # a standard text is not encoded again
-    if (
-        len(text) != (len(data) + 2) // 3 * 4
-        or not text.endswith(tail)
-        or "-" in text
-        or "_" in text
-    ):
-        text = encode(data)
-    return data, text
+    return data, text if _is_standard(text, data) else encode(data)
+
+
+def _is_standard(text: str, data: bytes) -> bool:
+    """Return whether Base64 of these bytes is what ``encode`` would write."""
+    end = b64encode(data[-(len(data) % 3 or 3) :]).decode()
+    is_whole = len(text) == (len(data) + 2) // 3 * 4 and text.endswith(end)
+    return is_whole and "-" not in text and "_" not in text
 
 
 def encode(data: bytes) -> str:
@@ -116,7 +115,7 @@ def _pieces(url: str, start: int, end: int) -> list[bytes]:
             whole = len(piece) - len(piece) % 4
             pieces.append(a2b_base64(piece[:whole], strict_mode=True) if whole else b"")
         except (UnicodeEncodeError, Error):
-            raise _foreign_character(part, at - start) from None
+            raise _foreign_character(url, start, at) from None
         left = piece[whole:]
     if len(left) == 1:
         raise ImageError(
@@ -126,16 +125,13 @@ def _pieces(url: str, start: int, end: int) -> list[bytes]:
     try:
         pieces.append(a2b_base64(left + b"=" * (-len(left) % 4), strict_mode=bool(left)))
     except Error:
-        raise _foreign_character(left.decode(), end - start - len(left)) from None
+        raise _foreign_character(url, start, end) from None
     return pieces
 
 
-def _foreign_character(part: str, before: int) -> ImageError:
-    """Return the error of the first character that is not Base64, ``before`` characters skipped."""
-    foreign = _FOREIGN.search(part)
-    at, character = (foreign.start(), foreign[0]) if foreign else (0, part[:1])
-    return ImageError(
-        "invalid_base64_image",
-        f"its data URL must have Base64 behind the comma, got {character!r} "
-        f"at position {before + at:,} of the data",
-    )
+def _foreign_character(url: str, start: int, at: int) -> ImageError:
+    """Return the error of a character near ``at`` that is not Base64. Data begin at ``start``."""
+    reason = "its data URL must have Base64 behind the comma"
+    if foreign := _FOREIGN.search(url, max(start, at - PIECE), at + PIECE):
+        reason += f", got {foreign[0]!r} at {foreign.start() - start:,} of the data"
+    return ImageError("invalid_base64_image", reason)

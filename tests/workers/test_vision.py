@@ -1,7 +1,6 @@
 """Images in the transformers worker: tiny models of real families, and their own processors."""
 
 import base64
-import io
 import re
 from collections.abc import Callable
 from pathlib import Path
@@ -11,7 +10,7 @@ import pytest
 
 torch = pytest.importorskip("torch", reason="the extra 'embedded' is not installed")
 transformers = pytest.importorskip("transformers", reason="the extra 'embedded' is not installed")
-pictures = pytest.importorskip("PIL.Image", reason="Pillow is not installed")
+pytest.importorskip("PIL", reason="Pillow is not installed")
 
 from transformers.models.auto import image_processing_auto  # noqa: E402
 
@@ -26,7 +25,14 @@ from adapters.workers import (  # noqa: E402
 from adapters.workers.vision import Vision, shows_images  # noqa: E402
 from engine import Compiler, Vocabulary  # noqa: E402
 from tests.sglang.tiny_model import CONTEXT  # noqa: E402
-from tests.vision_models import FAMILIES, make_model  # noqa: E402
+from tests.vision_models import (  # noqa: E402
+    CONVERSATIONS,
+    FAMILIES,
+    asked,
+    file_of,
+    make_model,
+    picture,
+)
 
 from .helpers import check_invariants, collect, ids_of, run, tag  # noqa: E402
 
@@ -34,15 +40,6 @@ Folders = Callable[[str], Path]
 
 #: of an answer
 TOKENS = 12
-SIZES = ((56, 56), (140, 60), (40, 160))
-#: parts of a user's message: text, or None for an image
-CONVERSATIONS: dict[str, list[str | None]] = {
-    "one": ["What is this?\n", None],
-    "several": ["Compare\n\n", None, None, "\n and ", None, " please."],
-    "first": [None, "\n\n\nWhat is this?"],
-    "spaces": ["a  ", None, "  b", None, "\n"],
-    "no text": [None],
-}
 
 
 @pytest.fixture(scope="module")
@@ -65,26 +62,8 @@ def _without_torchvision(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(image_processing_auto, "is_torchvision_available", lambda: False)
 
 
-def picture(number: int) -> Any:
-    return pictures.new("RGB", SIZES[number % len(SIZES)], (40 * number, 90, 200))
-
-
 def image_of(picture: Any, kind: str = "PNG") -> Image:
-    data = io.BytesIO()
-    picture.save(data, kind)
-    encoded = base64.b64encode(data.getvalue()).decode()
-    return Image(f"image/{kind.lower()}", encoded, b"", *picture.size)
-
-
-def asked(processor: Any, parts: list[str | None]) -> tuple[str, list[Any]]:
-    """Return the text of a conversation by the chat template, and its pictures."""
-    content = [
-        {"type": "image"} if part is None else {"type": "text", "text": part} for part in parts
-    ]
-    text = processor.apply_chat_template(
-        [{"role": "user", "content": content}], add_generation_prompt=True, tokenize=False
-    )
-    return text, [picture(number) for number in range(parts.count(None))]
+    return Image(f"image/{kind.lower()}", file_of(picture, kind), b"", *picture.size)
 
 
 def placed(vision: Vision, ids: list[int], images: list[Any]) -> tuple[PromptImage, ...]:

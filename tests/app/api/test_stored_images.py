@@ -10,6 +10,7 @@ from openai.types.conversations import ConversationItemList
 from tests.app.gateway import OPTIONS, Gateway, gateway_fixture
 from tests.app.images.files import data_url, picture
 from tests.app.wire import mistakes
+from tests.waiting import until
 
 gateway = gateway_fixture(format="hermes")
 
@@ -127,3 +128,17 @@ def test_a_stored_image_is_in_the_prompt_of_what_follows(gateway: Gateway, form:
         items = [reference, *before["output"], *more]
     again = create(gateway, "/v1/responses", input=items, **asked)
     assert again["usage"]["input_tokens"] == whole["usage"]["input_tokens"]
+
+
+def test_a_response_in_the_background_has_the_images_of_its_input(gateway: Gateway) -> None:
+    asked = {"input": [{"role": "user", "content": [text("a"), IMAGE]}], "max_output_tokens": 3}
+    whole = create(gateway, "/v1/responses", **asked)
+    number = create(gateway, "/v1/responses", **asked, background=True)["id"]
+
+    def current() -> Any:
+        return httpx.get(f"{gateway.url}/v1/responses/{number}", **OPTIONS).json()
+
+    until(lambda: current()["status"] not in ("queued", "in_progress"))
+    made = current()
+    assert made["status"] in ("completed", "incomplete"), made
+    assert made["usage"]["input_tokens"] == whole["usage"]["input_tokens"]

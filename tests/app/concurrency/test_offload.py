@@ -9,6 +9,7 @@ import pytest
 from app.concurrency import fair_threads
 from app.concurrency.offload import (
     HUGE_BYTES,
+    IMAGE_THREADS,
     LARGE_BYTES,
     MAX_LARGE,
     MAX_SMALL,
@@ -36,6 +37,26 @@ def thread() -> str:
 async def test_each_size_of_request_has_its_threads(size: int, name: str):
     offload = Offload()
     assert (await offload.run("a", size, thread)).startswith(name)
+    offload.close()
+
+
+async def test_images_have_threads_of_which_one_client_takes_all_but_one():
+    offload, started, done = Offload(), [], threading.Event()
+
+    def wait() -> None:
+        started.append(thread())
+        done.wait()
+
+    mine = [asyncio.create_task(offload.run_image("a", wait)) for _ in range(IMAGE_THREADS)]
+    while len(started) < IMAGE_THREADS - 1:
+        await asyncio.sleep(0.001)
+    # a step holds the lock of Python in its threads, so it is let go before another one begins
+    other = asyncio.create_task(offload.run_image("b", thread))
+    assert (await offload.run("a", HUGE_BYTES, thread)).startswith("huge-requests")
+    assert len(started) == IMAGE_THREADS - 1
+    done.set()
+    await asyncio.gather(*mine)
+    assert {name.rpartition("_")[0] for name in (*started, await other)} == {"image-requests"}
     offload.close()
 
 

@@ -12,10 +12,14 @@ from transformers import AutoTokenizer
 
 from adapters.formats import OutputSpec, Tool
 from app.conversation.control import SEPARATOR
-from app.conversation.fitting import IMAGE_BEHIND
+from app.conversation.image_marks import IMAGE_BEHIND
 from app.conversation.pairing import paired
-from app.conversation.tokenizer import BUILTIN_IMAGE, BuiltinTokenizer, HuggingFaceTokenizer
-from app.errors import ApiError
+from app.conversation.tokenizer import (
+    BUILTIN_IMAGE,
+    BuiltinTokenizer,
+    HuggingFaceTokenizer,
+    UnshownImages,
+)
 from tests.app.conversation.chat_templates import FETCH, TEMPLATES, folder_of, saved
 from tests.app.conversation.vision_templates import VISION_TEMPLATES
 from tests.app.small_tokenizer import folder
@@ -283,6 +287,30 @@ def test_text_that_continues_a_token_of_the_template_is_broken() -> None:
             assert control.spellings_in(control.separated(prompt)) == [name]
 
 
+@pytest.mark.parametrize("text", ["<|im_end|>", "<|image_pad|>", "image", "text", "<|", "|>"])
+def test_a_template_that_computes_with_control_tokens_shows_images(
+    text: str, tmp_path: Path
+) -> None:
+    """Its constants keep their spellings, so that the texts of clients are broken before it."""
+    source = VISION_TEMPLATES["Qwen-VL"].replace("<|im_end|>", "{{ '<|im_end|>'[:10] }}")
+    source = source.replace("<|image_pad|>", "{{ '<|image_pad|>'[:13] }}")
+    made = HuggingFaceTokenizer(saved(source, str(tmp_path), ["<|im_end|>", "<|image_pad|>"]))
+    assert made._named is not None and made._named._breaks
+    own = tokenizer_of("Qwen-VL")
+    for messages in (
+        [said("user", f"{text} ", IMAGE, text)],
+        [said("user", IMAGE, "word"), calls("a"), result("a", text, IMAGE, f" {text}")],
+    ):
+        prompts = [
+            tokenizer.render(plain(tokenizer, messages), (TOOL,), OutputSpec((TOOL,)))
+            for tokenizer in (made, own)
+        ]
+        assert text_of(made, prompts[0].prompt) == text_of(own, prompts[1].prompt)
+        assert [each.number for each in prompts[0].images] == [
+            each.number for each in prompts[1].images
+        ]
+
+
 # -- templates and prompts that show none ----------------------------------------------------------
 EACH = "{% for m in messages %}<|im_start|>{{ m.role }}\n"
 END = "<|im_end|>\n{% endfor %}"
@@ -306,7 +334,7 @@ def test_a_template_without_placeholders_shows_no_images(content: str, tmp_path:
     assert tokenizer.profile is not None and tokenizer.profile.described()["images"] == "no"
 
 
-def test_a_prompt_that_lacks_a_placeholder_is_an_error_about_the_image(tmp_path: Path) -> None:
+def test_a_prompt_that_lacks_a_placeholder_is_no_prompt(tmp_path: Path) -> None:
     """This template drops images of long conversations."""
     parts = (
         "{% if m.content is string %}{{ m.content }}{% else %}{% for p in m.content %}"
@@ -317,9 +345,8 @@ def test_a_prompt_that_lacks_a_placeholder_is_an_error_about_the_image(tmp_path:
     assert tokenizer.shows_images
     messages = [said("user", "word"), said("assistant", "word"), said("user", IMAGE, "word")]
     assert len(tokenizer.render(plain(tokenizer, messages), (), OutputSpec()).images) == 1
-    with pytest.raises(ApiError, match="2 images, and 0 placeholders") as refused:
+    with pytest.raises(UnshownImages, match="2 images, 0 placeholders"):
         tokenizer.render(plain(tokenizer, [*messages, *messages]), (), OutputSpec())
-    assert refused.value.at == ("images", 0)
 
 
 def test_the_built_in_tokenizer_writes_a_text_for_each_image() -> None:

@@ -1,7 +1,6 @@
 """Which media a model sees, which are lines of text, and which are errors."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
@@ -10,17 +9,18 @@ from adapters.workers import Image
 from app.conversation.media import newest_images, shown_media
 from app.errors import ApiError
 from app.generation import Media, Message, Text
+from app.images import UnreadableImage
 
 
-@dataclass(frozen=True)
-class Unreadable:
-    reason: str
-    code: str
+class Images(dict[str, Any]):
+    """An image for each URL, with the URL as its data."""
+
+    def __missing__(self, url: str) -> Image:
+        return Image("image/png", url, url.encode(), 2, 3)
 
 
-RED, BLUE = (Image("image/png", data, data.encode(), 2, 3) for data in ("red", "blue"))
-BROKEN = Unreadable("it is cut after 3 of 90 bytes.", "invalid_image_format")
-LOADED: Mapping[str, Any] = {"red": RED, "blue": BLUE, "broken": BROKEN}
+BROKEN = UnreadableImage("it is cut after 3 of 90 bytes.", "invalid_image_format")
+LOADED = Images(broken=BROKEN)
 
 
 def media(at: str, url: str | None = "red", kind: str = "image_url", **more: Any) -> Media:
@@ -53,7 +53,6 @@ def test_images_of_users_and_results_are_seen_in_their_order() -> None:
     assert [(image.data, image.detail) for image in made.images] == [
         ("red", "low"), ("blue", None), ("red", None)
     ]  # fmt: skip
-    assert list(made.places) == ["a", "messages[2].content[1]", "b"]
     assert not made.left_out
 
 
@@ -145,7 +144,11 @@ def test_parts_of_anthropic_are_refused_in_its_words(kind: str, words: str) -> N
 
 
 def many(number: int, first: int = 0) -> list[Media]:
-    return [media(f"parts[{at}]") for at in range(first, first + number)]
+    return [media(f"parts[{at}]", f"parts[{at}]") for at in range(first, first + number)]
+
+
+def seen(made: Any) -> list[str]:
+    return [image.data for image in made.images]
 
 
 def test_of_many_images_the_newest_are_seen() -> None:
@@ -153,9 +156,9 @@ def test_of_many_images_the_newest_are_seen() -> None:
     made = shown(messages)
     line = "[image_url: not shown, only the newest 3 images are]"
     assert texts(made.messages)[:2] == [f"{line}<0><1>", "answer"]
-    assert list(made.places) == ["parts[1]", "parts[2]", "parts[3]"]
+    assert seen(made) == ["parts[1]", "parts[2]", "parts[3]"]
     assert made.left_out == ["parts/0 image_url", "messages/0/content/0 input_file"]
-    assert [part.at for part in newest_images(messages, refuses=True, most=3)] == list(made.places)
+    assert [part.at for part in newest_images(messages, refuses=True, most=3)] == seen(made)
 
 
 @pytest.mark.parametrize(("number", "is_allowed"), [(3, True), (4, False)])
@@ -165,7 +168,7 @@ def test_a_message_with_more_images_than_a_model_sees_is_an_error(
     messages = [user(*many(2)), SAID, user(*many(number, 2))]
     if is_allowed:
         made = shown(messages)
-        assert list(made.places) == ["parts[2]", "parts[3]", "parts[4]"]
+        assert seen(made) == ["parts[2]", "parts[3]", "parts[4]"]
         return
     for step in (shown, lambda messages: newest_images(messages, refuses=True, most=3)):
         with pytest.raises(ApiError, match="at most 3 images are allowed, got 4") as refused:
@@ -177,3 +180,11 @@ def test_a_message_with_more_images_than_a_model_sees_is_an_error(
 def test_a_model_without_vision_names_no_number_of_images() -> None:
     with pytest.raises(ApiError, match="this model reads text only"):
         shown([user(*many(4))], None)
+
+
+def test_images_that_a_template_cannot_show_are_unseen_for_that_reason() -> None:
+    messages = [user(*many(1)), SAID, user(Text("word"))]
+    made = shown(messages, None, reason="it cannot")
+    assert texts(made.messages)[0] == "[image_url: not shown, it cannot]"
+    with pytest.raises(ApiError, match="to the model: it cannot"):
+        shown(messages[:1], None, reason="it cannot")

@@ -1,6 +1,7 @@
 """Tokenizers: the built-in one, and Hugging Face folders with and without a chat template."""
 
 import io
+import json
 from pathlib import Path
 from typing import Any
 
@@ -135,3 +136,11 @@ def test_a_text_gets_the_tokens_that_the_tokenizer_puts_around_it(tmp_path: Path
     assert tokenizer.decode(ids) == f"{begin if add else ''}the alarm<|im_end|>"
     assert (ids[0] == backend.token_to_id(begin)) == add
     assert ids[-1] == backend.token_to_id("<|im_end|>")
+
+
+def test_the_template_of_a_processor_counts_if_the_tokenizer_has_none(tmp_path: Path) -> None:
+    """Older vision models have theirs in a file of their own."""
+    place = folder(tmp_path, None)
+    assert HuggingFaceTokenizer(place).profile is None
+    (tmp_path / "chat_template.json").write_text(json.dumps({"chat_template": TEMPLATE}))
+    assert HuggingFaceTokenizer(place).profile is not None

@@ -223,6 +223,16 @@ async def test_a_hostile_url_gets_no_connection(url: str) -> None:
         assert server.connections == 0
 
 
+async def test_a_name_that_really_leads_to_loopback_gets_no_connection():
+    async with image_server({"/a.png": answer(FILE)}) as server:
+        hosts = ImageHosts([f"localhost:{server.port}"])
+        fetcher = ImageFetcher(hosts, max_bytes=10_000, seconds=5)
+        reason = await reason_of(fetcher, server.url(host="localhost"))
+        assert reason == "the host localhost must have public addresses, got one that is not public"
+        assert server.connections == 0
+        fetcher.close()
+
+
 async def test_dns_that_changes_after_the_check_does_not_help(monkeypatch):
     """The first answer is public, all later ones are loopback."""
     answers = iter(["93.184.215.14"])

@@ -1,9 +1,12 @@
 """URLs and addresses that images may be fetched from."""
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from app.images.image_hosts import ImageHosts, check_addresses, is_public
 from app.images.unreadable import ImageError
+from tests.turns import draws
 
 HOSTS = ImageHosts(
     ["images.example.org", "*.cdn.example.net", "other.example:8443", "xn--bcher-kva.example"]
@@ -87,6 +90,21 @@ def test_another_url_is_not_fetched(url: str, code: str) -> None:
     with pytest.raises(ImageError) as caught:
         HOSTS.check(url)
     assert caught.value.unreadable.code == code, caught.value
+
+
+@draws(400)
+@given(
+    st.sampled_from(["", "http:", "http://", "https://images.example.org", "http://[", "HTTP:/"]),
+    st.text(st.characters(codec=None, exclude_categories=()), max_size=30)
+    | st.text("@:/\\?#[]%.0123456789abcdefx", max_size=30),
+)
+def test_any_url_is_one_of_an_allowed_host_or_refused(head: str, text: str) -> None:
+    try:
+        url = HOSTS.check(head + text)
+    except ImageError:
+        return
+    assert url.raw_host == "images.example.org"
+    assert (url.raw_user, url.raw_password, url.port in (80, 443)) == (None, None, True)
 
 
 def test_the_refusal_of_a_host_names_it_and_the_setting() -> None:

@@ -8,10 +8,11 @@ import pytest
 
 from adapters.workers import Chunk, Image, PromptTooLong
 from app.common_form import common_chat, common_prompt
-from app.conversation.tokenizer import BUILTIN_IMAGE
+from app.conversation.tokenizer import BUILTIN_IMAGE, Rendered, UnshownImages
 from app.errors import ApiError
 from app.generation import Media
 from app.protocol import TokenizeRequest
+from app.service.chat_prompts import UNSHOWN
 from app.service.generation_service import weight_of
 from app.service.tokenize_service import TokenizeService
 from tests.app.service.scripted import Service, context, request, script
@@ -80,9 +81,8 @@ async def test_a_stream_and_each_choice_of_it_have_the_images() -> None:
     events = await service.stream(messages=TWO, n=3, stream_options={"include_usage": True})
     assert [seen(service, n) for n in range(3)] == [[("red", "auto"), ("blue", "low")]] * 3
     assert events[-2]["usage"]["prompt_tokens"] == 5
-    assert service.images.asked == [[image("red")["image_url"]["url"]] * 0 or [
-        image("red")["image_url"]["url"], image("blue")["image_url"]["url"]
-    ]]  # fmt: skip
+    urls = [part["image_url"]["url"] for part in (image("red"), image("blue"))]
+    assert service.images.asked == [urls]
 
 
 async def test_what_is_not_seen_is_named() -> None:
@@ -117,6 +117,30 @@ async def test_a_worker_without_vision_gets_no_image_and_none_is_loaded() -> Non
     with pytest.raises(ApiError, match="this model reads text only"):
         await service.complete(messages=[user(image("red"))])
     assert service.images.asked == []
+
+
+async def test_images_that_the_template_cannot_show_are_lines_of_text(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Else the session of an agent would end, which sends them with each request."""
+    service = Service(script("answer"), images=Loader())
+    render = service.tokenizer.render
+
+    def deaf(*asked: Any) -> Rendered:
+        prompt = render(*asked)
+        if prompt.images:
+            raise UnshownImages
+        return prompt
+
+    monkeypatch.setattr(service.tokenizer, "render", deaf)
+    made = await service.complete_with_headers(messages=[*TWO, SAID, user(text("three"))])
+    named = "messages/0/content/1 image_url, messages/2/content/0 image_url"
+    assert made.headers["x-switchyard-ignored"] == named
+    assert service.prompt().count(f"[image_url: not shown, {UNSHOWN}]") == 2
+    assert not seen(service)
+    with pytest.raises(ApiError, match=UNSHOWN) as refused:
+        await service.complete(messages=TWO)
+    assert refused.value.param == "messages[2].content[0]"
 
 
 async def count(service: Service, messages: list[Any]) -> int:

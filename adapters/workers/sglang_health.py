@@ -1,0 +1,99 @@
+"""The health of a SGLang server by what it says of itself: its context, its backend, our plug-in.
+
+Invariants       for any JSON object, the functions return; none raises.
+Not here         requests (sglang), versions that fit each other (plugin_versions).
+"""
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from .base import Health
+from .plugin_versions import mismatch
+from .sglang_errors import MESSAGE_CHARS
+from .sglang_values import printable
+
+#: settings of the server, out of hundreds, that readiness shows
+SHOWN = (
+    "version",
+    "model_path",
+    "served_model_name",
+    "grammar_backend",
+    "context_length",
+    "speculative_algorithm",
+)
+#: the name of our plug-in's backend, and of its field in a scheduler's state
+PLUGIN = "switchyard"
+
+
+def json_object(body: bytes) -> dict[str, Any]:
+    """Return a JSON object; empty: the body is none."""
+    try:
+        value = json.loads(body)
+    except (ValueError, RecursionError):
+        return {}
+    return value if isinstance(value, dict) else {}
+
+
+def context_of(info: Mapping[str, Any]) -> int | None:
+    """Return the usable context in tokens.
+
+    SGLang also refuses prompts of ``max_req_input_len`` tokens, or cuts them silently with
+    --allow-auto-truncate. Memory may keep this value below the model's context.
+    """
+    lengths = [info.get(name) for name in ("context_length", "max_req_input_len")]
+    return min((n for n in lengths if type(n) is int and n > 0), default=None)
+
+
+def judged(
+    info: Mapping[str, Any],
+    backend: str | None,
+    plugin: Mapping[str, object],
+    release: str,
+    facts: Mapping[str, Any],
+) -> Health:
+    """Return whether a server that says this can take requests.
+
+    ``backend``, ``plugin``, ``release``: see SGLangWorker. ``facts``: further details.
+    """
+    details = {key: _plain(info[key]) for key in SHOWN if key in info} | dict(facts)
+    trouble = _trouble(info, backend)
+    if trouble is None and backend == PLUGIN:
+        trouble = _plugin_trouble(info, plugin, release, details)
+    return Health(True, details=details) if trouble is None else Health(False, trouble, details)
+
+
+def _trouble(info: Mapping[str, Any], wanted: str | None) -> str | None:
+    """Return why the server's grammar backend does not fit."""
+    backend = info.get("grammar_backend")
+    if backend == "none" or info.get("skip_tokenizer_init"):
+        return "the server runs without a grammar backend"
+    if wanted is not None and backend != wanted:
+        return f"the server must run the grammar backend {wanted!r}, got {backend!r:.100}"
+    return None
+
+
+def _plugin_trouble(
+    info: Mapping[str, Any], plugin: Mapping[str, object], release: str, details: dict[str, Any]
+) -> str | None:
+    """Return why a scheduler's plug-in does not match; None: all match."""
+    states = info.get("internal_states")
+    for state in states if isinstance(states, list) and states else [None]:
+        said = state.get(PLUGIN) if isinstance(state, dict) else None
+        if not isinstance(said, dict):
+            return (
+                "the server names the grammar backend 'switchyard', but its plug-in reports "
+                "no status: see the server's log"
+            )
+        details[PLUGIN] = {key: _plain(said.get(key)) for key in ("version", *plugin)}
+        trouble = mismatch(said, plugin, release)
+        if trouble is not None:
+            return trouble
+    return None
+
+
+def _plain(value: Any) -> int | str | None:
+    """Return a server's value without NaN and lone surrogates, which JSON does not allow."""
+    if value is None or isinstance(value, int):
+        return value
+    return printable(value if isinstance(value, str) else repr(value))[:MESSAGE_CHARS]
