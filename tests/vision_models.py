@@ -12,6 +12,7 @@ Not here         starting a server. Needs torch: run it in the environment of te
 """
 
 import base64
+import functools
 import io
 import json
 import sys
@@ -55,12 +56,19 @@ class Parts(NamedTuple):
     processor: Any
 
 
+@functools.cache
+def _learned() -> str:
+    """Return a tokenizer as JSON; learning takes a second."""
+    text: str = make_tokenizer(VOCABULARY).backend_tokenizer.to_str()
+    return text
+
+
 def tokenizer_of(*tokens: str, **named: str) -> Any:
     """Return a tokenizer with further special tokens; ``named`` are its attributes, too."""
-    from tokenizers import AddedToken
+    from tokenizers import AddedToken, Tokenizer
     from transformers import PreTrainedTokenizerFast
 
-    learned = make_tokenizer(VOCABULARY).backend_tokenizer
+    learned = Tokenizer.from_str(_learned())
     learned.add_tokens(
         [
             AddedToken(text, special=True, normalized=False)

@@ -25,6 +25,7 @@ from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import aclosing, suppress
 from dataclasses import replace
 from functools import partial
+from typing import Any
 from urllib.parse import urlsplit
 
 from .base import SHAPING, Chunk, Generation, Health, WorkerError
@@ -229,10 +230,13 @@ class SGLangWorker:
         status, body = await self._get("/server_info")
         if status == 404:
             status, body = await self._get("/get_server_info")
-        info = json_object(body) if status == 200 else {}
-        if not info:
+        info = json.loads(body) if status == 200 else None
+        if not isinstance(info, dict):
             return Health(False, f"/server_info answers {status}, and no JSON object")
         self.sees_images = info.get("allow_auto_truncate") is not True and await self._has_vision()
+        return self._judge(info)
+
+    def _judge(self, info: Mapping[str, Any]) -> Health:
         self.max_model_len = context_of(info)
         self._is_incremental = info.get("incremental_streaming_output") is True
         facts = {"sees_images": self.sees_images}

@@ -4,7 +4,9 @@
 
 Bounds    the header, which is read without Pillow, decides about the format and the number of
           pixels, so a file that claims more than it may have is refused before anything is
-          allocated. One decode takes up to 8 bytes a pixel (a progressive JPEG's coefficients).
+          allocated. One decode takes up to 8 bytes a pixel (a progressive JPEG's coefficients), so
+          images of more than LARGE_PIXELS are decoded one at a time: 400 MB at the default limit,
+          beside 130 MB of a smaller one in another thread.
 GIL       Pillow releases it while it decodes, except for WebP: there it copies all pixels, 2 ms for
           each million. So a WebP of more than MAX_WEBP_DECODED pixels is not decoded here, only its
           header and its chunks are read.
@@ -13,6 +15,7 @@ Not here  what is done with transparency, orientation and size (the model's own 
 """
 
 import warnings
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from io import BytesIO
 
@@ -25,6 +28,8 @@ from .unreadable import ImageError
 
 #: pixels of a WebP that are decoded, see the file's header
 MAX_WEBP_DECODED = 8_000_000
+#: pixels above which images are decoded one at a time
+LARGE_PIXELS = 16_000_000
 #: the plugins, called directly: ``PIL.Image.open`` tries formats of a global table, and warns of
 #: sizes that are allowed here
 _PLUGINS: dict[ImageFormat, type[ImageFile]] = {
@@ -49,8 +54,10 @@ def ignore_pillow_warnings() -> None:
     warnings.filterwarnings("ignore", module=r"PIL\.")
 
 
-def check_file(data: bytes, *, max_pixels: int) -> ImageFacts:
-    """Return the facts of an image file.
+def check_file(
+    data: bytes, *, max_pixels: int, large: AbstractContextManager[object]
+) -> ImageFacts:
+    """Return the facts of an image file. ``large``: a lock, held while a large one is decoded.
 
     Raises:
         ImageError: another format, animated, too many pixels, cut or corrupt.
@@ -69,14 +76,15 @@ def check_file(data: bytes, *, max_pixels: int) -> ImageFacts:
             "invalid_image_format", f"it is an animated {header.format}; only still images are read"
         )
     if header.format != "WEBP" or width * height <= MAX_WEBP_DECODED:
-        _decode(header)
+        _decode(header, large if width * height > LARGE_PIXELS else nullcontext())
     return ImageFacts(f"image/{header.format.lower()}", width, height)
 
 
-def _decode(header: Header) -> None:
+def _decode(header: Header, lock: AbstractContextManager[object]) -> None:
     """Decode all pixels. Raises ImageError."""
     try:
-        with gil_released(), BytesIO(header.data) as file:
+        # the lock inside: no step that waits for it may keep others from running Python
+        with gil_released(), lock, BytesIO(header.data) as file:
             image = _PLUGINS[header.format](file)
             size = image.size
             if header.format == "JPEG":

@@ -56,7 +56,7 @@ class ImageLoader:
         self._offload, self._fetcher, self._on_result = offload, fetcher, on_result
         self._max_bytes, self._max_pixels = max_bytes, max_pixels
         self._verdicts: OrderedDict[tuple[str, bytes], ImageFacts | UnreadableImage] = OrderedDict()
-        self._lock = threading.Lock()
+        self._lock, self._large = threading.Lock(), threading.Lock()
         ignore_pillow_warnings()
 
     async def load(
@@ -126,7 +126,9 @@ class ImageLoader:
                 self._verdicts.move_to_end(key)
                 return known
         try:
-            verdict: ImageFacts | UnreadableImage = check_file(data, max_pixels=self._max_pixels)
+            verdict: ImageFacts | UnreadableImage = check_file(
+                data, max_pixels=self._max_pixels, large=self._large
+            )
         except ImageError as error:
             verdict = error.unreadable
         with self._lock:

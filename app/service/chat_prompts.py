@@ -78,6 +78,14 @@ class ChatPrompts:
             return None
         return {part.url: _UNREAD for part in self._newest(request) if part.url is not None}
 
+    def left_out(self, request: GenerationRequest) -> Sequence[str]:
+        """Return the parts that the prompt will not show, if all images can be read.
+
+        Raises:
+            ApiError: 400; a part of the current message is one of them.
+        """
+        return self._shown(request, self.unread(request)).left_out
+
     def read(self, request: GenerationRequest, loaded: Loaded | None) -> ChatPrompt:
         """Return the prompt; takes time in proportion to the messages.
 

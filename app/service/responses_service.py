@@ -22,7 +22,7 @@ from ..generation import GenerationRequest
 from ..observability import IGNORED_HEADER, header_listing
 from ..protocol import ResponseRequest, item_id, listed, new_response_id
 from ..sealing import Seal
-from ..state import Chain, ConversationStore, ResponseStore, state_unavailable
+from ..state import Chain, ConversationStore, ResponseStore
 from ..writers import (
     CompactedResponse,
     CompactionOutput,
@@ -86,12 +86,13 @@ class ResponsesService:
         client, context = context.client, replace(context, size=given.size)
         read, writer = self._begin(given, context, tries=BACKGROUND_TRIES)
         asked = await self.generation.read(read, client, given.size)
-        ignored = [*context.record.ignored, *asked.ignored]
+        unseen = self.generation.prompts.left_out(asked)
+        ignored = [*context.record.ignored, *asked.ignored, *unseen]
         events = ResponseEventWriter(writer)
         queued: ResponseObject = {**writer.begun, "status": "queued"}
         inputs = given.listed(queued["id"])
         if not await self.store.save(client, queued, inputs, given.before, size=given.size):
-            raise state_unavailable()
+            raise self.store.unsaved(inputs)
 
         async def begin() -> AnswerStream:
             return await self.generation.stream(lambda: asked, lambda _: events, context)

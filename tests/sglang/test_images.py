@@ -11,9 +11,11 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import openai
 import pytest
 from transformers import AutoTokenizer
 
+from adapters.formats import OutputSpec
 from adapters.workers import (
     Generation,
     Image,
@@ -22,9 +24,11 @@ from adapters.workers import (
     SGLangWorker,
     WorkerError,
 )
+from app.conversation.tokenizer import HuggingFaceTokenizer
 from engine import Vocabulary
 from tests.app.cli.command import switchyard
-from tests.vision_models import CASES, FAMILIES
+from tests.real_input.served import served_gateway
+from tests.vision_models import CASES, CONVERSATIONS, FAMILIES
 from tests.workers.helpers import check_invariants, collect, ids_of, run, tag
 
 from .environment import ROOT
@@ -123,6 +127,29 @@ def test_the_ids_are_those_of_the_processor(served: Served) -> None:
     assert is_encoded_again is (served.family == "gemma3")
 
 
+def test_no_text_of_a_client_becomes_a_token(served: Served) -> None:
+    """Some servers decode the ids and encode them again, and all count placeholders in the text."""
+    tokenizer = HuggingFaceTokenizer(str(served.server.model))
+    special = set(tokenizer.vocabulary.special_token_ids)
+    case = next(case for case in served.cases if len(case.images) == 2)
+
+    def tokens(text: str) -> list[int]:
+        marks = [tokenizer.mark(number) for number in (0, 1)]
+        said = f"{text} word {marks[0]} {text}{marks[1]}{text}"
+        ids = tokenizer.render([{"role": "user", "content": said}], (), OutputSpec()).prompt
+        body = {
+            "input_ids": ids,
+            "image_data": [image.data_url for image, _ in case.images],
+            "sampling_params": {"max_new_tokens": 1},
+            "return_prompt_token_ids": True,
+        }
+        got = served.server.post_json("/generate", body)["prompt_token_ids"]
+        return [number for number in got if number in special]
+
+    hostile = [text for text in tokenizer.special_texts if not text.startswith("<|reserved")]
+    assert tokens(" ".join([*hostile, *(text[:-1] for text in hostile)])) == tokens("a b")
+
+
 LETTERS = tag({"type": "regex", "pattern": "[a-z]{20}"})
 
 
@@ -148,6 +175,34 @@ def test_the_worker_sees_images(served: Served) -> None:
         await worker.aclose()
 
     run(work())
+
+
+async def test_the_gateway_shows_images(served: Served) -> None:
+    """The official client sends the conversations; usage has the processor's number of tokens."""
+    settings = {
+        "WORKERS": served.server.base_url,
+        "MODEL": str(served.server.model),
+        "MODEL_NAME": "tiny",
+        "FORMAT": "hermes",
+    }
+    with served_gateway(settings) as url:
+        client = openai.AsyncOpenAI(base_url=f"{url}/v1", api_key="none", max_retries=0)
+        for case, parts in zip(served.cases, CONVERSATIONS.values(), strict=True):
+            images = iter(case.images)
+            content = [
+                {"type": "image_url", "image_url": {"url": next(images).image.data_url}}
+                if part is None
+                else {"type": "text", "text": part}
+                for part in parts
+            ]
+            answer = await client.chat.completions.create(
+                model="tiny",
+                messages=[{"role": "user", "content": content}],  # type: ignore[typeddict-item,misc,list-item]
+                max_completion_tokens=2,
+            )
+            assert answer.usage is not None
+            assert answer.usage.prompt_tokens == len(case.wanted)
+        await client.close()
 
 
 #: of more tokens than any context

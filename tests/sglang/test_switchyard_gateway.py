@@ -11,6 +11,7 @@ import httpx
 import openai
 import pytest
 
+from adapters.workers import SGLangWorker
 from tests.real_input.asking import Answer, ask_all, client_of, complete
 from tests.real_input.bfcl import Case, data_folder, read_cases
 from tests.real_input.judging import Judge
@@ -53,6 +54,17 @@ def test_the_gateway_is_ready_and_says_with_what(gateway: str, worker: SGLangSer
     key = {"Authorization": f"Bearer {OPERATOR}"}
     ready = httpx.get(f"{gateway}/health/ready", headers=key).json()
     assert "switchyard" in json.dumps(ready) and "vocabulary" in json.dumps(ready)
+
+
+async def test_a_server_of_text_gets_no_images(worker: SGLangServer) -> None:
+    """It would leave them out without a word."""
+    client = SGLangWorker(worker.base_url, tokens=[b"a"] * 4096)
+    health = await client.health()
+    await client.aclose()
+    assert (health.details["sees_images"], client.sees_images) == (False, False)
+    body = {"input_ids": [1, 2, 3], "sampling_params": {"max_new_tokens": 1}}
+    answer = worker.post_json("/generate", {**body, "image_data": ["no image at all"]})
+    assert answer["meta_info"]["prompt_tokens"] == 3
 
 
 def failures(gateway: str) -> list[str]:

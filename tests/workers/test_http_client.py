@@ -7,7 +7,7 @@ from contextlib import suppress
 import pytest
 
 from adapters.workers import FailureReason, WorkerError
-from adapters.workers.http_client import AiohttpClient
+from adapters.workers.http_client import LONG_BODY, AiohttpClient
 
 from .helpers import run
 
@@ -225,6 +225,35 @@ def test_a_request_is_sent_again_if_the_server_closes_a_kept_connection(
 
     assert run(ask()) == answers
     assert closing.requests == requests
+
+
+@pytest.mark.parametrize("size", [LONG_BODY, LONG_BODY + 1, 3 * LONG_BODY])
+def test_a_long_body_arrives_whole_also_when_it_is_sent_again(size: int) -> None:
+    """The server closes the kept connection instead of answering the second request."""
+    body = bytes(range(256)) * (size // 256) + b"a" * (size % 256)
+    bodies: list[bytes] = []
+
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        for is_kept in (False, True):
+            head = await reader.readuntil(b"\r\n\r\n")
+            assert f"content-length: {size}\r\n".encode() in head.lower()
+            bodies.append(await reader.readexactly(size))
+            if is_kept:
+                break
+            writer.write(b"HTTP/1.1 200 OK\r\ncontent-length: 1\r\n\r\na")
+        writer.close()
+
+    async def ask() -> None:
+        server = await asyncio.start_server(serve, "127.0.0.1", 0)
+        client = AiohttpClient(f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}", {})
+        for _ in range(2):
+            async with client.request("POST", "/x", content=body) as response:
+                assert [piece async for piece in response.pieces()] == [b"a"]
+        await client.aclose()
+        server.close()
+
+    run(ask())
+    assert len(bodies) == 3 and all(each == body for each in bodies)
 
 
 def endless(begin: bytes, again: bytes) -> tuple[Answer, list[int]]:

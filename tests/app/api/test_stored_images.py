@@ -17,6 +17,7 @@ gateway = gateway_fixture(format="hermes")
 PNG = data_url(picture("PNG"))
 IMAGE = {"type": "input_image", "image_url": PNG}
 CALL: dict[str, Any] = {"type": "function_call", "call_id": "c", "name": "f", "arguments": "{}"}
+OUTPUT: dict[str, Any] = {"type": "function_call_output", "call_id": "c", "output": ""}
 CUSTOM: dict[str, Any] = {"type": "custom_tool_call", "call_id": "d", "name": "g", "input": ""}
 
 
@@ -111,6 +112,18 @@ def test_a_compaction_keeps_messages_with_images_whole(gateway: Gateway) -> None
     assert contents(items) == [LISTED, [shown()], [text("And?")], None]
 
 
+def test_what_is_too_large_to_be_stored_is_delivered_but_not_begun_in_the_background() -> None:
+    """REGRESSION: the latter got 503, which clients retry."""
+    image = {**IMAGE, "image_url": f"data:image/png;base64,{'A' * 3000}"}
+    asked = {"input": [{"role": "user", "content": [image]}, CALL, OUTPUT], "max_output_tokens": 3}
+    with Gateway(responses_max_bytes=2048) as gateway:
+        assert create(gateway, "/v1/responses", **asked)["store"] is False
+        answer = gateway.post({"model": "noise", "background": True, **asked}, path="/v1/responses")
+        error = answer.json()["error"]
+    assert (answer.status_code, error["code"]) == (400, "response_too_large")
+    assert (error["param"], "2,048" in error["message"]) == ("input", True)
+
+
 @pytest.mark.parametrize("form", ["previous", "reference"])
 def test_a_stored_image_is_in_the_prompt_of_what_follows(gateway: Gateway, form: str) -> None:
     """The prompt has the tokens of the whole conversation."""
@@ -142,3 +155,20 @@ def test_a_response_in_the_background_has_the_images_of_its_input(gateway: Gatew
     made = current()
     assert made["status"] in ("completed", "incomplete"), made
     assert made["usage"]["input_tokens"] == whole["usage"]["input_tokens"]
+
+
+@pytest.mark.parametrize("is_background", [False, True])
+def test_a_part_that_no_model_sees_is_refused_or_named_at_once(
+    gateway: Gateway, is_background: bool
+) -> None:
+    """A response in the background says so before it begins."""
+    file = {"type": "input_file", "filename": "a.pdf", "file_data": "data:application/pdf;base64,"}
+    asked = {"model": "noise", "max_output_tokens": 3, "background": is_background}
+    current = {"role": "user", "content": [file]}
+    answer = gateway.post({**asked, "input": [current]}, path="/v1/responses")
+    assert answer.status_code == 400, answer.text
+    assert answer.json()["error"]["param"] == "input[0].content[0]"
+    items = [current, {"role": "assistant", "content": "a"}, {"role": "user", "content": "b"}]
+    answer = gateway.post({**asked, "input": items}, path="/v1/responses")
+    assert answer.status_code == 200, answer.text
+    assert answer.headers["x-switchyard-ignored"] == "input/0/content/0 input_file"

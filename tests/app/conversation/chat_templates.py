@@ -31,8 +31,14 @@ _SPECIAL = re.compile(r"<\|[^|<>\s]{1,40}\|>|<｜[^｜<>]{1,40}｜>|\[/?[A-Z_]{3
 _WORDS = ("<think>", "</think>", "<tool_call>", "</tool_call>", "[THINK]", "[/THINK]")
 
 #: placeholders of images that look like no special token
-_IMAGES = ("<image>", "</image>", "<start_of_image>", "<REKA_IMG_TOKEN>", "<im_patch>")
-_IMAGES += ("]<]image[>[", "<start_of_turn>", "<end_of_turn>")
+_IMAGES = (
+    "<image>",
+    "</image>",
+    "<start_of_image>",
+    "<REKA_IMG_TOKEN>",
+    "<im_patch>",
+    "]<]image[>[",
+)
 
 #: special tokens of real vocabularies that their templates do not write: the templates show no
 #: calls, or leave the marks to the model

@@ -165,6 +165,7 @@ def test_only_templates_that_show_images_say_so(name: str) -> None:
     assert tokenizer.shows_images is bool(tokenizer.profile.placeholder) is (name in SHOWN)
 
 
+@pytest.mark.share
 @pytest.mark.parametrize("tools", [(), (TOOL,)], ids=["", "tools"])
 @pytest.mark.parametrize("title", CONVERSATIONS)
 @pytest.mark.parametrize("name", NAMES)
@@ -183,6 +184,7 @@ def test_each_image_has_one_placeholder_and_all_texts_are_there(
         assert all(part.strip() in text for part in message["content"] if part is not IMAGE)
 
 
+@pytest.mark.share
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize(
     "title", ["an image", "between texts", "sixteen", "adjacent", "in the history"]
