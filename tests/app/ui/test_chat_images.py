@@ -133,10 +133,11 @@ def test_images_are_pasted_and_dropped(opened: Callable[..., Any], kind: str):
 def test_pasted_text_stays_text_and_a_drop_beside_the_messages_reaches_the_last_one(
     opened: Callable[..., Any],
 ):
+    """An image that is dragged from a page has its address as text, too."""
     page = chat(opened)
     assert not give(page, "paste", ("image.png", RED), text="cells")
     page.click("#add-message")
-    assert give(page, "drop", ("image.png", RED), target="#tools")
+    assert give(page, "drop", ("image.png", RED), target="#tools", text="http://host/image.png")
     expect(page.get_by_role("list", name="Images of message 2").get_by_role("img")).to_have_count(1)
     expect(page.get_by_role("list", name="Images of message 1").get_by_role("img")).to_have_count(0)
 
