@@ -232,8 +232,8 @@ class SGLangWorker:
         status, body = await self._get("/server_info")
         if status == 404:
             status, body = await self._get("/get_server_info")
-        info = json_object(body) if status == 200 else {}
-        if not info:
+        info = json.loads(body) if status == 200 else None
+        if not isinstance(info, dict):
             return Health(False, f"/server_info answers {status}, and no JSON object")
         self.sees_images = info.get("allow_auto_truncate") is not True and await self._has_vision()
         return self._judge(info)
