@@ -262,7 +262,7 @@ def test_messages_that_arrive_have_a_bound_together() -> None:
 
     reached, go_on = threading.Event(), threading.Event()
     with (
-        Gateway(**limits, max_arriving_bytes=60_000) as gateway,
+        Gateway(**limits) as gateway,
         connected(gateway) as slow,
         connected(gateway) as other,
     ):
