@@ -111,7 +111,6 @@ class Image:
     ``data``           its file in Base64.
     ``digest``         16 bytes, equal for equal files.
     ``width, height``  in pixels.
-    ``detail``         "low", "high", "auto" or "original", for workers that know it.
     ``share``          lives as long as the image, whose memory it counts.
     """
 
@@ -120,7 +119,6 @@ class Image:
     digest: bytes
     width: int
     height: int
-    detail: str | None = None
     share: object = field(default=None, compare=False, repr=False)
 
     @property
@@ -268,7 +266,7 @@ class Worker(Protocol):
     def max_model_len(self) -> int | None: ...
 
     @property
-    def sees_images(self) -> bool: ...
+    def sees_images(self) -> bool | None: ...
 
     async def start(self) -> None:
         """Prepare for requests. A remote worker that is down is no error: ``health`` reports it."""

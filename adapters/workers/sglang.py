@@ -101,7 +101,7 @@ class SGLangWorker:
         self._plugin = dict(plugin or {})
         self._release = release
         self.max_model_len: int | None = None
-        self.sees_images = False
+        self.sees_images: bool | None = None
         self._is_incremental = False
         self._running: set[str] = set()
         self._aborts: set[asyncio.Task[None]] = set()

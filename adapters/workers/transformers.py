@@ -102,8 +102,8 @@ class TransformersWorker:
         return length
 
     @property
-    def sees_images(self) -> bool:
-        return self._vision is not None
+    def sees_images(self) -> bool | None:
+        return None if self._model is None else self._vision is not None
 
     def _load(self) -> None:
         if self._device != "cpu" and not torch.cuda.is_available():

@@ -41,7 +41,7 @@ class ShownMedia:
     """Messages without media, with marks of the seen images.
 
     ``images``    by the number of their mark.
-    ``left_out``  places and kinds of parts that are lines of text.
+    ``left_out``  places and kinds of parts that are lines of text, and of details.
     """
 
     messages: Sequence[Message]
@@ -107,7 +107,8 @@ def shown_media(
     newest = set[int]()
     if loaded is not None:
         newest.update(map(id, newest_images(messages, refuses=refuses, most=most)))
-    shown, images, left_out = list[Message](), list[Image](), list[str]()
+    shown, images = list[Message](), list[Image]()
+    left_out, details = list[str](), list[str]()
     first = _current(messages)
     for number, message in enumerate(messages):
         parts = list[Part]()
@@ -121,13 +122,16 @@ def shown_media(
             if isinstance(image, Image):
                 parts.append(Text(mark(len(images))))
                 images.append(image)
+                if part.detail not in (None, "auto"):
+                    details.append(f"{pointer(part.at)} detail")
             elif refuses and number >= first and message.role == "user":
                 raise _refused(part, image)
             else:
                 parts.append(Text(part.line_of(image.reason)))
                 left_out.append(f"{pointer(part.at)} {part.kind}")
         shown.append(replace(message, parts=tuple(parts)))
-    return ShownMedia(shown, images, left_out)
+    # no worker knows details: one place tells it
+    return ShownMedia(shown, images, [*left_out, *details[:1]])
 
 
 def _current(messages: Sequence[Message]) -> int:
@@ -153,7 +157,7 @@ def _image_of(part: Media, role: str, loaded: Loaded, newest: Collection[int]) -
         return _Unseen(f"only the newest {len(newest)} images are", "too_many_images")
     image = loaded[part.url]
     if isinstance(image, Image):
-        return replace(image, detail=part.detail)
+        return image
     return _Unseen(f"it cannot be read: {image.reason.rstrip('.')}", image.code)
 
 

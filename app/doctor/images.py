@@ -27,7 +27,7 @@ async def examine_images(served: ServedModel, member: Member) -> Finding | None:
         ApiError: a request with an image fails.
     """
     place = f"worker {member.name}"
-    shows, sees = served.tokenizer.shows_images, member.worker.sees_images
+    shows, sees = served.tokenizer.shows_images, member.worker.sees_images is True
     # the noise worker takes images and has no model that sees them
     if shows == sees and (not sees or served.settings.worker_kind == "noise"):
         return None

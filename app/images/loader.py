@@ -16,6 +16,7 @@ Memory       MAX_VERDICTS of about 300 bytes; no file is kept. Images of open an
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from hashlib import blake2b
 from typing import TYPE_CHECKING
@@ -27,7 +28,7 @@ from ..generation import Media
 from .data_url import check_size, decode_data_url, encode, is_data_url
 from .image_file import ImageFacts, check_file, ignore_pillow_warnings
 from .image_hosts import ImageHosts
-from .image_memory import ImageMemory, ImageShare
+from .image_memory import ImageMemory
 from .unreadable import ImageError, UnreadableImage, shortened
 
 if TYPE_CHECKING:
@@ -69,8 +70,6 @@ class ImageLoader:
     ) -> Mapping[str, Image | UnreadableImage]:
         """Return the image of each URL, or why it cannot be read. Media without a URL are skipped.
 
-        ``detail`` of an image is None: media with one URL may differ in it.
-
         Raises:
             ApiError: 503, too many images wait, most of them this client's, or too many are in
                 memory.
@@ -88,8 +87,8 @@ class ImageLoader:
             if isinstance(source, UnreadableImage):
                 loaded[url] = source
             else:
-                step = partial(self._read, source, client, share)
-                loaded[url] = await self._offload.run_image(client, step)
+                read = await self._offload.run_image(client, partial(self._read, source, client))
+                loaded[url] = replace(read, share=share) if isinstance(read, Image) else read
         for each in loaded.values():
             self._on_result(each.code if isinstance(each, UnreadableImage) else "read")
         return loaded
@@ -112,7 +111,7 @@ class ImageLoader:
                 refused[url] = error.unreadable
         return refused
 
-    def _read(self, source: str | bytes, client: str, share: ImageShare) -> Image | UnreadableImage:
+    def _read(self, source: str | bytes, client: str) -> Image | UnreadableImage:
         """Return the image of a data URL, or of a file that was fetched. Runs off the loop."""
         try:
             if isinstance(source, bytes):
@@ -127,7 +126,7 @@ class ImageLoader:
         if isinstance(facts, UnreadableImage):
             return facts
         text = text or encode(data)
-        return Image(facts.media_type, text, digest, facts.width, facts.height, share=share)
+        return Image(facts.media_type, text, digest, facts.width, facts.height)
 
     def _verdict(self, data: bytes, digest: bytes, client: str) -> ImageFacts | UnreadableImage:
         key = client, digest

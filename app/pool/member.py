@@ -105,7 +105,7 @@ class Member:
 
     def sees(self, images: Sequence[PromptImage]) -> bool:
         """Whether its model sees the images of a prompt."""
-        return not images or self.worker.sees_images
+        return not images or self.worker.sees_images is True
 
     def take(self) -> None:
         """Count a generation that begins."""

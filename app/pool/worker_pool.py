@@ -191,8 +191,11 @@ class Pool:
 
     @property
     def sees_images(self) -> bool:
-        """Whether a worker sees images; it may be down or draining, which is no client's fault."""
-        return any(member.worker.sees_images for member in self.members)
+        """Whether a worker sees images, or may see them, as long as none is known: one that is
+        down or draining is no client's fault.
+        """
+        seeing = [member.worker.sees_images for member in self.members]
+        return any(each is not False for each in seeing) or not seeing
 
     @property
     def status(self) -> Status:

@@ -280,7 +280,7 @@ def test_health_tells_whether_the_model_sees_images(paths: dict[str, str], sees:
         return httpx.Response(404) if text is None else httpx.Response(200, text=text)
 
     worker = SGLangWorker("http://worker", tokens=TOKENS, client=MockClient(answer))
-    assert not worker.sees_images
+    assert worker.sees_images is None
     health = run(worker.health())
     assert (health.ready, worker.sees_images, health.details["sees_images"]) == (True, sees, sees)
 

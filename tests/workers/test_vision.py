@@ -164,7 +164,7 @@ def test_the_worker_answers_by_what_it_sees(family: str, folders: Folders) -> No
 
     async def work() -> None:
         worker = TransformersWorker(folder, Compiler(vocabulary))
-        assert not worker.sees_images
+        assert worker.sees_images is None
         await worker.start()
         assert worker.sees_images and worker.max_model_len == CONTEXT
         ask = Generation("r", ids, LETTERS, TOKENS, temperature=0.0, images=seen)
@@ -201,7 +201,7 @@ def test_a_model_of_text_sees_no_images(directory: Path, compiler: Compiler) -> 
     async def work() -> None:
         worker = TransformersWorker(directory, compiler)
         await worker.start()
-        assert not worker.sees_images and not shows_images(directory)
+        assert worker.sees_images is False and not shows_images(directory)
         images = (PromptImage(image_of(picture(0)), 0),)
         with pytest.raises(WorkerError, match="sees no images") as caught:
             await collect(worker, Generation("r", [5], None, 2, images=images))

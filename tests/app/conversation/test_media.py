@@ -50,10 +50,8 @@ def test_images_of_users_and_results_are_seen_in_their_order() -> None:
     result = Message("tool", (Text("result "), media("messages[2].content[1]", "blue")))
     made = shown([user(media("a", detail="low"), Text(" word")), SAID, result, user(media("b"))])
     assert texts(made.messages) == ["<0> word", "answer", "result <1>", "<2>"]
-    assert [(image.data, image.detail) for image in made.images] == [
-        ("red", "low"), ("blue", None), ("red", None)
-    ]  # fmt: skip
-    assert not made.left_out
+    assert [image.data for image in made.images] == ["red", "blue", "red"]
+    assert made.left_out == ["a detail"]
 
 
 def test_a_conversation_without_media_stays_as_it_is() -> None:

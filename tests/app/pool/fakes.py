@@ -20,7 +20,7 @@ class Fake:
     description = "fake"
     model = "m"
     max_model_len: int | None = None
-    sees_images = False
+    sees_images: bool | None = False
 
     def __init__(
         self, name: str, *script: Step, health: Any = True, sampling: Sequence[str] = ()

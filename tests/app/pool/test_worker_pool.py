@@ -77,6 +77,17 @@ async def test_images_wait_for_a_worker_that_sees_them_even_if_it_is_draining_or
     assert caught.value.status == 503 and blind.calls == 0
 
 
+async def test_images_wait_while_no_worker_is_known():
+    """A server that was never reached may see images."""
+    unknown, blind = Fake("a", DONE, health=False), Fake("b", DONE)
+    unknown.sees_images = None
+    pool = Pool([unknown, blind])
+    assert pool.sees_images
+    with pytest.raises(WorkerError, match="no worker takes images") as caught:
+        await anext(pool.generate(replace(generation(), images=SEEN), lambda chunks: chunks))
+    assert (caught.value.status, unknown.calls, blind.calls) == (503, 0, 0)
+
+
 async def test_the_least_busy_worker_is_taken():
     first, second = Fake("a", DONE, None), Fake("b", DONE, None)
     pool = Pool([first, second])

@@ -62,28 +62,28 @@ SAID = {"role": "assistant", "content": "answer"}
 TWO = [user(text("one"), image("red")), SAID, user(image("blue", "low"), text("two"))]
 
 
-def seen(service: Service, number: int = -1) -> list[tuple[str, str | None]]:
+def seen(service: Service, number: int = -1) -> list[str]:
     """The images that a worker got, each at its placeholder."""
     asked = service.worker.asked[number]
     for each in asked.images:
         rest = service.tokenizer.decode(asked.prompt[each.at :])
         assert rest.startswith(BUILTIN_IMAGE)
-    return [(each.image.data, each.image.detail) for each in asked.images]
+    return [each.image.data for each in asked.images]
 
 
 async def test_a_worker_gets_the_images_of_a_prompt_in_its_order() -> None:
     service = Service(script("answer"), images=Loader())
     made = await service.complete_with_headers(messages=TWO)
-    assert seen(service) == [("red", "auto"), ("blue", "low")]
+    assert seen(service) == ["red", "blue"]
     assert service.prompt().count(BUILTIN_IMAGE) == 2
-    assert "x-switchyard-ignored" not in made.headers
+    assert made.headers["x-switchyard-ignored"] == "messages/2/content/0 detail"
     assert made.body["usage"]["prompt_tokens"] == 5
 
 
 async def test_a_stream_and_each_choice_of_it_have_the_images() -> None:
     service = Service(script("answer"), images=Loader())
     events = await service.stream(messages=TWO, n=3, stream_options={"include_usage": True})
-    assert [seen(service, n) for n in range(3)] == [[("red", "auto"), ("blue", "low")]] * 3
+    assert [seen(service, n) for n in range(3)] == [["red", "blue"]] * 3
     assert events[-2]["usage"]["prompt_tokens"] == 5
     urls = [part["image_url"]["url"] for part in (image("red"), image("blue"))]
     assert service.images.asked == [urls]
@@ -105,7 +105,7 @@ async def test_what_is_not_seen_is_named() -> None:
     messages = [user(image("broken"), image("red")), SAID, user(text("two"))]
     service = Service(script("answer"), images=Loader())
     made = await service.complete_with_headers(messages=messages)
-    assert seen(service) == [("red", "auto")]
+    assert seen(service) == ["red"]
     assert made.headers["x-switchyard-ignored"] == "messages/0/content/0 image_url"
     assert "it cannot be read: it is broken" in service.prompt()
     assert service.count("ignored_parts_total", kind="image_url") == 1
