@@ -2,6 +2,7 @@
 
     ticket = Ticket(admission, client, record, headers)
     await ticket.charge(size)            before the body is read: refusals that need no body
+    ticket.count_off(media)              when it has been read
     await ticket.enter(...)              waits in the queue
     ticket.close()                       frees the streams, settles the record's tokens
 
@@ -189,6 +190,8 @@ class Ticket:
     #: tokens taken in advance; tokens of the prompt, if it ran and no worker reports them
     _charged: int | None = None
     _estimate: int = 0
+    #: bytes of the body that are media
+    _media: int = 0
 
     async def charge(self, size: int) -> None:
         """Count the request; ``size``: bytes of its body, 0 if not known. Raises ApiError."""
@@ -201,6 +204,14 @@ class Ticket:
             raise self._admission.over_limit(self.client, levels, levels.refused, tokens)
         self._charged = tokens
 
+    def count_off(self, media: int) -> None:
+        """Give back the tokens of ``media`` bytes of the body: they are no text."""
+        self._media = media
+        if media and self._charged is not None:
+            given = min(media // BYTES_PER_TOKEN, self._charged)
+            self._charged -= given
+            self._admission.settle(self.client, -given)
+
     async def enter(self, model: str, streams: int, size: int = 0) -> None:
         """Wait until the request may run; ``size``: bytes of its body. Raises ApiError."""
         client = self.client
@@ -211,7 +222,7 @@ class Ticket:
         await self._admission.enter(self._job, client)
         record.queue_s = time.perf_counter() - record.queued_at
         # counts also if the client leaves before the first token
-        self._estimate = -(-size // BYTES_PER_TOKEN)
+        self._estimate = -(-(size - self._media) // BYTES_PER_TOKEN)
 
     def close(self) -> None:
         """Free the streams and settle the tokens."""

@@ -164,6 +164,7 @@ def _route(
         exchange = exchange_of(request)
         ticket = await answering.begin(exchange, request)
         body, size = await bodies.read(surface.body, request)
+        ticket.count_off(exchange.media_bytes)
         model = models.usable(body.model, exchange.client)
         # before the wait for a turn, since it bounds the number of choices
         body.check()

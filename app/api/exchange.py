@@ -28,6 +28,7 @@ class Exchange:
 
     ``at_end``          callbacks for the end of the request.
     ``answer_headers``  go with the answer, whatever it is.
+    ``media_bytes``     of the request's body, if it is large.
     ``failed``          writes the last events of a stream that has begun.
     ``surface``         the API whose form errors have; None: OpenAI's.
     """
@@ -42,6 +43,7 @@ class Exchange:
         self.streams = False
         self.at_end = ExitStack()
         self.answer_headers: dict[str, str] = {}
+        self.media_bytes = 0
         self.failed: Callable[[ApiError], bytes] = lambda error: b""
         self._client: Client | None = None
         self.surface = surface_of(scope["path"], is_anthropic=_ANTHROPIC in headers)

@@ -145,21 +145,25 @@ class ResponsesSocket:
         self, message: Message, kept: _Kept | None, socket: WebSocket, inbox: Inbox, client: str
     ) -> _Kept | None:
         """Answer a message; return the response that is kept after it."""
-        continued = False
+        continued, text = False, _text(message)
+        # with images, each form of a request has megabytes: none outlives its use
+        message.clear()
+        size = len(text)
         try:
-            text = _text(message)
-            size = len(text)
             body = _body(await self._bodies.value(text, client))
+            del text
             if kept is not None and body.get("previous_response_id") == kept.number:
                 continued, size = True, size + len(kept.items)
                 items = await self._bodies.run(client, size, partial(_continued, kept, body))
                 body |= {"previous_response_id": kept.before, "input": items}
             step = partial(self._json, {**body, "stream": True}, size)
-            raw = await self._bodies.run(client, size, step)
+            request = SocketRequest(
+                self._app, socket, inbox, await self._bodies.run(client, size, step)
+            )
         except ApiError as error:
             await send_event(socket, error_event(error))
             return None if continued else kept
-        ended = await SocketRequest(self._app, socket, inbox, raw).run()
+        ended = await request.run()
         if ended is not None:
             return await self._kept(body, ended, size, client)
         return None if continued else kept

@@ -5,8 +5,8 @@ cut file is known, and the number of steps is bounded.
 
 Bounds    blocks of a file: BLOCKS, and one more for each BYTES_A_BLOCK; scans of a JPEG: MAX_SCANS,
           each of which goes through all pixels again.
-Metadata  what decoders would parse without need is left out of ``Header.data``: EXIF of a JPEG can
-          make Pillow hold the file thousands of times.
+Metadata  of a JPEG is left out of ``Header.data``: EXIF made versions of Pillow hold the file
+          thousands of times.
 """
 
 import re
@@ -210,29 +210,30 @@ def _gif(data: bytes) -> Header:
     if size < 14:
         raise _cut("GIF", size)
     width, height = int.from_bytes(data[6:8], "little"), int.from_bytes(data[8:10], "little")
-    at, frames, count = 13 + _colours(data[10]), 0, _Count("GIF", size)
+    at, images = 13 + _colours(data[10]), list[tuple[int, int]]()
+    # versions of Pillow copy a comment with each of its blocks
+    count, extensions = _Count("GIF", size), _Count("GIF", 0)
     # the trailer is often left out
-    while at < size and data[at] != 0x3B and frames < 2:
+    while at < size and data[at] != 0x3B and len(images) < 2:
         if data[at] == 0x21:
-            at = _after_blocks(data, at + 2, count)
-        elif data[at] == 0x2C:
-            if at + 10 > size:
-                raise _cut("GIF", size)
-            x, y, w, h = (
-                int.from_bytes(data[at + each : at + each + 2], "little") for each in (1, 3, 5, 7)
-            )
-            if not frames:
-                # decoders enlarge the screen for its first image
-                width, height = max(width, x + w), max(height, y + h)
-            frames += 1
-            at = _after_blocks(data, at + 11 + _colours(data[at + 9]), count)
+            at = _after_blocks(data, at + 2, extensions)
+        elif data[at] == 0x2C and at + 10 <= size:
+            end = _after_blocks(data, at + 11 + _colours(data[at + 9]), count)
+            images.append((at, end))
+            at = end
         else:
             # decoders skip it
             count.one()
             at += 1
-    if not frames:
+    if not images:
         raise _cut("GIF", size)
-    return Header("GIF", width, height, frames > 1, data)
+    at, end = images[0]
+    x, y, w, h = (
+        int.from_bytes(data[at + each : at + each + 2], "little") for each in (1, 3, 5, 7)
+    )
+    # decoders enlarge the screen for its first image
+    width, height = max(width, x + w), max(height, y + h)
+    return Header("GIF", width, height, len(images) > 1, data[:end])
 
 
 def _colours(flags: int) -> int:

@@ -22,7 +22,7 @@ from ..generation import GenerationRequest
 from ..observability import IGNORED_HEADER, header_listing
 from ..protocol import ResponseRequest, item_id, listed, new_response_id
 from ..sealing import Seal
-from ..state import Chain, ConversationStore, ResponseStore, state_unavailable
+from ..state import Chain, ConversationStore, ResponseStore
 from ..writers import (
     CompactedResponse,
     CompactionOutput,
@@ -92,7 +92,7 @@ class ResponsesService:
         queued: ResponseObject = {**writer.begun, "status": "queued"}
         inputs = given.listed(queued["id"])
         if not await self.store.save(client, queued, inputs, given.before, size=given.size):
-            raise state_unavailable()
+            raise self.store.unsaved(inputs)
 
         async def begin() -> AnswerStream:
             return await self.generation.stream(lambda: asked, lambda _: events, context)

@@ -110,6 +110,16 @@ class ResponseStore:
             return False
         return True
 
+    def unsaved(self, inputs: list[dict[str, Any]]) -> ApiError:
+        """Return the error of a response that had to be stored."""
+        if not are_longer(inputs, self._max_bytes):
+            return state_unavailable()
+        return bad_request(
+            f"The input is too large to be stored: at most {self._max_bytes:,} bytes are.",
+            "input",
+            "response_too_large",
+        )
+
     async def mark(self, client: str, response: Mapping[str, Any]) -> None:
         """Replace a stored response, but not its output. Raises ApiError 503."""
         names = value_names(client, response["id"])

@@ -15,13 +15,14 @@ import pytest
 import yaml
 
 from tests.app.gateway import Gateway
+from tests.app.images.files import data_url, picture
 from tests.deploy.stack import wait_until
 from tests.redis_server import RedisServer, free_port
 
 DEPLOY = Path(__file__).parents[2] / "deploy"
 PROMETHEUS = shutil.which("prometheus")
-#: of HAProxy, of failed workers, refused requests, shadow constraints and images, and of a cache
-#: that the noise worker lacks
+#: of HAProxy, of failed workers, refused requests, shadow constraints and fetched images, and
+#: of a cache that the noise worker lacks
 UNSEEN = (
     "haproxy_",
     "switchyard_worker_failures",
@@ -30,7 +31,7 @@ UNSEEN = (
     "switchyard_connections_refused",
     "switchyard_admission_refused",
     "switchyard_shadow_",
-    "switchyard_image",
+    "switchyard_image_fetch",
     'kind="cached"',
 )
 
@@ -109,6 +110,9 @@ def ask(gateway: Gateway) -> None:
     gateway.post({**message, "max_tokens": 20, "stream": True})
     told = [{"role": "user", "content": "hi", "tools": [{}]}]
     gateway.post({**message, "messages": told, "max_tokens": 20})
+    image = {"type": "image_url", "image_url": {"url": data_url(picture("PNG"))}}
+    shown = [{"role": "user", "content": [image]}]
+    gateway.post({**message, "messages": shown, "max_tokens": 20})
     gateway.post(b"{")
     with gateway.raw_request({**message, "max_tokens": 4000, "stream": True}) as connection:
         connection.recv(1)

@@ -5,6 +5,7 @@ One family at each turn (tests/turns.py), since each needs a server of its own; 
 
 import json
 import os
+import re
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
@@ -25,6 +26,7 @@ from adapters.workers import (
 )
 from app.conversation.tokenizer import HuggingFaceTokenizer
 from engine import Vocabulary
+from tests.app.cli.command import switchyard
 from tests.real_input.served import served_gateway
 from tests.vision_models import CASES, CONVERSATIONS, FAMILIES
 from tests.workers.helpers import check_invariants, collect, ids_of, run, tag
@@ -230,3 +232,18 @@ def test_refusals_are_the_clients(served: Served) -> None:
         await worker.aclose()
 
     run(work())
+
+
+def test_doctor_says_what_an_image_costs(served: Served) -> None:
+    """A large square has more tokens than a small one, except in Gemma."""
+    server = served.server.base_url
+    done = switchyard(
+        "doctor", "--json", workers=server, tokenizer=served.tokenizer.name_or_path, model_name="m"
+    )
+    place = f"worker sglang {server.removeprefix('http://')}"
+    texts = [each["text"] for each in json.loads(done.stdout) if each["place"] == place]
+    costs = re.compile(r"sees images: (\d+) tokens for 64 x 64 pixels, (\d+) for 512 x 512")
+    (found,) = filter(None, map(costs.fullmatch, texts))
+    small, large = map(int, found.groups())
+    assert 1 < small <= large
+    assert (small == large) is (served.family == "gemma3")

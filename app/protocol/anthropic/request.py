@@ -34,10 +34,12 @@ SILENT = frozenset(("betas", "cache_control", "diagnostics", "metadata", "servic
 
 
 class ShownThinking(Thinking):
-    """``between_tools``: as the model likes. ``display``: "omitted": thoughts are sealed only."""
+    """``between_tools``: as the model likes. ``display``: "omitted": thoughts are sealed only;
+    others: they are shown. Claude Code asks for "updates" where a program reads its stream.
+    """
 
     type: Literal["enabled", "disabled", "auto", "adaptive", "between_tools"]  # type: ignore[assignment]
-    display: Literal["summarized", "omitted"] | None = None
+    display: Literal["summarized", "omitted", "updates"] | None = None
 
 
 class OutputFormat(Exact):

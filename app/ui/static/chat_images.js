@@ -107,7 +107,7 @@ export function messageImages(changed, leave) {
 
 // Give the images of a paste or a drop to a message; text that is pasted with its picture stays text
 export function takeImages(event, transfer, message) {
-  if (!transfer?.files.length || transfer.types.includes("text/plain")) return;
+  if (!transfer?.files.length || (event.type === "paste" && transfer.types.includes("text/plain"))) return;
   event.preventDefault();
   message().add([...transfer.files]);
 }

@@ -218,6 +218,19 @@ async def test_tokens_are_settled_at_the_end(
     assert await tokens_left(gate, client) == 1000 - charged
 
 
+async def test_media_count_no_tokens() -> None:
+    """They are known when the body has been read; what is left is an estimate until the end."""
+    gate, client = Gate(), Client("c", tokens_per_minute=1000)
+    ticket = Ticket(gate.admission, client, RequestRecord("r"))
+    await ticket.charge(4000)
+    assert await tokens_left(gate, client) == 0
+    ticket.count_off(3600)
+    assert await tokens_left(gate, client) == 900
+    await ticket.enter("m", 1, 4000)
+    ticket.close()
+    assert await tokens_left(gate, client) == 900
+
+
 async def test_answers_may_leave_a_debt_that_later_requests_wait_for() -> None:
     gate, client = Gate(), Client("c", tokens_per_minute=10)
     ticket = await gate.entered(client)

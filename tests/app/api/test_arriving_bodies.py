@@ -103,13 +103,17 @@ async def test_a_body_that_takes_too_long_is_a_timeout():
 async def test_a_whole_body_has_no_deadline_and_still_counts():
     """It may wait for a thread that parses it."""
     bodies = ArrivingBodies(10)
-    with pytest.raises(ApiError, match="this client sends the most"):
+
+    async def waits() -> None:
         async with bodies.body("a", 0.01) as body, bodies.body("b", PATIENCE) as other:
             bodies.add(body, b"x" * 6)
             body.end()
             await asyncio.sleep(0.03)
             bodies.add(other, b"x" * 5)
             await asyncio.Event().wait()
+
+    with pytest.raises(ApiError, match="this client sends the most"):
+        await waits()
     assert (bodies._sizes, bodies._bodies) == ({}, {})
 
 

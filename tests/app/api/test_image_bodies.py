@@ -2,6 +2,8 @@
 
 import gzip
 import json
+import threading
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -9,8 +11,11 @@ from websockets.sync.client import connect
 
 from app.api.body_limit import BodyLimit
 from app.errors import ApiError
+from tests.app.access.entries import bearer, entry
 from tests.app.gateway import PATIENCE, Gateway, gateway_fixture
+from tests.app.held_worker import HELD, let_go
 
+__all__ = ["let_go"]
 #: bytes of text, and of all
 TEXT, WHOLE = 20_000, 100_000
 gateway = gateway_fixture(max_body_bytes=TEXT, max_image_body_bytes=WHOLE, max_arriving_bytes=WHOLE)
@@ -112,6 +117,33 @@ def test_a_larger_text_is_refused_with_both_limits(gateway: Gateway, name: str) 
     assert f"{TEXT:,}" in error["message"]
     assert path == "/v1/completions" or f"{WHOLE:,}" in error["message"]
     assert gateway.post(chat("a"), path=CHAT).status_code == 200
+
+
+@pytest.mark.parametrize("damage", ["cut", "a control character"])
+def test_a_damaged_body_with_an_image_is_no_json(gateway: Gateway, damage: str) -> None:
+    raw = json.dumps(chat([IMAGE_URL])).encode()
+    raw = raw[:-1] if damage == "cut" else raw.replace(b"data:", b"\x00data:")
+    answer = gateway.post(raw, path=CHAT)
+    error = answer.json()["error"]
+    assert (answer.status_code, error["code"]) == (400, "invalid_json")
+    assert "column" in error["message"]
+
+
+def test_images_take_no_tokens_of_a_key(tmp_path: Path, let_go: threading.Event) -> None:
+    """They would take 750,000 until the worker has counted the prompt."""
+    keys = tmp_path / "keys"
+    keys.write_text(entry("k", tokens_per_minute=100_000))
+    headers = bearer("k")
+
+    def left() -> int:
+        answer = gateway.post(b"", headers=headers)  # takes no token
+        return int(answer.headers["x-ratelimit-remaining-tokens"])
+
+    sent = {**chat([IMAGE_URL] * 50), "seed": HELD, "stream": True}
+    with Gateway(keys_file=keys) as gateway, gateway.raw_request(sent, headers):
+        gateway.eventually(lambda: gateway.metric("switchyard_admission", what="running") == 1)
+        gateway.eventually(lambda: left() > 90_000)
+        let_go.set()
 
 
 def test_a_message_of_a_socket_has_the_same_limits(gateway: Gateway) -> None:

@@ -108,6 +108,14 @@ def thought(gateway: Gateway, **body: Any) -> tuple[int, dict[str, Any]]:
     raise AssertionError("no answer had a thought")
 
 
+@pytest.mark.parametrize("display", ["summarized", "updates"])
+def test_a_thought_is_shown_unless_it_is_omitted(thinking: Gateway, display: str) -> None:
+    """REGRESSION: "updates", with which Claude Code begins a stream of JSON, was refused."""
+    seed, shown = thought(thinking)
+    again = create(thinking, seed=seed, thinking={"type": "adaptive", "display": display})
+    assert unnamed(again)["content"] == unnamed(shown)["content"]
+
+
 def test_an_omitted_thought_comes_back_by_its_seal(thinking: Gateway) -> None:
     gateway = thinking
     seed, shown = thought(gateway)

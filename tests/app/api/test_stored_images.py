@@ -17,6 +17,7 @@ gateway = gateway_fixture(format="hermes")
 PNG = data_url(picture("PNG"))
 IMAGE = {"type": "input_image", "image_url": PNG}
 CALL: dict[str, Any] = {"type": "function_call", "call_id": "c", "name": "f", "arguments": "{}"}
+OUTPUT: dict[str, Any] = {"type": "function_call_output", "call_id": "c", "output": ""}
 CUSTOM: dict[str, Any] = {"type": "custom_tool_call", "call_id": "d", "name": "g", "input": ""}
 
 
@@ -109,6 +110,18 @@ def test_conversations_keep_images(gateway: Gateway) -> None:
 def test_a_compaction_keeps_messages_with_images_whole(gateway: Gateway) -> None:
     items = create(gateway, "/v1/responses/compact", input=ITEMS_SENT)["output"]
     assert contents(items) == [LISTED, [shown()], [text("And?")], None]
+
+
+def test_what_is_too_large_to_be_stored_is_delivered_but_not_begun_in_the_background() -> None:
+    """REGRESSION: the latter got 503, which clients retry."""
+    image = {**IMAGE, "image_url": f"data:image/png;base64,{'A' * 3000}"}
+    asked = {"input": [{"role": "user", "content": [image]}, CALL, OUTPUT], "max_output_tokens": 3}
+    with Gateway(responses_max_bytes=2048) as gateway:
+        assert create(gateway, "/v1/responses", **asked)["store"] is False
+        answer = gateway.post({"model": "noise", "background": True, **asked}, path="/v1/responses")
+        error = answer.json()["error"]
+    assert (answer.status_code, error["code"]) == (400, "response_too_large")
+    assert (error["param"], "2,048" in error["message"]) == ("input", True)
 
 
 @pytest.mark.parametrize("form", ["previous", "reference"])

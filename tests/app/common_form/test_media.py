@@ -10,6 +10,7 @@ from app.common_form import Conversation, common_chat, common_message
 from app.errors import ApiError
 from app.generation import Media, Message, Text
 from app.protocol import ChatRequest, MessagesRequest, ResponseRequest, media_chars
+from tests.app.openapi.described import refused_by_document
 
 PNG = "data:image/png;base64,iVBORw0KGgo="
 USER = {"role": "user", "content": "hi"}
@@ -250,6 +251,26 @@ def test_a_damaged_image_of_a_user_is_refused_with_its_field(
     with pytest.raises(ApiError) as caught:
         read(user(part))
     assert (caught.value.status, caught.value.param) == (400, param)
+
+
+def bodies(read: Any, given: Any) -> tuple[str, dict[str, Any]]:
+    """Return the name of a body's schema, and a body with a message or an item."""
+    if read is response:
+        return "ResponseRequest", {"input": [given]}
+    if read is chat:
+        return "ChatRequest", {"messages": [given]}
+    return "MessagesRequest", {"max_tokens": 1, "messages": [given]}
+
+
+@pytest.mark.parametrize("name", sorted(CASES.keys() - {"messages, a damaged result"}))
+def test_the_document_allows_media(name: str) -> None:
+    read, given, _ = CASES[name]
+    assert not refused_by_document(*bodies(read, given))
+
+
+@pytest.mark.parametrize(("read", "part", "param"), MISTAKES)
+def test_the_document_refuses_damaged_images_of_users(read: Any, part: Any, param: str) -> None:
+    assert refused_by_document(*bodies(read, user(part)))
 
 
 #: bodies whose media have 1,000 characters, and a few more in other fields of parts

@@ -1,5 +1,6 @@
 """The loader: equal URLs once, off the event loop, with verdicts that are kept by client."""
 
+import asyncio
 import threading
 from base64 import b64decode, b64encode
 from collections.abc import AsyncIterator
@@ -11,7 +12,7 @@ import pytest
 from adapters.workers import Image
 from app.concurrency import Offload
 from app.generation import Media
-from app.images import ImageLoader, UnreadableImage, loader
+from app.images import ImageLoader, UnreadableImage, image_file, loader
 
 from . import files
 from .image_server import answer, fetcher_of, image_server
@@ -28,7 +29,8 @@ async def offload() -> AsyncIterator[Offload]:
 
 
 def loader_of(offload: Offload, **options: Any) -> ImageLoader:
-    return ImageLoader(offload, **{"max_bytes": 1 << 20, "max_pixels": 1_000_000, **options})
+    limits = {"max_bytes": 1 << 20, "max_pixels": 1_000_000, "memory_bytes": 1 << 30}
+    return ImageLoader(offload, **{**limits, **options})
 
 
 def parts(*urls: str | None) -> list[Media]:
@@ -138,3 +140,17 @@ async def test_many_parts_of_one_request_wait_for_each_other(offload: Offload) -
     urls = [files.data_url(files.picture("GIF", 1 + n % 40, 1 + n // 40)) for n in range(1_000)]
     loaded = await loader_of(offload).load(parts(*urls), "client")
     assert sum(isinstance(image, Image) for image in loaded.values()) == len(set(urls))
+
+
+async def test_large_images_are_decoded_one_at_a_time(offload: Offload, monkeypatch) -> None:
+    monkeypatch.setattr(image_file, "LARGE_PIXELS", 48)
+    images = loader_of(offload)
+    small, large = URL, files.data_url(files.picture("PNG", 10, 10))
+    with images._large:
+        waiting = asyncio.create_task(images.load(parts(large), "client"))
+        # two threads: one waits for the lock, and the other one reads a small image
+        assert isinstance((await images.load(parts(small), "other"))[small], Image)
+        assert not waiting.done()
+    assert isinstance((await waiting)[large], Image)
+    both = [images.load(parts(large), client) for client in ("a", "b")]
+    assert len(await asyncio.gather(*both)) == 2

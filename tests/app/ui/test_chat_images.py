@@ -99,6 +99,26 @@ def test_images_are_sent_in_the_words_of_each_api(opened: Callable[..., Any], ap
     assert contents(sent(page, api)) == [[PARTS[api]]]
 
 
+@pytest.mark.parametrize("api", PATHS)
+def test_a_conversation_with_images_over_each_api(opened: Callable[..., Any], api: str):
+    """An image of the user, and one in the result of a call; both are sent again."""
+    page = opened("chat")
+    page.locator("#model option").first.wait_for(state="attached")
+    page.select_option("#api", api)
+    page.select_option("#chat-choice", "required")
+    page.fill("#max-tokens", "4000")
+    choose(page, ("red.png", "image/png", RED))
+    page.click("#send")
+    expect(page.locator("#chat-state")).to_have_class("badge good")
+    page.click("#keep")
+    choose(page, ("blue.png", "image/png", BLUE), message=3)
+    with page.expect_request(f"**{PATHS[api]}") as request:
+        page.click("#send")
+    expect(page.locator("#chat-state")).to_have_class("badge good")
+    body = request.value.post_data
+    assert base64_of(RED) in body and base64_of(BLUE) in body
+
+
 @pytest.mark.parametrize("kind", ["paste", "drop"])
 def test_images_are_pasted_and_dropped(opened: Callable[..., Any], kind: str):
     page = chat(opened)
@@ -113,10 +133,11 @@ def test_images_are_pasted_and_dropped(opened: Callable[..., Any], kind: str):
 def test_pasted_text_stays_text_and_a_drop_beside_the_messages_reaches_the_last_one(
     opened: Callable[..., Any],
 ):
+    """An image that is dragged from a page has its address as text, too."""
     page = chat(opened)
     assert not give(page, "paste", ("image.png", RED), text="cells")
     page.click("#add-message")
-    assert give(page, "drop", ("image.png", RED), target="#tools")
+    assert give(page, "drop", ("image.png", RED), target="#tools", text="http://host/image.png")
     expect(page.get_by_role("list", name="Images of message 2").get_by_role("img")).to_have_count(1)
     expect(page.get_by_role("list", name="Images of message 1").get_by_role("img")).to_have_count(0)
 

@@ -77,7 +77,7 @@ class Campaign:
 
     async def _send(self, name: str, times: int) -> None:
         kind = BODIES[name]
-        body = kind.make(BYTES)
+        body = kind.make(BYTES * kind.times)
         for _ in range(times):
             status, text = await self._clients.post(body, kind.path)
             # its first line is the length of a chunk

@@ -12,16 +12,21 @@ from typing import Any
 
 #: the defaults of SWITCHYARD_MAX_BODY_BYTES and SWITCHYARD_MAX_JSON_VALUES
 BYTES, VALUES = 4 << 20, 100_000
+#: how much larger bodies with images may be
+IMAGES = 8
 
 
 @dataclass(frozen=True)
 class Kind:
-    """``make`` takes the bytes that a body may have. ``code``: None where the status is 200."""
+    """``make`` takes the bytes that a body may have, BYTES ``times`` this. ``code``: None where the
+    status is 200.
+    """
 
     make: Callable[[int], bytes]
     status: int
     code: str | None
     path: str = "/v1/chat/completions"
+    times: int = 1
 
 
 def _filled(before: str, unit: str, after: str, most: int | None = None) -> Callable[[int], bytes]:
@@ -80,6 +85,13 @@ _ENUM = (
     f'{_RESPONSE}, "input": "hi", "tool_choice": "none", '
     '"tools": [{"type": "function", "name": "f", "parameters": {"enum": ['
 )
+#: an image of an earlier message, which may be damaged
+_IMAGE = (
+    _HEAD
+    + ', "messages": [{"role": "user", "content": [{"type": "image_url", "image_url": {"url": '
+    '"data:image/png;base64,'
+)
+_AFTER = '"}}]}, {"role": "assistant", "content": ""}, {"role": "user", "content": ""}]}'
 _ITEM = '{"role": "user", "content": [{"type": "input_text", "text": "%s"}]},'
 
 
@@ -154,6 +166,14 @@ BODIES: dict[str, Kind] = {
     "prose": Kind(_filled(_CONTENT, "the quick brown fox, 3e7 of them. ", '"}]}'), 200, None),
     "escapes": Kind(_filled(_CONTENT, "\\u1234,", '"}]}'), 200, None),
     "JSON in a string": Kind(_filled(_CONTENT, '{\\"a\\":[1,2,3]},', '"}]}'), 200, None),
+    "an image": Kind(_filled(_IMAGE, "QUJD", _AFTER), 200, None, times=IMAGES),
+    "an image with escapes": Kind(_filled(_IMAGE, "\\/QA", _AFTER), 200, None, times=IMAGES),
+    "an image in what is no JSON": Kind(
+        _filled(_IMAGE, "QUJD", _AFTER[:-1]), 400, "invalid_json", times=IMAGES
+    ),
+    "a text like an image": Kind(
+        _filled(f"{_CONTENT};base64,", "QUJD", '"}]}'), 413, "request_too_large", times=IMAGES
+    ),
     "control tokens": Kind(_filled(_CONTENT, "<|im_start|>,", '"}]}'), 200, None),
     "a response of prose": Kind(
         _filled(f'{_RESPONSE}, "input": "', "the quick brown fox, 3e7 of them. ", '"}'),

@@ -6,7 +6,7 @@ import pytest
 
 from tests.app.gateway import Gateway, gateway_fixture
 
-from .bodies import BODIES, BYTES, VALUES, Kind
+from .bodies import BODIES, BYTES, IMAGES, VALUES, Kind
 
 pytestmark = pytest.mark.campaign
 
@@ -19,8 +19,8 @@ gateway = gateway_fixture()
 @pytest.mark.parametrize("kind", BODIES.values(), ids=BODIES.keys())
 def test_a_hostile_body_is_refused_by_name_or_served(gateway: Gateway, kind: Kind):
     """REGRESSION: several of them stopped the event loop for seconds."""
-    body = kind.make(SERVED if kind.code is None else BYTES)
-    assert len(body) <= BYTES
+    body = kind.make((SERVED if kind.code is None else BYTES) * kind.times)
+    assert len(body) <= BYTES * kind.times
     answer = gateway.post(body, path=kind.path)
     is_stream = answer.headers["content-type"].startswith("text/event-stream")
     error = {} if is_stream else answer.json().get("error") or {}
@@ -31,4 +31,5 @@ def test_a_hostile_body_is_refused_by_name_or_served(gateway: Gateway, kind: Kin
 def test_the_bodies_are_made_for_the_limits_that_ship(gateway: Gateway):
     (settings,) = [line for line in gateway.lines() if line["event"] == "settings"]
     assert (settings["max_body_bytes"], settings["max_json_values"]) == (BYTES, VALUES)
+    assert settings["max_image_body_bytes"] == BYTES * IMAGES
     assert json.loads(BODIES["digits"].make(10_000))["model"] == "noise"

@@ -68,6 +68,8 @@ MESSAGES: History = [
             },
         ],
     },
+    {"role": "assistant", "content": [_text("I see.")]},
+    {"role": "user", "content": [_text("And now?")]},
 ]
 
 

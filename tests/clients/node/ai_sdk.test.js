@@ -35,6 +35,9 @@ const OPTIONS = {
   },
 }
 
+// a PNG file
+const PIXEL = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAA'
+  + 'AABJRU5ErkJggg=='
 // responses have neither penalties nor stop strings; a stored one sends references to its items
 const { frequencyPenalty, presencePenalty, stopSequences, ...COMMON } = OPTIONS
 const kept = (store) => ({ ...COMMON, providerOptions: { openai: { store, user: 'someone' } } })
@@ -54,6 +57,18 @@ for (const [provider, model] of Object.entries(MODELS)) {
       }
     })
   }
+
+  test(`${provider}: an image`, async () => {
+    const used = async (...parts) => {
+      const content = [{ type: 'text', text: PROMPT }, ...parts]
+      const messages = [{ role: 'user', content }]
+      const { usage, warnings } = await generateText({ ...options, model, messages })
+      assert.deepEqual(unexpected(warnings), [])
+      return usage.inputTokens
+    }
+    const image = { type: 'file', data: PIXEL, mediaType: 'image/png' }
+    assert.ok(await used(image) > await used())
+  })
 
   test(`${provider}: output that is streamed`, async () => {
     const output = Output.object({ schema: Weather })
