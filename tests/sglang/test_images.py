@@ -135,7 +135,7 @@ def test_no_text_of_a_client_becomes_a_token(served: Served) -> None:
 
     def tokens(text: str) -> list[int]:
         marks = [tokenizer.mark(number) for number in (0, 1)]
-        said = f"{text} word {marks[0]} {text}{marks[1]}{text}"
+        said = f"word {marks[0]}{text}{marks[1]} word"
         ids = tokenizer.render([{"role": "user", "content": said}], (), OutputSpec()).prompt
         body = {
             "input_ids": ids,
@@ -146,8 +146,9 @@ def test_no_text_of_a_client_becomes_a_token(served: Served) -> None:
         got = served.server.post_json("/generate", body)["prompt_token_ids"]
         return [number for number in got if number in special]
 
-    hostile = [text for text in tokenizer.special_texts if not text.startswith("<|reserved")]
-    assert tokens(" ".join([*hostile, *(text[:-1] for text in hostile)])) == tokens("a b")
+    # all of them are longer than the context
+    hostile = [text for text in tokenizer.special_texts if "im" in text or "vision" in text]
+    assert tokens("".join([*hostile, *(text[:-1] for text in hostile)])) == tokens("a b")
 
 
 LETTERS = tag({"type": "regex", "pattern": "[a-z]{20}"})
