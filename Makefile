@@ -136,7 +136,7 @@ with-torch:
 	    --durations 10 tests/sglang_plugin $(WITH_TORCH) tests/formats/test_foreign_detectors.py $(ARGS)
 
 with-servers:
-	SWITCHYARD_SGLANG=1 $(PY) -m pytest --numprocesses logical --dist loadgroup --durations 10 tests/sglang $(ARGS)
+	TURN=$(TURN) SWITCHYARD_SGLANG=1 $(PY) -m pytest --numprocesses logical --dist loadgroup --durations 10 tests/sglang $(ARGS)
 
 # The images install these files, with hashes. deploy/requirements/embedded.in says why torch is not among them.
 $(VENV)/.lock: | $(VENV)/pyvenv.cfg

@@ -112,6 +112,7 @@ class Image:
     ``digest``         16 bytes, equal for equal files.
     ``width, height``  in pixels.
     ``detail``         "low", "high", "auto" or "original", for workers that know it.
+    ``share``          lives as long as the image, whose memory it counts.
     """
 
     media_type: str
@@ -120,6 +121,7 @@ class Image:
     width: int
     height: int
     detail: str | None = None
+    share: object = field(default=None, compare=False, repr=False)
 
     @property
     def data_url(self) -> str:

@@ -118,6 +118,7 @@ class AiohttpClient:
                 if not connection.is_reused:
                     raise
                 answer = await send(data=_payload(content))
+            content = None  # a long body is not kept while the answer streams
             async with answer:
                 yield Response(answer)
         except (aiohttp.ClientError, TimeoutError) as error:

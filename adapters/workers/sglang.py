@@ -21,7 +21,7 @@ Not here         retries, balancing and deadlines of answers (the app's), JSON a
 import asyncio
 import json
 import ssl
-from collections.abc import AsyncGenerator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from contextlib import aclosing, suppress
 from dataclasses import replace
 from functools import partial
@@ -148,10 +148,10 @@ class SGLangWorker:
         )
         images = sum(len(image.data) for image, _ in generation.images)
         is_short = len(generation.prompt) + images <= PIECE
-        body = encode() if is_short else await asyncio.to_thread(encode)
+        unsent = [encode() if is_short else await _in_thread(encode)]
         reader = StreamReader(generation, self._tokens, self._stop_token_ids)
         most = most_bytes(generation)
-        events, idle = self._events(body, most, _headers(generation)), 0
+        events, idle = self._events(unsent, most, _headers(generation)), 0
         self._running.add(rid)
         try:
             async with aclosing(events) as received:
@@ -174,10 +174,12 @@ class SGLangWorker:
                 self._abort(rid)
 
     async def _events(
-        self, body: bytes, most: int, headers: Mapping[str, str]
+        self, unsent: list[bytes], most: int, headers: Mapping[str, str]
     ) -> AsyncGenerator[tuple[list[bytes], int], None]:
         """Yield the payloads of the stream up to [DONE], as they are received together, and the
         bytes that arrived.
+
+        ``unsent``: the body. It is taken out, so that images are not kept while the answer streams.
 
         Raises:
             WorkerError: a failure, or an event of more than ``most`` bytes.
@@ -185,7 +187,7 @@ class SGLangWorker:
         decoder = EventDecoder(most)
         try:
             async with self._client.request(
-                "POST", "/generate", content=body, headers=headers
+                "POST", "/generate", content=unsent.pop(), headers=headers
             ) as response:
                 if response.status != 200:
                     raise refusal(response.status, await _read(response))
@@ -304,6 +306,15 @@ async def _read(response: Response) -> bytes:
             message = f"an answer of more than {MAX_ANSWER_BYTES:,} bytes"
             raise WorkerError(502, message, reason="protocol")
     return data
+
+
+async def _in_thread(encode: Callable[[], bytes]) -> bytes:
+    """Return what is encoded, off the event loop. The future of a thread is part of a reference
+    cycle, so it must not hold megabytes.
+    """
+    bodies: list[bytes] = []
+    await asyncio.to_thread(lambda: bodies.append(encode()))
+    return bodies.pop()
 
 
 def _shutting_down() -> WorkerError:

@@ -11,7 +11,7 @@ Determinism      equal seed, spec, prompt and model give equal output (on one ma
                  and one version of torch).
 Threads          the model, the sampler and the matcher live in the worker's thread; chunks cross
                  over by ``call_soon_threadsafe``; a cancelled generation stops before its next
-                 forward pass.
+                 forward pass. A second thread reads images.
 Not here         downloads (``model_dir`` is a directory), batching, several GPUs: that is SGLang's
                  work.
 """
@@ -76,6 +76,7 @@ class TransformersWorker:
         self._threads = threads
         self._max_waiting = max_waiting
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="transformers-worker")
+        self._images_thread = ThreadPoolExecutor(1, thread_name_prefix="transformers-images")
         self._model: Any = None
         self._vision: Vision | None = None
         #: why a model for images sees none
@@ -128,6 +129,7 @@ class TransformersWorker:
     async def generate(self, generation: Generation) -> AsyncGenerator[Chunk, None]:
         self._admit()
         compiled = await compile_spec(self._compiler, generation.spec)
+        self._admit()
         seen = await self._read(generation)
         self._admit()
         run = self._run(compiled, generation, seen)
@@ -161,7 +163,8 @@ class TransformersWorker:
             return Seen(prompt, {})
         if self._vision is None:
             raise WorkerError(503, "the model sees no images", reason="unavailable")
-        return await asyncio.to_thread(self._vision.read, prompt, generation.images)
+        loop, read = asyncio.get_running_loop(), self._vision.read
+        return await loop.run_in_executor(self._images_thread, read, prompt, generation.images)
 
     def _run(self, compiled: Compiled, generation: Generation, seen: Seen) -> "_Run":
         """Check prompt and limits; at the end of the context an answer ends with "length"."""
@@ -199,7 +202,7 @@ class TransformersWorker:
             "sees_images": self.sees_images,
         }
         if self._blindness is not None:
-            details["no images"] = self._blindness
+            details["vision_error"] = self._blindness
         if self._closed:
             return Health(False, "shut down", details)
         if self._model is None:
@@ -210,7 +213,8 @@ class TransformersWorker:
         self._closed = True
         for run in list(self._running):
             run.cancelled.set()
-        await asyncio.to_thread(self._thread.shutdown)
+        for thread in (self._images_thread, self._thread):
+            await asyncio.to_thread(thread.shutdown)
         self._model = None
 
 

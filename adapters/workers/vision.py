@@ -7,13 +7,11 @@ marks or line feeds around it.
 Invariants       all other ids stay as they are, unless the text of an image begins or ends with
                  plain text, such as line feeds. Then these are encoded together with the plain text
                  beside them, as the processor does. The text of a control token stays text.
-Threads          ``read`` may run in several threads at once; processors do not say whether they
-                 may, so they take turns.
+Threads          one at a time.
 Not here         checks of files (the app's), the model (transformers).
 """
 
 import re
-import threading
 from base64 import b64decode
 from collections.abc import Mapping, Sequence
 from io import BytesIO
@@ -69,7 +67,6 @@ class Vision:
         self.placeholder: int = added[self._placeholder]
         texts = sorted(map(re.escape, added), key=len, reverse=True)
         self._marks = re.compile("(" + "|".join(texts) + ")")
-        self._lock = threading.Lock()
         self._process([PIL.Image.new("RGB", (SIDE, SIDE))])
 
     def read(self, prompt: list[int], images: Sequence[PromptImage]) -> Seen:
@@ -84,13 +81,12 @@ class Vision:
             message = f"a prompt with {count} placeholders needs as many images, got {len(images)}"
             raise WorkerError(400, message)
         pictures = [_picture(number, each.image) for number, each in enumerate(images, 1)]
-        with self._lock:
-            try:
-                texts, inputs = self._process(pictures)
-            except (ValueError, RuntimeError) as error:
-                raise WorkerError(400, f"the worker cannot read the images: {error}") from error
-            ids = self._expanded(prompt, texts)
-            kinds = torch.tensor(self.processor.create_mm_token_type_ids([ids]))
+        try:
+            texts, inputs = self._process(pictures)
+        except (ValueError, RuntimeError) as error:
+            raise WorkerError(400, f"the worker cannot read the images: {error}") from error
+        ids = self._expanded(prompt, texts)
+        kinds = torch.tensor(self.processor.create_mm_token_type_ids([ids]))
         return Seen(ids, {name: kinds if name in KINDS else each for name, each in inputs.items()})
 
     def _process(self, pictures: list[Any]) -> tuple[list[str], dict[str, Any]]:

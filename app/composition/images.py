@@ -22,6 +22,7 @@ def make_images(gateway: GatewaySettings, offload: Offload, metrics: Metrics) ->
         offload,
         max_bytes=gateway.max_image_bytes,
         max_pixels=gateway.max_image_pixels,
+        memory_bytes=gateway.images_memory_bytes,
         fetcher=fetcher,
         on_result=lambda result: metrics.images.labels(result).inc(),
     )

@@ -83,19 +83,28 @@ class FairThreads:
         job = Job(client, "", client_bound=self._share)
         await self._wait(job)
         rest_s = 0.0
+        # not those of the future: it is part of a reference cycle, which would keep the megabytes
+        # of a body until the next collection
+        results: list[Result] = []
+        errors: list[BaseException] = []
 
-        def run() -> Result:
+        def run() -> None:
             nonlocal rest_s
             with self._python:
                 start = time.thread_time()
                 try:
-                    return step()
+                    results.append(step())
+                except BaseException as error:
+                    errors.append(error)
                 finally:
                     rest_s = min(RESTS * (time.thread_time() - start), self._rest_s)
 
         running = self._pool.submit(run)
         running.add_done_callback(lambda _: loop.call_soon_threadsafe(self._rest, job, rest_s))
-        return await asyncio.wrap_future(running)
+        await asyncio.wrap_future(running)
+        if errors:
+            raise errors.pop()
+        return results.pop()
 
     def close(self) -> None:
         """Wait for running steps. Call it when no request is left."""

@@ -28,6 +28,9 @@ from .unreadable import ImageError
 
 #: pixels of a WebP that are decoded, see the file's header
 MAX_WEBP_DECODED = 8_000_000
+#: an image's longer side by its shorter one: processors of Qwen-VL, GLM-4V and others refuse more,
+#: and a worker's refusal would end a session that has such an image in its history
+MAX_RATIO = 200
 #: pixels above which images are decoded one at a time
 LARGE_PIXELS = 16_000_000
 #: the plugins, called directly: ``PIL.Image.open`` tries formats of a global table, and warns of
@@ -60,7 +63,7 @@ def check_file(
     """Return the facts of an image file. ``large``: a lock, held while a large one is decoded.
 
     Raises:
-        ImageError: another format, animated, too many pixels, cut or corrupt.
+        ImageError: another format, animated, too many pixels, too narrow, cut or corrupt.
     """
     header = read_header(data)
     width, height = header.width, header.height
@@ -70,6 +73,11 @@ def check_file(
         raise ImageError(
             "image_too_large",
             f"it may have {max_pixels:,} pixels, got {width * height:,} ({width:,} x {height:,})",
+        )
+    if max(width, height) > MAX_RATIO * min(width, height):
+        raise ImageError(
+            "image_parse_error",
+            f"one side may be {MAX_RATIO} times as long as the other, got {width:,} x {height:,}",
         )
     if header.is_animated:
         raise ImageError(

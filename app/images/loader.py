@@ -9,7 +9,8 @@ Verdicts     agents repeat all their images in each request, so the verdict on a
              MB (12 million pixels) 10 ms in place of 30, a progressive one 10 ms in place of 85.
              Verdicts of other clients are never used: the time of an answer must not tell that
              another client has sent the file.
-Memory       MAX_VERDICTS of about 300 bytes; no file is kept.
+Memory       MAX_VERDICTS of about 300 bytes; no file is kept. Images of open answers have a bound
+             (image_memory).
 """
 
 import threading
@@ -26,6 +27,7 @@ from ..generation import Media
 from .data_url import check_size, decode_data_url, encode, is_data_url
 from .image_file import ImageFacts, check_file, ignore_pillow_warnings
 from .image_hosts import ImageHosts
+from .image_memory import ImageMemory, ImageShare
 from .unreadable import ImageError, UnreadableImage, shortened
 
 if TYPE_CHECKING:
@@ -40,6 +42,7 @@ class ImageLoader:
     Args:
         max_bytes: of an image's file.
         max_pixels: of an image.
+        memory_bytes: of all images until their answers have ended.
         fetcher: of http and https URLs; None: no host is allowed.
         on_result: called for each image with "read", or with the code of its error.
     """
@@ -50,11 +53,13 @@ class ImageLoader:
         *,
         max_bytes: int,
         max_pixels: int,
+        memory_bytes: int,
         fetcher: "ImageFetcher | None" = None,
         on_result: Callable[[str], None] = lambda result: None,
     ) -> None:
         self._offload, self._fetcher, self._on_result = offload, fetcher, on_result
         self._max_bytes, self._max_pixels = max_bytes, max_pixels
+        self._memory = ImageMemory(memory_bytes)
         self._verdicts: OrderedDict[tuple[str, bytes], ImageFacts | UnreadableImage] = OrderedDict()
         self._lock, self._large = threading.Lock(), threading.Lock()
         ignore_pillow_warnings()
@@ -67,18 +72,23 @@ class ImageLoader:
         ``detail`` of an image is None: media with one URL may differ in it.
 
         Raises:
-            ApiError: 503, too many images wait, most of them this client's.
+            ApiError: 503, too many images wait, most of them this client's, or too many are in
+                memory.
         """
         sources: dict[str, str | bytes | UnreadableImage] = {
             each.url: each.url for each in media if each.url is not None
         }
-        sources |= await self._fetch([url for url in sources if _is_web_url(url)], client)
+        share = self._memory.share(client)
+        share.grow(sum(map(len, sources)))
+        fetched = await self._fetch([url for url in sources if _is_web_url(url)], client)
+        share.grow(sum(len(each) for each in fetched.values() if isinstance(each, bytes)) * 4 // 3)
+        sources |= fetched
         loaded: dict[str, Image | UnreadableImage] = {}
         for url, source in sources.items():
             if isinstance(source, UnreadableImage):
                 loaded[url] = source
             else:
-                step = partial(self._read, source, client)
+                step = partial(self._read, source, client, share)
                 loaded[url] = await self._offload.run_image(client, step)
         for each in loaded.values():
             self._on_result(each.code if isinstance(each, UnreadableImage) else "read")
@@ -102,7 +112,7 @@ class ImageLoader:
                 refused[url] = error.unreadable
         return refused
 
-    def _read(self, source: str | bytes, client: str) -> Image | UnreadableImage:
+    def _read(self, source: str | bytes, client: str, share: ImageShare) -> Image | UnreadableImage:
         """Return the image of a data URL, or of a file that was fetched. Runs off the loop."""
         try:
             if isinstance(source, bytes):
@@ -117,7 +127,7 @@ class ImageLoader:
         if isinstance(facts, UnreadableImage):
             return facts
         text = text or encode(data)
-        return Image(facts.media_type, text, digest, facts.width, facts.height)
+        return Image(facts.media_type, text, digest, facts.width, facts.height, share=share)
 
     def _verdict(self, data: bytes, digest: bytes, client: str) -> ImageFacts | UnreadableImage:
         key = client, digest

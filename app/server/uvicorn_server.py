@@ -17,7 +17,7 @@ from .drain import Drain
 from .proxies import listed
 from .tls import make_tls
 from .waiting_connections import WaitingConnections
-from .web_socket import WebSocketProtocol
+from .web_socket import ArrivingMessages, WebSocketProtocol
 
 #: seconds after the grace period in which cancelled requests send their errors; then uvicorn closes
 #: the connections of clients that do not read
@@ -146,7 +146,9 @@ def make_server(
             waiting=WaitingConnections(),
             sockets=SOCKETS,
         ),
-        ws=WebSocketProtocol,
+        ws=partial(  # type: ignore[arg-type]
+            WebSocketProtocol, arriving=ArrivingMessages(settings.max_arriving_bytes)
+        ),
         ws_max_size=settings.largest_body_bytes,
         # a compressed message could take much more work than its bytes
         ws_per_message_deflate=False,

@@ -11,6 +11,7 @@ from typing_extensions import TypedDict
 
 from ..common_form import common_count, common_message
 from ..generation import GenerationRequest
+from ..observability import RequestRecord
 from ..protocol import CountRequest, MessagesRequest
 from ..sealing import Seal
 from ..writers import MessageBlocks, MessageEventWriter, MessageObject, MessageWriter, begun_message
@@ -34,7 +35,8 @@ class MessagesService:
         """Return a whole message. Raises ApiError."""
 
         def writer(prepared: PreparedRequest) -> MessageWriter:
-            return MessageWriter(self._begun(prepared), self._blocks(request, context.client))
+            blocks = self._blocks(request, context.client)
+            return MessageWriter(self._begun(prepared, context.record), blocks)
 
         return await self._generation.complete(self._read(request, context), writer, context)
 
@@ -43,7 +45,8 @@ class MessagesService:
 
         def writer(prepared: PreparedRequest) -> MessageEventWriter:
             blocks = self._blocks(request, context.client)
-            return MessageEventWriter(self._begun(prepared), blocks, context.record.id)
+            begun = self._begun(prepared, context.record)
+            return MessageEventWriter(begun, blocks, context.record.id)
 
         return await self._generation.stream(self._read(request, context), writer, context)
 
@@ -58,8 +61,10 @@ class MessagesService:
         most = self._generation.settings.max_completion_tokens
         return partial(common_message, request, partial(self._seal.open, context.client), most)
 
-    def _begun(self, prepared: PreparedRequest) -> MessageObject:
-        return begun_message(self._model, len(prepared.choices[0].prompt))
+    def _begun(self, prepared: PreparedRequest, record: RequestRecord) -> MessageObject:
+        # by now a worker has counted the tokens of images, unless it is slow
+        tokens = max(record.prompt_tokens, len(prepared.choices[0].prompt))
+        return begun_message(self._model, tokens)
 
     def _blocks(self, request: MessagesRequest, client: str) -> MessageBlocks:
         thinking = request.thinking

@@ -145,6 +145,9 @@ class GatewaySettings(BaseSettings):
     """maximum bytes of an image's file, see [Images](#images)"""
     max_image_pixels: int = Field(50_000_000, ge=1, le=PILLOW_PIXELS)
     """maximum width times height of an image; reading one takes up to 8 bytes of memory a pixel"""
+    images_memory_bytes: int = Field(2048 * MEBIBYTE, ge=1024)
+    """maximum bytes of the images of all requests until their answers have ended, in each process;
+    one client may have half of them; further requests with images get 503"""
     image_hosts: Annotated[tuple[str, ...], NoDecode] = ()
     """hosts from which images are fetched, separated by commas, such as
     `images.example.org,*.cdn.example.net`; if unset, images must be data URLs, see
@@ -324,6 +327,11 @@ class GatewaySettings(BaseSettings):
             raise ValueError(
                 "MAX_ARRIVING_BYTES must be at least MAX_BODY_BYTES and MAX_IMAGE_BODY_BYTES, "
                 f"{self.largest_body_bytes:,}; got {self.max_arriving_bytes:,}"
+            )
+        if self.images_memory_bytes < 2 * self.max_image_body_bytes:
+            raise ValueError(
+                "IMAGES_MEMORY_BYTES must be at least twice MAX_IMAGE_BODY_BYTES, "
+                f"{2 * self.max_image_body_bytes:,}; got {self.images_memory_bytes:,}"
             )
         if self.cache_namespace == "key" and not self.keys_required:
             raise ValueError(

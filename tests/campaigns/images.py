@@ -133,6 +133,7 @@ async def measured(urls: Sequence[str]) -> tuple[dict[str, int], float, float, i
         offload,
         max_bytes=SETTINGS.max_image_bytes,
         max_pixels=SETTINGS.max_image_pixels,
+        memory_bytes=SETTINGS.images_memory_bytes,
         on_result=count,
     )
     media = [Media("image_url", f"messages[0].content[{n}]", url=url) for n, url in enumerate(urls)]

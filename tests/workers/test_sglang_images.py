@@ -1,6 +1,11 @@
 """The SGLang client and images: what is sent, what its refusals mean, and that none is lost."""
 
+import asyncio
+import json
+import re
+import tracemalloc
 from collections.abc import Callable
+from contextlib import aclosing
 from typing import Any
 
 import httpx
@@ -76,6 +81,41 @@ def test_large_images_arrive_whole() -> None:
     run(collect(seeing(server), ask(images=(image,))))
     (body,) = server.sent("/generate")
     assert body["image_data"] == [f"data:image/webp;base64,{data}"]
+
+
+def test_a_sent_body_is_not_kept_while_the_answer_streams() -> None:
+    """With images it is large, and answers take long."""
+    size = 8_000_000
+    image = PromptImage(Image("image/png", "a" * size, b"4" * 16, 1, 1), 0)
+
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        head = await reader.readuntil(b"\r\n\r\n")
+        left = int(re.findall(rb"content-length: (\d+)", head.lower())[0])
+        while left:
+            left -= len(await reader.read(left))
+        events = b"data: " + json.dumps(expanded(20, 5)).encode() + b"\n\n"
+        writer.write(b"HTTP/1.1 200 OK\r\n\r\n" + events)
+        await writer.drain()
+        await reader.read()
+        writer.close()
+
+    async def kept() -> int:
+        server = await asyncio.start_server(serve, "127.0.0.1", 0)
+        port = server.sockets[0].getsockname()[1]
+        worker = SGLangWorker(f"http://127.0.0.1:{port}", tokens=TOKENS)
+        worker.sees_images = True
+        async with aclosing(worker.generate(ask(images=(image,)))) as chunks:
+            await anext(chunks)
+            held = tracemalloc.get_traced_memory()[0]
+        server.close()
+        await worker._client.aclose()
+        return held
+
+    tracemalloc.start()
+    try:
+        assert run(kept()) < size
+    finally:
+        tracemalloc.stop()
 
 
 def too_much(asked: int, got: int = 70) -> str:

@@ -225,7 +225,7 @@ def test_a_model_whose_processor_is_unknown_reads_text(
         worker = TransformersWorker(tmp_path, Compiler(Vocabulary.from_huggingface(tokenizer)))
         await worker.start()
         health = await worker.health()
-        assert health.ready and not worker.sees_images and health.details["no images"]
+        assert health.ready and not worker.sees_images and health.details["vision_error"]
         assert len(ids_of(await collect(worker, Generation("r", [5, 6], None, 3)))) <= 3
         await worker.aclose()
 

@@ -5,6 +5,7 @@ import socket as plain
 import threading
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from typing import Any
 
@@ -14,7 +15,7 @@ import pytest
 from openai.types.responses.responses_server_event import ResponsesServerEvent
 from pydantic import TypeAdapter
 from websockets.client import ClientProtocol
-from websockets.exceptions import InvalidStatus
+from websockets.exceptions import ConnectionClosed, InvalidStatus
 from websockets.sync.client import ClientConnection, connect
 from websockets.uri import parse_uri
 
@@ -234,6 +235,59 @@ def test_a_message_that_is_too_large_ends_the_connection(socket: ClientConnectio
     socket.send(json.dumps({"type": "response.create", **ASKED, "input": "x" * 200_000}))
     with pytest.raises(Exception, match="1009"):
         socket.recv(PATIENCE)
+
+
+def until_closed(socket: ClientConnection, parts: list[str]) -> Iterator[str]:
+    """Yield the parts of a message, whose last one is sent when the connection is closed."""
+    yield from parts
+    until = time.monotonic() + PATIENCE
+    while socket.protocol.close_code is None and time.monotonic() < until:
+        time.sleep(0.01)
+    yield "x"
+
+
+def test_messages_that_arrive_have_a_bound_together() -> None:
+    """One that arrives in frames counts from its first one; whole ones no more."""
+    limits = {
+        "max_body_bytes": 50_000,
+        "max_image_body_bytes": 50_000,
+        "max_arriving_bytes": 60_000,
+    }
+
+    def parts() -> Iterator[str]:
+        yield from ["x" * 20_000] * 2
+        reached.set()
+        assert go_on.wait(PATIENCE)
+        yield "x"
+
+    reached, go_on = threading.Event(), threading.Event()
+    with (
+        Gateway(**limits) as gateway,
+        connected(gateway) as slow,
+        connected(gateway) as other,
+    ):
+        with ThreadPoolExecutor() as pool:
+            sending = pool.submit(slow.send, parts())
+            assert reached.wait(PATIENCE)
+            assert asked(other, input="x" * 15_000)[-1].type != "error"
+            with pytest.raises(ConnectionClosed, match="1013"):
+                other.send(until_closed(other, ["x" * 25_000]))
+            go_on.set()
+            sending.result()
+            assert told(slow)[-1].error.code == "invalid_json"
+        with connected(gateway) as third:
+            assert asked(third, input="x" * 15_000)[-1].type != "error"
+
+
+def test_a_message_of_too_many_frames_closes_its_connection(
+    gateway: Gateway, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(web_socket, "MAX_FRAMES", 10)
+    with (
+        connected(gateway, authorization="Bearer one") as socket,
+        pytest.raises(ConnectionClosed, match="1009"),
+    ):
+        socket.send(until_closed(socket, ["x"] * 11))
 
 
 def test_messages_wait_for_each_other(socket: ClientConnection) -> None:

@@ -1,8 +1,11 @@
 """Threads that clients share: whose step runs next, and whose is refused."""
 
 import asyncio
+import gc
 import threading
+import weakref
 from collections.abc import AsyncIterator, Callable
+from contextlib import suppress
 from functools import partial
 from typing import Any
 from unittest.mock import patch
@@ -212,4 +215,30 @@ async def test_a_long_step_gives_way_to_those_of_smaller_requests() -> None:
         give_way()
         assert slept.call_count == 1
     for threads in (small, huge):
+        await asyncio.to_thread(threads.close)
+
+
+class _Body:
+    """An object that can be watched."""
+
+
+async def test_results_and_errors_are_freed_without_a_collection() -> None:
+    """A result may hold a body of 32 MB."""
+    threads = FairThreads(1, "test", waiting=4, refusal=lambda: ApiError(503, "too many"))
+    kept: list[weakref.ref[_Body]] = []
+
+    def failing() -> None:
+        body = _Body()
+        kept.append(weakref.ref(body))
+        raise ValueError
+
+    gc.disable()
+    try:
+        kept.append(weakref.ref(await threads.run("a", _Body)))
+        with suppress(ValueError):
+            await threads.run("a", failing)
+        await threads.run("a", lambda: None)
+        assert [each() for each in kept] == [None, None]
+    finally:
+        gc.enable()
         await asyncio.to_thread(threads.close)

@@ -36,7 +36,8 @@ def refusal(data: bytes, max_pixels: int = MAX_PIXELS) -> tuple[str, str]:
 READ = {
     **{kind: (files.picture(kind), kind, 8, 6) for kind in KINDS},
     **{f"{kind} of 1 x 1": (files.picture(kind, 1, 1), kind, 1, 1) for kind in KINDS},
-    "a long PNG": (files.picture("PNG", 30_000, 1), "PNG", 30_000, 1),
+    "a long PNG": (files.picture("PNG", 30_000, 150), "PNG", 30_000, 150),
+    "a narrow PNG": (files.picture("PNG", 1, 200), "PNG", 1, 200),
     "PNG, RGBA": (files.picture("PNG", mode="RGBA"), "PNG", 8, 6),
     "PNG, palette": (files.picture("PNG", mode="P"), "PNG", 8, 6),
     "PNG, 16 bits": (files.picture("PNG", mode="I;16"), "PNG", 8, 6),
@@ -119,6 +120,12 @@ REFUSED: dict[str, tuple[Callable[[], bytes] | bytes, str, str]] = {
         TOO_LARGE,
         "60,000 x 60,000",
     ),
+    "PNG of 30,000 x 149": (
+        lambda: files.picture("PNG", 30_000, 149),
+        BROKEN,
+        "200 times as long as the other, got 30,000 x 149",
+    ),
+    "JPEG of 1 x 201": (files.jpeg_of_size(1, 201), BROKEN, "got 1 x 201"),
     "PNG of 0 x 6": (files.png(width=0), BROKEN, "0 x 6 pixels"),
     "JPEG of 8 x 0": (files.jpeg_of_size(8, 0), BROKEN, "8 x 0 pixels"),
     "GIF of 0 x 0": (files.gif_of_size(0, 0, frame=(0, 0)), BROKEN, "0 x 0 pixels"),

@@ -29,7 +29,8 @@ async def offload() -> AsyncIterator[Offload]:
 
 
 def loader_of(offload: Offload, **options: Any) -> ImageLoader:
-    return ImageLoader(offload, **{"max_bytes": 1 << 20, "max_pixels": 1_000_000, **options})
+    limits = {"max_bytes": 1 << 20, "max_pixels": 1_000_000, "memory_bytes": 1 << 30}
+    return ImageLoader(offload, **{**limits, **options})
 
 
 def parts(*urls: str | None) -> list[Media]:

@@ -1,5 +1,6 @@
 """Images of requests reach the worker with their places in the prompt."""
 
+import json
 from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any, NamedTuple
@@ -11,11 +12,14 @@ from app.common_form import common_chat, common_prompt
 from app.conversation.tokenizer import BUILTIN_IMAGE, Rendered, UnshownImages
 from app.errors import ApiError
 from app.generation import Media
-from app.protocol import TokenizeRequest
+from app.protocol import MessagesRequest, TokenizeRequest
+from app.sealing import Seal
 from app.service.chat_prompts import UNSHOWN
 from app.service.generation_service import weight_of
+from app.service.messages_service import MessagesService
 from app.service.tokenize_service import TokenizeService
-from tests.app.service.scripted import Service, context, request, script
+from tests.app.messages import payloads
+from tests.app.service.scripted import Service, context, request, script, tokens
 
 
 class Unreadable(NamedTuple):
@@ -83,6 +87,18 @@ async def test_a_stream_and_each_choice_of_it_have_the_images() -> None:
     assert events[-2]["usage"]["prompt_tokens"] == 5
     urls = [part["image_url"]["url"] for part in (image("red"), image("blue"))]
     assert service.images.asked == [urls]
+
+
+async def test_a_message_begins_with_the_tokens_that_the_worker_counted() -> None:
+    service = Service([Chunk(tokens("word"), None, 1234), *script("s")], images=Loader())
+    messages = MessagesService(service.generation, Seal(b"key" * 8), model="noise")
+    source = {"type": "base64", "media_type": "image/png", "data": "red"}
+    said = {"role": "user", "content": [{"type": "image", "source": source}]}
+    body = {"model": "noise", "max_tokens": 9, "messages": [said], "stream": True}
+    stream = await messages.stream(MessagesRequest.model_validate(body), context())
+    first = json.loads(payloads((await anext(aiter(stream))).decode())[0])
+    await stream.aclose()
+    assert first["message"]["usage"]["input_tokens"] == 1234
 
 
 async def test_what_is_not_seen_is_named() -> None:

@@ -94,6 +94,7 @@ def test_lists_are_separated_by_commas(monkeypatch):
         ({"MAX_BODY_BYTES": "many"}, "MAX_BODY_BYTES"),
         ({"MAX_ARRIVING_BYTES": "33554431"}, "MAX_ARRIVING_BYTES must be at least MAX_BODY_BYTES"),
         ({"MAX_BODY_BYTES": "268435457"}, "MAX_ARRIVING_BYTES must be at least MAX_BODY_BYTES"),
+        ({"IMAGES_MEMORY_BYTES": "67108863"}, "IMAGES_MEMORY_BYTES must be at least twice"),
         ({"API_KEYS": "a,b", "ADMIN_KEYS": "c,b"}, "ADMIN_KEYS"),
         ({"CACHE_KEY": "short"}, "CACHE_KEY"),
         ({"REDIS_URL": "redis://:6379"}, "REDIS_URL"),
