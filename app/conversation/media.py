@@ -5,12 +5,13 @@
     any other part                           a line of text; the part is named to the client
     any other part of the current message    an error that names the part
 
-The current message is the last one of the user, unless an answer or results of tools follow. Only
-there may a part be an error: agents send their history with each request, so an error about a part
-of it would end their session. That history has refused messages, too: Codex sends them before the
-next one. Claude Code adds the next one to them, but leaves out an image whose error has the words
-of Anthropic's server (``_WORDS``). The model setting ``unseen_media`` makes the error a line of
-text.
+The current message is the last one of the user, unless there are results of tools after the last
+answer. Only there may a part be an error: agents send their history with each request, so an error
+about a part of it would end their session. Clients whose API has no images in results, such as
+Cline, send a message of the user with them behind the results. Histories have refused messages,
+too: Codex sends them before the next one. Claude Code adds the next one to them, but leaves out an
+image whose error has the words of Anthropic's server (``_WORDS``). The model setting
+``unseen_media`` makes the error a line of text.
 
 Not here   reading images (images), their placeholders (image_profile, image_marks).
 """
@@ -136,12 +137,16 @@ def shown_media(
 
 def _current(messages: Sequence[Message]) -> int:
     """Return the number of the current message; that behind the last one: there is none."""
+    current = len(messages)
     for number in reversed(range(len(messages))):
-        if messages[number].role == "user":
-            return number
-        if messages[number].role in ("assistant", "tool"):
+        role = messages[number].role
+        if role == "tool":
+            return len(messages)
+        if role == "assistant":
             break
-    return len(messages)
+        if role == "user" and current == len(messages):
+            current = number
+    return current
 
 
 def _image_of(part: Media, role: str, loaded: Loaded, newest: Collection[int]) -> Image | _Unseen:

@@ -85,7 +85,7 @@ UNSEEN: dict[str, tuple[Media, Any, str, str]] = {
 CURRENT: dict[str, Any] = {
     "alone": lambda part: [user(part, Text(" word"))],
     "behind an answer": lambda part: [user(Text("word")), SAID, user(part)],
-    "behind results": lambda part: [SAID, RESULT, user(Text("word")), user(part)],
+    "behind another message": lambda part: [SAID, user(Text("word")), user(part)],
     "before a system message": lambda part: [user(part), Message("system", (Text("rules"),))],
 }
 HISTORY: dict[str, Any] = {
@@ -94,6 +94,7 @@ HISTORY: dict[str, Any] = {
     "in a result": lambda part: [SAID, Message("tool", (part,))],
     "in a result before a message": lambda part: [Message("tool", (part,)), user(Text("word"))],
     "before results": lambda part: [user(part), RESULT],
+    "behind results": lambda part: [SAID, RESULT, user(Text("word")), user(part)],
     "before another message of the user": lambda part: [user(part), user(Text("word"))],
     "in an answer": lambda part: [user(Text("word")), Message("assistant", (part,))],
     "in a system message": lambda part: [Message("system", (part,)), user(Text("word"))],

@@ -93,13 +93,17 @@ def through_gateways(
 
 def is_of_current(body: dict[str, Any], error: dict[str, Any]) -> bool:
     """Whether an error is about a part that is no text in the current message: the last one of the
-    user, behind all answers and results.
+    user, not directly behind results.
     """
     named = _UNSEEN.match(error["message"])
     if named is None:
         return False
-    said, *later = body[named[1]][int(named[2]) :]
-    return said.get("role") == "user" and not any(map(_is_turn, later))
+    history, at = body[named[1]], int(named[2])
+    return (
+        history[at].get("role") == "user"
+        and not any(map(_is_turn, history[at + 1 :]))
+        and not (at and history[at - 1].get("role") == "tool")
+    )
 
 
 _UNSEEN = re.compile(r"Invalid '(messages|input)\[(\d+)\]\.content\[\d+\]': (Could|the part of)")

@@ -58,6 +58,15 @@ def test_only_the_current_message_may_be_refused_for_an_image(behind: tuple[str,
     assert is_of_current(body, error) == bool(unseen)
 
 
+def test_an_image_behind_results_may_not_be_refused():
+    content = [{"type": "image_url", "image_url": {"url": "x"}}]
+    result = {"role": "tool", "tool_call_id": "a", "content": "see the next message"}
+    body = bounded(CHAT, {"messages": [result, {"role": "user", "content": content}]})
+    found = Findings()
+    through_gateways([("images", CHAT, body)], ["hermes"], found)
+    assert (found.unseen["images"], found.texts) == (0, {})
+
+
 @pytest.mark.parametrize("path", [CHAT, RESPONSES, MESSAGES])
 def test_each_change_changes_histories_and_one_seed_gives_one_history(path: str):
     for kind in set(kinds(path)) - {"none"} if path == MESSAGES else kinds(path):
