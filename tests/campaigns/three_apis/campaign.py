@@ -122,7 +122,9 @@ class Asking:
         if path in COUNTS:
             self._count(path, body, facts.prompt)
         ignored = answer.headers.get("x-switchyard-ignored")
-        return {"status": 200, "ignored": ignored, **asdict(facts), **asdict(generation)}
+        got = asdict(replace(generation, images=()))
+        got["images"] = [(image.data_url, image.detail, at) for image, at in generation.images]
+        return {"status": 200, "ignored": ignored, **asdict(facts), **got}
 
     def _count(self, path: str, body: bodies.Body, tokens: int) -> None:
         """Check the tokens that the prompt has if it is only counted."""
