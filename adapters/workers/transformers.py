@@ -124,7 +124,7 @@ class TransformersWorker:
         try:
             self._vision = Vision(self._directory)
         except Exception as error:  # processors have errors of many kinds, missing packages too
-            self._blindness = f"{type(error).__name__}: {error}"
+            self._blindness = " ".join(f"{type(error).__name__}: {error}".split())
 
     async def generate(self, generation: Generation) -> AsyncGenerator[Chunk, None]:
         self._admit()

@@ -32,10 +32,12 @@ async def examine_images(served: ServedModel, member: Member) -> Finding | None:
     if shows == sees and (not sees or served.settings.worker_kind == "noise"):
         return None
     if not sees:
+        reason = member.health.details.get("vision_error")
         return Finding(
             "warning",
             place,
-            "the chat template shows images, but the worker's model does not see them",
+            "the chat template shows images, but the worker's model does not see them"
+            + (f": {reason}" if reason else ""),
             "serve the model with its vision part; requests with images get 400 until then",
         )
     if not shows:

@@ -40,6 +40,11 @@ class Served:
 SEES = f"sees images: 5 tokens for {SMALL} x {SMALL} pixels, 65 for {LARGE} x {LARGE}"
 
 
+def member_of(*, sees: bool, **details: str) -> Any:
+    health = SimpleNamespace(details=details)
+    return SimpleNamespace(name="w", worker=SimpleNamespace(sees_images=sees), health=health)
+
+
 @pytest.mark.parametrize(
     ("shows", "sees", "kind", "small", "large", "level", "text"),
     [
@@ -57,7 +62,7 @@ SEES = f"sees images: 5 tokens for {SMALL} x {SMALL} pixels, 65 for {LARGE} x {L
 def test_what_a_square_costs_is_a_finding(
     shows: bool, sees: bool, kind: str, small: int, large: int, level: str, text: str
 ):
-    member: Any = SimpleNamespace(name="w", worker=SimpleNamespace(sees_images=sees))
+    member = member_of(sees=sees)
     served: Any = Served(shows=shows, kind=kind, small=small, large=large)
     finding = asyncio.run(examine_images(served, member))
     if not level:
@@ -67,6 +72,14 @@ def test_what_a_square_costs_is_a_finding(
     assert (finding.place, finding.level) == ("worker w", level)
     assert finding.text.startswith(text)
     assert bool(finding.advice) == (level != "ok")
+
+
+def test_a_processor_that_cannot_be_loaded_is_the_reason():
+    served: Any = Served(shows=True, kind="embedded", small=4, large=64)
+    member = member_of(sees=False, vision_error="ImportError: torchvision is missing")
+    finding = asyncio.run(examine_images(served, member))
+    assert finding is not None
+    assert finding.text.endswith("does not see them: ImportError: torchvision is missing")
 
 
 def test_the_square_is_a_png_file_of_red_pixels():
