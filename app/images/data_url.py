@@ -72,7 +72,7 @@ def check_size(size: int, max_bytes: int) -> None:
         raise ImageError("empty_image_file", "its file is empty")
     if size > max_bytes:
         raise ImageError(
-            "image_file_too_large", f"its file may have {max_bytes:,} bytes, got {size:,}"
+            "image_file_too_large", f"its file may have at most {max_bytes:,} bytes, got {size:,}"
         )
 
 

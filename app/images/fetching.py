@@ -118,7 +118,9 @@ class ImageFetcher:
                 if answer.status not in REDIRECTS or location is None:
                     return await self._file(answer, budget)
             target = self._redirected(target, location)
-        raise self._failed("answer", f"its URL may redirect {MAX_REDIRECTS} times, got one more")
+        raise self._failed(
+            "answer", f"its URL may redirect at most {MAX_REDIRECTS} times, got more"
+        )
 
     def _allowed(self, url: str) -> URL:
         try:
@@ -200,7 +202,8 @@ class ImageFetcher:
             if budget.left < 0:
                 raise self._failed(
                     "answer",
-                    f"all images fetched for a request may have {MAX_REQUEST_BYTES:,} bytes",
+                    "all images fetched for a request may have at most "
+                    f"{MAX_REQUEST_BYTES:,} bytes",
                 )
             pieces.append(piece)
         return b"".join(pieces)

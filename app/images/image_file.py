@@ -72,12 +72,14 @@ def check_file(
     if width * height > max_pixels:
         raise ImageError(
             "image_too_large",
-            f"it may have {max_pixels:,} pixels, got {width * height:,} ({width:,} x {height:,})",
+            f"it may have at most {max_pixels:,} pixels, got {width * height:,} "
+            f"({width:,} x {height:,})",
         )
     if max(width, height) > MAX_RATIO * min(width, height):
         raise ImageError(
             "image_parse_error",
-            f"one side may be {MAX_RATIO} times as long as the other, got {width:,} x {height:,}",
+            f"one side may be at most {MAX_RATIO} times as long as the other, got "
+            f"{width:,} x {height:,}",
         )
     if header.is_animated:
         raise ImageError(

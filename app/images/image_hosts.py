@@ -78,7 +78,7 @@ class ImageHosts:
             ImageError: no http or https URL, a user name, or a host or port that is not allowed.
         """
         if len(url) > MAX_URL:
-            raise _bad_url(f"may have {MAX_URL:,} characters, got {len(url):,}")
+            raise _bad_url(f"may have at most {MAX_URL:,} characters, got {len(url):,}")
         if _UNSAFE.search(url):
             raise _bad_url("must have no white space, control character or backslash", url)
         try:
@@ -94,8 +94,8 @@ class ImageHosts:
             shown = host if parsed.explicit_port is None else f"{host}:{port}"
             raise ImageError(
                 "image_host_not_allowed",
-                f"the host {shortened(shown, 100)} is not one of those that this server fetches "
-                "images from (setting IMAGE_HOSTS); send the image as a data URL",
+                f"the host {shortened(shown, 100)} is not one of those from which this server "
+                "fetches images (SWITCHYARD_IMAGE_HOSTS); send the image as a data URL",
             )
         return parsed.with_fragment(None)
 

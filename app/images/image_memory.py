@@ -39,7 +39,7 @@ class ImageMemory:
         own = self._sizes[client] + size
         if own > self._max_bytes // 2 or self._sizes.total() + size > self._max_bytes:
             raise unavailable(
-                f"Too many images are in memory: those of one client may have "
+                f"Too many images are in memory: those of one client may have at most "
                 f"{self._max_bytes // 2:,} bytes, those of all clients {self._max_bytes:,}.",
                 "overloaded",
             )

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import cache
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from threading import Thread
 from typing import Any
@@ -69,11 +70,17 @@ def generations() -> Iterator[list[Generation]]:
         yield some
 
 
-def prompt_of(generation: Generation, path: str | None = None) -> str:
+@cache
+def tokenizer_at(path: str | None) -> Any:
     from app.conversation.tokenizer import load_tokenizer
 
+    return load_tokenizer(path, "hermes")
+
+
+def prompt_of(generation: Generation, path: str | None = None) -> str:
     assert isinstance(generation.prompt, list)
-    return load_tokenizer(path, "hermes").decode(generation.prompt)
+    text: str = tokenizer_at(path).decode(generation.prompt)
+    return text
 
 
 @pytest.mark.parametrize("stream", [False, True], ids=["whole", "streamed"])
@@ -272,7 +279,7 @@ def test_a_host_that_is_not_allowed_is_named(
     clients, url = Clients.of(gateway), "https://example.org/a.png"
     with pytest.raises((openai.BadRequestError, anthropic.BadRequestError)) as refused:
         clients.ask(api, request(api, "last", [url]))
-    assert "example.org" in str(refused.value) and "IMAGE_HOSTS" in str(refused.value)
+    assert "example.org" in str(refused.value) and "SWITCHYARD_IMAGE_HOSTS" in str(refused.value)
     for place in PLACES[1:]:
         headers = clients.ask(api, request(api, place, [url]))
         assert headers["x-switchyard-ignored"] == ignored(api, place, 1)

@@ -103,7 +103,7 @@ def test_the_bound_of_bytes_is_exact(space: str) -> None:
     with pytest.raises(ImageError) as caught:
         decode_data_url(HEAD + text, 2_999)
     assert caught.value.unreadable.code == "image_file_too_large"
-    assert caught.value.unreadable.reason == "its file may have 2,999 bytes, got 3,000"
+    assert caught.value.unreadable.reason == "its file may have at most 2,999 bytes, got 3,000"
 
 
 @draws(300)

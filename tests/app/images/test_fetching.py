@@ -96,10 +96,13 @@ ENDLESS = (
     b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n" + b"1000\r\n" + b"x" * 4096 + b"\r\n"
 )
 ANSWERS = {
-    "a claimed size": (answer(b"", Content_Length="10001"), "may have 10,000 bytes, got 10,001"),
+    "a claimed size": (
+        answer(b"", Content_Length="10001"),
+        "may have at most 10,000 bytes, got 10,001",
+    ),
     "a size that grows": (
         ENDLESS + b"1000\r\n" + b"x" * 4096 + b"\r\n" + b"1000\r\n" + b"x" * 4096,
-        "may have 10,000 bytes, got",
+        "may have at most 10,000 bytes, got",
     ),
     "status 404": (answer(b"no", "404 Not Found"), "status 200, got 404"),
     "status 204": (answer(b"", "204 No Content"), "status 200, got 204"),
@@ -125,7 +128,7 @@ async def test_the_images_of_a_request_have_a_bound_of_bytes_together(monkeypatc
     async with image_server({f"/{n}": answer(FILE) for n in range(3)}) as server:
         got = await fetcher_of(server).fetch([server.url(f"/{n}") for n in range(3)], "client")
         reasons = [each.reason for each in got.values() if isinstance(each, UnreadableImage)]
-        assert reasons == ["all images fetched for a request may have 1,000 bytes"]
+        assert reasons == ["all images fetched for a request may have at most 1,000 bytes"]
 
 
 async def test_redirects_stay_on_their_host():
@@ -140,7 +143,7 @@ async def test_redirects_stay_on_their_host():
         assert await fetched(fetcher, server.url()) == FILE
         assert server.connections == 3
         reason = await reason_of(fetcher, server.url("/loop"))
-        assert reason == f"its URL may redirect {MAX_REDIRECTS} times, got one more"
+        assert reason == f"its URL may redirect at most {MAX_REDIRECTS} times, got more"
         assert server.connections == 3 + MAX_REDIRECTS + 1
 
 

@@ -187,7 +187,7 @@ def test_a_cut_file_is_refused_wherever_it_is_cut(kind: str) -> None:
 def test_the_bound_of_pixels_is_exact() -> None:
     data = files.picture("PNG", 10, 10)
     assert read(data, 100).width == 10
-    assert refusal(data, 99) == (TOO_LARGE, "it may have 99 pixels, got 100 (10 x 10)")
+    assert refusal(data, 99) == (TOO_LARGE, "it may have at most 99 pixels, got 100 (10 x 10)")
 
 
 def test_a_large_webp_is_read_from_its_header() -> None:

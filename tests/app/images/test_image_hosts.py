@@ -108,7 +108,7 @@ def test_any_url_is_one_of_an_allowed_host_or_refused(head: str, text: str) -> N
 
 
 def test_the_refusal_of_a_host_names_it_and_the_setting() -> None:
-    with pytest.raises(ImageError, match=r"'evil.example:8080' .* IMAGE_HOSTS"):
+    with pytest.raises(ImageError, match=r"'evil.example:8080' .*SWITCHYARD_IMAGE_HOSTS"):
         HOSTS.check("http://evil.example:8080/")
 
 

@@ -18,7 +18,7 @@ def test_shares_have_a_bound_together_and_for_one_client() -> None:
     memory = ImageMemory(100)
     shares = [memory.share(client) for client in "abc"]
     shares[0].grow(50)
-    with pytest.raises(ApiError, match="one client may have 50 bytes") as refused:
+    with pytest.raises(ApiError, match="one client may have at most 50 bytes") as refused:
         shares[0].grow(1)
     assert (refused.value.status, refused.value.code) == (503, "overloaded")
     shares[1].grow(49)

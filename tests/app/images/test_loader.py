@@ -78,7 +78,7 @@ async def test_without_hosts_the_refusal_of_a_url_names_host_and_setting(offload
     got = (await loader_of(offload).load(parts(url), "client"))[url]
     assert isinstance(got, UnreadableImage)
     assert "'images.example.org'" in got.reason
-    assert "IMAGE_HOSTS" in got.reason
+    assert "SWITCHYARD_IMAGE_HOSTS" in got.reason
     assert got.code == "image_host_not_allowed"
 
 
