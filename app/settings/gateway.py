@@ -140,7 +140,8 @@ class GatewaySettings(BaseSettings):
     that is larger"""
     max_arriving_bytes: int = Field(256 * MEBIBYTE, ge=1024)
     """maximum bytes of all request bodies that are arriving; beyond it, the newest body of the
-    client with the most bytes gets 503"""
+    client with the most bytes gets 503; messages of WebSockets that are arriving have the same
+    bound of their own"""
     max_image_bytes: int = Field(20 * MEBIBYTE, ge=1024)
     """maximum bytes of an image's file, see [Images](#images)"""
     max_image_pixels: int = Field(50_000_000, ge=1, le=PILLOW_PIXELS)
