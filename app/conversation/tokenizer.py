@@ -8,20 +8,17 @@ Invariants       I1 ids are those of the worker; the stop tokens include every t
                  be shown, UnshownImages for images, and no other exception because of a client's
                  text.
 Threads          ``render`` may run in several threads at once.
-Not here         the wire syntax of tool calls (adapters.formats).
+Not here         the wire syntax of tool calls (adapters.formats), prompts that a format writes
+                 (named_format), loading (pretrained).
 """
 
-import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from functools import partial
-from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
 from adapters.formats import (
     UNKNOWN,
     Format,
-    FormatError,
     OutputSpec,
     Thought,
     Tool,
@@ -31,13 +28,14 @@ from adapters.formats import (
 from engine import Vocabulary
 
 from ..concurrency import give_way
-from ..errors import bad_field, bad_request
-from .control import ControlText, DeepArguments, UnwritableText, encoded
+from ..errors import bad_field
+from .control import ControlText, UnwritableText
 from .detection import Evidence, detect
-from .fitting import too_deep
 from .image_marks import ImageMarks
 from .image_profile import with_images
+from .named_format import NamedFormat, render_plain
 from .named_template import NamedTemplate
+from .pretrained import encoder, pretrained, stop_ids
 from .profile import Messages, TemplateProfile, profile_of
 from .template import read_template
 from .template_prompt import TemplatePrompt
@@ -197,7 +195,7 @@ class HuggingFaceTokenizer:
     """A tokenizer as ``transformers`` loads it; a folder's own code is never run."""
 
     def __init__(self, source: str, family: str = "auto") -> None:
-        tokenizer = _pretrained(source)
+        tokenizer = pretrained(source)
         self._template, template = read_template(tokenizer)
         self.evidence = Evidence(family, "setting")
         if family == "auto":
@@ -219,6 +217,7 @@ class HuggingFaceTokenizer:
         control = {*self.special_texts, *(text for text in added if text in written)}
         backend = getattr(tokenizer, "backend_tokenizer", None)
         self._control = ControlText(backend, control)
+        self._format = NamedFormat(self.wire, self._control)
         self._image_marks = ImageMarks()
         self.profile: TemplateProfile | None = None
         self._named: NamedTemplate | None = None
@@ -237,7 +236,7 @@ class HuggingFaceTokenizer:
             begin=self._control.named(self._marks.begin),
             end=self._control.named(self._marks.end),
         )
-        self._encode = _encoder(tokenizer, backend)
+        self._encode = encoder(tokenizer, backend)
 
     def mark(self, number: int) -> str:
         return self._image_marks.mark(number)
@@ -252,14 +251,14 @@ class HuggingFaceTokenizer:
         messages = [thought_apart(message, self._marks) for message in messages]
         # templates cannot show calls of builtin tools in a history, so the format writes the prompt
         if self._named is None or self.profile is None or output.builtin_tools:
-            text = self._plain(messages, tools, output)
+            text = self._format.prompt(messages, tools, output)
             images = self._image_marks.numbers([text])
         else:
-            instructions = self._instructions(() if self.profile.tools else tools, output)
+            instructions = self._format.instructions(() if self.profile.tools else tools, output)
             prompt = TemplatePrompt(
                 self._named,
                 self.profile,
-                self._as_text,
+                self._format.as_text,
                 self._image_marks,
                 tools=tools,
                 instructions=instructions,
@@ -303,86 +302,12 @@ class HuggingFaceTokenizer:
                 "invalid_value",
             ) from None
 
-    # -- prompts that the format writes, with names of control tokens ------------------------------
-    def _plain(self, messages: Messages, tools: Sequence[Tool], output: OutputSpec) -> str:
-        broken = []
-        for at, message in enumerate(messages):
-            try:
-                broken.append(self._control.broken_message(message))
-            except DeepArguments:
-                raise too_deep(at) from None
-        text = render_plain(
-            self.wire, broken, self._broken_tools(tools), self._broken_output(output)
-        )
-        return self._control.adopted(text)
-
-    def _instructions(self, tools: Sequence[Tool], output: OutputSpec) -> str:
-        text = self.wire.instructions(self._broken_tools(tools), self._broken_output(output))
-        return self._control.adopted(text)
-
-    def _as_text(self, message: Mapping[str, Any]) -> str | None:
-        text = self.wire.as_text(self._control.broken_message(message))
-        return None if text is None else self._control.adopted(text)
-
-    def _broken_tools(self, tools: Sequence[Tool]) -> list[Tool]:
-        return [
-            replace(tool, **self._broken_fields(tool, "name", "description", "parameters"))
-            for tool in tools
-        ]
-
-    def _broken_output(self, output: OutputSpec) -> OutputSpec:
-        names = ("response_name", "response_schema", "response_description")
-        return replace(output, **self._broken_fields(output, *names))
-
-    def _broken_fields(self, owner: Tool | OutputSpec, *names: str) -> dict[str, Any]:
-        return {name: self._control.broken(getattr(owner, name)) for name in names}
-
 
 def _whole_characters(text: str) -> str:
     """Return a text that a tokenizer takes: escapes in a call's arguments may spell half a
     surrogate pair.
     """
     return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
-
-
-def _encoder(tokenizer: Any, backend: Any) -> Callable[[str, bool], list[int]]:
-    """Return the function that encodes a text, in which the texts of special tokens become these
-    tokens, with or without those that the tokenizer adds.
-
-    The backend is called directly: ``transformers`` spends 0.15 ms around it.
-    """
-    if backend is None:
-        return lambda text, add: list(tokenizer.encode(text, add_special_tokens=add))
-    # a tokenizer's file may ask for them
-    backend.no_truncation()
-    backend.no_padding()
-    return partial(encoded, backend)
-
-
-def _pretrained(source: str) -> Any:
-    """Load a tokenizer. Raises ValueError with the reason."""
-    if source.startswith(("/", ".", "~")) and not Path(source).is_dir():
-        raise ValueError(f"no such folder: {source}")
-    from transformers import AutoTokenizer
-
-    try:
-        tokenizer = AutoTokenizer.from_pretrained(source, trust_remote_code=False)
-        if not getattr(tokenizer, "chat_template", None):
-            tokenizer.chat_template = _template_of_processor(source)
-        return tokenizer
-    except Exception as error:
-        # the library passes on its parsers' exceptions; their first line names the reason
-        reason = str(error).strip().partition("\n")[0]
-        raise ValueError(f"cannot load a tokenizer from {source}: {reason}") from error
-
-
-def _template_of_processor(source: str) -> str | None:
-    """Return the chat template that older vision models have in a file of their processor."""
-    file = Path(source).expanduser() / "chat_template.json"
-    if not file.is_file():
-        return None
-    template = json.loads(file.read_text("utf-8"))["chat_template"]
-    return template if isinstance(template, str) else None
 
 
 def check_fit(
@@ -399,24 +324,3 @@ def check_fit(
             f"the format {wire.name!r} needs special tokens that the vocabulary does not have: "
             f"{', '.join(missing)}; choose another `format`"
         )
-
-
-def stop_ids(tokenizer: Any, texts: Sequence[str]) -> list[int]:
-    """Return the ids that end an answer: the tokenizer's own, and those of ``texts``."""
-    known: Mapping[str, int] = tokenizer.get_added_vocab()
-    ids = {known[text] for text in texts if text in known}
-    if tokenizer.eos_token_id is not None:
-        ids.add(tokenizer.eos_token_id)
-    return sorted(ids)
-
-
-def render_plain(
-    wire: Format, messages: Messages, tools: Sequence[Tool], output: OutputSpec
-) -> str:
-    """Return the prompt as the format writes it."""
-    try:
-        return wire.render(messages, tools, output)
-    except FormatError as error:
-        raise bad_request(
-            error.message, error.location.param or "messages", "invalid_value"
-        ) from None
