@@ -9,7 +9,7 @@ from .completion_service import CompletionService
 from .conversations import ConversationDeleted, ConversationObject, Conversations
 from .explain_service import ExplainService, GrammarExplanation
 from .faults import Faults
-from .generation_service import BACKEND_HEADER, AnswerStream, Completion, GenerationService
+from .generation_service import AnswerStream, Completion, GenerationService
 from .messages_service import MessagesService, TokenCount
 from .operation_types import (
     Alive,
@@ -27,6 +27,7 @@ from .operation_types import (
     WorkerState,
 )
 from .pages import ItemPage
+from .prepared_request import BACKEND_HEADER
 from .request_context import RequestContext
 from .responses_service import InputTokens, ResponsesService
 from .served_models import ServedModel, ServedModels

@@ -10,7 +10,8 @@ from functools import partial
 from ..common_form import common_chat, is_legacy
 from ..protocol import ChatRequest
 from ..writers import ChunkWriter, CompletionWriter, Envelope
-from .generation_service import AnswerStream, Completion, GenerationService, PreparedRequest
+from .generation_service import AnswerStream, Completion, GenerationService
+from .prepared_request import PreparedRequest
 from .request_context import RequestContext
 
 

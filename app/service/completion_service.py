@@ -13,7 +13,8 @@ from functools import partial
 from ..common_form import common_completion
 from ..protocol import CompletionRequest
 from ..writers import Envelope, TextChunkWriter, TextWriter
-from .generation_service import AnswerStream, Completion, GenerationService, PreparedRequest
+from .generation_service import AnswerStream, Completion, GenerationService
+from .prepared_request import PreparedRequest
 from .request_context import RequestContext
 
 

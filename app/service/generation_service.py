@@ -25,12 +25,12 @@ from functools import partial
 from typing import Any, TypeVar
 
 from adapters.formats import OutputSpec
-from adapters.workers import Chunk, Generation, PromptImage, PromptTooLong
+from adapters.workers import Chunk, Generation, PromptTooLong
 
 from ..concurrency import LARGE_BYTES, Offload
-from ..constraints import ConstraintPlan, ConstraintPlanner, Found, relaxed_header
+from ..constraints import ConstraintPlanner, Found
 from ..conversation import Loaded, Tokenizer
-from ..errors import ApiError, FieldNames
+from ..errors import ApiError
 from ..generation import (
     Call,
     ChoiceEnd,
@@ -40,23 +40,20 @@ from ..generation import (
     GenerationRequest,
     Media,
     Multiplexer,
-    SamplingParams,
     check_ending,
     decode_choice,
     sampling_params,
 )
-from ..observability import IGNORED_HEADER, ModelMetrics, RequestRecord
-from ..observability import header_listing as named
+from ..observability import ModelMetrics, RequestRecord
 from ..pool import Pool
 from ..settings import ModelSettings
 from ..writers import Batch, EventWriter, WholeWriter, finish_reason
 from .chat_prompts import ChatPrompt, ChatPrompts
 from .faults import Faults
+from .prepared_request import ChoicePlan, PreparedRequest, plans_of
 from .request_context import RequestContext
 from .text_prompts import PromptTokens, read_prompts
 
-#: names the grammar engine that enforced the answer
-BACKEND_HEADER = "x-switchyard-backend"
 #: weight of a message or a past call, beside its bytes: some chat templates look at all others for
 #: each of them, which takes seconds for 2,000
 TURN_BYTES = 256
@@ -65,52 +62,6 @@ Result = TypeVar("Result")
 
 #: converts a request to the common form; takes time in proportion to its body
 Read = Callable[[], GenerationRequest]
-
-
-@dataclass(frozen=True, slots=True)
-class ChoicePlan:
-    """One choice. ``images``: of the prompt. ``echo``: the text before it. ``is_first``: of its
-    prompt, whose tokens count once.
-    """
-
-    prompt: list[int]
-    images: tuple[PromptImage, ...]
-    echo: str
-    seed: int | None
-    is_first: bool
-
-
-def _plans_of(prompts: Sequence[PromptTokens], sampling: SamplingParams) -> tuple[ChoicePlan, ...]:
-    """Return the choices of all prompts in order; ``sampling.choices``: of each."""
-    return tuple(
-        ChoicePlan(
-            prompt.ids,
-            prompt.images,
-            prompt.echo,
-            sampling.seed_of(number),
-            is_first=number == 0,
-        )
-        for prompt in prompts
-        for number in range(sampling.choices)
-    )
-
-
-@dataclass(frozen=True, slots=True)
-class PreparedRequest:
-    """A request that is ready for a worker. ``names``: see GenerationRequest."""
-
-    names: FieldNames
-    output: OutputSpec
-    sampling: SamplingParams
-    constraint: ConstraintPlan
-    choices: tuple[ChoicePlan, ...]
-
-    def headers(self, record: RequestRecord) -> dict[str, str]:
-        """Return the headers of the answer."""
-        constraint = self.constraint
-        relaxed, ignored = relaxed_header(constraint.relaxed), named(IGNORED_HEADER, record.ignored)
-        backend = {BACKEND_HEADER: constraint.backend}
-        return backend | relaxed | constraint.mode_header | ignored
 
 
 @dataclass(frozen=True, slots=True)
@@ -248,7 +199,7 @@ class GenerationService:
         context.record.ignored += left_out
         constraint = await planner.compiled(found, client)
         check_ending(sampling.options, constraint.format_plan.spec["format"], vocabulary)
-        choices = _plans_of(prompts, sampling)
+        choices = plans_of(prompts, sampling)
         return PreparedRequest(request.names, output, sampling, constraint, choices)
 
     async def count(self, read: Read, context: RequestContext) -> int:

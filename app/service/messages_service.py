@@ -15,7 +15,8 @@ from ..observability import RequestRecord
 from ..protocol import CountRequest, MessagesRequest
 from ..sealing import Seal
 from ..writers import MessageBlocks, MessageEventWriter, MessageObject, MessageWriter, begun_message
-from .generation_service import AnswerStream, Completion, GenerationService, PreparedRequest
+from .generation_service import AnswerStream, Completion, GenerationService
+from .prepared_request import PreparedRequest
 from .request_context import RequestContext
 
 

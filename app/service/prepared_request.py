@@ -1,0 +1,63 @@
+"""A request that is ready for workers: what its answers must be, and the prompt of each choice."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from adapters.formats import OutputSpec
+from adapters.workers import PromptImage
+
+from ..constraints import ConstraintPlan, relaxed_header
+from ..errors import FieldNames
+from ..generation import SamplingParams
+from ..observability import IGNORED_HEADER, RequestRecord
+from ..observability import header_listing as named
+from .text_prompts import PromptTokens
+
+#: names the grammar engine that enforced the answer
+BACKEND_HEADER = "x-switchyard-backend"
+
+
+@dataclass(frozen=True, slots=True)
+class ChoicePlan:
+    """One choice. ``images``: of the prompt. ``echo``: the text before it. ``is_first``: of its
+    prompt, whose tokens count once.
+    """
+
+    prompt: list[int]
+    images: tuple[PromptImage, ...]
+    echo: str
+    seed: int | None
+    is_first: bool
+
+
+def plans_of(prompts: Sequence[PromptTokens], sampling: SamplingParams) -> tuple[ChoicePlan, ...]:
+    """Return the choices of all prompts in order; ``sampling.choices``: of each."""
+    return tuple(
+        ChoicePlan(
+            prompt.ids,
+            prompt.images,
+            prompt.echo,
+            sampling.seed_of(number),
+            is_first=number == 0,
+        )
+        for prompt in prompts
+        for number in range(sampling.choices)
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class PreparedRequest:
+    """A request that is ready for a worker. ``names``: see GenerationRequest."""
+
+    names: FieldNames
+    output: OutputSpec
+    sampling: SamplingParams
+    constraint: ConstraintPlan
+    choices: tuple[ChoicePlan, ...]
+
+    def headers(self, record: RequestRecord) -> dict[str, str]:
+        """Return the headers of the answer."""
+        constraint = self.constraint
+        relaxed, ignored = relaxed_header(constraint.relaxed), named(IGNORED_HEADER, record.ignored)
+        backend = {BACKEND_HEADER: constraint.backend}
+        return backend | relaxed | constraint.mode_header | ignored
