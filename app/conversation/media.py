@@ -7,10 +7,10 @@
 
 The current message is the last one of the user, unless there are results of tools after the last
 answer. Only there may a part be an error: agents send their history with each request, so an error
-about a part of it would end their session. Clients whose API has no images in results, such as
-Cline, send a message of the user with them behind the results. Histories have refused messages,
-too: Codex sends them before the next one. Claude Code adds the next one to them, but leaves out an
-image whose error has the words of Anthropic's server (``_WORDS``). The model setting
+about a part of it would end their session. A message behind results belongs to them: clients whose
+API has no images in results, such as Cline, send these in a message of the user. A message that was
+refused becomes history, too. Codex sends it again before the next one. Claude Code joins both, but
+leaves out an image whose error has the words of Anthropic's server (``_WORDS``). The model setting
 ``unseen_media`` makes the error a line of text.
 
 Not here   reading images (images), their placeholders (image_profile, image_marks).

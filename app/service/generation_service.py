@@ -20,9 +20,10 @@ import time
 import uuid
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterable, Mapping, Sequence
 from contextlib import aclosing
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, TypeVar
+from weakref import WeakValueDictionary
 
 from adapters.formats import OutputSpec
 from adapters.workers import Chunk, Generation, PromptTooLong
@@ -74,7 +75,7 @@ class Completion:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GenerationService:
-    """The answers of one model; holds no state of a request.
+    """The answers of one model; holds no state of a request, but for counts of prompts.
 
     ``comment_seconds``: silence of the workers after which ``stream`` returns; 0: it waits.
     """
@@ -88,6 +89,10 @@ class GenerationService:
     metrics: ModelMetrics
     faults: Faults
     comment_seconds: float = 0.0
+    #: of each client whose prompts workers count: these wait in no queue and for no limit
+    counting: WeakValueDictionary[str, asyncio.Semaphore] = field(
+        default_factory=WeakValueDictionary
+    )
 
     async def complete(
         self,
@@ -216,19 +221,22 @@ class GenerationService:
             record.ignored += left_out
             self.metrics.left_out(record)
             # workers know how many tokens an image has
-            return await self._counted(prompt) if prompt.images else len(prompt.ids)
+            return await self._counted(prompt, client) if prompt.images else len(prompt.ids)
         except Exception as error:
             raise self.faults.as_api_error(error, record.id).named(request.names) from error
 
-    async def _counted(self, prompt: PromptTokens) -> int:
-        """Return how many tokens a worker counts in a prompt: it makes one more."""
+    async def _counted(self, prompt: PromptTokens, client: str) -> int:
+        """Return how many tokens a worker counts in a prompt: it makes one more. A client has one
+        prompt counted at a time.
+        """
         generation = Generation(
             uuid.uuid4().hex, prompt.ids, None, max_tokens=1, temperature=0.0, images=prompt.images
         )
         chunks = self.pool.generate(generation, lambda chunks: chunks)
         count = len(prompt.ids)
+        own = self.counting.setdefault(client, asyncio.Semaphore())
         try:
-            async with asyncio.timeout(self.settings.request_timeout), aclosing(chunks):
+            async with asyncio.timeout(self.settings.request_timeout), own, aclosing(chunks):
                 async for chunk in chunks:
                     count = chunk.prompt_tokens
         except PromptTooLong as error:

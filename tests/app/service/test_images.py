@@ -1,5 +1,6 @@
 """Images of requests reach the worker with their places in the prompt."""
 
+import asyncio
 import json
 from collections.abc import Mapping, Sequence
 from functools import partial
@@ -174,6 +175,22 @@ async def test_a_worker_counts_the_tokens_of_a_prompt_with_images() -> None:
 async def test_a_prompt_beyond_the_context_is_counted_too() -> None:
     service = Service([PromptTooLong(5000, 4096)], images=Loader())
     assert await count(service, TWO) == 5000
+
+
+async def test_a_worker_counts_one_prompt_of_a_client_at_a_time() -> None:
+    """Counts wait in no queue and for no limit, so a client could fill a worker with them."""
+    service = Service([None], images=Loader())
+    counts = [asyncio.create_task(count(service, TWO)) for _ in range(3)]
+    while not service.worker.open:
+        await asyncio.sleep(0.01)
+    await asyncio.sleep(0.05)
+    assert len(service.worker.asked) == service.worker.open == 1
+    for each in counts:
+        each.cancel()
+        await asyncio.wait([each])
+    assert not service.worker.open
+    service.worker.scripts = ([Chunk((), "length", 1234, 1)],)
+    assert await count(service, TWO) == 1234
 
 
 async def test_no_worker_counts_a_prompt_without_images() -> None:
