@@ -5,8 +5,8 @@
     any other part                           a line of text; the part is named to the client
     any other part of the current message    an error that names the part
 
-The current message is the last one of the user, unless there are results of tools after the last
-answer. Only there may a part be an error: agents send their history with each request, so an error
+The current message is the last one of the user behind the last answer; there is none if results of
+tools stand there, too. Only there may a part be an error: agents send their history with each request, so an error
 about a part of it would end their session. A message behind results belongs to them: clients whose
 API has no images in results, such as Cline, send these in a message of the user. A message that was
 refused becomes history, too. Codex sends it again before the next one. Claude Code joins both, but
