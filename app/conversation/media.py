@@ -6,12 +6,12 @@
     any other part of the current message    an error that names the part
 
 The current message is the last one of the user behind the last answer; there is none if results of
-tools stand there, too. Only there may a part be an error: agents send their history with each request, so an error
-about a part of it would end their session. A message behind results belongs to them: clients whose
-API has no images in results, such as Cline, send these in a message of the user. A message that was
-refused becomes history, too. Codex sends it again before the next one. Claude Code joins both, but
-leaves out an image whose error has the words of Anthropic's server (``_WORDS``). The model setting
-``unseen_media`` makes the error a line of text.
+tools are there, too. Only there may a part be an error: agents send their history with each
+request, so an error about a part of it would end their session. A message behind results belongs to
+them: clients whose API has no images in results, such as Cline, send these in a message of the
+user. A refused message becomes history, too. Codex sends it again before the next one. Claude Code
+joins both, but leaves out an image whose error has the words of Anthropic's server (``_WORDS``).
+The model setting ``unseen_media`` makes the error a line of text.
 
 Not here   reading images (images), their placeholders (image_profile, image_marks).
 """
