@@ -181,9 +181,15 @@ def _of_user(amend: Callable[[Schema], None]) -> Callable[[Schema], None]:
             "type": {"enum": [*protocol.IMAGES]},
             "image_url": {"anyOf": [_TEXT, image, _NULL]},
             "file_id": {},
-            "detail": {"anyOf": [details, _NULL]},
+            "detail": {},
         }
-        given = [_needs({"image_url": {"not": _NULL}}), _needs({"file_id": _TEXT})]
+        detail: Schema = {"anyOf": [details, _NULL]}
+        # a detail is that of a URL, unless the URL's object has one
+        given: list[Schema] = [
+            {"required": ["image_url"], "properties": {"image_url": _GIVEN, "detail": detail}},
+            _needs({"image_url": {"type": "object", "required": ["detail"]}}),
+            {"required": ["file_id"], "properties": {"file_id": _TEXT, "image_url": _NULL}},
+        ]
         schema["oneOf"][-1]["properties"]["type"]["not"]["enum"] += protocol.IMAGES
         schema["oneOf"].append(
             {"type": "object", "properties": fields, "required": ["type"], "anyOf": given}
@@ -209,6 +215,12 @@ def _past_item(schema: Schema) -> None:
     """Fields may have any value: an item that cannot be read is left out."""
     fields = schema["properties"]
     fields.update(dict.fromkeys(fields.keys() - {"type", "tools"}, {}))
+
+
+def _media_of_result(schema: Schema) -> None:
+    """Fields may have any value: media that cannot be read are left out."""
+    fields = schema["properties"]
+    fields.update(dict.fromkeys(fields.keys() - {"type"}, {}))
 
 
 def _reference(schema: Schema) -> None:
@@ -296,6 +308,7 @@ _AMENDMENTS: dict[str, Callable[[Schema], None]] = {
     "LeftOutItem": _left_out_item,
     "LeftOutBlock": _left_out(*protocol.BLOCKS),
     "LeftOutOfResult": _left_out(*protocol.RESULT_BLOCKS),
+    "MediaOfResult": _media_of_result,
     "LeftOutOfSystem": _left_out(*protocol.SYSTEM_BLOCKS),
     "ClientCallItem": _past_item,
     "ClientResultItem": _past_item,

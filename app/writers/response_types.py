@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal, NotRequired
 from pydantic import Field
 from typing_extensions import TypeAliasType, TypedDict
 
-from ..protocol import CLIENT_CALLS, CLIENT_RESULTS, LOADED_TOOLS, ToolName
+from ..protocol import CLIENT_CALLS, CLIENT_RESULTS, LOADED_TOOLS, Detail, ToolName
 from .logprobs import TokenLogprob
 
 ItemStatus = Literal["in_progress", "completed", "incomplete"]
@@ -48,6 +48,28 @@ class SummaryText(TypedDict):
 class InputText(TypedDict):
     type: Literal["input_text"]
     text: str
+
+
+class InputImage(TypedDict):
+    """An image, in a URL or a file."""
+
+    type: Literal["input_image"]
+    detail: Detail
+    image_url: NotRequired[str]
+    file_id: NotRequired[str]
+
+
+class InputFile(TypedDict):
+    """A file, with the fields that the client sent."""
+
+    type: Literal["input_file"]
+    file_data: NotRequired[str]
+    file_id: NotRequired[str]
+    file_url: NotRequired[str]
+    filename: NotRequired[str]
+
+
+InputContent = InputText | InputImage | InputFile
 
 
 class OutputMessage(TypedDict):
@@ -149,11 +171,11 @@ class ListedMessage(TypedDict):
     type: Literal["message"]
     status: ItemStatus
     role: Literal["user", "system", "developer", "assistant"]
-    content: list[InputText | OutputText | RefusalText]
+    content: list[InputContent | OutputText | RefusalText]
 
 
 class ListedResult(TypedDict):
-    """The result of a call."""
+    """The result of a call: a text, or parts if some of them are images or files."""
 
     id: str
     type: Literal["function_call_output", "custom_tool_call_output"]
@@ -161,7 +183,7 @@ class ListedResult(TypedDict):
     call_id: NotRequired[str]
     name: NotRequired[str]
     namespace: NotRequired[str]
-    output: str
+    output: str | list[InputContent]
 
 
 class ListedClientItem(TypedDict):

@@ -89,6 +89,7 @@ class ReadMessages:
             self._add(Message(message.role, (Text(message.content or ""),)), place)
             return
         parts: list[Part] = []
+        first = len(self.messages)
         for number, block in enumerate(message.content):
             at = f"{place}.content[{number}]"
             if isinstance(block, ToolResultBlock):
@@ -99,6 +100,9 @@ class ReadMessages:
                 self._remind(block)
             else:
                 parts += self._parts(message.role, block, at)
+        if message.role == "user" and not parts and len(self.messages) == first:
+            # it may be the current message
+            parts.append(Text(""))
         self._add_said(message, parts, place)
 
     def _ends_in_result(self, place: str) -> bool:

@@ -99,15 +99,23 @@ class MediaBlock(Lenient):
         return 0 if source is None or source.text is not None else len(source.data or "")
 
 
-_SOURCE_TEXTS = ("type", "data", "media_type", "url")
+class MediaOfResult(MediaBlock):
+    """One in a result."""
 
 
 def _media_of_result(value: Any) -> Any:
     """Drop what cannot be read: a result must not end a session."""
-    if not isinstance(value, dict) or not isinstance(source := value.get("source"), dict):
-        return {**value, "source": None} if isinstance(value, dict) else value
-    texts = {name: source[name] for name in _SOURCE_TEXTS if isinstance(source.get(name), str)}
-    return {**value, "source": {**texts, "content": source.get("content")}}
+    if not isinstance(value, dict):
+        return value
+    made = _texts(value, "type", "title", "context")
+    if isinstance(source := value.get("source"), dict):
+        texts = _texts(source, "type", "data", "media_type", "url")
+        made["source"] = {**texts, "content": source.get("content")}
+    return made
+
+
+def _texts(value: Mapping[str, Any], *names: str) -> dict[str, Any]:
+    return {name: value[name] for name in names if isinstance(value.get(name), str)}
 
 
 class SearchResultBlock(Lenient):
@@ -212,7 +220,7 @@ SystemBlock = Annotated[
 _Shown = Annotated[TextBlock, Tag("text")] | Annotated[SearchResultBlock, Tag("search result")]
 ResultBlock = Annotated[
     _Shown
-    | Annotated[MediaBlock, BeforeValidator(_media_of_result), Tag("media")]
+    | Annotated[MediaOfResult, BeforeValidator(_media_of_result), Tag("media")]
     | Annotated[LeftOutOfResult, Tag("left out")],
     _by_type(RESULT_BLOCKS),
     BeforeValidator(_typed),

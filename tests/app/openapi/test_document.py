@@ -137,6 +137,18 @@ def message(**more: Any) -> dict[str, Any]:
     return {"model": "noise", "messages": said, "max_tokens": 300, **more}
 
 
+#: parts that are no text, of the history
+PARTS: list[dict[str, Any]] = [
+    {"type": "input_image", "image_url": "data:image/png;base64,AAAA", "detail": "low"},
+    {"type": "input_image", "file_id": "a"},
+    {"type": "input_file", "filename": "a", "file_data": "b", "file_id": "c", "file_url": "d"},
+    {"type": "input_audio"},
+]
+SAID: list[dict[str, Any]] = [
+    {"role": "user", "content": PARTS},
+    {"role": "assistant", "content": "a"},
+    *MESSAGES,
+]
 LISTED = [{"name": "set_light", "input_schema": LIGHT, "cache_control": {"type": "ephemeral"}}]
 FLAT = [{"type": "function", **TOOLS[1]["function"]}]
 NOTE = {"type": "custom", "name": "note"}
@@ -235,6 +247,7 @@ OTHERS: list[tuple[str, str, str | None, Any, int]] = [
     ("POST", RESPONSES + "/input_tokens", None, {"input": "hi"}, 200),
     ("POST", RESPONSES + "/input_tokens", None, {"input": 3}, 400),
     ("POST", RESPONSES + "/compact", None, {"model": "noise", "input": "hi"}, 200),
+    ("POST", RESPONSES + "/compact", None, {"model": "noise", "input": SAID}, 200),
     ("POST", RESPONSES + "/compact", None, {"model": "noise", "input": []}, 400),
     ("POST", RESPONSES + "/compact", None, {"input": "hi"}, 400),
     ("POST", CHAT, None, chat(temperature=9), 400),
@@ -256,12 +269,12 @@ def test_other_answers_are_as_described(
 def test_the_answers_of_a_stored_response_are_as_described(gateway: Gateway, document: Document):
     """Read, listed, not cancelled, deleted, and then gone."""
     items = [
-        *MESSAGES,
+        *SAID,
         {"type": "reasoning", "summary": [], "content": [{"type": "reasoning_text", "text": "a"}]},
         {"type": "function_call", "call_id": "1", "name": "f", "arguments": "{}"},
         {"type": "custom_tool_call", "call_id": "2", "name": "g", "input": "x"},
         {"type": "function_call_output", "call_id": "1", "output": "ok"},
-        {"type": "custom_tool_call_output", "call_id": "2", "output": "ok"},
+        {"type": "custom_tool_call_output", "call_id": "2", "output": PARTS},
         {"role": "user", "content": [{"type": "input_text", "text": "b"}]},
     ]
     made = sent(gateway, "POST", RESPONSES, response(input=items)).json()
