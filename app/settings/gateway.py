@@ -216,7 +216,7 @@ class GatewaySettings(BaseSettings):
 
     responses_ttl_seconds: int = Field(7 * 86_400, ge=1)
     """time to live of a stored response after its last use"""
-    responses_max_bytes: int = Field(4 * MEBIBYTE, ge=1024)
+    responses_max_bytes: int = Field(16 * MEBIBYTE, ge=1024)
     """maximum bytes of a stored response, and of all earlier responses that a request continues; a
     larger response is not stored"""
     responses_memory_bytes: int = Field(64 * MEBIBYTE, ge=1024)
