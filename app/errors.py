@@ -103,6 +103,10 @@ class ApiError(Exception):
         """Return this error with another path of its field."""
         return self if self.at is None else self._with(at=move(self.at))
 
+    def again(self) -> Self:
+        """Return this error without its traceback, whose frames hold the request."""
+        return self._with()
+
     def _with(self, **changes: Any) -> Self:
         # requests that wait for one compile may get the same error
         error = type(self).__new__(type(self), *self.args)

@@ -38,7 +38,9 @@ class Multiplexer:
         #: choices without their first item
         self._silent = len(choices)
         self._has_begun = asyncio.Event()
-        self._failure: Exception | None = None
+        #: of the first choice that failed before its first item, until it is raised: errors hold
+        #: the frames of their tasks, and so this multiplexer
+        self._failures: list[Exception] = []
 
     async def start(self, seconds: float | None = None) -> bool:
         """Start the choices and wait until each has its first item, at most ``seconds``. Return
@@ -51,8 +53,8 @@ class Multiplexer:
             with suppress(TimeoutError):
                 async with asyncio.timeout(seconds):
                     await self._has_begun.wait()
-            if self._failure is not None:
-                raise self._failure
+            if self._failures:
+                raise self._failures.pop()
         except BaseException:
             await self.aclose()
             raise
@@ -78,7 +80,10 @@ class Multiplexer:
             if batch:
                 yield batch
             if failure is not None:
-                raise failure
+                try:
+                    raise failure
+                finally:
+                    del failure, item
 
     async def aclose(self) -> None:
         """Cancel the choices that still run, and wait for them."""
@@ -86,6 +91,11 @@ class Multiplexer:
             task.cancel()
         if self._tasks:
             await asyncio.wait(self._tasks)
+        # tasks and errors hold this multiplexer: it must not wait for a collection to be freed
+        self._tasks.clear()
+        self._failures.clear()
+        while not self._queue.empty():
+            self._queue.get_nowait()
 
     async def _run(self, number: int, choice: AsyncGenerator[ChoiceItem, None]) -> None:
         ended: ChoiceEnd | None = None
@@ -104,7 +114,7 @@ class Multiplexer:
                     await self._queue.put((number, ended))
         except Exception as error:
             if is_silent:  # raised by start()
-                self._failure = self._failure or error
+                self._failures = self._failures or [error]
                 self._has_begun.set()
             else:  # raised by batches()
                 await self._queue.put((number, error))

@@ -253,6 +253,8 @@ class Pool:
                         if not begun:
                             begun = True
                             self._recovery.contradict(refusals)
+                            # errors hold this frame, and so the images of the prompt
+                            error, refusals = None, []
                         yield item
                 if overran:
                     self._recovery.failed(member, "overrun", OVERRUN, answers)
@@ -268,6 +270,7 @@ class Pool:
                 elif reason is not None:
                     self._recovery.failed(member, reason, raised, answers)
                 if begun or reason is None or len(refusals) == OPINIONS:
+                    error, refusals = None, []
                     raise
                 error = raised
             finally:
@@ -276,7 +279,10 @@ class Pool:
         if error is None:
             what = "images" if generation.images else "requests"
             raise WorkerError(503, f"no worker takes {what}", reason="unavailable")
-        raise verdict(error, [refusal for _, refusal in refusals])
+        try:
+            raise verdict(error, [refusal for _, refusal in refusals])
+        finally:
+            error, refusals = None, []
 
     def _check_room(self, generation: Generation) -> None:
         """Raise PromptTooLong if no worker's context has room."""

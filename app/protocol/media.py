@@ -87,9 +87,12 @@ def image_of_others(part: Mapping[str, Any]) -> dict[str, Any] | None:
 
 
 def _chars(part: Mapping[str, Any]) -> int:
-    """Count the characters of texts in a part and in the objects directly inside of it."""
+    """Count the characters of texts in a part and in the objects directly inside of it, but not
+    those of names of files, which prompts show.
+    """
     objects = (part, *(each for each in part.values() if isinstance(each, Mapping)))
-    return sum(len(each) for below in objects for each in below.values() if isinstance(each, str))
+    texts = (each for below in objects for each in below.items() if each[0] != "filename")
+    return sum(len(text) for _, text in texts if isinstance(text, str))
 
 
 def media_chars(value: Any) -> int:

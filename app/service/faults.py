@@ -11,7 +11,9 @@ from ..observability import Logger, Metrics
 
 @dataclass(frozen=True, slots=True)
 class Faults:
-    """Convert exceptions to ApiErrors."""
+    """Convert exceptions to ApiErrors, always new ones: an error that is its own cause, or that a
+    frame of its traceback holds, would keep the images of a request until the next collection.
+    """
 
     metrics: Metrics
     logger: Logger
@@ -20,7 +22,7 @@ class Faults:
         """Return the error; an unexpected exception becomes a 500 without details. Never raises."""
         match error:
             case ApiError():
-                return error
+                return error.again()
             case PromptTooLong():
                 return bad_field(
                     "This model's maximum context length is {limit} tokens. However, your {at} "

@@ -338,3 +338,10 @@ def test_characters_of_media_are_counted(name: str) -> None:
 )
 def test_text_is_no_media(kind: Any, body: dict[str, Any]) -> None:
     assert media_chars(validated(kind, body)) == 0
+
+
+def test_the_name_of_a_file_which_prompts_show_counts_as_text() -> None:
+    file = {"file_data": "x" * 50, "filename": "n" * 1000}
+    part = {"type": "file", "file": file}
+    body = {"model": "m", "messages": [{"role": "user", "content": [part]}]}
+    assert media_chars(ChatRequest.model_validate(body)) == len("file") + 50
