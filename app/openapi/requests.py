@@ -183,17 +183,19 @@ def _of_user(amend: Callable[[Schema], None]) -> Callable[[Schema], None]:
             "file_id": {},
             "detail": {},
         }
-        detail: Schema = {"anyOf": [details, _NULL]}
+        given = [_needs({"image_url": _GIVEN}), _needs({"file_id": _TEXT})]
+        part: Schema = {
+            "type": "object",
+            "properties": fields,
+            "required": ["type"],
+            "anyOf": given,
+        }
         # a detail is that of a URL, unless the URL's object has one
-        given: list[Schema] = [
-            {"required": ["image_url"], "properties": {"image_url": _GIVEN, "detail": detail}},
-            _needs({"image_url": {"type": "object", "required": ["detail"]}}),
-            {"required": ["file_id"], "properties": {"file_id": _TEXT, "image_url": _NULL}},
-        ]
+        url: Schema = {"anyOf": [_TEXT, {"type": "object", "not": {"required": ["detail"]}}]}
+        detail: Schema = {"anyOf": [details, _NULL]}
+        _choose(part, _needs({"image_url": url}), {"properties": {"detail": detail}})
         schema["oneOf"][-1]["properties"]["type"]["not"]["enum"] += protocol.IMAGES
-        schema["oneOf"].append(
-            {"type": "object", "properties": fields, "required": ["type"], "anyOf": given}
-        )
+        schema["oneOf"].append(part)
 
     return amended
 
