@@ -225,6 +225,11 @@ def _media_of_result(schema: Schema) -> None:
     fields.update(dict.fromkeys(fields.keys() - {"type"}, {}))
 
 
+def _options(schema: Schema) -> None:
+    """Unknown names are ignored."""
+    del schema["additionalProperties"]
+
+
 def _reference(schema: Schema) -> None:
     """Without its type, a reference has nothing but an id; other items are messages then."""
     _choose(schema, {"not": {"required": ["type"]}}, {"maxProperties": 1})
@@ -310,6 +315,9 @@ _AMENDMENTS: dict[str, Callable[[Schema], None]] = {
     "LeftOutItem": _left_out_item,
     "LeftOutBlock": _left_out(*protocol.BLOCKS),
     "LeftOutOfResult": _left_out(*protocol.RESULT_BLOCKS),
+    "ChangedTool": _options,
+    "Thinking": _options,
+    "ReasoningOptions": _options,
     "MediaOfResult": _media_of_result,
     "LeftOutOfSystem": _left_out(*protocol.SYSTEM_BLOCKS),
     "ClientCallItem": _past_item,
