@@ -316,6 +316,7 @@ _AMENDMENTS: dict[str, Callable[[Schema], None]] = {
     "LeftOutBlock": _left_out(*protocol.BLOCKS),
     "LeftOutOfResult": _left_out(*protocol.RESULT_BLOCKS),
     "ChangedTool": _options,
+    "ShownThinking": _options,
     "Thinking": _options,
     "ReasoningOptions": _options,
     "MediaOfResult": _media_of_result,
