@@ -183,17 +183,19 @@ def _of_user(amend: Callable[[Schema], None]) -> Callable[[Schema], None]:
             "file_id": {},
             "detail": {},
         }
-        detail: Schema = {"anyOf": [details, _NULL]}
+        given = [_needs({"image_url": _GIVEN}), _needs({"file_id": _TEXT})]
+        part: Schema = {
+            "type": "object",
+            "properties": fields,
+            "required": ["type"],
+            "anyOf": given,
+        }
         # a detail is that of a URL, unless the URL's object has one
-        given: list[Schema] = [
-            {"required": ["image_url"], "properties": {"image_url": _GIVEN, "detail": detail}},
-            _needs({"image_url": {"type": "object", "required": ["detail"]}}),
-            {"required": ["file_id"], "properties": {"file_id": _TEXT, "image_url": _NULL}},
-        ]
+        url: Schema = {"anyOf": [_TEXT, {"type": "object", "not": {"required": ["detail"]}}]}
+        detail: Schema = {"anyOf": [details, _NULL]}
+        _choose(part, _needs({"image_url": url}), {"properties": {"detail": detail}})
         schema["oneOf"][-1]["properties"]["type"]["not"]["enum"] += protocol.IMAGES
-        schema["oneOf"].append(
-            {"type": "object", "properties": fields, "required": ["type"], "anyOf": given}
-        )
+        schema["oneOf"].append(part)
 
     return amended
 
@@ -221,6 +223,11 @@ def _media_of_result(schema: Schema) -> None:
     """Fields may have any value: media that cannot be read are left out."""
     fields = schema["properties"]
     fields.update(dict.fromkeys(fields.keys() - {"type"}, {}))
+
+
+def _options(schema: Schema) -> None:
+    """Unknown names are ignored."""
+    del schema["additionalProperties"]
 
 
 def _reference(schema: Schema) -> None:
@@ -308,6 +315,10 @@ _AMENDMENTS: dict[str, Callable[[Schema], None]] = {
     "LeftOutItem": _left_out_item,
     "LeftOutBlock": _left_out(*protocol.BLOCKS),
     "LeftOutOfResult": _left_out(*protocol.RESULT_BLOCKS),
+    "ChangedTool": _options,
+    "ShownThinking": _options,
+    "Thinking": _options,
+    "ReasoningOptions": _options,
     "MediaOfResult": _media_of_result,
     "LeftOutOfSystem": _left_out(*protocol.SYSTEM_BLOCKS),
     "ClientCallItem": _past_item,

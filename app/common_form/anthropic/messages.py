@@ -89,7 +89,7 @@ class ReadMessages:
             self._add(Message(message.role, (Text(message.content or ""),)), place)
             return
         parts: list[Part] = []
-        first = len(self.messages)
+        before = len(self.messages), len(self.changes)
         for number, block in enumerate(message.content):
             at = f"{place}.content[{number}]"
             if isinstance(block, ToolResultBlock):
@@ -100,7 +100,8 @@ class ReadMessages:
                 self._remind(block)
             else:
                 parts += self._parts(message.role, block, at)
-        if message.role == "user" and not parts and len(self.messages) == first:
+        is_empty = not parts and (len(self.messages), len(self.changes)) == before
+        if is_empty and message.role == "user":
             # it may be the current message
             parts.append(Text(""))
         self._add_said(message, parts, place)

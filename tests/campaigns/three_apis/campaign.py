@@ -123,7 +123,7 @@ class Asking:
             self._count(path, body, facts.prompt)
         ignored = answer.headers.get("x-switchyard-ignored")
         got = asdict(replace(generation, images=()))
-        got["images"] = [(image.data_url, image.detail, at) for image, at in generation.images]
+        got["images"] = [(image.data_url, at) for image, at in generation.images]
         return {"status": 200, "ignored": ignored, **asdict(facts), **got}
 
     def _count(self, path: str, body: bodies.Body, tokens: int) -> None:
