@@ -69,7 +69,7 @@ class Served(NamedTuple):
         return SGLangWorker(self.server.base_url, tokens=tokens, grammar_backend="switchyard")
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def folders(server_python: Path, tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
     """Return the folder of a family's model, made once."""
     made: dict[str, Path] = {}
