@@ -167,7 +167,10 @@ class SGLangWorker:
                             return
             raise WorkerError(502, "SGLang ended the stream too early", reason="truncated")
         except WorkerError as error:
-            raise refused_specs(error, self._plugin, self._release) or error from error
+            if (refused := refused_specs(error, self._plugin, self._release)) is not None:
+                raise refused from error
+            # not from itself: the cycle would keep the images of the prompt
+            raise
         finally:
             self._running.discard(rid)
             if not reader.finished:

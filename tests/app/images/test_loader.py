@@ -131,7 +131,7 @@ async def test_a_verdict_is_kept_for_its_client_alone(offload: Offload, monkeypa
     assert checked == [PNG, PNG[:50]]
     await images.load(parts(URL), "other")
     assert checked == [PNG, PNG[:50], PNG]
-    # the one that was not used for longest has made room
+    # the least recently used verdict was dropped
     await images.load(parts(URL, broken), "client")
     assert checked == [PNG, PNG[:50], PNG, PNG[:50]]
 
