@@ -21,6 +21,8 @@ from .output_spec import (
     Effort,
     FormatError,
     InputFormat,
+    JsonLayout,
+    JsonRules,
     OutputSpec,
     PastCall,
     ResponseGrammar,

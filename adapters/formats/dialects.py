@@ -23,12 +23,13 @@ from engine import SPEC_VERSION
 
 from .format_plan import FormatPlan, put
 from .location import split_pointer
+from .output_spec import JsonRules
 
 
 def for_own_engine(plan: FormatPlan) -> FormatPlan:
     """Return the plan in the dialect that Switchyard's engine enforces."""
     version = {"version": SPEC_VERSION}
-    own = {**version, "extra_keys": "last", "spelling": "canonical"}
+    own = {**version, "spelling": "canonical", **_written(plan.json_rules)}
     fields = _Fields(own, {**own, "guarded": True}, {**version, "readable": True})
     return replace(plan, spec=_with_fields(plan.spec, fields))
 
@@ -41,6 +42,16 @@ def for_reading_foreign(plan: FormatPlan) -> FormatPlan:
     if plan.constrained is not None:
         spec = put(spec, split_pointer(plan.constrained), {"type": "any_text"})
     return replace(plan, spec=_with_fields(spec, fields))
+
+
+def _written(rules: JsonRules) -> dict[str, Any]:
+    """Return the rules as options of json_schema nodes; those at their defaults are left out."""
+    options: dict[str, Any] = {"extra_keys": rules.extra_keys}
+    if rules.layout is not None:
+        indent, separators = rules.layout
+        options |= {"indent": indent, "separators": [*separators]}
+    bounds = {"max_items": rules.max_items, "max_length": rules.max_length}
+    return options | {name: bound for name, bound in bounds.items() if bound is not None}
 
 
 class _Fields(NamedTuple):

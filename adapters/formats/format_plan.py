@@ -15,7 +15,7 @@ from typing import Any
 
 from .argument_schema import argument_schema
 from .location import UNKNOWN, Location, split_pointer
-from .output_spec import FormatError, OutputSpec
+from .output_spec import NO_RULES, FormatError, JsonRules, OutputSpec
 from .parts import Kind, Origin, Part, Role, SpecIndex, lower
 from .reading.reader import Reader, TagWhitespace
 from .reading.traced_reader import TracedReader
@@ -26,7 +26,7 @@ _SCHEMA_FIELD = "/json_schema"
 @dataclass(frozen=True)
 class FormatPlan:
     """See the file's header. ``stop_texts``: tokens that end the answer. ``default_location``: of
-    spec nodes that stem from no field of the request.
+    spec nodes that stem from no field of the request. ``json_rules``: for dialects that have them.
     """
 
     spec: dict[str, Any]
@@ -35,6 +35,7 @@ class FormatPlan:
     origins: Mapping[str, Origin]
     whitespace: TagWhitespace
     default_location: Location = UNKNOWN
+    json_rules: JsonRules = NO_RULES
 
     def reader(self) -> Reader:
         """Return a reader of one answer."""
@@ -127,7 +128,9 @@ def make_plan(
     index = SpecIndex()
     spec = {"type": "structural_tag", "format": lower(root, "/format", index)}
     default = _default_location(output, index)
-    return FormatPlan(spec, stop_texts, index.roles, index.origins, whitespace, default)
+    return FormatPlan(
+        spec, stop_texts, index.roles, index.origins, whitespace, default, output.json_rules
+    )
 
 
 def _key(value: Any, step: str) -> Any:

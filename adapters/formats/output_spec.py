@@ -6,7 +6,7 @@ Not here    the grammar of the answer and prompts (tags, addressed, harmony; fam
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 from .location import Location
 
@@ -101,6 +101,33 @@ class ThinkingMarks:
     outer_newlines: int = 0
 
 
+class JsonLayout(NamedTuple):
+    """The white space of JSON, exactly as ``json.dumps`` writes it with these options."""
+
+    indent: int | str | None = None
+    separators: tuple[str, str] = (", ", ": ")
+
+
+@dataclass(frozen=True, kw_only=True)
+class JsonRules:
+    """How an answer writes JSON, within what its schemas allow.
+
+    ``layout``      None: any white space.
+    ``extra_keys``  additional keys of objects: "last", behind the listed ones, or "none" in objects
+                    that list properties and say nothing of others.
+    ``max_items``, ``max_length``  of arrays and strings without a bound of their own; None: no
+                    limit.
+    """
+
+    layout: JsonLayout | None = None
+    extra_keys: Literal["last", "none"] = "last"
+    max_items: int | None = None
+    max_length: int | None = None
+
+
+NO_RULES = JsonRules()
+
+
 @dataclass(frozen=True)
 class OutputSpec:
     """The requirements of a request on its answer.
@@ -116,6 +143,7 @@ class OutputSpec:
     ``response_param``   the field of the request that has the schema.
     ``response_name``, ``response_description``  the client's name and description of the schema.
     ``schema_in_prompt``  whether the prompt contains the schema, its name and its description.
+    ``json_rules``       how the answer writes JSON.
     ``thought``          the state at the end of the prompt.
     ``thinking_tokens``  maximum tokens of reasoning; None: no limit.
     """
@@ -133,6 +161,7 @@ class OutputSpec:
     response_name: str = ""
     response_description: str = ""
     schema_in_prompt: bool = True
+    json_rules: JsonRules = NO_RULES
     reasoning: Reasoning = "auto"
     thought: Thought = "free"
     effort: Effort | None = None
