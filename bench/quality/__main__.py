@@ -1,0 +1,75 @@
+"""Measure what real models meet in the grammar, and whether their answers are right.
+
+python -m bench.quality --models smollm2 --sets simple_python,multiple,extraction --cases 10
+"""
+
+import argparse
+import asyncio
+import json
+import sys
+from pathlib import Path
+
+from app.cli.quality import WAYS_OF_ASKING
+
+from .grammars import WAYS
+from .report import report
+from .run import Options, run
+
+ROOT = Path(__file__).parents[2]
+
+
+def parser() -> argparse.ArgumentParser:
+    made = argparse.ArgumentParser(prog="python -m bench.quality", description=__doc__)
+    made.add_argument("--models", default="smollm2", help="names in --folder, or folders")
+    made.add_argument("--folder", type=Path, default=ROOT / ".data" / "models")
+    made.add_argument("--sets", default="simple_python,multiple,extraction")
+    made.add_argument("--cases", type=int, default=10, help="of each set (default: %(default)s)")
+    made.add_argument("--share", choices=("tuning", "reported", "all"), default="tuning")
+    made.add_argument("--ways", default="ours,off", help=f"of {', '.join(WAYS)}")
+    made.add_argument("--asking", choices=WAYS_OF_ASKING, default="required")
+    made.add_argument("--max-tokens", type=int, default=128)
+    made.add_argument("--temperature", type=float, default=0.0)
+    made.add_argument("--bfcl", type=Path, default=ROOT / ".data" / "bfcl_eval" / "data")
+    made.add_argument(
+        "--set",
+        action="append",
+        default=[],
+        metavar="NAME=VALUE",
+        help="a setting of the model, such as json_layout=flexible",
+    )
+    made.add_argument("--out", type=Path, metavar="FOLDER", help="for report.md and answers.jsonl")
+    return made
+
+
+def main() -> None:
+    given = parser().parse_args()
+    settings = dict(each.split("=", 1) for each in given.set)
+    folders = [
+        Path(name) if "/" in name else given.folder / name for name in given.models.split(",")
+    ]
+    options = Options(
+        models=folders,
+        sets=given.sets.split(","),
+        cases=given.cases,
+        share=given.share,
+        ways=given.ways.split(","),
+        asking=given.asking,
+        max_tokens=given.max_tokens,
+        temperature=given.temperature,
+        bfcl=given.bfcl,
+        settings=settings,
+    )
+    rows = asyncio.run(run(options))
+    text = report(" ".join(sys.argv[1:]), rows)
+    print(text)
+    if given.out:
+        given.out.mkdir(parents=True, exist_ok=True)
+        (given.out / "report.md").write_text(text)
+        with (given.out / "answers.jsonl").open("w") as file:
+            for row in rows:
+                for answer in row.answers:
+                    file.write(json.dumps(answer) + "\n")
+
+
+if __name__ == "__main__":
+    main()

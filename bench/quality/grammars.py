@@ -1,0 +1,211 @@
+"""The masks of a way, over the vocabulary of one model.
+
+    ours         Switchyard's engine, in the gateway's own dialect; writes forced text as tokens
+    off          no grammar
+    xgrammar     the plain structural tag, as SGLang gives it to xgrammar
+    llguidance   the same as a Lark grammar, since llguidance's own tags cannot require a call;
+                 writes forced tokens
+
+A grammar's ``start`` returns the state of one answer: ``allowed`` the mask of its next token (None:
+everything), ``forced`` tokens that must come next, ``take`` adds a token.
+"""
+
+import json
+from typing import Any, Protocol
+
+import numpy as np
+
+from engine import Compiler, Matcher
+
+from ..lark import literal
+
+#: the ways by their names, with the grammar backend that the gateway plans for
+WAYS = {"ours": "switchyard", "off": "switchyard", "xgrammar": "xgrammar", "llguidance": "xgrammar"}
+
+
+class Row(Protocol):
+    def allowed(self) -> Any: ...
+    def forced(self) -> list[int]: ...
+    def take(self, token: int) -> None: ...
+
+
+class _Bits:
+    """A mask of one row as bits, and as booleans of the model's width."""
+
+    def __init__(self, width: int) -> None:
+        self.words = np.zeros((1, (width + 31) // 32), dtype=np.int32)
+        self._width = width
+
+    def booleans(self) -> Any:
+        bits = np.unpackbits(self.words.view(np.uint8)[0], bitorder="little")
+        return bits[: self._width].astype(bool)
+
+
+def _checked(is_taken: bool, token: int) -> None:
+    if not is_taken:
+        raise RuntimeError(f"the mask allowed token {token}, the grammar refuses it")
+
+
+class Free:
+    """No grammar: everything is allowed."""
+
+    def start(self, spec: str | None, kind: str) -> Row:
+        return self
+
+    def allowed(self) -> Any:
+        return None
+
+    def forced(self) -> list[int]:
+        return []
+
+    def take(self, token: int) -> None:
+        pass
+
+
+class Ours:
+    """``compiler``: the gateway's."""
+
+    def __init__(self, compiler: Compiler, width: int) -> None:
+        self._compiler, self._width = compiler, width
+
+    def start(self, spec: str | None, kind: str) -> Row:
+        if spec is None:
+            return Free()
+        return _OurRow(Matcher(self._compiler.compile_structural_tag(spec)), self._width)
+
+
+class _OurRow:
+    def __init__(self, matcher: Matcher, width: int) -> None:
+        self._matcher, self._bits = matcher, _Bits(width)
+
+    def allowed(self) -> Any:
+        self._matcher.fill_bitmask(self._bits.words)
+        return self._bits.booleans()
+
+    def forced(self) -> list[int]:
+        return self._matcher.forced_tokens()
+
+    def take(self, token: int) -> None:
+        _checked(self._matcher.accept_token(token), token)
+
+
+class XGrammar:
+    """``tokens``, ``stops``: of the vocabulary."""
+
+    def __init__(self, tokens: list[bytes], stops: list[int], width: int) -> None:
+        import xgrammar
+
+        self._library, self._width = xgrammar, width
+        info = xgrammar.TokenizerInfo(
+            tokens, xgrammar.VocabType.RAW, vocab_size=width, stop_token_ids=stops
+        )
+        self._compiler = xgrammar.GrammarCompiler(info, max_threads=1)
+
+    def start(self, spec: str | None, kind: str) -> Row:
+        if spec is None:
+            return Free()
+        if kind == "json_schema":
+            compiled = self._compiler.compile_json_schema(spec)
+        else:
+            compiled = self._compiler.compile_structural_tag(spec)
+        return _XGrammarRow(self._library, self._library.GrammarMatcher(compiled), self._width)
+
+
+class _XGrammarRow:
+    def __init__(self, library: Any, matcher: Any, width: int) -> None:
+        self._matcher, self._bits = matcher, _Bits(width)
+        self._mask = library.allocate_token_bitmask(1, width)
+
+    def allowed(self) -> Any:
+        self._matcher.fill_next_token_bitmask(self._mask)
+        self._bits.words = self._mask.numpy()
+        return self._bits.booleans()
+
+    def forced(self) -> list[int]:
+        return []
+
+    def take(self, token: int) -> None:
+        _checked(self._matcher.accept_token(token), token)
+
+
+class LLGuidance:
+    """``tokenizer``: a fast one of transformers; ``special``: texts of its special tokens."""
+
+    def __init__(self, tokenizer: Any, special: list[str], stops: list[int], width: int) -> None:
+        import llguidance
+        import llguidance.hf
+        import llguidance.numpy
+
+        self._library, self._special, self._width = llguidance, special, width
+        self._tokenizer = llguidance.hf.from_tokenizer(tokenizer, n_vocab=width, eos_token=stops)
+
+    def start(self, spec: str | None, kind: str) -> Row:
+        if spec is None:
+            return Free()
+        grammar = lark_of(json.loads(spec)["format"], self._special)
+        matcher = self._library.LLMatcher(self._tokenizer, grammar)
+        if matcher.is_error():
+            raise ValueError(matcher.get_error()[:300])
+        return _LLGuidanceRow(self._library, matcher, self._width)
+
+
+class _LLGuidanceRow:
+    def __init__(self, library: Any, matcher: Any, width: int) -> None:
+        self._fill = library.numpy.fill_next_token_bitmask
+        self._matcher, self._bits = matcher, _Bits(width)
+
+    def allowed(self) -> Any:
+        self._fill(self._matcher, self._bits.words, 0)
+        return self._bits.booleans()
+
+    def forced(self) -> list[int]:
+        return self._matcher.compute_ff_tokens()
+
+    def take(self, token: int) -> None:
+        _checked(self._matcher.consume_token(token), token)
+
+
+def lark_of(node: dict[str, Any], special: list[str]) -> str:
+    """Return a structural tag as llguidance's Lark.
+
+    Raises:
+        ValueError: a node has no equivalent here.
+    """
+    rules = ["TEXT: /(.|\\n)*/"]
+
+    def write(node: dict[str, Any]) -> str:
+        match node["type"]:
+            case "const_string":
+                return literal(node["value"], special)
+            case "json_schema":
+                return f"%json {json.dumps(node['json_schema'])}"
+            case "any_text":
+                return "TEXT"
+            case "sequence":
+                return " ".join(_named(write(each)) for each in node["elements"])
+            case "or":
+                return " | ".join(_named(write(each)) for each in node["elements"])
+            case "tag":
+                begin, end = (literal(node[name], special) for name in ("begin", "end"))
+                return f"{begin} {_named(write(node['content']))} {end}"
+            case "tags_with_separator":
+                one = _named(" | ".join(_named(write(tag)) for tag in node["tags"]))
+                more = (
+                    ""
+                    if node["stop_after_first"]
+                    else f" ({literal(node['separator'], special)} {one})*"
+                )
+                return one + more if node["at_least_one"] else f"({one}{more})?"
+            case "triggered_tags":
+                tags = " | ".join(_named(write(tag)) for tag in node["tags"])
+                return f"({_named('TEXT ' + _named(tags))})* TEXT"
+        raise ValueError(f"a node of the type {node['type']!r} has no equivalent in Lark here")
+
+    def _named(expression: str) -> str:
+        if expression == "TEXT":
+            return expression
+        rules.append(f"r{len(rules)}: {expression}")
+        return f"r{len(rules) - 1}"
+
+    start = write(node)
+    return "\n".join(["%llguidance {}", f"start: {start}", *rules, ""])

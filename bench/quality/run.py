@@ -1,0 +1,134 @@
+"""A run: every case in every way, with one model in memory at a time."""
+
+import sys
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+from app.cli.quality import Asking, Case, Figures, Judge, halved, read_bfcl, read_extraction
+from app.errors import ApiError
+
+from .gateway import Gateway
+from .grammars import WAYS, Free, LLGuidance, Ours, XGrammar
+from .loop import Model, RecordingWorker, Step
+
+
+@dataclass(frozen=True, kw_only=True)
+class Options:
+    """See ``__main__``. ``models``: folders; ``cases``: of each set."""
+
+    models: Sequence[Path]
+    sets: Sequence[str]
+    cases: int
+    share: Any
+    ways: Sequence[str]
+    asking: Asking
+    max_tokens: int
+    temperature: float
+    bfcl: Path
+    settings: Mapping[str, str]
+
+
+@dataclass
+class Row:
+    """The results of a model, a set and a way. ``forced``, ``unwanted``, ``passes``: see Trace."""
+
+    model: str
+    set: str
+    way: str
+    figures: Figures = field(default_factory=Figures)
+    steps: list[Step] = field(default_factory=list)
+    answers: list[dict[str, Any]] = field(default_factory=list)
+    passes: int = 0
+    forced: int = 0
+    unwanted: int = 0
+
+
+def read_set(name: str, options: Options) -> list[Case]:
+    cases = read_extraction() if name == "extraction" else read_bfcl(options.bfcl, [name])
+    return halved(cases, options.share)[: options.cases]
+
+
+async def run(options: Options) -> list[Row]:
+    """Return a row for each model, set and way."""
+    rows = []
+    for folder in options.models:
+        rows += await _run_model(folder, options)
+    return rows
+
+
+async def _run_model(folder: Path, options: Options) -> list[Row]:
+    model, tokenizer = load(folder)
+    judge, gateways, rows = Judge(), {}, {}
+    for way in options.ways:
+        gateway = gateways[way] = Gateway(str(folder), way, options.settings)
+        grammar = _grammar(way, gateway, tokenizer, model.width)
+        worker = RecordingWorker(model, folder.name, gateway.vocabulary, grammar)
+        gateway.use(worker)
+        gateways[way] = gateway, worker
+    for name in options.sets:
+        for way in options.ways:
+            rows[name, way] = Row(folder.name, name, way)
+        for case in read_set(name, options):
+            for way, (gateway, worker) in gateways.items():
+                await _ask(case, gateway, worker, judge, rows[name, way], options)
+    for gateway, _ in gateways.values():
+        await gateway.aclose()
+    return list(rows.values())
+
+
+def load(folder: Path) -> tuple[Model, Any]:
+    """Return the model and the tokenizer of a folder."""
+    import torch
+    from transformers import AutoModelForCausalLM, AutoTokenizer
+
+    torch.set_num_threads(1)
+    tokenizer = AutoTokenizer.from_pretrained(folder, local_files_only=True)
+    model = AutoModelForCausalLM.from_pretrained(folder, local_files_only=True, dtype=torch.float32)
+    return Model(model), tokenizer
+
+
+def _grammar(way: str, gateway: Gateway, tokenizer: Any, width: int) -> Any:
+    vocabulary = gateway.vocabulary
+    stops = list(vocabulary.stop_token_ids)
+    match way:
+        case "ours":
+            return Ours(gateway.compiler, width)
+        case "off":
+            return Free()
+        case "xgrammar":
+            return XGrammar(vocabulary.tokens, stops, width)
+        case "llguidance":
+            return LLGuidance(tokenizer, gateway.special_texts, stops, width)
+    raise ValueError(f"no such way: {way!r}; there are {', '.join(WAYS)}")
+
+
+async def _ask(
+    case: Case, gateway: Gateway, worker: RecordingWorker, judge: Judge, row: Row, options: Options
+) -> None:
+    """Ask once and add to the row."""
+    start = time.perf_counter()
+    limits = {"max_tokens": options.max_tokens, "temperature": options.temperature, "seed": 1}
+    try:
+        completion = await gateway.ask(case, options.asking, **limits)
+    except (ApiError, ValueError) as error:
+        row.figures.failures.append(f"{case.id}: {error}"[:300])
+        print(f"{row.way} {case.id}: {error}"[:300], file=sys.stderr, flush=True)
+        return
+    seconds, trace = time.perf_counter() - start, worker.trace
+    verdict = judge.judge(case, completion)
+    row.figures.add(verdict, tokens=len(trace.tokens), seconds=seconds)
+    row.steps += trace.steps
+    row.passes += trace.passes
+    row.forced += trace.forced
+    row.unwanted += trace.unwanted
+    row.answers.append(
+        {"model": row.model, "set": row.set, "way": row.way, "case": case.id}
+        | asdict(verdict)
+        | {"seconds": round(seconds, 2), "passes": trace.passes, "forced": trace.forced}
+        | {"steps": [asdict(step) for step in trace.steps]}
+    )
+    shown = "cut" if verdict.cut else "complete"
+    print(f"{row.way} {case.id}: {shown}, {seconds:.1f} s", file=sys.stderr, flush=True)
