@@ -14,8 +14,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import torch
-from adapters.workers import Chunk, Generation, Health
 from transformers import DynamicCache
+
+from adapters.workers import Chunk, Generation, Health
 
 from .grammars import Row
 
