@@ -8,7 +8,7 @@ SHELL := bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup build debug test test-whole test-unit test-clients test-deploy test-deploy-if-changed test-sglang with-torch with-servers test-peers load check format fuzz walks campaign conformance real-input lock sbom bench bench-peers bench-all pictures serve docs data clean distclean
+.PHONY: help setup build debug test test-whole test-unit test-clients test-deploy test-deploy-if-changed test-sglang with-torch with-servers test-peers load check format fuzz walks campaign conformance real-input lock sbom bench bench-peers bench-all bench-quality pictures serve docs data clean distclean
 
 PYTHON ?= python3
 VENV ?= .venv
@@ -247,6 +247,11 @@ bench-peers: $(VENV)/.bench build data ## benchmark the engine, xgrammar and llg
 
 bench-all: $(VENV)/.bench build data ## run all benchmarks with all engines; tables and plots in .data/bench; slow
 	$(PY) -m bench all --engines ours,xgrammar,llguidance --out .data/bench $(ARGS)
+
+# In SGLang's venv, which has torch, transformers, xgrammar and llguidance.
+bench-quality: $(VENV)/.dev build data ## measure what real models meet in the grammar, and their answers; downloads 340 MB, and takes hours
+	python="$$($(PY) -m tests.sglang.environment)"; "$$python" -m bench.quality.models; \
+	"$$python" -m bench.quality --models smollm2,gemma3 --ways ours,off,xgrammar,llguidance --out .data/bench/quality $(ARGS)
 
 pictures: $(VENV)/.dev build ## redraw the pictures of engine/DESIGN.md; needs Graphviz's dot
 	$(PY) -m tests.engine.pictures

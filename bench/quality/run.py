@@ -13,6 +13,7 @@ from app.errors import ApiError
 from .gateway import Gateway
 from .grammars import WAYS, Free, LLGuidance, Ours, XGrammar
 from .loop import Model, RecordingWorker, Step
+from .shots import with_shots
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -72,6 +73,7 @@ async def _run_model(folder: Path, options: Options) -> list[Row]:
         for way in options.ways:
             rows[name, way] = Row(folder.name, name, way)
         for case in read_set(name, options):
+            case = case if tokenizer.chat_template else with_shots(case)
             for way, (gateway, worker) in gateways.items():
                 await _ask(case, gateway, worker, judge, rows[name, way], options)
     for gateway, _ in gateways.values():

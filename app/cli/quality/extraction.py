@@ -10,7 +10,8 @@ from importlib.resources import files
 
 from .cases import Case
 
-_QUESTION = "Extract the data from this text as JSON.\n\n"
+#: stands before each text
+QUESTION = "Extract the data from this text as JSON.\n\n"
 
 
 def read_extraction() -> list[Case]:
@@ -20,7 +21,7 @@ def read_extraction() -> list[Case]:
         Case(
             id=case["id"],
             set="extraction",
-            messages=[{"role": "user", "content": _QUESTION + case["text"]}],
+            messages=[{"role": "user", "content": QUESTION + case["text"]}],
             schemas={"": data["schemas"][case["schema"]]},
             expected=case["expected"],
         )
