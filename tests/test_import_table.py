@@ -89,7 +89,7 @@ RULES = (
     Rule("adapters/sglang_plugin", frozenset({"torch", "sglang"}), PLUGIN_FACES),
     Rule("app", GATEWAY, APP_FACES),
     Rule("app/images", GATEWAY | {"aiohttp", "yarl", "PIL"}, APP_FACES),
-    Rule("app/cli", GATEWAY | {"aiohttp"}, APP_FACES | {"engine.check"}),
+    Rule("app/cli", GATEWAY | {"aiohttp", "jsonschema"}, APP_FACES | {"engine.check"}),
 )
 
 

@@ -8,7 +8,7 @@
     keys create, list, revoke      API keys in a file or in Redis
     check FILE               which parts of a JSON Schema are enforced
     doctor                   examine a setup
-    bench URL                a short load on a running gateway
+    bench URL                a short load on a running gateway; --quality: cases with known answers
 
 Exit status   0 done; 1 done in part, or a server did not answer; 2 a mistake on the command line or
               in the settings, nothing was done.
@@ -196,6 +196,43 @@ def _add_bench(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--json", action="store_true", help="print JSON")
     parser.set_defaults(run=_bench)
+    _add_quality(parser.add_argument_group("quality of answers"))
+
+
+def _add_quality(group: argparse._ArgumentGroup) -> None:
+    group.add_argument(
+        "--quality",
+        action="store_true",
+        help="ask cases with known answers, and judge them, instead of a load; of log probabilities"
+        " only those after the grammar's mask are known",
+    )
+    group.add_argument(
+        "--bfcl",
+        type=Path,
+        metavar="FOLDER",
+        help="data of bfcl-eval, for tool calls; default: extractions only",
+    )
+    group.add_argument(
+        "--cases", type=int, default=20, metavar="N", help="of each set (default: %(default)s)"
+    )
+    group.add_argument(
+        "--share",
+        choices=("tuning", "reported", "all"),
+        default="all",
+        help="cases with an even index, an odd one, or all (default: %(default)s)",
+    )
+    group.add_argument(
+        "--asking",
+        choices=("required", "auto", "named"),
+        default="required",
+        help="tool_choice; named: the right tool (default: %(default)s)",
+    )
+    group.add_argument(
+        "--max-tokens", type=int, default=256, metavar="N", help="default: %(default)s"
+    )
+    group.add_argument(
+        "--temperature", type=float, default=0.0, metavar="T", help="default: %(default)g"
+    )
 
 
 def _version(options: argparse.Namespace) -> int:
@@ -261,11 +298,31 @@ def _doctor(options: argparse.Namespace) -> int:
 
 
 def _bench(options: argparse.Namespace) -> int:
+    key = options.key or os.environ.get("OPENAI_API_KEY")
+    if options.quality:
+        return _quality(options, key)
     from .load import Load, run_load
 
-    key = options.key or os.environ.get("OPENAI_API_KEY")
     load = Load(options.url, options.model, key, options.users, options.seconds, options.kind)
     return run_load(load, as_json=options.json)
+
+
+def _quality(options: argparse.Namespace, key: str | None) -> int:
+    from .quality.asking import Quality, run_quality
+
+    quality = Quality(
+        url=options.url,
+        model=options.model,
+        key=key,
+        users=options.users,
+        bfcl=options.bfcl,
+        cases=options.cases,
+        share=options.share,
+        asking=options.asking,
+        max_tokens=options.max_tokens,
+        temperature=options.temperature,
+    )
+    return run_quality(quality, as_json=options.json)
 
 
 def _leave(number: int, frame: FrameType | None) -> None:

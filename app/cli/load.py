@@ -103,7 +103,7 @@ class Load:
             read_bufsize=MAX_LINE_BYTES,
             connector=aiohttp.TCPConnector(limit=self.users),
         ) as session:
-            model = self.model or await _first_model(session, self.base)
+            model = self.model or await first_model(session, self.base)
             start = time.perf_counter()
             end = start + self.seconds
             try:
@@ -139,7 +139,7 @@ class Load:
         text, finish, has_begun = "", None, False
         async with session.post(f"{self.base}/v1/chat/completions", json=asked) as response:
             if response.status != 200:
-                figures.failures[await _refusal(response)] += 1
+                figures.failures[await refusal(response)] += 1
                 await asyncio.sleep(0.1)
                 return
             async for chunk in _chunks(response):
@@ -178,7 +178,8 @@ def run_load(load: Load, *, as_json: bool) -> int:
     return 0 if is_good else 1
 
 
-async def _first_model(session: aiohttp.ClientSession, base: str) -> str:
+async def first_model(session: aiohttp.ClientSession, base: str) -> str:
+    """Return the first model that a server lists. Raises Unusable."""
     try:
         async with (
             asyncio.timeout(ASKED_SECONDS),
@@ -210,7 +211,7 @@ def _request(model: str, kind: Kind) -> dict[str, Any]:
     return asked
 
 
-async def _refusal(response: aiohttp.ClientResponse) -> str:
+async def refusal(response: aiohttp.ClientResponse) -> str:
     """Return the status and the code of an error object, if there is one."""
     try:
         found = json.loads(await response.content.read(MAX_LINE_BYTES))["error"]["code"]

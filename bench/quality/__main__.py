@@ -37,7 +37,12 @@ def parser() -> argparse.ArgumentParser:
         metavar="NAME=VALUE",
         help="a setting of the model, such as json_layout=flexible",
     )
-    made.add_argument("--out", type=Path, metavar="FOLDER", help="for report.md and answers.jsonl")
+    made.add_argument(
+        "--out",
+        type=Path,
+        metavar="FOLDER",
+        help="for report.md, figures.json and answers.jsonl, which has every step",
+    )
     return made
 
 
@@ -60,11 +65,14 @@ def main() -> None:
         settings=settings,
     )
     rows = asyncio.run(run(options))
-    text = report(" ".join(sys.argv[1:]), rows)
+    text = report(" ".join(["python -m bench.quality", *sys.argv[1:]]), rows)
     print(text)
     if given.out:
         given.out.mkdir(parents=True, exist_ok=True)
         (given.out / "report.md").write_text(text)
+        names = ("model", "set", "way")
+        figures = [{n: getattr(row, n) for n in names} | row.summary() for row in rows]
+        (given.out / "figures.json").write_text(json.dumps(figures, indent=1) + "\n")
         with (given.out / "answers.jsonl").open("w") as file:
             for row in rows:
                 for answer in row.answers:

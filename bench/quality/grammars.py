@@ -6,8 +6,9 @@
     llguidance   the same as a Lark grammar, since llguidance's own tags cannot require a call;
                  writes forced tokens
 
-A grammar's ``start`` returns the state of one answer: ``allowed`` the mask of its next token (None:
-everything), ``forced`` tokens that must come next, ``take`` adds a token.
+A grammar's ``start`` returns the state of one answer: ``fill`` computes the mask of its next token,
+``allowed`` is that mask as booleans (None: everything), ``forced`` are tokens that must come next,
+``take`` adds a token.
 """
 
 import json
@@ -24,6 +25,7 @@ WAYS = {"ours": "switchyard", "off": "switchyard", "xgrammar": "xgrammar", "llgu
 
 
 class Row(Protocol):
+    def fill(self) -> None: ...
     def allowed(self) -> Any: ...
     def forced(self) -> list[int]: ...
     def take(self, token: int) -> None: ...
@@ -52,6 +54,9 @@ class Free:
     def start(self, spec: str | None, kind: str) -> Row:
         return self
 
+    def fill(self) -> None:
+        pass
+
     def allowed(self) -> Any:
         return None
 
@@ -78,8 +83,10 @@ class _OurRow:
     def __init__(self, matcher: Matcher, width: int) -> None:
         self._matcher, self._bits = matcher, _Bits(width)
 
-    def allowed(self) -> Any:
+    def fill(self) -> None:
         self._matcher.fill_bitmask(self._bits.words)
+
+    def allowed(self) -> Any:
         return self._bits.booleans()
 
     def forced(self) -> list[int]:
@@ -116,8 +123,10 @@ class _XGrammarRow:
         self._matcher, self._bits = matcher, _Bits(width)
         self._mask = library.allocate_token_bitmask(1, width)
 
-    def allowed(self) -> Any:
+    def fill(self) -> None:
         self._matcher.fill_next_token_bitmask(self._mask)
+
+    def allowed(self) -> Any:
         self._bits.words = self._mask.numpy()
         return self._bits.booleans()
 
@@ -154,8 +163,10 @@ class _LLGuidanceRow:
         self._fill = library.numpy.fill_next_token_bitmask
         self._matcher, self._bits = matcher, _Bits(width)
 
-    def allowed(self) -> Any:
+    def fill(self) -> None:
         self._fill(self._matcher, self._bits.words, 0)
+
+    def allowed(self) -> Any:
         return self._bits.booleans()
 
     def forced(self) -> list[int]:

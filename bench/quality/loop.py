@@ -9,6 +9,7 @@ Cache        keys and values of the last prompt and answer: the same prompt in a
              read again.
 """
 
+import time
 from collections.abc import AsyncGenerator
 from dataclasses import dataclass, field
 from typing import Any
@@ -39,13 +40,16 @@ class Step:
 
 @dataclass
 class Trace:
-    """One answer. ``unwanted``: forced tokens that are not the model's most likely ones there."""
+    """One answer. ``unwanted``: forced tokens that are not the model's most likely ones there.
+    ``mask_s``: the seconds of each mask.
+    """
 
     steps: list[Step] = field(default_factory=list)
     tokens: list[int] = field(default_factory=list)
     passes: int = 0
     forced: int = 0
     unwanted: int = 0
+    mask_s: list[float] = field(default_factory=list)
 
 
 class Model:
@@ -149,9 +153,12 @@ class RecordingWorker:
     ) -> int:
         """Return the next token, and record the step."""
         probabilities = logits.softmax(-1)
-        wanted, allowed, kept = int(logits.argmax()), row.allowed(), 1.0
-        is_masked = False
+        start = time.perf_counter()
+        row.fill()
+        seconds, allowed = time.perf_counter() - start, row.allowed()
+        wanted, kept, is_masked = int(logits.argmax()), 1.0, False
         if allowed is not None:
+            trace.mask_s.append(seconds)
             mask = torch.from_numpy(allowed)
             if not mask.any():
                 raise RuntimeError("the mask allows no token at all")

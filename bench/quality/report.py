@@ -1,12 +1,14 @@
 """The report of a run: answers, steps and the worst places, as Markdown."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from itertools import groupby
 from typing import Any
 
 from ..report import markdown
-from .run import Row
+from .run import Row, together
 from .steps import worst_places
 
+#: columns: a figure of Row.summary and its head
 _ANSWERS = {
     "answers": "answers",
     "complete": "complete",
@@ -19,54 +21,62 @@ _ANSWERS = {
     "calls_an_answer": "calls an answer",
     "failed": "failed",
 }
+_STEPS = {
+    "tokens": "tokens",
+    "tokens_a_pass": "tokens a pass",
+    "forced": "forced",
+    "forced_unwanted": "forced, not wanted",
+    "steps": "steps",
+    "masked": "wanted token masked",
+    "mass_kept": "mass kept",
+    "off_course": "tokens not wanted",
+    "tokens_per_s": "tokens/s",
+    "mask_us_p50": "mask us p50",
+    "mask_us_p99": "p99",
+}
+_SHARES = frozenset({"forced", "forced_unwanted", "masked", "off_course"})
 
 
 def report(command: str, rows: Sequence[Row]) -> str:
     """Return the whole report."""
-    parts = [f"# Quality of answers\n\n    python -m bench.quality {command}", _answers(rows)]
-    parts.append(_costs(rows))
-    parts += [_places(row) for row in rows if any(step.is_masked for step in row.steps)]
+    shown = [*rows, *_sums(rows)]
+    parts = [
+        f"# Quality of answers\n\n    {command}",
+        f"## Answers\n\n{_table(shown, _ANSWERS)}",
+        f"## Steps\n\n{_table(shown, _STEPS)}",
+    ]
+    for row in _sums(rows) or rows:
+        if places := _places(row):
+            parts.append(f"## Worst places: {_name(row)}\n\n{places}")
     return "\n\n".join(parts) + "\n"
 
 
-def _answers(rows: Sequence[Row]) -> str:
-    lines = [["model, set, way", *_ANSWERS.values()]]
-    for row in rows:
-        summary = row.figures.summary()
-        lines.append([_name(row), *(_cell(summary[name]) for name in _ANSWERS)])
-    return f"## Answers\n\n{markdown(lines)}"
+def _sums(rows: Sequence[Row]) -> list[Row]:
+    """Return the rows of a model and a way as one, where they are several."""
+
+    def key(row: Row) -> tuple[str, str]:
+        return row.model, row.way
+
+    groups = [list(group) for _, group in groupby(sorted(rows, key=key), key)]
+    return [together("all", group) for group in groups if len(group) > 1]
 
 
-def _costs(rows: Sequence[Row]) -> str:
-    head = ["model, set, way", "tokens", "passes", "tokens a pass", "forced", "forced, not wanted"]
-    lines = [[*head, "steps", "wanted token masked", "mass kept, mean", "tokens/s"]]
+def _table(rows: Sequence[Row], columns: Mapping[str, str]) -> str:
+    lines = [["model, set, way", *columns.values()]]
     for row in rows:
-        tokens, steps = row.figures.tokens, len(row.steps)
-        kept = sum(step.kept for step in row.steps)
-        lines.append(
-            [
-                _name(row),
-                f"{tokens:,}",
-                f"{row.passes:,}",
-                _ratio(tokens, row.passes),
-                _share(row.forced, tokens),
-                _share(row.unwanted, row.forced),
-                f"{steps:,}",
-                _share(sum(step.is_masked for step in row.steps), steps),
-                f"{kept / steps:.3f}" if steps else "-",
-                _ratio(tokens, row.figures.seconds),
-            ]
-        )
-    return f"## Steps\n\n{markdown(lines)}"
+        summary = row.summary()
+        lines.append([_name(row), *(_cell(name, summary[name]) for name in columns)])
+    return markdown(lines)
 
 
 def _places(row: Row) -> str:
+    """Return the table of the worst places; "": there is none."""
     lines = [["text before", "wanted", "p", "taken", "p", "mass kept", "like it", "mass lost"]]
     for place in worst_places(row.steps):
         step = place.example
         lines.append(
             [
-                _code(step.before[-32:]),
+                _code(step.before[-32:]) if step.before else "(begin)",
                 _code(step.wanted),
                 f"{step.wanted_p:.2f}",
                 _code(step.taken),
@@ -76,23 +86,19 @@ def _places(row: Row) -> str:
                 f"{place.lost:.2f}",
             ]
         )
-    return f"## Worst places: {_name(row)}\n\n{markdown(lines)}"
+    return markdown(lines) if len(lines) > 1 else ""
 
 
 def _name(row: Row) -> str:
     return f"{row.model}, {row.set}, {row.way}"
 
 
-def _cell(value: Any) -> str:
-    return "-" if value is None else f"{value:.2f}" if isinstance(value, float) else f"{value:,}"
-
-
-def _share(part: float, whole: float) -> str:
-    return f"{100 * part / whole:.1f} %" if whole else "-"
-
-
-def _ratio(part: float, whole: float) -> str:
-    return f"{part / whole:.2f}" if whole else "-"
+def _cell(name: str, value: Any) -> str:
+    if value is None:
+        return "-"
+    if name in _SHARES:
+        return f"{100 * value:.1f} %"
+    return f"{value:.2f}" if isinstance(value, float) else f"{value:,}"
 
 
 def _code(text: str) -> str:

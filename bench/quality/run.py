@@ -7,12 +7,22 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-from app.cli.quality import Asking, Case, Figures, Judge, halved, read_bfcl, read_extraction
+from app.cli.quality import (
+    Asking,
+    Case,
+    Figures,
+    Judge,
+    Verdict,
+    halved,
+    read_bfcl,
+    read_extraction,
+)
 from app.errors import ApiError
 
+from ..measure import percentile
 from .gateway import Gateway
 from .grammars import WAYS, Free, LLGuidance, Ours, XGrammar
-from .loop import Model, RecordingWorker, Step
+from .loop import Model, RecordingWorker, Step, Trace
 from .shots import with_shots
 
 
@@ -34,7 +44,9 @@ class Options:
 
 @dataclass
 class Row:
-    """The results of a model, a set and a way. ``forced``, ``unwanted``, ``passes``: see Trace."""
+    """The results of a model, a set and a way. ``forced``, ``unwanted``, ``passes``, ``mask_s``:
+    see Trace.
+    """
 
     model: str
     set: str
@@ -45,6 +57,58 @@ class Row:
     passes: int = 0
     forced: int = 0
     unwanted: int = 0
+    mask_s: list[float] = field(default_factory=list)
+
+    def add(self, trace: Trace, verdict: Verdict, seconds: float) -> None:
+        self.figures.add(verdict, tokens=len(trace.tokens), seconds=seconds)
+        self.steps += trace.steps
+        self.passes += trace.passes
+        self.forced += trace.forced
+        self.unwanted += trace.unwanted
+        self.mask_s += trace.mask_s
+
+    def summary(self) -> dict[str, Any]:
+        """Return the figures of the answers and of the steps; shares lie in [0, 1]."""
+        steps, tokens = len(self.steps), self.figures.tokens
+        masked = sum(step.is_masked for step in self.steps)
+        kept = sum(step.kept for step in self.steps)
+        return self.figures.summary() | {
+            "passes": self.passes,
+            "tokens_a_pass": _ratio(tokens, self.passes),
+            "forced": _ratio(self.forced, tokens),
+            "forced_unwanted": _ratio(self.unwanted, self.forced),
+            "steps": steps,
+            "masked": _ratio(masked, steps),
+            "mass_kept": _ratio(kept, steps),
+            "off_course": _ratio(masked + self.unwanted, tokens),
+            "mask_us_p50": _microseconds(self.mask_s, 50),
+            "mask_us_p99": _microseconds(self.mask_s, 99),
+            "tokens_per_s": _ratio(tokens, self.figures.seconds),
+        }
+
+
+def together(name: str, rows: Sequence[Row]) -> Row:
+    """Return the results of several sets of one model and way, as one."""
+    whole = Row(rows[0].model, name, rows[0].way)
+    for row in rows:
+        whole.figures.verdicts += row.figures.verdicts
+        whole.figures.failures += row.figures.failures
+        whole.figures.tokens += row.figures.tokens
+        whole.figures.seconds += row.figures.seconds
+        whole.steps += row.steps
+        whole.passes += row.passes
+        whole.forced += row.forced
+        whole.unwanted += row.unwanted
+        whole.mask_s += row.mask_s
+    return whole
+
+
+def _ratio(part: float, whole: float) -> float | None:
+    return round(part / whole, 4) if whole else None
+
+
+def _microseconds(seconds: Sequence[float], share: float) -> float | None:
+    return round(1e6 * percentile(sorted(seconds), share), 1) if seconds else None
 
 
 def read_set(name: str, options: Options) -> list[Case]:
@@ -121,11 +185,7 @@ async def _ask(
         return
     seconds, trace = time.perf_counter() - start, worker.trace
     verdict = judge.judge(case, completion)
-    row.figures.add(verdict, tokens=len(trace.tokens), seconds=seconds)
-    row.steps += trace.steps
-    row.passes += trace.passes
-    row.forced += trace.forced
-    row.unwanted += trace.unwanted
+    row.add(trace, verdict, seconds)
     row.answers.append(
         {"model": row.model, "set": row.set, "way": row.way, "case": case.id}
         | asdict(verdict)

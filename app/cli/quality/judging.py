@@ -150,7 +150,7 @@ def _equal(value: Any, one: Any) -> bool:
         ) and all(name in value or "" in _choices(one[name]) for name in one)
     if isinstance(value, list) and isinstance(one, list):
         return len(value) == len(one) and all(map(_equal, value, one))
-    return _plain(value) == _plain(one)
+    return bool(_plain(value) == _plain(one))
 
 
 def _choices(accepted: Any) -> list[Any]:
@@ -171,7 +171,8 @@ def field_score(expected: Any, value: Any) -> float:
     """Return the share of the expected values that are at their place."""
     there = dict(_leaves(value))
     wanted = list(_leaves(expected))
-    return sum(place in there and there[place] == leaf for place, leaf in wanted) / len(wanted)
+    hits = [place in there and bool(there[place] == leaf) for place, leaf in wanted]
+    return sum(hits) / len(hits)
 
 
 def _leaves(value: Any, place: tuple[Any, ...] = ()) -> Iterator[tuple[tuple[Any, ...], Any]]:
