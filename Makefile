@@ -122,7 +122,7 @@ test-clients: build $(CLIENTS)/openai3/.installed $(CLIENTS)/openai2/.installed 
 
 # Tests of the transformers worker and of the GPU benchmarks run in SGLang's venv, because .venv has no torch.
 WITH_TORCH := $(addprefix tests/workers/test_,transformers.py forced.py draft_models.py sampling.py vision.py) \
-    tests/bench/test_gpu_decode.py tests/bench/test_gpu_run.py
+    tests/bench/test_gpu_decode.py tests/bench/test_gpu_run.py tests/bench/test_quality.py
 
 # SGLang pins its dependencies, so its server has its own venv (SWITCHYARD_SGLANG_VENV, default .data/sglang).
 # Its tests run beside those of servers, which wait for starts. A group of tests shares servers (tests/sglang).

@@ -4,7 +4,7 @@ The app is composed as ``switchyard serve`` does it, from a model's settings; on
 pool is another one.
 """
 
-import io
+import sys
 from collections.abc import Mapping
 from functools import cache
 from typing import Any
@@ -40,7 +40,7 @@ class Gateway:
             **settings,
         }
         chosen = read_settings(**options)
-        logger = make_logger("error", io.StringIO())
+        logger = make_logger("error", sys.stderr)
         self._components: Components = build(chosen, Metrics(None), logger, _tokenizer)
         (self._model,) = self._components.models
 

@@ -32,15 +32,15 @@ class Row(Protocol):
 
 
 class _Bits:
-    """A mask of one row as bits, and as booleans of the model's width."""
+    """A mask of one row as bits, and as booleans."""
 
-    def __init__(self, width: int) -> None:
-        self.words = np.zeros((1, (width + 31) // 32), dtype=np.int32)
-        self._width = width
+    def __init__(self, size: int) -> None:
+        self.words = np.zeros((1, (size + 31) // 32), dtype=np.int32)
+        self._size = size
 
     def booleans(self) -> Any:
         bits = np.unpackbits(self.words.view(np.uint8)[0], bitorder="little")
-        return bits[: self._width].astype(bool)
+        return bits[: self._size].astype(bool)
 
 
 def _checked(is_taken: bool, token: int) -> None:
@@ -70,18 +70,18 @@ class Free:
 class Ours:
     """``compiler``: the gateway's."""
 
-    def __init__(self, compiler: Compiler, width: int) -> None:
-        self._compiler, self._width = compiler, width
+    def __init__(self, compiler: Compiler, size: int) -> None:
+        self._compiler, self._size = compiler, size
 
     def start(self, spec: str | None, kind: str) -> Row:
         if spec is None:
             return Free()
-        return _OurRow(Matcher(self._compiler.compile_structural_tag(spec)), self._width)
+        return _OurRow(Matcher(self._compiler.compile_structural_tag(spec)), self._size)
 
 
 class _OurRow:
-    def __init__(self, matcher: Matcher, width: int) -> None:
-        self._matcher, self._bits = matcher, _Bits(width)
+    def __init__(self, matcher: Matcher, size: int) -> None:
+        self._matcher, self._bits = matcher, _Bits(size)
 
     def fill(self) -> None:
         self._matcher.fill_bitmask(self._bits.words)
@@ -99,12 +99,12 @@ class _OurRow:
 class XGrammar:
     """``tokens``, ``stops``: of the vocabulary."""
 
-    def __init__(self, tokens: list[bytes], stops: list[int], width: int) -> None:
+    def __init__(self, tokens: list[bytes], stops: list[int], size: int) -> None:
         import xgrammar
 
-        self._library, self._width = xgrammar, width
+        self._library, self._size = xgrammar, size
         info = xgrammar.TokenizerInfo(
-            tokens, xgrammar.VocabType.RAW, vocab_size=width, stop_token_ids=stops
+            tokens, xgrammar.VocabType.RAW, vocab_size=size, stop_token_ids=stops
         )
         self._compiler = xgrammar.GrammarCompiler(info, max_threads=1)
 
@@ -115,13 +115,13 @@ class XGrammar:
             compiled = self._compiler.compile_json_schema(spec)
         else:
             compiled = self._compiler.compile_structural_tag(spec)
-        return _XGrammarRow(self._library, self._library.GrammarMatcher(compiled), self._width)
+        return _XGrammarRow(self._library, self._library.GrammarMatcher(compiled), self._size)
 
 
 class _XGrammarRow:
-    def __init__(self, library: Any, matcher: Any, width: int) -> None:
-        self._matcher, self._bits = matcher, _Bits(width)
-        self._mask = library.allocate_token_bitmask(1, width)
+    def __init__(self, library: Any, matcher: Any, size: int) -> None:
+        self._matcher, self._bits = matcher, _Bits(size)
+        self._mask = library.allocate_token_bitmask(1, size)
 
     def fill(self) -> None:
         self._matcher.fill_next_token_bitmask(self._mask)
@@ -140,13 +140,13 @@ class _XGrammarRow:
 class LLGuidance:
     """``tokenizer``: a fast one of transformers; ``special``: texts of its special tokens."""
 
-    def __init__(self, tokenizer: Any, special: list[str], stops: list[int], width: int) -> None:
+    def __init__(self, tokenizer: Any, special: list[str], stops: list[int], size: int) -> None:
         import llguidance
         import llguidance.hf
         import llguidance.numpy
 
-        self._library, self._special, self._width = llguidance, special, width
-        self._tokenizer = llguidance.hf.from_tokenizer(tokenizer, n_vocab=width, eos_token=stops)
+        self._library, self._special, self._size = llguidance, special, size
+        self._tokenizer = llguidance.hf.from_tokenizer(tokenizer, n_vocab=size, eos_token=stops)
 
     def start(self, spec: str | None, kind: str) -> Row:
         if spec is None:
@@ -155,13 +155,13 @@ class LLGuidance:
         matcher = self._library.LLMatcher(self._tokenizer, grammar)
         if matcher.is_error():
             raise ValueError(matcher.get_error()[:300])
-        return _LLGuidanceRow(self._library, matcher, self._width)
+        return _LLGuidanceRow(self._library, matcher, self._size)
 
 
 class _LLGuidanceRow:
-    def __init__(self, library: Any, matcher: Any, width: int) -> None:
+    def __init__(self, library: Any, matcher: Any, size: int) -> None:
         self._fill = library.numpy.fill_next_token_bitmask
-        self._matcher, self._bits = matcher, _Bits(width)
+        self._matcher, self._bits = matcher, _Bits(size)
 
     def fill(self) -> None:
         self._fill(self._matcher, self._bits.words, 0)

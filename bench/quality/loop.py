@@ -95,6 +95,8 @@ class RecordingWorker:
         self.model, self.trace = name, Trace()
         self._model, self._grammar, self._tokens = model, grammar, vocabulary.tokens
         self._stops = frozenset(vocabulary.stop_token_ids)
+        # either may be wider: models are padded, and tokenizers have tokens that models lack
+        self._width = min(model.width, vocabulary.size)
 
     @property
     def max_model_len(self) -> int:
@@ -134,7 +136,7 @@ class RecordingWorker:
             finish = self._take(token, generation, row, trace)
         trace.forced += len(forced)
         ids = [*generation.prompt, *trace.tokens]
-        logits = self._model.logits(ids, len(forced) + 1)
+        logits = self._model.logits(ids, len(forced) + 1)[:, : self._width]
         trace.passes += 1
         best = logits.argmax(-1).tolist()
         trace.unwanted += sum(a != b for a, b in zip(best, forced, strict=False))
@@ -159,7 +161,7 @@ class RecordingWorker:
         wanted, kept, is_masked = int(logits.argmax()), 1.0, False
         if allowed is not None:
             trace.mask_s.append(seconds)
-            mask = torch.from_numpy(allowed)
+            mask = torch.from_numpy(allowed[: self._width])
             if not mask.any():
                 raise RuntimeError("the mask allows no token at all")
             kept, is_masked = float(probabilities[mask].sum()), not mask[wanted]
@@ -186,8 +188,7 @@ class RecordingWorker:
     def _text(self, token: int) -> str:
         if token in self._stops:
             return "(end)"
-        text = self._tokens[token] if token < len(self._tokens) else b""
-        return text.decode("utf-8", "replace") or f"(token {token})"
+        return self._tokens[token].decode("utf-8", "replace") or f"(token {token})"
 
     def _take(self, token: int, generation: Generation, row: Row, trace: Trace) -> Any:
         row.take(token)

@@ -103,5 +103,6 @@ def _cell(name: str, value: Any) -> str:
 
 def _code(text: str) -> str:
     """Return a text as code in a table: on one line, without the marks of tables and code."""
-    shown = text.replace("\\", "\\\\").replace("\n", "\\n").replace("\t", "\\t").replace("`", "'")
-    return f"`` {shown.replace('|', '¦')} ``"
+    plain = text.replace("\\", "\\\\").replace("`", "'").replace("|", "¦")
+    shown = (c if c.isprintable() else c.encode("unicode_escape").decode() for c in plain)
+    return f"`` {''.join(shown)} ``"

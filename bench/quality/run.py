@@ -129,7 +129,7 @@ async def _run_model(folder: Path, options: Options) -> list[Row]:
     judge, gateways, rows = Judge(), {}, {}
     for way in options.ways:
         gateway = gateways[way] = Gateway(str(folder), way, options.settings)
-        grammar = _grammar(way, gateway, tokenizer, model.width)
+        grammar = _grammar(way, gateway, tokenizer)
         worker = RecordingWorker(model, folder.name, gateway.vocabulary, grammar)
         gateway.use(worker)
         gateways[way] = gateway, worker
@@ -156,18 +156,18 @@ def load(folder: Path) -> tuple[Model, Any]:
     return Model(model), tokenizer
 
 
-def _grammar(way: str, gateway: Gateway, tokenizer: Any, width: int) -> Any:
+def _grammar(way: str, gateway: Gateway, tokenizer: Any) -> Any:
     vocabulary = gateway.vocabulary
-    stops = list(vocabulary.stop_token_ids)
+    size, stops = vocabulary.size, list(vocabulary.stop_token_ids)
     match way:
         case "ours":
-            return Ours(gateway.compiler, width)
+            return Ours(gateway.compiler, size)
         case "off":
             return Free()
         case "xgrammar":
-            return XGrammar(vocabulary.tokens, stops, width)
+            return XGrammar(vocabulary.tokens, stops, size)
         case "llguidance":
-            return LLGuidance(tokenizer, gateway.special_texts, stops, width)
+            return LLGuidance(tokenizer, gateway.special_texts, stops, size)
     raise ValueError(f"no such way: {way!r}; there are {', '.join(WAYS)}")
 
 

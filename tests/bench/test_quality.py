@@ -1,0 +1,137 @@
+"""The bench of quality with a tiny random model: every way, five cases, and what its steps say."""
+
+import asyncio
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+torch = pytest.importorskip("torch")
+pytest.importorskip("transformers")
+pytest.importorskip("xgrammar")
+pytest.importorskip("llguidance")
+
+from app.cli.quality import Case, halved, read_extraction  # noqa: E402
+from bench.quality.grammars import WAYS, lark_of  # noqa: E402
+from bench.quality.loop import Model, Step  # noqa: E402
+from bench.quality.report import report  # noqa: E402
+from bench.quality.run import Options, Row, load, run  # noqa: E402
+from bench.quality.steps import shape, worst_places  # noqa: E402
+from tests.workers.tiny_model import make_model  # noqa: E402
+
+BOOLEAN = {"type": "object", "properties": {"a": {"type": "boolean"}}, "required": ["a"]}
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("tiny")
+    make_model(path)
+    config = json.loads((path / "config.json").read_text())
+    (path / "config.json").write_text(json.dumps(config | {"max_position_embeddings": 2048}))
+    return path
+
+
+@pytest.fixture(scope="module")
+def rows(folder: Path) -> list[Row]:
+    """Five extractions in every way."""
+    return run_sync(folder, sets=("extraction",), cases=5)
+
+
+def run_sync(folder: Path, **changes: Any) -> list[Row]:
+    options: dict[str, Any] = {
+        "models": [folder], "sets": ("extraction",), "cases": 5, "share": "tuning",
+        "ways": tuple(WAYS), "asking": "required", "max_tokens": 24, "temperature": 0.0,
+        "bfcl": folder / "bfcl", "settings": {},
+    }  # fmt: skip
+    return asyncio.run(run(Options(**(options | changes))))
+
+
+def test_every_way_answers_every_case(rows: list[Row]) -> None:
+    assert [row.way for row in rows] == list(WAYS)
+    for row in rows:
+        figures = row.summary()
+        assert (figures["answers"], figures["failed"]) == (5, 0), row.figures.failures
+        assert figures["tokens"] == figures["steps"] + row.forced
+        assert figures["tokens"] <= 5 * 24
+
+
+def test_only_masks_forbid_and_what_they_keep_is_a_share(rows: list[Row]) -> None:
+    for row in rows:
+        for step in row.steps:
+            assert 0 <= step.kept <= 1.0001 and step.taken_p <= step.kept + 1e-3
+            assert step.wanted_p >= step.taken_p
+            assert step.taken == step.wanted or step.is_masked
+        assert any(step.is_masked for step in row.steps) == (row.way != "off")
+
+
+def test_a_call_is_valid_in_every_constrained_way(folder: Path) -> None:
+    write_case(folder / "bfcl")
+    rows = run_sync(
+        folder, sets=("multiple",), cases=1, max_tokens=120, settings={"format": "plain"}
+    )
+    for row in rows:
+        figures = row.summary()
+        if row.way != "off":
+            assert figures["function"] == 1, row.answers
+        assert figures["failed"] == 0, row.figures.failures
+
+
+def write_case(folder: Path) -> None:
+    line = {"id": "m", "question": [[{"role": "user", "content": "Do it."}]]}
+    line["function"] = [
+        {"name": "do", "description": "", "parameters": {**BOOLEAN, "type": "dict"}}
+    ]
+    (folder / "possible_answer").mkdir(parents=True)
+    (folder / "BFCL_v4_multiple.json").write_text(json.dumps(line))
+    truth = {"id": "m", "ground_truth": [{"do": {"a": [True, False]}}]}
+    (folder / "possible_answer" / "BFCL_v4_multiple.json").write_text(json.dumps(truth))
+
+
+def test_logits_are_the_same_with_the_cache_of_another_sequence(folder: Path) -> None:
+    model, _ = load(folder)
+    cold, _ = load(folder)
+    model.logits([5, 6, 7, 8, 9], 1)
+    model.logits([5, 6, 7, 30, 31, 32], 2)
+    for ids, count in [([5, 6, 7, 30, 31, 32], 1), ([5, 6], 2), ([9, 8], 1)]:
+        fresh = Model(cold._model).logits(ids, count)
+        assert torch.allclose(model.logits(ids, count), fresh, atol=1e-5)
+        assert fresh.shape == (count, model.width)
+
+
+def test_worst_places_are_those_that_lose_the_most_probability() -> None:
+    def step(before: str, kept: float, masked: bool = True) -> Step:
+        return Step(before, "x", 0.9, masked, kept, "y", 0.1)
+
+    steps = [
+        step('{"price": ', 0.4),
+        step('{"count": ', 0.2),
+        step('["b', 0.1),
+        step("c", 0, False),
+    ]
+    first, second = worst_places(steps)
+    assert (first.count, first.lost, first.example.kept) == (2, pytest.approx(1.4), 0.2)
+    assert second.count == 1
+    assert shape('{"total": 418') == '": 0'
+
+
+def test_the_report_shows_every_row_and_the_worst_places(rows: list[Row]) -> None:
+    text = report("command", rows)
+    for row in rows:
+        assert f"{row.model}, extraction, {row.way}" in text
+    assert "## Worst places" in text
+    lines = [line for line in text.splitlines() if line.startswith("|")]
+    assert all(line.endswith("|") for line in lines)
+
+
+def test_unknown_nodes_are_refused_for_llguidance() -> None:
+    with pytest.raises(ValueError, match="'regex' has no equivalent"):
+        lark_of({"type": "regex", "pattern": "a"}, [])
+
+
+def test_extractions_are_halved() -> None:
+    cases: list[Case] = read_extraction()
+    assert halved(cases, "tuning") + halved(cases, "reported") != cases
+    assert sorted(
+        case.id for share in ("tuning", "reported") for case in halved(cases, share)
+    ) == sorted(case.id for case in cases)
