@@ -32,7 +32,7 @@ class Gateway:
     def __init__(self, folder: str, way: str, settings: Mapping[str, str]) -> None:
         options = {
             "model": folder,
-            "workers": "http://127.0.0.1:9",  # nobody asks there
+            "workers": "http://127.0.0.1:9",  # never asked
             "grammar_backend": WAYS[way],
             "constraints": "off" if way == "off" else "enforce",
             "worker_first_token_seconds": "3600",

@@ -1,7 +1,7 @@
 """The places where the mask forbids what the model wants.
 
-Steps are grouped by what stands before them: the last characters with every letter as ``a`` and
-every digit as ``0``, runs as one. The worst groups are those that lose the most probability.
+Steps are grouped by the text before them: its last characters, with every run of letters as ``a``
+and every run of digits as ``0``. The worst groups are those that lose the most probability.
 """
 
 import re
