@@ -7,7 +7,9 @@ import argparse
 import asyncio
 import json
 import sys
+from contextlib import nullcontext
 from pathlib import Path
+from typing import Any
 
 from app.cli.quality import WAYS_OF_ASKING
 
@@ -48,12 +50,32 @@ def parser() -> argparse.ArgumentParser:
 
 def main() -> None:
     given = parser().parse_args()
-    settings = dict(each.split("=", 1) for each in given.set)
-    folders = [
-        Path(name) if "/" in name else given.folder / name for name in given.models.split(",")
-    ]
-    options = Options(
-        models=folders,
+    out, rows = given.out, []
+    if out is not None:
+        out.mkdir(parents=True, exist_ok=True)
+    with (out / "answers.jsonl").open("w") if out else nullcontext() as file:
+
+        def record(answer: dict[str, Any]) -> None:
+            print(_line(answer), file=sys.stderr, flush=True)
+            if file is not None:
+                print(json.dumps(answer), file=file, flush=True)
+
+        try:
+            asyncio.run(run(_options(given), rows, record))
+        except KeyboardInterrupt:
+            print("interrupted: figures so far", file=sys.stderr)
+    text = report(" ".join(["python -m bench.quality", *sys.argv[1:]]), rows)
+    print(text)
+    if out is not None:
+        (out / "report.md").write_text(text)
+        names = ("model", "set", "way")
+        figures = [{n: getattr(row, n) for n in names} | row.summary() for row in rows]
+        (out / "figures.json").write_text(json.dumps(figures, indent=1) + "\n")
+
+
+def _options(given: argparse.Namespace) -> Options:
+    return Options(
+        models=[Path(n) if "/" in n else given.folder / n for n in given.models.split(",")],
         sets=given.sets.split(","),
         cases=given.cases,
         share=given.share,
@@ -62,21 +84,16 @@ def main() -> None:
         max_tokens=given.max_tokens,
         temperature=given.temperature,
         bfcl=given.bfcl,
-        settings=settings,
+        settings=dict(each.split("=", 1) for each in given.set),
     )
-    rows = asyncio.run(run(options))
-    text = report(" ".join(["python -m bench.quality", *sys.argv[1:]]), rows)
-    print(text)
-    if given.out:
-        given.out.mkdir(parents=True, exist_ok=True)
-        (given.out / "report.md").write_text(text)
-        names = ("model", "set", "way")
-        figures = [{n: getattr(row, n) for n in names} | row.summary() for row in rows]
-        (given.out / "figures.json").write_text(json.dumps(figures, indent=1) + "\n")
-        with (given.out / "answers.jsonl").open("w") as file:
-            for row in rows:
-                for answer in row.answers:
-                    file.write(json.dumps(answer) + "\n")
+
+
+def _line(answer: dict[str, Any]) -> str:
+    """Return the line of progress of an answer."""
+    place = f"{answer['model']} {answer['case']} {answer['way']}"
+    if "failure" in answer:
+        return f"{place}: {answer['failure'][:300]}"
+    return f"{place}: {'cut' if answer['cut'] else 'complete'}, {answer['seconds']:.1f} s"
 
 
 if __name__ == "__main__":

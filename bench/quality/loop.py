@@ -41,7 +41,7 @@ class Step:
 @dataclass
 class Trace:
     """One answer. ``unwanted``: forced tokens that are not the model's most likely ones there.
-    ``mask_s``: the seconds of each mask.
+    ``mask_s``: the seconds of each mask; ``decode_s``: those behind the pass that reads the prompt.
     """
 
     steps: list[Step] = field(default_factory=list)
@@ -50,6 +50,7 @@ class Trace:
     forced: int = 0
     unwanted: int = 0
     mask_s: list[float] = field(default_factory=list)
+    decode_s: float = 0.0
 
 
 class Model:
@@ -116,9 +117,11 @@ class RecordingWorker:
         self.trace = trace = Trace()
         row = self._grammar.start(generation.spec, generation.spec_kind)
         draw = torch.Generator().manual_seed(generation.seed or 0)
-        finish = None
+        finish = self._advance(generation, row, draw, trace)
+        start = time.perf_counter()
         while finish is None:
             finish = self._advance(generation, row, draw, trace)
+        trace.decode_s = time.perf_counter() - start
         yield Chunk(
             tuple(trace.tokens),
             finish_reason=finish,

@@ -1,8 +1,7 @@
 """A run: every case in every way, with one model in memory at a time."""
 
-import sys
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
@@ -42,10 +41,14 @@ class Options:
     settings: Mapping[str, str]
 
 
+#: takes an answer as a JSON object
+Record = Callable[[dict[str, Any]], None]
+
+
 @dataclass
 class Row:
-    """The results of a model, a set and a way. ``forced``, ``unwanted``, ``passes``, ``mask_s``:
-    see Trace.
+    """The results of a model, a set and a way. ``forced``, ``unwanted``, ``passes``, ``mask_s``,
+    ``decode_s``: see Trace.
     """
 
     model: str
@@ -53,11 +56,11 @@ class Row:
     way: str
     figures: Figures = field(default_factory=Figures)
     steps: list[Step] = field(default_factory=list)
-    answers: list[dict[str, Any]] = field(default_factory=list)
     passes: int = 0
     forced: int = 0
     unwanted: int = 0
     mask_s: list[float] = field(default_factory=list)
+    decode_s: float = 0.0
 
     def add(self, trace: Trace, verdict: Verdict, seconds: float) -> None:
         self.figures.add(verdict, tokens=len(trace.tokens), seconds=seconds)
@@ -66,6 +69,7 @@ class Row:
         self.forced += trace.forced
         self.unwanted += trace.unwanted
         self.mask_s += trace.mask_s
+        self.decode_s += trace.decode_s
 
     def summary(self) -> dict[str, Any]:
         """Return the figures of the answers and of the steps; shares lie in [0, 1]."""
@@ -83,7 +87,7 @@ class Row:
             "off_course": _ratio(masked + self.unwanted, tokens),
             "mask_us_p50": _microseconds(self.mask_s, 50),
             "mask_us_p99": _microseconds(self.mask_s, 99),
-            "tokens_per_s": _ratio(tokens, self.figures.seconds),
+            "tokens_per_s": _ratio(tokens, self.decode_s),
         }
 
 
@@ -100,6 +104,7 @@ def together(name: str, rows: Sequence[Row]) -> Row:
         whole.forced += row.forced
         whole.unwanted += row.unwanted
         whole.mask_s += row.mask_s
+        whole.decode_s += row.decode_s
     return whole
 
 
@@ -116,33 +121,33 @@ def read_set(name: str, options: Options) -> list[Case]:
     return halved(cases, options.share)[: options.cases]
 
 
-async def run(options: Options) -> list[Row]:
-    """Return a row for each model, set and way."""
-    rows = []
+async def run(options: Options, rows: list[Row], record: Record = lambda answer: None) -> None:
+    """Ask all cases. Append a row for each model, set and way, and fill it answer by answer.
+
+    ``record``: called with each answer, which has its verdict and its steps.
+    """
     for folder in options.models:
-        rows += await _run_model(folder, options)
-    return rows
+        await _run_model(folder, options, rows, record)
 
 
-async def _run_model(folder: Path, options: Options) -> list[Row]:
+async def _run_model(folder: Path, options: Options, rows: list[Row], record: Record) -> None:
     model, tokenizer = load(folder)
-    judge, gateways, rows = Judge(), {}, {}
+    judge, asked = Judge(), {}
     for way in options.ways:
-        gateway = gateways[way] = Gateway(str(folder), way, options.settings)
+        gateway = Gateway(str(folder), way, options.settings)
         grammar = _grammar(way, gateway, tokenizer)
         worker = RecordingWorker(model, folder.name, gateway.vocabulary, grammar)
         gateway.use(worker)
-        gateways[way] = gateway, worker
+        asked[way] = gateway, worker
     for name in options.sets:
-        for way in options.ways:
-            rows[name, way] = Row(folder.name, name, way)
+        here = {way: Row(folder.name, name, way) for way in options.ways}
+        rows += here.values()
         for case in read_set(name, options):
             case = case if tokenizer.chat_template else with_shots(case)
-            for way, (gateway, worker) in gateways.items():
-                await _ask(case, gateway, worker, judge, rows[name, way], options)
-    for gateway, _ in gateways.values():
+            for way, (gateway, worker) in asked.items():
+                await _ask(case, gateway, worker, judge, here[way], options, record)
+    for gateway, _ in asked.values():
         await gateway.aclose()
-    return list(rows.values())
 
 
 def load(folder: Path) -> tuple[Model, Any]:
@@ -172,25 +177,27 @@ def _grammar(way: str, gateway: Gateway, tokenizer: Any) -> Any:
 
 
 async def _ask(
-    case: Case, gateway: Gateway, worker: RecordingWorker, judge: Judge, row: Row, options: Options
+    case: Case,
+    gateway: Gateway,
+    worker: RecordingWorker,
+    judge: Judge,
+    row: Row,
+    options: Options,
+    record: Record,
 ) -> None:
     """Ask once and add to the row."""
     start = time.perf_counter()
     limits = {"max_tokens": options.max_tokens, "temperature": options.temperature, "seed": 1}
+    place = {"model": row.model, "set": row.set, "way": row.way, "case": case.id}
     try:
         completion = await gateway.ask(case, options.asking, **limits)
     except (ApiError, ValueError) as error:
         row.figures.failures.append(f"{case.id}: {error}"[:300])
-        print(f"{row.way} {case.id}: {error}"[:300], file=sys.stderr, flush=True)
+        record(place | {"failure": str(error)})
         return
     seconds, trace = time.perf_counter() - start, worker.trace
     verdict = judge.judge(case, completion)
     row.add(trace, verdict, seconds)
-    row.answers.append(
-        {"model": row.model, "set": row.set, "way": row.way, "case": case.id}
-        | asdict(verdict)
-        | {"seconds": round(seconds, 2), "passes": trace.passes, "forced": trace.forced}
-        | {"steps": [asdict(step) for step in trace.steps]}
-    )
-    shown = "cut" if verdict.cut else "complete"
-    print(f"{row.way} {case.id}: {shown}, {seconds:.1f} s", file=sys.stderr, flush=True)
+    counts = {name: getattr(trace, name) for name in ("passes", "forced", "unwanted", "decode_s")}
+    steps = {"steps": [asdict(step) for step in trace.steps]}
+    record(place | asdict(verdict) | {"seconds": seconds} | counts | steps)
