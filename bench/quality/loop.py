@@ -20,22 +20,10 @@ from transformers import DynamicCache
 from adapters.workers import Chunk, Generation, Health
 
 from .grammars import Row
+from .steps import Step
 
 #: characters before a step that a record keeps
 SHOWN_BEFORE = 60
-
-
-@dataclass(frozen=True, slots=True)
-class Step:
-    """A sampled step. ``before``: the text before it; ``kept``: the probability within the mask."""
-
-    before: str
-    wanted: str
-    wanted_p: float
-    is_masked: bool
-    kept: float
-    taken: str
-    taken_p: float
 
 
 @dataclass

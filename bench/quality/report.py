@@ -9,7 +9,7 @@ from .run import Row, together
 from .steps import worst_places
 
 #: columns: a figure of Row.summary and its head
-_ANSWERS = {
+ANSWERS = {
     "answers": "answers",
     "complete": "complete",
     "valid": "valid",
@@ -21,7 +21,7 @@ _ANSWERS = {
     "calls_an_answer": "calls an answer",
     "failed": "failed",
 }
-_STEPS = {
+STEPS = {
     "tokens": "tokens",
     "tokens_a_pass": "tokens a pass",
     "forced": "forced",
@@ -42,8 +42,8 @@ def report(command: str, rows: Sequence[Row]) -> str:
     shown = [*rows, *_sums(rows)]
     parts = [
         f"# Quality of answers\n\n    {command}",
-        f"## Answers\n\n{_table(shown, _ANSWERS)}",
-        f"## Steps\n\n{_table(shown, _STEPS)}",
+        f"## Answers\n\n{_table(shown, ANSWERS)}",
+        f"## Steps\n\n{_table(shown, STEPS)}",
     ]
     for row in _sums(rows) or rows:
         if places := _places(row):
@@ -65,7 +65,7 @@ def _table(rows: Sequence[Row], columns: Mapping[str, str]) -> str:
     lines = [["model, set, way", *columns.values()]]
     for row in rows:
         summary = row.summary()
-        lines.append([_name(row), *(_cell(name, summary[name]) for name in columns)])
+        lines.append([_name(row), *(cell(name, summary[name]) for name in columns)])
     return markdown(lines)
 
 
@@ -76,10 +76,10 @@ def _places(row: Row) -> str:
         step = place.example
         lines.append(
             [
-                _code(step.before[-32:]) if step.before else "(begin)",
-                _code(step.wanted),
+                code(step.before[-32:]) if step.before else "(begin)",
+                code(step.wanted),
                 f"{step.wanted_p:.2f}",
-                _code(step.taken),
+                code(step.taken),
                 f"{step.taken_p:.2f}",
                 f"{step.kept:.3f}",
                 str(place.count),
@@ -93,7 +93,8 @@ def _name(row: Row) -> str:
     return f"{row.model}, {row.set}, {row.way}"
 
 
-def _cell(name: str, value: Any) -> str:
+def cell(name: str, value: Any) -> str:
+    """Return the figure ``name`` of a summary as text."""
     if value is None:
         return "-"
     if name in _SHARES:
@@ -101,7 +102,7 @@ def _cell(name: str, value: Any) -> str:
     return f"{value:.2f}" if isinstance(value, float) else f"{value:,}"
 
 
-def _code(text: str) -> str:
+def code(text: str) -> str:
     """Return a text as code in a table: on one line, without the marks of tables and code."""
     plain = text.replace("\\", "\\\\").replace("`", "'").replace("|", "¦")
     shown = (c if c.isprintable() else c.encode("unicode_escape").decode() for c in plain)

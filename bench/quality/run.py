@@ -21,8 +21,9 @@ from app.errors import ApiError
 from ..measure import percentile
 from .gateway import Gateway
 from .grammars import WAYS, Free, LLGuidance, Ours, XGrammar
-from .loop import Model, RecordingWorker, Step, Trace
+from .loop import Model, RecordingWorker, Trace
 from .shots import with_shots
+from .steps import Step
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -9,16 +9,28 @@ from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from .loop import Step
-
 #: characters of the text before a step that decide its group
 CONTEXT = 4
+
+
+@dataclass(frozen=True)
+class Step:
+    """A sampled step. ``before``: the text before it; ``kept``: the probability within the mask."""
+
+    before: str
+    wanted: str
+    wanted_p: float
+    is_masked: bool
+    kept: float
+    taken: str
+    taken_p: float
 
 
 @dataclass(frozen=True)
 class Place:
     """A group. ``lost``: the sum of probability that masks took; ``example``: its worst step."""
 
+    shape: str
     lost: float
     count: int
     example: Step
@@ -30,14 +42,23 @@ def shape(text: str) -> str:
     return plain[-CONTEXT:]
 
 
-def worst_places(steps: Sequence[Step], most: int = 10) -> list[Place]:
-    """Return the groups of masked steps, worst first."""
+def groups_of(steps: Sequence[Step]) -> dict[str, list[Step]]:
+    """Return the masked steps of each group."""
     groups: dict[str, list[Step]] = defaultdict(list)
     for step in steps:
         if step.is_masked:
             groups[shape(step.before)].append(step)
+    return dict(groups)
+
+
+def lost(group: Sequence[Step]) -> float:
+    return sum(1 - step.kept for step in group)
+
+
+def worst_places(steps: Sequence[Step], most: int = 10) -> list[Place]:
+    """Return the groups of masked steps, worst first."""
     places = [
-        Place(sum(1 - step.kept for step in group), len(group), min(group, key=lambda s: s.kept))
-        for group in groups.values()
+        Place(shape, lost(group), len(group), min(group, key=lambda step: step.kept))
+        for shape, group in groups_of(steps).items()
     ]
     return sorted(places, key=lambda place: -place.lost)[:most]

@@ -13,11 +13,13 @@ pytest.importorskip("xgrammar")
 pytest.importorskip("llguidance")
 
 from app.cli.quality import Asking  # noqa: E402
+from bench.quality.__main__ import main  # noqa: E402
+from bench.quality.compare import compared  # noqa: E402
 from bench.quality.grammars import WAYS, lark_of  # noqa: E402
-from bench.quality.loop import Model, Step  # noqa: E402
+from bench.quality.loop import Model  # noqa: E402
 from bench.quality.report import report  # noqa: E402
 from bench.quality.run import Options, Row, load, run  # noqa: E402
-from bench.quality.steps import shape, worst_places  # noqa: E402
+from bench.quality.steps import Step, shape, worst_places  # noqa: E402
 from tests.workers.tiny_model import make_model  # noqa: E402
 
 BOOLEAN = {"type": "object", "properties": {"a": {"type": "boolean"}}, "required": ["a"]}
@@ -124,6 +126,24 @@ def test_the_report_shows_every_row_and_the_worst_places(rows: list[Row]) -> Non
     assert "## Worst places" in text
     lines = [line for line in text.splitlines() if line.startswith("|")]
     assert all(line.endswith("|") for line in lines)
+
+
+def test_the_command_writes_what_two_runs_are_compared_by(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    command = "quality --sets extraction --cases 1 --ways ours --max-tokens 8"
+    arguments = [*command.split(), "--models", str(folder), "--out", str(tmp_path)]
+    monkeypatch.setattr("sys.argv", [*arguments, "--set", "include_schema_in_prompt=false"])
+    main()
+    assert {file.name for file in tmp_path.iterdir()} == {
+        "answers.jsonl", "figures.json", "report.md"
+    }  # fmt: skip
+    answer = json.loads((tmp_path / "answers.jsonl").read_text())
+    masked = sum(step["is_masked"] for step in answer["steps"])
+    places = compared(tmp_path, tmp_path).partition(f"## Worst places: {folder.name}, ours")[2]
+    cells = [[cell.strip() for cell in line.split("|")] for line in places.splitlines()[4:]]
+    assert sum(int(line[-5]) for line in cells) == masked > 0
+    assert all(line[-5:-3] == line[-3:-1] for line in cells)
 
 
 def test_unknown_nodes_are_refused_for_llguidance() -> None:
