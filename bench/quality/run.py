@@ -15,6 +15,7 @@ from app.cli.quality import (
     halved,
     read_bfcl,
     read_extraction,
+    spread,
 )
 from app.errors import ApiError
 
@@ -119,7 +120,7 @@ def _microseconds(seconds: Sequence[float], share: float) -> float | None:
 
 def read_set(name: str, options: Options) -> list[Case]:
     cases = read_extraction() if name == "extraction" else read_bfcl(options.bfcl, [name])
-    return halved(cases, options.share)[: options.cases]
+    return spread(halved(cases, options.share), options.cases)
 
 
 async def run(options: Options, rows: list[Row], record: Record = lambda answer: None) -> None:

@@ -23,7 +23,7 @@ from ..environment import Unusable
 from ..load import first_model, refusal
 from ..terminal import plain, table
 from .bfcl import KINDS, read_bfcl
-from .cases import Asking, Case, Share, halved
+from .cases import Asking, Case, Share, halved, spread
 from .extraction import read_extraction
 from .figures import Figures
 from .judging import Judge
@@ -95,7 +95,7 @@ class Quality:
                 sets |= {kind: read_bfcl(self.bfcl, [kind]) for kind in KINDS}
             except (OSError, ValueError, LookupError) as error:
                 raise Unusable(f"--bfcl has no cases: {plain(str(error))}") from None
-        return {name: halved(cases, self.share)[: self.cases] for name, cases in sets.items()}
+        return {name: spread(halved(cases, self.share), self.cases) for name, cases in sets.items()}
 
     async def run(self) -> None:
         """Ask all cases and fill ``rows``. Raises Unusable."""

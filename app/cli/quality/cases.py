@@ -55,3 +55,9 @@ def halved(items: Sequence[Item], share: Share) -> list[Item]:
     """
     first, step = {"tuning": (0, 2), "reported": (1, 2), "all": (0, 1)}[share]
     return list(items[first::step])
+
+
+def spread(items: Sequence[Item], most: int) -> list[Item]:
+    """Return at most ``most`` items, evenly spaced, so that few cases are of many kinds."""
+    count = min(most, len(items))
+    return [items[number * len(items) // count] for number in range(count)]

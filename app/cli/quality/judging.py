@@ -1,8 +1,8 @@
 """The judge: a chat completion against its case.
 
 complete    the answer ended by itself (not by the limit of tokens).
-valid       complete, and its JSON satisfies the schema, by the package ``jsonschema``; every call
-            names an offered tool.
+valid       complete, and its JSON satisfies the schema, by the package ``jsonschema`` with its
+            formats; every call names an offered tool.
 function    the first call names the right tool.
 arguments   the first call is the right one by the rules of BFCL's checker for Python: types match
             (an integer may stand for a number), texts are equal without case, spaces and
@@ -15,6 +15,7 @@ import json
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from .cases import Case, Schema
@@ -47,7 +48,8 @@ class Judge:
         except ModuleNotFoundError:
             self._validator: Any = None
         else:
-            self._validator = Draft202012Validator
+            formats = Draft202012Validator.FORMAT_CHECKER
+            self._validator = partial(Draft202012Validator, format_checker=formats)
 
     @property
     def validates(self) -> bool:
@@ -172,7 +174,7 @@ def field_score(expected: Any, value: Any) -> float:
     there = dict(_leaves(value))
     wanted = list(_leaves(expected))
     hits = [place in there and bool(there[place] == leaf) for place, leaf in wanted]
-    return sum(hits) / len(hits)
+    return sum(hits) / len(hits) if hits else 1.0
 
 
 def _leaves(value: Any, place: tuple[Any, ...] = ()) -> Iterator[tuple[tuple[Any, ...], Any]]:

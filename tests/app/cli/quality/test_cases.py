@@ -4,9 +4,10 @@ import json
 from collections import Counter
 from pathlib import Path
 
+import pytest
 from jsonschema import Draft202012Validator, FormatChecker
 
-from app.cli.quality import Judge, halved, read_bfcl, read_extraction
+from app.cli.quality import Judge, halved, read_bfcl, read_extraction, spread
 from app.protocol import ChatRequest
 
 CASES = read_extraction()
@@ -35,6 +36,19 @@ def test_both_halves_have_every_schema() -> None:
     for share in ("tuning", "reported"):
         schemas = Counter(case.id.split("_")[0] for case in halved(CASES, share))
         assert (len(schemas), set(schemas.values())) == (10, {2})
+
+
+@pytest.mark.parametrize(
+    ("most", "items"),
+    [(1, [0]), (2, [0, 2]), (3, [0, 1, 3]), (5, [0, 1, 2, 3, 4]), (9, [0, 1, 2, 3, 4])],
+)
+def test_few_cases_are_spread_over_a_set(most: int, items: list[int]) -> None:
+    assert spread(range(5), most) == items
+
+
+def test_ten_cases_have_every_schema() -> None:
+    chosen = spread(halved(CASES, "reported"), 10)
+    assert len({case.id.split("_")[0] for case in chosen}) == 10
 
 
 def test_requests_are_chat_completions(tmp_path: Path) -> None:

@@ -112,5 +112,11 @@ def test_extractions(finish: str, text: str, valid: bool, score: float, invented
     assert got.function is None
 
 
+@pytest.mark.parametrize(("text", "valid"), [("2025-02-28", True), ("2025-02-30", False)])
+def test_formats_are_validated(text: str, valid: bool) -> None:
+    case = Case("d", "extraction", [], {"": {"type": "string", "format": "date"}}, {})
+    assert Judge().judge(case, completion("stop", json.dumps(text))).valid is valid
+
+
 def test_a_boolean_is_no_number() -> None:
     assert field_score({"a": 1, "b": True}, {"a": True, "b": 1}) == 0.0
