@@ -42,7 +42,6 @@ MAX_BOUND: Final = 1_000_000
 MAX_KEY_BYTES: Final = 4096
 
 
-
 def _as_word(value: object) -> object:
     """Return a boolean of a configuration file as its word."""
     return str(value).lower() if isinstance(value, bool) else value
@@ -102,8 +101,8 @@ class ModelSettings(BaseModel):
     """whether an answer may have several calls (`true`, `false`) if its request has no
     `parallel_tool_calls`; `template`: if the chat template shows several calls of one answer"""
     extra_keys: ExtraKeys = "none"
-    """additional keys of objects whose schema lists `properties` and says nothing of other keys:
-    `none`, or `last`, behind the listed ones;
+    """additional keys of objects whose schema lists `properties` and has no keyword about other
+    keys: `none`, or `last`, behind the listed ones;
     `structured_outputs.disable_additional_properties` in a request overrides it"""
     default_max_items: int | None = Field(None, ge=1, le=MAX_BOUND)
     """maximum items of arrays without `maxItems` and `contains`; if unset, no limit"""

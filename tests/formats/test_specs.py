@@ -90,7 +90,6 @@ SHAPES = [
 ]
 
 
-
 def _with_separator_behind(shape_: str) -> str:
     """Return the shape of a family that writes a line feed between calls."""
     if "tags_with_separator+many" not in shape_:

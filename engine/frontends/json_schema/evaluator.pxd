@@ -81,7 +81,7 @@ cdef class Evaluator:
     cdef Py_ssize_t depth       # of the current part of a value
     # bounds of arrays and strings without one of their own; None: there is none
     cdef object most_items, most_characters
-    cdef bint closes_objects    # those that list members and say nothing of others
+    cdef bint closes_objects    # those that list members, without a keyword about others
     cdef bint has_closed        # whether an object was closed
     cdef dict _trees            # by pattern: its tree, and the steps spent on it
     cdef dict _automata         # by pattern: its automaton, and the steps spent on it

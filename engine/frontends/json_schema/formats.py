@@ -10,8 +10,8 @@ hostname          no dot at the end, no labels with -- at their third character 
 idn-hostname      at most 48 characters; labels beyond ASCII have at most 11 letters and digits and
                   no hyphens: a-z, lower-case letters common in Europe, kana, Han, Hangul
 idn-email         the same labels beyond ASCII in the domain, in any number
-email, idn-email  at most 254 characters in all, 64 of them before the @, and 31 characters or escapes
-                  in quotes there
+email, idn-email  at most 254 characters in all, 64 of them before the @; a quoted name there has
+                  at most 31 characters or escapes
 uri, iri          IPvFuture with a lower-case v
 uri-template      no reserved operators; names of variables do not begin with an escape
 regex             the common part of ECMA-262 and Python, with groups to a depth of three: no named
@@ -20,9 +20,10 @@ regex             the common part of ECMA-262 and Python, with groups to a depth
                   \u8 to above; lookarounds contain no groups, lookbehinds also no quantifiers
 
 Sources   RFC 3339 (dates, times, durations), RFC 5321 sections 4.1.2 (Mailbox) and 4.5.3.1 (its
-          lengths; a path of 256 has two brackets), RFC 6531 section 3.3 (its international form), RFC 1123 section 2.1 (hosts), RFC 5890 to 5892 (IDNA), RFC
-          3986 and 3987 (URIs and IRIs), RFC 6570 (templates), RFC 6901 (JSON pointers), RFC 4122
-          (UUIDs), ECMA-262 section 22.2.1 (regex).
+          lengths; a path of 256 has two brackets), RFC 6531 section 3.3 (its international form),
+          RFC 1123 section 2.1 (hosts), RFC 5890 to 5892 (IDNA), RFC 3986 and 3987 (URIs and IRIs),
+          RFC 6570 (templates), RFC 6901 (JSON pointers), RFC 4122 (UUIDs), ECMA-262 section 22.2.1
+          (regex).
 """
 
 _MONTH_DAYS = (

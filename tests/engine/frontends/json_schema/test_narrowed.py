@@ -122,8 +122,10 @@ BOUNDED: list[tuple[Any, tuple[str, ...], tuple[str, ...]]] = [
             "uniqueItems": True,
             "minItems": 9,
         },
-        ("[[],[true],[true,true],[true,true,true],[false],[false,false],[false,false,false],"
-         "[true,false],[false,true]]",),
+        (
+            "[[],[true],[true,true],[true,true,true],[false],[false,false],[false,false,false],"
+            "[true,false],[false,true]]",
+        ),
         (),
     ),
 ]
