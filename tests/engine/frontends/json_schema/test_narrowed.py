@@ -8,6 +8,7 @@ import pytest
 
 import engine
 from engine.errors import SpecError
+from engine.frontends.structural_tag.tag_styles import STYLES
 from tests.conformance.schemas import SchemaMaker
 from tests.conformance.walking import takes, vocabulary, walk
 from tests.engine.frontends.json_schema.schema_cases import CASES
@@ -146,10 +147,10 @@ def test_arrays_and_strings_without_a_bound_get_the_default(
 
 
 # -- narrower, and never empty ---------------------------------------------------------------------
-def compiled(schema: Any, **options: Any) -> engine.Compiled | None:
+def compiled(schema: Any, style: str = "json", **options: Any) -> engine.Compiled | None:
     """Return the compiled schema; None: it is refused."""
     own = {"version": engine.SPEC_VERSION, **options}
-    node = {"type": "json_schema", "json_schema": schema, "switchyard": own}
+    node = {"type": "json_schema", "json_schema": schema, "style": style, "switchyard": own}
     try:
         return engine.Compiler(vocabulary()).compile_structural_tag(
             {"type": "structural_tag", "format": node}
@@ -164,6 +165,35 @@ NARROW = {"extra_keys": "none", "max_items": 2, "max_length": 3}
 @pytest.mark.parametrize("schema", [case[1] for case in part(CASES)], ids=str)
 def test_a_schema_with_values_keeps_some(schema: Any) -> None:
     assert (compiled(schema, extra_keys="last") is None) == (compiled(schema, **NARROW) is None)
+
+
+def members(**properties: Any) -> dict[str, Any]:
+    return {"type": "object", "properties": properties, "required": [*properties]}
+
+
+@pytest.mark.parametrize("style", STYLES)
+@pytest.mark.parametrize(
+    ("schema", "is_closed"),
+    [
+        (members(b=members(a={"type": "string"})), True),
+        # REGRESSION: the second build met rules that the first one had left undefined
+        (members(b={"type": "array", "items": ITEM, "uniqueItems": True, "minItems": 2}), False),
+    ],
+    ids=["closed", "open"],
+)
+def test_arguments_of_every_style_are_closed_unless_nothing_would_fit(
+    style: str, schema: dict[str, Any], is_closed: bool
+) -> None:
+    within = {**schema, "additionalProperties": False} if is_closed else schema
+    narrow, last = (compiled(schema, style, extra_keys=keys) for keys in ("none", "last"))
+    wanted = compiled(within, style, extra_keys="last")
+    assert (narrow is None) == (last is None)
+    if narrow is None or wanted is None:  # the style cannot compare items
+        return
+    rng = Random(style)
+    for _ in range(3):
+        text = walk(narrow, rng)
+        assert text is None or takes(wanted, text), text
 
 
 def test_texts_of_narrowed_schemas_are_texts_of_the_schemas() -> None:

@@ -47,6 +47,15 @@ def test_additional_keys_stand_anywhere_or_last(text: str, anywhere: bool, last:
     assert accepts(LAST, text) == last
 
 
+def test_objects_are_closed_and_arrays_and_strings_bounded() -> None:
+    own = {"version": 5, "extra_keys": "none", "max_items": 2, "max_length": 3}
+    schema = {"type": "object", "properties": {"a": {}}}
+    assert accepts(own, '{"a": ["abc", 1]}', schema)
+    for text in ('{"a": 1, "x": 2}', '{"a": "abcd"}', '{"a": [1, 1, 1]}'):
+        assert accepts(LAST, text, schema)
+        assert not accepts(own, text, schema)
+
+
 def test_last_without_listed_keys_is_any_object() -> None:
     schema = {"type": "object"}
     assert accepts(LAST, '{"x": {"y": []}}', schema)
@@ -76,6 +85,8 @@ def test_loose_reading_still_knows_where_a_value_ends(text: bytes) -> None:
         ({}, "/format/switchyard/version"),
         ({"version": 1}, "/format/switchyard/version"),
         ({"version": 5, "extra_keys": "first"}, "/format/switchyard/extra_keys"),
+        ({"version": 5, "max_items": -1}, "/format/switchyard/max_items"),
+        ({"version": 5, "max_length": "3"}, "/format/switchyard/max_length"),
         ({"version": 5, "spelling": "short"}, "/format/switchyard/spelling"),
         ({"version": 5, "loose": "yes"}, "/format/switchyard/loose"),
         ({"version": 5, "other": 1}, "/format/switchyard"),
