@@ -11,7 +11,7 @@ from tests.app.service.scripted import Service, script
 
 CALL = '<tool_call>\n{"name": "f", "arguments": %s}\n</tool_call>'
 TOOLS = [tool("f", LIGHT)]
-#: says nothing of other keys, so that enforcing closes it
+#: enforcing closes it
 OPEN = {"type": "object", "properties": {"on": {"type": "boolean"}}}
 BAD_SCHEMA = {"type": "object", "properties": {"a": {"type": "strin"}}}
 
