@@ -16,6 +16,8 @@ class Format(ABC):
     ``own_tokens``  the special tokens that its answers require; a vocabulary must contain all of
                     them. ``prompt_tokens``: those around the turns that ``render`` writes; a
                     tokenizer without a chat template must have them.
+    ``is_parallel``  whether an answer may contain several calls. ``parallel_by_default``: whether
+                    models write several unasked; decides where no chat template shows any.
     ``marks``       texts of its calls: a model whose chat template or vocabulary contains all of
                     them, and whose template renders no calls, uses this format.
     """
@@ -25,6 +27,8 @@ class Format(ABC):
     own_tokens: tuple[str, ...] = ()
     prompt_tokens: tuple[str, ...] = ()
     marks: tuple[str, ...] = ()
+    is_parallel: bool = True
+    parallel_by_default: bool = True
 
     @abstractmethod
     def plan(self, output: OutputSpec, special_texts: Sequence[str]) -> FormatPlan:

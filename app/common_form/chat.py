@@ -9,7 +9,7 @@ from ..protocol import (
     StreamOptions,
     TokenizeRequest,
 )
-from .constraints import common_constraints
+from .constraints import closes_objects, common_constraints
 from .legacy_functions import names_of, with_tool_messages, with_tools
 from .messages import common_messages, unshown_parts
 from .thinking import common_thinking
@@ -27,6 +27,7 @@ def common_chat(request: ChatRequest) -> GenerationRequest:
         tool_choice=common_choice(request.tool_choice),
         parallel_tool_calls=request.parallel_tool_calls,
         constraints=common_constraints(request.response_format, request),
+        closes_objects=closes_objects(request),
         schema_in_prompt=request.include_schema_in_prompt,
         thinking=common_thinking(request, effort, request.reasoning),
         verbosity=request.verbosity,

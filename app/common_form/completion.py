@@ -3,7 +3,7 @@
 from ..generation import ApiNames, AskedSampling, GenerationRequest, Prompt
 from ..protocol import CompletionRequest
 from .chat import check_stream_options
-from .constraints import common_constraints
+from .constraints import closes_objects, common_constraints
 
 #: OpenAI's default of ``max_tokens``
 DEFAULT_TOKENS = 16
@@ -24,6 +24,7 @@ def common_completion(request: CompletionRequest) -> GenerationRequest:
             for number, source in enumerate(request.prompts)
         ),
         constraints=common_constraints(request.response_format, request),
+        closes_objects=closes_objects(request),
         sampling=AskedSampling.of(
             request,
             max_tokens=DEFAULT_TOKENS if request.max_tokens is None else request.max_tokens,

@@ -72,8 +72,15 @@ def _extensions(fields: ConstraintFields) -> Iterator[AskedConstraint]:
             yield AskedConstraint(param=param, kind=kind, value=value)
 
 
+def closes_objects(fields: ConstraintFields) -> bool | None:
+    """Return whether objects that list members have no others; None: the request does not say."""
+    wanted = fields.structured_outputs
+    return None if wanted is None else wanted.disable_additional_properties
+
+
 def _structured_outputs(wanted: StructuredOutputs) -> AskedConstraint:
-    fields = wanted.model_dump(by_alias=True).items()
+    options = {"disable_additional_properties"}
+    fields = wanted.model_dump(by_alias=True, exclude=options).items()
     given = [(name, value) for name, value in fields if value not in (None, False)]
     if not given:
         raise bad_request(

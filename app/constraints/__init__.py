@@ -8,6 +8,12 @@ from .mode import MODE_HEADER, ModeSwitch
 from .planner import ConstraintPlanner, Found
 from .refusals import ConstraintRefused
 from .relaxation import RELAXED_HEADER, relaxed_header
-from .requested_output import VERBOSITY, output_after_prompt, requested_output, template_variables
+from .requested_output import (
+    VERBOSITY,
+    output_after_prompt,
+    requested_output,
+    several_calls,
+    template_variables,
+)
 from .strict_profile import violations
 from .tenant_caches import TenantCaches, TenantNamespaces, caches_of

@@ -12,6 +12,7 @@ from adapters.formats import (
     NO_PARAMETERS,
     BuiltinTool,
     Effort,
+    JsonRules,
     OutputSpec,
     Thought,
     Tool,
@@ -38,10 +39,15 @@ Value = TypeVar("Value")
 
 
 def requested_output(
-    request: GenerationRequest, settings: ModelSettings, *, max_json_values: int = MAX_JSON_VALUES
+    request: GenerationRequest,
+    settings: ModelSettings,
+    *,
+    shows_several: bool = True,
+    max_json_values: int = MAX_JSON_VALUES,
 ) -> OutputSpec:
     """Return the output spec; settings decide what the request leaves open.
 
+    ``shows_several``: whether prompts show several calls of one answer.
     ``max_json_values``: of JSON that a field has as text.
 
     Raises:
@@ -75,7 +81,7 @@ def requested_output(
         tool_name=name,
         barred=barred,
         builtin_tools=builtin_tools,
-        parallel_tool_calls=request.parallel_tool_calls is not False,
+        parallel_tool_calls=several_calls(request.parallel_tool_calls, settings, shows_several),
         response_schema=wanted.schema,
         response_grammar=wanted.grammar,
         response_param=wanted.param,
@@ -83,9 +89,36 @@ def requested_output(
         response_name=wanted.name,
         response_description=wanted.description,
         schema_in_prompt=in_prompt,
+        json_rules=_json_rules(request, settings),
         reasoning="auto" if thinks else "off",
         effort=_EFFORTS.get(asked.effort or ""),
         thinking_tokens=budget if thinks and budget != UNBOUNDED else None,
+    )
+
+
+def several_calls(asked: bool | None, settings: ModelSettings, shows_several: bool) -> bool:
+    """Whether an answer may have several calls; ``asked``: what its request says."""
+    if asked is not None:
+        return asked
+    default = settings.parallel_tool_calls
+    return shows_several if default == "template" else default == "true"
+
+
+def _json_rules(request: GenerationRequest, settings: ModelSettings) -> JsonRules:
+    closes = request.closes_objects
+    if closes and settings.grammar_backend != "switchyard":
+        param = "structured_outputs.disable_additional_properties"
+        raise bad_request(
+            f"Invalid value for '{param}': the workers' grammar backend "
+            f"'{settings.grammar_backend}' cannot enforce it. Set 'additionalProperties' to false "
+            "in the schema.",
+            param,
+            "unsupported_value",
+        )
+    return JsonRules(
+        extra_keys=settings.extra_keys if closes is None else "none" if closes else "last",
+        max_items=settings.default_max_items,
+        max_length=settings.default_max_length,
     )
 
 
@@ -208,10 +241,6 @@ def template_variables(request: GenerationRequest, output: OutputSpec) -> dict[s
     return variables | dict(request.template_variables)
 
 
-def output_after_prompt(output: OutputSpec, thought: Thought, *, one_call: bool) -> OutputSpec:
-    """Return the spec of an answer that begins where its prompt ends.
-
-    ``one_call``: the chat template shows one call a turn.
-    """
-    parallel = output.parallel_tool_calls and not one_call
-    return replace(output, thought=thought, parallel_tool_calls=parallel)
+def output_after_prompt(output: OutputSpec, thought: Thought) -> OutputSpec:
+    """Return the spec of an answer that begins where its prompt ends."""
+    return replace(output, thought=thought)

@@ -22,4 +22,5 @@ from .detection import FormatEvidence
 from .history import plain_messages
 from .media import Loaded, ShownMedia, has_media, newest_images, shown_media
 from .pairing import paired
+from .profile import shows_several
 from .tokenizer import Tokenizer, UnshownImages, check_fit, load_tokenizer

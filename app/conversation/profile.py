@@ -15,6 +15,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from adapters.formats import Format
+
 Messages = Sequence[Mapping[str, Any]]
 Tools = Sequence[Mapping[str, Any]]
 #: variables of a request: ``enable_thinking``, ``reasoning_effort``, ...
@@ -129,6 +131,15 @@ def profile_of(render: Render, as_text: AsText = lambda _: None) -> TemplateProf
     short conversations in a few ms.
     """
     return _Probe(render, as_text).profile()
+
+
+def shows_several(wire: Format, profile: TemplateProfile | None) -> bool:
+    """Whether prompts show several calls of one answer; without a template (None): whether the
+    family's models write them.
+    """
+    if not wire.is_parallel:
+        return False
+    return wire.parallel_by_default if profile is None else profile.parallel_calls
 
 
 class _Probe:

@@ -221,6 +221,7 @@ class GenerationRequest:
                             reasoning.
     ``tools``               None: the request has no such field.
     ``constraints``         a request has one at most, which a later step checks.
+    ``closes_objects``      whether objects that list members have no others; None: not said.
     ``template_variables``  of the chat template.
     ``names``               the client's name of a field, by its path here.
     ``ignored``             parts that the prompt does not show: places and kinds.
@@ -233,6 +234,7 @@ class GenerationRequest:
     parallel_tool_calls: bool | None = None
     constraints: tuple[AskedConstraint, ...] = ()
     schema_in_prompt: bool | None = None
+    closes_objects: bool | None = None
     thinking: AskedThinking = field(default_factory=AskedThinking)
     verbosity: str | None = None
     template_variables: Mapping[str, Any] = field(default_factory=dict)

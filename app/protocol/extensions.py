@@ -30,19 +30,17 @@ Choices = Annotated[list[str], Field(min_length=1, max_length=MAX_CHOICES, fail_
 #: options of structured_outputs that are not served: values that mean "off", what to do instead
 OPTIONS: dict[str, tuple[Any, ...]] = {
     "disable_any_whitespace": (False,),
-    "disable_additional_properties": (False,),
     "whitespace_pattern": (),
 }
 _WHITESPACE = "The model chooses the white space of its JSON."
 _INSTEAD = {
     "disable_any_whitespace": _WHITESPACE,
-    "disable_additional_properties": "Set 'additionalProperties' to false in the schema.",
     "whitespace_pattern": _WHITESPACE,
 }
 
 
 class StructuredOutputs(Exact):
-    """The constraint of vLLM; exactly one of its fields is given."""
+    """The constraint of vLLM; exactly one of its fields is given, beside options."""
 
     json_: SchemaSource | None = Field(None, alias="json")
     regex: GrammarSource | None = None
@@ -50,6 +48,7 @@ class StructuredOutputs(Exact):
     grammar: GrammarSource | None = None
     json_object: bool | None = None
     structural_tag: GrammarSource | dict[str, Any] | None = None
+    disable_additional_properties: bool | None = None
 
     @model_validator(mode="before")
     @classmethod

@@ -24,6 +24,7 @@ from ..conversation import (
     paired,
     plain_messages,
     shown_media,
+    shows_several,
 )
 from ..errors import ApiError
 from ..generation import TEXT_ONLY, GenerationRequest, Media
@@ -112,7 +113,17 @@ class ChatPrompts:
 
     def output(self, request: GenerationRequest) -> OutputSpec:
         """Return what the answer must be. Raises ApiError 400."""
-        return requested_output(request, self.settings, max_json_values=self.max_json_values)
+        return requested_output(
+            request,
+            self.settings,
+            shows_several=self.shows_several,
+            max_json_values=self.max_json_values,
+        )
+
+    @property
+    def shows_several(self) -> bool:
+        """Whether prompts show several calls of one answer."""
+        return shows_several(self.tokenizer.wire, self.tokenizer.profile)
 
     def _rendered(
         self, request: GenerationRequest, output: OutputSpec, shown: ShownMedia
@@ -130,11 +141,9 @@ class ChatPrompts:
             )
         except ApiError as error:
             raise error.moved(history.path) from error
-        profile = self.tokenizer.profile
-        one_call = profile is not None and profile.calls and not profile.parallel_calls
         images = tuple(PromptImage(shown.images[each.number], each.at) for each in rendered.images)
         return ChatPrompt(
-            output_after_prompt(output, rendered.thought, one_call=one_call),
+            output_after_prompt(output, rendered.thought),
             PromptTokens(rendered.prompt, images=images),
             shown.left_out,
         )

@@ -36,7 +36,7 @@ from ..constraints import (
     caches_of,
     requested_output,
 )
-from ..conversation import Tokenizer, check_fit
+from ..conversation import Tokenizer, check_fit, shows_several
 from ..errors import ApiError, ErrorObject, bad_request
 from ..protocol import ExplainRequest, JsonSchemaFormat
 from ..settings import ModelSettings
@@ -130,6 +130,7 @@ class ExplainService:
         Raises:
             ApiError: 400 for an unknown format or rule, 429 (see ``CompileScheduler.run``).
         """
+        own = self.tokenizer
         wire, scheduler = self._wire(request.format), OneBudget(self.scheduler)
         plan: ConstraintPlan | None = None
         refused: ApiError | None = None
@@ -138,7 +139,8 @@ class ExplainService:
 
             def step() -> Found:
                 asked = common_grammar(request, request.tool_choice)
-                return planner.find(requested_output(asked, self.settings))
+                several = shows_several(wire, own.profile if wire is own.wire else None)
+                return planner.find(requested_output(asked, self.settings, shows_several=several))
 
             plan = await planner.compiled(await self.offload.run(client, size, step), client)
         except ApiError as error:

@@ -18,6 +18,7 @@ from typing import Any, Literal
 from typing_extensions import TypedDict
 
 from ..common_form import Conversation, common_response, is_kept, transcript
+from ..constraints import several_calls
 from ..generation import GenerationRequest
 from ..observability import IGNORED_HEADER, header_listing
 from ..protocol import ResponseRequest, item_id, listed, new_response_id
@@ -139,7 +140,10 @@ class ResponsesService:
         else:
             inputs, before = await self._checked(given, number, context), given.before
         now = int(time.time())
-        response = immediate_response(request, context.model, number, now, output)
+        several = self._several_calls(request)
+        response = immediate_response(
+            request, context.model, number, now, output, several_calls=several
+        )
         await self._append(request, context.client, [*given.listed(number), *output])
         if request.store is not False:
             save = self.store.save
@@ -216,11 +220,16 @@ class ResponsesService:
                 self.on_unstored()
             return False
 
-        begun = response_object(request, context.model, number, int(time.time()))
+        now, several = int(time.time()), self._several_calls(request)
+        begun = response_object(request, context.model, number, now, several_calls=several)
         seal = partial(self.seal.seal, client) if request.wants_sealed_reasoning else None
         is_kept = request.store is not False or request.conversation_id is not None
         writer = ResponseWriter(begun, save if is_kept else None, given.names.named, seal)
         return read, writer
+
+    def _several_calls(self, request: ResponseRequest) -> bool:
+        prompts = self.generation.prompts
+        return several_calls(request.parallel_tool_calls, prompts.settings, prompts.shows_several)
 
     async def _append(self, request: ResponseRequest, client: str, items: Sequence[Any]) -> None:
         """Add the items of a response to its conversation, if it has one. Raises ApiError."""

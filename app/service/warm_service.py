@@ -112,12 +112,15 @@ class WarmupResult:
 
 @dataclass(frozen=True, slots=True)
 class WarmService:
-    """The warm-ups of one model. ``running``: held during a warm-up, shared by all models."""
+    """The warm-ups of one model. ``running``: held during a warm-up, shared by all models.
+    ``shows_several``: whether prompts show several calls of one answer.
+    """
 
     settings: ModelSettings
     planner: ConstraintPlanner
     compiler: Compiler
     running: asyncio.Lock = field(default_factory=asyncio.Lock)
+    shows_several: bool = True
 
     async def warm(self, requests: Sequence[tuple[str, GrammarRequest]]) -> GrammarWarmup:
         """Return the answer as JSON. Raises ApiError 429: another warm-up is running."""
@@ -160,7 +163,9 @@ class WarmService:
             choices = request.choices()
             budget = max(LEAST_MASKS, MASKS // len(choices))
             for choice in choices:
-                output = requested_output(common_grammar(request, choice), self.settings)
+                output = requested_output(
+                    common_grammar(request, choice), self.settings, shows_several=self.shows_several
+                )
                 start = time.perf_counter()
                 constraint = await _to_its_end(self.planner.plan(output, CLIENT))
                 warmed.compile_seconds += time.perf_counter() - start

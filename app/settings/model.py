@@ -14,6 +14,7 @@ from urllib.parse import urlsplit, urlunsplit
 from pydantic import (
     AfterValidator,
     BaseModel,
+    BeforeValidator,
     ConfigDict,
     Field,
     PrivateAttr,
@@ -35,8 +36,16 @@ IN_PROCESS: Final = ("noise", "transformers")
 DNS_SCHEME: Final = "dns+http"
 #: characters of a name or alias: an error about a model shows as many
 MAX_NAME_CHARS: Final = 200
+#: the largest bound of the engine
+MAX_BOUND: Final = 1_000_000
 #: bytes of a file with a key; a larger file is a mistake
 MAX_KEY_BYTES: Final = 4096
+
+
+def _as_word(value: object) -> object:
+    """Return a boolean of a configuration file as its word."""
+    return str(value).lower() if isinstance(value, bool) else value
+
 
 #: schemas accepted with ``strict: true``: OpenAI's subset, or all that the engine enforces
 StrictProfile = Literal["openai", "extended"]
@@ -46,6 +55,10 @@ ConstraintMode = Literal["enforce", "shadow", "off"]
 UnenforcedStrict = Literal["refuse", "answer"]
 #: media in the current message that the model cannot see
 UnseenMedia = Literal["refuse", "text"]
+#: calls of one answer whose request does not say
+ParallelCalls = Annotated[Literal["template", "true", "false"], BeforeValidator(_as_word)]
+#: additional keys of objects that list others
+ExtraKeys = Literal["none", "last"]
 #: how one of several workers is picked (pool.policies)
 PolicyName = Literal["round-robin", "least-load", "power-of-two", "prefix-aware"]
 
@@ -84,6 +97,18 @@ class ModelSettings(BaseModel):
     include_schema_in_prompt: bool = True
     """whether the prompt shows the model the schema of `response_format`;
     `include_schema_in_prompt` in a request overrides it"""
+    parallel_tool_calls: ParallelCalls = "template"
+    """whether an answer may have several calls (`true`, `false`) if its request has no
+    `parallel_tool_calls`; `template`: if the chat template shows several calls of one answer"""
+    extra_keys: ExtraKeys = "none"
+    """additional keys of objects whose schema lists `properties` and has no keyword about other
+    keys: `none`, or `last`, behind the listed ones;
+    `structured_outputs.disable_additional_properties` in a request overrides it"""
+    default_max_items: int | None = Field(None, ge=1, le=MAX_BOUND)
+    """maximum items of arrays without `maxItems` and `contains`; if unset, no limit"""
+    default_max_length: int | None = Field(None, ge=1, le=MAX_BOUND)
+    """maximum characters of strings without `maxLength`, `pattern` and `format`; if unset, no
+    limit"""
     workers: tuple[str, ...] = ()
     """SGLang URLs, or `noise`, or `transformers`; `dns+http://name:port` is one server for each
     address of the name"""

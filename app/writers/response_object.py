@@ -19,9 +19,11 @@ _CODES = {400: "invalid_prompt", 429: "rate_limit_exceeded"}
 
 
 def response_object(
-    request: ResponseRequest, model: str, number: str, created: int
+    request: ResponseRequest, model: str, number: str, created: int, *, several_calls: bool
 ) -> ResponseObject:
-    """Return the object of a response that begins. ``model``: its name; ``number``: its id."""
+    """Return the object of a response that begins. ``model``: its name; ``number``: its id.
+    ``several_calls``: whether it may have several calls.
+    """
     wanted, effort = request.text, request.reasoning.effort if request.reasoning else None
     shown = shown_format(wanted.format) if wanted and wanted.format else None
     verbosity = (wanted.verbosity if wanted else None) or "medium"
@@ -44,7 +46,7 @@ def response_object(
         "model": model,
         "output": [],
         "frequency_penalty": request.frequency_penalty or 0.0,
-        "parallel_tool_calls": request.parallel_tool_calls is not False,
+        "parallel_tool_calls": several_calls,
         "presence_penalty": request.presence_penalty or 0.0,
         "previous_response_id": request.previous_response_id,
         "prompt_cache_key": request.prompt_cache_key,
@@ -102,10 +104,12 @@ def immediate_response(
     number: str,
     created: int,
     output: Sequence[CompactionOutput],
+    *,
+    several_calls: bool,
 ) -> ResponseObject:
     """Return a response that no model made: it has a compacted conversation, or no output."""
     whole = compacted_response(number, created, [])
-    begun = response_object(request, model, number, created)
+    begun = response_object(request, model, number, created, several_calls=several_calls)
     return {
         **begun,
         "status": "completed",

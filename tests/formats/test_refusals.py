@@ -121,7 +121,8 @@ def test_names_that_could_be_read_as_something_else_are_refused(name: str, tool:
 @pytest.mark.parametrize("tool", ['a"b', "a\\b", "a\nb", "{}", "é", "a b"])
 def test_names_in_json_are_escaped(name: str, tool: str) -> None:
     plan = get_format(name).plan(OutputSpec((Tool(tool, {}),), "required", reasoning="off"), ())
-    tags = plan.spec["format"].get("tags") or plan.spec["format"]["elements"][1]["tags"]
+    root = plan.spec["format"]
+    (tags,) = (each["tags"] for each in root.get("elements", [root]) if "tags" in each)
     begin = tags[0]["begin"]
     assert json.loads(begin[begin.index("{") :] + "0}")["name"] == tool
 

@@ -20,6 +20,8 @@ PLAIN = TagFamily(
     trigger="<tool_call>",
     separator="\n",
     between=" \n",
+    # no model was trained for it
+    parallel_by_default=False,
     chat=Chat(
         begin="{role}:\n",
         end="\n\n",

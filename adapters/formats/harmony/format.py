@@ -90,6 +90,7 @@ class Harmony(Format):
     name: str = "harmony"
     stop_texts: tuple[str, ...] = (_RETURN, _CALL)
     marks: tuple[str, ...] = (_START, _CHANNEL, _MESSAGE, _CALL)
+    is_parallel: bool = False
     own_tokens: tuple[str, ...] = (_START, _CHANNEL, _CONSTRAIN, _MESSAGE, _END, _CALL, _RETURN)
 
     def plan(self, output: OutputSpec, special_texts: Sequence[str]) -> FormatPlan:

@@ -95,7 +95,11 @@ class TagAnswer:
     def _only_calls(self, *, lead_required: bool) -> Part:
         family = self.family
         tags = [self._call(tool, family.begin) for tool in self.tools]
-        calls = separated(tags, family.separator, only_one=self._one_call_only())
+        only_one = self._one_call_only()
+        calls = separated(tags, family.separator, only_one=only_one)
+        if family.separator.isspace() and not only_one:
+            # models write it before they know whether another call follows
+            calls = sequence(calls, optional(const(family.separator)))
         if family.section is not None:
             return self._section(family.section, calls, family.section.end, SECTION)
         if not family.lead:

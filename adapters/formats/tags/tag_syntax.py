@@ -77,7 +77,6 @@ class TagSyntax(Format):
                    either calls or a JSON value, because it distinguishes the two.
     ``separator``  between two calls if only calls are allowed; ``between``: characters that count
                    as syntax between calls in free text.
-    ``is_parallel``  whether an answer may contain several calls.
     ``text``       the marks around content; None: content is free text.
     ``tail``       ends every answer.
     ``section``    the text around all calls; None: calls stand alone.
@@ -102,7 +101,6 @@ class TagSyntax(Format):
     ids: CallIds | None = None
     spell: Spelling = json_name
     thinking: ThinkingMarks | None = None
-    is_parallel: bool = True
 
     def calls_text(self, calls: Sequence[PastCall], calls_before: int = 0) -> str:
         """Return the calls of one answer, as history shows them; "" for none.

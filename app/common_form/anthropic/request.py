@@ -36,8 +36,8 @@ def _common(request: PromptFields, unseal: Unseal, sampling: AskedSampling) -> G
     offered = offered_tools(request.tools or (), conversation.changes)
     choice = request.tool_choice
     parallel = request.parallel_tool_calls
-    if choice is not None and choice.disable_parallel_tool_use:
-        parallel = False
+    if choice is not None and choice.disable_parallel_tool_use is not None:
+        parallel = not choice.disable_parallel_tool_use
     return GenerationRequest(
         messages=tuple(conversation.messages),
         tools=tuple(offered.tools) or None,

@@ -27,6 +27,7 @@ from ...grammar.ir cimport Grammar
 from ...native.pool cimport vector
 from .builder cimport Builder
 from .evaluator cimport type_of
+from .builder cimport without_narrowing
 from .json_text cimport JsonText
 from .schema_types cimport (
     ANYTHING, ANYTHING_ONLY, ARRAY, BOOLEAN, FRACTION, INTEGER, NULL_TYPE, NUMBER, OBJECT, STRING, Location,
@@ -39,7 +40,7 @@ from .values.strings cimport build_string
 
 from os.path import commonprefix
 
-from ...errors import UnsupportedSchema
+from ...errors import SpecError, UnsupportedSchema
 from .builder import new_builder
 
 cdef enum:
@@ -59,12 +60,26 @@ OPEN_INTEGER = "open integer"
 def build_arguments(
     Grammar grammar, schema, *, style, marks, str label, str pointer="", bint is_guarded=False, **options
 ):
-    options["extra_keys"] = "last"
+    options.setdefault("extra_keys", "last")
     options["any_order"] = options.get("any_order", False) or style.any_order
     if is_guarded and style.values == "json" and not style.nested:
         options["element_ends"] = tuple([text for text in (style.guard or style.close, style.wrap[0]) if text])
     cdef Builder values = new_builder(grammar, schema, pointer, **options)
+    try:
+        return arguments_of(values, style, marks, label, pointer, options.get("excludes", ()))
+    except SpecError:
+        if not values.is_narrower():
+            raise
+    values.abandon()
+    return build_arguments(
+        grammar, schema, style=style, marks=marks, label=label, pointer=pointer, is_guarded=is_guarded,
+        **without_narrowing(options))
+
+
+cdef arguments_of(Builder values, style, marks, str label, str pointer, tuple excludes):
+    """Add the arguments; ``values`` is a new builder of their schema."""
     cdef Arguments arguments = Arguments.__new__(Arguments)
+    cdef Grammar grammar = values.text.grammar
     cdef SchemaType each
     cdef vector[uint32_t] ways
     cdef Location root
@@ -72,9 +87,9 @@ def build_arguments(
     arguments.any_order, arguments.extra_last = values.any_order, True
     arguments.marks, arguments.label, arguments.any_node = marks, label, NO_NODE
     if style.values == "json":
-        arguments.prepare_elements(options.get("excludes", ()))
+        arguments.prepare_elements(excludes)
     else:
-        arguments.prepare_literals(options.get("excludes", ()))
+        arguments.prepare_literals(excludes)
     root = values.reader.target(values.root)
     for each in values.reader.read_target(root):
         if each.types & OBJECT:

@@ -23,12 +23,16 @@ from .json_text cimport JsonText
 from .reader cimport SchemaReader
 from .schema_types cimport Arrays, Location, Objects, SchemaType
 
+cdef dict without_narrowing(dict options)
+
+
 cdef class Builder:
     cdef SchemaReader reader
     cdef JsonText text
     cdef Location root
     cdef bint any_order     # listed keys may stand in any order
     cdef bint extra_last    # additional keys follow the listed ones
+    cdef uint32_t first_rule    # rules of the grammar before
     cdef bint failed        # a rule was referenced before it turned out to have no text
     cdef U64MapC single     # node of a place of one schema, by the schema's address and the depth
     cdef dict several       # node of another place, by addresses and depth
@@ -49,6 +53,8 @@ cdef class Builder:
     cdef uint32_t new_rule(self, Location where, uint32_t body) except? 0xFFFFFFFF
     cdef uint32_t node(self, tuple alternatives, Location where, int depth) except? 0xFFFFFFFF
     cdef result(self, uint32_t node, str pointer)
+    cdef bint is_narrower(self)
+    cdef int abandon(self) except -1
     cdef str contradiction(self, Location where)
     cdef Location impossible_part(self, Location where)
     cdef int define_declared(self) except -1

@@ -12,6 +12,8 @@ def build_json_schema(
     whitespace: str = "flexible",
     unknown_formats: str = "annotate",
     extra_keys: str = "anywhere",
+    max_items: int | None = None,
+    max_length: int | None = None,
     most_blanks: int = ...,
     indent: int | str | None = None,
     separators: Sequence[str] | None = None,
@@ -27,6 +29,13 @@ def build_json_schema(
         unknown_formats: "annotate" or "refuse".
         extra_keys: additional keys are allowed "anywhere", or "last", after all listed keys. Use
             "last" for generation: models write so, and cannot postpone a required key forever.
+            "none": as "last", but not in objects that list ``properties`` without a keyword about
+            other members, in any of the schemas that apply together. Required keys and those that
+            ``minProperties`` needs remain.
+        max_items: of arrays without ``maxItems`` and ``contains``; ``minItems`` may be more.
+        max_length: of strings without ``maxLength``, ``pattern`` and ``format``; ``minLength`` may
+            be more. A schema that "none" or a bound would leave without values, or that could not
+            be enforced with it, is built without all three.
         most_blanks: spaces or tabs after a newline of flexible white space, at most.
         indent: the blanks of each level, as in ``json.dumps``: a number of spaces, or spaces and
             tabs. With ``indent`` or ``separators``, white space is exactly that of ``json.dumps``;

@@ -29,6 +29,8 @@ from .values.strings cimport build_string
 from ...errors import LimitExceeded, SpecError, UnsupportedSchema
 from .layout import COMPACT, GUIDANCE, is_compact, layout_of
 
+#: where additional keys may stand, see ``build_json_schema``
+cdef tuple EXTRA_KEYS = ("anywhere", "last", "none")
 #: position of the depth in the key of a place; addresses have at most 48 bits
 cdef int DEPTH_SHIFT = 48
 #: string alternatives whose patterns are determinised together; states multiply: five formats took 390 ms
@@ -52,8 +54,18 @@ cdef list required_parts(schema):
 
 def build_json_schema(grammar, schema, *, str pointer="", **options):
     cdef Builder builder = new_builder(grammar, schema, pointer, **options)
-    cdef uint32_t node = builder.one_place(builder.root, 0)
-    return builder.result(node, pointer)
+    try:
+        return builder.result(builder.one_place(builder.root, 0), pointer)
+    except SpecError:
+        if not builder.is_narrower():
+            raise
+    builder.abandon()
+    return build_json_schema(grammar, schema, pointer=pointer, **without_narrowing(options))
+
+
+cdef dict without_narrowing(dict options):
+    """Return the options with which a schema has a value if any has."""
+    return {**options, "extra_keys": "last", "max_items": None, "max_length": None}
 
 
 def new_builder(
@@ -65,6 +77,8 @@ def new_builder(
     str whitespace="flexible",
     str unknown_formats="annotate",
     str extra_keys="anywhere",
+    max_items=None,
+    max_length=None,
     int most_blanks=BLANKS,
     indent=None,
     separators=None,
@@ -87,8 +101,8 @@ def new_builder(
         layout = None if layout == COMPACT else layout
     if unknown_formats not in ("annotate", "refuse"):
         raise ValueError(f"unknown_formats must be 'annotate' or 'refuse', not {unknown_formats!r}")
-    if extra_keys not in ("anywhere", "last"):
-        raise ValueError(f"extra_keys must be 'anywhere' or 'last', not {extra_keys!r}")
+    if extra_keys not in EXTRA_KEYS:
+        raise ValueError(f"extra_keys must be one of {', '.join(EXTRA_KEYS)}, not {extra_keys!r}")
     if spelling not in ("any", "canonical"):
         raise ValueError(f"spelling must be 'any' or 'canonical', not {spelling!r}")
     schema = check_document(schema, grammar.limits, pointer)
@@ -102,10 +116,13 @@ def new_builder(
         new_references(schema, pointer), <Grammar?>grammar, unknown_formats == "refuse")
     builder.text = text_of(
         <Grammar?>grammar, whitespace == "flexible", most_blanks, layout, spelling == "canonical", excludes,
-        element_ends)
+        element_ends, (max_items, max_length))
     builder.text.depth, builder.text.document = 0, schema
     builder.reader.excludes = builder.text.excludes
-    builder.any_order, builder.extra_last = any_order, extra_keys == "last"
+    builder.reader.most_items, builder.reader.most_characters = max_items, max_length
+    builder.reader.closes_objects = extra_keys == "none"
+    builder.any_order, builder.extra_last = any_order, extra_keys != "anywhere"
+    builder.first_rule = <uint32_t>builder.text.grammar.rule_nodes.size()
     builder.root = root_place(schema, pointer)
     return builder
 
@@ -173,7 +190,7 @@ cdef class Builder:
         if keywords.seen != bit(TYPE):
             return NO_NODE
         if types == STRING:
-            return self.text.any_string()
+            return build_string(self.text, None, self.reader)
         if types in (INTEGER, NUMBER):
             return any_number(self.text, types == INTEGER)
         if types == BOOLEAN:
@@ -230,6 +247,21 @@ cdef class Builder:
         self.release_names()
         self.text.document = None
         return node
+
+    cdef bint is_narrower(self):
+        """Whether options may have left out values of the schema."""
+        if self.reader.most_items is not None or self.reader.most_characters is not None:
+            return True
+        return self.reader.has_closed
+
+    cdef int abandon(self) except -1:
+        """Make the declared rules match nothing: no other rule refers to them."""
+        cdef Grammar grammar = self.text.grammar
+        cdef uint32_t rule
+        for rule in range(self.first_rule, <uint32_t>grammar.rule_nodes.size()):
+            if grammar.rule_nodes[rule] == NO_NODE:
+                grammar.set_rule(rule, self.text.fail)
+        return self.release_names()
 
     cdef str contradiction(self, Location where):
         """Return the pointer of the innermost required part that has no value."""
@@ -311,7 +343,7 @@ cdef class Builder:
         if which == ANY_ARRAY:
             return build_array(self, None)
         nodes = [
-            self.object(None), self.array(None), self.text.any_string(), any_number(self.text, False),
+            self.object(None), self.array(None), build_string(self.text, None, self.reader), any_number(self.text, False),
             self.text.any_boolean(), self.text.null()]
         return self.text.grammar.add_alt(nodes, 6)
 
@@ -365,7 +397,13 @@ cdef class Builder:
         return build_number(self.text, schema_type.numbers, schema_type.types == INTEGER)
 
     cdef uint32_t object(self, Objects constraint) except? 0xFFFFFFFF:
-        return build_object(self, constraint) if constraint is not None else self.free_rule(ANY_OBJECT)
+        cdef Objects written = self.reader.written(constraint)
+        cdef uint32_t node
+        if constraint is None:
+            return self.free_rule(ANY_OBJECT)
+        node = build_object(self, written)
+        # only additional keys may satisfy ``minProperties``
+        return build_object(self, constraint) if node == self.text.fail and written is not constraint else node
 
     cdef uint32_t array(self, Arrays constraint) except? 0xFFFFFFFF:
         return build_array(self, constraint) if constraint is not None else self.free_rule(ANY_ARRAY)

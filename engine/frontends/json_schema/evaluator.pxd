@@ -79,6 +79,10 @@ cdef class Evaluator:
     cdef Location where         # of the listed values, for errors; with ``keyword``
     cdef str keyword
     cdef Py_ssize_t depth       # of the current part of a value
+    # bounds of arrays and strings without one of their own; None: there is none
+    cdef object most_items, most_characters
+    cdef bint closes_objects    # those that list members, without a keyword about others
+    cdef bint has_closed        # whether an object was closed
     cdef dict _trees            # by pattern: its tree, and the steps spent on it
     cdef dict _automata         # by pattern: its automaton, and the steps spent on it
     cdef set _paid              # patterns whose steps are charged, here or in the current fragment

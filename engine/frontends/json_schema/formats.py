@@ -10,6 +10,8 @@ hostname          no dot at the end, no labels with -- at their third character 
 idn-hostname      at most 48 characters; labels beyond ASCII have at most 11 letters and digits and
                   no hyphens: a-z, lower-case letters common in Europe, kana, Han, Hangul
 idn-email         the same labels beyond ASCII in the domain, in any number
+email, idn-email  at most 254 characters in all, 64 of them before the @; a quoted name there has
+                  at most 31 characters or escapes
 uri, iri          IPvFuture with a lower-case v
 uri-template      no reserved operators; names of variables do not begin with an escape
 regex             the common part of ECMA-262 and Python, with groups to a depth of three: no named
@@ -17,12 +19,11 @@ regex             the common part of ECMA-262 and Python, with groups to a depth
                   from a or A or to z or Z, or of \u escapes from \u0 to higher ones or from below
                   \u8 to above; lookarounds contain no groups, lookbehinds also no quantifiers
 
-The length of a mailbox before the @ (64 characters) and of its host are not checked.
-
-Sources   RFC 3339 (dates, times, durations), RFC 5321 section 4.1.2 (Mailbox), RFC 6531 section
-          3.3 (its international form), RFC 1123 section 2.1 (hosts), RFC 5890 to 5892 (IDNA), RFC
-          3986 and 3987 (URIs and IRIs), RFC 6570 (templates), RFC 6901 (JSON pointers), RFC 4122
-          (UUIDs), ECMA-262 section 22.2.1 (regex).
+Sources   RFC 3339 (dates, times, durations), RFC 5321 sections 4.1.2 (Mailbox) and 4.5.3.1 (its
+          lengths; a path of 256 has two brackets), RFC 6531 section 3.3 (its international form),
+          RFC 1123 section 2.1 (hosts), RFC 5890 to 5892 (IDNA), RFC 3986 and 3987 (URIs and IRIs),
+          RFC 6570 (templates), RFC 6901 (JSON pointers), RFC 4122 (UUIDs), ECMA-262 section 22.2.1
+          (regex).
 """
 
 _MONTH_DAYS = (
@@ -100,12 +101,13 @@ _IDN_HOST_LABEL = f"(?:{_label('A-Za-z0-9', '*')}|{_IDN_LABEL})"
 def _mailbox(more: str, label: str) -> str:
     """Return a pattern of labels; ``more``: the characters beyond ASCII."""
     atom = rf"[A-Za-z0-9!#$%&'*+\-/=?^_`{{|}}~{more}]+"
-    quoted = rf'"(?:[ !#-\[\]-~{more}]|\\[ -~])*"'
-    return rf"(?:{atom}(?:\.{atom})*|{quoted})@(?:{label}(?:\.{label})*"
+    quoted = rf'"(?:[ !#-\[\]-~{more}]|\\[ -~]){{0,31}}"'
+    local = rf'(?=[^@]{{1,64}}@|")(?:{atom}(?:\.{atom})*|{quoted})'
+    return rf"{local}@(?:{label}(?:\.{label})*"
 
 
 _ADDRESS = rf"\[(?:{_IPV4}|IPv6:{_IPV6})\]"
-_MAILBOX = _mailbox("", "[A-Za-z0-9](?:[A-Za-z0-9-]*[A-Za-z0-9])?")
+_MAILBOX = _mailbox("", "[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?")
 _IDN_MAILBOX = _mailbox(_UCS, _IDN_HOST_LABEL)
 
 
@@ -227,4 +229,4 @@ WIDE = {
 }
 
 #: maximum characters of formats whose patterns cannot express it without multiplying states
-MAX_LENGTHS = {"hostname": 253, "idn-hostname": 48}
+MAX_LENGTHS = {"email": 254, "idn-email": 254, "hostname": 253, "idn-hostname": 48}

@@ -295,4 +295,5 @@ cdef Objects intersect_objects(Objects a, Objects b, Evaluator evaluator):
         smaller_bound(a.maximum, b.maximum),
         a.where,
     )
+    made.lists_members, made.rules_others = a.lists_members or b.lists_members, a.rules_others or b.rules_others
     return keyed_objects(made, joined(a.keyed, b.keyed), both(a.names, b.names, evaluator), joined(a.some, b.some))

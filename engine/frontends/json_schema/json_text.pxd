@@ -125,8 +125,10 @@ cdef class JsonText:
     cdef uint32_t null(self) except? NO_NODE
 
 
+# ``bounds``: of the values inside any value
 cdef JsonText text_of(
-    Grammar grammar, bint flexible, int blanks, layout, bint canonical, tuple excludes, tuple element_ends)
+    Grammar grammar, bint flexible, int blanks, layout, bint canonical, tuple excludes, tuple element_ends,
+    tuple bounds)
 cdef str spelled(str text)
 
 # the texts of constraints, which are cache keys

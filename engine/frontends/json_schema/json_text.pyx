@@ -277,10 +277,11 @@ cdef str spelled(str text):
 
 
 cdef JsonText text_of(
-    Grammar grammar, bint flexible, int blanks, layout, bint canonical, tuple excludes, tuple element_ends
+    Grammar grammar, bint flexible, int blanks, layout, bint canonical, tuple excludes, tuple element_ends,
+    tuple bounds
 ):
     """Return the JsonText of a grammar and a way of writing, which all schemas of the grammar share."""
-    cdef tuple key = ("json text", flexible, blanks, layout, canonical, excludes, element_ends)
+    cdef tuple key = ("json text", flexible, blanks, layout, canonical, excludes, element_ends, bounds)
     cdef JsonText made = grammar.shared.get(key)
     if made is None:
         made = grammar.shared[key] = JsonText.__new__(

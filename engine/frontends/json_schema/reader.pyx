@@ -442,7 +442,14 @@ cdef class SchemaReader(TypeAlgebra):
         cdef Evaluated before = schema_type.evaluated or NONE_EVALUATED
         cdef Objects objects
         cdef Keyed others
-        if before.all_members or not schema_type.types & OBJECT:
+        if not schema_type.types & OBJECT:
+            return schema_type
+        if not place:
+            # a word on additional members
+            objects = new_objects({}, True, (), None, (), 0, None, where)
+            objects.rules_others = True
+            schema_type = intersect(schema_type, new_type(ALL, None, None, None, None, objects, ()), self)
+        if before.all_members:
             return schema_type
         if place:
             objects = new_objects(dict.fromkeys(before.names, ()), True, (), None, (), 0, None, where)
@@ -827,6 +834,9 @@ cdef Objects object_constraints(KeywordsC* keywords, Location where, Evaluator e
     if has(keywords, PROPERTY_NAMES):
         names = place_at(<object>keywords.value[PROPERTY_NAMES], where, "propertyNames", None)
         objects = keyed_objects(objects, objects.keyed, names, ())
+    objects.lists_members = len(properties) > 0
+    objects.rules_others = (
+        keywords.seen & (bit(ADDITIONAL) | bit(PATTERN_PROPERTIES) | bit(PROPERTY_NAMES)) != 0)
     return objects
 
 

@@ -134,6 +134,8 @@ cdef class Objects:
     cdef tuple names        # the place of all keys, as strings
     cdef tuple some         # of Keyed: for each there must be a member that fits its place
     cdef object minimum, maximum
+    cdef bint lists_members     # ``properties`` names some
+    cdef bint rules_others      # a keyword is about members that are not listed
     cdef Location where
     cdef dict places        # places of properties, created on demand; None: empty
     cdef dict hulls         # hulls of members, see SchemaFacts; None: empty

@@ -63,6 +63,10 @@ cdef class TypeAlgebra(Evaluator):
     cdef list other_arrays(self, Arrays arrays)
     cdef list other_objects(self, Objects objects)
     cdef list other_names(self, Objects objects)
+    # the objects as they are written, and the bound on the items of arrays: see ``extra_keys`` and ``max_items``
+    # of build_json_schema
+    cdef Objects written(self, Objects objects)
+    cdef object most_of(self, Arrays arrays)
     cdef tuple intersections(self, tuple left, tuple right, Location where, str keyword)
     cdef int add_work(self, Py_ssize_t work, Location where, str keyword) except -1
     cdef tuple subtract(self, tuple alternatives, tuple others, Location where, str keyword)

@@ -273,6 +273,42 @@ cdef class TypeAlgebra(Evaluator):
         parts = [new_type(OBJECT, None, None, None, None, constraint, ()) for constraint in parts]
         return parts + self.other_names(objects) if objects.names else parts
 
+    # -- what is written -------------------------------------------------------------------------------
+    cdef Objects written(self, Objects objects):
+        """Return the objects as they are written: without additional keys, if they are to be closed and need none.
+
+        Required keys that are not listed become listed ones.
+        """
+        cdef dict properties
+        cdef Objects closed
+        cdef bint is_intersection
+        if objects is None or not (self.closes_objects and objects.lists_members and objects.is_plain()):
+            return objects
+        if objects.rules_others or objects.rest:
+            return objects
+        properties, is_intersection = objects.properties, objects.is_intersection
+        unlisted = [name for name in objects.required if name not in properties]
+        if objects.minimum > len(properties) + len(unlisted):
+            return objects
+        if unlisted:
+            properties = {name: objects.place_in(name, property) for name, property in properties.items()}
+            properties.update(dict.fromkeys(unlisted, ()))
+            is_intersection = True
+        self.has_closed = True
+        closed = new_objects(
+            properties, is_intersection, objects.required, objects.wanted, NOTHING_FITS, objects.minimum,
+            objects.maximum, objects.where)
+        closed.places = objects.places
+        return closed
+
+    cdef object most_of(self, Arrays arrays):
+        """Return the largest number of items that is written; None: there is no bound."""
+        if arrays is None:
+            return self.most_items
+        if arrays.maximum is not None or self.most_items is None or arrays.counts:
+            return arrays.maximum
+        return max(self.most_items, arrays.minimum)
+
     cdef list other_names(self, Objects objects):
         """Return objects with a wrong key, as far as patterns can describe it."""
         cdef SchemaType each

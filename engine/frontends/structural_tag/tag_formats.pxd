@@ -28,6 +28,7 @@ cdef class JsonSchema(Format):
     cdef readonly str extra_keys, spelling, whitespace
     cdef readonly bint any_order
     cdef readonly uint32_t most_blanks
+    cdef readonly object max_items, max_length  # None: no bound
     cdef readonly object indent, separators     # of json.dumps; None: not given
     cdef readonly tuple excludes
     cdef readonly str style               # "json" or a style of tag_styles

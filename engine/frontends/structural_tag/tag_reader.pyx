@@ -449,9 +449,10 @@ cdef int add_options(Fields fields, JsonSchema made) except -1:
         return 0
     own = own_fields(fields)
     extra_keys = own.get("extra_keys", "anywhere")
-    if extra_keys not in ("anywhere", "last"):
-        raise own.fault("extra_keys", 'must be "anywhere" or "last"')
+    if extra_keys not in ("anywhere", "last", "none"):
+        raise own.fault("extra_keys", 'must be "anywhere", "last" or "none"')
     made.extra_keys = extra_keys
+    made.max_items, made.max_length = own.bound("max_items", MAX_COUNT), own.bound("max_length", MAX_COUNT)
     spelling = own.get("spelling", "any")
     if spelling not in ("any", "canonical"):
         raise own.fault("spelling", 'must be "any" or "canonical"')
@@ -459,7 +460,8 @@ cdef int add_options(Fields fields, JsonSchema made) except -1:
     made.loose, made.guarded = own.flag("loose", False), own.flag("guarded", False)
     made.indent = layout_option(own, "indent", checked_indent, blanks is not None)
     made.separators = layout_option(own, "separators", checked_separators, blanks is not None)
-    own.finish(("version", "extra_keys", "spelling", "loose", "guarded", "indent", "separators"))
+    own.finish((
+        "version", "extra_keys", "max_items", "max_length", "spelling", "loose", "guarded", "indent", "separators"))
     return 0
 
 

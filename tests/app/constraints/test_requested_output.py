@@ -277,3 +277,56 @@ def test_tools_that_are_shown_and_not_allowed_are_barred():
     assert [tool.name for tool in found.callable_tools] == ["g"]
     assert found.barred == ("f", "h")
     assert [tool.name for tool in found.prompt_tools] == ["f", "g", "h"]
+
+
+# -- several calls ---------------------------------------------------------------------------------
+TOOL = {"type": "function", "function": {"name": "f", "parameters": {}}}
+
+
+@pytest.mark.parametrize("shows_several", [False, True])
+@pytest.mark.parametrize("setting", ["template", "true", "false"])
+@pytest.mark.parametrize("asked", [None, False, True])
+def test_a_request_decides_on_several_calls_then_the_setting_then_the_template(
+    asked: bool | None, setting: Any, shows_several: bool
+):
+    request = common(messages=[USER], tools=[TOOL], parallel_tool_calls=asked)
+    settings = ModelSettings(parallel_tool_calls=setting)
+    output = requested_output(request, settings, shows_several=shows_several)
+    by_default = shows_several if setting == "template" else setting == "true"
+    assert output.parallel_tool_calls is (by_default if asked is None else asked)
+
+
+@pytest.mark.parametrize(("value", "word"), [(True, "true"), (False, "false"), ("true", "true")])
+def test_the_setting_of_several_calls_may_be_a_boolean(value: Any, word: str):
+    assert ModelSettings(parallel_tool_calls=value).parallel_tool_calls == word
+
+
+# -- how JSON is written ---------------------------------------------------------------------------
+@pytest.mark.parametrize("setting", ["none", "last"])
+@pytest.mark.parametrize("asked", [None, False, True])
+def test_a_request_decides_on_additional_keys_then_the_setting(asked: bool | None, setting: Any):
+    wanted = {"json": {"type": "object"}, "disable_additional_properties": asked}
+    request = common(messages=[USER], structured_outputs=wanted)
+    settings = ModelSettings(extra_keys=setting, default_max_items=3, default_max_length=9)
+    by_request = "none" if asked else "last"
+    rules = requested_output(request, settings).json_rules
+    assert rules.extra_keys == (setting if asked is None else by_request)
+    assert (rules.max_items, rules.max_length) == (3, 9)
+
+
+@pytest.mark.parametrize("backend", ["xgrammar", "llguidance"])
+def test_closed_objects_are_refused_where_the_backend_cannot_enforce_them(backend: Any):
+    def output(asked: bool | None) -> OutputSpec:
+        wanted = {"json": {"type": "object"}, "disable_additional_properties": asked}
+        request = common(messages=[USER], structured_outputs=wanted)
+        return requested_output(request, ModelSettings(grammar_backend=backend))
+
+    with pytest.raises(ApiError) as caught:
+        output(True)
+    assert (caught.value.status, caught.value.param) == (
+        400,
+        "structured_outputs.disable_additional_properties",
+    )
+    assert backend in caught.value.message
+    output(False)
+    output(None)

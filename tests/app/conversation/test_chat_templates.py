@@ -13,7 +13,13 @@ from app.common_form import common_chat
 from app.conversation.fitting import FILLERS, fitted
 from app.conversation.history import plain_messages
 from app.conversation.pairing import paired
-from app.conversation.profile import Messages, TemplateError, profile_of
+from app.conversation.profile import (
+    Messages,
+    TemplateError,
+    TemplateProfile,
+    profile_of,
+    shows_several,
+)
 from app.conversation.thinking import thought_apart
 from app.conversation.tokenizer import HuggingFaceTokenizer
 from app.errors import ApiError
@@ -259,6 +265,28 @@ def test_a_profile_says_what_a_template_shows() -> None:
         "text_beside_calls": "before",
         "reasoning": None,
     }
+
+
+ONE_CALL = TemplateProfile(parallel_calls=False)
+
+
+@pytest.mark.parametrize(
+    ("format", "profile", "several"),
+    [
+        ("hermes", None, True),
+        ("hermes", TemplateProfile(), True),
+        ("hermes", ONE_CALL, False),
+        ("plain", None, False),
+        ("plain", TemplateProfile(), True),
+        ("gigachat_3", None, False),
+        ("gigachat_3", TemplateProfile(), False),
+        ("harmony", None, False),
+    ],
+)
+def test_several_calls_are_shown_by_the_template_or_the_family(
+    format: str, profile: TemplateProfile | None, several: bool
+) -> None:
+    assert shows_several(get_format(format), profile) is several
 
 
 @pytest.mark.parametrize(

@@ -11,6 +11,8 @@ from tests.app.service.scripted import Service, script
 
 CALL = '<tool_call>\n{"name": "f", "arguments": %s}\n</tool_call>'
 TOOLS = [tool("f", LIGHT)]
+#: enforcing closes it
+OPEN = {"type": "object", "properties": {"on": {"type": "boolean"}}}
 BAD_SCHEMA = {"type": "object", "properties": {"a": {"type": "strin"}}}
 
 
@@ -55,6 +57,7 @@ DIVERGENCES: list[tuple[str, str, dict[str, Any], str | None]] = [
     ("unknown tool", CALL.replace("f", "g", 1) % "{}", {"tools": TOOLS}, "call"),
     ("no call", "hello", {"tools": TOOLS, "tool_choice": "required"}, "marks"),
     ("value", '{"on": 1}', {"response_format": json_schema(LIGHT)}, "value"),
+    ("an open object", '{"on": true, "x": 1}', {"response_format": json_schema(OPEN)}, None),
     ("too early", '{"on": tru', {"response_format": json_schema(LIGHT)}, "end"),
 ]
 

@@ -26,7 +26,7 @@ from engine import (
     WorkBudget,
     namespace_of,
 )
-from tests.app.examples import json_schema
+from tests.app.examples import json_schema, tool
 from tests.app.planners import make_planner
 
 TOKENIZER = BuiltinTokenizer()
@@ -184,3 +184,21 @@ async def test_schemas_behind_one_that_takes_all_steps_are_left_out():
     (report,) = found["schemas"]
     assert "compile_steps" in report["mistake"]["reason"]
     assert found["more_schemas"] == 2
+
+
+@pytest.mark.parametrize(
+    ("fields", "one"),
+    [
+        ({}, False),
+        ({"parallel_tool_calls": False}, True),
+        ({"format": "plain"}, True),
+        ({"format": "plain", "parallel_tool_calls": True}, False),
+    ],
+    ids=str,
+)
+async def test_explained_grammars_have_as_many_calls_as_those_of_answers(
+    fields: dict[str, Any], one: bool, scheduler: CompileScheduler
+):
+    service = service_of(Namespaces(caches(Limits()), caches, most=0), scheduler)
+    found = await explained(service, "", tools=[tool("f", {})], tool_choice="required", **fields)
+    assert f'"stop_after_first":{str(one).lower()}' in found["grammar"]["spec"]

@@ -537,3 +537,15 @@ async def test_the_relaxed_header_is_there():
     with pytest.raises(ApiError) as raised:
         await made.create(tools=[{**tool, "strict": True}])
     assert raised.value.param == "tools[0].parameters"
+
+
+@pytest.mark.parametrize("setting", ["template", "false"])
+@pytest.mark.parametrize("asked", [None, True, False])
+async def test_a_response_shows_whether_it_may_have_several_calls(asked: bool | None, setting: str):
+    made = Responses(script(END), parallel_tool_calls=setting)
+    response = await made.create(tools=TOOLS, parallel_tool_calls=asked)
+    spec = made.service.worker.asked[-1].spec
+    # the built-in tokenizer has no template, and its family writes several calls
+    several = setting == "template" if asked is None else asked
+    assert response["parallel_tool_calls"] is several
+    assert f'"stop_after_first":{str(not several).lower()}' in str(spec)

@@ -231,6 +231,11 @@ def _calls(wire: Wire, choice: str) -> Iterator[Accepted]:
             yield wire.calls(empty_g, lead=lead), Means(calls=(("g", {}),))
         if choice in ONE_CALL or not wire.is_parallel:
             continue
+        if _may_trail(wire, choice):
+            begin, end = wire.section
+            for texts, calls in (([wire.f], (F,)), ([wire.ff, wire.f], (FF, F))):
+                written = wire.separator.join([*texts, ""])
+                yield f"{lead}{begin}{written}{end}{wire.tail}", Means(calls=calls)
         yield wire.calls(wire.f, wire.f, lead=lead), Means(calls=(F, F))
         yield wire.calls(wire.ff, wire.f, lead=lead), Means(calls=(FF, F))
         if "barred" not in choice:
@@ -282,7 +287,7 @@ def _rejected(wire: Wire, choice: str) -> Iterator[Rejected]:
         yield wire.calls(wire.f, wire.f, lead=lead), "a second call"
         yield wire.calls(wire.f, wire.ff, lead=lead), "a second call of another tool"
     if choice in ONE_CALL or not wire.is_open or choice not in ("auto", "barred"):
-        yield from _after(wire, lead)
+        yield from _after(wire, choice, lead)
     if wire.is_sectioned:
         yield from _sections(wire, choice, lead)
     if choice in ("auto", "auto, one", "barred"):
@@ -368,11 +373,18 @@ def _calls_where_none_may_be(wire: Wire, choice: str) -> Iterator[Rejected]:
         yield wire.calls(wire.f, lead=wire.lead), "a call with its mark where none may be"
 
 
-def _after(wire: Wire, lead: str) -> Iterator[Rejected]:
+def _may_trail(wire: Wire, choice: str) -> bool:
+    """Whether a separator may follow the last call: a model cannot know yet that it is the last."""
+    return wire.separator.isspace() and wire.is_parallel and choice not in ONE_CALL
+
+
+def _after(wire: Wire, choice: str, lead: str) -> Iterator[Rejected]:
     """Yield calls that are followed by something, where nothing may follow."""
     whole = wire.calls(wire.f, lead=lead)
     yield f"{whole}\nDone.", "text after the calls"
-    yield f"{whole}\n", "a line feed after the calls"
+    if wire.is_sectioned or not _may_trail(wire, choice):
+        yield f"{whole}\n", "a line feed after the calls"
+    yield f"{whole}\n\n", "two line feeds after the calls"
     yield whole + wire.said(TEXT), "content after the calls"
     if wire.is_sectioned or wire.separator:
         yield whole + whole, "the calls twice"
@@ -391,13 +403,14 @@ def _sections(wire: Wire, choice: str, lead: str) -> Iterator[Rejected]:
     yield lead + begin + begin + wire.f + end + end + wire.tail, "a section in a section"
     if wire.tail:
         yield lead + begin + wire.f + end, "an answer without its end"
-    yield from _separators(wire, "", lead)
+    yield from _separators(wire, choice, lead)
 
 
 def _separators(wire: Wire, choice: str, lead: str) -> Iterator[Rejected]:
     begin, end = wire.section
     if wire.separator:
         yield f"{lead}{begin}{wire.separator}{wire.f}{end}{wire.tail}", "a separator before a call"
+    if wire.separator and not _may_trail(wire, choice):
         yield f"{lead}{begin}{wire.f}{wire.separator}{end}{wire.tail}", "a separator at the end"
     if choice in ONE_CALL or not wire.is_parallel:
         return

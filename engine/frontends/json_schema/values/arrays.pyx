@@ -58,11 +58,11 @@ cdef uint32_t build_array(Builder builder, Arrays arrays) except? 0xFFFFFFFF:
     cdef size_t n
     cdef tuple place
     cdef bint must_differ
-    minimum, maximum = 0, None
+    minimum, maximum = 0, builder.reader.most_of(arrays)
     if arrays is None:
         item = builder.place(())
     else:
-        minimum, maximum = arrays.minimum, arrays.maximum
+        minimum = arrays.minimum
         must_differ = arrays.unique is not None and not differ_anyway(builder.reader, arrays)
         if arrays.counts or (must_differ and has_short_list(builder.reader, arrays)):
             return build_counted_array(builder, arrays)
@@ -566,13 +566,14 @@ cdef class Cardinality:
             return RangeC(0, UNLIMITED)
         least = most = 0
         some = many = 1
+        maximum = self.reader.most_of(arrays)
         while n <= MAX_ITEMS:
             if n >= arrays.minimum:
                 least, most = least + some, most + many
-            if n == arrays.maximum or least >= UNLIMITED or many == 0:
+            if n == maximum or least >= UNLIMITED or many == 0:
                 return between(least, most)
             each = self.of_place(arrays.item(n), levels + 1)
-            if n >= len(arrays.prefix) and arrays.maximum is None and (
+            if n >= len(arrays.prefix) and maximum is None and (
                     arrays.unique is None or each.least == UNLIMITED):
                 # the array may have any number of such items
                 return between(UNLIMITED if each.least and some else least, UNLIMITED if each.most and many else most)
@@ -585,6 +586,7 @@ cdef class Cardinality:
         cdef RangeC each
         if objects is None:
             return ANY_NUMBER_OF_VALUES
+        objects = self.reader.written(objects)
         if objects.keyed or objects.names or objects.some or objects.maximum is not None:
             return RangeC(0, UNLIMITED)
         least = most = 1

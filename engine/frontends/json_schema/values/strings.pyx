@@ -27,6 +27,8 @@ from .. import formats
 
 cdef uint32_t build_string(JsonText text, Strings strings, Evaluator evaluator, bint separate=False) except? 0xFFFFFFFF:
     cdef uint32_t inside
+    if is_unbounded(strings) and evaluator.most_characters is not None:
+        return string_of_length(text, strings, evaluator.most_characters)
     if strings is None:
         return text.any_string()
     inside = build_inside(text, strings, evaluator)
@@ -35,6 +37,21 @@ cdef uint32_t build_string(JsonText text, Strings strings, Evaluator evaluator, 
     if separate and inside != text.fail and (strings.patterns or strings.formats or strings.without):
         inside = text.rule_by("pattern", inside)
     return text.any_string() if inside == text.shared[STRING_BODY] else text.quoted(inside)
+
+
+cdef bint is_unbounded(Strings strings):
+    """Whether only a least length constrains the strings, if anything does."""
+    return strings is None or strings.maximum is None and not (
+        strings.patterns or strings.formats or strings.without or strings.barred)
+
+
+cdef uint32_t string_of_length(JsonText text, Strings strings, most) except? 0xFFFFFFFF:
+    """Add a string of at most ``most`` characters, or of its least length if that is more."""
+    minimum = 0 if strings is None else strings.minimum
+    node = text.rule_by("string", text.quoted(any_of_length(text, minimum, max(minimum, most))))
+    if text.is_python:
+        return text.alt(node, string_of_length((<PythonText>text).single, strings, most))
+    return node
 
 
 cdef uint32_t build_inside(

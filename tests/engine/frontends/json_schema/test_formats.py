@@ -207,9 +207,24 @@ def test_the_most_characters_of_a_format_are_counted(name: str, more: dict[str, 
     compiled = engine.Compiler(byte_vocabulary()).compile_json_schema(
         {"type": "string", "format": name, **more}
     )
-    text = ".".join(["a" * 31] * 8)[: MAX_LENGTHS[name]]
+    begin = "a@" if name.endswith("email") else ""
+    text = f"{begin}{'.'.join(['a' * 31] * 8)}"[: MAX_LENGTHS[name]]
     assert takes(compiled, json.dumps(text))
     assert not takes(compiled, json.dumps(text + "a"))
+
+
+@pytest.mark.parametrize("name", ["email", "idn-email"])
+@pytest.mark.parametrize(
+    ("longest", "too_long"),
+    [
+        (f"{'a' * 64}@b.c", f"{'a' * 65}@b.c"),
+        (f"{'a.' * 31}aa@b.c", f"{'a.' * 32}a@b.c"),
+        (f'"{"@" * 31}"@b.c', f'"{"@" * 32}"@b.c'),
+    ],
+)
+def test_the_part_before_the_at_sign_is_bounded(name: str, longest: str, too_long: str) -> None:
+    assert automaton(name).accepts(longest)
+    assert not automaton(name).accepts(too_long)
 
 
 def test_values_of_an_enum_are_judged_by_the_most_characters_too() -> None:
