@@ -15,8 +15,8 @@ Proof            Masks are never empty, and every text can still be written, by 
                  tokens. It is allowed: its bytes begin w. It is not a detour: by (a) w goes on
                  after it with a byte x, and by (b) there is a longer token. The rest of w is
                  shorter, so the same holds after this token.
-                 A text with a bound on tokens may need one token more, where a longer token ends
-                 in it.
+                 A text with a bound on tokens may need one more, where a token that runs into it
+                 is no longer possible.
 Forced tokens    are what the tokenizer writes whatever follows, so (c) keeps them.
 Where            rows with at most MAX_LIVE next bytes. In free text tokens end anywhere.
 Not here         accepting tokens: a matcher accepts detours, because texts of clients have them.

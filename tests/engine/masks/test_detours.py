@@ -258,14 +258,20 @@ def test_tokens_of_the_tokenizer_are_never_left_out(name: str, layout: str) -> N
 def test_masks_lack_exactly_the_detours(name: str, layout: str) -> None:
     options = LAYOUTS.get(layout, {})
     table = detour_entries(compiler(name).vocabulary)
-    for seed in range(3):
+    for seed in range(2):
         schema, text = next(calls(seed, options))
         matcher, other = (
             engine.Matcher(made.compile_json_schema(schema, spelling="canonical", **options))
             for made in (compiler(name), compiler(name, avoid_detours=False))
         )
+        mask, expected = new_mask(compiler(name).vocabulary), new_mask(compiler(name).vocabulary)
         for byte in text.encode():
-            assert allowed(matcher) == allowed(other) - detours(matcher, table)
+            matcher.fill_bitmask(mask)
+            other.fill_bitmask(expected)
+            for number in detours(matcher, table):
+                assert expected[0, number >> 5] & np.int32(1 << (number & 31))
+                expected[0, number >> 5] ^= np.int32(1 << (number & 31))
+            assert np.array_equal(mask, expected)
             assert matcher.accept_bytes(bytes([byte]))
             assert other.accept_bytes(bytes([byte]))
 
