@@ -78,6 +78,14 @@ def test_a_token_is_left_out_if_every_continuation_joins_it(
     assert left_out(compiler.compile_regex(pattern), before) == expected
 
 
+def test_an_inspection_counts_detours() -> None:
+    compiled = engine.Compiler(vocabulary_of(*WORDS)).compile_regex(" (true|false)")
+    assert left_out(compiled) == {b" "}
+    found = engine.inspect(compiled)
+    assert [(mask.allowed, mask.detours) for mask in found.masks] == [(3, 1)]
+    assert " = 4 one by one - 1 detours" in found.text()
+
+
 def test_matchers_accept_detours() -> None:
     compiled = engine.Compiler(vocabulary_of(*WORDS)).compile_regex(": (true|false)")
     matcher = engine.Matcher(compiled)
