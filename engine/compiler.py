@@ -77,6 +77,8 @@ class Compiler:
         store: the log in which replicas share token masks; ``start`` follows it.
         limits: limits on work.
         features: optional parts; switching them off changes the cost, not the answers.
+        avoid_detours: leave tokens out of masks that the tokenizer never writes there (see
+            ``masks.detours``). It needs a vocabulary with ``encode``.
 
     Raises (from every ``compile_*``):
         SpecError: the spec is invalid, or no text can satisfy it; ``pointer`` is the location.
@@ -92,8 +94,10 @@ class Compiler:
         store: ArtifactLog | None = None,
         limits: Limits | None = None,
         features: Features | None = None,
+        avoid_detours: bool = True,
     ) -> None:
         self.vocabulary = vocabulary
+        self.avoid_detours = avoid_detours
         self.limits = limits or Limits()
         self.features = features or Features()
         self._digest = SpecHash(self.limits)
@@ -333,6 +337,7 @@ class Compiler:
             features=self.features,
             table=self._token_masks,
             automata_table=self._automata,
+            avoid_detours=self.avoid_detours,
         )
         if not compiled.is_satisfiable():
             raise SpecError("nothing can satisfy this")

@@ -80,7 +80,12 @@ class SwitchyardBackend(BaseGrammarBackend):  # type: ignore[misc]
         prefetcher = MaskPrefetcher() if settings.masks_ahead else None
         self.shared = Shared(masks, vocabulary.stop_token_ids, vocabulary.words, prefetcher)
         most = settings.cache_namespaces if settings.cache_namespace == "key" else 0
-        make = partial(Compiler, vocabulary, limits=compiler.limits)
+        make = partial(
+            Compiler,
+            vocabulary,
+            limits=compiler.limits,
+            avoid_detours=compiler.avoid_detours,
+        )
         self.compilers = Namespaces(compiler, make, most=most)
         self.compilations = Compilations(self.compilers, settings)
         self._thinking_end = thinking_end
@@ -229,7 +234,12 @@ def create(
     )
     vocabulary = read_vocabulary(tokenizer, size=vocab_size, stop_token_ids=_ids(eos_token_ids))
     backend = SwitchyardBackend(
-        Compiler(vocabulary, store=store, limits=_limits(settings)),
+        Compiler(
+            vocabulary,
+            store=store,
+            limits=_limits(settings),
+            avoid_detours=settings.detours == "avoid",
+        ),
         MaskBuffers(can_pin=api.can_pin(), device_kernel=api.device_kernel),
         settings,
         thinking_end=api.reasoning_end(tokenizer),

@@ -44,6 +44,8 @@ class Settings:
     masks_ahead: bool = False
     #: whether forced text becomes drafts if the server uses n-gram speculation
     drafts: bool = True
+    #: whether masks have tokens that the tokenizer never writes before any text that may follow
+    detours: Literal["avoid", "allow"] = "avoid"
 
 
 def load(environment: Mapping[str, str] = os.environ) -> Settings:

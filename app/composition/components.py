@@ -20,7 +20,7 @@ from ..service import ServedModel, ServedModels
 from ..settings import PREFIX, GatewaySettings, ModelSettings, SettingError, Settings
 from ..state import ConversationStore, ResponseStore, RunStore
 from .access import make_admission, make_keys, make_tokens
-from .engines import Engine, limits_of, make_engines
+from .engines import Engine, engine_name, limits_of, make_engines
 from .images import make_images
 from .models import Core, Load, Shared, load_tokenizers, make_core, make_model
 from .state import make_bytes
@@ -110,13 +110,16 @@ def build(
     tokenizers = load_tokenizers(settings.models, load)
     shared = make_shared(settings.gateway, metrics, logger)
     vocabularies = [tokenizer.vocabulary for tokenizer in tokenizers]
-    engines = make_engines(settings.gateway, vocabularies, logger)
+    parts = list(zip(settings.models, vocabularies, strict=True))
+    engines = make_engines(settings.gateway, parts, logger)
     with ExitStack() as stack:
         for engine in engines.values():
             stack.callback(engine.close)
         models = ServedModels(
             [
-                make_model(shared, model, tokenizer, engines[tokenizer.vocabulary.fingerprint])
+                make_model(
+                    shared, model, tokenizer, engines[engine_name(model, tokenizer.vocabulary)]
+                )
                 for model, tokenizer in zip(settings.models, tokenizers, strict=True)
             ]
         )
@@ -131,9 +134,9 @@ def build(
     )
     if components.cache_stats() is not None:
         metrics.watch("cache", "The log in Redis: counters", lambda: components.cache_stats() or {})
-    for fingerprint, engine in engines.items():
+    for name, engine in engines.items():
         text = "The engine's compiler: counters and sizes"
-        metrics.watch("compiler", text, engine.stats, vocabulary=fingerprint)
+        metrics.watch("compiler", text, engine.stats, vocabulary=name)
     text = "Compiles that run, wait or were turned away"
     metrics.watch("compiles", text, shared.scheduler.stats)
     return components
@@ -148,7 +151,7 @@ def build_core(
         SettingError: see ``build``.
     """
     (tokenizer,) = load_tokenizers([model], load_tokenizer)
-    (engine,) = make_engines(gateway, [tokenizer.vocabulary], logger).values()
+    (engine,) = make_engines(gateway, [(model, tokenizer.vocabulary)], logger).values()
     return make_core(make_shared(gateway, metrics, logger), model, tokenizer, engine)
 
 

@@ -1,4 +1,4 @@
-"""The engines of an app: a compiler for each different vocabulary."""
+"""The engines of an app: a compiler for each different vocabulary, with and without detours."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -9,12 +9,12 @@ from engine import Compiler, Limits, Namespaces, Relaxations, Vocabulary
 
 from ..constraints import TenantCaches, TenantNamespaces
 from ..observability import Logger
-from ..settings import GatewaySettings
+from ..settings import GatewaySettings, ModelSettings
 
 
 @dataclass(frozen=True, slots=True)
 class Engine:
-    """The compiler of a vocabulary. Models with equal vocabularies share it.
+    """The compiler of a vocabulary. Models with equal vocabularies and `detours` share it.
 
     ``store`` is its own: only one thread may follow the log through one client. ``namespaces``:
     the compilers of API keys, which have no store; without them, only the shared one.
@@ -40,30 +40,39 @@ class Engine:
             self.store.close()
 
 
+def engine_name(model: ModelSettings, vocabulary: Vocabulary) -> str:
+    """Return the identity of a model's engine: the fingerprint, and whether masks have detours."""
+    detours = "" if model.detours == "avoid" else " with detours"
+    return f"{vocabulary.fingerprint}{detours}"
+
+
 def make_engines(
-    gateway: GatewaySettings, vocabularies: Iterable[Vocabulary], logger: Logger
+    gateway: GatewaySettings, models: Iterable[tuple[ModelSettings, Vocabulary]], logger: Logger
 ) -> dict[str, Engine]:
-    """Return an engine for each different vocabulary, by fingerprint.
+    """Return an engine for each different ``engine_name``.
 
     The compilers divide the memory budget equally: a compiler cannot lend memory to another one.
     """
-    different = {each.fingerprint: each for each in vocabularies}
+    different = {engine_name(*each): each for each in models}
     most = gateway.cache_namespaces if gateway.cache_namespace == "key" else 0
     limits = limits_of(gateway, compilers=len(different) * (1 + most))
     if gateway.redis_url is not None and not may_use_redis(gateway.secret, gateway.cache_trust):
         logger.warning("redis is not used: set CACHE_KEY, or CACHE_TRUST=network")
     engines = {}
-    for fingerprint, vocabulary in different.items():
+    for name, (model, vocabulary) in different.items():
         store = make_store(gateway)
-        shared = TenantCaches(Compiler(vocabulary, store=store, limits=limits), Relaxations(limits))
-        make = partial(_of_tenant, vocabulary, limits)
-        engines[fingerprint] = Engine(Namespaces(shared, make, most=most), store)
+        avoids = model.detours == "avoid"
+        compiler = Compiler(vocabulary, store=store, limits=limits, avoid_detours=avoids)
+        shared = TenantCaches(compiler, Relaxations(limits))
+        make = partial(_of_tenant, vocabulary, limits, avoids)
+        engines[name] = Engine(Namespaces(shared, make, most=most), store)
     return engines
 
 
-def _of_tenant(vocabulary: Vocabulary, limits: Limits) -> TenantCaches:
+def _of_tenant(vocabulary: Vocabulary, limits: Limits, avoids_detours: bool) -> TenantCaches:
     """Return new caches. They have no store: what Redis shares, all tenants share."""
-    return TenantCaches(Compiler(vocabulary, limits=limits), Relaxations(limits))
+    compiler = Compiler(vocabulary, limits=limits, avoid_detours=avoids_detours)
+    return TenantCaches(compiler, Relaxations(limits))
 
 
 def limits_of(gateway: GatewaySettings, *, compilers: int = 1) -> Limits:

@@ -59,6 +59,8 @@ UnseenMedia = Literal["refuse", "text"]
 ParallelCalls = Annotated[Literal["template", "true", "false"], BeforeValidator(_as_word)]
 #: additional keys of objects that list others
 ExtraKeys = Literal["none", "last"]
+#: tokens that a tokenizer would not write where a grammar allows them
+Detours = Literal["avoid", "allow"]
 #: how one of several workers is picked (pool.policies)
 PolicyName = Literal["round-robin", "least-load", "power-of-two", "prefix-aware"]
 
@@ -178,6 +180,11 @@ class ModelSettings(BaseModel):
     unenforced_strict: UnenforcedStrict = "refuse"
     """requests with `strict: true` or a grammar while `constraints` is `shadow` or `off`: get 400
     (`refuse`), or an answer that nothing constrains (`answer`)"""
+    detours: Detours = "avoid"
+    """tokens that the model's tokenizer never writes where the grammar allows them, such as a lone
+    space before ` true`: not offered (`avoid`), or offered (`allow`). For models that run in the
+    gateway's process; SGLang servers have
+    [a setting of their own](workers.md#worker-settings)"""
 
     unseen_media: UnseenMedia = "refuse"
     """images, files and sounds in the current message of the user that the model cannot see: get

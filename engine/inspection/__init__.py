@@ -194,5 +194,6 @@ class Inspection:
             parts += [f"{mask.single} one by one"] if mask.single else []
             where = f" {registers(mask.registers)}" if mask.registers else ""
             whole = " + ".join(parts) or "nothing"
+            whole += f" - {mask.detours} detours" if mask.detours else ""
             lines.append(f"  row {mask.row}{where}: {mask.allowed} tokens = {whole}")
         return "\n".join(lines) + "\n"

@@ -328,7 +328,7 @@ cdef class _Copy:
                 self.numbers[self.configurations[configuration].row], self.registers(configuration),
                 self.allowed[number],
                 listed(&m.token_masks), tuple([self.shared[taken] for taken in listed(&m.lists)]),
-                m.ids.size(), m.words.size() > 0))
+                m.ids.size(), m.words.size() > 0, m.detours.size()))
         return tuple(sorted(out, key=lambda mask: (mask.row, mask.registers)))
 
 

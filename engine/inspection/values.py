@@ -102,6 +102,7 @@ class Mask(NamedTuple):
     outside: tuple[int, ...]  #: numbers of uncertain tokens that parent rows allow
     single: int  #: single tokens: from rows, token edges, bounds, and stop tokens
     is_bitset: bool  #: whether some parts were merged into one bitset
+    detours: int  #: tokens of the parts that are left out
 
 
 class Snapshot(NamedTuple):

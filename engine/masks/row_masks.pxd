@@ -7,6 +7,7 @@
         + for all other items together: a walk over rows, byte by byte, which uses this equation
           again where it enters a large subtree with items of tabled rules
     mask = the tokens below the root + tokens on token edges + stop tokens if the text may end
+           - detours
 
 The rows outside an item are the configuration that its completion leaves. An Earley set is the
 union of its items' futures, so the union over items is exact. Items in one state (an ambiguous
@@ -18,7 +19,8 @@ Representation   A mask is a list of token masks, of id lists that several masks
                  or for many ids. Masks are cached by saturated configuration (rows, I5). A bitmask
                  is a caller's buffer: int32, shape (rows, words), C-contiguous. `Bitmask` holds a
                  view of one, which saves 5-15 us a call with cold caches.
-Invariants       I1 a mask bit is set if and only if accept_token would succeed.
+Invariants       I1 a set bit means that accept_token succeeds. A bit that is not set means that
+                    accept_token refuses the token, or that the token is a detour (detours).
                  I2 dropping cached masks only costs time.
 Like states      use the token mask of the state that they are like, without the exits where they
                  cannot end (excluded names).
@@ -37,7 +39,8 @@ Unions           The trie is walked once over sets of states, which are determin
 Cost             a cached mask: a copy of V/8 bytes and its ids. A new one: the token masks that are
                  not cached, and a step for each byte that could leave a rule.
 Threads          under the arena's mutex.
-Not here         token masks (token_mask, mask_builder), rows (rows), the memory of bitmasks.
+Not here         token masks (token_mask, mask_builder), rows (rows), detours (detours), the memory
+                 of bitmasks.
 """
 
 from libc.stdint cimport uint32_t, uint64_t
@@ -50,6 +53,7 @@ from ..grammar.rule_digest cimport RuleDigests
 from ..native.hashing cimport U64MapC
 from ..native.pool cimport vector
 from ..native.word_table cimport WordTableC
+from ..vocabulary.detour_table cimport DetourTable
 from ..vocabulary.vocabulary cimport Vocabulary
 from .mask_builder cimport MaskBuilder
 from .token_mask cimport (
@@ -75,6 +79,7 @@ cdef struct MaskC:
     vector[uint32_t] lists    # indices into `shared`
     vector[uint32_t] ids
     vector[uint32_t] words    # a bitset, or empty
+    vector[uint32_t] detours  # ids that are not allowed although the above have them
 
 cdef class RowMasks:
     cdef Arena arena
@@ -86,6 +91,7 @@ cdef class RowMasks:
     cdef size_t held                          # bytes of `kept` and `shared`
     cdef readonly uint64_t made, reused
     cdef RuleDigests digests                      # None without a table
+    cdef DetourTable detours                      # None: masks have detours
     cdef U64MapC token_mask_ids, mask_ids, list_ids
     cdef vector[TokenMaskPtr] token_masks
     cdef vector[MaskC] kept
@@ -100,8 +106,8 @@ cdef class RowMasks:
     cdef uint64_t made_ns                     # spent on building token masks
     cdef vector[uint32_t] closed              # trie nodes where a like state cannot end
     cdef void open(
-        self, Arena arena, Vocabulary vocabulary, TokenMaskCache table, RuleDigests digests, bint keep,
-        size_t max_bytes
+        self, Arena arena, Vocabulary vocabulary, TokenMaskCache table, RuleDigests digests, DetourTable detours,
+        bint keep, size_t max_bytes
     )
     cdef size_t bytes_held(self) noexcept nogil
     cdef size_t own_token_masks(self) noexcept nogil

@@ -16,7 +16,9 @@ from ..native.hashing cimport MISSING, U64MapC, map_bytes, map_get, map_put
 from ..native.pool cimport held_bytes, vector
 from ..native.resources cimport nanoseconds
 from ..native.word_table cimport WordTableC, table_bytes, table_clear, table_number, table_size
+from ..vocabulary.detour_table cimport DetourTable
 from ..vocabulary.vocabulary cimport STOP, TrieNode, Vocabulary
+from .detours cimport list_detours
 from .mask_builder cimport (
     ANY_PHASE, HUB_BYTES, MaskBuilder, SafeClassesC, WalkStateC, clear_ids, free_text_mask,
     is_narrow, list_split_points, missing_after, pack_bits, plain_text_mask, set_below, sort_exits,
@@ -231,15 +233,17 @@ cdef void map_drop(U64MapC* table) noexcept nogil:
 
 
 cdef size_t mask_bytes(const MaskC* mask) noexcept nogil:
-    return (held_bytes(mask.token_masks) + held_bytes(mask.lists) + held_bytes(mask.ids) + held_bytes(mask.words))
+    return (
+        held_bytes(mask.token_masks) + held_bytes(mask.lists) + held_bytes(mask.ids) + held_bytes(mask.words)
+        + held_bytes(mask.detours))
 
 
 cdef class RowMasks:
     """Masks of one arena over one vocabulary."""
 
     cdef void open(
-        self, Arena arena, Vocabulary vocabulary, TokenMaskCache table, RuleDigests digests, bint keep,
-        size_t max_bytes
+        self, Arena arena, Vocabulary vocabulary, TokenMaskCache table, RuleDigests digests, DetourTable detours,
+        bint keep, size_t max_bytes
     ):
         """Initialise the object; there is no other way."""
         self.arena = arena
@@ -253,7 +257,7 @@ cdef class RowMasks:
         self.made = self.reused = 0
         self.lists_made = self.nested = 0
         self.made_ns = 0
-        self.digests = digests
+        self.digests, self.detours = digests, detours
 
     cdef size_t bytes_held(self) noexcept nogil:
         """Return the bytes held by the masks and their builder, without the cache's token masks."""
@@ -353,6 +357,8 @@ cdef class RowMasks:
         for k in mask.lists:
             set_bits(out, self.shared[k].data(), self.shared[k].size())
         set_bits(out, mask.ids.data(), mask.ids.size())
+        for k in mask.detours:
+            clear_bit(out, k)
 
     cdef void compute(self, uint32_t configuration) noexcept nogil:
         """Compute the mask of a saturated configuration into ``scratch``."""
@@ -368,6 +374,7 @@ cdef class RowMasks:
         self.scratch.lists.clear()
         self.scratch.ids.clear()
         self.scratch.words.clear()
+        self.scratch.detours.clear()
         self.list_items(configuration, &items)
         for k in items:
             if self.arena.automata.states[self.arena.items[k].state].n_tokens:
@@ -375,6 +382,8 @@ cdef class RowMasks:
         self.add_items(configuration, 0, &items, &self.scratch.ids)
         if row.accept:
             self.scratch.ids.insert(self.scratch.ids.end(), self.vocabulary.stops.begin(), self.vocabulary.stops.end())
+        if self.detours is not None:
+            list_detours(self.arena, self.vocabulary, self.detours, configuration, &self.scratch.detours)
         self.arena.stop_counting()
 
     cdef void remember(self, uint32_t configuration) noexcept nogil:

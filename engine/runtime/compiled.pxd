@@ -30,6 +30,7 @@ from ..masks.row_masks cimport RowMasks
 from ..masks.token_mask cimport TokenMaskCache
 from ..native.pool cimport vector
 from ..unique_items.repeat_candidates cimport RepeatCandidates
+from ..vocabulary.detour_table cimport DetourTable
 from ..vocabulary.vocabulary cimport Vocabulary
 
 cdef struct GenerationSizesC:
@@ -61,6 +62,7 @@ cdef class Compiled:
     cdef LoweredGrammar ir
     cdef AutomatonCache automata_table
     cdef TokenMaskCache table
+    cdef DetourTable detours              # None: masks have detours
     cdef Generation generation
     cdef Generation current(self)
     cdef int raise_limit(self, uint32_t error, uint32_t got) except -1

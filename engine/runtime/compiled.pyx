@@ -13,6 +13,7 @@ from ..grammar.rule_digest cimport RuleDigests
 from ..native.hashing cimport MISSING, map_get
 from ..native.resources cimport WorkBudget
 from ..unique_items.repeat_candidates cimport new_repeat_candidates
+from ..vocabulary.detour_table cimport detours_of
 
 from sys import getsizeof
 
@@ -87,7 +88,8 @@ cdef Generation new_generation(Compiled compiled, WorkBudget budget):
         limits.mask_items, budget)
     generation.masks = RowMasks.__new__(RowMasks)
     generation.masks.open(
-        generation.arena, compiled.vocabulary, compiled.table, digests, features.mask_memo, limits.mask_bytes)
+        generation.arena, compiled.vocabulary, compiled.table, digests, compiled.detours, features.mask_memo,
+        limits.mask_bytes)
     if compiled.ir.has_unique:
         generation.candidates = new_repeat_candidates(generation.arena, compiled.vocabulary)
     return generation
@@ -101,7 +103,7 @@ cdef class Compiled:
         SpecError: a token id is not in the vocabulary, or a stop token cannot end the text.
     """
 
-    def __init__(self, vocabulary, grammar, *, limits, features, table, automata_table):
+    def __init__(self, vocabulary, grammar, *, limits, features, table, automata_table, avoid_detours=True):
         self.vocabulary = vocabulary
         self.grammar = grammar
         self.limits = limits
@@ -114,6 +116,7 @@ cdef class Compiled:
             raise LimitExceeded("rule_edges", limits.rule_edges, self.ir.largest_rule)
         self.table = table
         self.automata_table = automata_table
+        self.detours = detours_of(vocabulary) if avoid_detours else None
         self.tag_text = self.extend = None
         self.held = OBJECT_BYTES
         self.generation = new_generation(self, grammar.budget)

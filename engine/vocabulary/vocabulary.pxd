@@ -47,6 +47,7 @@ cdef class Vocabulary:
     cdef readonly tuple stop_token_ids
     cdef readonly tuple special_token_ids
     cdef readonly object encode
+    cdef object detours                       # a DetourTable, None until its first use (detour_table)
     cdef readonly str fingerprint
     cdef readonly uint32_t size
     cdef readonly uint32_t words              # int32 words of a mask row

@@ -45,7 +45,8 @@ cdef class Vocabulary:
         tokens: the bytes of every token by id; empty tokens are never allowed.
         stop_token_ids: ids that end a text; they match only token edges with their id.
         special_token_ids: ids that never match bytes (control tokens); stop ids are always special.
-        encode: text -> ids of the model's own tokenizer, for ``Matcher.forced_tokens`` only.
+        encode: text -> ids of the model's own tokenizer, for ``Matcher.forced_tokens`` and for
+            masks without detours.
 
     Raises:
         ValueError: an id out of range, no stop token, or a token longer than 65,535 bytes.

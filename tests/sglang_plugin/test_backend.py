@@ -248,13 +248,15 @@ NAMED = '{"namespace":"%s","type":"structural_tag","format":{"type":"const_strin
 def test_specs_with_a_namespace_are_compiled_apart() -> None:
     masks = MaskBuffers(can_pin=False, device_kernel=no_kernel)
     settings = Settings(cache_namespace="key", cache_namespaces=2)
-    backend = SwitchyardBackend(Compiler(byte_vocabulary()), masks, settings)
+    compiler = Compiler(byte_vocabulary(), avoid_detours=False)
+    backend = SwitchyardBackend(compiler, masks, settings)
     for name in "12":
         made, hit = asked(backend, "structural_tag", NAMED % (name * 32))
         assert not hit and takes(made, "v")
         assert asked(backend, "structural_tag", NAMED % (name * 32))[1]
     assert takes(backend.dispatch_structural_tag(NAMED % ("1" * 32)), "v")
     assert backend.compilers.stats()["namespaces"] == 2
+    assert not any(compiler.avoid_detours for compiler in backend.compilers)
     assert backend.compilations.counts["compiles"] == 2
 
 

@@ -27,6 +27,7 @@ def test_everything_can_be_set() -> None:
             "SWITCHYARD_SGLANG_PREFILL_US_PER_TOKEN": "1.5",
             "SWITCHYARD_SGLANG_PREFILL_MOST_MS": "0",
             "SWITCHYARD_SGLANG_MASKS_AHEAD": "1",
+            "SWITCHYARD_SGLANG_DETOURS": "allow",
         }
     )
     assert found == Settings(
@@ -42,6 +43,7 @@ def test_everything_can_be_set() -> None:
         prefill_us_per_token=1.5,
         prefill_most_ms=0,
         masks_ahead=True,
+        detours="allow",
     )
 
 
@@ -58,6 +60,7 @@ def test_everything_can_be_set() -> None:
         ("SWITCHYARD_SGLANG_COMPILE_THREADS", "²"),
         ("SWITCHYARD_SGLANG_PREFILL_MOST_MS", "nan"),
         ("SWITCHYARD_SGLANG_MASKS_AHEAD", "yes"),
+        ("SWITCHYARD_SGLANG_DETOURS", "no"),
         ("SWITCHYARD_SGLANG_PREFILL_MOST_MS", "inf"),
         ("SWITCHYARD_SGLANG_PREFILL_US_PER_TOKEN", "fast"),
         ("SWITCHYARD_CACHE_KEY_FILE", "/nowhere/at/all"),

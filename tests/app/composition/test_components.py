@@ -56,6 +56,23 @@ async def test_models_of_one_vocabulary_share_an_engine_and_all_divide_the_memor
         await parts.aclose()
 
 
+def allowing(file: Path) -> Path:
+    """Allow detours for the second model."""
+    file.write_text(file.read_text().replace('format = "harmony"', 'detours = "allow"'))
+    return file
+
+
+async def test_models_with_other_detours_have_an_engine_of_their_own(file: Path) -> None:
+    parts = components(allowing(file), cache_namespace="key", api_keys="one")
+    try:
+        assert [engine.compiler.avoid_detours for engine in parts.engines] == [True, False, True]
+        fingerprints = [engine.compiler.vocabulary.fingerprint for engine in parts.engines]
+        assert fingerprints[0] == fingerprints[1]
+        assert not parts.engines[1].namespaces.of("tenant").compiler.avoid_detours
+    finally:
+        await parts.aclose()
+
+
 def test_a_tokenizer_that_cannot_be_loaded_aborts_the_build_by_name(file: Path) -> None:
     file.write_text(file.read_text() + '[[models]]\nname = "x"\ntokenizer = "/nope"\n')
     with pytest.raises(SettingError, match=r": models\[4\]\.tokenizer: no such folder: /nope"):

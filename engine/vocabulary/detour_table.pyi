@@ -1,0 +1,3 @@
+from .vocabulary import Vocabulary
+
+def detour_entries(vocabulary: Vocabulary) -> dict[bytes, dict[int, set[int]]]: ...
