@@ -50,8 +50,8 @@ class Format(ABC):
 
     @abstractmethod
     def instructions(self, tools: Sequence[Tool], output: OutputSpec) -> str:
-        """Return a system message's text about ``tools`` and the response schema, for chat
-        templates that show neither; "" for none.
+        """Return a system message's text: further instructions, ``tools`` and the response schema,
+        for chat templates that show none of them; "" for none.
         """
 
     @abstractmethod

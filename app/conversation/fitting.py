@@ -76,7 +76,7 @@ def fitted(
     for at, message in enumerate(shown):
         spread += [*_apart(at, message, shown, profile), *behind.get(at, ())]
     if instructions:
-        instruct(spread, instructions)
+        _instruct(spread, instructions)
     ordered = _with_instructions(spread, profile)
     if not profile.in_a_row:
         ordered = _merged(ordered)
@@ -246,15 +246,14 @@ def _joined(messages: Sequence[Message]) -> Message:
     return {**messages[0], "content": "\n\n".join(texts)}
 
 
-def instruct(messages: list[Message], text: str) -> bool:
-    """Append to the leading instructions, or insert them; return whether a message was inserted."""
+def _instruct(messages: list[Message], text: str) -> None:
+    """Append to the leading instructions, or insert them."""
     last = _leading(messages) - 1
     if last < 0:
         messages.insert(0, {"role": "system", "content": text})
     else:
         parts = filter(None, (messages[last]["content"], text))
         messages[last] = {**messages[last], "content": "\n\n".join(parts)}
-    return last < 0
 
 
 def _merged(messages: Iterable[Message]) -> list[Message]:

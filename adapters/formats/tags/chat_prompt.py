@@ -58,7 +58,7 @@ def render_chat(
     turns = read_turns(messages)
     first = next((n for n, turn in enumerate(turns) if turn.role != "system"), len(turns))
     system = [*(turn.text for turn in turns[:first]), *offers(chat, calls_text, tools, output)]
-    blocks = [("system", "\n\n".join(system))] if system else []
+    blocks = [("system", "\n\n".join(filter(None, system)))] if system else []
     for number, turn in enumerate(turns[first:], first):
         text = turn_text(chat, calls_text, turn)
         if chat.results_together and turn.role == "tool" and turns[number - 1].role == "tool":
@@ -74,8 +74,8 @@ def render_chat(
 def offers(
     chat: Chat, calls_text: CallsText, tools: Sequence[Tool], output: OutputSpec
 ) -> list[str]:
-    """Return the blocks that offer tools and that require JSON, if any."""
-    found = []
+    """Return the further instructions, and the blocks that offer tools and that require JSON."""
+    found = [output.instructions] if output.instructions else []
     if tools:
         shown = chat.tool_separator.join(map(chat.tool, tools))
         block = chat.tools.replace("{call}", calls_text([_EXAMPLE], 0))
