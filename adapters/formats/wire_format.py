@@ -54,6 +54,12 @@ class Format(ABC):
         for chat templates that show none of them; "" for none.
         """
 
+    def choice_text(self, output: OutputSpec) -> str:
+        """Return what the end of the conversation says about a required call, for chat templates
+        that show no tools; "" for nothing.
+        """
+        return ""
+
     @abstractmethod
     def calls_texts(self, calls: Sequence[PastCall]) -> Sequence[str]:
         """Return the calls of one answer in the ways in which chat templates show them."""

@@ -31,7 +31,7 @@ class PromptText(NamedTuple):
 
 
 class TemplatePrompt:
-    """The prompts of one request. ``instructions``: further text of the system message."""
+    """The prompts of one request. ``instructions``, ``choice``: see ``fitted``."""
 
     def __init__(
         self,
@@ -42,6 +42,7 @@ class TemplatePrompt:
         *,
         tools: Sequence[Tool],
         instructions: str,
+        choice: str,
         variables: Variables,
     ) -> None:
         self._template = template
@@ -49,6 +50,7 @@ class TemplatePrompt:
         self._as_text = as_text
         self._marks = marks
         self._instructions = instructions
+        self._choice = choice
         self._variables = variables
         self._tools: list[dict[str, Any]] | None = None
         if profile.tools and tools:
@@ -80,6 +82,7 @@ class TemplatePrompt:
             messages,
             self._profile,
             instructions=self._instructions_for(messages),
+            choice=self._choice,
             has_tools=bool(self._tools),
             is_opened=is_opened,
             as_text=self._as_text,

@@ -11,7 +11,7 @@ answer that may be either is unambiguous. Turns are "role:" lines.
 
 from dataclasses import fields
 
-from ..tags import Chat, TagFamily, UnknownSyntax
+from ..tags import TagFamily, UnknownSyntax
 
 PLAIN = TagFamily(
     name="plain",
@@ -20,15 +20,6 @@ PLAIN = TagFamily(
     trigger="<tool_call>",
     separator="\n",
     between=" \n",
-    chat=Chat(
-        begin="{role}:\n",
-        end="\n\n",
-        tools=(
-            "These functions can be called:\n{tools}\n\n"
-            "To call one, write a line of this shape, one line for each call:\n"
-            '<tool_call>{"name": "the function\'s name", "arguments": {...}}</tool_call>'
-        ),
-    ),
 )
 
 _TEXTS = {field.name: getattr(PLAIN, field.name) for field in fields(PLAIN)}

@@ -230,6 +230,41 @@ def test_a_client_with_instructions_replaces_those_of_the_template(name: str, ow
     assert own in prompt_of(name, [USER, said("system", "wordlate")], ask)
 
 
+OTHER = replace(TOOL, name="wordother")
+#: (choice, what the end of the conversation says)
+CHOICES: dict[str, tuple[dict[str, Any], str]] = {
+    "auto": ({}, ""),
+    "required": ({"tool_choice": "required"}, "Call one of the functions now."),
+    "named": (
+        {"tool_choice": "named", "tool_name": "wordother"},
+        "Call the function wordother now.",
+    ),
+    "allowed": (
+        {"tool_choice": "required", "barred": ("wordother",)},
+        "Call the function wordtool now.",
+    ),
+}
+
+
+@pytest.mark.skipif(not TEMPLATES, reason=FETCH)
+@pytest.mark.parametrize("name", TEMPLATES)
+def test_a_choice_changes_nothing_before_the_end_of_the_last_message(name: str) -> None:
+    """Templates that show tools have no text about a choice, and their models were trained so. So
+    were models of some formats.
+    """
+    tokenizer, tools = tokenizer_of(name), OutputSpec((TOOL, OTHER))
+    assert tokenizer.profile is not None
+    is_told = not tokenizer.profile.tools and tokenizer.wire.name != "hermes"
+    for messages in ([USER], [said("system", "wordsystem"), USER, ONE, result("a", "wordlast")]):
+        begin, last, end = prompt_of(name, messages, tools).rpartition(words(messages)[-1])
+        for asked, text in CHOICES.values() if is_told else [(CHOICES["named"][0], "")]:
+            behind = f"\n\n{text}" if text else ""
+            told = prompt_of(name, messages, replace(tools, **asked))
+            assert told == begin + last + behind + end
+            for other in ("an answer only", "instructions only", "late instructions"):
+                assert text in prompt_of(name, CONVERSATIONS[other], replace(tools, **asked))
+
+
 @pytest.mark.skipif(not TEMPLATES, reason=FETCH)
 def test_where_prompts_leave_a_model_that_thinks() -> None:
     def thought(name: str, **variables: Any) -> str:
