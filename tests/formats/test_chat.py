@@ -1,11 +1,13 @@
 """Prompts of formats for tokenizers without a chat template: the families' own layouts."""
 
+import json
 from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from adapters.formats import FormatError, OutputSpec, Tool, get_format
+from adapters.formats.optional_keys import optional_keys
 
 from .cases import SPECIALS, STOPS
 from .harness import compiled, encode, is_accepted
@@ -236,6 +238,44 @@ def test_what_the_client_says_of_the_response_format_is_shown(name: str) -> None
     for word in ("reading", f"What the\n{comment}sky does", "wordschema", "worda", "wordb"):
         assert word in prompt
     assert get_format(name).instructions((), OutputSpec(**DESCRIBED)) in prompt
+
+
+#: (schema, the keys that the prompt lists as optional)
+KEYS: list[tuple[Any, str]] = [
+    ({"type": "object"}, ""),
+    ({"properties": {"a": {}}, "required": ["a"]}, ""),
+    ({"properties": {"a": {}, "b": {}, "c": {}}, "required": ["b"]}, "a, c"),
+    ({"properties": {"a": {}}}, "a"),
+    ({"properties": {"a": {}}, "required": [["a"], 3]}, "a"),
+    ({"properties": {"a": {}}, "required": "a"}, "a"),
+    ({"items": {"anyOf": [{"type": "null"}, {"properties": {"a": {}}}]}}, "a"),
+    ({"$ref": "#/$defs/a", "$defs": {"a": {"properties": {"b": True}}}}, "b"),
+    ({"properties": {"a": {"properties": {"b": {}, "a": {}}, "required": ["a"]}}}, "b"),
+    (
+        {"properties": {"properties": {"type": "string"}, "enum": {"properties": {"b": {}}}}},
+        "properties, enum, b",
+    ),
+    ({"const": {"properties": {"a": {}}}, "properties": 3}, ""),
+    (True, ""),
+    ({"properties": dict.fromkeys("abcdefghijklmnop", {})}, ", ".join("abcdefghijklmnop")),
+    ({"properties": dict.fromkeys("abcdefghijklmnopq", {})}, ""),
+]
+
+
+@pytest.mark.parametrize(("schema", "keys"), KEYS)
+def test_the_model_is_told_of_json_only_and_of_optional_keys(schema: Any, keys: str) -> None:
+    head = "Your final answer must be JSON only, one value that fits this JSON Schema:\n"
+    end = f"\nOptional keys: {keys}." if keys else ""
+    assert told("plain", response_schema=schema) == head + json.dumps(schema) + end
+
+
+def test_a_deep_or_long_schema_is_searched_in_linear_time() -> None:
+    deep: Any = {"properties": {"a": True}}
+    for _ in range(10_000):
+        deep = {"items": deep}
+    names = [str(number) for number in range(10_000)]
+    long = {"properties": dict.fromkeys(names, True), "required": names}
+    assert (optional_keys(deep), optional_keys(long)) == (["a"], [])
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -9,12 +9,13 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from ..argument_schema import NO_ARGUMENTS
+from ..optional_keys import optional_keys
 from ..output_spec import ChatMessage, OutputSpec, PastCall, Tool
 from ..turns import Turn, read_turns
 
 #: returns the calls of one answer as text; the number is that of earlier calls in the conversation
 CallsText = Callable[[Sequence[PastCall], int], str]
-#: names that the prompt lists; of more, it says in general terms which ones are meant
+#: names of tools, or of optional keys, that the prompt lists; it lists no more than these
 MAX_TOLD = 16
 
 
@@ -41,7 +42,9 @@ class Chat:
     )
     tells_choice: bool = True
     start: str = ""
-    schema: str = "Your final answer must be one JSON value that fits this JSON Schema:\n{schema}"
+    schema: str = (
+        "Your final answer must be JSON only, one value that fits this JSON Schema:\n{schema}"
+    )
     tool: Callable[[Tool], str] = field(default=lambda tool: compact(tool_object(tool)))
     tool_separator: str = "\n"
     roles: Mapping[str, str] = field(default_factory=dict)
@@ -98,6 +101,9 @@ def offers(
     if output.tells_schema:
         about = [output.response_name, output.response_description]
         lines = [": ".join(filter(None, about)), compact(output.response_schema)]
+        keys = optional_keys(output.response_schema)
+        if 0 < len(keys) <= MAX_TOLD:
+            lines.append(f"Optional keys: {', '.join(keys)}.")
         found.append(_filled(chat.schema, "{schema}", "\n".join(filter(None, lines))))
     return found
 
