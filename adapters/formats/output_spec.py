@@ -143,6 +143,7 @@ class OutputSpec:
     ``response_param``   the field of the request that has the schema.
     ``response_name``, ``response_description``  the client's name and description of the schema.
     ``schema_in_prompt``  whether the prompt contains the schema, its name and its description.
+    ``instructions``     further text of the system message.
     ``json_rules``       how the answer writes JSON.
     ``thought``          the state at the end of the prompt.
     ``thinking_tokens``  maximum tokens of reasoning; None: no limit.
@@ -161,6 +162,7 @@ class OutputSpec:
     response_name: str = ""
     response_description: str = ""
     schema_in_prompt: bool = True
+    instructions: str = ""
     json_rules: JsonRules = NO_RULES
     reasoning: Reasoning = "auto"
     thought: Thought = "free"

@@ -54,9 +54,15 @@ class Format(ABC):
 
     @abstractmethod
     def instructions(self, tools: Sequence[Tool], output: OutputSpec) -> str:
-        """Return a system message's text about ``tools`` and the response schema, for chat
-        templates that show neither; "" for none.
+        """Return a system message's text: further instructions, ``tools`` and the response schema,
+        for chat templates that show none of them; "" for none.
         """
+
+    def choice_text(self, output: OutputSpec) -> str:
+        """Return what the end of the conversation says about a required call, for chat templates
+        that show no tools; "" for nothing.
+        """
+        return ""
 
     @abstractmethod
     def calls_texts(self, calls: Sequence[PastCall]) -> Sequence[str]:

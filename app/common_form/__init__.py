@@ -9,7 +9,7 @@ One file for each part of a body: messages, tools, constraints, thinking, legacy
 """
 
 from .anthropic.request import common_count, common_message
-from .chat import common_chat, common_grammar, common_prompt
+from .chat import common_chat, common_grammar
 from .completion import common_completion
 from .legacy_functions import is_legacy
 from .responses.compaction import is_kept, transcript

@@ -7,10 +7,9 @@ from ..protocol import (
     ChatToolChoice,
     GrammarRequest,
     StreamOptions,
-    TokenizeRequest,
 )
 from .constraints import closes_objects, common_constraints
-from .legacy_functions import names_of, with_tool_messages, with_tools
+from .legacy_functions import names_of, with_tools
 from .messages import common_messages, unshown_parts
 from .thinking import common_thinking
 from .tools import common_choice, common_tools
@@ -45,17 +44,6 @@ def common_grammar(request: GrammarRequest, choice: ChatToolChoice | None) -> Ge
         tool_choice=common_choice(choice),
         parallel_tool_calls=request.parallel_tool_calls,
         constraints=common_constraints(request.response_format),
-    )
-
-
-def common_prompt(request: TokenizeRequest) -> GenerationRequest:
-    """Return the chat whose prompt is wanted. Raises ApiError 400."""
-    effort = ("reasoning_effort", request.reasoning_effort)
-    return GenerationRequest(
-        messages=common_messages(with_tool_messages(request.messages or ())),
-        tools=common_tools(request.tools),
-        thinking=common_thinking(request, effort, request.reasoning),
-        template_variables=request.chat_template_kwargs or {},
     )
 
 

@@ -18,6 +18,7 @@
                                          shows images to users only
     images in the first message          a message behind it, if the template shows tools there
     further instructions                 the end of the system message
+    a required call                      the end of the conversation, in the user's turn
 
 Invariants       I1 the result contains the text of every message, in the client's order; only
                  instructions before the first message of a user move to the beginning. I2 equal
@@ -53,6 +54,7 @@ def fitted(
     profile: TemplateProfile,
     *,
     instructions: str = "",
+    choice: str = "",
     has_tools: bool = False,
     is_opened: bool = False,
     as_text: AsText = lambda _: None,
@@ -60,8 +62,9 @@ def fitted(
 ) -> list[Message]:
     """Return the messages for a template with this profile, from those of ``paired``.
 
-    ``instructions``: further text of the system message. ``has_tools``: the template gets tools,
-    too. ``is_opened``: a user speaks first, also if the profile does not demand it. ``as_text``:
+    ``instructions``: further text of the system message. ``choice``: what the end of the
+    conversation says about a required call. ``has_tools``: the template gets tools, too.
+    ``is_opened``: a user speaks first, also if the profile does not demand it. ``as_text``:
     writes an answer with calls, or a result, as text; None: the format has no such text.
     ``marks``: of images.
 
@@ -76,7 +79,9 @@ def fitted(
     for at, message in enumerate(shown):
         spread += [*_apart(at, message, shown, profile), *behind.get(at, ())]
     if instructions:
-        instruct(spread, instructions)
+        _instruct(spread, instructions)
+    if choice:
+        _close(spread, choice)
     ordered = _with_instructions(spread, profile)
     if not profile.in_a_row:
         ordered = _merged(ordered)
@@ -246,15 +251,24 @@ def _joined(messages: Sequence[Message]) -> Message:
     return {**messages[0], "content": "\n\n".join(texts)}
 
 
-def instruct(messages: list[Message], text: str) -> bool:
-    """Append to the leading instructions, or insert them; return whether a message was inserted."""
+def _instruct(messages: list[Message], text: str) -> None:
+    """Append to the leading instructions, or insert them."""
     last = _leading(messages) - 1
     if last < 0:
         messages.insert(0, {"role": "system", "content": text})
     else:
         parts = filter(None, (messages[last]["content"], text))
         messages[last] = {**messages[last], "content": "\n\n".join(parts)}
-    return last < 0
+
+
+def _close(messages: list[Message], text: str) -> None:
+    """Append to the last message, or add a message of a user behind an answer or instructions at
+    the beginning.
+    """
+    if _leading(messages) == len(messages) or messages[-1]["role"] == "assistant":
+        messages.append({"role": "user", "content": text})
+    else:
+        messages[-1] = _joined([messages[-1], {"content": text}])
 
 
 def _merged(messages: Iterable[Message]) -> list[Message]:

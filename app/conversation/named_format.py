@@ -40,6 +40,10 @@ class NamedFormat:
         text = self._wire.instructions(self._tools(tools), self._output(output))
         return self._control.adopted(text)
 
+    def choice_text(self, output: OutputSpec) -> str:
+        """Return what the end of the conversation says about a required call."""
+        return self._control.adopted(self._wire.choice_text(self._output(output)))
+
     def as_text(self, message: Mapping[str, Any]) -> str | None:
         """Return an answer with calls, or a result; None: the format has no such text."""
         text = self._wire.as_text(self._control.broken_message(message))
@@ -50,8 +54,9 @@ class NamedFormat:
         return [replace(tool, **self._broken(tool, *names)) for tool in tools]
 
     def _output(self, output: OutputSpec) -> OutputSpec:
-        names = ("response_name", "response_schema", "response_description")
-        return replace(output, **self._broken(output, *names))
+        names = ("tool_name", "barred", "response_name", "response_schema", "response_description")
+        tools = tuple(replace(tool, **self._broken(tool, "name")) for tool in output.tools)
+        return replace(output, tools=tools, **self._broken(output, *names))
 
     def _broken(self, owner: Tool | OutputSpec, *names: str) -> dict[str, Any]:
         return {name: self._control.broken(getattr(owner, name)) for name in names}

@@ -29,7 +29,6 @@ from typing import Any
 
 from ..errors import FieldPath, bad_request
 from ..protocol import MAX_ITEMS
-from .fitting import instruct
 
 #: the result of a call that was interrupted
 NO_RESULT = "[There is no result: the call was interrupted.]"
@@ -50,11 +49,6 @@ class History:
         """Append a message."""
         self.messages.append(message)
         self.places.append(place)
-
-    def instruct(self, text: str) -> None:
-        """Add a text to the instructions at the beginning."""
-        if instruct(self.messages, text):
-            self.places.insert(0, 0)
 
     def path(self, path: FieldPath) -> FieldPath:
         """Return the path of a field with the number that its message has in the request."""

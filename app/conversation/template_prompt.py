@@ -3,18 +3,24 @@
 A template that refuses a conversation gives a reason (``raise_exception``), which the error quotes.
 If a template fails, its exception does not help a client, so the error names the message that the
 template cannot show.
+
+Many templates write a system message of their own where a conversation has none, as the model was
+trained. Further instructions follow it and do not replace it.
 """
 
+import re
 from collections.abc import Mapping, Sequence
+from functools import cached_property
 from typing import Any, NamedTuple
 
 from adapters.formats import Tool
 
 from ..errors import ApiError, FieldPath, bad_field
+from .control import random_digits
 from .fitting import INSTRUCTING, Message, fitted
 from .image_marks import ImageMarks
 from .named_template import NamedTemplate
-from .profile import AsText, Messages, TemplateError, TemplateProfile, Variables
+from .profile import AsText, Messages, TemplateError, TemplateProfile, Variables, squeezed
 
 
 class PromptText(NamedTuple):
@@ -25,7 +31,7 @@ class PromptText(NamedTuple):
 
 
 class TemplatePrompt:
-    """The prompts of one request. ``instructions``: further text of the system message."""
+    """The prompts of one request. ``instructions``, ``choice``: see ``fitted``."""
 
     def __init__(
         self,
@@ -36,6 +42,7 @@ class TemplatePrompt:
         *,
         tools: Sequence[Tool],
         instructions: str,
+        choice: str,
         variables: Variables,
     ) -> None:
         self._template = template
@@ -43,6 +50,7 @@ class TemplatePrompt:
         self._as_text = as_text
         self._marks = marks
         self._instructions = instructions
+        self._choice = choice
         self._variables = variables
         self._tools: list[dict[str, Any]] | None = None
         if profile.tools and tools:
@@ -73,12 +81,40 @@ class TemplatePrompt:
         return fitted(
             messages,
             self._profile,
-            instructions=self._instructions,
+            instructions=self._instructions_for(messages),
+            choice=self._choice,
             has_tools=bool(self._tools),
             is_opened=is_opened,
             as_text=self._as_text,
             marks=self._marks,
         )
+
+    def _instructions_for(self, messages: Messages) -> str:
+        """Return the further instructions, behind the template's own where the client has none."""
+        roles = [message["role"] for message in messages]
+        early = roles[: roles.index("user")] if "user" in roles else roles
+        if not self._instructions or any(role in INSTRUCTING for role in early):
+            return self._instructions
+        return "\n\n".join(filter(None, [self._own_instructions, self._instructions]))
+
+    @cached_property
+    def _own_instructions(self) -> str:
+        """The system message that the template writes where a conversation has none, or "".
+
+        It may depend on tools, variables and the date, so two short prompts of this request show
+        it, and a third one proves it.
+        """
+        word, user = random_digits(), {"role": "user", "content": random_digits()}
+        try:
+            prompt = self._rendered([user])
+            instructed = self._rendered([{"role": "system", "content": word}, user])
+            before, _, behind = instructed.partition(word)
+            own, end = (text.partition(user["content"])[0] for text in (prompt, behind))
+            text = _without_end(own.removeprefix(before), end) if own.startswith(before) else ""
+            again = self._rendered([{"role": "system", "content": text}, user])
+        except TemplateError:
+            return ""
+        return text if squeezed(again) == squeezed(prompt) else ""
 
     def _rendered(self, said: Messages) -> str:
         return self._template(said, self._tools, self._variables)
@@ -149,6 +185,12 @@ class TemplatePrompt:
         except (TemplateError, ApiError):
             return False
         return True
+
+
+def _without_end(text: str, end: str) -> str:
+    """Return a text without this end, which may have other white space; "" if it has another."""
+    found = re.search(r"\s*".join(map(re.escape, squeezed(end))) + r"\s*\Z", text)
+    return "" if found is None else text[: found.start()]
 
 
 def _harmless(message: Mapping[str, Any]) -> Message:

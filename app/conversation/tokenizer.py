@@ -262,6 +262,8 @@ class HuggingFaceTokenizer:
                 self._image_marks,
                 tools=tools,
                 instructions=instructions,
+                # models whose templates show tools were trained without this text
+                choice="" if self.profile.tools else self._format.choice_text(output),
                 variables=variables or {},
             )
             text, images = prompt.text(messages)

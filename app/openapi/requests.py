@@ -268,16 +268,17 @@ def _choose(schema: Schema, when: Schema, then: Schema, otherwise: Schema | None
 
 def _tokenize(schema: Schema) -> None:
     """A text or a chat; other fields of a chat need messages."""
+    _biases(schema)
+    _bare_schemas(schema)
     fields = schema["properties"]
     fields["add_generation_prompt"] = _only((None, True), "A chat ends where its answer begins.")
     fields["continue_final_message"] = _only((None, False), "Not served.")
     fields["chat_template"] = _only((None,), "Not served.")
-    of_chat = ("tools", "chat_template_kwargs", "add_generation_prompt", "continue_final_message")
     _choose(
         schema,
         _needs({"messages": _GIVEN}),
         {"properties": {"prompt": _NULL, "add_special_tokens": {"enum": [None, False]}}},
-        {**_needs({"prompt": _GIVEN}), "properties": dict.fromkeys(of_chat, _NULL)},
+        {**_needs({"prompt": _GIVEN}), "properties": dict.fromkeys(protocol.CHAT_ONLY, _NULL)},
     )
 
 

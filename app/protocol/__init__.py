@@ -112,7 +112,7 @@ from .responses.tools import (
 )
 from .sampling_fields import MAX_BIASES, SamplingFields, StreamOptions
 from .thinking_fields import UNBOUNDED, ReasoningEffort, ReasoningOptions, ThinkingFields
-from .tokenize_request import DetokenizeRequest, TokenizeRequest
+from .tokenize_request import CHAT_ONLY, DetokenizeRequest, TokenizeRequest
 from .tools import (
     TOOL_HINTS,
     AllowedToolsChoice,

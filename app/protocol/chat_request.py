@@ -78,11 +78,9 @@ class GenerationFields(ThinkingFields, SamplingFields):
         return given | (self.chat_template_args or {}) | (self.chat_template_kwargs or {})
 
 
-class ChatRequest(GenerationFields, ChoiceFields, ConstraintFields):
-    """A chat completion. Null stands for an absent field."""
+class ChatFields(GenerationFields, ChoiceFields, ConstraintFields):
+    """The fields of a chat completion without its messages."""
 
-    messages: Messages
-    """The conversation."""
     tools: Annotated[list[AnyToolDefinition], Field(fail_fast=True)] | None = None
     """Functions and custom tools that the model may call."""
     tool_choice: ChatToolChoice | None = None
@@ -109,3 +107,10 @@ class ChatRequest(GenerationFields, ChoiceFields, ConstraintFields):
     """No effect; the answer then names its own, `default`."""
     verbosity: Verbosity | None = None
     """How long the answer is."""
+
+
+class ChatRequest(ChatFields):
+    """A chat completion. Null stands for an absent field."""
+
+    messages: Messages
+    """The conversation."""

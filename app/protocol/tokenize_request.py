@@ -1,7 +1,7 @@
 """The bodies of POST /tokenize and POST /detokenize, as vLLM has them.
 
-/tokenize takes a text (``prompt``), or a chat (``messages``, ``tools``, ``chat_template_kwargs``,
-fields of reasoning), whose tokens are those of the prompt of a chat completion.
+/tokenize takes a text (``prompt``), or the body of a chat completion, whose prompt it shows. Its
+fields that no prompt depends on, such as those of sampling, have no effect.
 """
 
 from typing import Annotated
@@ -9,11 +9,9 @@ from typing import Annotated
 from pydantic import Field
 
 from ..errors import bad_request, unsupported_parameter
-from .chat_request import TemplateVariables
+from .chat_request import ChatFields, ChatRequest
 from .messages import Messages
 from .sampling_fields import TokenId
-from .thinking_fields import ReasoningEffort, ReasoningOptions, ThinkingFields
-from .tools import ToolDefinition
 from .unserved_fields import Body
 
 #: values at which the parameters of a chat are off; the gateway's templates know no others
@@ -22,29 +20,16 @@ _FIXED = {
     "continue_final_message": (None, False),
     "chat_template": (None,),
 }
-#: parameters of a chat that its prompt depends on
-_SHOWN = (
-    *ThinkingFields.model_fields,
-    *("reasoning_effort", "reasoning", "chat_template_kwargs"),
-)
+#: fields that only a chat has
+CHAT_ONLY = (*_FIXED, *(name for name in ChatFields.model_fields if name != "model"))
 
 
-class TokenizeRequest(ThinkingFields):
-    """A text (`prompt`), or a chat (`messages`), whose tokens are those of a chat completion."""
+class TokenizeRequest(ChatFields):
+    """A text (`prompt`), or a chat completion, whose prompt is wanted."""
 
-    model: str | None = None
-    """A served model, by name or alias."""
     prompt: str | None = None
     messages: Messages | None = None
     """The conversation."""
-    tools: Annotated[list[ToolDefinition], Field(fail_fast=True)] | None = None
-    """Functions and custom tools that the model may call."""
-    reasoning_effort: ReasoningEffort | None = None
-    """How much the model reasons; `none` turns it off."""
-    reasoning: ReasoningOptions | None = None
-    """The same as an object, as with OpenRouter."""
-    chat_template_kwargs: TemplateVariables | None = None
-    """Variables of the chat template."""
     chat_template: str | None = None
     add_generation_prompt: bool | None = None
     continue_final_message: bool | None = None
@@ -52,6 +37,14 @@ class TokenizeRequest(ThinkingFields):
     """`true` by default for a text; the template of a chat decides."""
     return_token_strs: bool | None = None
     """The text of each token, too."""
+
+    @property
+    def chat(self) -> ChatRequest | None:
+        """The chat completion whose prompt is wanted; None: a text is."""
+        if self.messages is None:
+            return None
+        values = {name: getattr(self, name) for name in ChatRequest.model_fields}
+        return ChatRequest.model_construct(self.model_fields_set, **values)
 
     def check(self) -> None:
         """Raise ApiError 400 unless this is either a text or a chat that the gateway can write."""
@@ -61,8 +54,7 @@ class TokenizeRequest(ThinkingFields):
                 "prompt",
                 "missing_required_parameter" if self.prompt is None else "invalid_value",
             )
-        chat_only = [*_FIXED, "tools", *_SHOWN]
-        for name in chat_only if self.messages is None else ():
+        for name in CHAT_ONLY if self.messages is None else ():
             if getattr(self, name) is not None:
                 raise bad_request(
                     f"Invalid value for '{name}': only allowed beside 'messages'.",

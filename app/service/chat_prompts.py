@@ -7,7 +7,7 @@ Not here   which media models see (conversation.media), reading images (images).
 """
 
 from collections.abc import Sequence
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY, dataclass, replace
 from typing import NamedTuple
 
 from adapters.formats import OutputSpec
@@ -129,14 +129,13 @@ class ChatPrompts:
         self, request: GenerationRequest, output: OutputSpec, shown: ShownMedia
     ) -> ChatPrompt:
         history = paired(plain_messages(shown.messages))
-        told = VERBOSITY.get(request.verbosity or "")
-        if told and not self.tokenizer.reads("verbosity"):
-            history.instruct(told)
+        verbosity = "" if self.tokenizer.reads("verbosity") else request.verbosity
+        told = VERBOSITY.get(verbosity or "", "")
         try:
             rendered = self.tokenizer.render(
                 history.messages,
                 output.prompt_tools,
-                output,
+                replace(output, instructions=told),
                 template_variables(request, output),
             )
         except ApiError as error:

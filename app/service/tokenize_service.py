@@ -11,7 +11,7 @@ from functools import partial
 
 from typing_extensions import TypedDict
 
-from ..common_form import common_prompt
+from ..common_form import common_chat
 from ..concurrency import Offload
 from ..conversation import Tokenizer
 from ..errors import bad_request
@@ -51,9 +51,10 @@ class TokenizeService:
     async def tokenize(self, request: TokenizeRequest, size: int, client: str) -> bytes:
         """Return a TokenizeResponse as JSON; ``size``: bytes of the body. Raises ApiError."""
         request.check()
-        if request.messages is None:
+        asked = request.chat
+        if asked is None:
             return await self.offload.run(client, size, partial(self._answer, request, None))
-        chat = await self.generation.read(partial(common_prompt, request), client, size)
+        chat = await self.generation.read(partial(common_chat, asked), client, size)
         step = partial(self._answer, request, chat)
         return await self.offload.run(client, weight_of(chat, size), step)
 

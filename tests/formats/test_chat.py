@@ -1,18 +1,31 @@
 """Prompts of formats for tokenizers without a chat template: the families' own layouts."""
 
+import json
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from adapters.formats import FormatError, OutputSpec, Tool, get_format
+from adapters.formats.optional_keys import optional_keys
 
-from .cases import SPECIALS
+from .cases import SPECIALS, STOPS
+from .harness import compiled, encode, is_accepted
 
 NAMES = sorted(SPECIALS)
 WEATHER = Tool("weather", {"type": "object", "properties": {"city": {"type": "string"}}}, "Tells")
 SHOWN = (
     '{"type": "function", "function": {"name": "weather", "description": "Tells", '
     '"parameters": {"type": "object", "properties": {"city": {"type": "string"}}}}}'
+)
+EXAMPLE = Tool(
+    "get_weather",
+    {
+        "type": "object",
+        "properties": {"city": {"type": "string"}, "days": {"type": "integer"}},
+        "required": ["city", "days"],
+        "additionalProperties": False,
+    },
 )
 HISTORY: list[dict[str, Any]] = [
     {"role": "system", "content": "Be nice."},
@@ -94,6 +107,99 @@ def test_plain_is_role_lines() -> None:
     )
 
 
+#: families whose own text about tools their models were trained with: Qwen2.5's template, Meta's
+#: documents of Llama 3.1, Mistral's and openai-harmony's prompts
+TRAINED = {
+    "hermes": "# Tools\n\nYou may call one or more functions to assist with the user query.",
+    "llama3_json": "You have access to the following functions. To call a function,",
+    "llama3_function": "You have access to the following functions:\n\nUse the function",
+    "mistral_v3": "[AVAILABLE_TOOLS][",
+    "mistral_v11": "[AVAILABLE_TOOLS][",
+    "mistral_v13": "[AVAILABLE_TOOLS][",
+    "harmony": "# Tools\n\n## functions\n\nnamespace functions {",
+}
+UNTRAINED = sorted({*NAMES} - {*TRAINED})
+REQUIRED = {"tool_choice": "required", "parallel_tool_calls": False}
+
+
+def told(name: str, *tools: Tool, **output: Any) -> str:
+    return get_format(name).instructions(tools, OutputSpec(tools, **output))
+
+
+@pytest.mark.parametrize("name", TRAINED)
+def test_trained_texts_about_tools_stay_as_they_are(name: str) -> None:
+    assert told(name, WEATHER).startswith(TRAINED[name])
+    assert get_format(name).choice_text(OutputSpec((WEATHER,), "required")) == ""
+    assert render(name, HISTORY, WEATHER) == render(name, HISTORY, WEATHER, **REQUIRED)
+
+
+@pytest.mark.parametrize("name", UNTRAINED)
+def test_the_text_about_tools_has_a_whole_call_as_its_example(name: str) -> None:
+    """REGRESSION: models copied the placeholders of the example: the name "the function's name",
+    the arguments {...}.
+    """
+    head = f"You can call these functions:\n{SHOWN}\n\n"
+    middle = "Each call is written like this call of another function:\n"
+    text = told(name, WEATHER)
+    assert text.startswith(head + middle)
+    example = text.removeprefix(head + middle)
+    assert "Oslo" in example
+    grammar = compiled(name, OutputSpec((EXAMPLE,), **REQUIRED))[1]
+    end = getattr(get_format(name), "tail", "") + STOPS[name][0]
+    assert is_accepted(grammar, encode(name, example + end)), example
+
+
+def test_the_example_is_no_tool_of_the_request() -> None:
+    assert '{"name": "get_weather", "arguments": {"city": "Oslo"' in told("plain", WEATHER)
+    own = told("plain", replace(WEATHER, name="get_weather"))
+    assert '{"name": "add_event", "arguments": {"title": "Lunch"' in own
+
+
+#: (output, what the end of the conversation says)
+CHOICES: dict[str, tuple[dict[str, Any], str]] = {
+    "auto": ({}, ""),
+    "none": ({"tool_choice": "none"}, ""),
+    "required": ({"tool_choice": "required"}, "Call one of the functions now."),
+    "named": ({"tool_choice": "named", "tool_name": "tool2"}, "Call the function tool2 now."),
+    "allowed": (
+        {"tool_choice": "required", "barred": ("tool1",)},
+        "Call one of these functions now: tool0, tool2.",
+    ),
+    "one allowed": (
+        {"tool_choice": "required", "barred": ("tool0", "tool1")},
+        "Call the function tool2 now.",
+    ),
+}
+THREE = tuple(replace(WEATHER, name=f"tool{n}") for n in range(3))
+
+
+@pytest.mark.parametrize("choice", CHOICES)
+def test_the_end_of_a_prompt_says_that_a_call_is_required(choice: str) -> None:
+    output, text = CHOICES[choice]
+    behind = f"\n\n{text}" if text else ""
+    asked = [{"role": "user", "content": "Oslo?"}]
+    calls = [*asked, *HISTORY[3:5]]
+    for messages, last in ((asked, "Oslo?"), (calls, "rain")):
+        begin, end = render("plain", messages, *THREE).rsplit(last, 1)
+        assert render("plain", messages, *THREE, **output) == f"{begin}{last}{behind}{end}"
+        late = [*messages, {"role": "system", "content": "Late."}]
+        assert f"Late.{behind}\n\n" in render("plain", late, *THREE, **output)
+    if text:
+        for message in ({"role": "assistant", "content": "Well?"}, HISTORY[0]):
+            prompt = render("plain", [message], *THREE, **output)
+            assert prompt.endswith(f"\n\nuser:\n{text}\n\nassistant:\n")
+
+
+def test_names_that_may_be_called_are_listed_up_to_a_bound() -> None:
+    tools = tuple(replace(WEATHER, name=f"tool{n}") for n in range(18))
+    for barred, text in (
+        (("tool0", "tool1"), f"now: {', '.join(f'tool{n}' for n in range(2, 18))}."),
+        (("tool0",), "Call one of the functions now."),
+    ):
+        output = OutputSpec(tools, "required", barred=barred)
+        assert get_format("plain").choice_text(output).endswith(text)
+
+
 @pytest.mark.parametrize("name", NAMES)
 def test_a_history_can_hold_what_looks_like_a_templates_marks(name: str) -> None:
     text = "{role} {text} {tools} {schema} {name} {effort}"
@@ -132,6 +238,44 @@ def test_what_the_client_says_of_the_response_format_is_shown(name: str) -> None
     for word in ("reading", f"What the\n{comment}sky does", "wordschema", "worda", "wordb"):
         assert word in prompt
     assert get_format(name).instructions((), OutputSpec(**DESCRIBED)) in prompt
+
+
+#: (schema, the keys that the prompt lists as optional)
+KEYS: list[tuple[Any, str]] = [
+    ({"type": "object"}, ""),
+    ({"properties": {"a": {}}, "required": ["a"]}, ""),
+    ({"properties": {"a": {}, "b": {}, "c": {}}, "required": ["b"]}, "a, c"),
+    ({"properties": {"a": {}}}, "a"),
+    ({"properties": {"a": {}}, "required": [["a"], 3]}, "a"),
+    ({"properties": {"a": {}}, "required": "a"}, "a"),
+    ({"items": {"anyOf": [{"type": "null"}, {"properties": {"a": {}}}]}}, "a"),
+    ({"$ref": "#/$defs/a", "$defs": {"a": {"properties": {"b": True}}}}, "b"),
+    ({"properties": {"a": {"properties": {"b": {}, "a": {}}, "required": ["a"]}}}, "b"),
+    (
+        {"properties": {"properties": {"type": "string"}, "enum": {"properties": {"b": {}}}}},
+        "properties, enum, b",
+    ),
+    ({"const": {"properties": {"a": {}}}, "properties": 3}, ""),
+    (True, ""),
+    ({"properties": dict.fromkeys("abcdefghijklmnop", {})}, ", ".join("abcdefghijklmnop")),
+    ({"properties": dict.fromkeys("abcdefghijklmnopq", {})}, ""),
+]
+
+
+@pytest.mark.parametrize(("schema", "keys"), KEYS)
+def test_the_model_is_told_of_json_only_and_of_optional_keys(schema: Any, keys: str) -> None:
+    head = "Your final answer must be JSON only, one value that fits this JSON Schema:\n"
+    end = f"\nOptional keys: {keys}." if keys else ""
+    assert told("plain", response_schema=schema) == head + json.dumps(schema) + end
+
+
+def test_a_deep_or_long_schema_is_searched_in_linear_time() -> None:
+    deep: Any = {"properties": {"a": True}}
+    for _ in range(10_000):
+        deep = {"items": deep}
+    names = [str(number) for number in range(10_000)]
+    long = {"properties": dict.fromkeys(names, True), "required": names}
+    assert (optional_keys(deep), optional_keys(long)) == (["a"], [])
 
 
 @pytest.mark.parametrize("name", NAMES)

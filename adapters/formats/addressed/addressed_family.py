@@ -42,7 +42,7 @@ from ..parts import (
 )
 from ..reading.reader import TagWhitespace
 from ..spelling import unwritable, word_name
-from ..tags import JSON, PLAIN_CHAT, Chat, Notation, offers, render_chat
+from ..tags import JSON, PLAIN_CHAT, Chat, Notation, choice_text, offers, render_chat
 from ..wire_format import Format
 
 
@@ -84,6 +84,9 @@ class AddressedFamily(Format):
 
     def instructions(self, tools: Sequence[Tool], output: OutputSpec) -> str:
         return "\n\n".join(offers(self.chat, self._calls_text, tools, output))
+
+    def choice_text(self, output: OutputSpec) -> str:
+        return choice_text(self.chat, output)
 
     def calls_texts(self, calls: Sequence[PastCall]) -> Sequence[str]:
         return [self.start + self._calls_text(some, 0) for some in (calls, calls[:1])]

@@ -22,6 +22,7 @@ CHATML = Chat(
 )
 _TAUGHT = replace(
     CHATML,
+    tells_choice=False,
     tools=(
         "# Tools\n\nYou may call one or more functions to assist with the user query.\n\n"
         "You are provided with function signatures within <tools></tools> XML tags:\n"

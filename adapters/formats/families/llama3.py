@@ -24,6 +24,7 @@ _CHAT = Chat(
     end="<|eot_id|>",
     roles={"tool": "ipython"},
     before_call="",
+    tells_choice=False,
     tool_separator="\n\n",
 )
 _STOPS = ("<|eot_id|>", "<|eom_id|>")

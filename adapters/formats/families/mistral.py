@@ -18,6 +18,7 @@ _CHAT = Chat(
     begin="[{role}]",
     end="",
     tools="[AVAILABLE_TOOLS][{tools}][/AVAILABLE_TOOLS]",
+    tells_choice=False,
     tool_separator=", ",
     before_call="",
 )

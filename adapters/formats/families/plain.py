@@ -11,7 +11,7 @@ answer that may be either is unambiguous. Turns are "role:" lines.
 
 from dataclasses import fields
 
-from ..tags import Chat, TagFamily, UnknownSyntax
+from ..tags import TagFamily, UnknownSyntax
 
 PLAIN = TagFamily(
     name="plain",
@@ -22,15 +22,6 @@ PLAIN = TagFamily(
     between=" \n",
     # no model was trained for it
     parallel_by_default=False,
-    chat=Chat(
-        begin="{role}:\n",
-        end="\n\n",
-        tools=(
-            "These functions can be called:\n{tools}\n\n"
-            "To call one, write a line of this shape, one line for each call:\n"
-            '<tool_call>{"name": "the function\'s name", "arguments": {...}}</tool_call>'
-        ),
-    ),
 )
 
 _TEXTS = {field.name: getattr(PLAIN, field.name) for field in fields(PLAIN)}

@@ -64,8 +64,9 @@ def _system_text(tools: Sequence[Tool], output: OutputSpec) -> str:
 def developer_text(instructions: list[str], tools: Sequence[Tool], output: OutputSpec) -> str:
     """Return the text of a developer message, or ""."""
     blocks = []
+    instructions = [*instructions, *filter(None, [output.instructions])]
     if instructions:
-        blocks.append("# Instructions\n\n" + "\n\n".join(instructions))
+        blocks.append("# Instructions\n\n" + "\n\n".join(filter(None, instructions)))
     if tools:
         blocks.append(tools_section([Namespace("functions", "", tuple(tools))]))
     if output.tells_schema:

@@ -5,15 +5,18 @@ Not here         Harmony's prompt (the room harmony), templates that tokenizers 
 
 import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from ..argument_schema import NO_ARGUMENTS
+from ..optional_keys import optional_keys
 from ..output_spec import ChatMessage, OutputSpec, PastCall, Tool
 from ..turns import Turn, read_turns
 
 #: returns the calls of one answer as text; the number is that of earlier calls in the conversation
 CallsText = Callable[[Sequence[PastCall], int], str]
+#: names of tools, or of optional keys, that the prompt lists; it lists no more than these
+MAX_TOLD = 16
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -21,7 +24,9 @@ class Chat:
     """The texts of such a prompt. ``begin`` contains "{role}"; ``roles`` renames some roles.
 
     ``tools``        the block that offers tools; "{tools}" stands for them, each as ``tool`` shows
-                     it, and "{call}" for a call in the family's syntax.
+                     it, and "{call}" for a call of another function in the family's syntax.
+    ``tells_choice`` whether the end of the conversation says that a call is required. Not in
+                     families that were trained with a text about tools of their own.
     ``schema``       the block that asks for JSON; "{schema}" stands for the schema with its name
                      and description.
     ``before_call``  between an assistant's text and its calls.
@@ -31,9 +36,15 @@ class Chat:
 
     begin: str = "{role}:\n"
     end: str = "\n\n"
-    tools: str = "You can call these functions:\n{tools}\n\nA call has exactly this form:\n{call}"
+    tools: str = (
+        "You can call these functions:\n{tools}\n\n"
+        "Each call is written like this call of another function:\n{call}"
+    )
+    tells_choice: bool = True
     start: str = ""
-    schema: str = "Your final answer must be one JSON value that fits this JSON Schema:\n{schema}"
+    schema: str = (
+        "Your final answer must be JSON only, one value that fits this JSON Schema:\n{schema}"
+    )
     tool: Callable[[Tool], str] = field(default=lambda tool: compact(tool_object(tool)))
     tool_separator: str = "\n"
     roles: Mapping[str, str] = field(default_factory=dict)
@@ -44,7 +55,12 @@ class Chat:
 
 #: blocks of plain text
 PLAIN_CHAT = Chat()
-_EXAMPLE = PastCall("call00000", "function_name", '{"argument_name": "its value"}')
+#: examples of calls, without placeholders: small models copy them. Values for a tool of the request
+#: would be copied, too (9 of 18 calls right instead of 13)
+_EXAMPLES = (
+    PastCall("call00000", "get_weather", '{"city": "Oslo", "days": 2}'),
+    PastCall("call00000", "add_event", '{"title": "Lunch", "hour": 12}'),
+)
 
 
 def render_chat(
@@ -55,10 +71,10 @@ def render_chat(
     output: OutputSpec,
 ) -> str:
     """Return the whole prompt, which ends where the assistant's next turn begins."""
-    turns = read_turns(messages)
+    turns = _closed(read_turns(messages), choice_text(chat, output))
     first = next((n for n, turn in enumerate(turns) if turn.role != "system"), len(turns))
     system = [*(turn.text for turn in turns[:first]), *offers(chat, calls_text, tools, output)]
-    blocks = [("system", "\n\n".join(system))] if system else []
+    blocks = [("system", "\n\n".join(filter(None, system)))] if system else []
     for number, turn in enumerate(turns[first:], first):
         text = turn_text(chat, calls_text, turn)
         if chat.results_together and turn.role == "tool" and turns[number - 1].role == "tool":
@@ -74,17 +90,52 @@ def render_chat(
 def offers(
     chat: Chat, calls_text: CallsText, tools: Sequence[Tool], output: OutputSpec
 ) -> list[str]:
-    """Return the blocks that offer tools and that require JSON, if any."""
-    found = []
+    """Return the further instructions, and the blocks that offer tools and that require JSON."""
+    found = [output.instructions] if output.instructions else []
     if tools:
         shown = chat.tool_separator.join(map(chat.tool, tools))
-        block = chat.tools.replace("{call}", calls_text([_EXAMPLE], 0))
+        names = {tool.name for tool in tools}
+        example = next((call for call in _EXAMPLES if call.name not in names), _EXAMPLES[0])
+        block = chat.tools.replace("{call}", calls_text([example], 0))
         found.append(_filled(block, "{tools}", shown))
     if output.tells_schema:
         about = [output.response_name, output.response_description]
         lines = [": ".join(filter(None, about)), compact(output.response_schema)]
+        keys = optional_keys(output.response_schema)
+        if 0 < len(keys) <= MAX_TOLD:
+            lines.append(f"Optional keys: {', '.join(keys)}.")
         found.append(_filled(chat.schema, "{schema}", "\n".join(filter(None, lines))))
     return found
+
+
+def choice_text(chat: Chat, output: OutputSpec) -> str:
+    """Return what the end of the conversation says about a required call, or "".
+
+    It is the only text about a choice: at the beginning, each other choice would keep the whole
+    prompt from the workers' caches.
+    """
+    if not chat.tells_choice or output.tool_choice not in ("required", "named"):
+        return ""
+    names = [tool.name for tool in output.callable_tools]
+    if output.tool_choice == "named":
+        names = [output.tool_name or ""]
+    if len(names) == 1:
+        return f"Call the function {names[0]} now."
+    if not output.barred or len(names) > MAX_TOLD:
+        return "Call one of the functions now."
+    return f"Call one of these functions now: {', '.join(names)}."
+
+
+def _closed(turns: list[Turn], text: str) -> list[Turn]:
+    """Return turns that end with this text: of the last one, or of the user behind an answer or
+    instructions at the beginning.
+    """
+    if not text:
+        return turns
+    if all(turn.role == "system" for turn in turns) or turns[-1].role == "assistant":
+        return [*turns, Turn("user", text)]
+    *others, last = turns
+    return [*others, replace(last, text="\n\n".join(filter(None, [last.text, text])))]
 
 
 def turn_text(chat: Chat, calls_text: CallsText, turn: Turn) -> str:

@@ -13,7 +13,7 @@ from ..offered_tools import offered_tools
 from ..output_spec import ChatMessage, OutputSpec, PastCall, Tool
 from ..reading.reader import TagWhitespace
 from ..turns import read_turns
-from .chat_prompt import offers, render_chat, turn_text
+from .chat_prompt import choice_text, offers, render_chat, turn_text
 from .tag_answer import TagAnswer
 from .tag_syntax import TagSyntax
 
@@ -40,6 +40,9 @@ class TagFamily(TagSyntax):
     def as_text(self, message: ChatMessage) -> str:
         (turn,) = read_turns([message])
         return turn_text(self.chat, self.calls_text, turn)
+
+    def choice_text(self, output: OutputSpec) -> str:
+        return choice_text(self.chat, output)
 
     def calls_texts(self, calls: Sequence[PastCall]) -> Sequence[str]:
         return [self.calls_text(calls), self.calls_text(calls[:1])]

@@ -1,5 +1,6 @@
 """POST /tokenize and /detokenize: the model's tokenizer, and the prompts of chat completions."""
 
+import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -8,9 +9,10 @@ import httpx
 import pytest
 
 from app.service import tokenize_service
-from tests.app.examples import MESSAGES, TOOLS
+from tests.app.examples import LIGHT, MESSAGES, TOOLS, json_schema
 from tests.app.gateway import OPTIONS, Gateway
 from tests.app.small_tokenizer import TEMPLATE, folder
+from tests.campaigns.prefix_cache.campaign import kept
 
 TEXTS = ["def f(x):", "é漢😀", "<|im_start|>user\n", " leading and trailing ", "a\u0000b"]
 
@@ -54,27 +56,61 @@ def test_texts_of_tokens_are_only_sent_if_asked_for(gateway: Gateway) -> None:
     assert shown in (["é"], ["\ufffd", "\ufffd"])
 
 
+SCHEMA = json_schema(LIGHT, description="A light.")
+#: bodies of chat completions
 CHATS: dict[str, dict[str, Any]] = {
-    "messages": {"messages": MESSAGES},
-    "tools": {"messages": MESSAGES, "tools": TOOLS},
-    "control text": {"messages": [{"role": "user", "content": "<|im_end|>"}]},
-    "variables": {"messages": MESSAGES, "chat_template_kwargs": {"x": 1}},
-    "off": {
-        "messages": MESSAGES,
-        "add_generation_prompt": True,
-        "continue_final_message": False,
-        "add_special_tokens": False,
+    "messages": {},
+    "tools": {"tools": TOOLS},
+    "a required call": {"tools": TOOLS, "tool_choice": "required"},
+    "a named tool": {
+        "tools": TOOLS,
+        "tool_choice": {"type": "function", "function": {"name": "set_light"}},
     },
+    "no call": {"tools": TOOLS, "tool_choice": "none"},
+    "functions": {
+        "functions": [each["function"] for each in TOOLS],
+        "function_call": {"name": "set_light"},
+    },
+    "a response format": {"response_format": SCHEMA},
+    "a response format and tools": {"response_format": SCHEMA, "tools": TOOLS},
+    "any object": {"response_format": {"type": "json_object"}},
+    "a format that the prompt leaves out": {
+        "response_format": SCHEMA,
+        "include_schema_in_prompt": False,
+    },
+    "a constraint of vLLM": {"structured_outputs": {"json": LIGHT}},
+    "a schema of SGLang": {"json_schema": json.dumps(LIGHT)},
+    "verbosity": {"verbosity": "low"},
+    "reasoning": {"reasoning_effort": "none"},
+    "control text": {"messages": [{"role": "user", "content": "<|im_end|>"}]},
+    "variables": {"chat_template_kwargs": {"x": 1}, "chat_template_args": {"y": 2}},
+    "fields of sampling": {"temperature": 0.5, "seed": 1, "stop": ["x"], "stream": False, "n": 1},
 }
 
 
 @pytest.mark.parametrize("name", CHATS)
-def test_a_chat_has_the_tokens_of_its_completion(gateway: Gateway, name: str) -> None:
-    chat = CHATS[name]
-    answer = post(gateway, "/tokenize", **chat)
-    fields = {k: v for k, v in chat.items() if k in ("messages", "tools", "chat_template_kwargs")}
-    used = gateway.post({"model": "noise", "max_completion_tokens": 1, **fields}).json()["usage"]
-    assert answer.json()["count"] == used["prompt_tokens"], answer.text
+def test_a_chat_has_the_prompt_that_the_worker_gets(gateway: Gateway, name: str) -> None:
+    """REGRESSION: response formats and choices of tools were unknown parameters."""
+    chat = {"messages": MESSAGES, **CHATS[name]}
+    answer = post(gateway, "/tokenize", **chat, return_token_strs=True).json()
+    with kept() as prompts:
+        used = gateway.post({"model": "noise", "max_completion_tokens": 1, **chat}).json()["usage"]
+    assert [each.prompt for each in prompts] == [answer["tokens"]], answer
+    assert answer["count"] == used["prompt_tokens"] == len(answer["token_strs"])
+
+
+def test_a_chat_as_vllm_has_it(gateway: Gateway) -> None:
+    off = {
+        "add_generation_prompt": True,
+        "continue_final_message": False,
+        "add_special_tokens": False,
+        "return_token_strs": False,
+        "chat_template": None,
+        "mm_processor_kwargs": None,
+    }
+    chat = {"messages": MESSAGES, "tools": TOOLS}
+    answer = post(gateway, "/tokenize", model="noise", **chat, **off)
+    assert answer.json() == post(gateway, "/tokenize", **chat).json()
 
 
 BAD: dict[str, tuple[str, dict[str, Any], int, str | None]] = {
@@ -82,6 +118,24 @@ BAD: dict[str, tuple[str, dict[str, Any], int, str | None]] = {
     "both": ("/tokenize", {"prompt": "x", "messages": MESSAGES}, 400, "prompt"),
     "a list": ("/tokenize", {"prompt": ["x"]}, 400, "prompt"),
     "tools of a text": ("/tokenize", {"prompt": "x", "tools": []}, 400, "tools"),
+    "a response format of a text": (
+        "/tokenize",
+        {"prompt": "x", "response_format": {"type": "json_object"}},
+        400,
+        "response_format",
+    ),
+    "a choice without tools": (
+        "/tokenize",
+        {"messages": MESSAGES, "tool_choice": "required"},
+        400,
+        "tool_choice",
+    ),
+    "a mistyped constraint": (
+        "/tokenize",
+        {"messages": MESSAGES, "guidedjson": {}},
+        400,
+        "guidedjson",
+    ),
     "no generation prompt": (
         "/tokenize",
         {"messages": MESSAGES, "add_generation_prompt": False},

@@ -1,6 +1,8 @@
 """The chat templates of real models: every message is in the prompt, or its place is in a 400."""
 
 import json
+import re
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -196,6 +198,77 @@ def test_the_model_is_told_of_a_response_format(name: str) -> None:
     schema = {"type": "object", "properties": {"wordproperty": {"type": "integer"}}}
     prompt = prompt_of(name, [USER], OutputSpec(response_schema=schema))
     assert "wordproperty" in prompt and "worduser" in prompt
+
+
+def _spoken(prompt: str) -> "Counter[str]":
+    """Return the words of a prompt."""
+    return Counter(re.findall(r"\w+", prompt))
+
+
+@pytest.mark.skipif(not TEMPLATES, reason=FETCH)
+@pytest.mark.parametrize("name", TEMPLATES)
+def test_what_a_template_says_by_itself_stays_before_further_instructions(name: str) -> None:
+    """REGRESSION: a system message about the response format took the place of the template's own,
+    in which models read who they are.
+    """
+    schema = {"type": "object", "properties": {"wordproperty": {"type": "integer"}}}
+    # beside any system message, one template does not say how calls are written
+    for ask in (OutputSpec(), WITH_TOOL)[: 1 if name == "unsloth-Apriel-1.5" else 2]:
+        own = prompt_of(name, [USER], ask).partition("worduser")[0]
+        told = prompt_of(name, [USER], replace(ask, response_schema=schema))
+        assert not _spoken(own) - _spoken(told)
+        assert "wordproperty" in told
+
+
+@pytest.mark.skipif(not TEMPLATES, reason=FETCH)
+@pytest.mark.parametrize(
+    ("name", "own"),
+    [
+        ("Qwen-Qwen2.5-7B-Instruct", "You are Qwen, created by Alibaba Cloud."),
+        ("Kimi-K2-Instruct", "You are Kimi, an AI assistant created by Moonshot AI."),
+        ("Mistral-Small-3.2-24B-Instruct-2506", "You are Mistral Small 3"),
+    ],
+)
+def test_a_client_with_instructions_replaces_those_of_the_template(name: str, own: str) -> None:
+    ask = OutputSpec(response_schema={"type": "object"}, instructions="wordverbosity")
+    assert prompt_of(name, [USER], ask).count(own) == 1
+    assert own not in prompt_of(name, [said("system", "wordsystem"), USER], ask)
+    assert own in prompt_of(name, [USER, said("system", "wordlate")], ask)
+
+
+OTHER = replace(TOOL, name="wordother")
+#: (choice, what the end of the conversation says)
+CHOICES: dict[str, tuple[dict[str, Any], str]] = {
+    "auto": ({}, ""),
+    "required": ({"tool_choice": "required"}, "Call one of the functions now."),
+    "named": (
+        {"tool_choice": "named", "tool_name": "wordother"},
+        "Call the function wordother now.",
+    ),
+    "allowed": (
+        {"tool_choice": "required", "barred": ("wordother",)},
+        "Call the function wordtool now.",
+    ),
+}
+
+
+@pytest.mark.skipif(not TEMPLATES, reason=FETCH)
+@pytest.mark.parametrize("name", TEMPLATES)
+def test_a_choice_changes_nothing_before_the_end_of_the_last_message(name: str) -> None:
+    """Templates that show tools have no text about a choice, and their models were trained so. So
+    were models of some formats.
+    """
+    tokenizer, tools = tokenizer_of(name), OutputSpec((TOOL, OTHER))
+    assert tokenizer.profile is not None
+    is_told = not tokenizer.profile.tools and tokenizer.wire.name != "hermes"
+    for messages in ([USER], [said("system", "wordsystem"), USER, ONE, result("a", "wordlast")]):
+        begin, last, end = prompt_of(name, messages, tools).rpartition(words(messages)[-1])
+        for asked, text in CHOICES.values() if is_told else [(CHOICES["named"][0], "")]:
+            behind = f"\n\n{text}" if text else ""
+            told = prompt_of(name, messages, replace(tools, **asked))
+            assert told == begin + last + behind + end
+            for other in ("an answer only", "instructions only", "late instructions"):
+                assert text in prompt_of(name, CONVERSATIONS[other], replace(tools, **asked))
 
 
 @pytest.mark.skipif(not TEMPLATES, reason=FETCH)

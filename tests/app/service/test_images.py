@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import pytest
 
 from adapters.workers import Chunk, Image, PromptTooLong
-from app.common_form import common_chat, common_prompt
+from app.common_form import common_chat
 from app.conversation.tokenizer import BUILTIN_IMAGE, Rendered, UnshownImages
 from app.errors import ApiError
 from app.generation import Media
@@ -209,8 +209,9 @@ async def test_a_prompt_alone_has_placeholders_of_images_that_are_not_loaded() -
         offload=service.generation.offload,
     )
     asked = TokenizeRequest.model_validate({"model": "noise", "messages": TWO})
-    assert common_prompt(asked).messages
-    ids = service.generation.prompt(common_prompt(asked))
+    chat = asked.chat
+    assert chat is not None
+    ids = service.generation.prompt(common_chat(chat))
     assert service.tokenizer.decode(ids).count(BUILTIN_IMAGE) == 2
     assert b'"count":%d,' % len(ids) in await tokenizing.tokenize(asked, 100, "me")
     assert service.images.asked == []

@@ -30,6 +30,9 @@ TURNS: tuple[Kind, ...] = (
     *("results", "results", "reminder", "results", "instructions", "results", "question"),
     *("results", "instructions", "results"),
 )
+#: what the prompts of some models say of a required call: it is not in the next prompt, so what
+#: follows it is always missed, and not counted
+CHOICE = b"\n\nCall one of the functions now."
 #: seeds that are tried for an answer that is not cut
 TRIES = 20
 
@@ -176,7 +179,8 @@ class _Talk:
                 return
 
     def _loss(self, before: Kept, now: Kept) -> Losses:
-        prompt, answer = self._text(before.prompt), self._text(before.answer)
+        prompt, is_told, _ = self._text(before.prompt).partition(CHOICE)
+        answer = b"" if is_told else self._text(before.answer)
         had, next_prompt = prompt + answer, self._text(now.prompt)
         same = _same(had, next_prompt)
         loss = Losses(1, max(0, len(prompt) - same), wrote=[answer])
