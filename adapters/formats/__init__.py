@@ -16,6 +16,7 @@ from .format_plan import FormatPlan
 from .location import FieldKind, Location, join_pointer
 from .offered_tools import BUILTIN_TOOLS_PARAM, tool_param
 from .output_spec import (
+    COMPACT,
     NO_PARAMETERS,
     BuiltinTool,
     Effort,
