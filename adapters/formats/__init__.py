@@ -17,13 +17,17 @@ from .location import FieldKind, Location, join_pointer
 from .offered_tools import BUILTIN_TOOLS_PARAM, tool_param
 from .output_spec import (
     COMPACT,
+    NAMED_LAYOUTS,
     NO_PARAMETERS,
+    NO_RULES,
+    SPACED,
     BuiltinTool,
     Effort,
     FormatError,
     InputFormat,
     JsonLayout,
     JsonRules,
+    LayoutName,
     OutputSpec,
     PastCall,
     ResponseGrammar,

@@ -49,8 +49,7 @@ def for_reading_foreign(plan: FormatPlan) -> FormatPlan:
 
 
 def _rules(rules: JsonRules) -> dict[str, Any]:
-    """Return the rules of all json_schema nodes as options; those at their defaults are left out.
-    """
+    """Return the rules of all json_schema nodes as options, without bounds that are not set."""
     bounds = {"max_items": rules.max_items, "max_length": rules.max_length}
     set_bounds = {name: bound for name, bound in bounds.items() if bound is not None}
     return {"extra_keys": rules.extra_keys, **set_bounds}

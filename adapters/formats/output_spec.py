@@ -114,15 +114,23 @@ class JsonLayout(NamedTuple):
 
     def written(self, value: Any) -> str:
         """Return a value as JSON text at the depth of arguments."""
-        text = json.dumps(
-            value, ensure_ascii=False, indent=self.indent, separators=self.separators
-        )
+        text = json.dumps(value, ensure_ascii=False, indent=self.indent, separators=self.separators)
         unit = " " * self.indent if isinstance(self.indent, int) else self.indent or ""
         return text.replace("\n", "\n" + unit * self.depth)
 
 
+#: as ``json.dumps`` writes it by default
+SPACED = JsonLayout()
 #: without white space
 COMPACT = JsonLayout(separators=(",", ":"))
+#: the names of layouts; "template": that of the model's chat template
+LayoutName = Literal["template", "flexible", "compact", "spaced", "indented"]
+NAMED_LAYOUTS: Mapping[str, JsonLayout | None] = {
+    "flexible": None,
+    "compact": COMPACT,
+    "spaced": SPACED,
+    "indented": JsonLayout(2, (",", ": ")),
+}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -133,7 +141,7 @@ class JsonRules:
     ``element_space``  around the elements of arguments: with a layout, as the format writes it in
                     past calls; False: any.
     ``extra_keys``  additional keys of objects: "last", behind the listed ones, or "none" in objects
-                    that list properties and say nothing of others.
+                    that list properties and do not mention others.
     ``max_items``, ``max_length``  of arrays and strings without a bound of their own; None: no
                     limit.
     """
@@ -163,7 +171,8 @@ class OutputSpec:
     ``response_param``   the field of the request that has the schema.
     ``response_name``, ``response_description``  the client's name and description of the schema.
     ``schema_in_prompt``  whether the prompt contains the schema, its name and its description.
-    ``json_rules``       how the answer writes JSON.
+    ``json_rules``       how the answer writes JSON. ``layout_param``: the field of the request that
+                         asks for its layout; None: none does.
     ``thought``          the state at the end of the prompt.
     ``thinking_tokens``  maximum tokens of reasoning; None: no limit.
     """
@@ -182,6 +191,7 @@ class OutputSpec:
     response_description: str = ""
     schema_in_prompt: bool = True
     json_rules: JsonRules = NO_RULES
+    layout_param: str | None = None
     reasoning: Reasoning = "auto"
     thought: Thought = "free"
     effort: Effort | None = None

@@ -10,6 +10,7 @@ from ..protocol import (
     TokenizeRequest,
 )
 from .constraints import common_constraints
+from .layout import common_layout
 from .legacy_functions import names_of, with_tool_messages, with_tools
 from .messages import common_messages, unshown_parts
 from .thinking import common_thinking
@@ -27,6 +28,7 @@ def common_chat(request: ChatRequest) -> GenerationRequest:
         tool_choice=common_choice(request.tool_choice),
         parallel_tool_calls=request.parallel_tool_calls,
         constraints=common_constraints(request.response_format, request),
+        json_layout=common_layout(request),
         schema_in_prompt=request.include_schema_in_prompt,
         thinking=common_thinking(request, effort, request.reasoning),
         verbosity=request.verbosity,

@@ -4,6 +4,7 @@ from ..generation import ApiNames, AskedSampling, GenerationRequest, Prompt
 from ..protocol import CompletionRequest
 from .chat import check_stream_options
 from .constraints import common_constraints
+from .layout import common_layout
 
 #: OpenAI's default of ``max_tokens``
 DEFAULT_TOKENS = 16
@@ -24,6 +25,7 @@ def common_completion(request: CompletionRequest) -> GenerationRequest:
             for number, source in enumerate(request.prompts)
         ),
         constraints=common_constraints(request.response_format, request),
+        json_layout=common_layout(request),
         sampling=AskedSampling.of(
             request,
             max_tokens=DEFAULT_TOKENS if request.max_tokens is None else request.max_tokens,

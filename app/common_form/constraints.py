@@ -16,6 +16,7 @@ from ..protocol import (
     StructuredOutputs,
     TextFormat,
 )
+from .layout import LAYOUT_OPTIONS
 
 #: the kinds of the fields of other servers
 _KINDS: dict[str, ConstraintKind] = {
@@ -73,7 +74,7 @@ def _extensions(fields: ConstraintFields) -> Iterator[AskedConstraint]:
 
 
 def _structured_outputs(wanted: StructuredOutputs) -> AskedConstraint:
-    fields = wanted.model_dump(by_alias=True).items()
+    fields = wanted.model_dump(by_alias=True, exclude={*LAYOUT_OPTIONS}).items()
     given = [(name, value) for name, value in fields if value not in (None, False)]
     if not given:
         raise bad_request(

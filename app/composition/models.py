@@ -11,7 +11,7 @@ from engine import ARTIFACT_VERSION
 
 from ..concurrency import Offload
 from ..constraints import CompileScheduler, ConstraintPlanner, Enforcement, ModeSwitch
-from ..conversation import Tokenizer
+from ..conversation import Tokenizer, json_rules_of
 from ..images import ImageLoader
 from ..observability import Logger, Metrics, ModelMetrics, ShadowMetrics
 from ..pool import Pool
@@ -102,7 +102,8 @@ def make_core(shared: Shared, model: ModelSettings, tokenizer: Tokenizer, engine
         namespaces=engine.namespaces if engine.namespaces.most else None,
         names_namespace=model.worker_kind == "sglang" and backend.reads_namespaces,
     )
-    warming = WarmService(model, planner.enforcing(), engine.compiler, shared.warming)
+    rules = json_rules_of(tokenizer.profile)
+    warming = WarmService(model, rules, planner.enforcing(), engine.compiler, shared.warming)
     return Core(engine, tokenizer, shared.scheduler, planner, warming, switch)
 
 

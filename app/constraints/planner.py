@@ -140,6 +140,8 @@ class ConstraintPlanner:
         """
         metrics, logger = self.shadow, self.enforcement.logger
         bound = logger.bind(constraints="shadow")
+        # white space that no grammar fixed is no mistake
+        output = replace(output, json_rules=replace(output.json_rules, layout=None))
         try:
             found = replace(self.enforcement, metrics=metrics, logger=bound).begin(output)(budget)
         except ApiError as error:

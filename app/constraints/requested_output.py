@@ -9,9 +9,13 @@ from typing import Any, TypeVar, get_args
 
 from adapters.formats import (
     BUILTIN_TOOLS_PARAM,
+    NAMED_LAYOUTS,
     NO_PARAMETERS,
+    NO_RULES,
     BuiltinTool,
     Effort,
+    JsonRules,
+    LayoutName,
     OutputSpec,
     Thought,
     Tool,
@@ -35,13 +39,20 @@ _EFFORTS: Mapping[str, Effort] = {
     "max": "high",
 }
 Value = TypeVar("Value")
+#: layouts that a client relies on
+_FIXED = ("compact", "spaced", "indented")
 
 
 def requested_output(
-    request: GenerationRequest, settings: ModelSettings, *, max_json_values: int = MAX_JSON_VALUES
+    request: GenerationRequest,
+    settings: ModelSettings,
+    json_rules: JsonRules = NO_RULES,
+    *,
+    max_json_values: int = MAX_JSON_VALUES,
 ) -> OutputSpec:
     """Return the output spec; settings decide what the request leaves open.
 
+    ``json_rules``: how the model writes JSON by itself.
     ``max_json_values``: of JSON that a field has as text.
 
     Raises:
@@ -69,6 +80,7 @@ def requested_output(
         message = f"Invalid request: '{wanted.param}' and '{BUILTIN_TOOLS_PARAM}' cannot stand "
         message += "together: the constraint describes the whole answer."
         raise bad_request(message, wanted.param, "invalid_value")
+    layout = request.json_layout
     return OutputSpec(
         tools=tools,
         tool_choice=mode,
@@ -83,10 +95,16 @@ def requested_output(
         response_name=wanted.name,
         response_description=wanted.description,
         schema_in_prompt=in_prompt,
+        json_rules=_laid_out(json_rules, layout.name if layout else settings.json_layout),
+        layout_param=layout.param if layout and layout.name in _FIXED else None,
         reasoning="auto" if thinks else "off",
         effort=_EFFORTS.get(asked.effort or ""),
         thinking_tokens=budget if thinks and budget != UNBOUNDED else None,
     )
+
+
+def _laid_out(rules: JsonRules, name: LayoutName) -> JsonRules:
+    return rules if name == "template" else replace(rules, layout=NAMED_LAYOUTS[name])
 
 
 def _or(given: Value | None, default: Value) -> Value:

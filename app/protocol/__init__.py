@@ -32,7 +32,7 @@ from .anthropic.tools import (
     ServerTool,
     tool_family,
 )
-from .chat_request import ChatRequest
+from .chat_request import ChatRequest, GenerationFields
 from .check_request import CheckRequest
 from .completion_request import CompletionRequest
 from .explain_request import ExplainRequest

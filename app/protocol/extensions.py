@@ -28,21 +28,14 @@ GrammarSource = Annotated[str, Field(min_length=1)]
 Choices = Annotated[list[str], Field(min_length=1, max_length=MAX_CHOICES, fail_fast=True)]
 
 #: options of structured_outputs that are not served: values that mean "off", what to do instead
-OPTIONS: dict[str, tuple[Any, ...]] = {
-    "disable_any_whitespace": (False,),
-    "disable_additional_properties": (False,),
-    "whitespace_pattern": (),
-}
-_WHITESPACE = "The model chooses the white space of its JSON."
+OPTIONS: dict[str, tuple[Any, ...]] = {"disable_additional_properties": (False,)}
 _INSTEAD = {
-    "disable_any_whitespace": _WHITESPACE,
     "disable_additional_properties": "Set 'additionalProperties' to false in the schema.",
-    "whitespace_pattern": _WHITESPACE,
 }
 
 
 class StructuredOutputs(Exact):
-    """The constraint of vLLM; exactly one of its fields is given."""
+    """The constraint of vLLM: exactly one of its fields, beside those of white space."""
 
     json_: SchemaSource | None = Field(None, alias="json")
     regex: GrammarSource | None = None
@@ -50,6 +43,8 @@ class StructuredOutputs(Exact):
     grammar: GrammarSource | None = None
     json_object: bool | None = None
     structural_tag: GrammarSource | dict[str, Any] | None = None
+    disable_any_whitespace: bool | None = None
+    whitespace_pattern: str | None = None
 
     @model_validator(mode="before")
     @classmethod
@@ -71,6 +66,8 @@ class ConstraintFields(Body):
     """Texts, one of which is the content."""
     guided_grammar: GrammarSource | None = None
     """A grammar of the content, as EBNF or Lark."""
+    guided_whitespace_pattern: str | None = None
+    """The white space of JSON, as a regular expression."""
     json_schema: SchemaSource | None = None
     """A JSON Schema that the content satisfies."""
     regex: GrammarSource | None = None

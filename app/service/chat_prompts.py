@@ -20,6 +20,7 @@ from ..conversation import (
     Tokenizer,
     UnshownImages,
     has_media,
+    json_rules_of,
     newest_images,
     paired,
     plain_messages,
@@ -112,7 +113,12 @@ class ChatPrompts:
 
     def output(self, request: GenerationRequest) -> OutputSpec:
         """Return what the answer must be. Raises ApiError 400."""
-        return requested_output(request, self.settings, max_json_values=self.max_json_values)
+        return requested_output(
+            request,
+            self.settings,
+            json_rules_of(self.tokenizer.profile),
+            max_json_values=self.max_json_values,
+        )
 
     def _rendered(
         self, request: GenerationRequest, output: OutputSpec, shown: ShownMedia

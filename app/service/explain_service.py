@@ -36,7 +36,7 @@ from ..constraints import (
     caches_of,
     requested_output,
 )
-from ..conversation import Tokenizer, check_fit
+from ..conversation import Tokenizer, check_fit, json_rules_of
 from ..errors import ApiError, ErrorObject, bad_request
 from ..protocol import ExplainRequest, JsonSchemaFormat
 from ..settings import ModelSettings
@@ -131,6 +131,8 @@ class ExplainService:
             ApiError: 400 for an unknown format or rule, 429 (see ``CompileScheduler.run``).
         """
         wire, scheduler = self._wire(request.format), OneBudget(self.scheduler)
+        is_own = wire.name == self.tokenizer.wire.name
+        rules = json_rules_of(self.tokenizer.profile if is_own else None)
         plan: ConstraintPlan | None = None
         refused: ApiError | None = None
         try:
@@ -138,7 +140,7 @@ class ExplainService:
 
             def step() -> Found:
                 asked = common_grammar(request, request.tool_choice)
-                return planner.find(requested_output(asked, self.settings))
+                return planner.find(requested_output(asked, self.settings, rules))
 
             plan = await planner.compiled(await self.offload.run(client, size, step), client)
         except ApiError as error:

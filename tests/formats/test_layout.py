@@ -1,6 +1,5 @@
 """The layout of a plan: families write JSON as their history shows it, and with no other space."""
 
-import json
 from typing import Any
 
 import pytest
@@ -8,6 +7,7 @@ import pytest
 from adapters.formats import (
     COMPACT,
     FORMATS,
+    SPACED,
     FormatPlan,
     InputFormat,
     JsonLayout,
@@ -25,7 +25,6 @@ from .cases import SPECIALS
 from .harness import compiled_as, encode, is_accepted
 from .test_dialects import schema_nodes
 
-SPACED = JsonLayout()
 INDENTED = JsonLayout(2, (",", ": "))
 LAYOUTS = [SPACED, COMPACT, INDENTED, JsonLayout("\t", (",", ": "), 2)]
 #: without strings: in elements, white space in a raw string is content
@@ -111,7 +110,10 @@ def test_json_arguments_have_the_layout(name: str, layout: JsonLayout) -> None:
     [
         (JsonRules(layout=COMPACT), {'[1,{"c":true}]': True, '[1, {"c": true}]': False}),
         (JsonRules(layout=SPACED), {'[1,{"c":true}]': False, '[1, {"c": true}]': True}),
-        (JsonRules(), {'[1,{"c":true}]': True, '[1, {"c": true}]': True, '[1,\n {"c": true}]': True}),
+        (
+            JsonRules(),
+            {'[1,{"c":true}]': True, '[1, {"c": true}]': True, '[1,\n {"c": true}]': True},
+        ),
     ],
 )
 @pytest.mark.parametrize("name", ["qwen_coder", "glm_45", "glm_47", "kimi_k3", "minimax_m2"])

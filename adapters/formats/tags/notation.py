@@ -94,7 +94,10 @@ class PythonArguments(Notation):
         if isinstance(value, dict):
             # the grammar has keys in quotation marks only
             keys = (json.dumps(key, ensure_ascii=False) for key in value)
-            pairs = (f"{key}: {self._literal(each)}" for key, each in zip(keys, value.values(), strict=True))
+            pairs = (
+                f"{key}: {self._literal(each)}"
+                for key, each in zip(keys, value.values(), strict=True)
+            )
             return f"{{{', '.join(pairs)}}}"
         return repr(value)
 
