@@ -59,11 +59,16 @@ def _lay_out(spec: dict[str, Any], plan: FormatPlan, layout: JsonLayout) -> None
     """Give the json_schema nodes a layout, except those inside a structural tag of the client,
     which have rules of their own. ``spec``: a copy.
     """
+    fields: dict[tuple[bool, Kind], dict[str, Any]] = {}
     for pointer, role in plan.roles.items():
-        if role.kind in (Kind.ARGUMENTS, Kind.VALUE) and role.region is None:
-            node = node_at(spec, pointer)
-            if node["type"] == "json_schema" and not _has_wish(node["json_schema"], layout):
-                node["switchyard"] = {**node["switchyard"], **_options(node, role, plan, layout)}
+        if role.kind not in (Kind.ARGUMENTS, Kind.VALUE) or role.region is not None:
+            continue
+        node = node_at(spec, pointer)
+        if node["type"] == "json_schema" and not _has_wish(node["json_schema"], layout):
+            key = ("style" in node, role.kind)
+            if key not in fields:
+                fields[key] = {**node["switchyard"], **_options(node, role, plan, layout)}
+            node["switchyard"] = fields[key]
 
 
 def _has_wish(schema: Any, layout: JsonLayout) -> bool:
