@@ -48,7 +48,7 @@ def test_a_request_decides_before_the_setting(setting: str, name: str | None) ->
     chosen = name or setting
     expected = OWN if chosen == "template" else NAMED_LAYOUTS[chosen]
     output = asked(setting, **fields)
-    assert output.json_rules == JsonRules(layout=expected, element_space=True)
+    assert (output.json_rules.layout, output.json_rules.element_space) == (expected, True)
     is_fixed = name in ("compact", "spaced", "indented")
     assert output.layout_param == ("json_layout" if is_fixed else None)
 
