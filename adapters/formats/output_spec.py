@@ -141,7 +141,7 @@ class JsonRules:
     ``element_space``  around the elements of arguments: with a layout, as the format writes it in
                     past calls; False: any.
     ``extra_keys``  additional keys of objects: "last", behind the listed ones, or "none" in objects
-                    that list properties and do not mention others.
+                    that list properties without a keyword about others.
     ``max_items``, ``max_length``  of arrays and strings without a bound of their own; None: no
                     limit.
     """
