@@ -16,7 +16,15 @@ from typing import NamedTuple
 
 import numpy as np
 
-from adapters.formats import OutputSpec, PastCall, Tool, for_own_engine, get_format
+from adapters.formats import (
+    SPACED,
+    JsonRules,
+    OutputSpec,
+    PastCall,
+    Tool,
+    for_own_engine,
+    get_format,
+)
 from engine import Compiler, Matcher, SpecError, Vocabulary
 from tests.formats.cases import SPECIALS, STOPS
 
@@ -65,7 +73,8 @@ class Family:
         call = PastCall(
             "abcdef123", name.replace(".", "_"), json.dumps(arguments, ensure_ascii=False)
         )
-        plan = for_own_engine(self.wire.plan(OutputSpec(tools), [*self._special]))
+        output = OutputSpec(tools, json_rules=JsonRules(layout=SPACED, element_space=True))
+        plan = for_own_engine(self.wire.plan(output, [*self._special]))
         # the prompt writes the beginning of the first message
         text = self.wire.calls_texts([call])[0].removeprefix(getattr(self.wire, "start", ""))
         return Encoded(plan.spec_json, [*self._ids(text)])

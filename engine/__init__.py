@@ -21,6 +21,7 @@ from .errors import (
     UnsupportedSchema,
 )
 from .features import Features
+from .frontends.json_schema.layout import GUIDANCE
 from .frontends.structural_tag.tag_styles import STYLES, Style
 from .frontends.structural_tag.tag_styles import Region as StyleRegion
 from .inspection import Inspection, inspect
@@ -51,6 +52,7 @@ from .vocabulary.vocabulary import Vocabulary
 
 __all__ = [
     "ARTIFACT_VERSION",
+    "GUIDANCE",
     "SPEC_VERSION",
     "STYLES",
     "ArtifactLog",

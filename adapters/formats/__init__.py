@@ -16,13 +16,18 @@ from .format_plan import FormatPlan
 from .location import FieldKind, Location, join_pointer
 from .offered_tools import BUILTIN_TOOLS_PARAM, tool_param
 from .output_spec import (
+    COMPACT,
+    NAMED_LAYOUTS,
     NO_PARAMETERS,
+    NO_RULES,
+    SPACED,
     BuiltinTool,
     Effort,
     FormatError,
     InputFormat,
     JsonLayout,
     JsonRules,
+    LayoutName,
     OutputSpec,
     PastCall,
     ResponseGrammar,

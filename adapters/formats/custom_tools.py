@@ -21,7 +21,7 @@ from typing import Any
 
 from engine import SPEC_VERSION, STYLES, Style
 
-from .output_spec import InputFormat, Tool
+from .output_spec import InputFormat, JsonLayout, Tool
 from .parts import (
     ARGUMENTS,
     INPUT,
@@ -40,7 +40,7 @@ from .parts import (
 #: the name of the only argument
 INPUT_ARGUMENT = "input"
 #: white space where models vary it
-_SPACE = "[ \\t\\r\\n]{0,20}"
+_SPACE = "( |\\n {0,20})?"
 _NAMES = {"regex": "regular expression", "lark": "Lark grammar"}
 
 
@@ -53,10 +53,13 @@ def custom_tool(name: str, description: str, wanted: InputFormat, param: str = "
     return Tool(name, _schema({}), about, input=wanted, param=param)
 
 
-def input_part(wanted: InputFormat, style: str, param: str) -> Part:
+def input_part(
+    wanted: InputFormat, style: str, param: str, layout: JsonLayout | None = None
+) -> Part:
     """Return the arguments of a call, which contain one input.
 
     ``style``: of the family's arguments. ``param``: the field of the request that has the format.
+    ``layout``: of JSON; None: any white space.
     """
     if wanted.syntax == "text":
         return json_value(_schema({}), ARGUMENTS, Origin(param), style)
@@ -67,12 +70,9 @@ def input_part(wanted: InputFormat, style: str, param: str) -> Part:
         schema = _schema({"pattern": f"^(?:{wanted.definition})$"})
         return json_value(schema, ARGUMENTS, origin, style)
     if style == JSON_STYLE:
-        before = f'\\{{{_SPACE}"{INPUT_ARGUMENT}"{_SPACE}:{_SPACE}"'
-        return sequence(
-            regex(before, ARGUMENTS),
-            lark(wanted.definition, ARGUMENTS, origin, inside_json=True),
-            regex(f'"{_SPACE}\\}}', ARGUMENTS),
-        )
+        begin, end = _around_json(layout)
+        inside = lark(wanted.definition, ARGUMENTS, origin, inside_json=True)
+        return sequence(begin, inside, end)
     chosen = STYLES[style]
     if chosen.values == "python":
         return sequence(
@@ -86,6 +86,15 @@ def input_part(wanted: InputFormat, style: str, param: str) -> Part:
         begin, end = map(const, chosen.wrap)
         raw = either(raw, sequence(begin, raw, end))
     return sequence(*_flexible(before, chosen.glue), raw, const(after), regex(_SPACE))
+
+
+def _around_json(layout: JsonLayout | None) -> tuple[Part, Part]:
+    """Return the JSON around an input that is the inside of a string."""
+    if layout is None:
+        begin = f'\\{{{_SPACE}"{INPUT_ARGUMENT}"{_SPACE}:{_SPACE}"'
+        return regex(begin, ARGUMENTS), regex(f'"{_SPACE}\\}}', ARGUMENTS)
+    begin, _, end = layout.written({INPUT_ARGUMENT: ""}).rpartition('""')
+    return const(f'{begin}"', ARGUMENTS), const(f'"{end}', ARGUMENTS)
 
 
 def input_style(wanted: InputFormat, style: str) -> str:

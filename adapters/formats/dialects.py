@@ -4,8 +4,8 @@ own engine        additional keys of objects come last: models write them last, 
                   cannot postpone a required key for ever. Values that the grammar determines have
                   one spelling, so that they need no sampling. JSON strings in an element write the
                   text that ends the element with an escape, because other parsers end the element
-                  there. Grammars whose texts cannot be read back are refused. The field
-                  "switchyard" of a node requests all this.
+                  there. Grammars whose texts cannot be read back are refused. JSON has the
+                  layout of the plan. The field "switchyard" of a node requests all this.
 foreign engine    the plain structural tag; these engines always put additional keys last.
 reading foreign   every json_schema node accepts any JSON in any spelling: a foreign engine enforces
                   schemas in its own way, and its text must still be parsed. A node with a style is
@@ -19,19 +19,23 @@ Pointers, roles and origins are the same in all of them.
 from dataclasses import replace
 from typing import Any, NamedTuple
 
-from engine import SPEC_VERSION
+from engine import GUIDANCE, SPEC_VERSION
 
-from .format_plan import FormatPlan, put
+from .format_plan import FormatPlan, node_at, put
 from .location import split_pointer
-from .output_spec import JsonRules
+from .output_spec import COMPACT, JsonLayout, JsonRules
+from .parts import Kind, Role
 
 
 def for_own_engine(plan: FormatPlan) -> FormatPlan:
     """Return the plan in the dialect that Switchyard's engine enforces."""
     version = {"version": SPEC_VERSION}
-    own = {**version, "spelling": "canonical", **_written(plan.json_rules)}
+    own = {**version, "spelling": "canonical", **_rules(plan.json_rules)}
     fields = _Fields(own, {**own, "guarded": True}, {**version, "readable": True})
-    return replace(plan, spec=_with_fields(plan.spec, fields))
+    spec = _with_fields(plan.spec, fields)
+    if plan.json_rules.layout is not None:
+        _lay_out(spec, plan, plan.json_rules.layout)
+    return replace(plan, spec=spec)
 
 
 def for_reading_foreign(plan: FormatPlan) -> FormatPlan:
@@ -44,14 +48,47 @@ def for_reading_foreign(plan: FormatPlan) -> FormatPlan:
     return replace(plan, spec=_with_fields(spec, fields))
 
 
-def _written(rules: JsonRules) -> dict[str, Any]:
-    """Return the rules as options of json_schema nodes; those at their defaults are left out."""
-    options: dict[str, Any] = {"extra_keys": rules.extra_keys}
-    if rules.layout is not None:
-        indent, separators = rules.layout
-        options |= {"indent": indent, "separators": [*separators]}
+def _rules(rules: JsonRules) -> dict[str, Any]:
+    """Return the rules of all json_schema nodes as options, without bounds that are not set."""
     bounds = {"max_items": rules.max_items, "max_length": rules.max_length}
-    return options | {name: bound for name, bound in bounds.items() if bound is not None}
+    set_bounds = {name: bound for name, bound in bounds.items() if bound is not None}
+    return {"extra_keys": rules.extra_keys, **set_bounds}
+
+
+def _lay_out(spec: dict[str, Any], plan: FormatPlan, layout: JsonLayout) -> None:
+    """Give the json_schema nodes a layout, except those inside a structural tag of the client,
+    which have rules of their own. ``spec``: a copy.
+    """
+    fields: dict[tuple[bool, Kind], dict[str, Any]] = {}
+    for pointer, role in plan.roles.items():
+        if role.kind not in (Kind.ARGUMENTS, Kind.VALUE) or role.region is not None:
+            continue
+        node = node_at(spec, pointer)
+        if node["type"] == "json_schema" and not _has_wish(node["json_schema"], layout):
+            key = ("style" in node, role.kind)
+            if key not in fields:
+                fields[key] = {**node["switchyard"], **_options(node, role, plan, layout)}
+            node["switchyard"] = fields[key]
+
+
+def _has_wish(schema: Any, layout: JsonLayout) -> bool:
+    """Whether the schema says how it is written (``x-guidance``), other than compactly as here."""
+    guidance = schema.get(GUIDANCE) if isinstance(schema, dict) else None
+    is_said = isinstance(guidance, dict) and "whitespace_flexible" in guidance
+    return is_said and layout != COMPACT
+
+
+def _options(
+    node: dict[str, Any], role: Role, plan: FormatPlan, layout: JsonLayout
+) -> dict[str, Any]:
+    options = {"indent": layout.indent, "separators": [*layout.separators]}
+    if "style" in node:
+        options |= plan.style_layout
+        if not plan.json_rules.element_space:
+            options.pop("element_space", None)
+    elif role.kind is Kind.ARGUMENTS and layout.depth:
+        options["depth"] = layout.depth
+    return options
 
 
 class _Fields(NamedTuple):

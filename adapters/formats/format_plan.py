@@ -9,7 +9,7 @@ Not here         building specs (families), reading answers (reader), dialects (
 
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property, reduce
 from typing import Any
 
@@ -27,6 +27,7 @@ _SCHEMA_FIELD = "/json_schema"
 class FormatPlan:
     """See the file's header. ``stop_texts``: tokens that end the answer. ``default_location``: of
     spec nodes that stem from no field of the request. ``json_rules``: for dialects that have them.
+    ``style_layout``: options of json_schema nodes with a style, where it has a layout of its own.
     """
 
     spec: dict[str, Any]
@@ -36,6 +37,7 @@ class FormatPlan:
     whitespace: TagWhitespace
     default_location: Location = UNKNOWN
     json_rules: JsonRules = NO_RULES
+    style_layout: Mapping[str, Any] = field(default_factory=dict)
 
     def reader(self) -> Reader:
         """Return a reader of one answer."""
@@ -92,9 +94,7 @@ class FormatPlan:
         """Yield the schemas in the client's grammar, if it is a structural tag, with pointers."""
         if self.constrained is None:
             return
-        steps = split_pointer(self.constrained)
-        node: Any = reduce(lambda value, step: value[_key(value, step)], steps, self.spec)
-        todo = [(self.constrained, node)]
+        todo = [(self.constrained, node_at(self.spec, self.constrained))]
         while todo:
             pointer, node = todo.pop()
             if isinstance(node, dict) and "json_schema" in node:
@@ -112,25 +112,40 @@ class FormatPlan:
         spec: Any = self.spec
         for pointer, origin in self.origins.items():
             if origin.is_schema:
-                steps = [*split_pointer(pointer), "json_schema"]
-                schema = reduce(lambda value, step: value[_key(value, step)], steps, spec)
-                changed = change(origin, schema)
+                changed = change(origin, node_at(spec, pointer)["json_schema"])
                 if self.roles[pointer].kind is Kind.ARGUMENTS:
                     changed = argument_schema(changed or {"type": "object"}, origin.param)
-                spec = put(spec, steps, changed)
+                spec = put(spec, [*split_pointer(pointer), "json_schema"], changed)
         return replace(self, spec=spec)
 
 
 def make_plan(
-    root: Part, output: OutputSpec, *, stop_texts: tuple[str, ...], whitespace: TagWhitespace
+    root: Part,
+    output: OutputSpec,
+    *,
+    stop_texts: tuple[str, ...],
+    whitespace: TagWhitespace,
+    style_layout: Mapping[str, Any] | None = None,
 ) -> FormatPlan:
     """Return the plan of ``root`` as a structural tag."""
     index = SpecIndex()
     spec = {"type": "structural_tag", "format": lower(root, "/format", index)}
     default = _default_location(output, index)
     return FormatPlan(
-        spec, stop_texts, index.roles, index.origins, whitespace, default, output.json_rules
+        spec,
+        stop_texts,
+        index.roles,
+        index.origins,
+        whitespace,
+        default,
+        output.json_rules,
+        style_layout or {},
     )
+
+
+def node_at(spec: Any, pointer: str) -> Any:
+    """Return the node of a spec at a JSON pointer."""
+    return reduce(lambda value, step: value[_key(value, step)], split_pointer(pointer), spec)
 
 
 def _key(value: Any, step: str) -> Any:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from .argument_schema import argument_schema
 from .custom_tools import input_part, input_style
-from .output_spec import FormatError, OutputSpec, Tool
+from .output_spec import FormatError, JsonLayout, OutputSpec, Tool
 from .parts import ARGUMENTS, JSON_STYLE, VALUE, Kind, Origin, Part, Role, json_value
 from .response_grammar import grammar_value
 from .spelling import Spelling
@@ -17,17 +17,18 @@ BUILTIN_TOOLS_PARAM = "chat_template_kwargs.builtin_tools"
 @dataclass(frozen=True)
 class OfferedTool:
     """A tool of a spec. ``spelled``: its name as the format writes it. ``param``: its field in the
-    request.
+    request. ``layout``: of its arguments, if they are JSON.
     """
 
     tool: Tool
     spelled: str
     param: str
+    layout: JsonLayout | None = None
 
     def arguments(self, style: str = JSON_STYLE) -> Part:
         """Return the node of the arguments: always an object."""
         if self.tool.input is not None:
-            return input_part(self.tool.input, style, f"{self.param}.format")
+            return input_part(self.tool.input, style, f"{self.param}.format", self.layout)
         param = f"{self.param}.{self.tool.schema_field}"
         origin = Origin(param, is_schema=True, is_strict=bool(self.tool.strict))
         schema = argument_schema(self.tool.parameters, param)
@@ -116,5 +117,5 @@ def offered_tools(
             raise FormatError(f"this format cannot spell the name {tool.name!r}", f"{param}.name")
         if tool.name in (builtin_names or ()):
             raise FormatError(f"{tool.name!r} is the name of a builtin tool", f"{param}.name")
-        found.append(OfferedTool(tool, spelled, param))
+        found.append(OfferedTool(tool, spelled, param, output.json_rules.layout))
     return found

@@ -4,6 +4,7 @@ Not here    the grammar of the answer and prompts (tags, addressed, harmony; fam
             reading (reading).
 """
 
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple
@@ -102,10 +103,34 @@ class ThinkingMarks:
 
 
 class JsonLayout(NamedTuple):
-    """The white space of JSON, exactly as ``json.dumps`` writes it with these options."""
+    """The white space of JSON, exactly as ``json.dumps`` writes it with these options.
+
+    ``depth``: levels of indentation around the arguments of a call.
+    """
 
     indent: int | str | None = None
     separators: tuple[str, str] = (", ", ": ")
+    depth: int = 0
+
+    def written(self, value: Any) -> str:
+        """Return a value as JSON text at the depth of arguments."""
+        text = json.dumps(value, ensure_ascii=False, indent=self.indent, separators=self.separators)
+        unit = " " * self.indent if isinstance(self.indent, int) else self.indent or ""
+        return text.replace("\n", "\n" + unit * self.depth)
+
+
+#: as ``json.dumps`` writes it by default
+SPACED = JsonLayout()
+#: without white space
+COMPACT = JsonLayout(separators=(",", ":"))
+#: the names of layouts; "template": that of the model's chat template
+LayoutName = Literal["template", "flexible", "compact", "spaced", "indented"]
+NAMED_LAYOUTS: Mapping[str, JsonLayout | None] = {
+    "flexible": None,
+    "compact": COMPACT,
+    "spaced": SPACED,
+    "indented": JsonLayout(2, (",", ": ")),
+}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -113,6 +138,8 @@ class JsonRules:
     """How an answer writes JSON, within what its schemas allow.
 
     ``layout``      None: any white space.
+    ``element_space``  around the elements of arguments: with a layout, as the format writes it in
+                    past calls; False: any.
     ``extra_keys``  additional keys of objects: "last", behind the listed ones, or "none" in objects
                     that list properties without a keyword about others.
     ``max_items``, ``max_length``  of arrays and strings without a bound of their own; None: no
@@ -120,6 +147,7 @@ class JsonRules:
     """
 
     layout: JsonLayout | None = None
+    element_space: bool = False
     extra_keys: Literal["last", "none"] = "last"
     max_items: int | None = None
     max_length: int | None = None
@@ -144,7 +172,8 @@ class OutputSpec:
     ``response_name``, ``response_description``  the client's name and description of the schema.
     ``schema_in_prompt``  whether the prompt contains the schema, its name and its description.
     ``instructions``     further text of the system message.
-    ``json_rules``       how the answer writes JSON.
+    ``json_rules``       how the answer writes JSON. ``layout_param``: the field of the request that
+                         asks for its layout; None: none does.
     ``thought``          the state at the end of the prompt.
     ``thinking_tokens``  maximum tokens of reasoning; None: no limit.
     """
@@ -164,6 +193,7 @@ class OutputSpec:
     schema_in_prompt: bool = True
     instructions: str = ""
     json_rules: JsonRules = NO_RULES
+    layout_param: str | None = None
     reasoning: Reasoning = "auto"
     thought: Thought = "free"
     effort: Effort | None = None

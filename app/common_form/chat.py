@@ -9,6 +9,7 @@ from ..protocol import (
     StreamOptions,
 )
 from .constraints import closes_objects, common_constraints
+from .layout import common_layout
 from .legacy_functions import names_of, with_tools
 from .messages import common_messages, unshown_parts
 from .thinking import common_thinking
@@ -27,6 +28,7 @@ def common_chat(request: ChatRequest) -> GenerationRequest:
         parallel_tool_calls=request.parallel_tool_calls,
         constraints=common_constraints(request.response_format, request),
         closes_objects=closes_objects(request),
+        json_layout=common_layout(request),
         schema_in_prompt=request.include_schema_in_prompt,
         thinking=common_thinking(request, effort, request.reasoning),
         verbosity=request.verbosity,

@@ -4,6 +4,7 @@ from ..generation import ApiNames, AskedSampling, GenerationRequest, Prompt
 from ..protocol import CompletionRequest
 from .chat import check_stream_options
 from .constraints import closes_objects, common_constraints
+from .layout import common_layout
 
 #: OpenAI's default of ``max_tokens``
 DEFAULT_TOKENS = 16
@@ -25,6 +26,7 @@ def common_completion(request: CompletionRequest) -> GenerationRequest:
         ),
         constraints=common_constraints(request.response_format, request),
         closes_objects=closes_objects(request),
+        json_layout=common_layout(request),
         sampling=AskedSampling.of(
             request,
             max_tokens=DEFAULT_TOKENS if request.max_tokens is None else request.max_tokens,

@@ -16,6 +16,7 @@ from ..protocol import (
     StructuredOutputs,
     TextFormat,
 )
+from .layout import LAYOUT_OPTIONS
 
 #: the kinds of the fields of other servers
 _KINDS: dict[str, ConstraintKind] = {
@@ -79,7 +80,7 @@ def closes_objects(fields: ConstraintFields) -> bool | None:
 
 
 def _structured_outputs(wanted: StructuredOutputs) -> AskedConstraint:
-    options = {"disable_additional_properties"}
+    options = {"disable_additional_properties", *LAYOUT_OPTIONS}
     fields = wanted.model_dump(by_alias=True, exclude=options).items()
     given = [(name, value) for name, value in fields if value not in (None, False)]
     if not given:

@@ -11,7 +11,7 @@ from engine import ARTIFACT_VERSION
 
 from ..concurrency import Offload
 from ..constraints import CompileScheduler, ConstraintPlanner, Enforcement, ModeSwitch
-from ..conversation import Tokenizer, shows_several
+from ..conversation import Tokenizer, json_rules_of, shows_several
 from ..images import ImageLoader
 from ..observability import Logger, Metrics, ModelMetrics, ShadowMetrics
 from ..pool import Pool
@@ -102,9 +102,13 @@ def make_core(shared: Shared, model: ModelSettings, tokenizer: Tokenizer, engine
         namespaces=engine.namespaces if engine.namespaces.most else None,
         names_namespace=model.worker_kind == "sglang" and backend.reads_namespaces,
     )
-    several = shows_several(tokenizer.wire, tokenizer.profile)
     warming = WarmService(
-        model, planner.enforcing(), engine.compiler, shared.warming, shows_several=several
+        model,
+        json_rules_of(tokenizer.profile),
+        planner.enforcing(),
+        engine.compiler,
+        shared.warming,
+        shows_several=shows_several(tokenizer.wire, tokenizer.profile),
     )
     return Core(engine, tokenizer, shared.scheduler, planner, warming, switch)
 

@@ -84,6 +84,8 @@ class _Foreign(GrammarBackend):
     def check(self, output: OutputSpec) -> None:
         if output.thinking_tokens is not None:
             raise self._beyond("cannot bound reasoning.", "thinking_token_budget")
+        if output.layout_param is not None:
+            raise self._beyond("has no layouts of JSON.", output.layout_param)
 
     def check_origin(self, origin: Origin) -> None:
         if origin.is_own:

@@ -9,10 +9,13 @@ from typing import Any, TypeVar, get_args
 
 from adapters.formats import (
     BUILTIN_TOOLS_PARAM,
+    NAMED_LAYOUTS,
     NO_PARAMETERS,
+    NO_RULES,
     BuiltinTool,
     Effort,
     JsonRules,
+    LayoutName,
     OutputSpec,
     Thought,
     Tool,
@@ -36,18 +39,22 @@ _EFFORTS: Mapping[str, Effort] = {
     "max": "high",
 }
 Value = TypeVar("Value")
+#: layouts that a client relies on
+_FIXED = ("compact", "spaced", "indented")
 
 
 def requested_output(
     request: GenerationRequest,
     settings: ModelSettings,
+    json_rules: JsonRules = NO_RULES,
     *,
     shows_several: bool = True,
     max_json_values: int = MAX_JSON_VALUES,
 ) -> OutputSpec:
     """Return the output spec; settings decide what the request leaves open.
 
-    ``shows_several``: whether prompts show several calls of one answer.
+    ``json_rules``: how the model writes JSON by itself. ``shows_several``: whether prompts show
+    several calls of one answer.
     ``max_json_values``: of JSON that a field has as text.
 
     Raises:
@@ -75,6 +82,7 @@ def requested_output(
         message = f"Invalid request: '{wanted.param}' and '{BUILTIN_TOOLS_PARAM}' cannot stand "
         message += "together: the constraint describes the whole answer."
         raise bad_request(message, wanted.param, "invalid_value")
+    layout = request.json_layout
     return OutputSpec(
         tools=tools,
         tool_choice=mode,
@@ -89,7 +97,12 @@ def requested_output(
         response_name=wanted.name,
         response_description=wanted.description,
         schema_in_prompt=in_prompt,
-        json_rules=_json_rules(request, settings),
+        json_rules=_narrowed(
+            request,
+            settings,
+            _laid_out(json_rules, layout.name if layout else settings.json_layout),
+        ),
+        layout_param=layout.param if layout and layout.name in _FIXED else None,
         reasoning="auto" if thinks else "off",
         effort=_EFFORTS.get(asked.effort or ""),
         thinking_tokens=budget if thinks and budget != UNBOUNDED else None,
@@ -104,7 +117,7 @@ def several_calls(asked: bool | None, settings: ModelSettings, shows_several: bo
     return shows_several if default == "template" else default == "true"
 
 
-def _json_rules(request: GenerationRequest, settings: ModelSettings) -> JsonRules:
+def _narrowed(request: GenerationRequest, settings: ModelSettings, rules: JsonRules) -> JsonRules:
     closes = request.closes_objects
     if closes and settings.grammar_backend != "switchyard":
         param = "structured_outputs.disable_additional_properties"
@@ -115,11 +128,16 @@ def _json_rules(request: GenerationRequest, settings: ModelSettings) -> JsonRule
             param,
             "unsupported_value",
         )
-    return JsonRules(
+    return replace(
+        rules,
         extra_keys=settings.extra_keys if closes is None else "none" if closes else "last",
         max_items=settings.default_max_items,
         max_length=settings.default_max_length,
     )
+
+
+def _laid_out(rules: JsonRules, name: LayoutName) -> JsonRules:
+    return rules if name == "template" else replace(rules, layout=NAMED_LAYOUTS[name])
 
 
 def _or(given: Value | None, default: Value) -> Value:

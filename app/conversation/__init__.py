@@ -5,7 +5,7 @@ that the template shows all of it, or refused with an error that names the messa
 
     history          messages as the plain dicts that templates read
     pairing          calls and their results
-    profile          what a template can show
+    profile          what a template can show; call_layout: the white space of calls
     fitting          a conversation as a template can show it; call_ids
     template         reading a template; inputs: its variables; named_template: control tokens
     named_format     prompts and parts of prompts that the model's format writes
@@ -22,5 +22,5 @@ from .detection import FormatEvidence
 from .history import plain_messages
 from .media import Loaded, ShownMedia, has_media, newest_images, shown_media
 from .pairing import paired
-from .profile import shows_several
+from .profile import json_rules_of, shows_several
 from .tokenizer import Tokenizer, UnshownImages, check_fit, load_tokenizer

@@ -15,7 +15,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from adapters.formats import Format
+from adapters.formats import SPACED, Format, JsonLayout, JsonRules
+
+from .call_layout import FLAT, NESTED, as_described, layout_in, same_space
 
 Messages = Sequence[Mapping[str, Any]]
 Tools = Sequence[Mapping[str, Any]]
@@ -82,6 +84,9 @@ class TemplateProfile:
                             template shows tools but no calls, because the syntax is unknown then.
     ``arguments``           whether a call's arguments are an object or JSON text;
                             ``text_arguments``: also text that is no JSON object.
+    ``layout``              of the arguments of calls, if they are JSON or have JSON in them; None:
+                            the template shows no calls, or the text that it gets.
+    ``call_space``          whether white space around the arguments of calls is that of the format.
     ``ids``                 ids of calls: any, nine letters and digits, or the tool's name and the
                             number of the call in its conversation, or in its answer.
     ``parallel_calls``      two calls in one message.
@@ -110,6 +115,8 @@ class TemplateProfile:
     call_syntax: Literal["format", "other"] = "format"
     arguments: Literal["object", "text"] = "object"
     text_arguments: bool = True
+    layout: JsonLayout | None = SPACED
+    call_space: Literal["format", "other"] = "format"
     ids: Ids = "any"
     parallel_calls: bool = True
     text_beside_calls: Literal["beside", "before", "no"] = "beside"
@@ -123,7 +130,18 @@ class TemplateProfile:
         """Return the differences from a template that shows everything, for log and models."""
         whole = TemplateProfile()
         names = self.__dataclass_fields__
-        return {n: getattr(self, n) for n in names if getattr(self, n) != getattr(whole, n)}
+        other = {n: getattr(self, n) for n in names if getattr(self, n) != getattr(whole, n)}
+        return other if "layout" not in other else {**other, "layout": as_described(self.layout)}
+
+
+def json_rules_of(profile: TemplateProfile | None) -> JsonRules:
+    """Return how a model writes JSON: as its chat template does, or as ``json.dumps`` where that
+    shows none. None: the model has no template, and its format writes the prompts.
+    """
+    if profile is None:
+        return JsonRules(layout=SPACED, element_space=True)
+    layout = profile.layout or SPACED
+    return JsonRules(layout=layout, element_space=profile.call_space == "format")
 
 
 def profile_of(render: Render, as_text: AsText = lambda _: None) -> TemplateProfile:
@@ -173,6 +191,7 @@ class _Probe:
             empty_answers=self._shows([user, {"role": "assistant", "content": ""}, two]),
             tools=tools,
             call_syntax=self._call_syntax(tools),
+            **self._layout(calls),
             **calls,
         )
 
@@ -217,6 +236,22 @@ class _Probe:
             return "format"
         shown = self._render(self._loop, [TOOL], {})
         return "format" if squeezed(written) in squeezed(shown) else "other"
+
+    def _layout(self, calls: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the white space of calls, measured with arguments of the template's form."""
+        if not self._loop or calls["arguments"] == "text":
+            return {"layout": None}
+
+        def shown(arguments: Any) -> str:
+            return self._render(_calling(self._loop, arguments), [TOOL], {})
+
+        try:
+            layout = layout_in(shown(NESTED), NESTED)
+            written = self._as_text(_calling(self._loop, json.dumps(FLAT))[1])
+            is_same = written is None or same_space(written, shown(FLAT), FLAT)
+        except TemplateError:
+            return {"layout": None}
+        return {"layout": layout, "call_space": "format" if is_same else "other"}
 
     def _of_calls(self) -> dict[str, Any]:
         for kind in _ARGUMENTS:
@@ -299,6 +334,14 @@ class _Probe:
 def squeezed(text: str) -> str:
     """Remove white space, in which families and their templates differ."""
     return "".join(text.split())
+
+
+def _calling(loop: Messages, arguments: Any) -> Messages:
+    """Return a loop with other arguments in its call."""
+    user, answer, *results = loop
+    (call,) = answer["tool_calls"]
+    function = {**call["function"], "arguments": arguments}
+    return [user, {**answer, "tool_calls": [{**call, "function": function}]}, *results]
 
 
 def _said(role: str, text: str | None = None) -> Mapping[str, Any]:

@@ -9,6 +9,7 @@ from .request import (
     TEXT_ONLY,
     ApiNames,
     AskedConstraint,
+    AskedLayout,
     AskedSampling,
     AskedThinking,
     Call,

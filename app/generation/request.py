@@ -11,9 +11,9 @@ Not here         how messages reach a prompt (conversation), what constraints an
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
-from typing import Any, Literal, Self
+from typing import Any, Literal, NamedTuple, Self
 
-from adapters.formats import Tool
+from adapters.formats import LayoutName, Tool
 from adapters.workers import SAMPLING_OPTIONS
 
 from ..errors import FieldNames, FieldPath, dotted
@@ -169,6 +169,13 @@ class AskedConstraint:
     description: str = ""
 
 
+class AskedLayout(NamedTuple):
+    """The white space of JSON. ``param``: the client's field that asks for it."""
+
+    param: str
+    name: LayoutName
+
+
 @dataclass(frozen=True, slots=True)
 class AskedThinking:
     """``is_on``, ``effort``, ``budget`` (tokens; -1: no bound): None where the request leaves it
@@ -233,6 +240,7 @@ class GenerationRequest:
     tool_choice: ToolChoice | None = None
     parallel_tool_calls: bool | None = None
     constraints: tuple[AskedConstraint, ...] = ()
+    json_layout: AskedLayout | None = None
     schema_in_prompt: bool | None = None
     closes_objects: bool | None = None
     thinking: AskedThinking = field(default_factory=AskedThinking)

@@ -32,11 +32,11 @@ from .anthropic.tools import (
     ServerTool,
     tool_family,
 )
-from .chat_request import ChatRequest
+from .chat_request import ChatRequest, GenerationFields
 from .check_request import CheckRequest
 from .completion_request import CompletionRequest
 from .explain_request import ExplainRequest
-from .extensions import OPTIONS, ConstraintFields, StructuralTagFormat, StructuredOutputs
+from .extensions import ConstraintFields, StructuralTagFormat, StructuredOutputs
 from .ignored_fields import ignored_fields
 from .json_text import has_more_values, parse_json, write_json
 from .media import IMAGES, MEDIA, Detail, MediaPart, media_chars

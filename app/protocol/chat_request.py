@@ -12,6 +12,8 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, Tag
 
+from adapters.formats import LayoutName
+
 from .extensions import ConstraintFields
 from .messages import Messages
 from .sampling_fields import ChoiceFields, SamplingFields
@@ -62,6 +64,8 @@ class GenerationFields(ThinkingFields, SamplingFields):
     """`false` allows one call."""
     include_schema_in_prompt: bool | None = None
     """`false` leaves the response format out of the prompt."""
+    json_layout: LayoutName | None = None
+    """The white space of JSON, in arguments, too."""
     chat_template_kwargs: TemplateVariables | None = None
     """Variables of the chat template."""
     chat_template_args: TemplateVariables | None = None

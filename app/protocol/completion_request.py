@@ -10,6 +10,8 @@ from typing import Annotated, Any
 
 from pydantic import Discriminator, Field, Tag
 
+from adapters.formats import LayoutName
+
 from ..errors import bad_request, unsupported_parameter
 from .extensions import ConstraintFields
 from .sampling_fields import ChoiceFields, TokenId
@@ -61,6 +63,8 @@ class CompletionRequest(ChoiceFields, ConstraintFields):
     """`false`: no token such as BOS before a text."""
     response_format: ResponseFormat | None = None
     """The form of the content, enforced by a grammar."""
+    json_layout: LayoutName | None = None
+    """The white space of JSON."""
     suffix: str | None = None
     echo: bool | None = None
     """The prompt before the text."""

@@ -14,7 +14,7 @@ from pydantic import Field, Tag, model_validator
 from pydantic_core import PydanticCustomError
 
 from .unserved_fields import Body
-from .validation import Exact, Items, by_type, refuse_fields
+from .validation import Exact, Items, by_type
 
 #: texts of a choice; longer lists are schemas with an enum
 MAX_CHOICES = 10_000
@@ -27,20 +27,9 @@ SchemaSource = Annotated[
 GrammarSource = Annotated[str, Field(min_length=1)]
 Choices = Annotated[list[str], Field(min_length=1, max_length=MAX_CHOICES, fail_fast=True)]
 
-#: options of structured_outputs that are not served: values that mean "off", what to do instead
-OPTIONS: dict[str, tuple[Any, ...]] = {
-    "disable_any_whitespace": (False,),
-    "whitespace_pattern": (),
-}
-_WHITESPACE = "The model chooses the white space of its JSON."
-_INSTEAD = {
-    "disable_any_whitespace": _WHITESPACE,
-    "whitespace_pattern": _WHITESPACE,
-}
-
 
 class StructuredOutputs(Exact):
-    """The constraint of vLLM; exactly one of its fields is given, beside options."""
+    """The constraint of vLLM: exactly one of its fields, beside options of its JSON."""
 
     json_: SchemaSource | None = Field(None, alias="json")
     regex: GrammarSource | None = None
@@ -49,12 +38,8 @@ class StructuredOutputs(Exact):
     json_object: bool | None = None
     structural_tag: GrammarSource | dict[str, Any] | None = None
     disable_additional_properties: bool | None = None
-
-    @model_validator(mode="before")
-    @classmethod
-    def _without_options(cls, value: Any) -> Any:
-        """Drop options that are off, refuse the others."""
-        return refuse_fields(value, OPTIONS, _INSTEAD)
+    disable_any_whitespace: bool | None = None
+    whitespace_pattern: str | None = None
 
 
 class ConstraintFields(Body):
@@ -70,6 +55,8 @@ class ConstraintFields(Body):
     """Texts, one of which is the content."""
     guided_grammar: GrammarSource | None = None
     """A grammar of the content, as EBNF or Lark."""
+    guided_whitespace_pattern: str | None = None
+    """The white space of JSON, as a regular expression."""
     json_schema: SchemaSource | None = None
     """A JSON Schema that the content satisfies."""
     regex: GrammarSource | None = None

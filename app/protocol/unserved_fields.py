@@ -98,7 +98,8 @@ UNSUPPORTED: dict[str, tuple[Any, ...]] = OPENAI_UNSUPPORTED | {
     **_all("lora_request", "random_seed", "samplers", "sampler_priority", "sampler_seed"),
     **_all("thinking_budget", "watermark"),
     # constraints and tools
-    **_all("format", "grammar", "guided_decoding_backend", "guided_whitespace_pattern"),
+    **_all("format", "grammar", "guided_decoding_backend"),
+    "guided_whitespace_pattern": (),
     **_all("json_mode", "disable_tool_validation", off=(False,)),
     "response_schema": (),
     # what other servers do besides
@@ -145,7 +146,7 @@ INSTEAD: dict[str, str] = {
     "format": "Use 'response_format'.",
     "grammar": "Use 'guided_grammar'.",
     "guided_decoding_backend": "The operator chooses the workers' grammar backend.",
-    "guided_whitespace_pattern": "The model chooses the white space of its JSON.",
+    "guided_whitespace_pattern": "Use 'json_layout'.",
     "include_reasoning": "Use 'reasoning_effort': 'none', or ignore 'reasoning_content'.",
     "include_stop_str_in_output": _FINAL_TEXT,
     "json_mode": "Use 'response_format'.",

@@ -20,6 +20,7 @@ from ..conversation import (
     Tokenizer,
     UnshownImages,
     has_media,
+    json_rules_of,
     newest_images,
     paired,
     plain_messages,
@@ -116,6 +117,7 @@ class ChatPrompts:
         return requested_output(
             request,
             self.settings,
+            json_rules_of(self.tokenizer.profile),
             shows_several=self.shows_several,
             max_json_values=self.max_json_values,
         )

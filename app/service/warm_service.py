@@ -21,6 +21,7 @@ from typing import Annotated, Any, Literal, TypeVar
 from pydantic import Field
 from typing_extensions import TypedDict
 
+from adapters.formats import JsonRules
 from engine import Compiled, Compiler
 
 from ..common_form import common_grammar
@@ -112,11 +113,13 @@ class WarmupResult:
 
 @dataclass(frozen=True, slots=True)
 class WarmService:
-    """The warm-ups of one model. ``running``: held during a warm-up, shared by all models.
-    ``shows_several``: whether prompts show several calls of one answer.
+    """The warm-ups of one model. ``json_rules``: how it writes JSON. ``running``: held during a
+    warm-up, shared by all models. ``shows_several``: whether prompts show several calls of one
+    answer.
     """
 
     settings: ModelSettings
+    json_rules: JsonRules
     planner: ConstraintPlanner
     compiler: Compiler
     running: asyncio.Lock = field(default_factory=asyncio.Lock)
@@ -164,7 +167,10 @@ class WarmService:
             budget = max(LEAST_MASKS, MASKS // len(choices))
             for choice in choices:
                 output = requested_output(
-                    common_grammar(request, choice), self.settings, shows_several=self.shows_several
+                    common_grammar(request, choice),
+                    self.settings,
+                    self.json_rules,
+                    shows_several=self.shows_several,
                 )
                 start = time.perf_counter()
                 constraint = await _to_its_end(self.planner.plan(output, CLIENT))

@@ -24,7 +24,7 @@ from pydantic import (
     model_validator,
 )
 
-from adapters.formats import FORMATS
+from adapters.formats import FORMATS, LayoutName
 
 from ..files import read_text
 from .error import Places, SettingError
@@ -96,6 +96,10 @@ class ModelSettings(BaseModel):
     thinking_token_budget: int | None = Field(None, ge=0)
     """maximum reasoning tokens of an answer whose request sets no `thinking_token_budget`; if
     unset, no limit"""
+    json_layout: LayoutName = "template"
+    """white space of JSON that the gateway's schemas constrain: as the chat template writes past
+    calls (`template`), none (`compact`), `", "` and `": "` (`spaced`), lines indented by two spaces
+    (`indented`), or the model's choice (`flexible`); `json_layout` in a request overrides it"""
     include_schema_in_prompt: bool = True
     """whether the prompt shows the model the schema of `response_format`;
     `include_schema_in_prompt` in a request overrides it"""

@@ -17,7 +17,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from adapters.formats import OutputSpec, Tool, for_own_engine, get_format
+from adapters.formats import SPACED, JsonRules, OutputSpec, Tool, for_own_engine, get_format
 from tests.sglang.environment import ROOT, ensure_python
 from tests.sglang.platforms import SHIMS
 from tests.sglang.server import SGLangServer
@@ -60,7 +60,11 @@ def _call(number: int, case: ToolCase) -> Call:
     text = json.dumps({"name": name, "arguments": arguments}, ensure_ascii=False)
     tools = tuple(Tool(each, schema) for each, schema in case.tools)
     output = OutputSpec(
-        tools=tools, tool_choice="required", parallel_tool_calls=False, reasoning="off"
+        tools=tools,
+        tool_choice="required",
+        parallel_tool_calls=False,
+        reasoning="off",
+        json_rules=JsonRules(layout=SPACED, element_space=True),
     )
     spec = for_own_engine(HERMES.plan(output, ())).spec_json
     return Call(f"call {number}:", f"<tool_call>\n{text}\n</tool_call>", spec)

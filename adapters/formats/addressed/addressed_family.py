@@ -73,7 +73,13 @@ class AddressedFamily(Format):
     def plan(self, output: OutputSpec, special_texts: Sequence[str]) -> FormatPlan:
         tools = offered_tools(output, self.spell, special_texts)
         root = _Answer(self, output, tools, special_texts).root()
-        return make_plan(root, output, stop_texts=self.stop_texts, whitespace=TagWhitespace())
+        return make_plan(
+            root,
+            output,
+            stop_texts=self.stop_texts,
+            whitespace=TagWhitespace(),
+            style_layout=self.arguments.layout,
+        )
 
     def render(
         self, messages: Sequence[ChatMessage], tools: Sequence[Tool], output: OutputSpec

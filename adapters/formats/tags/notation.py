@@ -34,6 +34,11 @@ class Notation:
             return arguments
         return self._text(values) if isinstance(values, dict) else arguments
 
+    @property
+    def layout(self) -> dict[str, Any]:
+        """The layout that ``written`` has of its own, as options of the json_schema node."""
+        return {}
+
     def _text(self, values: dict[str, Any]) -> str:
         raise NotImplementedError
 
@@ -58,6 +63,11 @@ class Elements(Notation):
             style = style._replace(open=style.open.replace(style.glue, self.glue))
         return "".join(_element(style, key, value) + self.after for key, value in values.items())
 
+    @property
+    def layout(self) -> dict[str, Any]:
+        glue = STYLES[self.style].glue if self.glue is None else self.glue
+        return {"element_space": [glue, self.after]}
+
 
 @dataclass(frozen=True)
 class PythonArguments(Notation):
@@ -69,6 +79,10 @@ class PythonArguments(Notation):
     def _text(self, values: dict[str, Any]) -> str:
         return ", ".join(f"{key}={self._literal(value)}" for key, value in values.items())
 
+    @property
+    def layout(self) -> dict[str, Any]:
+        return {"indent": None, "separators": [", ", ": "]}
+
     def _literal(self, value: Any) -> str:
         if isinstance(value, str):
             text = json.dumps(value, ensure_ascii=False)[1:-1]
@@ -78,7 +92,12 @@ class PythonArguments(Notation):
         if isinstance(value, list):
             return f"[{', '.join(map(self._literal, value))}]"
         if isinstance(value, dict):
-            pairs = (f"{self._literal(key)}: {self._literal(each)}" for key, each in value.items())
+            # the grammar has keys in quotation marks only
+            keys = (json.dumps(key, ensure_ascii=False) for key in value)
+            pairs = (
+                f"{key}: {self._literal(each)}"
+                for key, each in zip(keys, value.values(), strict=True)
+            )
             return f"{{{', '.join(pairs)}}}"
         return repr(value)
 
@@ -91,6 +110,10 @@ class GemmaArguments(Notation):
 
     def _text(self, values: dict[str, Any]) -> str:
         return self._literal(values)[1:-1]
+
+    @property
+    def layout(self) -> dict[str, Any]:
+        return {"indent": None, "separators": [",", ":"]}
 
     def _literal(self, value: Any) -> str:
         if isinstance(value, str):

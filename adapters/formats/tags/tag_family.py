@@ -27,7 +27,13 @@ class TagFamily(TagSyntax):
         marks = [*special_texts, *self.triggers(()), *self.thinking_marks()]
         tools = offered_tools(output, self.spell, marks)
         root = TagAnswer(self, output, tools, special_texts).root()
-        return make_plan(root, output, stop_texts=self.stop_texts, whitespace=self._whitespace())
+        return make_plan(
+            root,
+            output,
+            stop_texts=self.stop_texts,
+            whitespace=self._whitespace(),
+            style_layout=self.arguments.layout,
+        )
 
     def render(
         self, messages: Sequence[ChatMessage], tools: Sequence[Tool], output: OutputSpec

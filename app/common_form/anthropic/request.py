@@ -5,6 +5,7 @@ from typing import Any
 
 from ...generation import ApiNames, AskedConstraint, AskedSampling, AskedThinking, GenerationRequest
 from ...protocol import MessagesRequest, PromptFields
+from ..layout import common_layout
 from ..thinking import common_thinking
 from .messages import ReadMessages, Unseal
 from .tools import common_choice, offered_tools
@@ -44,6 +45,7 @@ def _common(request: PromptFields, unseal: Unseal, sampling: AskedSampling) -> G
         tool_choice=common_choice(choice, offered),
         parallel_tool_calls=parallel if offered.tools else None,
         constraints=_constraints(request),
+        json_layout=common_layout(request),
         schema_in_prompt=request.include_schema_in_prompt,
         thinking=_thinking(request),
         template_variables=request.template_variables,

@@ -23,6 +23,7 @@ from ...protocol import (
     ResponseTextFormat,
 )
 from ..constraints import schema_format
+from ..layout import common_layout
 from ..thinking import common_thinking
 from .conversation import Conversation
 from .tool_names import CLIENT, ToolNames
@@ -58,6 +59,7 @@ def common_response(
         tool_choice=choice,
         parallel_tool_calls=request.parallel_tool_calls if tools else None,
         constraints=() if wanted is None else tuple(_constraints(wanted)),
+        json_layout=common_layout(request),
         schema_in_prompt=request.include_schema_in_prompt,
         thinking=common_thinking(request, ("reasoning.effort", effort), request.reasoning_options),
         verbosity=request.text.verbosity if request.text else None,

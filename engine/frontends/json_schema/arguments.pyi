@@ -15,6 +15,7 @@ def build_arguments(
     label: str,
     pointer: str = "",
     is_guarded: bool = False,
+    element_space: tuple[str, str] | None = None,
     **options: Any,
 ) -> Node:
     """Add the arguments of a call in a style.
@@ -25,6 +26,8 @@ def build_arguments(
         marks: a tag_vocabulary.Spelling, which adds literals in which special tokens are tokens.
         is_guarded: JSON strings in elements do not contain the end of their element as written, if
             only their length is bounded: other parsers end the element there.
+        element_space: the white space in place of the style's glue, and behind each element; None:
+            flexible. Only with ``indent`` or ``separators``.
         options: as for ``build_json_schema``.
 
     Raises:

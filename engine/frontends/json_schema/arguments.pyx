@@ -11,6 +11,9 @@ Elements   A value of several types is divided by type, so that each has the beg
 Keys       Additional keys are identifiers. An element that repeats its key at its end repeats listed keys exactly;
            behind an additional member, the name may be any additional key, because a grammar cannot copy text.
            If items are elements with a name, and an array is allowed, too, this name is no additional key.
+Layout     with ``indent`` or ``separators``, JSON in elements has this layout, and the members of Python's and
+           Gemma's objects are separated as its items are. White space around elements stays flexible, unless
+           ``element_space`` fixes it: that in place of the glue, and that behind each element.
 Captures   regions of the document's node, with the suffixes of tag_styles.Region: the parser's events then show
            keys and values, and whether a value is a raw string, JSON, an object or an array.
 Ambiguity  if a text can be read in several ways, it is the first of these that its schema allows: an array, an
@@ -28,7 +31,7 @@ from ...native.pool cimport vector
 from .builder cimport Builder
 from .evaluator cimport type_of
 from .builder cimport without_narrowing
-from .json_text cimport JsonText
+from .json_text cimport JsonText, text_of
 from .schema_types cimport (
     ANYTHING, ANYTHING_ONLY, ARRAY, BOOLEAN, FRACTION, INTEGER, NULL_TYPE, NUMBER, OBJECT, STRING, Location,
     SchemaType, listed, location_at, new_type,
@@ -58,26 +61,35 @@ OPEN_INTEGER = "open integer"
 
 
 def build_arguments(
-    Grammar grammar, schema, *, style, marks, str label, str pointer="", bint is_guarded=False, **options
+    Grammar grammar, schema, *, style, marks, str label, str pointer="", bint is_guarded=False,
+    tuple element_space=None, **options
 ):
     options.setdefault("extra_keys", "last")
     options["any_order"] = options.get("any_order", False) or style.any_order
     if is_guarded and style.values == "json" and not style.nested:
         options["element_ends"] = tuple([text for text in (style.guard or style.close, style.wrap[0]) if text])
+    written = style
+    if element_space is not None and style.values == "json":
+        written = spaced(style, element_space[0], element_space[1])
     cdef Builder values = new_builder(grammar, schema, pointer, **options)
+    cdef uint32_t gap = values.text.space()
+    if options.get("indent") is not None or options.get("separators") is not None:
+        gap = grammar.empty_node if element_space is not None else flexible(values.text)
     try:
-        return arguments_of(values, style, marks, label, pointer, options.get("excludes", ()))
+        return arguments_of(values, written, gap, marks, label, pointer, options.get("excludes", ()))
     except SpecError:
         if not values.is_narrower():
             raise
     values.abandon()
     return build_arguments(
         grammar, schema, style=style, marks=marks, label=label, pointer=pointer, is_guarded=is_guarded,
-        **without_narrowing(options))
+        element_space=element_space, **without_narrowing(options))
 
 
-cdef arguments_of(Builder values, style, marks, str label, str pointer, tuple excludes):
-    """Add the arguments; ``values`` is a new builder of their schema."""
+cdef arguments_of(
+    Builder values, style, uint32_t gap, marks, str label, str pointer, tuple excludes
+):
+    """Add the arguments; ``values`` is a new builder of their schema. ``gap``: see Arguments."""
     cdef Arguments arguments = Arguments.__new__(Arguments)
     cdef Grammar grammar = values.text.grammar
     cdef SchemaType each
@@ -85,6 +97,7 @@ cdef arguments_of(Builder values, style, marks, str label, str pointer, tuple ex
     cdef Location root
     arguments.values, arguments.reader, arguments.style = values, values.reader, style
     arguments.any_order, arguments.extra_last = values.any_order, True
+    arguments.gap = gap
     arguments.marks, arguments.label, arguments.any_node = marks, label, NO_NODE
     if style.values == "json":
         arguments.prepare_elements(excludes)
@@ -113,7 +126,7 @@ cdef class Arguments(Builder):
 
     ``raw``: strings in elements; None: values stand alone. ``wrapped``: strings in the style's wrap, or None.
     ``items``: arrays of a nested style, or None. ``members``: objects by depth, ALONE and BESIDE_ARRAYS. ``begin``
-    and ``end``: the texts around a value in an element, without its key.
+    and ``end``: the texts around a value in an element, without its key. ``gap``: white space around elements.
     """
     cdef Builder values
     cdef RawText raw, wrapped
@@ -121,7 +134,7 @@ cdef class Arguments(Builder):
     cdef tuple members
     cdef object style, marks
     cdef str label, begin, end
-    cdef uint32_t any_node
+    cdef uint32_t any_node, gap
 
     cdef int prepare_elements(self, tuple excludes) except -1:
         cdef JsonText text = self.values.text
@@ -134,9 +147,9 @@ cdef class Arguments(Builder):
             shared = commonprefix([self.begin[::-1], self.style.item[::-1]])[::-1]
             between, self.begin = self.begin.removesuffix(shared), shared
             self.end, _, behind = self.style.close.partition("{key}")
-            first = self.mark(text.space(), self.style.item.removesuffix(shared))
+            first = self.mark(self.gap, self.style.item.removesuffix(shared))
             self.items = new_item_text(
-                text, first, self.mark(empty, ITEM + behind) if behind else empty, self.mark(text.space(), ""))
+                text, first, self.mark(empty, ITEM + behind) if behind else empty, self.mark(self.gap, ""))
         wrap_begin, wrap_end = self.style.wrap
         if wrap_begin:
             self.wrapped = new_raw_text(text, wrap_end, excludes, empty, empty)
@@ -160,8 +173,8 @@ cdef class Arguments(Builder):
             barred: is no additional key.
         """
         cdef JsonText text = self.values.text
-        cdef uint32_t empty = text.empty, first = self.mark(text.space(), head)
-        parts = (first, first, self.mark(empty, between) if between else empty, self.mark(text.space(), ""))
+        cdef uint32_t empty = text.empty, first = self.mark(self.gap, head)
+        parts = (first, first, self.mark(empty, between) if between else empty, self.mark(self.gap, ""))
         cdef BareText bare = new_bare_text(text, "", excludes, empty, empty, self.style.escapes, parts, b"")
         bare.keys.barred, bare.root = barred, self.values.root
         if behind:
@@ -171,14 +184,15 @@ cdef class Arguments(Builder):
     cdef int prepare_literals(self, tuple excludes) except -1:
         cdef JsonText text = self.values.text
         cdef BareText objects, members
-        cdef uint32_t empty = text.empty, space, quote
+        cdef uint32_t empty = text.empty, separator, quote
         tail = self.style.open.partition("{key}")[2]
         if self.style.values == "python":
             text = python_text_of(text)
-        space = text.space()
-        parts = (
-            empty, text.grammar.seq(space, text.grammar.bytes(self.style.separator.encode()), space),
-            self.literal(tail), empty)
+        if text.layout is not None:
+            separator = text.bytes(text.layout.item)
+        else:
+            separator = text.grammar.seq(text.space(), text.bytes(self.style.separator.encode()), text.space())
+        parts = (empty, separator, self.literal(tail), empty)
         self.text = members = new_bare_text(text, "", excludes, empty, empty, self.style.escapes, parts, b"")
         members.root = self.values.root
         members.keys.end_text = tail
@@ -386,8 +400,19 @@ cdef class Arguments(Builder):
         pieces = text.split(self.style.glue) if self.style.glue else [text]
         nodes = [self.marks.add_mark(grammar, pieces[0])]
         for piece in pieces[1:]:
-            nodes += [self.values.text.space(), self.marks.add_mark(grammar, piece)]
+            nodes += [self.gap, self.marks.add_mark(grammar, piece)]
         return grammar.seq(*nodes)
+
+
+cdef uint32_t flexible(JsonText text) except? 0xFFFFFFFF:
+    """Return flexible white space beside JSON with a layout."""
+    return text_of(text.grammar, True, text.blanks, None, text.canonical, text.excluded, (), (None, None)).space()
+
+
+cdef spaced(style, str inside, str behind):
+    """Return a style with this white space in place of its glue, and behind each element."""
+    opened = style.open.replace(style.glue, inside) if style.glue else style.open
+    return style._replace(open=opened, close=style.close + behind, glue="", guard=style.guard or style.close)
 
 
 cdef list some_of(tuple alternatives, int types):

@@ -17,6 +17,7 @@ def build_json_schema(
     most_blanks: int = ...,
     indent: int | str | None = None,
     separators: Sequence[str] | None = None,
+    depth: int = 0,
     spelling: str = "any",
     excludes: tuple[str, ...] = (),
 ) -> Node:
@@ -42,6 +43,7 @@ def build_json_schema(
             inside recursive schemas, depth is exact for 16 levels.
         separators: item and key separators, as in ``json.dumps``: (", ", ": ") by default, with
             ``indent`` (",", ": ").
+        depth: levels of indentation around the value.
         spelling: "any", or "canonical": listed names, enum and const in the shortest spelling of
             JSON, other strings in any; integers as digits, numbers as plain decimals or, where
             serializers write exponents, with one; no -0.

@@ -55,7 +55,7 @@ cdef list required_parts(schema):
 def build_json_schema(grammar, schema, *, str pointer="", **options):
     cdef Builder builder = new_builder(grammar, schema, pointer, **options)
     try:
-        return builder.result(builder.one_place(builder.root, 0), pointer)
+        return builder.result(builder.one_place(builder.root, builder.text.depth), pointer)
     except SpecError:
         if not builder.is_narrower():
             raise
@@ -82,13 +82,14 @@ def new_builder(
     int most_blanks=BLANKS,
     indent=None,
     separators=None,
+    int depth=0,
     str spelling="any",
     tuple excludes=(),
     tuple element_ends=(),
 ):
     """Return a builder for a checked schema; the options are those of ``build_json_schema``.
 
-    ``element_ends``: texts that strings do not contain as written if only their length is bounded.
+    ``depth``: levels of indentation around the value. ``element_ends``: texts that strings do not contain as written if only their length is bounded.
     """
     cdef Builder builder
     layout = None
@@ -117,7 +118,8 @@ def new_builder(
     builder.text = text_of(
         <Grammar?>grammar, whitespace == "flexible", most_blanks, layout, spelling == "canonical", excludes,
         element_ends, (max_items, max_length))
-    builder.text.depth, builder.text.document = 0, schema
+    builder.text.depth = depth if builder.text.is_indented else 0
+    builder.text.document = schema
     builder.reader.excludes = builder.text.excludes
     builder.reader.most_items, builder.reader.most_characters = max_items, max_length
     builder.reader.closes_objects = extra_keys == "none"

@@ -34,7 +34,7 @@ cdef enum:
 
 
 cdef enum:
-    # spaces or tabs after a newline at most; with more, a model could write white space forever
+    # spaces after a newline at most; with more, a model could write white space forever
     BLANKS = 20
     # levels of depth, from the shallowest one of a schema, that have rules of their own when lines are indented.
     # Unconstrained values take 0.1 ms for all levels

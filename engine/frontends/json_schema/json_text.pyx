@@ -3,7 +3,7 @@
 from libc.stdint cimport uint32_t, uint8_t
 
 from ...grammar.ir cimport (
-    BYTES, CHARS, EMPTY, FAIL, JSON_CHARS, LAID_OUT, LAYOUT_PARTS, REF, SPELLED, Grammar,
+    BYTES, EMPTY, FAIL, JSON_CHARS, LAID_OUT, LAYOUT_PARTS, REF, SPELLED, Grammar,
 )
 from ...native.pool cimport vector
 from ...native.resources cimport spend
@@ -17,7 +17,6 @@ from json import dumps
 from ..regex.char_automaton import Bound, intersection, words
 from .excludes import ANYTHING as ANY_TEXT, Excludes, without_dead_ends, written_node
 
-cdef uint32_t[4] SPACE_OR_TAB = [0x09, 0x09, 0x20, 0x20]
 #: every Unicode scalar value
 cdef uint32_t[4] ANY_CHAR = [0, 0xD7FF, 0xE000, 0x10FFFF]
 
@@ -137,15 +136,14 @@ cdef class JsonText:
     cdef uint32_t space(self) except? NO_NODE:
         """Return flexible white space between JSON tokens, or EMPTY.
 
-        It is nothing, one space, or a newline followed by at most ``blanks`` spaces or tabs.
+        It is nothing, one space, or a newline followed by at most ``blanks`` spaces: a model that escapes from
+        a slip through white space mixes tabs into it, and none of their templates writes tabs.
         """
         if not self.flexible:
             return self.empty
         if self.shared[WHITE_SPACE] == NO_NODE:
             rule, one = self.declare_shared(WHITE_SPACE), self.bytes(b" ")
-            line = self.seq(
-                self.bytes(b"\n"),
-                self.grammar.add_repeat(self.grammar.add_set(CHARS, SPACE_OR_TAB, 2), 0, self.blanks))
+            line = self.seq(self.bytes(b"\n"), self.grammar.add_repeat(one, 0, self.blanks))
             self.grammar.set_rule(rule, self.alt(self.empty, one, line))
         return self.shared[WHITE_SPACE]
 

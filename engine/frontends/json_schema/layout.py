@@ -28,6 +28,7 @@ MAX_BLANKS = 20
 
 _INDENT = re.compile(r"[ \t]*")
 _BLANKS = r"[ \t\n\r]*"
+_WHITE_SPACE = re.compile(_BLANKS)
 _ITEM, _KEY = re.compile(f",{_BLANKS}"), re.compile(f"{_BLANKS}:{_BLANKS}")
 
 #: the keyword of llguidance's options
@@ -92,6 +93,22 @@ def checked_separators(separators: Any) -> tuple[str, str] | None:
             return item, key
     message = "separators must be a comma with spaces after it, and a colon with spaces around it"
     raise ValueError(f"{message}, of at most {MAX_BLANKS} characters, got {separators!r}")
+
+
+def checked_element_space(texts: Any) -> tuple[str, str] | None:
+    """Return the white space inside and behind elements.
+
+    Raises:
+        ValueError: not two texts of white space, or too long.
+    """
+    if texts is None:
+        return None
+    if isinstance(texts, list | tuple) and len(texts) == 2:
+        inside, behind = texts
+        if _is_separator(inside, _WHITE_SPACE) and _is_separator(behind, _WHITE_SPACE):
+            return inside, behind
+    message = f"must be two texts of white space, each of at most {MAX_BLANKS} characters"
+    raise ValueError(f"element_space {message}, got {texts!r}")
 
 
 def _is_separator(text: Any, form: re.Pattern[str]) -> bool:

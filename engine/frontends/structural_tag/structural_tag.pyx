@@ -298,12 +298,14 @@ cdef class TagBuilder:
                 label=format.pointer, pointer=format.schema_pointer, any_order=format.any_order,
                 extra_keys="last" if format.extra_keys == "anywhere" else format.extra_keys, max_items=format.max_items,
                 max_length=format.max_length, whitespace=format.whitespace, most_blanks=format.most_blanks,
-                indent=format.indent, separators=format.separators, spelling=format.spelling, excludes=format.excludes)
+                indent=format.indent, separators=format.separators, spelling=format.spelling, excludes=format.excludes,
+                element_space=format.element_space)
         else:
             node = self.build_schema(
                 self.grammar, format.schema, pointer=format.schema_pointer, extra_keys=format.extra_keys,
-                max_items=format.max_items, max_length=format.max_length, any_order=format.any_order, whitespace=format.whitespace, most_blanks=format.most_blanks,
-                indent=format.indent, separators=format.separators, spelling=format.spelling, excludes=format.excludes)
+                max_items=format.max_items, max_length=format.max_length, any_order=format.any_order,
+                whitespace=format.whitespace, most_blanks=format.most_blanks, indent=format.indent,
+                separators=format.separators, depth=format.depth, spelling=format.spelling, excludes=format.excludes)
         return self.rule(format.schema_pointer, node)
 
     cdef uint32_t rule(self, str name, uint32_t node) except? NO_NODE:

@@ -30,7 +30,8 @@ cdef JsonSchema new_json_schema(str pointer, schema, str schema_pointer):
     format.pointer, format.schema, format.schema_pointer = pointer, schema, schema_pointer
     format.extra_keys, format.spelling, format.whitespace = "anywhere", "any", "flexible"
     format.any_order, format.most_blanks = False, BLANKS
-    format.indent = format.separators = format.max_items = format.max_length = None
+    format.indent = format.separators = format.element_space = format.max_items = format.max_length = None
+    format.depth = 0
     format.excludes, format.style, format.loose, format.guarded = (), "json", False, False
     return format
 

@@ -17,6 +17,7 @@ Cost         linear; pointers are built only for formats and errors. Each object
 cimport cython
 
 from ...native.resources cimport WorkBudget, spend
+from ..json_schema.json_text cimport MAX_DEPTH
 from .tag_formats cimport (
     AnyText, ConstString, Dispatch, Format, GrammarText, JsonSchema, Or, OtherTokens, Regex,
     Repetition, Sequence, Tag, TagsWithSeparator, Token, Triggered, is_endless, is_text, new_json_schema,
@@ -30,7 +31,7 @@ from bisect import bisect_left
 from ...errors import LimitExceeded, SpecError, UnsupportedSchema
 from ...json_pointer import escape
 from ...versions import SPEC_VERSION
-from ..json_schema.layout import checked_indent, checked_separators
+from ..json_schema.layout import checked_element_space, checked_indent, checked_separators
 from .tag_styles import STYLES
 
 #: the largest count; the engine's registers have 32 bits
@@ -460,8 +461,11 @@ cdef int add_options(Fields fields, JsonSchema made) except -1:
     made.loose, made.guarded = own.flag("loose", False), own.flag("guarded", False)
     made.indent = layout_option(own, "indent", checked_indent, blanks is not None)
     made.separators = layout_option(own, "separators", checked_separators, blanks is not None)
+    made.depth = own.bound("depth", MAX_DEPTH) or 0
+    made.element_space = layout_option(own, "element_space", checked_element_space, blanks is not None)
     own.finish((
-        "version", "extra_keys", "max_items", "max_length", "spelling", "loose", "guarded", "indent", "separators"))
+        "version", "extra_keys", "max_items", "max_length", "spelling", "loose", "guarded", "indent", "separators",
+        "depth", "element_space"))
     return 0
 
 
@@ -475,15 +479,14 @@ cdef int check_excludes(Fields fields, JsonSchema made) except -1:
 
 
 cdef object layout_option(Fields own, str name, check, bint is_counted):
-    """Read an option of ``json.dumps``; ``is_counted``: ``max_whitespace_cnt`` is present and excludes it."""
+    """Read an option of the layout; ``is_counted``: ``max_whitespace_cnt`` is present and excludes it."""
     value = own.get(name, None)
     if value is not None and is_counted:
         raise own.fault(name, "cannot be combined with max_whitespace_cnt")
     try:
-        check(value)
+        return check(value)
     except ValueError as error:
         raise SpecError(str(error), f"{own.pointer}/{name}") from None
-    return value
 
 
 cdef int check_triggers(tuple triggers, tuple tags, str place, WorkBudget budget) except -1:

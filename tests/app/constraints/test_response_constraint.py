@@ -207,8 +207,6 @@ MISTAKES: list[tuple[dict[str, Any], str, str, str]] = [
      "an object or a boolean"),
     ({"json_schema": "[" * 500}, "json_schema", "invalid_value", "not JSON"),
     ({"guided_json": "[" + "[]," * 300_000 + "[]]"}, "guided_json", "too_many_values", "at most"),
-    ({"structured_outputs": {"whitespace_pattern": " "}}, "structured_outputs.whitespace_pattern",
-     "unsupported_parameter", "The model chooses"),
     ({"structured_outputs": {"disable_additional_properties": True}}, "structured_outputs",
      "invalid_value", "one constraint is required"),
     ({"structured_outputs": {"choice": []}}, "structured_outputs.choice",

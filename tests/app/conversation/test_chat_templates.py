@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from adapters.formats import OutputSpec, ThinkingMarks, Tool, get_format
+from adapters.formats import SPACED, JsonLayout, OutputSpec, ThinkingMarks, Tool, get_format
 from app.common_form import common_chat
 from app.conversation.fitting import FILLERS, fitted
 from app.conversation.history import plain_messages
@@ -294,6 +294,42 @@ def test_variables_reach_the_template_but_for_its_own() -> None:
     plainly = prompt_of("Qwen-Qwen3-0.6B", [USER])
     forged = {"messages": "x", "chat_template": "{{ 1 }}", "eos_token": "x", "unknown": True}
     assert prompt_of("Qwen-Qwen3-0.6B", [USER], variables=forged) == plainly
+
+
+#: templates that show no JSON of their own in calls: no calls at all, the text that they get, or
+#: another notation
+WITHOUT_JSON = {
+    "HuggingFaceTB-SmolLM3-3B",
+    "LFM2-8B-A1B",
+    "LFM2.5-Instruct",
+    "MiniMax-M3",
+    "deepseek-ai-DeepSeek-R1-Distill-Llama-8B",
+    "google-gemma-2-2b-it",
+    "google-gemma-4-31B-it",
+    "google-gemma-4-31B-it-interleaved",
+    "ibm-granite-granite-3.3-2B-Instruct",
+    "llama-cpp-deepseek-r1",
+    "llama-cpp-rwkv-world",
+    "meetkai-functionary-medium-v3.2",
+    "microsoft-Phi-3.5-mini-instruct",
+}
+#: all other templates write ", " and ": ", except for these
+OTHER_LAYOUTS = {
+    "CohereForAI-c4ai-command-r-plus-tool_use": JsonLayout(4, (",", ": "), 2),
+}
+#: templates whose elements have other white space around them than those of their format
+OTHER_SPACE = {"inclusionai-ling-3.0-flash"}
+
+
+@pytest.mark.skipif(not TEMPLATES, reason=FETCH)
+@pytest.mark.parametrize("name", TEMPLATES)
+def test_the_layout_of_a_real_template_is_measured(name: str) -> None:
+    profile = tokenizer_of(name).profile
+    assert profile is not None
+    expected = None if name in WITHOUT_JSON else OTHER_LAYOUTS.get(name, SPACED)
+    assert profile.layout == expected
+    if getattr(tokenizer_of(name).wire, "arguments", None) is not None and expected == SPACED:
+        assert profile.call_space == ("other" if name in OTHER_SPACE else "format")
 
 
 # -- what a template can show ----------------------------------------------------------------------

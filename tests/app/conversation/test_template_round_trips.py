@@ -18,6 +18,7 @@ import numpy as np
 import pytest
 
 from adapters.formats import FormatPlan, OutputSpec, Tool, for_own_engine
+from app.conversation.profile import json_rules_of
 from engine import Compiled, Compiler, Matcher
 from tests.app.conversation.chat_templates import FETCH, TEMPLATES, tokenizer_of
 from tests.formats.cases import Said
@@ -132,7 +133,14 @@ def test_silent_templates_show_no_calls(name: str) -> None:
 def test_the_template_writes_calls_as_the_grammar_allows(name: str) -> None:
     tokenizer, tool = tokenizer_of(name), tool_for(name)
     assert tokenizer.evidence.basis == "call"
-    output = OutputSpec((tool,), "required", reasoning="off", parallel_tool_calls=False)
+    # also the white space of the answer is that of the template
+    output = OutputSpec(
+        (tool,),
+        "required",
+        reasoning="off",
+        parallel_tool_calls=False,
+        json_rules=json_rules_of(tokenizer.profile),
+    )
     plan = for_own_engine(tokenizer.wire.plan(output, tokenizer.special_texts))
     grammar = Compiler(tokenizer.vocabulary).compile_structural_tag(plan.spec_json)
     ended, ends = 0, closers(tokenizer.vocabulary.tokens)

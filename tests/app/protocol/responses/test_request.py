@@ -40,6 +40,7 @@ EXTENSIONS = {
     "enable_thinking",
     "frequency_penalty",
     "include_schema_in_prompt",
+    "json_layout",
     "logit_bias",
     "min_p",
     "presence_penalty",

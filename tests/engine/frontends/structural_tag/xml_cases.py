@@ -196,8 +196,8 @@ BLANKS = (
     Case(
         "three blanks",
         {"type": "json_schema", "json_schema": LIST, "max_whitespace_cnt": 3},
-        ("[1,2]", "[1, 2]", "[1,\n  2]", "[1,\n\t 2]", "[\n1\n]"),
-        ("[1,\n   2]", "[1,    2]"),
+        ("[1,2]", "[1, 2]", "[1,\n  2]", "[\n1\n]"),
+        ("[1,\n   2]", "[1,    2]", "[1,\n\t 2]"),
         theirs=("[1,  2]", "[1,\n\n2]"),
         reason=WHITE_SPACE,
     ),

@@ -1,0 +1,75 @@
+"""The white space of JSON in the common form: the gateway's own field, and those of vLLM.
+
+    json_layout                                  a name
+    structured_outputs.disable_any_whitespace    true: "compact"
+    structured_outputs.whitespace_pattern, guided_whitespace_pattern
+                                                 what may stand between two JSON tokens
+
+A pattern of the white space that clients send is a class of characters with a quantifier. The
+answer has white space that the pattern allows, though not all of it.
+"""
+
+import re
+from collections.abc import Iterator
+
+from ..errors import bad_field
+from ..generation import AskedLayout
+from ..protocol import CompletionRequest, ConstraintFields, GenerationFields
+
+#: the options of structured_outputs that are no constraint of their own
+LAYOUT_OPTIONS = ("disable_any_whitespace", "whitespace_pattern")
+_ONE = r" |\\[snrt]|[\n\r\t]"
+_CLASS = re.compile(rf"(?:\[((?:{_ONE})+)\]|({_ONE}))([?*]|\{{0,[1-9]\d{{0,3}}\}})")
+
+
+def common_layout(
+    request: GenerationFields | CompletionRequest,
+) -> AskedLayout | None:
+    """Return the layout that a request asks for. Raises ApiError 400."""
+    asked = [*_asked(request)]
+    for each in asked[1:]:
+        if each.name != asked[0].name:
+            raise bad_field(
+                "Invalid request: '{at}' and '{second}' ask for different white space: "
+                "{one} and {other}.",
+                asked[0].param,
+                "invalid_value",
+                second=(each.param,),
+                one=asked[0].name,
+                other=each.name,
+            )
+    return asked[0] if asked else None
+
+
+def _asked(request: GenerationFields | CompletionRequest) -> Iterator[AskedLayout]:
+    if request.json_layout is not None:
+        yield AskedLayout("json_layout", request.json_layout)
+    if not isinstance(request, ConstraintFields):
+        return
+    wanted = request.structured_outputs
+    if wanted is not None:
+        if wanted.disable_any_whitespace:
+            yield AskedLayout("structured_outputs.disable_any_whitespace", "compact")
+        if wanted.whitespace_pattern is not None:
+            yield _of_pattern(wanted.whitespace_pattern, "structured_outputs.whitespace_pattern")
+    if request.guided_whitespace_pattern is not None:
+        yield _of_pattern(request.guided_whitespace_pattern, "guided_whitespace_pattern")
+
+
+def _of_pattern(pattern: str, param: str) -> AskedLayout:
+    """Return the widest layout of which all white space matches a pattern."""
+    if not pattern:
+        return AskedLayout(param, "compact")
+    if (parts := _CLASS.fullmatch(pattern)) is None:
+        raise bad_field(
+            "Invalid value for '{at}': must be empty, or white space with a quantifier, such as "
+            "'[ ]?', '[\\n ]*' or '\\s*'; got {pattern}.",
+            param,
+            "invalid_value",
+            pattern=repr(pattern[:100]),
+        )
+    blanks, quantifier = parts[1] or parts[2], parts[3]
+    if " " not in blanks and "\\s" not in blanks:
+        return AskedLayout(param, "compact")
+    has_lines = any(line in blanks for line in ("\n", "\\n", "\\s"))
+    return AskedLayout(param, "flexible" if has_lines and quantifier == "*" else "spaced")
