@@ -17,7 +17,7 @@ from typing import Any
 import torch
 from transformers import DynamicCache
 
-from adapters.workers import Chunk, Generation, Health
+from adapters.workers import Chunk, Generation, Health, WorkerError
 
 from .grammars import Row
 from .steps import Step
@@ -101,9 +101,12 @@ class RecordingWorker:
         pass
 
     async def generate(self, generation: Generation) -> AsyncGenerator[Chunk, None]:
-        """Yield the whole answer as one chunk."""
+        """Yield the whole answer as one chunk. Raises WorkerError for a refused grammar."""
         self.trace = trace = Trace()
-        row = self._grammar.start(generation.spec, generation.spec_kind)
+        try:
+            row = self._grammar.start(generation.spec, generation.spec_kind)
+        except Exception as error:  # each library has its own
+            raise WorkerError(400, f"{type(error).__name__}: {error}"[:300]) from error
         draw = torch.Generator().manual_seed(generation.seed or 0)
         finish = self._advance(generation, row, draw, trace)
         start = time.perf_counter()

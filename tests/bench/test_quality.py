@@ -146,6 +146,18 @@ def test_the_command_writes_what_two_runs_are_compared_by(
     assert all(line[-5:-3] == line[-3:-1] for line in cells)
 
 
+def test_a_refused_grammar_is_a_failure_with_its_reason(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*_: Any) -> Any:
+        raise ValueError("no such node")
+
+    monkeypatch.setattr("bench.quality.grammars.Ours.start", refuse)
+    (row,) = run_sync(folder, cases=1, ways=("ours",))
+    assert row.summary()["answers"] == 0
+    assert "no such node" in row.figures.failures[0]
+
+
 def test_unknown_nodes_are_refused_for_llguidance() -> None:
     with pytest.raises(ValueError, match="'regex' has no equivalent"):
         lark_of({"type": "regex", "pattern": "a"}, [])
