@@ -15,7 +15,7 @@ Approximation    Of each pair of bytes some tokens are tried, those of the lowes
                  make first. A missing pair would only clear a token that the tokenizer writes; the
                  proof in masks/detours does not depend on it.
 Invariants       I1 immutable once built; shared by all grammars and threads.
-Cost             0.2 s for llama3, 0.4 s for o200k, once per vocabulary: 60,000 short texts, which
+Cost             0.2 s for llama3, 0.5 s for o200k, once per vocabulary: 60,000 short texts, which
                  the tokenizer gets joined.
 Not here         which tokens a grammar allows (masks/detours).
 """

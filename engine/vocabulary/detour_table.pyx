@@ -1,9 +1,10 @@
 """Detours of a vocabulary: their extensions, and what the tokenizer writes before them."""
 
-from libc.stdint cimport uint32_t, uint64_t, uint8_t
-from libcpp.vector cimport vector
+from libc.stdint cimport uint32_t, uint64_t
 
 from .vocabulary cimport ORDINARY, Vocabulary
+
+from unicodedata import is_normalized
 
 cdef extern from *:
     int __builtin_popcountll(unsigned long long) noexcept nogil
@@ -148,12 +149,11 @@ cdef dict find_candidates(Vocabulary vocabulary):
 
 
 cdef bint is_text(bytes data) except -1:
-    """Return whether bytes are UTF-8."""
+    """Return whether bytes are text that normalization does not change."""
     try:
-        data.decode()
+        return is_normalized("NFKC", data.decode())
     except UnicodeDecodeError:
         return False
-    return True
 
 
 # -- what the tokenizer writes ---------------------------------------------------------------------
@@ -175,24 +175,31 @@ cdef list continuations(Vocabulary vocabulary, uint32_t byte):
 cdef dict written_before(Vocabulary vocabulary, bytes token, list texts):
     """Return first byte -> second bytes of the texts before which the tokenizer writes a token.
 
-    None: the tokenizer changes texts, so that nothing is known.
+    None: the tokenizer changes even the first text, so that nothing is known.
     """
+    if tokens_before(vocabulary, token, texts[:1]) is None:
+        return None
     found = {}
     for first in range(0, len(texts), CHUNK):
-        chunk = texts[first:first + CHUNK]
-        written = tokens_before(vocabulary, token, chunk)
-        if written is None:
-            return None
-        for text in written:
+        for text in split_before(vocabulary, token, texts[first:first + CHUNK]):
             found.setdefault(text[0], set()).add(text[1] if len(text) > 1 else MAY_END)
     return found
+
+
+cdef list split_before(Vocabulary vocabulary, bytes token, list texts):
+    """Like ``tokens_before``, without the texts that the tokenizer changes."""
+    written = tokens_before(vocabulary, token, texts)
+    if written is None and len(texts) > 1:
+        half = len(texts) // 2
+        return split_before(vocabulary, token, texts[:half]) + split_before(vocabulary, token, texts[half:])
+    return written or []
 
 
 cdef list tokens_before(Vocabulary vocabulary, bytes token, list texts):
     """Return the texts before which the tokenizer writes a token, in one text of all of them.
 
     A separator stands between them that joins neither neighbour: a letter after a mark, a line
-    break after a letter or a digit.
+    break after a letter or a digit. None: the tokenizer changes a text.
     """
     cdef Py_ssize_t at
     data = b"a"

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from functools import cache
 from random import Random
 from typing import Any
+from unicodedata import normalize
 
 import numpy as np
 import pytest
@@ -101,13 +102,25 @@ def test_detours_can_be_allowed() -> None:
 
 @pytest.mark.parametrize(
     "written",
-    [str.upper, str.strip, lambda text: text.replace(" ", "_")],
+    [str.upper, lambda text: text.replace(" ", "_")],
 )
 def test_a_tokenizer_that_changes_texts_has_no_detours(written: Any) -> None:
     plain = vocabulary_of(*WORDS).encode
     assert plain is not None
     vocabulary = vocabulary_of(*WORDS, encode=lambda text: plain(written(text)))
     assert detour_entries(vocabulary) == {}
+
+
+@pytest.mark.parametrize(
+    "written",
+    [lambda text: normalize("NFC", text), lambda text: text.replace("tz", "t")],
+)
+def test_texts_that_the_tokenizer_changes_are_left_out(written: Any) -> None:
+    pieces = (*WORDS, "te\u0301", "tz", "fi", "fa")
+    plain = vocabulary_of(*pieces).encode
+    assert plain is not None
+    vocabulary = vocabulary_of(*pieces, encode=lambda text: plain(written(text)))
+    assert detour_entries(vocabulary)[b" "] == dict.fromkeys(b'tf"[-', set())
 
 
 def test_a_vocabulary_that_lacks_bytes_has_no_detours() -> None:
@@ -189,8 +202,8 @@ def test_items_that_must_differ() -> None:
 
 def sentencepiece() -> engine.Vocabulary:
     """Pieces with byte fallback, and a blank before each text, as Llama 2 has them."""
-    pieces = ["<unk>", "</s>", *(f"<0x{k:02X}>" for k in range(256)), *'▁true":', "tr", "▁tr"]
-    merges = [("t", "r"), ("▁", "tr")]
+    pieces = ["<unk>", "</s>", *(f"<0x{k:02X}>" for k in range(256)), *"▁trueas", "▁t", "▁tr"]
+    merges = [("▁", "t"), ("▁t", "r")]
     ids = {piece: number for number, piece in enumerate(pieces)}
     made = Tokenizer(models.BPE(ids, merges, unk_token="<unk>", byte_fallback=True))
     made.normalizer = normalizers.Sequence(
@@ -202,8 +215,18 @@ def sentencepiece() -> engine.Vocabulary:
 
 
 def test_a_blank_before_each_text_does_not_count() -> None:
-    """` t` is no token here, so a space before `true` is none of the table's."""
-    assert detour_entries(sentencepiece()) == {}
+    """Pieces of characters and of bytes are two tokens with the same bytes: both are left out."""
+    vocabulary = sentencepiece()
+    assert detour_entries(vocabulary) == {b" ": {ord("t"): set()}}
+    compiled = engine.Compiler(vocabulary).compile_regex("a (true|tears)")
+    assert left_out(compiled, "a") == {b" "}
+    assert b" " not in {vocabulary.tokens[number] for number in allowed(_after(compiled, "a"))}
+
+
+def _after(compiled: engine.Compiled, text: str) -> engine.Matcher:
+    matcher = engine.Matcher(compiled)
+    assert matcher.accept_bytes(text.encode())
+    return matcher
 
 
 # -- real tokenizers -------------------------------------------------------------------------------
