@@ -306,7 +306,6 @@ _AMENDMENTS: dict[str, Callable[[Schema], None]] = {
     "WarmupRequest": _warmup,
     "GrammarRequest": _bare_schemas,
     "StreamOptions": _adding(_off({"continuous_usage_stats": (None, False)})),
-    "StructuredOutputs": _adding(_off(protocol.OPTIONS)),
     "StructuralTagFormat": _structural_tag,
     "ContentPart": _content_part,
     "UserPart": _of_user(_content_part),
