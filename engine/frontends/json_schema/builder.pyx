@@ -89,7 +89,8 @@ def new_builder(
 ):
     """Return a builder for a checked schema; the options are those of ``build_json_schema``.
 
-    ``depth``: levels of indentation around the value. ``element_ends``: texts that strings do not contain as written if only their length is bounded.
+    ``depth``: levels of indentation around the value. ``element_ends``: texts that strings do not contain as
+    written if only their length is bounded.
     """
     cdef Builder builder
     layout = None
@@ -345,8 +346,8 @@ cdef class Builder:
         if which == ANY_ARRAY:
             return build_array(self, None)
         nodes = [
-            self.object(None), self.array(None), build_string(self.text, None, self.reader), any_number(self.text, False),
-            self.text.any_boolean(), self.text.null()]
+            self.object(None), self.array(None), build_string(self.text, None, self.reader),
+            any_number(self.text, False), self.text.any_boolean(), self.text.null()]
         return self.text.grammar.add_alt(nodes, 6)
 
     # -- alternatives -----------------------------------------------------------------------------

@@ -1,4 +1,4 @@
-"""What bodies of the Messages API say of several calls in the common form."""
+"""The wish for several calls in bodies of the Messages API, in the common form."""
 
 import pytest
 
