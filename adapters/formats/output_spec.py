@@ -114,7 +114,7 @@ class JsonRules:
 
     ``layout``      None: any white space.
     ``extra_keys``  additional keys of objects: "last", behind the listed ones, or "none" in objects
-                    that list properties and say nothing of others.
+                    that list properties without a keyword about others.
     ``max_items``, ``max_length``  of arrays and strings without a bound of their own; None: no
                     limit.
     """
