@@ -107,7 +107,8 @@ class Harmony(Format):
         return render_harmony(messages, tools, output)
 
     def instructions(self, tools: Sequence[Tool], output: OutputSpec) -> str:
-        return developer_text([], tools, output)
+        # the template has a heading for instructions
+        return "\n\n".join(filter(None, [output.instructions, developer_text([], tools, output)]))
 
     def calls_texts(self, calls: Sequence[PastCall]) -> Sequence[str]:
         # some templates show one call only

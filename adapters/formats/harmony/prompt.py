@@ -35,7 +35,9 @@ def render_harmony(
     turns = read_turns(messages)
     first = next((n for n, turn in enumerate(turns) if turn.role != "system"), len(turns))
     builtin = builtin_recipients(output.builtin_tools)
-    developer = developer_text([turn.text for turn in turns[:first]], tools, output)
+    said = [turn.text for turn in turns[:first]]
+    said += [output.instructions] if output.instructions else []
+    developer = developer_text(said, tools, output)
     finals = [n for n, turn in enumerate(turns) if turn.role == "assistant" and not turn.calls]
     last_final = max(finals, default=-1)
     return (
@@ -64,7 +66,6 @@ def _system_text(tools: Sequence[Tool], output: OutputSpec) -> str:
 def developer_text(instructions: list[str], tools: Sequence[Tool], output: OutputSpec) -> str:
     """Return the text of a developer message, or ""."""
     blocks = []
-    instructions = [*instructions, *filter(None, [output.instructions])]
     if instructions:
         blocks.append("# Instructions\n\n" + "\n\n".join(filter(None, instructions)))
     if tools:

@@ -236,6 +236,16 @@ def test_a_client_with_instructions_replaces_those_of_the_template(name: str, ow
     assert own in prompt_of(name, [USER, said("system", "wordlate")], ask)
 
 
+@pytest.mark.skipif(not TEMPLATES, reason=FETCH)
+@pytest.mark.parametrize("messages", [[USER], [said("system", "wordsystem"), USER]])
+def test_further_instructions_have_the_heading_of_the_template(messages: list[Any]) -> None:
+    ask = OutputSpec(instructions="wordverbosity", response_schema={"type": "object"})
+    prompt = prompt_of("openai-gpt-oss-120b", messages, ask)
+    before = "".join(f"{text}\n\n" for text in words(messages[:-1]))
+    assert f"# Instructions\n\n{before}wordverbosity\n\n# Response Formats" in prompt
+    assert prompt.count("# Instructions") == 1
+
+
 OTHER = replace(TOOL, name="wordother")
 #: (choice, what the end of the conversation says)
 CHOICES: dict[str, tuple[dict[str, Any], str]] = {
