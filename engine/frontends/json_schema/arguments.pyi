@@ -25,7 +25,7 @@ def build_arguments(
         marks: a tag_vocabulary.Spelling, which adds literals in which special tokens are tokens.
         is_guarded: JSON strings in elements do not contain the end of their element as written, if
             only their length is bounded: other parsers end the element there.
-        options: as for ``build_json_schema``.
+        options: as for ``build_json_schema``; additional keys come last, or there are "none".
 
     Raises:
         UnsupportedSchema, SpecError: with the pointer of a schema that the style cannot express.

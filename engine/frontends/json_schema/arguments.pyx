@@ -60,7 +60,8 @@ OPEN_INTEGER = "open integer"
 def build_arguments(
     Grammar grammar, schema, *, style, marks, str label, str pointer="", bint is_guarded=False, **options
 ):
-    options.setdefault("extra_keys", "last")
+    if options.get("extra_keys") != "none":
+        options["extra_keys"] = "last"
     options["any_order"] = options.get("any_order", False) or style.any_order
     if is_guarded and style.values == "json" and not style.nested:
         options["element_ends"] = tuple([text for text in (style.guard or style.close, style.wrap[0]) if text])

@@ -343,8 +343,8 @@ cdef class Builder:
         if which == ANY_ARRAY:
             return build_array(self, None)
         nodes = [
-            self.object(None), self.array(None), build_string(self.text, None, self.reader), any_number(self.text, False),
-            self.text.any_boolean(), self.text.null()]
+            self.object(None), self.array(None), build_string(self.text, None, self.reader),
+            any_number(self.text, False), self.text.any_boolean(), self.text.null()]
         return self.text.grammar.add_alt(nodes, 6)
 
     # -- alternatives -----------------------------------------------------------------------------

@@ -296,14 +296,15 @@ cdef class TagBuilder:
             node = build_arguments(
                 self.grammar, format.schema, style=STYLES[format.style], marks=self.spelling, is_guarded=format.guarded,
                 label=format.pointer, pointer=format.schema_pointer, any_order=format.any_order,
-                extra_keys="last" if format.extra_keys == "anywhere" else format.extra_keys, max_items=format.max_items,
+                extra_keys=format.extra_keys, max_items=format.max_items,
                 max_length=format.max_length, whitespace=format.whitespace, most_blanks=format.most_blanks,
                 indent=format.indent, separators=format.separators, spelling=format.spelling, excludes=format.excludes)
         else:
             node = self.build_schema(
                 self.grammar, format.schema, pointer=format.schema_pointer, extra_keys=format.extra_keys,
-                max_items=format.max_items, max_length=format.max_length, any_order=format.any_order, whitespace=format.whitespace, most_blanks=format.most_blanks,
-                indent=format.indent, separators=format.separators, spelling=format.spelling, excludes=format.excludes)
+                max_items=format.max_items, max_length=format.max_length, any_order=format.any_order,
+                whitespace=format.whitespace, most_blanks=format.most_blanks, indent=format.indent,
+                separators=format.separators, spelling=format.spelling, excludes=format.excludes)
         return self.rule(format.schema_pointer, node)
 
     cdef uint32_t rule(self, str name, uint32_t node) except? NO_NODE:
