@@ -1,4 +1,4 @@
-"""What bodies of the Messages API say of several calls in the common form."""
+"""Several calls of one answer, as the Messages API asks for them, in the common form."""
 
 import pytest
 
