@@ -28,7 +28,7 @@ def build_arguments(
             only their length is bounded: other parsers end the element there.
         element_space: the white space in place of the style's glue, and behind each element; None:
             flexible. Only with ``indent`` or ``separators``.
-        options: as for ``build_json_schema``.
+        options: as for ``build_json_schema``; additional keys come last, or there are "none".
 
     Raises:
         UnsupportedSchema, SpecError: with the pointer of a schema that the style cannot express.

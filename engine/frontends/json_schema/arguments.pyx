@@ -64,7 +64,8 @@ def build_arguments(
     Grammar grammar, schema, *, style, marks, str label, str pointer="", bint is_guarded=False,
     tuple element_space=None, **options
 ):
-    options.setdefault("extra_keys", "last")
+    if options.get("extra_keys") != "none":
+        options["extra_keys"] = "last"
     options["any_order"] = options.get("any_order", False) or style.any_order
     if is_guarded and style.values == "json" and not style.nested:
         options["element_ends"] = tuple([text for text in (style.guard or style.close, style.wrap[0]) if text])

@@ -296,7 +296,7 @@ cdef class TagBuilder:
             node = build_arguments(
                 self.grammar, format.schema, style=STYLES[format.style], marks=self.spelling, is_guarded=format.guarded,
                 label=format.pointer, pointer=format.schema_pointer, any_order=format.any_order,
-                extra_keys="last" if format.extra_keys == "anywhere" else format.extra_keys, max_items=format.max_items,
+                extra_keys=format.extra_keys, max_items=format.max_items,
                 max_length=format.max_length, whitespace=format.whitespace, most_blanks=format.most_blanks,
                 indent=format.indent, separators=format.separators, spelling=format.spelling, excludes=format.excludes,
                 element_space=format.element_space)

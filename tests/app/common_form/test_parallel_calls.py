@@ -1,4 +1,4 @@
-"""The wish for several calls in bodies of the Messages API, in the common form."""
+"""Several calls of one answer, as the Messages API asks for them, in the common form."""
 
 import pytest
 
