@@ -432,7 +432,7 @@ LISTS = _object({"n": {"type": "array", "items": NUMBER}, "k": {"enum": ['a"', "
 TAGS += [
     *[
         _tag(f"whitespace-{n}", {**_json(OPEN), "max_whitespace_cnt": n}, '{"a":1,"b":"é/\\n"}', *samples)
-        for n, samples in ((0, ()), (1, ('{\n"b"\n: 1.5 }',)), (3, ('{\n  "b":\n\t 1.5,"x":true\n}',)))
+        for n, samples in ((0, ()), (1, ('{\n"b"\n: 1.5 }',)), (3, ('{\n  "b":\n  1.5,"x":true\n}',)))
     ],
     _tag("any-order", {**_json(OPEN), "any_order": True}, '{"b": 1.5, "x": true, "a": 1}'),
     _tag("unknown-format", _json({"type": "string", "format": "x-none", "maxLength": 9}), '"any"'),
