@@ -24,11 +24,15 @@ cdef void list_detours(
 ) noexcept nogil:
     """Append the detours of a configuration. Bits of their ids are set in its mask."""
     cdef RowC* row = &arena.rows[arena.configurations[configuration].row]
+    cdef uint64_t[4] live = row.live
     cdef TrieNode* nodes = vocabulary.nodes.data()
     cdef uint32_t k = 0, rank, end, followed = 0, reached
     if not may_begin(row, table) or row.has_tokens or row.counts_tokens:
         return
     while k < table.detours.size() and followed < MAX_FOLLOWED:
+        if not (live[table.detours[k].begin >> 6] >> (table.detours[k].begin & 63)) & 1:
+            k += 1
+            continue
         end = table.detours[k].node
         reached = follow(arena, vocabulary, configuration, &end)
         followed += 1

@@ -1,6 +1,7 @@
 """Masks lack tokens that the tokenizer never writes before any text that may follow."""
 
 import json
+import re
 from collections.abc import Iterator
 from functools import cache
 from random import Random
@@ -47,12 +48,11 @@ def left_out(compiled: engine.Compiled, before: str = "") -> set[bytes]:
 
 # -- cases -----------------------------------------------------------------------------------------
 
-WORDS = (" t", " f", " tr", ' "', " [", "\n", "\n\n", " -", "tr")
+WORDS = (" t", " f", " tr", ' "', " [", "\n", "\n\n", " -", "tr", '{"', "{{", "[{")
 
 #: (pattern, text before, tokens that are left out)
 PATTERNS = [
     (": (true|false)", ":", {b" "}),
-    # every prefix of a longer token stays: only white space counts
     (': "a"', ":", {b" "}),
     # a digit joins no space
     (": (true|[0-9])", ":", set()),
@@ -62,6 +62,11 @@ PATTERNS = [
     (": (true)?", ":", set()),
     # nothing joins these
     (": xyz", ":", set()),
+    ('{"(a|b)', "", {b"{"}),
+    # a line break does not join
+    ('{\\n?"a', "", set()),
+    ("[{]a", "", set()),
+    ('\\[([{]"a|[{][{])', "", {b"["}),
     # two spaces: the second one belongs to the word
     (":  true", ":", set()),
     (":  true", ": ", {b" "}),
@@ -104,11 +109,11 @@ def test_detours_can_be_allowed() -> None:
     "written",
     [str.upper, lambda text: text.replace(" ", "_")],
 )
-def test_a_tokenizer_that_changes_texts_has_no_detours(written: Any) -> None:
+def test_a_tokenizer_that_changes_spaces_has_no_detour_of_a_space(written: Any) -> None:
     plain = vocabulary_of(*WORDS).encode
     assert plain is not None
     vocabulary = vocabulary_of(*WORDS, encode=lambda text: plain(written(text)))
-    assert detour_entries(vocabulary) == {}
+    assert b" " not in detour_entries(vocabulary)
 
 
 @pytest.mark.parametrize(
@@ -379,7 +384,7 @@ def test_every_path_gives_the_same_mask() -> None:
 
 # -- any vocabulary --------------------------------------------------------------------------------
 
-PIECES = (" ", "\n", "a", "b", "-", '"')
+PIECES = (" ", "\n", "a", "b", "{", '"')
 
 
 def _piece(random: Random) -> str:
@@ -388,7 +393,7 @@ def _piece(random: Random) -> str:
 
 def _pattern(random: Random, depth: int = 3) -> str:
     if depth == 0 or random.random() < 0.3:
-        return "".join(random.choices(PIECES, k=random.randint(1, 3)))
+        return re.escape("".join(random.choices(PIECES, k=random.randint(1, 3))))
     one, other = _pattern(random, depth - 1), _pattern(random, depth - 1)
     return random.choice(
         (f"{one}{other}", f"({one}|{other})", f"({one})?{other}", f"({one}){{1,2}}", f"({one})*")
