@@ -74,7 +74,7 @@ class World:
             self.errors.append(error)
             return
         answer = b"".join(self.vocabulary.tokens[number] for number in got[:-1])
-        assert answer == b'{"n":%d}' % number
+        assert answer == b'{"n": %d}' % number
 
     async def load(self) -> None:
         numbers = iter(range(REQUESTS))

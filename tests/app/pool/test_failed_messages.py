@@ -72,8 +72,8 @@ def test_a_silent_stream_is_kept_open_by_pings(folder: Path) -> None:
     pings = [number for number, each in enumerate(read) if each["type"] == "ping"]
     assert len(pings) > 1
     plain = [each for number, each in enumerate(read) if number not in pings]
-    assert assembled([plain[0], {"type": "ping"}, *plain[1:]])["content"][0]["text"] == '{"n":7}'
-    assert message.content[0].to_dict() == {"type": "text", "text": '{"n":7}'}
+    assert assembled([plain[0], {"type": "ping"}, *plain[1:]])["content"][0]["text"] == '{"n": 7}'
+    assert message.content[0].to_dict() == {"type": "text", "text": '{"n": 7}'}
 
 
 @pytest.mark.parametrize("act", [broken_in_the_middle, late_and_broken])

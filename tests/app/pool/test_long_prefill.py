@@ -63,7 +63,7 @@ def test_a_stream_begins_before_its_first_token(folder: Path) -> None:
     assert first > 1 and set(lines[:first]) == {": keep-alive"}
     chunks = [json.loads(line.removeprefix("data: ")) for line in lines[first:-1]]
     text = "".join(c["choices"][0]["delta"].get("content") or "" for c in chunks)
-    assert text == '{"n":7}'
+    assert text == '{"n": 7}'
 
 
 def test_the_official_client_reads_on_over_comments(folder: Path) -> None:
@@ -71,7 +71,7 @@ def test_the_official_client_reads_on_over_comments(folder: Path) -> None:
         client = openai.OpenAI(base_url=f"{gateway.url}/v1", api_key="none")
         with client.chat.completions.create(**ASKED, stream=True) as stream:
             text = "".join(c.choices[0].delta.content or "" for c in stream)
-    assert text == '{"n":7}'
+    assert text == '{"n": 7}'
 
 
 def test_a_failure_after_the_beginning_is_an_event(folder: Path) -> None:

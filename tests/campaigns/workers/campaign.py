@@ -122,7 +122,7 @@ class World:
         except (ValueError, LookupError, TypeError) as error:
             outcome.wrong.append(f"{number}: {error!r}: {response.text[-300:]}")
         else:
-            if text != f'{{"n":{number}}}':
+            if text != f'{{"n": {number}}}':
                 outcome.wrong.append(f"{number}: {text!r}")
 
     async def _ejection(self, client: httpx.AsyncClient, outcome: Outcome) -> None:

@@ -1,6 +1,6 @@
 """A worker that speaks SGLang's wire over real sockets, and answers right until it has a fault.
 
-Representation   the right answer to a prompt that says ``number N`` is ``{"n":N}`` in tokens of one
+Representation   the right answer to a prompt that says ``number N`` is ``{"n": N}`` in tokens of one
                  byte, one event each, and a stop token. So an answer tells whose it is.
 Threads          one thread runs the loop of all fakes; ``fault`` may be set from any thread.
 """
@@ -200,7 +200,7 @@ class FakeWorker:
         """The right answer; a probe, which has no number, gets a space."""
         prompt = b"".join(self._tokens[number] for number in body.get("input_ids", ()))
         number = re.search(rb"number (\d+)", prompt)
-        text = b'{"n":%s}' % number[1] if number else b""
+        text = b'{"n": %s}' % number[1] if number else b""
         return [*(self._bytes[bytes([byte])] for byte in text), self._stop]
 
 
