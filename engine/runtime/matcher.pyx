@@ -598,7 +598,7 @@ cdef list split(Vocabulary vocabulary, str lead, bytes text):
 
 cdef bint spells(Vocabulary vocabulary, list ids, bytes text) except -1:
     """Return whether these are ordinary tokens whose bytes are ``text``."""
-    if any([vocabulary.kind[i] != ORDINARY for i in ids]):
+    if any([not 0 <= i < vocabulary.size or vocabulary.kind[i] != ORDINARY for i in ids]):
         return False
     return b"".join([vocabulary.tokens[i] for i in ids]) == text
 

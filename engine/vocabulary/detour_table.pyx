@@ -211,7 +211,7 @@ cdef list tokens_before(Vocabulary vocabulary, bytes token, list texts):
         starts.append(len(data))
         data += token + text + (b"\n" if text[-1:].isalnum() or text[-1] >= 0x80 else b"a")
     ids = vocabulary.encode(data.decode())
-    if any([vocabulary.kind[number] != ORDINARY for number in ids]):
+    if any([not 0 <= number < vocabulary.size or vocabulary.kind[number] != ORDINARY for number in ids]):
         return None
     spelled = b"".join([vocabulary.tokens[number] for number in ids])
     if not spelled.endswith(data):

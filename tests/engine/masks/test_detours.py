@@ -137,6 +137,15 @@ def test_a_vocabulary_that_lacks_bytes_has_no_detours() -> None:
     assert detour_entries(vocabulary) == {}
 
 
+@pytest.mark.parametrize("beyond", [1 << 20, -1])
+def test_ids_that_the_vocabulary_lacks_tell_nothing(beyond: int) -> None:
+    """Nor are they forced."""
+    vocabulary = vocabulary_of(*WORDS, encode=lambda text: [beyond] * len(text))
+    assert detour_entries(vocabulary) == {}
+    compiled = engine.Compiler(vocabulary).compile_regex(": true")
+    assert engine.Matcher(compiled).forced_tokens() == []
+
+
 def test_second_bytes_decide() -> None:
     """The tokenizer writes ` ` and `nder`, but ` nu`: a word that goes on with `u` joins."""
 
