@@ -30,6 +30,8 @@ from .judging import Judge
 
 #: seconds for a whole answer
 ANSWER_SECONDS = 600.0
+#: what an answer of another shape than OpenAI's raises
+_ODD_SHAPES = (ValueError, LookupError, TypeError, AttributeError, RecursionError)
 #: what a figure of the table is called
 SHOWN = {
     "answers": "answers",
@@ -104,6 +106,7 @@ class Quality:
         async with aiohttp.ClientSession(
             headers={"authorization": f"Bearer {self.key}"} if self.key else {},
             timeout=aiohttp.ClientTimeout(total=ANSWER_SECONDS),
+            connector=aiohttp.TCPConnector(limit=self.users),
         ) as session:
             model = self.model or await first_model(session, self.base)
             async with asyncio.TaskGroup() as tasks:
@@ -126,11 +129,11 @@ class Quality:
             try:
                 answer = await self._answer(session, self._request(model, case))
                 verdict = self.judge.judge(case, answer)
-                tokens = int((answer.get("usage") or {}).get("completion_tokens", 0))
-            except (aiohttp.ClientError, TimeoutError, ValueError, LookupError, TypeError) as error:
+            except (aiohttp.ClientError, TimeoutError, *_ODD_SHAPES) as error:
                 row.figures.failures.append(plain(str(error)) or type(error).__name__)
                 return
-        row.figures.add(verdict, tokens=tokens, seconds=time.perf_counter() - start)
+        seconds = time.perf_counter() - start
+        row.figures.add(verdict, tokens=_tokens(answer), seconds=seconds)
         row.logprobs += _logprobs(answer)
 
     def _request(self, model: str, case: Case) -> dict[str, Any]:
@@ -157,9 +160,21 @@ class Quality:
         raise ValueError(reason)
 
 
+def _tokens(answer: dict[str, Any]) -> int:
+    """Return the tokens of an answer; 0 if the server does not report them."""
+    try:
+        return int(answer["usage"]["completion_tokens"])
+    except _ODD_SHAPES:
+        return 0
+
+
 def _logprobs(answer: dict[str, Any]) -> list[float]:
-    listed = (answer["choices"][0].get("logprobs") or {}).get("content") or ()
-    return [float(token["logprob"]) for token in listed]
+    """Return the log probabilities; none if the server has them in another shape, or not at all."""
+    try:
+        listed = answer["choices"][0]["logprobs"]["content"]
+        return [float(token["logprob"]) for token in listed]
+    except _ODD_SHAPES:
+        return []
 
 
 def run_quality(quality: Quality, *, as_json: bool) -> int:

@@ -1,6 +1,6 @@
 """The judge: a chat completion against its case.
 
-complete    the answer ended by itself (not by the limit of tokens).
+complete    the answer ended by itself (not by the limit of tokens, a filter or a fault).
 valid       complete, and its JSON satisfies the schema, by the package ``jsonschema`` with its
             formats; every call names an offered tool.
 function    the first call names the right tool.
@@ -20,6 +20,8 @@ from typing import Any
 
 from .cases import Case, Schema
 
+#: finish reasons of answers that ended by themselves
+ENDED = ("stop", "tool_calls", "function_call")
 #: what the checker of BFCL leaves out of texts
 _UNREAD = re.compile(r"[ ,./\-_*^]")
 
@@ -60,12 +62,13 @@ class Judge:
         object.
         """
         choice = completion["choices"][0]
-        message, cut = choice["message"], choice["finish_reason"] == "length"
+        message, finish = choice["message"], choice["finish_reason"]
         if case.is_call:
-            return self._calls(case, message, cut)
-        return self._extraction(case, message.get("content") or "", cut)
+            return self._calls(case, message, finish)
+        return self._extraction(case, message.get("content") or "", finish)
 
-    def _calls(self, case: Case, message: dict[str, Any], cut: bool) -> Verdict:
+    def _calls(self, case: Case, message: dict[str, Any], finish: str | None) -> Verdict:
+        complete = finish in ENDED
         calls = [call["function"] for call in message.get("tool_calls") or ()]
         values = [(call["name"], parsed(call["arguments"])) for call in calls]
         known = [
@@ -74,9 +77,9 @@ class Judge:
         name, value = values[0] if values else ("", None)
         right = name == case.function
         return Verdict(
-            complete=not cut,
-            cut=cut,
-            valid=self._valid(not cut and bool(calls), len(known) == len(calls), case, known),
+            complete=complete,
+            cut=finish == "length",
+            valid=self._valid(complete and bool(calls), len(known) == len(calls), case, known),
             function=right,
             arguments=right and _is_right(case, value),
             fields=None,
@@ -85,15 +88,15 @@ class Judge:
             text=json.dumps(calls) if calls else message.get("content") or "",
         )
 
-    def _extraction(self, case: Case, text: str, cut: bool) -> Verdict:
-        value = parsed(text)
+    def _extraction(self, case: Case, text: str, finish: str | None) -> Verdict:
+        value, complete = parsed(text), finish in ENDED
         return Verdict(
-            complete=not cut,
-            cut=cut,
-            valid=self._valid(not cut, value is not None, case, [("", value)]),
+            complete=complete,
+            cut=finish == "length",
+            valid=self._valid(complete, value is not None, case, [("", value)]),
             function=None,
             arguments=None,
-            fields=0.0 if cut or value is None else field_score(case.expected, value),
+            fields=field_score(case.expected, value) if complete and value is not None else 0.0,
             invented=0 if value is None else invented(case.schemas[""], value),
             calls=0,
             text=text,

@@ -57,14 +57,26 @@ def test_calls_are_judged_too(
 async def test_log_probabilities_are_left_out_where_they_are_refused(
     refused: str, status: int, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    async def models(_: web.Request) -> web.Response:
-        return web.json_response({"data": [{"id": "m"}]})
-
     async def chat(request: web.Request) -> web.Response:
         if refused in await request.json():
             return web.json_response({"error": {"code": "no"}}, status=400)
-        choice = {"message": {"content": "{}"}, "finish_reason": "stop"}
-        return web.json_response({"choices": [choice]})
+        return web.json_response(answer())
+
+    asked, got = await ask_server(chat)
+    assert got == status
+    assert ("400 no" in capsys.readouterr().out) == bool(status)
+
+
+def answer(**changes: Any) -> dict[str, Any]:
+    """An answer; ``changes``: fields of its choice."""
+    return {"choices": [{"message": {"content": "{}"}, "finish_reason": "stop", **changes}]}
+
+
+async def ask_server(chat: Any, **changes: Any) -> tuple[Quality, int]:
+    """Ask a server whose completions are ``chat``'s; return what was asked, and the exit status."""
+
+    async def models(_: web.Request) -> web.Response:
+        return web.json_response({"data": [{"id": "m"}]})
 
     app = web.Application()
     app.add_routes([web.get("/v1/models", models), web.post("/v1/chat/completions", chat)])
@@ -72,11 +84,41 @@ async def test_log_probabilities_are_left_out_where_they_are_refused(
     await runner.setup()
     try:
         await web.TCPSite(runner, "127.0.0.1", 0).start()
-        asked = quality(f"http://127.0.0.1:{runner.addresses[0][1]}/v1", cases=1)
-        assert await asyncio.to_thread(run_quality, asked, as_json=False) == status
+        url = f"http://127.0.0.1:{runner.addresses[0][1]}/v1"
+        asked = quality(url, **{"cases": 1, **changes})
+        return asked, await asyncio.to_thread(run_quality, asked, as_json=False)
     finally:
         await runner.cleanup()
-    assert ("400 no" in capsys.readouterr().out) == bool(status)
+
+
+ODD_ANSWERS: list[Any] = [
+    [],
+    {},
+    answer(message=None),
+    answer(message={"content": ["{}"]}),
+    answer(message={"content": "[" * 900 + "]" * 900}),
+]
+#: what servers send in place of log probabilities and usage, of which an answer does without
+ODD_DETAILS: list[Any] = [
+    answer(logprobs=[]) | {"usage": None},
+    answer(logprobs={"tokens": ["{}"]}) | {"usage": {"completion_tokens": None}},
+    answer(logprobs={"content": [{"token": "{}", "logprob": None}]}) | {"usage": "none"},
+]
+
+
+async def test_an_answer_of_another_shape_fails_alone() -> None:
+    answers = iter([*ODD_ANSWERS, *ODD_DETAILS])
+
+    async def chat(_: web.Request) -> web.Response:
+        return web.json_response(next(answers))
+
+    count = len(ODD_ANSWERS) + len(ODD_DETAILS)
+    asked, status = await ask_server(chat, cases=count, users=1)
+    figures = asked.rows["extraction"].summary()
+    assert status == 1
+    assert figures["answers"] + figures["failed"] == count
+    assert figures["answers"] >= len(ODD_DETAILS)
+    assert (figures["tokens"], figures["logprob"]) == (0, None)
 
 
 @pytest.mark.program

@@ -78,6 +78,7 @@ def test_an_argument_that_has_no_empty_value_is_required() -> None:
         (("tool_calls", None, ("other", "{}")), (True, True, False, 1, 0)),
         (("tool_calls", None, ("none", "{}")), (True, False, False, 1, 0)),
         (("length", None, ("forecast", '{"city": "')), (False, False, True, 1, 0)),
+        (("abort", None, ("forecast", '{"city": "x"}')), (False, False, True, 1, 0)),
         (("stop", "Hello"), (True, False, False, 0, 0)),
         (
             (
@@ -103,6 +104,7 @@ def test_calls(answer: tuple[Any, ...], verdict: tuple[Any, ...]) -> None:
         ("stop", '{"city": "Oslo", "tags": ["a", "b"], "more": 1}', True, 1.0, 1),
         ("stop", '{"tags": [], "place": {"y": 1}}', False, 0.0, 1),
         ("length", '{"city": "Oslo", "tags": ["a", "b"]}', False, 0.0, 0),
+        ("content_filter", '{"city": "Oslo", "tags": ["a", "b"]}', False, 0.0, 0),
         ("stop", "Oslo", False, 0.0, 0),
     ],
 )
