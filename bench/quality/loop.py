@@ -29,7 +29,8 @@ SHOWN_BEFORE = 60
 @dataclass
 class Trace:
     """One answer. ``unwanted``: forced tokens that are not the model's most likely ones there.
-    ``mask_s``: the seconds of each mask; ``decode_s``: those behind the pass that reads the prompt.
+    ``mask_s``: the seconds of each mask; ``decode_s``: those behind the pass that reads the prompt,
+    and ``decoded``: the tokens behind that pass.
     """
 
     steps: list[Step] = field(default_factory=list)
@@ -39,6 +40,7 @@ class Trace:
     unwanted: int = 0
     mask_s: list[float] = field(default_factory=list)
     decode_s: float = 0.0
+    decoded: int = 0
 
 
 class Model:
@@ -109,10 +111,11 @@ class RecordingWorker:
             raise WorkerError(400, f"{type(error).__name__}: {error}"[:300]) from error
         draw = torch.Generator().manual_seed(generation.seed or 0)
         finish = self._advance(generation, row, draw, trace)
-        start = time.perf_counter()
+        start, first = time.perf_counter(), len(trace.tokens)
         while finish is None:
             finish = self._advance(generation, row, draw, trace)
         trace.decode_s = time.perf_counter() - start
+        trace.decoded = len(trace.tokens) - first
         yield Chunk(
             tuple(trace.tokens),
             finish_reason=finish,

@@ -50,7 +50,7 @@ Record = Callable[[dict[str, Any]], None]
 @dataclass
 class Row:
     """The results of a model, a set and a way. ``forced``, ``unwanted``, ``passes``, ``mask_s``,
-    ``decode_s``: see Trace.
+    ``decode_s``, ``decoded``: see Trace.
     """
 
     model: str
@@ -63,6 +63,7 @@ class Row:
     unwanted: int = 0
     mask_s: list[float] = field(default_factory=list)
     decode_s: float = 0.0
+    decoded: int = 0
 
     def add(self, trace: Trace, verdict: Verdict, seconds: float) -> None:
         self.figures.add(verdict, tokens=len(trace.tokens), seconds=seconds)
@@ -72,6 +73,7 @@ class Row:
         self.unwanted += trace.unwanted
         self.mask_s += trace.mask_s
         self.decode_s += trace.decode_s
+        self.decoded += trace.decoded
 
     def summary(self) -> dict[str, Any]:
         """Return the figures of the answers and of the steps; shares lie in [0, 1]."""
@@ -89,7 +91,7 @@ class Row:
             "off_course": _ratio(masked + self.unwanted, tokens),
             "mask_us_p50": _microseconds(self.mask_s, 50),
             "mask_us_p99": _microseconds(self.mask_s, 99),
-            "tokens_per_s": _ratio(tokens, self.decode_s),
+            "tokens_per_s": _ratio(self.decoded, self.decode_s),
         }
 
 
@@ -107,6 +109,7 @@ def together(name: str, rows: Sequence[Row]) -> Row:
         whole.unwanted += row.unwanted
         whole.mask_s += row.mask_s
         whole.decode_s += row.decode_s
+        whole.decoded += row.decoded
     return whole
 
 

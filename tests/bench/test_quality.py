@@ -58,6 +58,9 @@ def test_every_way_answers_every_case(rows: list[Row]) -> None:
         assert (figures["answers"], figures["failed"]) == (5, 0), row.figures.failures
         assert figures["tokens"] == figures["steps"] + row.forced
         assert figures["tokens"] <= 5 * 24
+        # the first pass reads the prompt, and its time is not counted
+        assert 0 < row.decoded <= figures["tokens"] - 5
+        assert figures["tokens_per_s"] == pytest.approx(row.decoded / row.decode_s, abs=1e-3)
 
 
 def test_only_masks_forbid_and_what_they_keep_is_a_share(rows: list[Row]) -> None:
