@@ -251,7 +251,7 @@ bench-all: $(VENV)/.bench build data ## run all benchmarks with all engines; tab
 # In SGLang's venv, which has torch, transformers, xgrammar and llguidance.
 bench-quality: $(VENV)/.dev build data ## measure what real models meet in the grammar, and their answers; downloads 340 MB, and takes hours
 	python="$$($(PY) -m tests.sglang.environment)"; "$$python" -m bench.quality.models; \
-	"$$python" -m bench.quality --models smollm2,gemma3 --ways ours,off,xgrammar,llguidance --out .data/bench/quality $(ARGS)
+	"$$python" -m bench.quality --models smollm2,gemma3 --ways ours,off,xgrammar,xgrammar-tight,llguidance,llguidance-tight --out .data/bench/quality $(ARGS)
 
 pictures: $(VENV)/.dev build ## redraw the pictures of engine/DESIGN.md; needs Graphviz's dot
 	$(PY) -m tests.engine.pictures

@@ -5,6 +5,9 @@
     xgrammar     the plain structural tag, as SGLang gives it to xgrammar
     llguidance   the same as a Lark grammar, since llguidance's own tags cannot require a call;
                  writes forced tokens
+    -tight       of either peer: white space as tight as it can be told, since its default is any:
+                 llguidance json.dumps' own, as ours; xgrammar at most one character, because tags
+                 know no more
 
 A grammar's ``start`` returns the state of one answer: ``fill`` computes the mask of its next token,
 ``allowed`` is that mask as booleans (None: everything), ``forced`` are tokens that must come next,
@@ -21,7 +24,16 @@ from engine import Compiler, Matcher
 from ..lark import literal
 
 #: the ways by their names, with the grammar backend that the gateway plans for
-WAYS = {"ours": "switchyard", "off": "switchyard", "xgrammar": "xgrammar", "llguidance": "xgrammar"}
+WAYS = {
+    "ours": "switchyard",
+    "off": "switchyard",
+    "xgrammar": "xgrammar",
+    "xgrammar-tight": "xgrammar",
+    "llguidance": "xgrammar",
+    "llguidance-tight": "xgrammar",
+}
+#: llguidance's words for the white space of json.dumps
+DUMPS = {"whitespace_flexible": False, "item_separator": ", ", "key_separator": ": "}
 
 
 class Row(Protocol):
@@ -99,10 +111,10 @@ class _OurRow:
 class XGrammar:
     """``tokens``, ``stops``: of the vocabulary."""
 
-    def __init__(self, tokens: list[bytes], stops: list[int], size: int) -> None:
+    def __init__(self, tokens: list[bytes], stops: list[int], size: int, is_tight: bool) -> None:
         import xgrammar
 
-        self._library, self._size = xgrammar, size
+        self._library, self._size, self._is_tight = xgrammar, size, is_tight
         info = xgrammar.TokenizerInfo(
             tokens, xgrammar.VocabType.RAW, vocab_size=size, stop_token_ids=stops
         )
@@ -112,10 +124,27 @@ class XGrammar:
         if spec is None:
             return Free()
         if kind == "json_schema":
-            compiled = self._compiler.compile_json_schema(spec)
+            compiled = self._compiler.compile_json_schema(spec, any_whitespace=not self._is_tight)
         else:
-            compiled = self._compiler.compile_structural_tag(spec)
+            compiled = self._compiler.compile_structural_tag(
+                tight(spec) if self._is_tight else spec
+            )
         return _XGrammarRow(self._library, self._library.GrammarMatcher(compiled), self._size)
+
+
+def tight(spec: str) -> str:
+    """Return a structural tag whose JSON has at most one character of white space at a place."""
+
+    def bounded(node: Any) -> Any:
+        if isinstance(node, list):
+            return [bounded(each) for each in node]
+        if not isinstance(node, dict):
+            return node
+        if node.get("type") == "json_schema":
+            return {**node, "max_whitespace_cnt": 1}
+        return {key: bounded(each) for key, each in node.items()}
+
+    return json.dumps(bounded(json.loads(spec)))
 
 
 class _XGrammarRow:
@@ -140,18 +169,21 @@ class _XGrammarRow:
 class LLGuidance:
     """``tokenizer``: a fast one of transformers; ``special``: texts of its special tokens."""
 
-    def __init__(self, tokenizer: Any, special: list[str], stops: list[int], size: int) -> None:
+    def __init__(
+        self, tokenizer: Any, special: list[str], stops: list[int], size: int, is_tight: bool
+    ) -> None:
         import llguidance
         import llguidance.hf
         import llguidance.numpy
 
         self._library, self._special, self._size = llguidance, special, size
+        self._options = {"x-guidance": DUMPS} if is_tight else {}
         self._tokenizer = llguidance.hf.from_tokenizer(tokenizer, n_vocab=size, eos_token=stops)
 
     def start(self, spec: str | None, kind: str) -> Row:
         if spec is None:
             return Free()
-        grammar = lark_of(json.loads(spec)["format"], self._special)
+        grammar = lark_of(json.loads(spec)["format"], self._special, self._options)
         matcher = self._library.LLMatcher(self._tokenizer, grammar)
         if matcher.is_error():
             raise ValueError(matcher.get_error()[:300])
@@ -176,8 +208,8 @@ class _LLGuidanceRow:
         _checked(self._matcher.consume_token(token), token)
 
 
-def lark_of(node: dict[str, Any], special: list[str]) -> str:
-    """Return a structural tag as llguidance's Lark.
+def lark_of(node: dict[str, Any], special: list[str], options: dict[str, Any]) -> str:
+    """Return a structural tag as llguidance's Lark. ``options``: keywords for each schema.
 
     Raises:
         ValueError: a node has no equivalent here.
@@ -189,7 +221,10 @@ def lark_of(node: dict[str, Any], special: list[str]) -> str:
             case "const_string":
                 return literal(node["value"], special)
             case "json_schema":
-                return f"%json {json.dumps(node['json_schema'])}"
+                schema = node["json_schema"]
+                if isinstance(schema, dict):
+                    schema = {**schema, **options}
+                return f"%json {json.dumps(schema)}"
             case "any_text":
                 return "TEXT"
             case "sequence":

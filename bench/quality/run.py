@@ -140,7 +140,7 @@ async def _run_model(folder: Path, options: Options, rows: list[Row], record: Re
     judge, asked = Judge(), {}
     for way in options.ways:
         gateway = Gateway(str(folder), way, options.settings)
-        grammar = _grammar(way, gateway, tokenizer)
+        grammar = grammar_of(way, gateway, tokenizer)
         worker = RecordingWorker(model, folder.name, gateway.vocabulary, grammar)
         gateway.use(worker)
         asked[way] = gateway, worker
@@ -166,18 +166,20 @@ def load(folder: Path) -> tuple[Model, Any]:
     return Model(model), tokenizer
 
 
-def _grammar(way: str, gateway: Gateway, tokenizer: Any) -> Any:
+def grammar_of(way: str, gateway: Gateway, tokenizer: Any) -> Any:
+    """Return the grammar of a way, whose ``start`` begins an answer."""
     vocabulary = gateway.vocabulary
     size, stops = vocabulary.size, list(vocabulary.stop_token_ids)
+    is_tight = way.endswith("-tight")
     match way:
         case "ours":
             return Ours(gateway.compiler, size)
         case "off":
             return Free()
-        case "xgrammar":
-            return XGrammar(vocabulary.tokens, stops, size)
-        case "llguidance":
-            return LLGuidance(tokenizer, gateway.special_texts, stops, size)
+        case "xgrammar" | "xgrammar-tight":
+            return XGrammar(vocabulary.tokens, stops, size, is_tight)
+        case "llguidance" | "llguidance-tight":
+            return LLGuidance(tokenizer, gateway.special_texts, stops, size, is_tight)
     raise ValueError(f"no such way: {way!r}; there are {', '.join(WAYS)}")
 
 

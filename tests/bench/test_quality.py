@@ -15,10 +15,11 @@ pytest.importorskip("llguidance")
 from app.cli.quality import Asking  # noqa: E402
 from bench.quality.__main__ import main  # noqa: E402
 from bench.quality.compare import compared  # noqa: E402
+from bench.quality.gateway import Gateway  # noqa: E402
 from bench.quality.grammars import WAYS, lark_of  # noqa: E402
 from bench.quality.loop import Model  # noqa: E402
 from bench.quality.report import report  # noqa: E402
-from bench.quality.run import Options, Row, load, run  # noqa: E402
+from bench.quality.run import Options, Row, grammar_of, load, run  # noqa: E402
 from bench.quality.steps import Step, shape, worst_places  # noqa: E402
 from tests.workers.tiny_model import make_model  # noqa: E402
 
@@ -163,4 +164,35 @@ def test_a_refused_grammar_is_a_failure_with_its_reason(
 
 def test_unknown_nodes_are_refused_for_llguidance() -> None:
     with pytest.raises(ValueError, match="'regex' has no equivalent"):
-        lark_of({"type": "regex", "pattern": "a"}, [])
+        lark_of({"type": "regex", "pattern": "a"}, [], {})
+
+
+@pytest.mark.parametrize(
+    ("way", "taken"),
+    [
+        ("xgrammar", [True, True, True]),
+        ("xgrammar-tight", [True, True, False]),
+        ("llguidance", [True, True, True]),
+        ("llguidance-tight", [True, False, False]),
+    ],
+)
+def test_the_white_space_of_peers(folder: Path, way: str, taken: list[bool]) -> None:
+    _, tokenizer = load(folder)
+    gateway = Gateway(str(folder), way, {})
+    grammar = grammar_of(way, gateway, tokenizer)
+    node = {"type": "json_schema", "json_schema": BOOLEAN}
+    spec = json.dumps({"type": "structural_tag", "format": node})
+    texts = ['{"a": true}', '{"a":true}', '{"a":\n  true}']
+    rows = [grammar.start(spec, "structural_tag") for _ in texts]
+    assert [takes(*each) for each in zip(rows, [tokenizer] * 3, texts, strict=True)] == taken
+    asyncio.run(gateway.aclose())
+
+
+def takes(row: Any, tokenizer: Any, text: str) -> bool:
+    """Whether a grammar takes the tokens of a text."""
+    try:
+        for token in tokenizer.encode(text, add_special_tokens=False):
+            row.take(token)
+    except RuntimeError:
+        return False
+    return True

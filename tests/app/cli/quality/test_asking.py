@@ -62,7 +62,7 @@ async def test_log_probabilities_are_left_out_where_they_are_refused(
             return web.json_response({"error": {"code": "no"}}, status=400)
         return web.json_response(answer())
 
-    asked, got = await ask_server(chat)
+    _, got = await ask_server(chat)
     assert got == status
     assert ("400 no" in capsys.readouterr().out) == bool(status)
 
