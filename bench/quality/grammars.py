@@ -5,9 +5,8 @@
     xgrammar     the plain structural tag, as SGLang gives it to xgrammar
     llguidance   the same as a Lark grammar, since llguidance's own tags cannot require a call;
                  writes forced tokens
-    -tight       of either peer: white space as tight as it can be told, since its default is any:
-                 llguidance json.dumps' own, as ours; xgrammar at most one character, because tags
-                 know no more
+    -tight       a peer with as little white space as its options allow, instead of any:
+                 llguidance that of json.dumps; xgrammar one character at most
 
 A grammar's ``start`` returns the state of one answer: ``fill`` computes the mask of its next token,
 ``allowed`` is that mask as booleans (None: everything), ``forced`` are tokens that must come next,
