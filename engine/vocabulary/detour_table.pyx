@@ -202,7 +202,7 @@ cdef list tokens_before(Vocabulary vocabulary, bytes token, list texts):
     """Return the texts before which the tokenizer writes a token, in one text of all of them.
 
     A separator stands between them that joins neither neighbour: a letter after a mark, a line
-    break after a letter or a digit. None: the tokenizer changes a text.
+    break after a letter or a digit. None: the tokenizer changes a text, or fails on one.
     """
     cdef Py_ssize_t at
     data = b"a"
@@ -210,7 +210,11 @@ cdef list tokens_before(Vocabulary vocabulary, bytes token, list texts):
     for text in texts:
         starts.append(len(data))
         data += token + text + (b"\n" if text[-1:].isalnum() or text[-1] >= 0x80 else b"a")
-    ids = vocabulary.encode(data.decode())
+    try:
+        ids = vocabulary.encode(data.decode())
+    except Exception:
+        # what is not known costs detours, not the start of a server
+        return None
     if any([not 0 <= number < vocabulary.size or vocabulary.kind[number] != ORDINARY for number in ids]):
         return None
     spelled = b"".join([vocabulary.tokens[number] for number in ids])

@@ -137,6 +137,20 @@ def test_a_vocabulary_that_lacks_bytes_has_no_detours() -> None:
     assert detour_entries(vocabulary) == {}
 
 
+def test_texts_on_which_the_tokenizer_fails_are_left_out() -> None:
+    plain = vocabulary_of(*WORDS).encode
+    assert plain is not None
+
+    def encode(text: str) -> list[int]:
+        if "[" in text:
+            raise RuntimeError("no brackets")
+        return plain(text)
+
+    entries = detour_entries(vocabulary_of(*WORDS, encode=encode))
+    assert set(entries) == {b" ", b"{"}
+    assert set(detour_entries(vocabulary_of(*WORDS))) == {b" ", b"{", b"["}
+
+
 @pytest.mark.parametrize("beyond", [1 << 20, -1])
 def test_ids_that_the_vocabulary_lacks_tell_nothing(beyond: int) -> None:
     """Nor are they forced."""
