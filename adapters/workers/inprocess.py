@@ -100,6 +100,7 @@ class Answer:
         self._tokens: list[bytes] = vocabulary.tokens
         self._has_encode = vocabulary.encode is not None
         self._stops = frozenset(vocabulary.stop_token_ids)
+        self._stop_bits = sum(1 << token for token in self._stops)
         self._gate = StopGate(generation.stop)
         self._limit = limit
         self._prompt_tokens = prompt_tokens
@@ -116,8 +117,16 @@ class Answer:
         bits = self.mask.fill(self._matcher)
         if self._made >= self._least:
             return bits
-        others = bits & ~sum(1 << token for token in self._stops)
+        others = bits & ~self._stop_bits
         return self.mask.keep(others) if others else bits
+
+    def certain(self, allowed: int) -> int | None:
+        """Return the token that comes next whatever the model says, of those allowed; None: the
+        model has a choice. Between several stop tokens there is none: the answer ends.
+        """
+        if allowed & (allowed - 1) == 0 or allowed & ~self._stop_bits == 0:
+            return (allowed & -allowed).bit_length() - 1
+        return None
 
     def forced(self) -> list[int]:
         """Return tokens that must come next, as the model's tokenizer writes them; often none.

@@ -281,9 +281,9 @@ class _Run:
         return [(token, TokenLogprob.certain(token, self._top)) for token in tokens]
 
     def _next(self) -> tuple[int, TokenLogprob | None]:
-        bits = self._answer.allowed()
-        if bits & (bits - 1) == 0:
-            return self._certain([bits.bit_length() - 1])[0]
+        certain = self._answer.certain(self._answer.allowed())
+        if certain is not None:
+            return self._certain([certain])[0]
         ids = torch.tensor([self._unseen], device=self._device)
         output = self._model(
             input_ids=ids,

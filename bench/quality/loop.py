@@ -134,33 +134,44 @@ class RecordingWorker:
         trace.forced += len(forced)
         ids = [*generation.prompt, *trace.tokens]
         logits = self._model.logits(ids, len(forced) + 1)[:, : self._width]
-        trace.passes += 1
         best = logits.argmax(-1).tolist()
         trace.unwanted += sum(a != b for a, b in zip(best, forced, strict=False))
         if finish is not None:
             return finish
-        token = self._sampled(logits[-1], row, generation.temperature, draw, trace)
+        allowed = self._mask(row, trace)
+        if allowed is not None and self._stops.issuperset(allowed.nonzero()[0].tolist()):
+            # the end needs no pass: the one above was for the figures alone
+            trace.tokens.append(min(self._stops))
+            return "stop"
+        trace.passes += 1
+        token = self._sampled(logits[-1], allowed, generation.temperature, draw, trace)
         return self._take(token, generation, row, trace)
+
+    def _mask(self, row: Row, trace: Trace) -> Any:
+        """Return the next mask as booleans, and record its time; None: everything is allowed."""
+        start = time.perf_counter()
+        row.fill()
+        seconds, allowed = time.perf_counter() - start, row.allowed()
+        if allowed is None:
+            return None
+        trace.mask_s.append(seconds)
+        if not allowed[: self._width].any():
+            raise RuntimeError("the mask allows no token at all")
+        return allowed[: self._width]
 
     def _sampled(
         self,
         logits: torch.Tensor,
-        row: Row,
+        allowed: Any,
         temperature: float,
         draw: torch.Generator,
         trace: Trace,
     ) -> int:
         """Return the next token, and record the step."""
         probabilities = logits.softmax(-1)
-        start = time.perf_counter()
-        row.fill()
-        seconds, allowed = time.perf_counter() - start, row.allowed()
         wanted, kept, is_masked = int(logits.argmax()), 1.0, False
         if allowed is not None:
-            trace.mask_s.append(seconds)
-            mask = torch.from_numpy(allowed[: self._width])
-            if not mask.any():
-                raise RuntimeError("the mask allows no token at all")
+            mask = torch.from_numpy(allowed)
             kept, is_masked = float(probabilities[mask].sum()), not mask[wanted]
             logits = logits.masked_fill(~mask, float("-inf"))
         if temperature:

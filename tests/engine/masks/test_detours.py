@@ -426,7 +426,7 @@ def _pattern(random: Random, depth: int = 3) -> str:
 def test_masks_are_never_empty_and_equal_the_definition() -> None:
     """Random vocabularies, whose tokenizer takes the longest token, and random patterns."""
     found = 0
-    for seed in seeds(60):
+    for seed in range(60):
         random = Random(seed)
         vocabulary = vocabulary_of(*sorted({_piece(random) for _ in range(12)}))
         compiler = engine.Compiler(vocabulary)
