@@ -140,8 +140,10 @@ class RecordingWorker:
             return finish
         allowed = self._mask(row, trace)
         if allowed is not None and self._stops.issuperset(allowed.nonzero()[0].tolist()):
-            # the end needs no pass: the one above was for the figures alone
+            # the end is forced and needs no pass: the one above was for the figures alone
             trace.tokens.append(min(self._stops))
+            trace.forced += 1
+            trace.unwanted += best[-1] not in self._stops
             return "stop"
         trace.passes += 1
         token = self._sampled(logits[-1], allowed, generation.temperature, draw, trace)

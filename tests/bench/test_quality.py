@@ -12,12 +12,13 @@ pytest.importorskip("transformers")
 pytest.importorskip("xgrammar")
 pytest.importorskip("llguidance")
 
+from adapters.workers import Generation  # noqa: E402
 from app.cli.quality import Asking  # noqa: E402
 from bench.quality.__main__ import main  # noqa: E402
 from bench.quality.compare import compared  # noqa: E402
 from bench.quality.gateway import Gateway  # noqa: E402
 from bench.quality.grammars import WAYS, lark_of  # noqa: E402
-from bench.quality.loop import Model  # noqa: E402
+from bench.quality.loop import Model, RecordingWorker  # noqa: E402
 from bench.quality.report import report  # noqa: E402
 from bench.quality.run import Options, Row, grammar_of, load, run  # noqa: E402
 from bench.quality.steps import Step, shape, worst_places  # noqa: E402
@@ -83,6 +84,26 @@ def test_every_constrained_way_calls_the_tool(folder: Path, tmp_path: Path, aski
         assert figures["failed"] == 0, row.figures.failures
         if asking != "auto":
             assert figures["function"] == 1
+
+
+def test_an_end_that_the_grammar_forces_is_a_forced_token(folder: Path) -> None:
+    model, tokenizer = load(folder)
+    gateway = Gateway(str(folder), "ours", {})
+    grammar = grammar_of("ours", gateway, tokenizer)
+    worker = RecordingWorker(model, "tiny", gateway.vocabulary, grammar)
+    node = {"type": "regex", "pattern": "ab|cd"}
+    spec = json.dumps({"type": "structural_tag", "format": node})
+    asked = Generation("end", [5, 6, 7], spec, 9, temperature=0.0)
+
+    async def ends() -> list[Any]:
+        return [chunk.finish_reason async for chunk in worker.generate(asked)]
+
+    assert asyncio.run(ends()) == ["stop"]
+    trace = worker.trace
+    assert len(trace.tokens) == len(trace.steps) + trace.forced
+    assert trace.tokens[-1] in gateway.vocabulary.stop_token_ids
+    assert trace.unwanted >= 1, "the model would have written on"
+    asyncio.run(gateway.aclose())
 
 
 def write_case(folder: Path) -> None:
