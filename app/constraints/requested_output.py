@@ -23,7 +23,7 @@ from adapters.formats import (
 )
 
 from ..errors import bad_field, bad_request
-from ..generation import ChosenTool, GenerationRequest, ToolMode
+from ..generation import AskedLayout, ChosenTool, GenerationRequest, ToolMode
 from ..protocol import UNBOUNDED
 from ..settings import MAX_JSON_VALUES, ModelSettings
 from .response_constraint import ResponseConstraint, response_constraint
@@ -39,8 +39,8 @@ _EFFORTS: Mapping[str, Effort] = {
     "max": "high",
 }
 Value = TypeVar("Value")
-#: layouts that a client relies on
-_FIXED = ("compact", "spaced", "indented")
+#: layouts that leave the white space to the model, unless a pattern asks for them
+_FREE = ("template", "flexible")
 
 
 def requested_output(
@@ -102,7 +102,7 @@ def requested_output(
             settings,
             _laid_out(json_rules, layout.name if layout else settings.json_layout),
         ),
-        layout_param=layout.param if layout and layout.name in _FIXED else None,
+        layout_param=_relied_upon(layout),
         reasoning="auto" if thinks else "off",
         effort=_EFFORTS.get(asked.effort or ""),
         thinking_tokens=budget if thinks and budget != UNBOUNDED else None,
@@ -134,6 +134,13 @@ def _narrowed(request: GenerationRequest, settings: ModelSettings, rules: JsonRu
         max_items=settings.default_max_items,
         max_length=settings.default_max_length,
     )
+
+
+def _relied_upon(layout: AskedLayout | None) -> str | None:
+    """Return the field whose layout the client relies on; None: there is none."""
+    if layout is None or (layout.param == "json_layout" and layout.name in _FREE):
+        return None
+    return layout.param
 
 
 def _laid_out(rules: JsonRules, name: LayoutName) -> JsonRules:

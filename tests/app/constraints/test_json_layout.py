@@ -128,6 +128,10 @@ def test_other_engines_refuse_a_layout_that_a_request_relies_on() -> None:
         with pytest.raises(BeyondBackend) as caught:
             BACKENDS[name].check(asked(json_layout="compact"))
         assert caught.value.param == "json_layout"
+        # REGRESSION: they allow also white space that no pattern of this kind allows
+        with pytest.raises(BeyondBackend) as caught:
+            BACKENDS[name].check(asked(guided_json=NUMBERS, guided_whitespace_pattern=r"[\n ]*"))
+        assert caught.value.param == "guided_whitespace_pattern"
     BACKENDS["switchyard"].check(asked(json_layout="compact"))
 
 
