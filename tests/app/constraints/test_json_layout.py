@@ -186,22 +186,28 @@ def test_every_api_has_the_field(gateway: Gateway) -> None:
         assert text == COMPACT.written(json.loads(text))
 
 
-def test_a_warm_up_an_explanation_and_a_chat_have_one_grammar(gateway: Gateway) -> None:
+@pytest.mark.parametrize("name", [None, "compact"])
+def test_a_warm_up_an_explanation_and_a_chat_have_one_grammar(
+    gateway: Gateway, name: str | None
+) -> None:
     """REGRESSION: another white space would have compiled the grammar again."""
+    fields = {} if name is None else {"json_layout": name}
     headers = {"authorization": f"Bearer {OPERATOR}"}
-    tools = [tool("warm", NUMBERS)]
+    asked = {"tools": [tool(f"warm_{name}", NUMBERS)], **fields}
 
     def compiles() -> int:
         answer = gateway.get("/v1/cache", headers=headers).json()
         made: int = answer["compiles"]["made"]
         return made
 
-    warmed = gateway.post({"requests": [{"tools": tools}]}, path="/v1/grammars", headers=headers)
+    warmed = gateway.post({"requests": [asked]}, path="/v1/grammars", headers=headers)
     assert warmed.status_code == 200 and warmed.json()["totals"]["compiled"] == 1
     before = compiles()
-    gateway.post(body(tools=tools, tool_choice="required"))
+    assert gateway.post(body(**asked, tool_choice="required")).status_code == 200
     assert compiles() == before
     # which compiles a copy to draw it
-    asked = {"tools": tools, "tool_choice": "required"}
-    explained = gateway.post(asked, path="/v1/grammars/explain", headers=headers).json()
-    assert '"separators"' in explained["grammar"]["spec"]
+    explained = gateway.post(
+        {**asked, "tool_choice": "required"}, path="/v1/grammars/explain", headers=headers
+    ).json()
+    expected = '"separators":[",",":"]' if name else '"separators":[", ",": "]'
+    assert expected in explained["grammar"]["spec"]
