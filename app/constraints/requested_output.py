@@ -11,7 +11,6 @@ from adapters.formats import (
     BUILTIN_TOOLS_PARAM,
     NAMED_LAYOUTS,
     NO_PARAMETERS,
-    NO_RULES,
     BuiltinTool,
     Effort,
     JsonRules,
@@ -23,7 +22,7 @@ from adapters.formats import (
 )
 
 from ..errors import bad_field, bad_request
-from ..generation import AskedLayout, ChosenTool, GenerationRequest, ToolMode
+from ..generation import AskedLayout, ChosenTool, GenerationRequest, ShownAnswers, ToolMode
 from ..protocol import UNBOUNDED
 from ..settings import MAX_JSON_VALUES, ModelSettings
 from .response_constraint import ResponseConstraint, response_constraint
@@ -39,6 +38,8 @@ _EFFORTS: Mapping[str, Effort] = {
     "max": "high",
 }
 Value = TypeVar("Value")
+#: answers of a model of which nothing is known
+_ANY = ShownAnswers()
 #: layouts that leave the white space to the model, unless a pattern asks for them
 _FREE = ("template", "flexible")
 
@@ -46,15 +47,13 @@ _FREE = ("template", "flexible")
 def requested_output(
     request: GenerationRequest,
     settings: ModelSettings,
-    json_rules: JsonRules = NO_RULES,
+    shown: ShownAnswers = _ANY,
     *,
-    shows_several: bool = True,
     max_json_values: int = MAX_JSON_VALUES,
 ) -> OutputSpec:
     """Return the output spec; settings decide what the request leaves open.
 
-    ``json_rules``: how the model writes JSON by itself. ``shows_several``: whether prompts show
-    several calls of one answer.
+    ``shown``: how the model answers by itself.
     ``max_json_values``: of JSON that a field has as text.
 
     Raises:
@@ -89,7 +88,7 @@ def requested_output(
         tool_name=name,
         barred=barred,
         builtin_tools=builtin_tools,
-        parallel_tool_calls=several_calls(request.parallel_tool_calls, settings, shows_several),
+        parallel_tool_calls=several_calls(request.parallel_tool_calls, settings, shown),
         response_schema=wanted.schema,
         response_grammar=wanted.grammar,
         response_param=wanted.param,
@@ -100,7 +99,7 @@ def requested_output(
         json_rules=_narrowed(
             request,
             settings,
-            _laid_out(json_rules, layout.name if layout else settings.json_layout),
+            _laid_out(shown.json_rules, layout.name if layout else settings.json_layout),
         ),
         layout_param=_relied_upon(layout),
         reasoning="auto" if thinks else "off",
@@ -109,12 +108,12 @@ def requested_output(
     )
 
 
-def several_calls(asked: bool | None, settings: ModelSettings, shows_several: bool) -> bool:
+def several_calls(asked: bool | None, settings: ModelSettings, shown: ShownAnswers) -> bool:
     """Whether an answer may have several calls; ``asked``: what its request says."""
     if asked is not None:
         return asked
     default = settings.parallel_tool_calls
-    return shows_several if default == "template" else default == "true"
+    return shown.several_calls if default == "template" else default == "true"
 
 
 def _narrowed(request: GenerationRequest, settings: ModelSettings, rules: JsonRules) -> JsonRules:

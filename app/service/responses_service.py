@@ -229,7 +229,7 @@ class ResponsesService:
 
     def _several_calls(self, request: ResponseRequest) -> bool:
         prompts = self.generation.prompts
-        return several_calls(request.parallel_tool_calls, prompts.settings, prompts.shows_several)
+        return several_calls(request.parallel_tool_calls, prompts.settings, prompts.shown)
 
     async def _append(self, request: ResponseRequest, client: str, items: Sequence[Any]) -> None:
         """Add the items of a response to its conversation, if it has one. Raises ApiError."""

@@ -13,6 +13,7 @@ from app.constraints.grammar_backend import BACKENDS
 from app.constraints.refusals import BeyondBackend
 from app.constraints.requested_output import requested_output
 from app.errors import ApiError
+from app.generation import ShownAnswers
 from app.settings import ModelSettings
 from tests.app.bodies import parse_request
 from tests.app.examples import body, tool
@@ -34,7 +35,7 @@ FORMAT = {"type": "json_schema", "json_schema": {"name": "n", "schema": NUMBERS,
 
 def asked(setting: str = "template", **fields: Any) -> OutputSpec:
     request = common_chat(parse_request(json.dumps(body(**fields)).encode()))
-    return requested_output(request, ModelSettings(json_layout=setting), RULES)
+    return requested_output(request, ModelSettings(json_layout=setting), ShownAnswers(RULES))
 
 
 def layout(**fields: Any) -> JsonLayout | None:
