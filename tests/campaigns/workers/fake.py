@@ -1,7 +1,7 @@
 """A worker that speaks SGLang's wire over real sockets, and answers right until it has a fault.
 
-Representation   the right answer to a prompt that says ``number N`` is ``{"n": N}`` in tokens of one
-                 byte, one event each, and a stop token. So an answer tells whose it is.
+Representation   the right answer to a prompt that says ``number N`` is ``{"n": N}`` in tokens of
+                 one byte, one event each, and a stop token. So an answer tells whose it is.
 Threads          one thread runs the loop of all fakes; ``fault`` may be set from any thread.
 """
 
