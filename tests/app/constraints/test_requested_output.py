@@ -296,7 +296,9 @@ def test_a_request_decides_on_several_calls_then_the_setting_then_the_template(
     assert output.parallel_tool_calls is (by_default if asked is None else asked)
 
 
-@pytest.mark.parametrize(("value", "word"), [(True, "true"), (False, "false"), ("true", "true")])
+@pytest.mark.parametrize(
+    ("value", "word"), [(True, "true"), (False, "false"), ("true", "true"), ("False", "false")]
+)
 def test_the_setting_of_several_calls_may_be_a_boolean(value: Any, word: str):
     assert ModelSettings(parallel_tool_calls=value).parallel_tool_calls == word
 
