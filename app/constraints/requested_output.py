@@ -16,6 +16,7 @@ from adapters.formats import (
     JsonRules,
     LayoutName,
     OutputSpec,
+    ResponseGrammar,
     Thought,
     Tool,
     tool_param,
@@ -101,7 +102,7 @@ def requested_output(
             settings,
             _laid_out(shown.json_rules, layout.name if layout else settings.json_layout),
         ),
-        layout_param=_relied_upon(layout),
+        layout_param=_relied_upon(layout, wanted.grammar),
         reasoning="auto" if thinks else "off",
         effort=_EFFORTS.get(asked.effort or ""),
         thinking_tokens=budget if thinks and budget != UNBOUNDED else None,
@@ -135,10 +136,22 @@ def _narrowed(request: GenerationRequest, settings: ModelSettings, rules: JsonRu
     )
 
 
-def _relied_upon(layout: AskedLayout | None) -> str | None:
-    """Return the field whose layout the client relies on; None: there is none."""
+def _relied_upon(layout: AskedLayout | None, grammar: ResponseGrammar | None) -> str | None:
+    """Return the field whose layout the client relies on; None: there is none.
+
+    Raises:
+        ApiError: 400 beside a structural tag, which layouts do not change.
+    """
     if layout is None or (layout.param == "json_layout" and layout.name in _FREE):
         return None
+    if grammar is not None and grammar.kind == "structural_tag":
+        raise bad_field(
+            "Invalid request: '{at}' and '{second}' cannot stand together: a structural tag has "
+            "the white space that it describes.",
+            layout.param,
+            "invalid_value",
+            second=(grammar.param,),
+        )
     return layout.param
 
 

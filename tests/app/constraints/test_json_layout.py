@@ -95,6 +95,7 @@ def test_no_white_space_at_all_is_compact() -> None:
     assert layout(structured_outputs={"json": NUMBERS, "whitespace_pattern": None}) == OWN
 
 
+TAG = {"type": "structural_tag", "format": {"type": "json_schema", "json_schema": NUMBERS}}
 #: fields that are refused: param, and what the message says
 MISTAKES: list[tuple[dict[str, Any], str, str]] = [
     ({"structured_outputs": {"json": NUMBERS, "whitespace_pattern": " "}},
@@ -111,6 +112,9 @@ MISTAKES: list[tuple[dict[str, Any], str, str]] = [
      "structured_outputs.disable_any_whitespace", "compact and flexible"),
     ({"json_layout": "spaced", "guided_json": NUMBERS, "guided_whitespace_pattern": ""},
      "json_layout", "'json_layout' and 'guided_whitespace_pattern'"),
+    ({"structured_outputs": {"structural_tag": TAG, "disable_any_whitespace": True}},
+     "structured_outputs.disable_any_whitespace", "'structured_outputs.structural_tag'"),
+    ({"response_format": TAG, "json_layout": "compact"}, "json_layout", "'response_format'"),
 ]  # fmt: skip
 
 
