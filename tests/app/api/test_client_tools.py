@@ -56,7 +56,7 @@ def without_ids(response: Response) -> list[dict[str, Any]]:
 CASES = [(f, k) for f in FORMATS for k in CLIENT_TOOLS if (f, k) != ("qwen_coder", "apply_patch")]
 
 
-@pytest.mark.parametrize("seed", [4, 6])
+@pytest.mark.parametrize("seed", [4, 5])
 @pytest.mark.parametrize(("gateway", "kind"), CASES, indirect=["gateway"])
 def test_calls_have_the_clients_own_types(client: openai.OpenAI, kind: str, seed: int):
     """Whole and streamed, no field is missing or unknown; the replayed call is accepted."""
