@@ -23,7 +23,7 @@ from .environment import Unusable
 #: bytes of one file: a hundred request bodies of the largest size
 MAX_FILE_BYTES = 400 << 20
 
-_OF_A_REQUEST = ("tools", "tool_choice", "parallel_tool_calls", "response_format")
+_OF_A_REQUEST = tuple(GrammarRequest.model_fields)
 _TELLING = ("messages", "tools", "response_format")
 
 

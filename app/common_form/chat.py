@@ -46,6 +46,7 @@ def common_grammar(request: GrammarRequest, choice: ChatToolChoice | None) -> Ge
         tool_choice=common_choice(choice),
         parallel_tool_calls=request.parallel_tool_calls,
         constraints=common_constraints(request.response_format),
+        json_layout=common_layout(request),
     )
 
 

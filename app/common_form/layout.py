@@ -14,17 +14,16 @@ from collections.abc import Iterator
 
 from ..errors import bad_field
 from ..generation import AskedLayout
-from ..protocol import CompletionRequest, ConstraintFields, GenerationFields
+from ..protocol import CompletionRequest, ConstraintFields, GenerationFields, GrammarRequest
 
 #: the options of structured_outputs that are no constraint of their own
 LAYOUT_OPTIONS = ("disable_any_whitespace", "whitespace_pattern")
 _ONE = r" |\\[snrt]|[\n\r\t]"
 _CLASS = re.compile(rf"(?:\[((?:{_ONE})+)\]|({_ONE}))([?*]|\{{0,[1-9]\d{{0,3}}\}})")
+_Request = GenerationFields | CompletionRequest | GrammarRequest
 
 
-def common_layout(
-    request: GenerationFields | CompletionRequest,
-) -> AskedLayout | None:
+def common_layout(request: _Request) -> AskedLayout | None:
     """Return the layout that a request asks for. Raises ApiError 400."""
     asked = [*_asked(request)]
     for each in asked[1:]:
@@ -41,7 +40,7 @@ def common_layout(
     return asked[0] if asked else None
 
 
-def _asked(request: GenerationFields | CompletionRequest) -> Iterator[AskedLayout]:
+def _asked(request: _Request) -> Iterator[AskedLayout]:
     if request.json_layout is not None:
         yield AskedLayout("json_layout", request.json_layout)
     if not isinstance(request, ConstraintFields):

@@ -11,7 +11,7 @@ from engine import ARTIFACT_VERSION
 
 from ..concurrency import Offload
 from ..constraints import CompileScheduler, ConstraintPlanner, Enforcement, ModeSwitch
-from ..conversation import Tokenizer, json_rules_of, shows_several
+from ..conversation import Tokenizer, shown_answers
 from ..images import ImageLoader
 from ..observability import Logger, Metrics, ModelMetrics, ShadowMetrics
 from ..pool import Pool
@@ -104,11 +104,10 @@ def make_core(shared: Shared, model: ModelSettings, tokenizer: Tokenizer, engine
     )
     warming = WarmService(
         model,
-        json_rules_of(tokenizer.profile),
+        shown_answers(tokenizer.wire, tokenizer.profile),
         planner.enforcing(),
         engine.compiler,
         shared.warming,
-        shows_several=shows_several(tokenizer.wire, tokenizer.profile),
     )
     return Core(engine, tokenizer, shared.scheduler, planner, warming, switch)
 

@@ -11,19 +11,19 @@ from adapters.formats import (
     BUILTIN_TOOLS_PARAM,
     NAMED_LAYOUTS,
     NO_PARAMETERS,
-    NO_RULES,
     BuiltinTool,
     Effort,
     JsonRules,
     LayoutName,
     OutputSpec,
+    ResponseGrammar,
     Thought,
     Tool,
     tool_param,
 )
 
 from ..errors import bad_field, bad_request
-from ..generation import ChosenTool, GenerationRequest, ToolMode
+from ..generation import AskedLayout, ChosenTool, GenerationRequest, ShownAnswers, ToolMode
 from ..protocol import UNBOUNDED
 from ..settings import MAX_JSON_VALUES, ModelSettings
 from .response_constraint import ResponseConstraint, response_constraint
@@ -39,22 +39,22 @@ _EFFORTS: Mapping[str, Effort] = {
     "max": "high",
 }
 Value = TypeVar("Value")
-#: layouts that a client relies on
-_FIXED = ("compact", "spaced", "indented")
+#: answers of a model of which nothing is known
+_ANY = ShownAnswers()
+#: layouts that leave the white space to the model, unless a pattern asks for them
+_FREE = ("template", "flexible")
 
 
 def requested_output(
     request: GenerationRequest,
     settings: ModelSettings,
-    json_rules: JsonRules = NO_RULES,
+    shown: ShownAnswers = _ANY,
     *,
-    shows_several: bool = True,
     max_json_values: int = MAX_JSON_VALUES,
 ) -> OutputSpec:
     """Return the output spec; settings decide what the request leaves open.
 
-    ``json_rules``: how the model writes JSON by itself. ``shows_several``: whether prompts show
-    several calls of one answer.
+    ``shown``: how the model answers by itself.
     ``max_json_values``: of JSON that a field has as text.
 
     Raises:
@@ -89,7 +89,7 @@ def requested_output(
         tool_name=name,
         barred=barred,
         builtin_tools=builtin_tools,
-        parallel_tool_calls=several_calls(request.parallel_tool_calls, settings, shows_several),
+        parallel_tool_calls=several_calls(request.parallel_tool_calls, settings, shown),
         response_schema=wanted.schema,
         response_grammar=wanted.grammar,
         response_param=wanted.param,
@@ -100,21 +100,21 @@ def requested_output(
         json_rules=_narrowed(
             request,
             settings,
-            _laid_out(json_rules, layout.name if layout else settings.json_layout),
+            _laid_out(shown.json_rules, layout.name if layout else settings.json_layout),
         ),
-        layout_param=layout.param if layout and layout.name in _FIXED else None,
+        layout_param=_relied_upon(layout, wanted.grammar),
         reasoning="auto" if thinks else "off",
         effort=_EFFORTS.get(asked.effort or ""),
         thinking_tokens=budget if thinks and budget != UNBOUNDED else None,
     )
 
 
-def several_calls(asked: bool | None, settings: ModelSettings, shows_several: bool) -> bool:
+def several_calls(asked: bool | None, settings: ModelSettings, shown: ShownAnswers) -> bool:
     """Whether an answer may have several calls; ``asked``: what its request says."""
     if asked is not None:
         return asked
     default = settings.parallel_tool_calls
-    return shows_several if default == "template" else default == "true"
+    return shown.several_calls if default == "template" else default == "true"
 
 
 def _narrowed(request: GenerationRequest, settings: ModelSettings, rules: JsonRules) -> JsonRules:
@@ -134,6 +134,25 @@ def _narrowed(request: GenerationRequest, settings: ModelSettings, rules: JsonRu
         max_items=settings.default_max_items,
         max_length=settings.default_max_length,
     )
+
+
+def _relied_upon(layout: AskedLayout | None, grammar: ResponseGrammar | None) -> str | None:
+    """Return the field whose layout the client relies on; None: there is none.
+
+    Raises:
+        ApiError: 400 beside a structural tag, which layouts do not change.
+    """
+    if layout is None or (layout.param == "json_layout" and layout.name in _FREE):
+        return None
+    if grammar is not None and grammar.kind == "structural_tag":
+        raise bad_field(
+            "Invalid request: '{at}' and '{second}' cannot stand together: a structural tag has "
+            "the white space that it describes.",
+            layout.param,
+            "invalid_value",
+            second=(grammar.param,),
+        )
+    return layout.param
 
 
 def _laid_out(rules: JsonRules, name: LayoutName) -> JsonRules:

@@ -22,5 +22,5 @@ from .detection import FormatEvidence
 from .history import plain_messages
 from .media import Loaded, ShownMedia, has_media, newest_images, shown_media
 from .pairing import paired
-from .profile import json_rules_of, shows_several
+from .profile import shown_answers
 from .tokenizer import Tokenizer, UnshownImages, check_fit, load_tokenizer

@@ -17,6 +17,7 @@ from typing import Any, Literal
 
 from adapters.formats import SPACED, Format, JsonLayout, JsonRules
 
+from ..generation import ShownAnswers
 from .call_layout import FLAT, NESTED, as_described, layout_in, same_space
 
 Messages = Sequence[Mapping[str, Any]]
@@ -134,14 +135,20 @@ class TemplateProfile:
         return other if "layout" not in other else {**other, "layout": as_described(self.layout)}
 
 
-def json_rules_of(profile: TemplateProfile | None) -> JsonRules:
-    """Return how a model writes JSON: as its chat template does, or as ``json.dumps`` where that
-    shows none. None: the model has no template, and its format writes the prompts.
+def shown_answers(wire: Format, profile: TemplateProfile | None) -> ShownAnswers:
+    """Return how prompts show answers. None: the model has no template, and its format writes the
+    prompts.
+
+    JSON is as ``json.dumps`` writes it where a template shows none. Several calls are those of one
+    answer; without a template, they are there if the family's models write them.
     """
     if profile is None:
-        return JsonRules(layout=SPACED, element_space=True)
-    layout = profile.layout or SPACED
-    return JsonRules(layout=layout, element_space=profile.call_space == "format")
+        rules, several = JsonRules(layout=SPACED, element_space=True), wire.parallel_by_default
+    else:
+        has_space = profile.call_space == "format"
+        rules = JsonRules(layout=profile.layout or SPACED, element_space=has_space)
+        several = profile.parallel_calls
+    return ShownAnswers(rules, several_calls=wire.is_parallel and several)
 
 
 def profile_of(render: Render, as_text: AsText = lambda _: None) -> TemplateProfile:
@@ -149,15 +156,6 @@ def profile_of(render: Render, as_text: AsText = lambda _: None) -> TemplateProf
     short conversations in a few ms.
     """
     return _Probe(render, as_text).profile()
-
-
-def shows_several(wire: Format, profile: TemplateProfile | None) -> bool:
-    """Whether prompts show several calls of one answer; without a template (None): whether the
-    family's models write them.
-    """
-    if not wire.is_parallel:
-        return False
-    return wire.parallel_by_default if profile is None else profile.parallel_calls
 
 
 class _Probe:

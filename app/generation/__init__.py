@@ -26,3 +26,4 @@ from .request import (
     ToolMode,
 )
 from .sampling import SamplingParams, check_ending, sampling_params
+from .shown_answers import ShownAnswers

@@ -11,7 +11,7 @@ from pydantic import Field
 from ..errors import bad_request, unsupported_parameter
 from .chat_request import ChatFields, ChatRequest
 from .messages import Messages
-from .sampling_fields import TokenId
+from .sampling_fields import ChoiceFields, TokenId
 from .unserved_fields import Body
 
 #: values at which the parameters of a chat are off; the gateway's templates know no others
@@ -20,8 +20,13 @@ _FIXED = {
     "continue_final_message": (None, False),
     "chat_template": (None,),
 }
-#: fields that only a chat has
-CHAT_ONLY = (*_FIXED, *(name for name in ChatFields.model_fields if name != "model"))
+#: fields of a chat completion that no prompt depends on
+_WITHOUT_EFFECT = {
+    *ChoiceFields.model_fields,
+    *("parallel_tool_calls", "logprobs", "top_logprobs", "max_completion_tokens", "service_tier"),
+}
+#: fields that only a chat may have
+CHAT_ONLY = (*_FIXED, *(name for name in ChatFields.model_fields if name not in _WITHOUT_EFFECT))
 
 
 class TokenizeRequest(ChatFields):

@@ -2,6 +2,8 @@
 
 from pydantic import ConfigDict, Field
 
+from adapters.formats import LayoutName
+
 from ..errors import missing_parameter
 from .tools import (
     AnyToolDefinition,
@@ -35,6 +37,8 @@ class GrammarRequest(Exact):
     """`false` allows one call."""
     response_format: ResponseFormat | None = None
     """The form of the content, enforced by a grammar."""
+    json_layout: LayoutName | None = None
+    """The white space of JSON, in arguments, too."""
 
     def choices(self) -> list[ChatToolChoice | None]:
         """Return the choices whose grammars are compiled."""

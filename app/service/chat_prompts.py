@@ -20,15 +20,14 @@ from ..conversation import (
     Tokenizer,
     UnshownImages,
     has_media,
-    json_rules_of,
     newest_images,
     paired,
     plain_messages,
+    shown_answers,
     shown_media,
-    shows_several,
 )
 from ..errors import ApiError
-from ..generation import TEXT_ONLY, GenerationRequest, Media
+from ..generation import TEXT_ONLY, GenerationRequest, Media, ShownAnswers
 from ..images import ImageLoader
 from ..pool import Pool
 from ..settings import MAX_IMAGES, MAX_JSON_VALUES, ModelSettings
@@ -117,15 +116,14 @@ class ChatPrompts:
         return requested_output(
             request,
             self.settings,
-            json_rules_of(self.tokenizer.profile),
-            shows_several=self.shows_several,
+            self.shown,
             max_json_values=self.max_json_values,
         )
 
     @property
-    def shows_several(self) -> bool:
-        """Whether prompts show several calls of one answer."""
-        return shows_several(self.tokenizer.wire, self.tokenizer.profile)
+    def shown(self) -> ShownAnswers:
+        """How prompts show answers."""
+        return shown_answers(self.tokenizer.wire, self.tokenizer.profile)
 
     def _rendered(
         self, request: GenerationRequest, output: OutputSpec, shown: ShownMedia

@@ -36,7 +36,7 @@ from ..constraints import (
     caches_of,
     requested_output,
 )
-from ..conversation import Tokenizer, check_fit, json_rules_of, shows_several
+from ..conversation import Tokenizer, check_fit, shown_answers
 from ..errors import ApiError, ErrorObject, bad_request
 from ..protocol import ExplainRequest, JsonSchemaFormat
 from ..settings import ModelSettings
@@ -132,7 +132,7 @@ class ExplainService:
         """
         own = self.tokenizer
         wire, scheduler = self._wire(request.format), OneBudget(self.scheduler)
-        profile = own.profile if wire.name == own.wire.name else None
+        shown = shown_answers(wire, own.profile if wire.name == own.wire.name else None)
         plan: ConstraintPlan | None = None
         refused: ApiError | None = None
         try:
@@ -140,13 +140,7 @@ class ExplainService:
 
             def step() -> Found:
                 asked = common_grammar(request, request.tool_choice)
-                output = requested_output(
-                    asked,
-                    self.settings,
-                    json_rules_of(profile),
-                    shows_several=shows_several(wire, profile),
-                )
-                return planner.find(output)
+                return planner.find(requested_output(asked, self.settings, shown))
 
             plan = await planner.compiled(await self.offload.run(client, size, step), client)
         except ApiError as error:

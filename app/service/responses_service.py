@@ -229,7 +229,9 @@ class ResponsesService:
 
     def _several_calls(self, request: ResponseRequest) -> bool:
         prompts = self.generation.prompts
-        return several_calls(request.parallel_tool_calls, prompts.settings, prompts.shows_several)
+        asked = request.parallel_tool_calls
+        is_parallel = prompts.tokenizer.wire.is_parallel
+        return is_parallel and several_calls(asked, prompts.settings, prompts.shown)
 
     async def _append(self, request: ResponseRequest, client: str, items: Sequence[Any]) -> None:
         """Add the items of a response to its conversation, if it has one. Raises ApiError."""

@@ -21,12 +21,12 @@ from typing import Annotated, Any, Literal, TypeVar
 from pydantic import Field
 from typing_extensions import TypedDict
 
-from adapters.formats import JsonRules
 from engine import Compiled, Compiler
 
 from ..common_form import common_grammar
 from ..constraints import ConstraintPlanner, requested_output
 from ..errors import RETRY_AFTER, ApiError, ErrorObject
+from ..generation import ShownAnswers
 from ..protocol import GrammarRequest
 from ..settings import ModelSettings
 from .cache_report import shared_count
@@ -113,17 +113,15 @@ class WarmupResult:
 
 @dataclass(frozen=True, slots=True)
 class WarmService:
-    """The warm-ups of one model. ``json_rules``: how it writes JSON. ``running``: held during a
-    warm-up, shared by all models. ``shows_several``: whether prompts show several calls of one
-    answer.
+    """The warm-ups of one model. ``shown``: how its prompts show answers. ``running``: held during
+    a warm-up, shared by all models.
     """
 
     settings: ModelSettings
-    json_rules: JsonRules
+    shown: ShownAnswers
     planner: ConstraintPlanner
     compiler: Compiler
     running: asyncio.Lock = field(default_factory=asyncio.Lock)
-    shows_several: bool = True
 
     async def warm(self, requests: Sequence[tuple[str, GrammarRequest]]) -> GrammarWarmup:
         """Return the answer as JSON. Raises ApiError 429: another warm-up is running."""
@@ -166,12 +164,8 @@ class WarmService:
             choices = request.choices()
             budget = max(LEAST_MASKS, MASKS // len(choices))
             for choice in choices:
-                output = requested_output(
-                    common_grammar(request, choice),
-                    self.settings,
-                    self.json_rules,
-                    shows_several=self.shows_several,
-                )
+                asked = common_grammar(request, choice)
+                output = requested_output(asked, self.settings, self.shown)
                 start = time.perf_counter()
                 constraint = await _to_its_end(self.planner.plan(output, CLIENT))
                 warmed.compile_seconds += time.perf_counter() - start

@@ -43,8 +43,9 @@ MAX_KEY_BYTES: Final = 4096
 
 
 def _as_word(value: object) -> object:
-    """Return a boolean of a configuration file as its word."""
-    return str(value).lower() if isinstance(value, bool) else value
+    """Return a boolean, or its name in Python, as its word in JSON."""
+    word = str(value).lower()
+    return word if word in ("true", "false") else value
 
 
 #: schemas accepted with ``strict: true``: OpenAI's subset, or all that the engine enforces

@@ -38,7 +38,7 @@ def _common(request: PromptFields, unseal: Unseal, sampling: AskedSampling) -> G
     choice = request.tool_choice
     parallel = request.parallel_tool_calls
     if choice is not None and choice.disable_parallel_tool_use is not None:
-        parallel = not choice.disable_parallel_tool_use
+        parallel = parallel is not False and not choice.disable_parallel_tool_use
     return GenerationRequest(
         messages=tuple(conversation.messages),
         tools=tuple(offered.tools) or None,

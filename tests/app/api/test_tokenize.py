@@ -49,6 +49,15 @@ def test_a_text_becomes_tokens_and_a_text_again(gateway: Gateway, text: str) -> 
         assert answer["token_strs"][0] == "<|im_start|>"
 
 
+def test_fields_that_no_prompt_depends_on_may_stand_beside_a_text(gateway: Gateway) -> None:
+    """REGRESSION: they were refused as fields of a chat."""
+    unread = {"stream": False, "n": 1, "stop": [], "logprobs": False, "temperature": 0.5, "seed": 1}
+    unread |= {"max_tokens": 5, "parallel_tool_calls": True, "ignore_eos": False, "user": "u"}
+    answer = post(gateway, "/tokenize", prompt="text", **unread)
+    assert answer.status_code == 200, answer.text
+    assert answer.json() == post(gateway, "/tokenize", prompt="text").json()
+
+
 def test_texts_of_tokens_are_only_sent_if_asked_for(gateway: Gateway) -> None:
     answer = post(gateway, "/tokenize", prompt="é").json()
     assert answer["token_strs"] is None

@@ -113,6 +113,15 @@ def test_what_a_file_may_hold(tmp_path: Path, case: tuple[str, list[tuple[int, s
     assert [outline(spec) for spec in specs_of(tmp_path / "file", text)] == expected
 
 
+def test_all_fields_of_a_chat_that_make_its_grammar_are_read(tmp_path: Path):
+    chat = {"messages": [], "tools": [tool("f", {})], "tool_choice": "required", "n": 2}
+    chat |= {"parallel_tool_calls": True, "json_layout": "compact"}
+    (entry,) = specs_of(tmp_path / "chats", json.dumps(chat))
+    assert isinstance(entry.request, GrammarRequest)
+    read = entry.request.model_dump(exclude_none=True)
+    assert read.keys() == chat.keys() - {"messages", "n"}
+
+
 def test_a_schema_is_compiled_as_a_response_format_that_is_not_strict(tmp_path: Path):
     (spec,) = specs_of(tmp_path / "file", ALARMS)
     assert isinstance(spec.request, GrammarRequest)

@@ -30,3 +30,15 @@ def test_only_a_request_that_says_so_decides_on_several_calls(
     }
     request = validated(MessagesRequest, body)
     assert common_message(request, lambda sealed: None, 1).parallel_tool_calls is several
+
+
+def test_several_calls_need_the_consent_of_both_fields() -> None:
+    body = {
+        "max_tokens": 1,
+        "messages": [{"role": "user", "content": "hi"}],
+        "tools": [TOOL],
+        "tool_choice": {"type": "auto", "disable_parallel_tool_use": False},
+        "parallel_tool_calls": False,
+    }
+    request = validated(MessagesRequest, body)
+    assert common_message(request, lambda sealed: None, 1).parallel_tool_calls is False

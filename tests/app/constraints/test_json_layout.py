@@ -13,6 +13,7 @@ from app.constraints.grammar_backend import BACKENDS
 from app.constraints.refusals import BeyondBackend
 from app.constraints.requested_output import requested_output
 from app.errors import ApiError
+from app.generation import ShownAnswers
 from app.settings import ModelSettings
 from tests.app.bodies import parse_request
 from tests.app.examples import body, tool
@@ -34,7 +35,7 @@ FORMAT = {"type": "json_schema", "json_schema": {"name": "n", "schema": NUMBERS,
 
 def asked(setting: str = "template", **fields: Any) -> OutputSpec:
     request = common_chat(parse_request(json.dumps(body(**fields)).encode()))
-    return requested_output(request, ModelSettings(json_layout=setting), RULES)
+    return requested_output(request, ModelSettings(json_layout=setting), ShownAnswers(RULES))
 
 
 def layout(**fields: Any) -> JsonLayout | None:
@@ -94,6 +95,7 @@ def test_no_white_space_at_all_is_compact() -> None:
     assert layout(structured_outputs={"json": NUMBERS, "whitespace_pattern": None}) == OWN
 
 
+TAG = {"type": "structural_tag", "format": {"type": "json_schema", "json_schema": NUMBERS}}
 #: fields that are refused: param, and what the message says
 MISTAKES: list[tuple[dict[str, Any], str, str]] = [
     ({"structured_outputs": {"json": NUMBERS, "whitespace_pattern": " "}},
@@ -110,6 +112,9 @@ MISTAKES: list[tuple[dict[str, Any], str, str]] = [
      "structured_outputs.disable_any_whitespace", "compact and flexible"),
     ({"json_layout": "spaced", "guided_json": NUMBERS, "guided_whitespace_pattern": ""},
      "json_layout", "'json_layout' and 'guided_whitespace_pattern'"),
+    ({"structured_outputs": {"structural_tag": TAG, "disable_any_whitespace": True}},
+     "structured_outputs.disable_any_whitespace", "'structured_outputs.structural_tag'"),
+    ({"response_format": TAG, "json_layout": "compact"}, "json_layout", "'response_format'"),
 ]  # fmt: skip
 
 
@@ -128,6 +133,10 @@ def test_other_engines_refuse_a_layout_that_a_request_relies_on() -> None:
         with pytest.raises(BeyondBackend) as caught:
             BACKENDS[name].check(asked(json_layout="compact"))
         assert caught.value.param == "json_layout"
+        # REGRESSION: they allow also white space that no pattern of this kind allows
+        with pytest.raises(BeyondBackend) as caught:
+            BACKENDS[name].check(asked(guided_json=NUMBERS, guided_whitespace_pattern=r"[\n ]*"))
+        assert caught.value.param == "guided_whitespace_pattern"
     BACKENDS["switchyard"].check(asked(json_layout="compact"))
 
 
@@ -182,22 +191,28 @@ def test_every_api_has_the_field(gateway: Gateway) -> None:
         assert text == COMPACT.written(json.loads(text))
 
 
-def test_a_warm_up_an_explanation_and_a_chat_have_one_grammar(gateway: Gateway) -> None:
+@pytest.mark.parametrize("name", [None, "compact"])
+def test_a_warm_up_an_explanation_and_a_chat_have_one_grammar(
+    gateway: Gateway, name: str | None
+) -> None:
     """REGRESSION: another white space would have compiled the grammar again."""
+    fields = {} if name is None else {"json_layout": name}
     headers = {"authorization": f"Bearer {OPERATOR}"}
-    tools = [tool("warm", NUMBERS)]
+    asked = {"tools": [tool(f"warm_{name}", NUMBERS)], **fields}
 
     def compiles() -> int:
         answer = gateway.get("/v1/cache", headers=headers).json()
         made: int = answer["compiles"]["made"]
         return made
 
-    warmed = gateway.post({"requests": [{"tools": tools}]}, path="/v1/grammars", headers=headers)
+    warmed = gateway.post({"requests": [asked]}, path="/v1/grammars", headers=headers)
     assert warmed.status_code == 200 and warmed.json()["totals"]["compiled"] == 1
     before = compiles()
-    gateway.post(body(tools=tools, tool_choice="required"))
+    assert gateway.post(body(**asked, tool_choice="required")).status_code == 200
     assert compiles() == before
     # which compiles a copy to draw it
-    asked = {"tools": tools, "tool_choice": "required"}
-    explained = gateway.post(asked, path="/v1/grammars/explain", headers=headers).json()
-    assert '"separators"' in explained["grammar"]["spec"]
+    explained = gateway.post(
+        {**asked, "tool_choice": "required"}, path="/v1/grammars/explain", headers=headers
+    ).json()
+    expected = '"separators":[",",":"]' if name else '"separators":[", ",": "]'
+    assert expected in explained["grammar"]["spec"]

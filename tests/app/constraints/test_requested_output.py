@@ -10,7 +10,7 @@ from app.common_form import common_chat
 from app.common_form.legacy_functions import with_tools
 from app.constraints.requested_output import requested_output, template_variables
 from app.errors import ApiError
-from app.generation import GenerationRequest
+from app.generation import GenerationRequest, ShownAnswers
 from app.protocol.chat_request import MAX_VARIABLES, VARIABLE_CHARS
 from app.settings import ModelSettings
 from tests.app.bodies import parse_request
@@ -291,12 +291,14 @@ def test_a_request_decides_on_several_calls_then_the_setting_then_the_template(
 ):
     request = common(messages=[USER], tools=[TOOL], parallel_tool_calls=asked)
     settings = ModelSettings(parallel_tool_calls=setting)
-    output = requested_output(request, settings, shows_several=shows_several)
+    output = requested_output(request, settings, ShownAnswers(several_calls=shows_several))
     by_default = shows_several if setting == "template" else setting == "true"
     assert output.parallel_tool_calls is (by_default if asked is None else asked)
 
 
-@pytest.mark.parametrize(("value", "word"), [(True, "true"), (False, "false"), ("true", "true")])
+@pytest.mark.parametrize(
+    ("value", "word"), [(True, "true"), (False, "false"), ("true", "true"), ("False", "false")]
+)
 def test_the_setting_of_several_calls_may_be_a_boolean(value: Any, word: str):
     assert ModelSettings(parallel_tool_calls=value).parallel_tool_calls == word
 

@@ -7,7 +7,7 @@ import pytest
 
 from adapters.formats import COMPACT, SPACED, JsonLayout, JsonRules, get_format
 from app.conversation.call_layout import FLAT, NESTED, layout_in, same_space
-from app.conversation.profile import Messages, TemplateProfile, json_rules_of, profile_of
+from app.conversation.profile import Messages, TemplateProfile, profile_of, shown_answers
 
 
 @pytest.mark.parametrize(
@@ -79,7 +79,7 @@ def test_a_profile_has_the_layout() -> None:
 def test_what_no_template_shows_is_as_json_dumps_writes_it(
     profile: TemplateProfile | None, rules: JsonRules
 ) -> None:
-    assert json_rules_of(profile) == rules
+    assert shown_answers(get_format("hermes"), profile).json_rules == rules
 
 
 def test_elements_of_another_template_keep_flexible_white_space() -> None:

@@ -20,7 +20,7 @@ from app.conversation.profile import (
     TemplateError,
     TemplateProfile,
     profile_of,
-    shows_several,
+    shown_answers,
 )
 from app.conversation.thinking import thought_apart
 from app.conversation.tokenizer import HuggingFaceTokenizer
@@ -405,7 +405,7 @@ ONE_CALL = TemplateProfile(parallel_calls=False)
 def test_several_calls_are_shown_by_the_template_or_the_family(
     format: str, profile: TemplateProfile | None, several: bool
 ) -> None:
-    assert shows_several(get_format(format), profile) is several
+    assert shown_answers(get_format(format), profile).several_calls is several
 
 
 @pytest.mark.parametrize(

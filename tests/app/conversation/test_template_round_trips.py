@@ -18,7 +18,7 @@ import numpy as np
 import pytest
 
 from adapters.formats import FormatPlan, OutputSpec, Tool, for_own_engine
-from app.conversation.profile import json_rules_of
+from app.conversation.profile import shown_answers
 from engine import Compiled, Compiler, Matcher
 from tests.app.conversation.chat_templates import FETCH, TEMPLATES, tokenizer_of
 from tests.formats.cases import Said
@@ -139,7 +139,7 @@ def test_the_template_writes_calls_as_the_grammar_allows(name: str) -> None:
         "required",
         reasoning="off",
         parallel_tool_calls=False,
-        json_rules=json_rules_of(tokenizer.profile),
+        json_rules=shown_answers(tokenizer.wire, tokenizer.profile).json_rules,
     )
     plan = for_own_engine(tokenizer.wire.plan(output, tokenizer.special_texts))
     grammar = Compiler(tokenizer.vocabulary).compile_structural_tag(plan.spec_json)

@@ -8,6 +8,7 @@ from typing import Any, Literal
 import pytest
 from pydantic_core import to_json
 
+from adapters.formats import get_format
 from adapters.workers import PromptTooLong
 from app.concurrency import Offload
 from app.errors import ApiError
@@ -549,3 +550,11 @@ async def test_a_response_shows_whether_it_may_have_several_calls(asked: bool | 
     several = setting == "template" if asked is None else asked
     assert response["parallel_tool_calls"] is several
     assert f'"stop_after_first":{str(not several).lower()}' in str(spec)
+
+
+async def test_a_response_of_a_format_with_one_call_shows_it():
+    """REGRESSION: it showed the request's word, which does not hold there."""
+    made = Responses(script(END))
+    made.service.tokenizer.wire = get_format("gigachat_3")
+    response = await made.create(tools=TOOLS, parallel_tool_calls=True)
+    assert response["parallel_tool_calls"] is False
