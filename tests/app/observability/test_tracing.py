@@ -103,7 +103,7 @@ def test_an_answer_is_a_server_span_with_a_span_for_each_step(world: World, name
         "gen_ai.request.stream": bool(ASKED[name][1].get("stream")),
         "gen_ai.response.finish_reasons": ["stop"],
         "gen_ai.usage.input_tokens": 3,
-        "gen_ai.usage.output_tokens": len('{"n":12}') + 1,
+        "gen_ai.usage.output_tokens": len('{"n": 12}') + 1,
         "gen_ai.usage.cache_read.input_tokens": 0,
         "gen_ai.usage.reasoning.output_tokens": 0,
         "switchyard.request.id": name,

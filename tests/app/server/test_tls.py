@@ -122,7 +122,7 @@ def test_generations_and_aborts_reach_workers_by_mutual_tls(files: Files, tmp_pa
         with Gateway(workers=worker.url, tokenizer=place, model_name="m", **chosen) as gateway:
             for number in (7, 8):
                 answer = gateway.post(asked(number)).json()
-                assert answer["choices"][0]["message"]["content"] == f'{{"n":{number}}}'
+                assert answer["choices"][0]["message"]["content"] == f'{{"n": {number}}}'
             worker.fault = Fault("silent", "mid", silent)
             with gateway.raw_request(asked(9, stream=True)):
                 gateway.eventually(lambda: worker.attempts == 3)
