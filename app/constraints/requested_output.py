@@ -14,7 +14,6 @@ from adapters.formats import (
     BuiltinTool,
     Effort,
     JsonRules,
-    LayoutName,
     OutputSpec,
     ResponseGrammar,
     Thought,
@@ -82,7 +81,6 @@ def requested_output(
         message = f"Invalid request: '{wanted.param}' and '{BUILTIN_TOOLS_PARAM}' cannot stand "
         message += "together: the constraint describes the whole answer."
         raise bad_request(message, wanted.param, "invalid_value")
-    layout = request.json_layout
     return OutputSpec(
         tools=tools,
         tool_choice=mode,
@@ -97,12 +95,8 @@ def requested_output(
         response_name=wanted.name,
         response_description=wanted.description,
         schema_in_prompt=in_prompt,
-        json_rules=_narrowed(
-            request,
-            settings,
-            _laid_out(shown.json_rules, layout.name if layout else settings.json_layout),
-        ),
-        layout_param=_relied_upon(layout, wanted.grammar),
+        json_rules=_json_rules(request, settings, shown.json_rules),
+        layout_param=_relied_upon(request.json_layout, wanted.grammar),
         reasoning="auto" if thinks else "off",
         effort=_EFFORTS.get(asked.effort or ""),
         thinking_tokens=budget if thinks and budget != UNBOUNDED else None,
@@ -117,7 +111,8 @@ def several_calls(asked: bool | None, settings: ModelSettings, shown: ShownAnswe
     return shown.several_calls if default == "template" else default == "true"
 
 
-def _narrowed(request: GenerationRequest, settings: ModelSettings, rules: JsonRules) -> JsonRules:
+def _json_rules(request: GenerationRequest, settings: ModelSettings, rules: JsonRules) -> JsonRules:
+    """Return the rules of an answer; ``rules``: the model's own. Raises ApiError 400."""
     closes = request.closes_objects
     if closes and settings.grammar_backend != "switchyard":
         param = "structured_outputs.disable_additional_properties"
@@ -128,8 +123,10 @@ def _narrowed(request: GenerationRequest, settings: ModelSettings, rules: JsonRu
             param,
             "unsupported_value",
         )
+    layout = settings.json_layout if request.json_layout is None else request.json_layout.name
     return replace(
         rules,
+        layout=rules.layout if layout == "template" else NAMED_LAYOUTS[layout],
         extra_keys=settings.extra_keys if closes is None else "none" if closes else "last",
         max_items=settings.default_max_items,
         max_length=settings.default_max_length,
@@ -153,10 +150,6 @@ def _relied_upon(layout: AskedLayout | None, grammar: ResponseGrammar | None) ->
             second=(grammar.param,),
         )
     return layout.param
-
-
-def _laid_out(rules: JsonRules, name: LayoutName) -> JsonRules:
-    return rules if name == "template" else replace(rules, layout=NAMED_LAYOUTS[name])
 
 
 def _or(given: Value | None, default: Value) -> Value:

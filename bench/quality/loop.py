@@ -11,7 +11,7 @@ Cache        keys and values of the last prompt and answer: the same prompt in a
 
 import time
 from collections.abc import AsyncGenerator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import Any
 
 import torch
@@ -28,7 +28,7 @@ SHOWN_BEFORE = 60
 
 @dataclass
 class Trace:
-    """One answer. ``unwanted``: forced tokens that are not the model's most likely ones there.
+    """One answer, or several. ``unwanted``: forced tokens that are not the model's most likely ones there.
     ``mask_s``: the seconds of each mask; ``decode_s``: those behind the pass that reads the prompt,
     and ``decoded``: the tokens behind that pass.
     """
@@ -41,6 +41,11 @@ class Trace:
     mask_s: list[float] = field(default_factory=list)
     decode_s: float = 0.0
     decoded: int = 0
+
+    def extend(self, other: "Trace") -> None:
+        """Add another answer's measurements."""
+        for each in fields(self):
+            setattr(self, each.name, getattr(self, each.name) + getattr(other, each.name))
 
 
 class Model:

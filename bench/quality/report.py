@@ -72,7 +72,7 @@ def _table(rows: Sequence[Row], columns: Mapping[str, str]) -> str:
 def _places(row: Row) -> str:
     """Return the table of the worst places; "": there is none."""
     lines = [["text before", "wanted", "p", "taken", "p", "mass kept", "like it", "mass lost"]]
-    for place in worst_places(row.steps):
+    for place in worst_places(row.trace.steps):
         step = place.example
         lines.append(
             [

@@ -24,7 +24,6 @@ from .gateway import Gateway
 from .grammars import WAYS, Free, LLGuidance, Ours, XGrammar
 from .loop import Model, RecordingWorker, Trace
 from .shots import with_shots
-from .steps import Step
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -49,49 +48,36 @@ Record = Callable[[dict[str, Any]], None]
 
 @dataclass
 class Row:
-    """The results of a model, a set and a way. ``forced``, ``unwanted``, ``passes``, ``mask_s``,
-    ``decode_s``, ``decoded``: see Trace.
-    """
+    """The results of a model, a set and a way. ``trace``: of all answers together."""
 
     model: str
     set: str
     way: str
     figures: Figures = field(default_factory=Figures)
-    steps: list[Step] = field(default_factory=list)
-    passes: int = 0
-    forced: int = 0
-    unwanted: int = 0
-    mask_s: list[float] = field(default_factory=list)
-    decode_s: float = 0.0
-    decoded: int = 0
+    trace: Trace = field(default_factory=Trace)
 
     def add(self, trace: Trace, verdict: Verdict, seconds: float) -> None:
         self.figures.add(verdict, tokens=len(trace.tokens), seconds=seconds)
-        self.steps += trace.steps
-        self.passes += trace.passes
-        self.forced += trace.forced
-        self.unwanted += trace.unwanted
-        self.mask_s += trace.mask_s
-        self.decode_s += trace.decode_s
-        self.decoded += trace.decoded
+        self.trace.extend(trace)
 
     def summary(self) -> dict[str, Any]:
         """Return the figures of the answers and of the steps; shares lie in [0, 1]."""
-        steps, tokens = len(self.steps), self.figures.tokens
-        masked = sum(step.is_masked for step in self.steps)
-        kept = sum(step.kept for step in self.steps)
+        trace, tokens = self.trace, self.figures.tokens
+        steps = len(trace.steps)
+        masked = sum(step.is_masked for step in trace.steps)
+        kept = sum(step.kept for step in trace.steps)
         return self.figures.summary() | {
-            "passes": self.passes,
-            "tokens_a_pass": _ratio(tokens, self.passes),
-            "forced": _ratio(self.forced, tokens),
-            "forced_unwanted": _ratio(self.unwanted, self.forced),
+            "passes": trace.passes,
+            "tokens_a_pass": _ratio(tokens, trace.passes),
+            "forced": _ratio(trace.forced, tokens),
+            "forced_unwanted": _ratio(trace.unwanted, trace.forced),
             "steps": steps,
             "masked": _ratio(masked, steps),
             "mass_kept": _ratio(kept, steps),
-            "off_course": _ratio(masked + self.unwanted, tokens),
-            "mask_us_p50": _microseconds(self.mask_s, 50),
-            "mask_us_p99": _microseconds(self.mask_s, 99),
-            "tokens_per_s": _ratio(self.decoded, self.decode_s),
+            "off_course": _ratio(masked + trace.unwanted, tokens),
+            "mask_us_p50": _microseconds(trace.mask_s, 50),
+            "mask_us_p99": _microseconds(trace.mask_s, 99),
+            "tokens_per_s": _ratio(trace.decoded, trace.decode_s),
         }
 
 
@@ -99,17 +85,8 @@ def together(name: str, rows: Sequence[Row]) -> Row:
     """Return the results of several sets of one model and way, as one."""
     whole = Row(rows[0].model, name, rows[0].way)
     for row in rows:
-        whole.figures.verdicts += row.figures.verdicts
-        whole.figures.failures += row.figures.failures
-        whole.figures.tokens += row.figures.tokens
-        whole.figures.seconds += row.figures.seconds
-        whole.steps += row.steps
-        whole.passes += row.passes
-        whole.forced += row.forced
-        whole.unwanted += row.unwanted
-        whole.mask_s += row.mask_s
-        whole.decode_s += row.decode_s
-        whole.decoded += row.decoded
+        whole.figures.extend(row.figures)
+        whole.trace.extend(row.trace)
     return whole
 
 

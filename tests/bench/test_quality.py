@@ -58,20 +58,22 @@ def test_every_way_answers_every_case(rows: list[Row]) -> None:
     for row in rows:
         figures = row.summary()
         assert (figures["answers"], figures["failed"]) == (5, 0), row.figures.failures
-        assert figures["tokens"] == figures["steps"] + row.forced
+        assert figures["tokens"] == figures["steps"] + row.trace.forced
         assert figures["tokens"] <= 5 * 24
         # the first pass reads the prompt, and its time is not counted
-        assert 0 < row.decoded <= figures["tokens"] - 5
-        assert figures["tokens_per_s"] == pytest.approx(row.decoded / row.decode_s, abs=1e-3)
+        assert 0 < row.trace.decoded <= figures["tokens"] - 5
+        assert figures["tokens_per_s"] == pytest.approx(
+            row.trace.decoded / row.trace.decode_s, abs=1e-3
+        )
 
 
 def test_only_masks_forbid_and_what_they_keep_is_a_share(rows: list[Row]) -> None:
     for row in rows:
-        for step in row.steps:
+        for step in row.trace.steps:
             assert 0 <= step.kept <= 1.0001 and step.taken_p <= step.kept + 1e-3
             assert step.wanted_p >= step.taken_p
             assert step.taken == step.wanted or step.is_masked
-        assert any(step.is_masked for step in row.steps) == (row.way != "off")
+        assert any(step.is_masked for step in row.trace.steps) == (row.way != "off")
 
 
 @pytest.mark.parametrize("asking", ["required", "named", "auto"])

@@ -23,6 +23,13 @@ class Figures:
         self.tokens += tokens
         self.seconds += seconds
 
+    def extend(self, other: "Figures") -> None:
+        """Add the answers of another row."""
+        self.verdicts += other.verdicts
+        self.failures += other.failures
+        self.tokens += other.tokens
+        self.seconds += other.seconds
+
     def summary(self) -> dict[str, Any]:
         """Return the figures; None: not measured."""
         verdicts = self.verdicts
