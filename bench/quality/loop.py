@@ -28,7 +28,9 @@ SHOWN_BEFORE = 60
 
 @dataclass
 class Trace:
-    """One answer, or several. ``unwanted``: forced tokens that are not the model's most likely ones there.
+    """One answer, or several.
+
+    ``unwanted``: forced tokens that are not the model's most likely ones there.
     ``mask_s``: the seconds of each mask; ``decode_s``: those behind the pass that reads the prompt,
     and ``decoded``: the tokens behind that pass.
     """
