@@ -31,6 +31,7 @@ from .output_spec import (
     OutputSpec,
     PastCall,
     ResponseGrammar,
+    SchemaStyle,
     ThinkingMarks,
     Thought,
     Tool,

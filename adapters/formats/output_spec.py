@@ -156,6 +156,11 @@ class JsonRules:
 NO_RULES = JsonRules()
 
 
+#: how prompts show JSON Schemas where the model was not trained with another form: as a
+#: ``schema_outline`` if there is one, or as they are
+SchemaStyle = Literal["outline", "json_schema"]
+
+
 @dataclass(frozen=True)
 class OutputSpec:
     """The requirements of a request on its answer.
@@ -171,6 +176,7 @@ class OutputSpec:
     ``response_param``   the field of the request that has the schema.
     ``response_name``, ``response_description``  the client's name and description of the schema.
     ``schema_in_prompt``  whether the prompt contains the schema, its name and its description.
+    ``schema_style``     how the prompt shows it, and schemas of tools.
     ``instructions``     further text of the system message.
     ``json_rules``       how the answer writes JSON. ``layout_param``: the field of the request that
                          asks for its layout; None: none does.
@@ -191,6 +197,7 @@ class OutputSpec:
     response_name: str = ""
     response_description: str = ""
     schema_in_prompt: bool = True
+    schema_style: SchemaStyle = "outline"
     instructions: str = ""
     json_rules: JsonRules = NO_RULES
     layout_param: str | None = None

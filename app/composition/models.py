@@ -212,6 +212,21 @@ def _export(shared: Shared, model: ModelSettings, tokenizer: Tokenizer, pool: Po
     )
 
 
+#: settings that change prompts or grammars of requests that do not ask for something else
+_SHAPING = {
+    "reasoning",
+    "json_layout",
+    "include_schema_in_prompt",
+    "schema_style",
+    "parallel_tool_calls",
+    "extra_keys",
+    "default_max_items",
+    "default_max_length",
+    "constraints",
+    "detours",
+}
+
+
 def fingerprint(settings: ModelSettings, tokenizer: Tokenizer) -> str:
     """Return the system fingerprint: it covers what may change the answer to one seed."""
     parts = (
@@ -220,5 +235,6 @@ def fingerprint(settings: ModelSettings, tokenizer: Tokenizer) -> str:
         settings.worker_kind,
         tokenizer.wire.name,
         tokenizer.vocabulary.fingerprint,
+        settings.model_dump_json(include=_SHAPING),
     )
     return f"fp_{sha256('/'.join(parts).encode()).hexdigest()[:12]}"

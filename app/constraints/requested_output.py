@@ -95,6 +95,7 @@ def requested_output(
         response_name=wanted.name,
         response_description=wanted.description,
         schema_in_prompt=in_prompt,
+        schema_style=settings.schema_style,
         json_rules=_json_rules(request, settings, shown.json_rules),
         layout_param=_relied_upon(request.json_layout, wanted.grammar),
         reasoning="auto" if thinks else "off",

@@ -24,7 +24,7 @@ from pydantic import (
     model_validator,
 )
 
-from adapters.formats import FORMATS, LayoutName
+from adapters.formats import FORMATS, LayoutName, SchemaStyle
 
 from ..files import read_text
 from .error import Places, SettingError
@@ -104,6 +104,9 @@ class ModelSettings(BaseModel):
     include_schema_in_prompt: bool = True
     """whether the prompt shows the model the schema of `response_format`;
     `include_schema_in_prompt` in a request overrides it"""
+    schema_style: SchemaStyle = "outline"
+    """how prompts show schemas, except in forms that a model family was trained with: `outline`, a
+    short form with each type at the place of its value, or `json_schema`"""
     parallel_tool_calls: ParallelCalls = "template"
     """whether an answer may have several calls (`true`, `false`) if its request has no
     `parallel_tool_calls`; `template`: if the chat template shows several calls of one answer"""

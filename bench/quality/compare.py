@@ -13,8 +13,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from app.cli.quality import NAMES
+
 from ..report import markdown
-from .report import ANSWERS, STEPS, cell, code
+from .report import STEPS, cell, code
 from .steps import Step, groups_of, lost, worst_places
 
 #: of a row: model, set, way
@@ -49,7 +51,7 @@ def compared(before: Path, after: Path) -> str:
 
 def _figures(old: dict[str, Any], new: dict[str, Any], title: str) -> str:
     lines = [[title, "before", "after"]]
-    for name, text in {**ANSWERS, **STEPS}.items():
+    for name, text in {**NAMES, **STEPS}.items():
         if old[name] is not None or new[name] is not None:
             lines.append([text, cell(name, old[name]), cell(name, new[name])])
     return markdown(lines)

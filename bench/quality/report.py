@@ -4,23 +4,13 @@ from collections.abc import Mapping, Sequence
 from itertools import groupby
 from typing import Any
 
+from app.cli.quality import NAMES
+
 from ..report import markdown
 from .run import Row, together
 from .steps import worst_places
 
-#: columns: a figure of Row.summary and its head
-ANSWERS = {
-    "answers": "answers",
-    "complete": "complete",
-    "valid": "valid",
-    "function": "right function",
-    "arguments": "right arguments",
-    "field_score": "field score",
-    "cut": "cut",
-    "invented_keys": "invented keys",
-    "calls_an_answer": "calls an answer",
-    "failed": "failed",
-}
+#: columns about steps: a figure of Row.summary and its head
 STEPS = {
     "tokens": "tokens",
     "tokens_a_pass": "tokens a pass",
@@ -42,7 +32,7 @@ def report(command: str, rows: Sequence[Row]) -> str:
     shown = [*rows, *_sums(rows)]
     parts = [
         f"# Quality of answers\n\n    {command}",
-        f"## Answers\n\n{_table(shown, ANSWERS)}",
+        f"## Answers\n\n{_table(shown, NAMES)}",
         f"## Steps\n\n{_table(shown, STEPS)}",
     ]
     for row in _sums(rows) or rows:

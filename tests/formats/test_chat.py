@@ -18,6 +18,7 @@ SHOWN = (
     '{"type": "function", "function": {"name": "weather", "description": "Tells", '
     '"parameters": {"type": "object", "properties": {"city": {"type": "string"}}}}}'
 )
+OUTLINED = 'weather: Tells\narguments: {"city": string (optional)}'
 EXAMPLE = Tool(
     "get_weather",
     {
@@ -138,15 +139,31 @@ def test_the_text_about_tools_has_a_whole_call_as_its_example(name: str) -> None
     """REGRESSION: models copied the placeholders of the example: the name "the function's name",
     the arguments {...}.
     """
-    head = f"You can call these functions:\n{SHOWN}\n\n"
-    middle = "Each call is written like this call of another function:\n"
+    head = "A call of a function is written like this:\n"
+    tail = f"\n\nYou can call these functions:\n{OUTLINED}"
     text = told(name, WEATHER)
-    assert text.startswith(head + middle)
-    example = text.removeprefix(head + middle)
+    assert text.startswith(head)
+    assert text.endswith(tail)
+    example = text.removeprefix(head).removesuffix(tail)
     assert "Oslo" in example
     grammar = compiled(name, OutputSpec((EXAMPLE,), **REQUIRED))[1]
     end = getattr(get_format(name), "tail", "") + STOPS[name][0]
     assert is_accepted(grammar, encode(name, example + end)), example
+
+
+def test_an_untrained_family_can_show_tools_and_schemas_as_json() -> None:
+    shown = told("plain", WEATHER, response_schema=WEATHER.parameters, schema_style="json_schema")
+    assert f"You can call these functions:\n{SHOWN}\n\n" in shown
+    assert "fits this JSON Schema:" in shown
+    assert json.dumps(WEATHER.parameters) in shown
+
+
+def test_tools_without_an_outline_or_a_description_are_shown_all_the_same() -> None:
+    unsaid = Tool("a", {"type": "object", "patternProperties": {}})
+    shown = told("plain", unsaid, Tool("b", {}))
+    functions = shown.partition("these functions:\n")[2].split("\n")
+    assert functions[0].startswith('{"type": "function", "function": {"name": "a"')
+    assert functions[1:] == ["b", "arguments: {}"]
 
 
 def test_the_example_is_no_tool_of_the_request() -> None:
@@ -212,10 +229,10 @@ def test_a_history_can_hold_what_looks_like_a_templates_marks(name: str) -> None
 
 @pytest.mark.parametrize("name", NAMES)
 def test_a_response_schema_is_shown(name: str) -> None:
-    schema = {"type": "object", "properties": {"é": {}}}
+    schema = {"type": "object", "properties": {"é": {"type": "null"}}}
     prompt = render(name, [{"role": "user", "content": "Hi"}], response_schema=schema)
-    spaced = '{"type": "object", "properties": {"é": {}}}'
-    assert (spaced if name != "harmony" else spaced.replace(" ", "")) in prompt
+    trained = {"harmony": '{"type":"object","properties":{"é":{"type":"null"}}}'}
+    assert trained.get(name, '{"é": null (optional)}') in prompt
 
 
 #: whatever a client says to the model, in the schema and beside it
@@ -242,7 +259,7 @@ def test_what_the_client_says_of_the_response_format_is_shown(name: str) -> None
 
 #: (schema, the keys that the prompt lists as optional)
 KEYS: list[tuple[Any, str]] = [
-    ({"type": "object"}, ""),
+    ({"allOf": [{"type": "object"}]}, ""),
     ({"properties": {"a": {}}, "required": ["a"]}, ""),
     ({"properties": {"a": {}, "b": {}, "c": {}}, "required": ["b"]}, "a, c"),
     ({"properties": {"a": {}}}, "a"),
@@ -256,17 +273,29 @@ KEYS: list[tuple[Any, str]] = [
         "properties, enum, b",
     ),
     ({"const": {"properties": {"a": {}}}, "properties": 3}, ""),
-    (True, ""),
     ({"properties": dict.fromkeys("abcdefghijklmnop", {})}, ", ".join("abcdefghijklmnop")),
     ({"properties": dict.fromkeys("abcdefghijklmnopq", {})}, ""),
 ]
 
 
 @pytest.mark.parametrize(("schema", "keys"), KEYS)
-def test_the_model_is_told_of_json_only_and_of_optional_keys(schema: Any, keys: str) -> None:
+def test_a_schema_without_an_outline_is_shown_with_its_optional_keys(
+    schema: Any, keys: str
+) -> None:
     head = "Your final answer must be JSON only, one value that fits this JSON Schema:\n"
     end = f"\nOptional keys: {keys}." if keys else ""
     assert told("plain", response_schema=schema) == head + json.dumps(schema) + end
+
+
+def test_a_schema_is_shown_as_its_outline_with_its_name_and_description() -> None:
+    schema = {"type": "object", "properties": {"a": {"type": "string"}}, "title": "Order"}
+    shown = told(
+        "plain", response_schema=schema, response_name="order", response_description="One order"
+    )
+    assert shown == (
+        "Your final answer must be JSON only, one value that has this form:\n"
+        'order: One order\n{"a": string (optional)}'
+    )
 
 
 def test_a_deep_or_long_schema_is_searched_in_linear_time() -> None:

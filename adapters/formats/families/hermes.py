@@ -11,7 +11,7 @@ next: it has no other use, and these models vary the white space after it, which
 from dataclasses import replace
 
 from ..output_spec import ThinkingMarks
-from ..tags import Chat, TagFamily
+from ..tags import Chat, TagFamily, tool_json
 
 CHATML = Chat(
     begin="<|im_start|>{role}\n",
@@ -23,6 +23,7 @@ CHATML = Chat(
 _TAUGHT = replace(
     CHATML,
     tells_choice=False,
+    tool=tool_json,
     tools=(
         "# Tools\n\nYou may call one or more functions to assist with the user query.\n\n"
         "You are provided with function signatures within <tools></tools> XML tags:\n"

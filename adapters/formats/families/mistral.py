@@ -9,7 +9,7 @@ already begun the call, so clients get an id of the gateway there.
 """
 
 from ..spelling import word_name
-from ..tags import CallIds, Chat, Section, TagFamily
+from ..tags import CallIds, Chat, Section, TagFamily, tool_json
 
 _STOPS = ("</s>",)
 _IDS = CallIds(pattern="[a-zA-Z0-9]{9}")
@@ -19,6 +19,7 @@ _CHAT = Chat(
     end="",
     tools="[AVAILABLE_TOOLS][{tools}][/AVAILABLE_TOOLS]",
     tells_choice=False,
+    tool=tool_json,
     tool_separator=", ",
     before_call="",
 )

@@ -10,7 +10,8 @@ from typing import Any
 
 from ..argument_schema import NO_ARGUMENTS
 from ..optional_keys import optional_keys
-from ..output_spec import ChatMessage, OutputSpec, PastCall, Tool
+from ..output_spec import ChatMessage, OutputSpec, PastCall, SchemaStyle, Tool
+from ..schema_outline import schema_outline
 from ..turns import Turn, read_turns
 
 #: returns the calls of one answer as text; the number is that of earlier calls in the conversation
@@ -24,11 +25,11 @@ class Chat:
     """The texts of such a prompt. ``begin`` contains "{role}"; ``roles`` renames some roles.
 
     ``tools``        the block that offers tools; "{tools}" stands for them, each as ``tool`` shows
-                     it, and "{call}" for a call of another function in the family's syntax.
+                     it, and "{call}" for a call of another function in the family's syntax. Models
+                     copy the example less if the tools come last (38 of 80 calls right, not 34).
+    ``tool``         returns a tool as text; None: in the style that the model's settings choose.
     ``tells_choice`` whether the end of the conversation says that a call is required. Not in
                      families that were trained with a text about tools of their own.
-    ``schema``       the block that asks for JSON; "{schema}" stands for the schema with its name
-                     and description.
     ``before_call``  between an assistant's text and its calls.
     ``result``       around a tool's result, "{text}"; ``results_together``: results in a row share
                      one turn.
@@ -37,15 +38,12 @@ class Chat:
     begin: str = "{role}:\n"
     end: str = "\n\n"
     tools: str = (
-        "You can call these functions:\n{tools}\n\n"
-        "Each call is written like this call of another function:\n{call}"
+        "A call of a function is written like this:\n{call}\n\n"
+        "You can call these functions:\n{tools}"
     )
     tells_choice: bool = True
     start: str = ""
-    schema: str = (
-        "Your final answer must be JSON only, one value that fits this JSON Schema:\n{schema}"
-    )
-    tool: Callable[[Tool], str] = field(default=lambda tool: compact(tool_object(tool)))
+    tool: Callable[[Tool], str] | None = None
     tool_separator: str = "\n"
     roles: Mapping[str, str] = field(default_factory=dict)
     before_call: str = "\n"
@@ -93,19 +91,38 @@ def offers(
     """Return the further instructions, and the blocks that offer tools and that require JSON."""
     found = [output.instructions] if output.instructions else []
     if tools:
-        shown = chat.tool_separator.join(map(chat.tool, tools))
-        names = {tool.name for tool in tools}
-        example = next((call for call in _EXAMPLES if call.name not in names), _EXAMPLES[0])
-        block = chat.tools.replace("{call}", calls_text([example], 0))
-        found.append(_filled(block, "{tools}", shown))
+        found.append(_tools_block(chat, calls_text, tools, output))
     if output.tells_schema:
-        about = [output.response_name, output.response_description]
-        lines = [": ".join(filter(None, about)), compact(output.response_schema)]
-        keys = optional_keys(output.response_schema)
-        if 0 < len(keys) <= MAX_TOLD:
-            lines.append(f"Optional keys: {', '.join(keys)}.")
-        found.append(_filled(chat.schema, "{schema}", "\n".join(filter(None, lines))))
+        found.append(_schema_block(output))
     return found
+
+
+def _tools_block(
+    chat: Chat, calls_text: CallsText, tools: Sequence[Tool], output: OutputSpec
+) -> str:
+    show = chat.tool or _TOOL_TEXTS[output.schema_style]
+    names = {tool.name for tool in tools}
+    example = next((call for call in _EXAMPLES if call.name not in names), _EXAMPLES[0])
+    block = chat.tools.replace("{call}", calls_text([example], 0))
+    return _filled(block, "{tools}", chat.tool_separator.join(map(show, tools)))
+
+
+def _schema_block(output: OutputSpec) -> str:
+    """Return the text that asks for JSON and shows the schema with its name and description."""
+    outline = None
+    if output.schema_style == "outline":
+        outline = schema_outline(output.response_schema, output.response_name)
+    form = "has this form" if outline else "fits this JSON Schema"
+    about = ": ".join(filter(None, [output.response_name, output.response_description]))
+    lines = [
+        f"Your final answer must be JSON only, one value that {form}:",
+        *filter(None, [about]),
+        outline or compact(output.response_schema),
+    ]
+    keys = [] if outline else optional_keys(output.response_schema)
+    if 0 < len(keys) <= MAX_TOLD:
+        lines.append(f"Optional keys: {', '.join(keys)}.")
+    return "\n".join(lines)
 
 
 def choice_text(chat: Chat, output: OutputSpec) -> str:
@@ -170,6 +187,25 @@ def tool_object(tool: Tool) -> dict[str, Any]:
     }
 
 
+def tool_json(tool: Tool) -> str:
+    """Write the tool as JSON on one line."""
+    return compact(tool_object(tool))
+
+
+def tool_outline(tool: Tool) -> str:
+    """Write the tool with the outline of its arguments; as JSON if they have none."""
+    outline = schema_outline(tool.parameters or NO_ARGUMENTS)
+    if outline is None:
+        return tool_json(tool)
+    return f"{': '.join(filter(None, [tool.name, tool.description]))}\narguments: {outline}"
+
+
 def compact(value: Any) -> str:
     """Write JSON on one line with the spacing of chat templates."""
     return json.dumps(value, ensure_ascii=False)
+
+
+_TOOL_TEXTS: Mapping[SchemaStyle, Callable[[Tool], str]] = {
+    "outline": tool_outline,
+    "json_schema": tool_json,
+}

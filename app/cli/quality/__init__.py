@@ -11,5 +11,5 @@ asking        ``switchyard bench --quality``: the cases sent to a server
 from .bfcl import normal, read_bfcl
 from .cases import WAYS_OF_ASKING, Asking, Case, halved, spread
 from .extraction import QUESTION, read_extraction
-from .figures import Figures
+from .figures import NAMES, Figures
 from .judging import Judge, Verdict

@@ -25,28 +25,15 @@ from ..terminal import plain, table
 from .bfcl import KINDS, read_bfcl
 from .cases import Asking, Case, Share, halved, spread
 from .extraction import read_extraction
-from .figures import Figures
+from .figures import NAMES, Figures
 from .judging import Judge
 
 #: seconds for a whole answer
 ANSWER_SECONDS = 600.0
 #: what an answer of another shape than OpenAI's raises
 _ODD_SHAPES = (ValueError, LookupError, TypeError, AttributeError, RecursionError)
-#: what a figure of the table is called
-SHOWN = {
-    "answers": "answers",
-    "complete": "complete",
-    "valid": "valid",
-    "function": "right function",
-    "arguments": "right arguments",
-    "field_score": "field score",
-    "cut": "cut",
-    "invented_keys": "invented keys",
-    "calls_an_answer": "calls an answer",
-    "tokens": "tokens",
-    "logprob": "logprob a token",
-    "failed": "failed",
-}
+#: figures of the table, and their names in it
+_SHOWN = {**NAMES, "tokens": "tokens", "logprob": "logprob a token"}
 MASKS_UNKNOWN = (
     "Whether the grammar masked tokens that the model wanted is unknown: servers report log "
     "probabilities after the mask. python -m bench.quality measures it."
@@ -208,6 +195,6 @@ def _shown(
     figures: dict[str, dict[str, Any]], failures: dict[str, int], notes: Sequence[str]
 ) -> str:
     rows: list[list[Any]] = [["", *figures]]
-    rows += [[text, *(each[name] for each in figures.values())] for name, text in SHOWN.items()]
+    rows += [[text, *(each[name] for each in figures.values())] for name, text in _SHOWN.items()]
     failed = [f"failed: {count} ({text})" for text, count in failures.items()]
     return "\n".join([table(rows), *failed, "", *notes])

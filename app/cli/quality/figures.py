@@ -6,6 +6,20 @@ from typing import Any
 
 from .judging import Verdict
 
+#: figures of ``Figures.summary``, and their names in tables
+NAMES = {
+    "answers": "answers",
+    "failed": "failed",
+    "complete": "complete",
+    "valid": "valid",
+    "function": "right function",
+    "arguments": "right arguments",
+    "field_score": "field score",
+    "cut": "cut",
+    "invented_keys": "invented keys",
+    "calls_an_answer": "calls an answer",
+}
+
 
 @dataclass
 class Figures:

@@ -253,6 +253,17 @@ def test_models_are_listed(client: openai.OpenAI):
         client.models.retrieve("other")
 
 
+def test_a_setting_that_changes_the_prompt_changes_the_system_fingerprint() -> None:
+    seen = {}
+    for style in ("outline", "json_schema"):
+        with Gateway(schema_style=style) as running:
+            wanted = {"response_format": json_schema(LIGHT), "max_completion_tokens": 1}
+            answer = running.post(body(**wanted)).json()
+        seen[style] = answer["usage"]["prompt_tokens"], answer["system_fingerprint"]
+    assert seen["outline"][0] < seen["json_schema"][0]
+    assert seen["outline"][1] != seen["json_schema"][1]
+
+
 @pytest.mark.parametrize("setting", [True, False])
 def test_the_prompt_tells_the_schema_unless_someone_says_otherwise(setting: bool):
     def tokens(running: Gateway, **fields: Any) -> int:
