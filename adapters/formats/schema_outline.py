@@ -1,6 +1,6 @@
 """A JSON Schema as a short outline of its values, for prompts.
 
-    {"item": string (name of the product), "stars": integer (1 to 5), "tags": [string, ...]}
+    {"item": string (name of the product), "stars": integer (1 to 5), "tags": list of string}
 
 Models, and small ones most of all, follow a type at the place of its value better than the keywords
 of a JSON Schema. An outline says everything that its schema says. A schema with a keyword that it
@@ -19,7 +19,9 @@ _SHAPES = ("const", "enum", "$ref", "anyOf", "oneOf", "type")
 _VALUES_OF_TYPE = (["const", "type"], ["enum", "type"])
 #: types without a schema of their parts
 _NAMES = {name: name for name in ("string", "number", "integer", "null")}
-_NAMES |= {"boolean": "true or false", "array": "any array"}
+_NAMES |= {"boolean": "true or false", "array": "any list"}
+#: not brackets with "...": small models take that for an invitation to go on for ever
+_LIST = "list of "
 #: keywords of the types' shapes, and keywords that do not describe values
 _PARTS = ("items", "properties", "required", "additionalProperties")
 _TABLES = ("$defs", "definitions")
@@ -101,11 +103,13 @@ class _Outline:
         return self._text(_json(schema["const"]) if keyword == "const" else "any value")
 
     def _joined(self, alternatives: Iterator[str]) -> str:
-        """Join alternatives with "or"; one after another, because a long list is abandoned."""
-        shown = next(alternatives, None)
-        if shown is None:
+        shown = list(alternatives)
+        if not shown:
             raise _NoOutlineError
-        return "".join([shown, *(self._text(" or ") + each for each in alternatives)])
+        if len(shown) > 1:
+            shown = [f"({each})" if each.startswith(_LIST) else each for each in shown]
+            self._text(" or " * len(shown))
+        return " or ".join(shown)
 
     def _referenced(self, reference: Any, name: str, depth: int) -> str:
         """Return the outline of a definition: references elsewhere are left to the JSON Schema."""
@@ -125,7 +129,7 @@ class _Outline:
             return self._object(schema, depth)
         if kind == "array" and "items" in schema:
             items = self.value(schema["items"], "", "", depth)
-            return self._text("[") + items + self._text(", ...]")
+            return self._text(_LIST) + items
         if not isinstance(kind, str) or kind not in _NAMES:
             raise _NoOutlineError
         return self._text(_NAMES[kind])

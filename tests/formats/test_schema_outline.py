@@ -37,13 +37,18 @@ OUTLINES: list[tuple[Any, str]] = [
     ({"type": "string", "const": "a", "deprecated": False}, '"a"'),
     ({"anyOf": [TEXT, {"type": "null"}], "description": "d"}, "string or null (d)"),
     ({"oneOf": [TEXT, {"type": "integer", "minimum": 1}]}, "string or integer (1 or more)"),
-    ({"type": "array"}, "any array"),
-    ({"type": "array", "items": True}, "[any value, ...]"),
+    ({"type": "array"}, "any list"),
+    ({"type": "array", "items": True}, "list of any value"),
     (
         {"type": "array", "items": TEXT, "minItems": 1, "uniqueItems": True},
-        "[string, ...] (1 or more items; no item twice)",
+        "list of string (1 or more items; no item twice)",
     ),
-    ({"type": "array", "items": {"enum": [1, 2]}, "maxItems": 3}, "[1 or 2, ...] (up to 3 items)"),
+    ({"type": "array", "items": {"enum": [1, 2]}, "maxItems": 3}, "list of 1 or 2 (up to 3 items)"),
+    (
+        {"anyOf": [{"type": "array", "items": TEXT}, {"type": "null"}]},
+        "(list of string) or null",
+    ),
+    ({"type": "array", "items": {"type": ["string", "null"]}}, "list of string or null"),
     ({"type": "object"}, "any object"),
     ({"type": "object", "additionalProperties": False}, "{}"),
     (
@@ -135,7 +140,7 @@ def nested(depth: int) -> Any:
 
 
 def test_a_value_of_32_levels_has_an_outline_and_one_of_33_has_none() -> None:
-    assert schema_outline(nested(31)) == "[" * 31 + "string" + ", ...]" * 31
+    assert schema_outline(nested(31)) == "list of " * 31 + "string"
     assert schema_outline(nested(32)) is None
     assert schema_outline(nested(500)) is None
 
