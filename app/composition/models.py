@@ -212,9 +212,12 @@ def _export(shared: Shared, model: ModelSettings, tokenizer: Tokenizer, pool: Po
     )
 
 
-#: settings that change prompts or grammars of requests that do not ask for something else
+#: settings that change prompts, grammars or limits of requests that do not ask for something else
 _SHAPING = {
     "reasoning",
+    "thinking_token_budget",
+    "unseen_media",
+    "default_completion_tokens",
     "json_layout",
     "include_schema_in_prompt",
     "schema_style",

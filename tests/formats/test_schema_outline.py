@@ -154,6 +154,15 @@ def test_references_that_double_at_each_step_are_not_written_out() -> None:
     assert schema_outline(schema) is None
 
 
+def test_separators_and_brackets_count() -> None:
+    """REGRESSION: the outline of many short keys was longer than their schema."""
+    keys = [chr(0x100 + number) for number in range(200)]
+    schema = {"type": "object", "properties": dict.fromkeys(keys, {}), "required": keys}
+    assert schema_outline(schema) is None
+    few = {"type": "object", "properties": dict.fromkeys(keys[:20], {}), "required": keys[:20]}
+    assert schema_outline(few) is not None
+
+
 @given(nested_schemas)
 def test_an_outline_is_never_longer_than_its_schema(schema: Any) -> None:
     outline = schema_outline(schema)

@@ -25,8 +25,8 @@ class Chat:
     """The texts of such a prompt. ``begin`` contains "{role}"; ``roles`` renames some roles.
 
     ``tools``        the block that offers tools; "{tools}" stands for them, each as ``tool`` shows
-                     it, and "{call}" for a call of another function in the family's syntax. Models
-                     copy the example less if the tools come last (38 of 80 calls right, not 34).
+                     it, and "{call}" for a call of another function in the family's syntax. The
+                     tools come last: SmolLM2-135M had 38 of 80 calls right with that, not 34.
     ``tool``         returns a tool as text; None: in the style that the model's settings choose.
     ``tells_choice`` whether the end of the conversation says that a call is required. Not in
                      families that were trained with a text about tools of their own.
