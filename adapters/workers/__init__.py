@@ -1,6 +1,6 @@
 """Workers: model runners. SGLang over HTTP, transformers in this process, or noise.
 
-Importing this package imports neither torch nor aiohttp nor the engine: the module of a worker is
+Importing this package imports neither torch nor httptools nor the engine: the module of a worker is
 loaded at its first use.
 """
 
@@ -16,6 +16,8 @@ from .base import (
     Image,
     PromptImage,
     PromptTooLong,
+    Receive,
+    Run,
     SamplingOptions,
     TokenLogprob,
     Worker,

@@ -1,4 +1,4 @@
-"""The worker interface: one generation in, a stream of chunks out.
+"""The worker interface: one generation in, chunks out, by plain calls.
 
 Representation   a Generation is the whole input of a worker, a Chunk the new output since the last
                  chunk; both are frozen.
@@ -7,8 +7,8 @@ Invariants       I1 the chunks' token ids, put together, are the whole output, t
                  I2 exactly the last chunk of an answer has a finish reason; nothing follows it.
                  I3 ``prompt_tokens`` and ``completion_tokens`` are cumulative and never go down.
                  I4 refusals (of a spec, of a prompt that is too long) come before the first chunk.
-                 I5 leaving ``generate`` early (aclose, cancellation) ends its work.
-                 I6 yielded tokens are final: tokens that may belong to a stop string wait until
+                 I5 leaving a run early (its receiver wants no more, cancellation) ends its work.
+                 I6 received tokens are final: tokens that may belong to a stop string wait until
                     that is decided, so ``trim`` lies within the last chunk's tokens.
                  I7 with ``logprobs``, a chunk has one TokenLogprob for each of its token ids.
                  I8 no token follows a stop token or the limit; what a worker sends beyond is cut,
@@ -17,7 +17,7 @@ Not here         text (the engine's parser makes it from ids), retries, balancin
                  app's).
 """
 
-from collections.abc import AsyncGenerator
+from collections.abc import Callable
 from dataclasses import dataclass, field, fields
 from typing import Any, Literal, NamedTuple, Protocol
 
@@ -247,6 +247,25 @@ class PromptTooLong(WorkerError):
         self.limit = limit
 
 
+#: takes a chunk, and returns whether it wants more; must not wait
+Receive = Callable[[Chunk], bool]
+
+
+class Run(Protocol):
+    """One generation of a worker, which begins with ``wait``. Event loop only."""
+
+    async def wait(self) -> None:
+        """Pass the chunks on, and return after the last one that is wanted. Call it once;
+        cancelling it ends the generation. Raises WorkerError, and what the receiver raised.
+        """
+
+    def pause(self) -> None:
+        """Ask for no chunks for a while. Some that are on their way still come."""
+
+    def resume(self) -> None:
+        """Ask for chunks again."""
+
+
 class Worker(Protocol):
     """A runner of one model. Call ``start`` first and ``aclose`` last; other calls may overlap.
 
@@ -271,8 +290,9 @@ class Worker(Protocol):
     async def start(self) -> None:
         """Prepare for requests. A remote worker that is down is no error: ``health`` reports it."""
 
-    def generate(self, generation: Generation) -> AsyncGenerator[Chunk, None]:
-        """Run one generation; raises WorkerError. Close the generator to abort."""
+    def run(self, generation: Generation, receive: Receive) -> Run:
+        """Return one generation, whose chunks go to ``receive``."""
+        ...
 
     async def health(self) -> Health:
         """Check the health. The caller sets a deadline; an exception is a failed check."""

@@ -25,7 +25,17 @@ from collections.abc import AsyncGenerator
 
 from engine import Compiler, EngineError
 
-from .base import SHAPING, Chunk, Generation, Health, TokenLogprob, WorkerError
+from .base import (
+    SHAPING,
+    Chunk,
+    Generation,
+    Health,
+    Receive,
+    Run,
+    TokenLogprob,
+    WorkerError,
+)
+from .generator_run import GeneratorRun
 from .inprocess import Answer, compile_spec, worker_error
 from .noise_vocabulary import Encoder
 
@@ -98,7 +108,11 @@ class NoiseWorker:
     async def start(self) -> None:
         """Do nothing: there is no model to load."""
 
+    def run(self, generation: Generation, receive: Receive) -> Run:
+        return GeneratorRun(self.generate(generation), receive)
+
     async def generate(self, generation: Generation) -> AsyncGenerator[Chunk, None]:
+        """Yield the chunks of one generation."""
         rng = self._rng(generation.seed)
         compiled = await compile_spec(self._compiler, generation.spec)
         answer = Answer(

@@ -29,7 +29,17 @@ from transformers import AutoModelForCausalLM, AutoModelForImageTextToText, Auto
 
 from engine import Compiled, Compiler, EngineError
 
-from .base import Chunk, Generation, Health, PromptTooLong, TokenLogprob, WorkerError
+from .base import (
+    Chunk,
+    Generation,
+    Health,
+    PromptTooLong,
+    Receive,
+    Run,
+    TokenLogprob,
+    WorkerError,
+)
+from .generator_run import GeneratorRun
 from .inprocess import Answer, compile_spec, worker_error
 from .sampling import SAMPLER_OPTIONS, Sampler
 from .vision import Seen, Vision, shows_images
@@ -126,7 +136,11 @@ class TransformersWorker:
         except Exception as error:  # processors have errors of many kinds, missing packages too
             self._blindness = " ".join(f"{type(error).__name__}: {error}".split())
 
+    def run(self, generation: Generation, receive: Receive) -> Run:
+        return GeneratorRun(self.generate(generation), receive)
+
     async def generate(self, generation: Generation) -> AsyncGenerator[Chunk, None]:
+        """Yield the chunks of one generation."""
         self._admit()
         compiled = await compile_spec(self._compiler, generation.spec)
         self._admit()

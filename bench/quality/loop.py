@@ -17,7 +17,8 @@ from typing import Any
 import torch
 from transformers import DynamicCache
 
-from adapters.workers import Chunk, Generation, Health, WorkerError
+from adapters.workers import Chunk, Generation, Health, Receive, Run, WorkerError
+from adapters.workers.generator_run import GeneratorRun
 
 from .grammars import Row
 from .steps import Step
@@ -108,6 +109,9 @@ class RecordingWorker:
 
     async def aclose(self) -> None:
         pass
+
+    def run(self, generation: Generation, receive: Receive) -> Run:
+        return GeneratorRun(self.generate(generation), receive)
 
     async def generate(self, generation: Generation) -> AsyncGenerator[Chunk, None]:
         """Yield the whole answer as one chunk. Raises WorkerError for a refused grammar."""
