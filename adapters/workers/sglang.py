@@ -28,7 +28,8 @@ from functools import partial
 from typing import Any
 from urllib.parse import urlsplit
 
-from .base import SHAPING, Chunk, Generation, Health, WorkerError
+from .base import SHAPING, Chunk, Generation, Health, Receive, Run, WorkerError
+from .generator_run import GeneratorRun
 from .http_client import CONNECT_S, AiohttpClient, Response
 from .plugin_versions import refused_specs
 from .sglang_errors import LessRoom, server_error
@@ -109,6 +110,9 @@ class SGLangWorker:
 
     async def start(self) -> None:
         """Do nothing: the first health check reads the model's context length."""
+
+    def run(self, generation: Generation, receive: Receive) -> Run:
+        return GeneratorRun(self.generate(generation), receive)
 
     def generate(self, generation: Generation) -> AsyncGenerator[Chunk, None]:
         return self._seeing(generation) if generation.images else self._answer(generation)

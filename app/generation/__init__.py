@@ -1,10 +1,10 @@
 """The request for a generation, and a worker's chunks as the deltas of its answer."""
 
-from .choice_decoder import ChoiceDeltas, ChoiceEnd, ChoiceItem, decode_choice
+from .choice_decoder import ChoiceDecoder, ChoiceDeltas, ChoiceEnd, ChoiceItem
+from .choices import Batch, Choice, Choices
 from .content_logprobs import ContentLogprobs, ContentToken
 from .content_stops import ContentStops
 from .foreign_parser import ForeignParser, token_node_ids
-from .multiplexer import Multiplexer
 from .request import (
     TEXT_ONLY,
     ApiNames,

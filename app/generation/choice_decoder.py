@@ -6,14 +6,12 @@ The grammar that constrained the model also parses what it wrote. Output that do
 therefore a bug here, or of a worker that ignored the grammar: the answer ends as an error, which
 metrics count.
 
-Invariants   I1 exactly the last item is a ChoiceEnd; it comes after every delta. I2 an answer that
-             a stop token ended is a whole word of its grammar.
+Invariant    an answer that a stop token ended is a whole word of its grammar.
 """
 
 from array import array
 from bisect import bisect_left
-from collections.abc import AsyncGenerator, Callable, Sequence
-from contextlib import aclosing
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -59,65 +57,78 @@ class ChoiceEnd:
 ChoiceItem = ChoiceDeltas | ChoiceEnd
 
 
-async def decode_choice(
-    chunks: AsyncGenerator[Chunk, None],
-    parser: Parser | ForeignParser,
-    reader: Reader,
-    stops: ContentStops,
-    tokens: Sequence[bytes],
-    logprobs: ContentLogprobs | None = None,
-    on_chunk: Callable[[Chunk], None] = lambda chunk: None,
-) -> AsyncGenerator[ChoiceItem, None]:
-    """Yield the items of one choice, then close ``chunks``.
+class ChoiceDecoder:
+    """The decoder of one choice.
 
     Args:
         tokens: the bytes of each token.
         logprobs: of the content, if they were asked for; made for the same reader.
-        on_chunk: called with each chunk.
-
-    Raises:
-        ParseDivergence: the output does not fit its grammar.
     """
-    called, starts, size = False, array("Q"), 0
-    async with aclosing(chunks):
-        async for chunk in chunks:
-            on_chunk(chunk)
-            events = (
-                _events(parser, chunk.token_ids)
-                if logprobs is None
-                else logprobs.feed(parser, chunk)
-            )
-            deltas = stops.cut(reader.feed(events))
-            for number in chunk.token_ids:
-                starts.append(size)
-                size += len(tokens[number])
-            if chunk.finish_reason is not None:
-                deltas += stops.cut([*reader.feed(parser.finish()), *reader.finish()])
-                deltas += stops.flush()
-            shown = ChoiceDeltas(deltas)
-            if logprobs is not None:
-                shown = ChoiceDeltas(deltas, logprobs.of(deltas))
-            called |= any(isinstance(delta, ToolStart) for delta in deltas)
-            if chunk.finish_reason is None and not stops.hit:
-                yield shown
-                continue
-            if chunk.finish_reason == "stop" and not stops.hit and not parser.is_whole():
-                raise ParseDivergence("the answer stopped where its grammar does not allow it")
-            yield shown
-            length = chunk.finish_reason == "length" and not stops.hit
-            yield ChoiceEnd(
-                "length" if length else "stop",
-                chunk.prompt_tokens,
-                chunk.completion_tokens,
-                called,
-                chunk.cached_tokens,
-                sum(
-                    bisect_left(starts, size if end is None else end) - bisect_left(starts, begin)
-                    for begin, end in reader.thoughts
-                ),
-                stops.ended_by,
-            )
-            return
+
+    def __init__(
+        self,
+        parser: Parser | ForeignParser,
+        reader: Reader,
+        stops: ContentStops,
+        tokens: Sequence[bytes],
+        logprobs: ContentLogprobs | None = None,
+    ) -> None:
+        self._parser = parser
+        self._reader = reader
+        self._stops = stops
+        self._tokens = tokens
+        self._logprobs = logprobs
+        self._called = False
+        #: of each token, its first byte in the answer
+        self._starts = array("Q")
+        self._size = 0
+
+    def feed(self, chunk: Chunk) -> tuple[ChoiceDeltas, ChoiceEnd | None]:
+        """Return the deltas of a chunk, and the end of the choice if the chunk was the last one, or
+        a stop string has ended it.
+
+        Raises:
+            ParseDivergence: the output does not fit its grammar.
+        """
+        parser, reader, stops = self._parser, self._reader, self._stops
+        logprobs, finish = self._logprobs, chunk.finish_reason
+        if logprobs is None:
+            events = _events(parser, chunk.token_ids)
+        else:
+            events = logprobs.feed(parser, chunk)
+        deltas = stops.cut(reader.feed(events))
+        starts, size, tokens = self._starts, self._size, self._tokens
+        for number in chunk.token_ids:
+            starts.append(size)
+            size += len(tokens[number])
+        self._size = size
+        if finish is not None:
+            deltas += stops.cut([*reader.feed(parser.finish()), *reader.finish()])
+            deltas += stops.flush()
+        shown = ChoiceDeltas(deltas, None if logprobs is None else logprobs.of(deltas))
+        if not self._called:
+            self._called = any(isinstance(delta, ToolStart) for delta in deltas)
+        if finish is None and not stops.hit:
+            return shown, None
+        if finish == "stop" and not stops.hit and not parser.is_whole():
+            raise ParseDivergence("the answer stopped where its grammar does not allow it")
+        return shown, self._end(chunk)
+
+    def _end(self, chunk: Chunk) -> ChoiceEnd:
+        starts, size = self._starts, self._size
+        length = chunk.finish_reason == "length" and not self._stops.hit
+        return ChoiceEnd(
+            "length" if length else "stop",
+            chunk.prompt_tokens,
+            chunk.completion_tokens,
+            self._called,
+            chunk.cached_tokens,
+            sum(
+                bisect_left(starts, size if end is None else end) - bisect_left(starts, begin)
+                for begin, end in self._reader.thoughts
+            ),
+            self._stops.ended_by,
+        )
 
 
 def _events(parser: Parser | ForeignParser, token_ids: tuple[int, ...]) -> list[Event]:

@@ -1,17 +1,28 @@
 """One attempt of a generation at one worker: its deadlines, and the meaning of its failure.
 
-Invariant   an ``attempt`` that ends without an error was a complete answer: its last chunk has a
-            finish reason.
+Invariant   an attempt that ends without an error was a complete answer: its last chunk has a finish
+            reason, or its receiver wanted no more.
 Not here    a second attempt (worker_pool), the consequences for the worker (recovery).
 """
 
 import asyncio
-from collections.abc import AsyncGenerator, Callable, Sequence
-from contextlib import aclosing
+import math
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 
-from adapters.workers import Chunk, FailureReason, Generation, Worker, WorkerError
+from adapters.workers import (
+    Chunk,
+    FailureReason,
+    Generation,
+    Receive,
+    Run,
+    Worker,
+    WorkerError,
+)
 from engine import ParseDivergence
+
+from ..concurrency import Deadline, DeadlineSweep
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,37 +37,101 @@ class Deadlines:
 OVERRUN = WorkerError(502, "tokens beyond the limit or a stop token", reason="overrun")
 
 
-async def attempt(
-    worker: Worker,
-    generation: Generation,
-    deadlines: Deadlines,
-    on_overrun: Callable[[], None] = lambda: None,
-) -> AsyncGenerator[Chunk, None]:
-    """Yield the worker's chunks, each within its deadline, the last with a finish reason.
+class AttemptRun:
+    """A generation at one worker.
 
-    ``on_overrun`` is called before the last chunk of a worker that went on beyond it.
+    ``on_begin``: called after the first chunk that its receiver took. ``has_begun``: there was one.
+    ``overran``: the worker went on beyond the end of its answer.
     """
-    seconds, what = deadlines.first_token, "first token"
-    async with aclosing(worker.generate(generation)) as chunks:
-        while True:
-            try:
-                async with asyncio.timeout(seconds):
-                    chunk = await anext(chunks)
-            except StopAsyncIteration:
-                message = "the worker's stream ended without a finish reason"
-                raise WorkerError(502, message, reason="truncated") from None
-            except TimeoutError as error:
-                message = f"no {what} within {seconds} s"
-                raise WorkerError(504, message, reason="timeout") from error
-            if chunk.finish_reason in ("abort", "error"):
-                message = f"the worker ended the answer early ({chunk.finish_reason})"
-                raise WorkerError(502, message, reason="aborted")
-            if chunk.overran:
-                on_overrun()
-            yield chunk
-            if chunk.finish_reason is not None:
-                return
-            seconds, what = deadlines.token, "next token"
+
+    def __init__(
+        self,
+        worker: Worker,
+        generation: Generation,
+        deadlines: Deadlines,
+        sweep: DeadlineSweep,
+        on_begin: Callable[[], None] = lambda: None,
+    ) -> None:
+        self.has_begun = self.overran = False
+        self._worker = worker
+        self._generation = generation
+        self._run: Run | None = None
+        self._deadlines = deadlines
+        self._sweep = sweep
+        self._on_begin = on_begin
+        self._receive: Receive = lambda chunk: True
+        self._is_complete = False
+        self._is_paused = False
+        self._time = asyncio.get_running_loop().time
+        self._deadline = Deadline(lambda: None)
+
+    async def wait(self, receive: Receive) -> None:
+        """Pass the worker's chunks on, each within its deadline, until the last one, or until the
+        receiver wants no more. Raises WorkerError, and what the receiver raised.
+        """
+        self._receive = receive
+        self._sweep.add(self._deadline)
+        self._run = self._worker.run(self._generation, self._take)
+        if self._is_paused:
+            self._run.pause()
+        try:
+            async with asyncio.timeout(None) as bound:
+                # at once: the loop's times begin with 0
+                self._deadline.on_passed = partial(bound.reschedule, 0)
+                self._set_deadline()
+                await self._run.wait()
+        except TimeoutError as error:
+            if not bound.expired():
+                raise
+            what, seconds = "first token", self._deadlines.first_token
+            if self.has_begun:
+                what, seconds = "next token", self._deadlines.token
+            message = f"no {what} within {seconds} s"
+            raise WorkerError(504, message, reason="timeout") from error
+        finally:
+            self._sweep.discard(self._deadline)
+            # else these and the attempt would hold each other, and the images of the prompt
+            self._run = None
+            self._receive = lambda chunk: True
+            self._deadline.on_passed = lambda: None
+        if not self._is_complete:
+            message = "the worker's stream ended without a finish reason"
+            raise WorkerError(502, message, reason="truncated")
+
+    def pause(self) -> None:
+        """Ask the worker for no chunks; meanwhile no deadline passes."""
+        self._is_paused = True
+        if self._run is not None:
+            self._run.pause()
+            self._set_deadline()
+
+    def resume(self) -> None:
+        self._is_paused = False
+        if self._run is not None:
+            self._set_deadline()
+            self._run.resume()
+
+    def _take(self, chunk: Chunk) -> bool:
+        finish = chunk.finish_reason
+        if finish in ("abort", "error"):
+            message = f"the worker ended the answer early ({finish})"
+            raise WorkerError(502, message, reason="aborted")
+        if chunk.overran:
+            self.overran = True
+        wants_more = self._receive(chunk)
+        if not self.has_begun:
+            self.has_begun = True
+            self._on_begin()
+        if wants_more and finish is None:
+            self._set_deadline()
+            return True
+        self._is_complete = True
+        return False
+
+    def _set_deadline(self) -> None:
+        seconds = self._deadlines.token if self.has_begun else self._deadlines.first_token
+        is_off = seconds is None or self._is_paused
+        self._sweep.move(self._deadline, math.inf if is_off else self._time() + (seconds or 0.0))
 
 
 def reason_of(error: Exception) -> FailureReason | None:

@@ -10,14 +10,14 @@ Not here   picking, retries (worker_pool), health checks (health_checks).
 
 import asyncio
 from collections.abc import Callable, Sequence
-from contextlib import aclosing
 from dataclasses import dataclass, replace
 from typing import Any
 
 from adapters.workers import FailureReason, Generation, WorkerError
 
+from ..concurrency import DeadlineSweep
 from ..observability import Logger
-from .attempts import Deadlines, attempt, reason_of
+from .attempts import AttemptRun, Deadlines, reason_of
 from .member import Member
 from .outliers import is_outlier, may_eject
 
@@ -64,12 +64,14 @@ class Recovery:
         self,
         members: Callable[[], Sequence[Member]],
         deadlines: Deadlines,
+        sweep: DeadlineSweep,
         observer: Observer,
         on_change: Callable[[], None],
     ) -> None:
         self._members = members
         first = PROBE_S if deadlines.first_token is None else min(PROBE_S, deadlines.first_token)
         self._deadlines = replace(deadlines, first_token=first)
+        self._sweep = sweep
         self._observer = observer
         self._on_change = on_change
         self._is_closed = False
@@ -135,9 +137,8 @@ class Recovery:
 
     async def _probe(self, member: Member) -> bool:
         try:
-            async with aclosing(attempt(member.worker, PROBE, self._deadlines)) as chunks:
-                async for _ in chunks:
-                    pass
+            probe = AttemptRun(member.worker, PROBE, self._deadlines, self._sweep)
+            await probe.wait(lambda chunk: True)
         except Exception as error:
             self._observer.on_failure(member.name, reason_of(error) or "internal")
             return False

@@ -17,30 +17,29 @@ Ejection     see recovery. Health: see health_checks.
 Members      may be added and removed at any time (discovery). A removed or draining member gets no
              new generation and finishes its answers; then a removed one is closed.
 
-Invariants   I1 no generation tries a member twice. I2 what ``generate`` yields to its end is a
-             complete answer: its last chunk has a finish reason.
+Invariants   I1 no generation tries a member twice. I2 when ``generate`` returns, the last attempt
+             was a complete answer.
 Threads      the event loop only.
 """
 
 import asyncio
-from collections.abc import AsyncGenerator, Callable, Sequence
-from contextlib import aclosing
+from collections.abc import Callable, Sequence
 from dataclasses import fields, replace
 from functools import partial
-from typing import Literal, TypeVar
+from typing import Literal
 
 from adapters.workers import (
-    Chunk,
     Generation,
     PromptTooLong,
+    Receive,
     SamplingOptions,
     Worker,
     WorkerError,
 )
 
-from ..concurrency import cancel
+from ..concurrency import DeadlineSweep, cancel
 from ..observability import Attempt
-from .attempts import OVERRUN, Deadlines, attempt, reason_of, verdict
+from .attempts import OVERRUN, AttemptRun, Deadlines, reason_of, verdict
 from .discovery import Discovery
 from .health_checks import HealthChecks
 from .member import Member
@@ -49,7 +48,8 @@ from .recovery import Observer, Recovery
 from .retry_budget import RetryBudget
 from .slots import Slots
 
-Item = TypeVar("Item")
+#: returns the receiver of one attempt
+Begin = Callable[[AttemptRun], Receive]
 #: ok: every worker is available; degraded: some are ejected, unhealthy or draining; unready: no
 #: worker that takes requests is healthy
 Status = Literal["ok", "degraded", "unready"]
@@ -97,7 +97,10 @@ class Pool:
         self._observer = observer or Observer()
         self._slots = Slots(lambda: self._in_service, max_running)
         changed = self._slots.wake
-        self._recovery = Recovery(lambda: self.members, self._deadlines, self._observer, changed)
+        self._sweep = DeadlineSweep()
+        self._recovery = Recovery(
+            lambda: self.members, self._deadlines, self._sweep, self._observer, changed
+        )
         self._health = HealthChecks(health_seconds, self._recovery, self._observer, changed)
         self._leaving: dict[asyncio.Task[None], Member] = {}
 
@@ -214,19 +217,21 @@ class Pool:
     async def generate(
         self,
         generation: Generation,
-        read: Callable[[AsyncGenerator[Chunk, None]], AsyncGenerator[Item, None]],
+        begin: Begin,
         *,
         on_attempt: Callable[[str], Attempt] = Attempt,
-    ) -> AsyncGenerator[Item, None]:
-        """Yield the items that ``read`` makes of a worker's chunks; it is called for every attempt,
-        and ``on_attempt`` with the worker's name; its result receives the outcome.
+    ) -> None:
+        """Pass the chunks of a worker on, and return after the last one that is wanted.
+
+        ``begin`` returns the receiver of one attempt, and can pause it; it is called for every
+        attempt. So is ``on_attempt``, with the worker's name; its result receives the outcome.
 
         Workers whose context has no room for the prompt are not asked.
 
         Raises:
             PromptTooLong: no worker's context has room.
             WorkerError: a refusal; or 503 when no worker takes requests, none was free in time, or
-                every attempt failed before its first item.
+                every attempt failed before its first chunk was received.
             Exception: what the last attempt raised, if it is a bug of ours or comes mid-answer.
         """
         tried: list[Member] = []
@@ -234,55 +239,68 @@ class Pool:
         error: Exception | None = None
         self._check_room(generation)
         self._budget.count_request()
-        while self._may_try(generation, tried, is_refused=bool(refusals)):
-            pick = partial(self._pick, generation, tried)
-            member = await self._slots.take(pick, self._deadlines.first_token)
-            tried.append(member)
-            noted = on_attempt(member.name)
-            asked = generation
-            if noted.traceparent is not None:
-                asked = replace(generation, traceparent=noted.traceparent)
-            begun = False
-            answers = member.answers
-            try:
-                overran: list[bool] = []
-                on_overrun = partial(overran.append, True)
-                chunks = attempt(member.worker, asked, self._deadlines, on_overrun)
-                async with aclosing(read(chunks)) as items:
-                    async for item in items:
-                        if not begun:
-                            begun = True
-                            self._recovery.contradict(refusals)
-                            # errors hold this frame, and so the images of the prompt
-                            error, refusals = None, []
-                        yield item
-                if overran:
-                    self._recovery.failed(member, "overrun", OVERRUN, answers)
-                else:
-                    self._recovery.answered(member)
-                noted.error = None
-                return
-            except Exception as raised:
-                reason = reason_of(raised)
-                noted.error = reason or "internal"
-                if isinstance(raised, WorkerError) and reason == "refused" and not begun:
-                    refusals.append((member, raised))
-                elif reason is not None:
-                    self._recovery.failed(member, reason, raised, answers)
-                if begun or reason is None or len(refusals) == OPINIONS:
-                    error, refusals = None, []
-                    raise
-                error = raised
-            finally:
-                self._slots.release(member)
-                noted.end()
-        if error is None:
-            what = "images" if generation.images else "requests"
-            raise WorkerError(503, f"no worker takes {what}", reason="unavailable")
+        # errors hold this frame, and so the images of the prompt
         try:
+            while self._may_try(generation, tried, is_refused=bool(refusals)):
+                pick = partial(self._pick, generation, tried)
+                member = await self._slots.take(pick, self._deadlines.first_token)
+                tried.append(member)
+                error = await self._attempted(member, generation, begin, on_attempt, refusals)
+                if error is None:
+                    return
+                if len(refusals) == OPINIONS:
+                    raise error
+            if error is None:
+                what = "images" if generation.images else "requests"
+                raise WorkerError(503, f"no worker takes {what}", reason="unavailable")
             raise verdict(error, [refusal for _, refusal in refusals])
         finally:
-            error, refusals = None, []
+            error = None
+            refusals.clear()
+
+    async def _attempted(
+        self,
+        member: Member,
+        generation: Generation,
+        begin: Begin,
+        on_attempt: Callable[[str], Attempt],
+        refusals: list[tuple[Member, WorkerError]],
+    ) -> Exception | None:
+        """Ask a worker whose slot is taken. Return why it gave no answer, if another one may be
+        asked; None: the answer is complete. Another failure is raised.
+        """
+        noted, answers = on_attempt(member.name), member.answers
+        if noted.traceparent is not None:
+            generation = replace(generation, traceparent=noted.traceparent)
+        has_begun = False
+
+        def on_begin() -> None:
+            nonlocal has_begun
+            has_begun = True
+            self._recovery.contradict(refusals)
+
+        try:
+            attempt = AttemptRun(member.worker, generation, self._deadlines, self._sweep, on_begin)
+            await attempt.wait(begin(attempt))
+            if attempt.overran:
+                self._recovery.failed(member, "overrun", OVERRUN, answers)
+            else:
+                self._recovery.answered(member)
+            noted.error = None
+            return None
+        except Exception as raised:
+            reason = reason_of(raised)
+            noted.error = reason or "internal"
+            if isinstance(raised, WorkerError) and reason == "refused" and not has_begun:
+                refusals.append((member, raised))
+            elif reason is not None:
+                self._recovery.failed(member, reason, raised, answers)
+            if has_begun or reason is None:
+                raise
+            return raised
+        finally:
+            self._slots.release(member)
+            noted.end()
 
     def _check_room(self, generation: Generation) -> None:
         """Raise PromptTooLong if no worker's context has room."""

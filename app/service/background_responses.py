@@ -16,6 +16,7 @@ import time
 from collections import Counter
 from collections.abc import AsyncGenerator, Callable, Iterator, Mapping
 from contextlib import AbstractAsyncContextManager, ExitStack, aclosing, contextmanager, suppress
+from functools import partial
 from typing import Any
 
 from ..errors import ApiError
@@ -152,8 +153,9 @@ class BackgroundResponses:
                 run.state.headers = dict(stream.headers)
                 run.renewed = 0.0
                 await self._mark(run, {**begun.response, "status": "in_progress"})
-                async for data in stream:
-                    await self._take(run, data)
+                held: list[bytes] = []
+                await stream.send_to(partial(self._take, run, held))
+                last = b"".join(held)
         except asyncio.CancelledError:
             if not run.is_cancelled:
                 raise
@@ -163,16 +165,19 @@ class BackgroundResponses:
             failure = self._faults.as_api_error(error, begun.record.id)
             if run.ended is None:
                 begun.record.error, last = failure.code, begun.events.failed(failure)
-        if last:
-            await self._take(run, last)
+        if last and run.ended is not None and not run.is_deleted:
+            run.ended["store"] = await run.begun.save(run.ended)
+        run.add(last)
 
-    async def _take(self, run: BackgroundRun, data: bytes) -> None:
-        """Take events; a response that failed is stored before its last one. Raises ApiError."""
-        ended = run.ended
-        if ended is None:
+    def _take(self, run: BackgroundRun, held: list[bytes], data: bytes) -> None:
+        """Take events; ``held``: those of the end of a response that failed, which is stored before
+        they are shown. Raises ApiError.
+        """
+        if run.ended is None:
             self._check_size(run)
-        elif ended["status"] in ("failed", "cancelled") and not run.is_deleted:
-            ended["store"] = await run.begun.save(ended)
+        elif run.ended["status"] in ("failed", "cancelled"):
+            held.append(data)
+            return
         run.add(data)
 
     def _check_size(self, run: BackgroundRun) -> None:

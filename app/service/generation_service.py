@@ -18,7 +18,7 @@ Not here     HTTP (api), the objects of answers (writers), the rules of
 import asyncio
 import time
 import uuid
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -33,22 +33,23 @@ from ..constraints import ConstraintPlanner, Found
 from ..conversation import Loaded, Tokenizer
 from ..errors import ApiError
 from ..generation import (
+    Batch,
     Call,
+    Choice,
+    ChoiceDecoder,
     ChoiceEnd,
-    ChoiceItem,
+    Choices,
     ContentLogprobs,
     ContentStops,
     GenerationRequest,
     Media,
-    Multiplexer,
     check_ending,
-    decode_choice,
     sampling_params,
 )
 from ..observability import ModelMetrics, RequestRecord
 from ..pool import Pool
 from ..settings import ModelSettings
-from ..writers import Batch, EventWriter, WholeWriter, finish_reason
+from ..writers import EventWriter, WholeWriter, finish_reason
 from .chat_prompts import ChatPrompt, ChatPrompts
 from .faults import Faults
 from .prepared_request import ChoicePlan, PreparedRequest, plans_of
@@ -63,6 +64,8 @@ Result = TypeVar("Result")
 
 #: converts a request to the common form; takes time in proportion to its body
 Read = Callable[[], GenerationRequest]
+#: takes encoded events
+Write = Callable[[bytes], None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,11 +107,17 @@ class GenerationService:
         record, prepared = context.record, None
         try:
             prepared = await self._prepared(read, context)
-            async with aclosing(self._multiplex(prepared, record)) as choices:
+            async with aclosing(self._choices(prepared, record)) as choices:
                 await choices.start()
                 self.metrics.first_token(record)
-                body = await self._collect(prepared, choices, writer(prepared), record)
-                return Completion(body, prepared.headers(record))
+                written = writer(prepared)
+
+                def take(batch: Batch) -> None:
+                    self._count(batch, prepared, record)
+                    written.write(batch)
+
+                await choices.send_to(take)
+                return Completion(await written.whole(), prepared.headers(record))
         except Exception as error:
             raise self._failure(error, prepared, record) from error
         finally:
@@ -124,13 +133,13 @@ class GenerationService:
         record, prepared = context.record, None
         try:
             prepared = await self._prepared(read, context)
-            choices = self._multiplex(prepared, record)
+            choices = self._choices(prepared, record)
             await choices.start(self.comment_seconds or None)
         except Exception as error:
             raise self._failure(error, prepared, record) from error
         written = writer(prepared)
-        events = self._events(prepared, choices, written, record)
-        return AnswerStream(events, choices, prepared.headers(record), written.failed)
+        send = partial(self._send, prepared, choices, written, record)
+        return AnswerStream(send, choices, prepared.headers(record), written.failed)
 
     # -- before the first byte --------------------------------------------------------------------
 
@@ -143,7 +152,7 @@ class GenerationService:
         self.metrics.left_out(record)
         return prepared
 
-    def _multiplex(self, prepared: PreparedRequest, record: RequestRecord) -> Multiplexer:
+    def _choices(self, prepared: PreparedRequest, record: RequestRecord) -> Choices:
         on_chunk = record.count
         prompts = [len(choice.prompt) for choice in prepared.choices if choice.is_first]
         if len(prompts) > 1:
@@ -151,7 +160,7 @@ class GenerationService:
             def on_chunk(chunk: Chunk) -> None:
                 record.count(replace(chunk, prompt_tokens=sum(prompts)))
 
-        return Multiplexer(
+        return Choices(
             [self._choice(prepared, choice, record, on_chunk) for choice in prepared.choices],
             timeout=self.settings.request_timeout,
         )
@@ -232,13 +241,17 @@ class GenerationService:
         generation = Generation(
             uuid.uuid4().hex, prompt.ids, None, max_tokens=1, temperature=0.0, images=prompt.images
         )
-        chunks = self.pool.generate(generation, lambda chunks: chunks)
         count = len(prompt.ids)
         own = self.counting.setdefault(client, asyncio.Semaphore())
+
+        def receive(chunk: Chunk) -> bool:
+            nonlocal count
+            count = chunk.prompt_tokens
+            return True
+
         try:
-            async with asyncio.timeout(self.settings.request_timeout), own, aclosing(chunks):
-                async for chunk in chunks:
-                    count = chunk.prompt_tokens
+            async with asyncio.timeout(self.settings.request_timeout), own:
+                await self.pool.generate(generation, lambda attempt: receive)
         except PromptTooLong as error:
             return error.got
         return count
@@ -280,7 +293,7 @@ class GenerationService:
         choice: ChoicePlan,
         record: RequestRecord,
         on_chunk: Callable[[Chunk], None],
-    ) -> AsyncGenerator[ChoiceItem, None]:
+    ) -> Choice:
         sampling, constraint = prepared.sampling, prepared.constraint
         may_end = prepared.output.may_be_text or not constraint.is_enforced
         generation = Generation(
@@ -298,56 +311,46 @@ class GenerationService:
         )
         tokens, plan = self.tokenizer.vocabulary.tokens, constraint.format_plan
 
-        def read(chunks: AsyncGenerator[Chunk, None]) -> AsyncGenerator[ChoiceItem, None]:
+        def decoder() -> ChoiceDecoder:
             parser, stops = constraint.parser(), ContentStops(sampling.stop, may_end=may_end)
             if sampling.options.logprobs is None:
-                reader = plan.reader()
-                return decode_choice(chunks, parser, reader, stops, tokens, on_chunk=on_chunk)
+                return ChoiceDecoder(parser, plan.reader(), stops, tokens)
             traced = plan.traced_reader()
-            logprobs = ContentLogprobs(traced, tokens)
-            return decode_choice(chunks, parser, traced, stops, tokens, logprobs, on_chunk)
+            return ChoiceDecoder(parser, traced, stops, tokens, ContentLogprobs(traced, tokens))
 
-        return self.pool.generate(generation, read, on_attempt=record.asked)
+        generate = partial(self.pool.generate, generation, on_attempt=record.asked)
+        return Choice(generate, decoder, on_chunk)
 
     # -- answers -----------------------------------------------------------------------------------
 
-    async def _collect(
+    async def _send(
         self,
         prepared: PreparedRequest,
-        choices: Multiplexer,
-        writer: WholeWriter,
-        record: RequestRecord,
-    ) -> Mapping[str, Any]:
-        async with aclosing(choices.batches()) as batches:
-            async for batch in batches:
-                self._count(batch, prepared, record)
-                writer.write(batch)
-        return await writer.whole()
-
-    async def _events(
-        self,
-        prepared: PreparedRequest,
-        choices: Multiplexer,
+        choices: Choices,
         writer: EventWriter,
         record: RequestRecord,
-    ) -> AsyncGenerator[bytes, None]:
-        """Yield events; one write for all that wait."""
+        write: Write,
+    ) -> None:
+        """Write the events of an answer, the last ones also if it fails."""
+
+        def take(batch: Batch) -> None:
+            self._count(batch, prepared, record)
+            if events := writer.write(batch):
+                write(events)
+
         try:
             if events := writer.begin():
-                yield events
+                write(events)
             await choices.start()
             self.metrics.first_token(record)
-            async for batch in choices.batches():
-                self._count(batch, prepared, record)
-                if events := writer.write(batch):
-                    yield events
+            await choices.send_to(take)
             if events := await writer.end():
-                yield events
+                write(events)
         except Exception as error:
             self.metrics.stream_errors.inc()
             failure = self._failure(error, prepared, record)
             record.error = failure.code
-            yield writer.failed(failure)
+            write(writer.failed(failure))
         finally:
             self.metrics.answered(record)
 
@@ -376,31 +379,47 @@ def weight_of(request: GenerationRequest, size: int) -> int:
     return max(0, size - sum(map(len, urls))) + TURN_BYTES * turns
 
 
-@dataclass(frozen=True, slots=True)
 class AnswerStream:
-    """A started answer. Iterate it once, then close it; or only close it.
+    """A started answer. Send it once, then close it; or only close it.
 
     ``failed``: returns the last events, for an error that ends the answer from outside.
     """
 
-    events: AsyncGenerator[bytes, None]
-    choices: Multiplexer
-    headers: dict[str, str]
-    failed: Callable[[ApiError], bytes]
+    def __init__(
+        self,
+        send: Callable[[Write], Awaitable[None]],
+        choices: Choices | None,
+        headers: dict[str, str],
+        failed: Callable[[ApiError], bytes],
+    ) -> None:
+        self._send = send
+        self._choices = choices
+        self.headers = headers
+        self.failed = failed
 
     @classmethod
     def of(cls, events: Iterable[bytes], headers: dict[str, str]) -> "AnswerStream":
         """Return events that no worker makes."""
 
-        async def each() -> AsyncGenerator[bytes, None]:
+        async def send(write: Write) -> None:
             for event in events:
-                yield event
+                write(event)
 
-        return cls(each(), Multiplexer((), timeout=0), headers, lambda error: b"")
+        return cls(send, None, headers, lambda error: b"")
 
-    def __aiter__(self) -> AsyncIterator[bytes]:
-        return self.events
+    async def send_to(self, write: Write) -> None:
+        """Write all events; an error is the last one. Cancel it to end the answer."""
+        await self._send(write)
+
+    def pause(self) -> None:
+        """Ask for no more events; some still come."""
+        if self._choices is not None:
+            self._choices.pause()
+
+    def resume(self) -> None:
+        if self._choices is not None:
+            self._choices.resume()
 
     async def aclose(self) -> None:
-        await self.events.aclose()
-        await self.choices.aclose()
+        if self._choices is not None:
+            await self._choices.aclose()

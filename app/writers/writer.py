@@ -9,11 +9,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Protocol
 
 from ..errors import ApiError
-from ..generation import ChoiceItem
+from ..generation import Batch
 from .events import DONE, event
-
-#: items of an answer, each with the number of its choice
-Batch = Sequence[tuple[int, ChoiceItem]]
 
 
 class WholeWriter(Protocol):

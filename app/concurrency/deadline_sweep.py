@@ -1,0 +1,68 @@
+"""Deadlines that move often, checked by one timer for all of them.
+
+A timer for each token of each stream would cost more than the token. Moving a deadline costs an
+assignment; the timer is set for the earliest one, and when it fires, most have moved on.
+
+Threads     the event loop only.
+"""
+
+import asyncio
+import math
+from collections.abc import Callable
+
+#: seconds between two looks at the least; a deadline may pass that much later
+TICK_S = 0.05
+
+
+class Deadline:
+    """The time at which ``on_passed`` is called once, in the loop's time; infinite: never."""
+
+    __slots__ = ("at", "on_passed")
+
+    def __init__(self, on_passed: Callable[[], object]) -> None:
+        self.at = math.inf
+        self.on_passed = on_passed
+
+
+class DeadlineSweep:
+    """See the file's header."""
+
+    def __init__(self) -> None:
+        self._deadlines: set[Deadline] = set()
+        self._timer: asyncio.TimerHandle | None = None
+        #: the time for which the timer is set
+        self._next = math.inf
+
+    def add(self, deadline: Deadline) -> None:
+        """Watch a deadline until it has passed or is discarded."""
+        self._deadlines.add(deadline)
+
+    def discard(self, deadline: Deadline) -> None:
+        """Watch a deadline no longer, if it was watched."""
+        self._deadlines.discard(deadline)
+        if not self._deadlines and self._timer is not None:
+            self._timer.cancel()
+            self._timer, self._next = None, math.inf
+
+    def move(self, deadline: Deadline, at: float) -> None:
+        """Set the time of a watched deadline."""
+        deadline.at = at
+        if at < self._next:
+            self._set_timer(at)
+
+    def _set_timer(self, at: float) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+        self._timer, self._next = None, math.inf
+        if at < math.inf:
+            self._timer = asyncio.get_running_loop().call_at(at, self._look)
+            self._next = at
+
+    def _look(self) -> None:
+        now = asyncio.get_running_loop().time()
+        passed = [each for each in self._deadlines if each.at <= now]
+        self._deadlines.difference_update(passed)
+        earliest = min((each.at for each in self._deadlines), default=math.inf)
+        self._set_timer(max(earliest, now + TICK_S))
+        for each in passed:
+            each.on_passed()

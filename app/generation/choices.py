@@ -1,0 +1,227 @@
+"""The choices of an answer as one stream of (number of the choice, item), by plain calls.
+
+    a worker's chunk -> the choice's decoder -> ``take`` of the answer's writer
+
+One task runs the generation of each choice, from its first attempt to its end, so that whatever a
+worker holds open belongs to one task. A chunk needs none of it: its items are taken before the
+worker's next chunk is read.
+
+Invariants   I1 ``start`` returns true when every choice has its first item, or raises what the
+                first failed choice raised. Nothing was taken by then, so an ordinary error answer
+                is still possible.
+             I2 after ``aclose`` no task is left, and every worker's generation has ended.
+             I3 a choice's ChoiceEnd is passed on after its generation has ended: a caller closes
+                the choices after the last ChoiceEnd, which would cancel a generation that still
+                runs. The last deltas come with it.
+             I4 at most WAITING items of a choice wait for ``send_to``: its worker is paused then,
+                as all are while the client does not read.
+"""
+
+import asyncio
+from collections.abc import Callable, Coroutine, Sequence
+from contextlib import suppress
+from typing import Any, Protocol
+
+from adapters.workers import Chunk, Receive
+
+from .choice_decoder import ChoiceDecoder, ChoiceDeltas, ChoiceEnd, ChoiceItem
+
+#: items of an answer, each with the number of its choice
+Batch = Sequence[tuple[int, ChoiceItem]]
+
+#: items of a choice that wait until all others have begun; its worker is paused at this number
+WAITING = 32
+
+
+class Flow(Protocol):
+    """Chunks that can be paused."""
+
+    def pause(self) -> None: ...
+
+    def resume(self) -> None: ...
+
+
+#: runs the generation of a choice; the callable that it gets returns the receiver of one attempt
+Generate = Callable[[Callable[[Flow], Receive]], Coroutine[Any, Any, None]]
+
+
+class Choice:
+    """One choice.
+
+    Args:
+        generate: runs its generation.
+        decoder: makes the decoder of one attempt.
+        on_chunk: called with each chunk.
+    """
+
+    def __init__(
+        self,
+        generate: Generate,
+        decoder: Callable[[], ChoiceDecoder],
+        on_chunk: Callable[[Chunk], None] = lambda chunk: None,
+    ) -> None:
+        self._generate = generate
+        self._decoder = decoder
+        self._on_chunk = on_chunk
+        self._deliver: Callable[[ChoiceDeltas], None] = lambda deltas: None
+        self._attempt: Flow | None = None
+        self._is_paused = False
+        self._last: tuple[ChoiceDeltas, ChoiceEnd] | None = None
+
+    async def run(
+        self, deliver: Callable[[ChoiceDeltas], None]
+    ) -> tuple[ChoiceDeltas, ChoiceEnd] | None:
+        """Call ``deliver`` with the deltas of each chunk but the last, and return those and the
+        end. Raises what the generation raised.
+        """
+        self._deliver = deliver
+        try:
+            await self._generate(self._begin)
+            return self._last
+        finally:
+            # else they and this would hold each other
+            self._attempt, self._deliver = None, lambda deltas: None
+
+    def pause(self) -> None:
+        self._is_paused = True
+        if self._attempt is not None:
+            self._attempt.pause()
+
+    def resume(self) -> None:
+        self._is_paused = False
+        if self._attempt is not None:
+            self._attempt.resume()
+
+    def _begin(self, attempt: Flow) -> Receive:
+        self._attempt = attempt
+        if self._is_paused:
+            attempt.pause()
+        decoder, on_chunk, deliver = self._decoder(), self._on_chunk, self._deliver
+
+        def receive(chunk: Chunk) -> bool:
+            on_chunk(chunk)
+            deltas, end = decoder.feed(chunk)
+            if end is None:
+                deliver(deltas)
+                return True
+            self._last = deltas, end
+            return False
+
+        return receive
+
+
+class Choices:
+    """See the file's header. ``timeout``: seconds for each whole choice."""
+
+    def __init__(self, choices: Sequence[Choice], *, timeout: float) -> None:
+        self._choices = choices
+        self._timeout = timeout
+        self._tasks: list[asyncio.Task[None]] = []
+        self._waiting: list[tuple[int, ChoiceItem]] = []
+        #: of each choice, its items that wait
+        self._held = [0] * len(choices)
+        self._take: Callable[[Batch], None] | None = None
+        #: choices without their first item, and without their end
+        self._silent = {*range(len(choices))}
+        self._open = len(choices)
+        self._has_begun = asyncio.Event()
+        self._has_ended = asyncio.Event()
+        #: of the first choice that failed, until it is raised: errors hold the frames of their
+        #: tasks, and so these choices
+        self._failures: list[Exception] = []
+        self._is_paused = False
+
+    async def start(self, seconds: float | None = None) -> bool:
+        """Start the choices and wait until each has its first item, at most ``seconds``. Return
+        whether all have; if not, call it again to wait on. On an error everything has been stopped.
+        """
+        if not self._tasks:
+            numbered = enumerate(self._choices)
+            self._tasks = [asyncio.create_task(self._run(*choice)) for choice in numbered]
+        try:
+            with suppress(TimeoutError):
+                async with asyncio.timeout(seconds):
+                    await self._has_begun.wait()
+            if self._silent and self._failures:
+                raise self._failures.pop()
+        except BaseException:
+            await self.aclose()
+            raise
+        return not self._silent
+
+    async def send_to(self, take: Callable[[Batch], None]) -> None:
+        """Call ``take`` with the items, first with those that wait, until every choice has ended.
+        Call it once, after ``start``. Raises what a choice raised; nothing is taken behind it.
+        """
+        waiting, self._waiting = self._waiting, []
+        if waiting:
+            take(waiting)
+        if not self._failures and not self._has_ended.is_set():
+            self._take = take
+            if not self._is_paused:
+                for choice in self._choices:
+                    choice.resume()
+            await self._has_ended.wait()
+        self._take = None
+        if self._failures:
+            raise self._failures.pop()
+
+    def pause(self) -> None:
+        """Ask the workers for no more chunks; some still come."""
+        self._is_paused = True
+        for choice in self._choices:
+            choice.pause()
+
+    def resume(self) -> None:
+        self._is_paused = False
+        if self._take is not None:
+            for choice in self._choices:
+                choice.resume()
+
+    async def aclose(self) -> None:
+        """Cancel the choices that still run, and wait for them."""
+        self._take = None
+        for task in self._tasks:
+            task.cancel()
+        if self._tasks:
+            await asyncio.wait(self._tasks)
+        # tasks and errors hold these choices: they must not wait for a collection to be freed
+        self._tasks.clear()
+        self._failures.clear()
+        self._waiting.clear()
+
+    async def _run(self, number: int, choice: Choice) -> None:
+        try:
+            async with asyncio.timeout(self._timeout):
+                last = await choice.run(lambda deltas: self._deliver(number, (deltas,)))
+            self._open -= 1
+            if last is not None:
+                self._deliver(number, last)
+            if not self._open:
+                self._has_ended.set()
+        except Exception as error:
+            self._fail(error)
+
+    def _deliver(self, number: int, items: Sequence[ChoiceItem]) -> None:
+        batch = [(number, item) for item in items]
+        if self._take is not None:
+            self._take(batch)
+        elif not self._failures:
+            self._wait(number, batch)
+
+    def _wait(self, number: int, batch: Batch) -> None:
+        """Keep items until ``send_to``."""
+        self._waiting += batch
+        self._silent.discard(number)
+        if not self._silent:
+            self._has_begun.set()
+        self._held[number] += len(batch)
+        if self._held[number] >= WAITING:
+            self._choices[number].pause()
+
+    def _fail(self, error: Exception) -> None:
+        """Keep the first failure, which ends the answer."""
+        self._take = None
+        self._failures = self._failures or [error]
+        self._has_ended.set()
+        self._has_begun.set()
