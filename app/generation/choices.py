@@ -129,7 +129,7 @@ class Choices:
         #: of the first choice that failed, until it is raised: errors hold the frames of their
         #: tasks, and so these choices
         self._failures: list[Exception] = []
-        self._is_paused = False
+        self._is_paused = self._is_closing = False
 
     async def start(self, seconds: float | None = None) -> bool:
         """Start the choices and wait until each has its first item, at most ``seconds``. Return
@@ -181,8 +181,11 @@ class Choices:
     async def aclose(self) -> None:
         """Cancel the choices that still run, and wait for them."""
         self._take = None
-        for task in self._tasks:
-            task.cancel()
+        if not self._is_closing:
+            # once: a second one would interrupt the end of a generation
+            self._is_closing = True
+            for task in self._tasks:
+                task.cancel()
         if self._tasks:
             await asyncio.wait(self._tasks)
         # tasks and errors hold these choices: they must not wait for a collection to be freed

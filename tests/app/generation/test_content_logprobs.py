@@ -4,8 +4,7 @@ The oracle is a run with tokens of one byte, whose listed tokens must spell the 
 longer tokens must list those that cover one of these bytes. Log probabilities number the tokens.
 """
 
-import asyncio
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import Sequence
 from random import Random
 
 import pytest
@@ -14,7 +13,7 @@ from hypothesis import strategies as st
 
 from adapters.formats import ContentDelta, FormatPlan
 from adapters.workers import Chunk, TokenLogprob
-from app.generation.choice_decoder import ChoiceDeltas, ChoiceItem, decode_choice
+from app.generation.choice_decoder import ChoiceDecoder
 from app.generation.content_logprobs import ContentLogprobs, ContentToken
 from app.generation.content_stops import ContentStops
 from app.generation.foreign_parser import ForeignParser
@@ -43,7 +42,7 @@ def chunked(ids: Sequence[int], finish: str, chance: Random | None) -> list[Chun
     return chunks
 
 
-async def listed(
+def listed(
     plan: FormatPlan,
     grammar: Compiled,
     chunks: list[Chunk],
@@ -51,16 +50,10 @@ async def listed(
     foreign: frozenset[int] | None = None,
 ) -> tuple[str, list[tuple[str, list[ContentToken]]]]:
     """The content, and each ContentDelta with its tokens."""
-
-    async def produced() -> AsyncGenerator[Chunk, None]:
-        for chunk in chunks:
-            yield chunk
-
     tokens = grammar.vocabulary.tokens
     parser = grammar.parser()
     reader = plan.traced_reader()
-    items: AsyncGenerator[ChoiceItem, None] = decode_choice(
-        produced(),
+    decoder = ChoiceDecoder(
         parser if foreign is None else ForeignParser(parser, grammar.vocabulary, foreign),
         reader,
         ContentStops(stops),
@@ -68,13 +61,15 @@ async def listed(
         ContentLogprobs(reader, tokens),
     )
     shown = []
-    async for item in items:
-        if isinstance(item, ChoiceDeltas):
-            assert item.logprobs is not None
-            for delta, found in zip(item.deltas, item.logprobs, strict=True):
-                assert isinstance(delta, ContentDelta) == (found is not None)
-                if isinstance(delta, ContentDelta):
-                    shown.append((delta.text, found or []))
+    for chunk in chunks:
+        item, end = decoder.feed(chunk)
+        assert item.logprobs is not None
+        for delta, found in zip(item.deltas, item.logprobs, strict=True):
+            assert isinstance(delta, ContentDelta) == (found is not None)
+            if isinstance(delta, ContentDelta):
+                shown.append((delta.text, found or []))
+        if end is not None:
+            break
     return "".join(text for text, _ in shown), shown
 
 
@@ -90,11 +85,11 @@ def ranges(name: str, ids: Sequence[int]) -> list[tuple[int, int]]:
     return found
 
 
-async def check(answer: Answer, text: str, finish: str, stops: Sequence[str] = ()) -> None:
+def check(answer: Answer, text: str, finish: str, stops: Sequence[str] = ()) -> None:
     name = answer.format
     plan, grammar = compiled(name, answer.output)
     short = encode(name, text)
-    content, shown = await listed(plan, grammar, chunked(short, finish, None), stops)
+    content, shown = listed(plan, grammar, chunked(short, finish, None), stops)
     spelt = b"".join(token.data for _, tokens in shown for token in tokens)
     assert spelt.decode(errors="replace") == content
     places = ranges(name, short)
@@ -107,7 +102,7 @@ async def check(answer: Answer, text: str, finish: str, stops: Sequence[str] = (
             if any(begin <= at < end for at in covered)
         ]
         for chance in (None, Random(f"{text}{seed}")):
-            again, found = await listed(plan, grammar, chunked(ids, finish, chance), stops)
+            again, found = listed(plan, grammar, chunked(ids, finish, chance), stops)
             assert again == content
             assert numbers(found) == wanted
             check_deltas(name, ids, covered, found)
@@ -129,23 +124,23 @@ def check_deltas(
 
 
 @pytest.mark.parametrize("answer", ANSWERS, ids=case_name)
-async def test_the_listed_tokens_cover_the_content(answer: Answer) -> None:
+def test_the_listed_tokens_cover_the_content(answer: Answer) -> None:
     """For each format's answers, however they are cut into tokens and chunks."""
-    await check(answer, answer.text, "stop")
+    check(answer, answer.text, "stop")
 
 
 @pytest.mark.parametrize(
     "answer", [each for each in ANSWERS if each.format in ("harmony", "hermes", "llama3_json")],
     ids=case_name,
 )  # fmt: skip
-async def test_a_truncated_answer_lists_the_tokens_of_what_is_left(answer: Answer) -> None:
+def test_a_truncated_answer_lists_the_tokens_of_what_is_left(answer: Answer) -> None:
     for end in range(1, len(answer.text), 3):
         if not any(
             special.startswith(answer.text[at:end])
             for special in SPECIALS[answer.format]
             for at in range(max(0, end - len(special) + 1), end)
         ):
-            await check(answer, answer.text[:end], "length")
+            check(answer, answer.text[:end], "length")
 
 
 texts = st.text(alphabet=st.sampled_from("ab \n;é漢😀<>{"), max_size=30)
@@ -159,15 +154,15 @@ def test_random_text_around_a_call(before: str, after: str, stops: list[str]) ->
     """Also white space that is syntax, and stop strings, which remove text and its tokens."""
     call = '<tool_call>\n{"name": "f", "arguments": {"city": "Oslo"}}\n</tool_call>'
     text = f"<think>\nWhich city?\n</think>\n\n{before}{call}{after}<|im_end|>"
-    asyncio.run(check(Answer("hermes", AUTO, text, Said()), text, "stop", stops))
+    check(Answer("hermes", AUTO, text, Said()), text, "stop", stops)
 
 
 @pytest.mark.parametrize("cut", [1, 2, 3])
-async def test_a_cut_character_lists_the_tokens_of_its_bytes(cut: int) -> None:
+def test_a_cut_character_lists_the_tokens_of_its_bytes(cut: int) -> None:
     """The answer's end makes U+FFFD of an incomplete character."""
     plan, grammar = compiled("plain", AUTO)
     ids = encode("plain", "a😀")[: 1 + cut]
-    content, shown = await listed(plan, grammar, chunked(ids, "length", None))
+    content, shown = listed(plan, grammar, chunked(ids, "length", None))
     assert (content, numbers(shown)) == ("a\ufffd", list(range(1 + cut)))
 
 
@@ -180,16 +175,16 @@ async def test_a_cut_character_lists_the_tokens_of_its_bytes(cut: int) -> None:
         ("漢b".encode(), "漢b"),
     ],
 )
-async def test_broken_text_of_a_foreign_engine(data: bytes, content: str) -> None:
+def test_broken_text_of_a_foreign_engine(data: bytes, content: str) -> None:
     """U+FFFD is longer than the bytes that it stands for; what follows keeps its tokens."""
     plan, grammar = compiled("plain", AUTO)
     chunks = chunked([*data, *encode("plain", "cd")], "length", None)
-    got, shown = await listed(plan, grammar, chunks, foreign=frozenset())
+    got, shown = listed(plan, grammar, chunks, foreign=frozenset())
     assert got == content + "cd"
     assert numbers(shown) == list(range(len(data) + 2))
 
 
-async def test_a_worker_that_omits_log_probabilities_fails() -> None:
+def test_a_worker_that_omits_log_probabilities_fails() -> None:
     plan, grammar = compiled("plain", AUTO)
     with pytest.raises(ValueError, match="shorter"):
-        await listed(plan, grammar, [Chunk((97,), "length", 1, 1)])
+        listed(plan, grammar, [Chunk((97,), "length", 1, 1)])

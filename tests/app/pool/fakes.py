@@ -8,13 +8,14 @@ from typing import Any
 from adapters.workers import Chunk, FailureReason, Generation, Health, WorkerError
 from app.pool.recovery import PROBE, Observer
 from app.pool.worker_pool import Pool
+from tests.generating import Generating, pulled
 
 DONE = Chunk((1,), "stop")
 #: a step of a script: a chunk, an error to raise, or None to wait for ever
 Step = Chunk | Exception | None
 
 
-class Fake:
+class Fake(Generating):
     """A worker that follows a script."""
 
     description = "fake"
@@ -114,7 +115,7 @@ def generation() -> Generation:
 
 
 def chunks_of(pool: Pool) -> AsyncGenerator[Chunk, None]:
-    return pool.generate(generation(), lambda chunks: chunks)
+    return pulled(pool, generation())
 
 
 async def run(pool: Pool) -> list[Chunk]:

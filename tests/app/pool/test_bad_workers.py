@@ -13,7 +13,7 @@ from typing import get_args
 
 import pytest
 
-from adapters.workers import FailureReason, Generation, SGLangWorker, WorkerError
+from adapters.workers import Chunk, FailureReason, Generation, SGLangWorker, WorkerError
 from app.conversation.tokenizer import BuiltinTokenizer
 from app.pool import health_checks, member, recovery
 from app.pool.policies import make_policy
@@ -67,9 +67,13 @@ class World:
         ids = [self.vocabulary.tokens.index(bytes([byte])) for byte in text]
         asked = Generation(rid="r", prompt=ids, spec=None, max_tokens=60)
         got: list[int] = []
+
+        def receive(chunk: Chunk) -> bool:
+            got.extend(chunk.token_ids)
+            return True
+
         try:
-            async for chunk in self.pool.generate(asked, lambda chunks: chunks):
-                got += chunk.token_ids
+            await self.pool.generate(asked, lambda attempt: receive)
         except WorkerError as error:
             self.errors.append(error)
             return

@@ -1,7 +1,7 @@
 """The pool: who gets a generation, and what happens when a worker fails."""
 
 import asyncio
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import Sequence
 from contextlib import aclosing
 from dataclasses import replace
 from typing import Any
@@ -14,6 +14,7 @@ from adapters.workers import (
     FailureReason,
     Image,
     PromptImage,
+    Receive,
     SGLangWorker,
     WorkerError,
 )
@@ -35,6 +36,7 @@ from tests.app.pool.fakes import (
     generation,
     run,
 )
+from tests.generating import pulled
 from tests.waiting import eventually
 from tests.workers.sglang_fakes import MockClient
 
@@ -60,7 +62,7 @@ async def test_only_workers_that_see_images_get_them(retried: Step):
     pool = Pool([blind, seeing, other], policy=First())
     assert pool.sees_images and not Pool([blind]).sees_images
     asked = replace(generation(), images=SEEN)
-    assert [chunk async for chunk in pool.generate(asked, lambda chunks: chunks)] == [DONE]
+    assert [chunk async for chunk in pulled(pool, asked)] == [DONE]
     assert (blind.calls, seeing.calls, other.calls) == (0, 1, int(retried is not DONE))
 
 
@@ -73,7 +75,7 @@ async def test_images_wait_for_a_worker_that_sees_them_even_if_it_is_draining_or
     pool.drain("b", is_draining=True)
     assert pool.sees_images
     with pytest.raises(WorkerError, match="no worker takes images") as caught:
-        await anext(pool.generate(replace(generation(), images=SEEN), lambda chunks: chunks))
+        await anext(pulled(pool, replace(generation(), images=SEEN)))
     assert caught.value.status == 503 and blind.calls == 0
 
 
@@ -84,7 +86,7 @@ async def test_images_wait_while_no_worker_is_known():
     pool = Pool([unknown, blind])
     assert pool.sees_images
     with pytest.raises(WorkerError, match="no worker takes images") as caught:
-        await anext(pool.generate(replace(generation(), images=SEEN), lambda chunks: chunks))
+        await anext(pulled(pool, replace(generation(), images=SEEN)))
     assert (caught.value.status, unknown.calls, blind.calls) == (503, 0, 0)
 
 
@@ -232,25 +234,51 @@ async def test_a_fault_of_our_own_counts_against_no_worker(error: Exception, beg
         assert (made.failures, made.ejections, made.pool.status) == ([], [], "ok")
 
 
-async def test_a_reader_is_made_for_every_attempt_and_its_failure_is_the_workers():
+async def test_a_receiver_is_made_for_every_attempt_and_its_failure_is_the_workers():
     """A worker whose tokens do not fit the grammar costs an attempt, not the request."""
-    made_readers: list[list[Chunk]] = []
+    received: list[list[Chunk]] = []
 
-    async def read(chunks: AsyncGenerator[Chunk, None]) -> AsyncGenerator[str, None]:
+    def begin(_: object) -> Receive:
         seen: list[Chunk] = []
-        made_readers.append(seen)
-        async with aclosing(chunks):
-            async for chunk in chunks:
-                seen.append(chunk)
-                if chunk.token_ids == (9,):
-                    raise ParseDivergence("9 is no word")
-                yield "text"
+        received.append(seen)
+
+        def receive(chunk: Chunk) -> bool:
+            seen.append(chunk)
+            if chunk.token_ids == (9,):
+                raise ParseDivergence("9 is no word")
+            return True
+
+        return receive
 
     async with counted(Fake("bad", Chunk((9,)), None), Fake("good", DONE)) as made:
-        assert [item async for item in made.pool.generate(generation(), read)] == ["text"]
+        await made.pool.generate(generation(), begin)
         assert made.failures == [("bad", "diverged")]
-        assert [len(seen) for seen in made_readers] == [1, 1]
+        assert [len(seen) for seen in received] == [1, 1]
         assert made.pool.members[0].worker.open == 0
+
+
+async def test_a_receiver_that_wants_no_more_ends_the_generation_as_a_complete_answer():
+    worker = Fake("a", Chunk((1,)), Chunk((2,)), None)
+    async with counted(worker) as made:
+        received: list[Chunk] = []
+
+        def receive(chunk: Chunk) -> bool:
+            received.append(chunk)
+            return len(received) < 2
+
+        await made.pool.generate(generation(), lambda _: receive)
+        assert [chunk.token_ids for chunk in received] == [(1,), (2,)]
+        assert (worker.open, made.failures, made.pool.members[0].answers) == (0, [], 1)
+
+
+async def test_a_paused_answer_has_no_deadline():
+    """A client that does not read is no fault of the worker."""
+    slow = Fake("slow", Chunk((1,)), DONE)
+    async with counted(slow, token_seconds=0.01) as made, aclosing(chunks_of(made.pool)) as chunks:
+        assert await anext(chunks) == Chunk((1,))
+        await asyncio.sleep(0.1)
+        assert await anext(chunks) == DONE
+        assert made.failures == []
 
 
 async def test_a_limit_of_the_engine_is_not_the_workers_failure():

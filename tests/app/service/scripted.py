@@ -28,12 +28,13 @@ from tests.app.bodies import parse_request
 from tests.app.examples import body
 from tests.app.messages import payloads
 from tests.app.planners import make_planner
+from tests.generating import Generating, written
 
 #: a step of a script: a chunk, an error to raise, or None to wait for ever
 Step = Chunk | Exception | None
 
 
-class ScriptedWorker:
+class ScriptedWorker(Generating):
     """Every generation follows the script; what was asked for is kept."""
 
     name = "scripted"
@@ -46,6 +47,7 @@ class ScriptedWorker:
     def __init__(self, *scripts: list[Step]) -> None:
         self.scripts = scripts
         self.asked: list[Generation] = []
+        self.yielded: list[Chunk] = []
         self.open = 0
 
     async def start(self) -> None: ...
@@ -62,6 +64,7 @@ class ScriptedWorker:
                 elif isinstance(step, Exception):
                     raise step
                 else:
+                    self.yielded.append(step)
                     yield step
         finally:
             for _ in range(3):  # a connection does not close at once
@@ -138,7 +141,7 @@ class Service:
     async def stream(self, **asked: Any) -> list[Any]:
         """The events as JSON, "[DONE]" as it is."""
         stream = await self.chat.stream(request(**asked, stream=True), context())
-        whole = b"".join([data async for data in stream]).decode()
+        whole = b"".join([data async for data in written(stream)]).decode()
         await stream.aclose()
         return [data if data == "[DONE]" else json.loads(data) for data in payloads(whole)]
 

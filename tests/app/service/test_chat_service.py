@@ -9,9 +9,11 @@ import pytest
 
 from adapters.workers import Chunk
 from app.errors import ApiError
+from app.generation.choices import WAITING
 from tests.app.examples import LIGHT, TOOLS, json_schema
 from tests.app.messages import added_up, whole
 from tests.app.service.scripted import Service, Step, context, error, request, script, tokens
+from tests.generating import written
 
 END = "<|im_end|>"
 CALL = '<tool_call>\n{"name": "set_light", "arguments": {"on": true}}\n</tool_call>'
@@ -287,7 +289,7 @@ async def test_a_request_cancelled_at_any_step_leaves_no_generation(streams: boo
 async def test_a_stream_that_is_dropped_ends_the_workers_generations(read: int):
     service = Service([Chunk(tokens("a"), None, 5), None])
     stream = await service.chat.stream(request(stream=True, n=2), context())
-    events = aiter(stream)
+    events = written(stream)
     for _ in range(read):
         await anext(events)
     assert service.worker.open == 2
@@ -300,9 +302,21 @@ async def test_a_client_that_reads_slowly_slows_the_worker_down():
     stream = await service.chat.stream(request(stream=True), context())
     for _ in range(200):
         await asyncio.sleep(0)
-    choices = stream.choices
-    assert choices._queue.full()
+    assert len(service.worker.yielded) == WAITING
+    sent: list[bytes] = []
+    sending = asyncio.create_task(stream.send_to(sent.append))
+    await asyncio.sleep(0)
+    stream.pause()
+    for _ in range(200):
+        await asyncio.sleep(0)
+    assert sent and len(service.worker.yielded) <= WAITING + 1
+    stream.resume()
+    for _ in range(200):
+        await asyncio.sleep(0)
+    assert len(service.worker.yielded) > 2 * WAITING
+    sending.cancel()
     await stream.aclose()
+    assert service.worker.open == 0
 
 
 async def test_reasoning_has_both_of_its_names():

@@ -21,6 +21,7 @@ from app.service.messages_service import MessagesService
 from app.service.tokenize_service import TokenizeService
 from tests.app.messages import payloads
 from tests.app.service.scripted import Service, context, request, script, tokens
+from tests.generating import written
 
 
 class Unreadable(NamedTuple):
@@ -97,7 +98,7 @@ async def test_a_message_begins_with_the_tokens_that_the_worker_counted() -> Non
     said = {"role": "user", "content": [{"type": "image", "source": source}]}
     body = {"model": "noise", "max_tokens": 9, "messages": [said], "stream": True}
     stream = await messages.stream(MessagesRequest.model_validate(body), context())
-    first = json.loads(payloads((await anext(aiter(stream))).decode())[0])
+    first = json.loads(payloads((await anext(written(stream))).decode())[0])
     await stream.aclose()
     assert first["message"]["usage"]["input_tokens"] == 1234
 

@@ -11,9 +11,10 @@ from adapters.workers import Chunk, TokenLogprob
 from app.constraints.constraint_plan import ConstraintPlan
 from app.errors import ApiError
 from app.generation import choice_decoder
+from app.generation.choice_decoder import ChoiceDecoder
+from app.generation.choices import Choices
 from app.generation.content_logprobs import ContentLogprobs
 from app.generation.content_stops import ContentStops
-from app.generation.multiplexer import Multiplexer
 from app.observability.request_record import RequestRecord
 from app.pool.member import EJECT_AFTER
 from app.writers.chat_objects import MessageBuilder
@@ -34,8 +35,9 @@ LAYERS: list[tuple[Any, str]] = [
     (ContentLogprobs, "of"),
     (RequestRecord, "count"),
     (RequestRecord, "asked"),
-    (Multiplexer, "batches"),
-    (Multiplexer, "_begin"),
+    (Choices, "send_to"),
+    (Choices, "_wait"),
+    (ChoiceDecoder, "feed"),
     (MessageBuilder, "__init__"),
 ]
 FAULTS: list[Callable[[], Exception]] = [

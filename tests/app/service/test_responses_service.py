@@ -25,6 +25,7 @@ from tests.app.examples import LIGHT
 from tests.app.messages import payloads
 from tests.app.service.backgrounds import background_of, conversations_of
 from tests.app.service.scripted import Service, Step, context, error, script, tokens
+from tests.generating import written
 
 END = "<|im_end|>"
 CALL = '<tool_call>\n{"name": "set_light", "arguments": {"on": true}}\n</tool_call>'
@@ -82,7 +83,7 @@ class Responses:
 
     async def stream(self, **asked: Any) -> list[dict[str, Any]]:
         stream = await self.responses.stream(request(**asked), context())
-        whole = b"".join([data async for data in stream]).decode()
+        whole = b"".join([data async for data in written(stream)]).decode()
         await stream.aclose()
         return list(map(json.loads, payloads(whole)))
 
@@ -200,7 +201,7 @@ async def test_a_failure_after_the_first_event_is_a_failed_response(failure: Exc
 async def test_a_worker_that_is_silent_for_long_has_begun_the_stream():
     made = Responses([None], stream_comment_seconds=0.01)
     stream = await made.responses.stream(request(), context())
-    first = (await anext(aiter(stream))).decode()
+    first = (await anext(written(stream))).decode()
     assert first.count("event: ") == 2
     await stream.aclose()
     assert made.service.worker.open == 0
