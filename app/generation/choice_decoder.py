@@ -27,7 +27,7 @@ from .foreign_parser import ForeignParser
 Finish = Literal["stop", "length"]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class ChoiceDeltas:
     """The deltas of one chunk; may be empty. ``logprobs``: by delta, the tokens of its content;
     None if they were not asked for.
@@ -106,8 +106,9 @@ class ChoiceDecoder:
             deltas += stops.cut([*reader.feed(parser.finish()), *reader.finish()])
             deltas += stops.flush()
         shown = ChoiceDeltas(deltas, None if logprobs is None else logprobs.of(deltas))
-        if not self._called:
-            self._called = any(isinstance(delta, ToolStart) for delta in deltas)
+        for delta in deltas:
+            if type(delta) is ToolStart:
+                self._called = True
         if finish is None and not stops.hit:
             return shown, None
         if finish == "stop" and not stops.hit and not parser.is_whole():
@@ -132,4 +133,6 @@ class ChoiceDecoder:
 
 
 def _events(parser: Parser | ForeignParser, token_ids: tuple[int, ...]) -> list[Event]:
+    if len(token_ids) == 1:
+        return parser.feed(token_ids[0])
     return [event for number in token_ids for event in parser.feed(number)]

@@ -26,6 +26,7 @@ class ContentStops:
         self.ended_by: str | None = None
         self._may_end = may_end
         self._is_over = False
+        self._has_stops = bool(stops)
         self._search = StopStrings(stops)
         self._held = b""
 
@@ -36,6 +37,8 @@ class ContentStops:
 
     def cut(self, deltas: Iterable[Delta]) -> list[Delta]:
         """Return the deltas that may be shown now."""
+        if not self._has_stops:
+            return list(deltas)
         shown: list[Delta] = []
         for delta in deltas:
             if self.hit:

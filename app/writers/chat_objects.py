@@ -210,31 +210,38 @@ def choice_object(number: int, builder: MessageBuilder, reason: FinishReason) ->
 
 
 class ChoiceStream:
-    """The chunks of one choice: role first, then content and calls, then the finish reason."""
+    """The chunks of one choice: role first, then content and calls, then the finish reason.
+
+    ``has_begun``: the first chunk, with the role, was made.
+    """
 
     def __init__(self, envelope: Envelope, number: int) -> None:
         self._envelope = envelope
         self._number = number
-        self._begun = False
+        self.has_begun = False
 
     def deltas(self, item: ChoiceDeltas) -> Iterable[ChatCompletionChunk]:
         """Yield the chunks of these deltas."""
         listed = item.logprobs
         for number, delta in enumerate(item.deltas):
-            if not self._begun:
+            if not self.has_begun:
                 yield self._begin("" if isinstance(delta, ContentDelta) else None)
             tokens = None if listed is None else listed[number]
             logprobs = None if tokens is None else logprobs_object(tokens)
-            yield self._chunk(_delta(delta), None, logprobs)
+            yield self.chunk(delta, logprobs)
+
+    def chunk(self, delta: Delta, logprobs: ChoiceLogprobs | None = None) -> ChatCompletionChunk:
+        """Return the chunk of one delta, which is not the first one."""
+        return self._chunk(_delta(delta), None, logprobs)
 
     def end(self, reason: FinishReason) -> Iterable[ChatCompletionChunk]:
         """Yield the last chunk."""
-        if not self._begun:
+        if not self.has_begun:
             yield self._begin("")
         yield self._chunk(NO_REASONING, reason)
 
     def _begin(self, content: str | None) -> ChatCompletionChunk:
-        self._begun = True
+        self.has_begun = True
         return self._chunk({"role": "assistant", "content": content, **NO_REASONING})
 
     def _chunk(

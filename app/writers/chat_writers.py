@@ -3,7 +3,11 @@
 Not here   the objects that they write (chat_objects).
 """
 
+from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
+
+from adapters.formats import Delta, ToolStart
 
 from ..generation import ChoiceDeltas, ChoiceEnd, ToolMode
 from .chat_objects import (
@@ -15,6 +19,7 @@ from .chat_objects import (
     usage,
 )
 from .chat_types import ChatCompletion, ChatCompletionChunk
+from .events import TextEvent, event
 from .writer import Batch, ChunkEvents
 
 
@@ -69,20 +74,40 @@ class ChunkWriter(ChunkEvents):
         self._mode = mode
         self._streams = [ChoiceStream(envelope, number) for number in range(choices)]
         self._endings: list[ChoiceEnd] = []
+        self._texts: dict[tuple[int, type[Delta], int], TextEvent] = {}
 
     def write(self, batch: Batch) -> bytes:
         """Return the chunks of these items."""
-        chunks: list[ChatCompletionChunk] = []
+        written: list[bytes] = []
         for number, item in batch:
-            if isinstance(item, ChoiceDeltas):
-                chunks += self._streams[number].deltas(item)
-            else:
+            stream = self._streams[number]
+            if isinstance(item, ChoiceEnd):
                 self._endings.append(item)
-                chunks += self._streams[number].end(finish_reason(item, self._mode))
+                written += map(self._event, stream.end(finish_reason(item, self._mode)))
+            elif item.logprobs is None and stream.has_begun:
+                written += [self._delta(number, delta) for delta in item.deltas]
+            else:
+                written += map(self._event, stream.deltas(item))
+        return b"".join(written)
+
+    def _event(self, chunk: ChatCompletionChunk) -> bytes:
+        return event(self._extended(chunk))
+
+    def _extended(self, chunk: ChatCompletionChunk) -> Mapping[str, Any]:
         if self._legacy:
-            for chunk in chunks:
-                chunk["choices"] = [_legacy_choice(choice) for choice in chunk["choices"]]
-        return self.encode(chunks)
+            chunk["choices"] = [_legacy_choice(choice) for choice in chunk["choices"]]
+        return self.extended(chunk)
+
+    def _delta(self, number: int, delta: Delta) -> bytes:
+        """Encode a delta; most are text, whose event is encoded once but for the text."""
+        if isinstance(delta, ToolStart):
+            return self._event(self._streams[number].chunk(delta))
+        key = number, type(delta), getattr(delta, "index", 0)
+        found = self._texts.get(key)
+        if found is None:
+            chunk = self._streams[number].chunk(replace(delta, text=TextEvent.PLACE))
+            found = self._texts[key] = TextEvent(self._extended(chunk))
+        return found.of(delta.text)
 
     def counted(self) -> ChatCompletionChunk:
         return {**self._envelope.chunk([]), "usage": usage(self._endings)}

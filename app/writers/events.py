@@ -34,6 +34,23 @@ def event(value: Mapping[str, Any]) -> bytes:
     return b"data: " + one_line(orjson.dumps(value)) + b"\n\n"
 
 
+class TextEvent:
+    """Events that differ in one text only; the rest is encoded once.
+
+    ``value``: one of them, with PLACE as the text, once or more often.
+    """
+
+    #: no name of a model or a tool has it
+    PLACE = "\x1ftext\x1f"
+
+    def __init__(self, value: Mapping[str, Any]) -> None:
+        self._parts = event(value).split(orjson.dumps(self.PLACE))
+
+    def of(self, text: str) -> bytes:
+        """Encode the event of this text."""
+        return one_line(orjson.dumps(text)).join(self._parts)
+
+
 def named_event(value: Mapping[str, Any]) -> bytes:
     """Encode one event whose name is its type, with pydantic's encoder: events of responses repeat
     all tools, and json takes five times as long for them.

@@ -53,8 +53,11 @@ class ChunkEvents(EventWriter):
 
     def encode(self, chunks: Sequence[Mapping[str, Any]]) -> bytes:
         """Return the events of these chunks."""
-        extra = {"usage": None} if self._include_usage else {}
-        return b"".join(event({**chunk, **extra}) for chunk in chunks)
+        return b"".join(event(self.extended(chunk)) for chunk in chunks)
+
+    def extended(self, chunk: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Return a chunk with the keys that all of them have."""
+        return {**chunk, "usage": None} if self._include_usage else chunk
 
     @abstractmethod
     def counted(self) -> Mapping[str, Any]:

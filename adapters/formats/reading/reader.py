@@ -3,7 +3,7 @@
 The engine parses with the grammar that constrained the model, so the reader never searches text: an
 event names its node, and the node's role gives the meaning of the bytes.
 
-Representation   a UTF-8 decoder for the current stretch of text; text held back between two
+Representation   the begin of a character at the end of the text so far; text held back between two
                  calls (``_gap``, None elsewhere) and after a possible end of reasoning (``_tail``).
 Invariants       I1 the deltas add up to the same message however events are grouped into calls of
                  feed and text into events. I2 a truncated answer loses no byte of content,
@@ -13,8 +13,8 @@ Cost             linear in the bytes, except white space held back between calls
 Not here         the distinction of text and syntax (the spec), tokens (the engine's parser).
 """
 
-import codecs
-from collections.abc import Iterable, Mapping
+from codecs import utf_8_decode
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
 from operator import itemgetter
@@ -27,7 +27,6 @@ from .deltas import ContentDelta, Delta, ReasoningDelta, ToolArguments, ToolInpu
 from .input_reader import InputReader
 
 _KIND_AND_NODE = itemgetter(0, 1)
-_new_decoder = codecs.getincrementaldecoder("utf-8")
 
 
 @dataclass(frozen=True)
@@ -61,7 +60,8 @@ class Reader:
         self._whitespace = whitespace
         self._deltas: list[Delta] = []
         self._kind = Kind.SYNTAX
-        self._decoder = _new_decoder("replace")
+        #: the begin of a character
+        self._partial = b""
         self._skip = 0
         self._gap: str | None = None
         self._tail = ""
@@ -72,8 +72,13 @@ class Reader:
         self._id = ""
         self._ids: set[str] = set()
 
-    def feed(self, events: Iterable[Event]) -> list[Delta]:
+    def feed(self, events: Sequence[Event]) -> list[Delta]:
         """Return the deltas of these events."""
+        if len(events) == 1 and events[0].kind == "text":
+            (event,) = events
+            self._position += len(event.bytes)
+            self._text(self._role(event.node), event.bytes)
+            return self._take()
         for (kind, node), group in groupby(events, _KIND_AND_NODE):
             role = self._role(node)
             if kind == "text" or role.kind is Kind.CONSTRAINED:
@@ -164,12 +169,15 @@ class Reader:
         if role.kind is not self._kind or role.region is not self._region:
             self._end_stretch()
             self._kind, self._region = role.kind, role.region
-        self._route(self._decoder.decode(data))
+        if self._partial:
+            data = self._partial + data
+        text, used = utf_8_decode(data, "replace", False)
+        self._partial = data[used:]
+        self._route(text)
 
     def _end_stretch(self) -> None:
-        rest = self._decoder.decode(b"", True)
-        self._decoder.reset()
-        self._route(rest)
+        rest, self._partial = self._partial, b""
+        self._route(rest.decode(errors="replace"))
         if self._kind is Kind.ID:
             self._start_call()
         if self._kind is not Kind.SYNTAX:
