@@ -36,6 +36,7 @@ from .api import (
 )
 from .composition import Components
 from .observability import Logger, Metrics, RequestLog
+from .server import Comments
 from .service import BackgroundResponses, Conversations, StoredResponses
 from .settings import GatewaySettings
 from .ui import ui_router
@@ -87,7 +88,7 @@ class _Routes:
             self.metrics,
             self.requests,
             self.log,
-            comment_seconds=self.settings.stream_comment_seconds,
+            comments=Comments(self.settings.stream_comment_seconds),
         )
         routers = [
             generation_router(models, answering, bodies),

@@ -224,6 +224,7 @@ _APP_ROOMS: dict[str, tuple[str, ...]] = {
         "observability",
         "access",
         "service",
+        "server",
         "openapi",
         "api",
         "ui",

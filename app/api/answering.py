@@ -18,7 +18,7 @@ from ..admission import Admission, Ticket
 from ..errors import client_left
 from ..observability import Logger, Metrics, Outcome, RequestLog, RequestRecord
 from ..protocol import ResponseRequest
-from ..server import Disconnected, EventStream, run_until_disconnect
+from ..server import Comments, Disconnected, EventStream, Pulled, run_until_disconnect
 from ..service import (
     AnswerStream,
     BackgroundResponses,
@@ -36,7 +36,7 @@ Answer = TypeVar("Answer")
 
 @dataclass(frozen=True, slots=True)
 class Answering:
-    """See the file's header. ``comment_seconds``: see EventStream."""
+    """See the file's header. ``comments``: see EventStream."""
 
     admission: Admission
     background: BackgroundResponses
@@ -44,7 +44,7 @@ class Answering:
     requests: RequestLog
     logger: Logger
     _: KW_ONLY
-    comment_seconds: float
+    comments: Comments
 
     async def begin(self, exchange: Exchange, request: Request) -> Ticket:
         """Return the request's ticket. Raises ApiError.
@@ -92,9 +92,9 @@ class Answering:
                 # for the end of a shutdown, see RequestMiddleware
                 exchange.failed = stream.failed
                 return EventStream(
-                    stream,
+                    Pulled(stream),
                     headers=stream.headers,
-                    comment_seconds=self.comment_seconds,
+                    comments=self.comments,
                     comment=surface.keep_alive,
                     on_disconnect=partial(self._leave, record),
                     on_end=ticket.close,
@@ -135,7 +135,7 @@ class Answering:
         if not body.stream:
             return exact_json(begun.response)
         events = self.background.follow(begun.response["id"], exchange.client.id)
-        return EventStream(events, comment_seconds=self.comment_seconds)
+        return EventStream(Pulled(events), comments=self.comments)
 
     def _end_run(self, record: RequestRecord) -> None:
         seconds = time.perf_counter() - record.started

@@ -6,7 +6,7 @@ from fastapi import APIRouter, Request, Response
 
 from ..openapi import operation, query
 from ..protocol import CompactRequest, InputTokensRequest, ItemsQuery, RetrieveQuery
-from ..server import EventStream
+from ..server import EventStream, Pulled
 from ..service import InputTokens, ItemPage, ResponseDeleted, ServedModels, StoredResponses
 from ..writers import CompactedResponse, ResponseEvent, ResponseObject
 from .body import BodyReader, validated
@@ -115,7 +115,7 @@ def responses_router(
         client = exchange_of(request).client.id
         if asked.stream == "true":
             events = await stored.replay(response_id, client, after=asked.starting_after)
-            return EventStream(events)
+            return EventStream(Pulled(events))
         found = await stored.retrieve(response_id, client)
         return exact_json(found.body, found.headers)
 

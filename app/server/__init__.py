@@ -1,7 +1,15 @@
 """The HTTP server around the app: connections, event streams, processes, shutdown."""
 
+from .comments import Comments
 from .drain import Drain
-from .event_stream import COMMENT, EVENT_STREAM, Disconnected, EventStream, run_until_disconnect
+from .event_stream import (
+    COMMENT,
+    EVENT_STREAM,
+    Disconnected,
+    EventStream,
+    Pulled,
+    run_until_disconnect,
+)
 from .garbage_collection import frozen, settle
 from .listening_sockets import Address, bind_all, reserved
 from .page_headers import page_headers

@@ -25,6 +25,7 @@ import h11
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from ..errors import ApiError, bad_request, unavailable
+from .body_writers import BODY_WRITER, TransportWriter
 from .waiting_connections import WaitingConnections
 
 #: seconds that a refused client has to stop sending
@@ -73,6 +74,9 @@ class Connection(H11Protocol):
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
+        self._writer = TransportWriter(transport, self.flow)
+        # uvicorn copies it into the scope of each request
+        self.app_state = {**self.app_state, BODY_WRITER: self._writer}
         if len(self.connections) > self._limits.connections:
             other = self._waiting.first()
             if other is None:
@@ -82,6 +86,7 @@ class Connection(H11Protocol):
         self._set_deadline()
 
     def connection_lost(self, exc: Exception | None) -> None:
+        self._writer.leave()
         self._await_nothing()
         if self._writing is not None:
             self._writing.cancel()
@@ -123,12 +128,14 @@ class Connection(H11Protocol):
 
     def pause_writing(self) -> None:
         super().pause_writing()
+        self._writer.pause()
         self._writing = self.loop.call_later(WRITE_S, self.transport.abort)
 
     def resume_writing(self) -> None:
         if self._writing is not None:
             self._writing.cancel()
         super().resume_writing()
+        self._writer.resume()
 
     def send_400_response(self, msg: str) -> None:
         """Refuse bytes that are not HTTP, or too many of them. Called by uvicorn."""
@@ -218,6 +225,7 @@ class Connection(H11Protocol):
         running = self.cycle is not None and not self.cycle.response_complete
         if not (running and self.cycle.response_started):
             self.transport.write(_answer(error))
+        self._writer.leave()
         if running:
             self.cycle.disconnected = True
             self.cycle.message_event.set()

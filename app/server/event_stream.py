@@ -1,23 +1,23 @@
 """Server-sent events: ``data: {json}`` and an empty line, ``data: [DONE]`` at the end.
 
-During silence, comments keep the connection open: clients skip them, and proxies see traffic.
-
-An EventStream owns its iterator. When the iterator ends, the response is complete; when the client
-leaves or the server stops, the iterator is closed, and with it the work behind it. The iterator
+An EventStream owns its source of events. When the source ends, the response is complete; when the
+client leaves or the server stops, the source is closed, and with it the work behind it. The source
 must not raise: expected failures are events.
 
-Not here   the contents of events (service), errors before the first byte (ordinary answers).
+Not here   the contents of events (service), errors before the first byte (ordinary answers), the
+           way to the client (body_writers), comments in silence (comments).
 """
 
 import asyncio
 from collections.abc import AsyncIterator, Callable, Coroutine, Mapping
-from contextlib import aclosing, suppress
+from contextlib import aclosing
 from typing import Any, Protocol, TypeVar
 
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
-from ..concurrency import cancel
+from .body_writers import Events, body_writer
+from .comments import Comments
 
 Result = TypeVar("Result")
 
@@ -35,11 +35,34 @@ _HEADERS = {
 }
 
 
-class Events(Protocol):
-    """Encoded events that can be closed early."""
+class Iterated(Protocol):
+    """Events to be iterated once, which can be closed early."""
 
     def __aiter__(self) -> AsyncIterator[bytes]: ...
     async def aclose(self) -> None: ...
+
+
+class Pulled:
+    """Iterated events as a source that is paused between two of them."""
+
+    def __init__(self, events: Iterated) -> None:
+        self._events = events
+        self._may_go_on = asyncio.Event()
+        self._may_go_on.set()
+
+    async def send_to(self, write: Callable[[bytes], None]) -> None:
+        async for data in self._events:
+            write(data)
+            await self._may_go_on.wait()
+
+    def pause(self) -> None:
+        self._may_go_on.clear()
+
+    def resume(self) -> None:
+        self._may_go_on.set()
+
+    async def aclose(self) -> None:
+        await self._events.aclose()
 
 
 class Disconnected(Exception):
@@ -50,7 +73,7 @@ class EventStream(Response):
     """A response of events; ``on_disconnect`` is called when the client leaves early, ``on_end``
     after the last event, before the client can know that there is no further one.
 
-    ``comment_seconds``: seconds of silence after which ``comment`` is sent; 0: never.
+    ``comments`` writes ``comment`` in silence; None: there are none.
     """
 
     def __init__(
@@ -58,7 +81,7 @@ class EventStream(Response):
         events: Events,
         *,
         headers: Mapping[str, str] | None = None,
-        comment_seconds: float = 0,
+        comments: Comments | None = None,
         comment: bytes = COMMENT,
         on_disconnect: Callable[[], None] = lambda: None,
         on_end: Callable[[], None] = lambda: None,
@@ -67,61 +90,29 @@ class EventStream(Response):
         # the length is known only at the end
         del self.headers["content-length"]
         self._events = events
-        self._comment_seconds = comment_seconds
-        self._text = comment
-        self._sent_at = 0.0
-        self._timer: asyncio.TimerHandle | None = None
-        self._comment: asyncio.Future[None] | None = None
+        self._comments = comments or Comments(0)
+        self._comment = comment
         self._on_disconnect = on_disconnect
         self._on_end = on_end
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         async with aclosing(self._events):
             try:
-                await run_until_disconnect(self._send_all(send), receive)
+                await run_until_disconnect(self._send_all(scope, send), receive)
             except Disconnected:
                 self._on_disconnect()
 
-    async def _send_all(self, send: Send) -> None:
-        loop = asyncio.get_running_loop()
-        self._sent_at = loop.time()
-        self._await_silence(loop, send, self._comment_seconds)
+    async def _send_all(self, scope: Scope, send: Send) -> None:
+        writer = body_writer(scope, send)
         try:
             await send({"type": "http.response.start", "status": 200, "headers": self.raw_headers})
-            async for data in self._events:
-                self._sent_at = loop.time()
-                await send({"type": "http.response.body", "body": data, "more_body": True})
+            with self._comments.within(writer, self._comment):
+                await writer.write_all(self._events)
             self._on_end()
-            await self._end_comments()
             await send({"type": "http.response.body", "body": b"", "more_body": False})
         except OSError:
             # some servers report a disconnect this way
             raise Disconnected from None
-        finally:
-            await self._end_comments()
-
-    def _await_silence(self, loop: asyncio.AbstractEventLoop, send: Send, seconds: float) -> None:
-        if seconds:
-            self._timer = loop.call_later(seconds, self._on_time, loop, send)
-
-    def _on_time(self, loop: asyncio.AbstractEventLoop, send: Send) -> None:
-        """Send a comment after silence, unless the last one still waits for the client."""
-        left = self._comment_seconds - (loop.time() - self._sent_at)
-        if left <= 0:
-            left = self._comment_seconds
-            if self._comment is None or self._comment.done():
-                self._sent_at = loop.time()
-                self._comment = loop.create_task(self._send_comment(send))
-        self._await_silence(loop, send, left)
-
-    async def _send_comment(self, send: Send) -> None:
-        with suppress(OSError):  # the next event meets it, too
-            await send({"type": "http.response.body", "body": self._text, "more_body": True})
-
-    async def _end_comments(self) -> None:
-        if self._timer is not None:
-            self._timer.cancel()
-        await cancel(self._comment)
 
 
 async def run_until_disconnect(work: Coroutine[Any, Any, Result], receive: Receive) -> Result:

@@ -3,7 +3,7 @@
 import asyncio
 import io
 import json
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import suppress
 from typing import Any
 
@@ -16,7 +16,7 @@ from app.api.error_responses import install_error_handlers
 from app.api.middleware import RequestMiddleware
 from app.observability.logs import make_logger
 from app.observability.metrics import MAX_KEYWORDS, METHODS, Metrics
-from app.server.event_stream import Disconnected, EventStream, run_until_disconnect
+from app.server.event_stream import Disconnected, EventStream, Pulled, run_until_disconnect
 from app.writers.events import event
 
 
@@ -139,16 +139,22 @@ class Source:
         self.closed = 0
         self.cancelled = False
 
-    async def __aiter__(self) -> AsyncIterator[bytes]:
+    async def send_to(self, write: Callable[[bytes], None]) -> None:
         try:
             for item in self._script:
                 if item is None:
                     await asyncio.Event().wait()
                 else:
-                    yield item
+                    write(item)
         except asyncio.CancelledError:
             self.cancelled = True
             raise
+
+    def pause(self) -> None:
+        raise AssertionError
+
+    def resume(self) -> None:
+        raise AssertionError
 
     async def aclose(self) -> None:
         self.closed += 1
@@ -178,7 +184,7 @@ async def answer(
     return sent, told
 
 
-async def test_a_stream_is_sent_event_by_event_with_the_right_headers():
+async def test_a_stream_is_sent_with_the_right_headers_and_an_end():
     sent, told = await answer(Source(b"a", b"b"))
     start, *bodies = sent
     assert dict(start["headers"]) == {
@@ -186,22 +192,60 @@ async def test_a_stream_is_sent_event_by_event_with_the_right_headers():
         b"cache-control": b"no-cache",
         b"x-accel-buffering": b"no",
     }
-    assert [(m["body"], m["more_body"]) for m in bodies] == [
-        (b"a", True),
-        (b"b", True),
-        (b"", False),
-    ]
+    *events, last = ((m["body"], m["more_body"]) for m in bodies)
+    assert b"".join(data for data, _ in events) == b"ab"
+    assert all(more for _, more in events)
+    assert last == (b"", False)
     assert told == []
 
 
-@pytest.mark.parametrize("send_fails", [False, True])
-async def test_a_client_that_leaves_ends_the_work(send_fails: bool):
-    source = Source(b"a", None if not send_fails else b"b", b"c")
-    sent, told = await answer(source, leave_after=2, send_fails=send_fails)
-    assert sent[-1]["body"] == b"a"
+@pytest.mark.parametrize(("leave_after", "send_fails"), [(2, False), (1, True)])
+async def test_a_client_that_leaves_ends_the_work(leave_after: int, send_fails: bool):
+    source = Source(b"a", None)
+    sent, told = await answer(source, leave_after=leave_after, send_fails=send_fails)
+    assert len(sent) == leave_after
     assert source.closed == 1
-    assert source.cancelled is not send_fails
+    assert source.cancelled
     assert told == ["left"]
+
+
+@pytest.mark.parametrize("pauses", [False, True])
+async def test_iterated_events_are_asked_for_unless_they_are_paused(pauses: bool):
+    asked: list[bytes] = []
+
+    async def each() -> AsyncIterator[bytes]:
+        for data in (b"a", b"b", b"c"):
+            asked.append(data)
+            yield data
+
+    class Events:
+        closed = False
+
+        def __aiter__(self) -> AsyncIterator[bytes]:
+            return each()
+
+        async def aclose(self) -> None:
+            self.closed = True
+
+    written: list[bytes] = []
+
+    def write(data: bytes) -> None:
+        written.append(data)
+        if pauses and data == b"b":
+            source.pause()
+
+    events = Events()
+    source = Pulled(events)
+    sending = asyncio.create_task(source.send_to(write))
+    for _ in range(9):
+        await asyncio.sleep(0)
+    assert sending.done() is not pauses
+    assert asked == written == ([b"a", b"b"] if pauses else [b"a", b"b", b"c"])
+    source.resume()
+    await sending
+    assert written == [b"a", b"b", b"c"]
+    await source.aclose()
+    assert events.closed
 
 
 async def test_a_stream_is_closed_even_if_it_never_began():
