@@ -79,7 +79,7 @@ RULES = (
     Rule("cache", frozenset({"redis"})),
     Rule("adapters", frozenset()),
     Rule("adapters/formats", frozenset(), frozenset({"engine"})),
-    Rule("adapters/workers", frozenset({"aiohttp", "orjson"})),
+    Rule("adapters/workers", frozenset({"httptools", "orjson"})),
     Rule("adapters/workers/inprocess", frozenset(), frozenset({"engine"})),
     Rule("adapters/workers/noise", IN_PROCESS, frozenset({"engine"})),
     Rule("adapters/workers/sampling", IN_PROCESS, frozenset({"engine"})),

@@ -21,34 +21,21 @@ Not here         retries, balancing and deadlines of answers (the app's), JSON a
 import asyncio
 import json
 import ssl
-from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
-from contextlib import aclosing, suppress
-from dataclasses import replace
-from functools import partial
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from typing import Any
 from urllib.parse import urlsplit
 
-from .base import SHAPING, Chunk, Generation, Health, Receive, Run, WorkerError
-from .generator_run import GeneratorRun
-from .http_client import CONNECT_S, AiohttpClient, Response
+from .base import SHAPING, Generation, Health, Receive, WorkerError
+from .http_client import CONNECT_S, HttpClient
 from .plugin_versions import refused_specs
-from .sglang_errors import LessRoom, server_error
 from .sglang_health import context_of, json_object, judged
-from .sglang_wire import PIECE, StreamReader, request_body, request_id
-from .sse import MAX_EVENT_BYTES, EventDecoder, EventTooLong
+from .sglang_run import SGLangRun
 
 #: seconds without a byte in a health check or an abort
 SHORT_S = 5.0
 #: seconds for a whole abort, in case a server sends its answer byte by byte
 ABORT_S = 10.0
-#: bytes of an event, plus TOKEN_BYTES for each requested token: ids, text and escapes
-EVENT_BYTES, TOKEN_BYTES = 1 << 20, 256
-#: bytes of a log probability with its token's id
-LOGPROB_BYTES = 64
-#: bytes of an answer without a stream; /server_info has about 20 KB
-MAX_ANSWER_BYTES = 1 << 20
-#: the payload that ends a stream
-DONE = b"[DONE]"
 
 
 class SGLangWorker:
@@ -66,7 +53,7 @@ class SGLangWorker:
         release: of this gateway, for messages.
         api_key: the server's API key, if it requires one.
         connect_seconds: for a new connection.
-        tls: see AiohttpClient.
+        tls: see HttpClient.
     """
 
     #: not stop_token_ids: such a token would end an answer where its grammar does not
@@ -77,7 +64,7 @@ class SGLangWorker:
         base_url: str,
         *,
         tokens: Sequence[bytes],
-        client: AiohttpClient | None = None,
+        client: HttpClient | None = None,
         stop_token_ids: Sequence[int] = (),
         model: str | None = None,
         name: str | None = None,
@@ -93,127 +80,33 @@ class SGLangWorker:
         self.model = model or "sglang"
         self.description = f"sglang: the server at {urlsplit(base)._replace(netloc=host).geturl()}"
         headers = {"Authorization": f"Bearer {api_key}"} if api_key else {}
-        self._client = client or AiohttpClient(
-            base, headers, connect_seconds=connect_seconds, tls=tls
-        )
-        self._tokens = tokens
-        self._stop_token_ids = tuple(stop_token_ids)
+        self.client = client or HttpClient(base, headers, connect_seconds=connect_seconds, tls=tls)
+        self.tokens = tokens
+        self.stop_token_ids: Sequence[int] = tuple(stop_token_ids)
         self._grammar_backend = grammar_backend
         self._plugin = dict(plugin or {})
         self._release = release
         self.max_model_len: int | None = None
         self.sees_images: bool | None = None
-        self._is_incremental = False
-        self._running: set[str] = set()
+        self.is_incremental = False
+        self.running: set[str] = set()
+        self.is_closed = False
         self._aborts: set[asyncio.Task[None]] = set()
-        self._closed = False
 
     async def start(self) -> None:
         """Do nothing: the first health check reads the model's context length."""
 
-    def run(self, generation: Generation, receive: Receive) -> Run:
-        return GeneratorRun(self.generate(generation), receive)
+    def run(self, generation: Generation, receive: Receive) -> SGLangRun:
+        return SGLangRun(self, generation, receive)
 
-    def generate(self, generation: Generation) -> AsyncGenerator[Chunk, None]:
-        return self._seeing(generation) if generation.images else self._answer(generation)
-
-    async def _seeing(self, generation: Generation) -> AsyncGenerator[Chunk, None]:
-        """Answer a prompt with images, which may leave less room than max_tokens: only the server
-        knows, and says so in its refusal.
+    def refused(self, error: WorkerError) -> WorkerError | None:
+        """Return the error of a server that reads specs of another version; None: it is another
+        one.
         """
-        if not self.sees_images:
-            message = "the server does not say that its model sees images"
-            raise WorkerError(503, message, reason="unavailable")
-        try:
-            async with aclosing(self._answer(generation)) as chunks:
-                async for chunk in chunks:
-                    yield chunk
-            return
-        except LessRoom as error:
-            if not 0 < error.room < generation.max_tokens:
-                raise
-            generation = replace(generation, max_tokens=error.room)
-        async with aclosing(self._answer(generation)) as chunks:
-            async for chunk in chunks:
-                yield chunk
+        return refused_specs(error, self._plugin, self._release)
 
-    async def _answer(self, generation: Generation) -> AsyncGenerator[Chunk, None]:
-        if self._closed:
-            raise _shutting_down()
-        rid = request_id(generation.rid)
-        encode = partial(
-            request_body,
-            generation,
-            rid,
-            vocabulary=len(self._tokens),
-            context=self.max_model_len,
-            stop_token_ids=self._stop_token_ids,
-            is_incremental=self._is_incremental,
-        )
-        images = sum(len(image.data) for image, _ in generation.images)
-        is_short = len(generation.prompt) + images <= PIECE
-        unsent = [encode() if is_short else await _in_thread(encode)]
-        reader = StreamReader(generation, self._tokens, self._stop_token_ids)
-        most = most_bytes(generation)
-        events, idle = self._events(unsent, most, _headers(generation)), 0
-        self._running.add(rid)
-        try:
-            async with aclosing(events) as received:
-                async for payloads, size in received:
-                    idle += size
-                    if idle > most:
-                        message = f"SGLang: more than {most:,} bytes without a token"
-                        raise WorkerError(502, message, reason="protocol")
-                    for chunk in reader.read_all(payloads):
-                        idle = 0
-                        yield chunk
-                        if chunk.finish_reason is not None:
-                            return
-            raise WorkerError(502, "SGLang ended the stream too early", reason="truncated")
-        except WorkerError as error:
-            if (refused := refused_specs(error, self._plugin, self._release)) is not None:
-                raise refused from error
-            # not from itself: the cycle would keep the images of the prompt
-            raise
-        finally:
-            self._running.discard(rid)
-            if not reader.finished:
-                self._abort(rid)
-
-    async def _events(
-        self, unsent: list[bytes], most: int, headers: Mapping[str, str]
-    ) -> AsyncGenerator[tuple[list[bytes], int], None]:
-        """Yield the payloads of the stream up to [DONE], as they are received together, and the
-        bytes that arrived.
-
-        ``unsent``: the body. It is taken out, so that images are not kept while the answer streams.
-
-        Raises:
-            WorkerError: a failure, or an event of more than ``most`` bytes.
-        """
-        decoder = EventDecoder(most)
-        try:
-            async with self._client.request(
-                "POST", "/generate", content=unsent.pop(), headers=headers
-            ) as response:
-                if response.status != 200:
-                    raise refusal(response.status, await _read(response))
-                async for data in response.pieces():
-                    payloads = decoder.push(data)
-                    is_over = DONE in payloads
-                    if is_over:
-                        del payloads[payloads.index(DONE) :]
-                    yield payloads, len(data)
-                    if is_over:
-                        return
-        except EventTooLong as error:
-            raise WorkerError(502, f"SGLang: {error}", reason="protocol") from error
-        except WorkerError as error:
-            if self._closed and error.reason in ("connection", "protocol"):
-                raise _shutting_down() from error
-            raise
-
-    def _abort(self, rid: str) -> None:
+    def abort(self, rid: str) -> None:
+        """Abort a request at the server, in a task of its own."""
         task = asyncio.get_running_loop().create_task(self._post_abort(rid))
         self._aborts.add(task)
         task.add_done_callback(self._aborts.discard)
@@ -221,14 +114,9 @@ class SGLangWorker:
     async def _post_abort(self, rid: str) -> None:
         """Post the abort. An unreachable server notices the closed connection by itself."""
         content = json.dumps({"rid": rid}).encode()
-        with suppress(RuntimeError, TimeoutError, WorkerError):
-            async with (
-                asyncio.timeout(ABORT_S),
-                self._client.request(
-                    "POST", "/abort_request", content=content, read_s=SHORT_S
-                ) as response,
-            ):
-                await _read(response)
+        with suppress(TimeoutError, WorkerError):
+            async with asyncio.timeout(ABORT_S):
+                await self.client.fetch("POST", "/abort_request", content=content, read_s=SHORT_S)
 
     async def health(self) -> Health:
         status, _ = await self._get("/ready")
@@ -247,7 +135,7 @@ class SGLangWorker:
 
     def _judge(self, info: Mapping[str, Any]) -> Health:
         self.max_model_len = context_of(info)
-        self._is_incremental = info.get("incremental_streaming_output") is True
+        self.is_incremental = info.get("incremental_streaming_output") is True
         facts = {"sees_images": self.sees_images}
         return judged(info, self._grammar_backend, self._plugin, self._release, facts)
 
@@ -263,66 +151,11 @@ class SGLangWorker:
 
     async def _get(self, path: str) -> tuple[int, bytes]:
         """Return status and body. Raises WorkerError."""
-        async with self._client.request("GET", path, read_s=SHORT_S) as response:
-            return response.status, await _read(response)
+        return await self.client.fetch("GET", path, read_s=SHORT_S)
 
     async def aclose(self) -> None:
-        self._closed = True
-        for rid in list(self._running):
-            self._abort(rid)
+        self.is_closed = True
+        for rid in list(self.running):
+            self.abort(rid)
         await asyncio.gather(*self._aborts)
-        await self._client.aclose()
-
-
-def _headers(generation: Generation) -> dict[str, str]:
-    trace = generation.traceparent
-    return {} if trace is None else {"traceparent": trace}
-
-
-def most_bytes(generation: Generation) -> int:
-    """Return the most bytes of an event: it may hold the ids, the text and the log probabilities of
-    the whole answer.
-    """
-    top = generation.sampling.logprobs
-    token = TOKEN_BYTES if top is None else TOKEN_BYTES + LOGPROB_BYTES * (1 + top)
-    return min(MAX_EVENT_BYTES, EVENT_BYTES + token * generation.max_tokens)
-
-
-def refusal(status: int, data: bytes) -> WorkerError:
-    """Return the error of a response that is not a stream."""
-    text = data.decode(errors="replace")
-    try:
-        body = json.loads(text)
-    except (ValueError, RecursionError):
-        body = text
-    if isinstance(body, dict):
-        body = body.get("error") or body.get("detail") or body
-    return server_error(body, status=status)
-
-
-async def _read(response: Response) -> bytes:
-    """Return a whole body of at most MAX_ANSWER_BYTES.
-
-    Raises:
-        WorkerError: it is longer.
-    """
-    data = b""
-    async for piece in response.pieces():
-        data += piece
-        if len(data) > MAX_ANSWER_BYTES:
-            message = f"an answer of more than {MAX_ANSWER_BYTES:,} bytes"
-            raise WorkerError(502, message, reason="protocol")
-    return data
-
-
-async def _in_thread(encode: Callable[[], bytes]) -> bytes:
-    """Return what is encoded, off the event loop. The future of a thread is part of a reference
-    cycle, so it must not hold megabytes.
-    """
-    bodies: list[bytes] = []
-    await asyncio.to_thread(lambda: bodies.append(encode()))
-    return bodies.pop()
-
-
-def _shutting_down() -> WorkerError:
-    return WorkerError(503, "the worker is shutting down", reason="unavailable")
+        await self.client.aclose()

@@ -6,7 +6,7 @@ Representation   an event has the ids and the text of the whole answer so far, o
                  the ids are new.
 Invariants       I1 the ids of an event that reports a failure are dropped: SGLang reports a grammar
                     that does not compile as a junk token with finish_reason "abort".
-                 I2 for any input, ``read`` returns a chunk of valid ids and counts, or raises
+                 I2 for any input, ``read`` returns a chunk of valid ids and counts, or a
                     WorkerError.
 Tested with      SGLang 0.5.23: a real server, on CPU.
 Not here         HTTP (sglang), the lines of the stream (sse), checks of values (sglang_values), the
@@ -17,7 +17,7 @@ import json
 from collections.abc import Collection, Iterator, Sequence
 from hashlib import blake2b
 from secrets import token_hex
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, TypeVar
 
 import orjson
 
@@ -161,18 +161,6 @@ def _pieces(prompt: Prompt) -> Iterator[Prompt]:
     return (prompt[at : at + PIECE] for at in range(0, len(prompt), PIECE))
 
 
-class _Event(NamedTuple):
-    """An event of the stream; ``ids``: the new ones."""
-
-    ids: list[int]
-    finish: FinishReason | None
-    prompt: int
-    total: int
-    cached: int
-    logprobs: Sequence[TokenLogprob]
-    overran: bool = False
-
-
 class StreamReader:
     """Converts the payloads of one stream to chunks. ``finished``: the server has ended it.
     ``stops``: ids that end the answer.
@@ -182,52 +170,42 @@ class StreamReader:
         self, generation: Generation, tokens: Sequence[bytes], stops: Collection[int] = ()
     ) -> None:
         self._tokens = tokens
+        self._vocabulary = len(tokens)
         self._stops = frozenset(stops)
         self._left = generation.max_tokens
         #: how the answer must end; None: tokens may follow
         self._must_end: FinishReason | None = None
-        self._has_stops = bool(generation.stop)
-        self._gate = StopGate(generation.stop)
+        self._gate = StopGate(generation.stop) if generation.stop else None
         #: images have more tokens than the placeholders that were sent
         self._least_prompt = len(generation.prompt) + 1 if generation.images else 0
         self._top = generation.sampling.logprobs
         #: of the tokens that no chunk has shown yet
         self._logprobs: list[TokenLogprob] = []
         self._seen = 0
+        #: of the last event
+        self._prompt = self._total = self._cached = 0
+        self._finish: FinishReason | None = None
         self.finished = False
 
-    def read_all(self, payloads: Sequence[bytes]) -> Iterator[Chunk]:
-        """Yield one chunk for events that were received together, so that a busy process does the
-        work of a chunk once.
-
-        Raises:
-            WorkerError: an event reports a failure, or is not an event of SGLang. The tokens before
-                it are yielded first.
+    def read(self, payloads: Sequence[bytes]) -> tuple[Chunk | None, WorkerError | None]:
+        """Return one chunk for events that were received together, so that a busy process does the
+        work of a chunk once; and the failure of an event behind it, unless the chunk is the last.
+        A failure is one that the event reports, or that it is not an event of SGLang.
         """
         ids: list[int] = []
-        last: _Event | None = None
-        failure: WorkerError | None = None
-        for payload in payloads:
+        for number, payload in enumerate(payloads):
             try:
-                event = self._event(payload)
+                self._take(payload, ids)
             except WorkerError as error:
-                failure = error
+                chunk = self._chunk(ids) if number else None
+                is_last = chunk is not None and chunk.finish_reason is not None
+                return chunk, None if is_last else error
+            if self._finish is not None:
                 break
-            ids += event.ids
-            self._logprobs += event.logprobs
-            last = event
-            if event.finish is not None:
-                break
-        chunk = None if last is None else self._chunk(self._cut(last._replace(ids=ids)))
-        if chunk is not None:
-            yield chunk
-            if chunk.finish_reason is not None:
-                return
-        if failure is not None:
-            raise failure
+        return self._chunk(ids) if payloads else None, None
 
-    def _event(self, payload: bytes) -> _Event:
-        """Return one event.
+    def _take(self, payload: bytes, ids: list[int]) -> None:
+        """Read one event, and add its new ids.
 
         Raises:
             WorkerError: the event reports a failure, or is not an event of SGLang.
@@ -236,42 +214,29 @@ class StreamReader:
             event = orjson.loads(payload)
             if "error" in event:
                 raise server_error(event["error"])
-            meta, ids = event["meta_info"], event["output_ids"]
-            reason, total = meta["finish_reason"], as_count(meta["completion_tokens"])
-            finish = self._finish(reason)
-            new = self._new(ids, total)
-            logprobs: Sequence[TokenLogprob] = ()
+            meta, sent = event["meta_info"], event["output_ids"]
+            reason, total = meta["finish_reason"], meta["completion_tokens"]
+            if type(total) is not int or total < 0:
+                as_count(total)
+            finish = None if reason is None else self._ending(reason)
+            new = self._new(sent, total)
+            logprobs = None
             if self._top is not None:
-                logprobs = token_logprobs(meta, new, total, self._top, len(self._tokens))
-            prompt = as_count(meta["prompt_tokens"])
-            if prompt < self._least_prompt:
-                message = f"SGLang: images are missing in a prompt of {prompt:,} tokens"
-                raise WorkerError(502, message, reason="protocol")
-            cached = min(as_count(meta.get("cached_tokens", 0)), prompt)
-            return _Event(new, finish, prompt, total, cached, logprobs)
+                logprobs = token_logprobs(meta, new, total, self._top, self._vocabulary)
+            prompt, cached = meta["prompt_tokens"], meta.get("cached_tokens", 0)
+            if type(prompt) is not int or prompt < self._least_prompt:
+                self._check_prompt(as_count(prompt))
+            if type(cached) is not int or not 0 <= cached <= prompt:
+                cached = min(as_count(cached), prompt)
         except (ValueError, LookupError, TypeError, AttributeError, RecursionError) as error:
             message = f"not an event of SGLang: {payload[:200]!r}"
             raise WorkerError(502, message, reason="protocol") from error
+        ids += new
+        if logprobs:
+            self._logprobs += logprobs
+        self._prompt, self._total, self._cached, self._finish = prompt, total, cached, finish
 
-    def _cut(self, event: _Event) -> _Event:
-        """Return the event without tokens beyond the end of the answer."""
-        kept = [] if self._must_end else event.ids[: self._left]
-        end = next((n for n, number in enumerate(kept, 1) if number in self._stops), None)
-        kept = kept[:end]
-        self._left -= len(kept)
-        if end is not None:
-            self._must_end = "stop"
-        elif not self._left:
-            self._must_end = self._must_end or "length"
-        extra = len(event.ids) - len(kept)
-        if not extra:
-            return event
-        total = event.total - extra
-        return event._replace(ids=kept, finish=self._must_end, total=total, overran=True)
-
-    def _finish(self, reason: dict[str, Any] | None) -> FinishReason | None:
-        if reason is None:
-            return None
+    def _ending(self, reason: dict[str, Any]) -> FinishReason:
         kind = reason["type"]
         if kind not in ("stop", "length", "abort"):
             raise ValueError("an unknown finish reason")
@@ -292,34 +257,64 @@ class StreamReader:
         self._seen = total
         new = ids[len(ids) - count :]
         for number in new:
-            if as_count(number) >= len(self._tokens):
-                message = f"token ids must be below {len(self._tokens):,}, got {number}"
+            if type(number) is not int or not 0 <= number < self._vocabulary:
+                as_count(number)
+                message = f"token ids must be below {self._vocabulary:,}, got {number}"
                 raise WorkerError(502, message, reason="protocol")
         return new
 
-    def _chunk(self, event: _Event) -> Chunk | None:
+    def _check_prompt(self, prompt: int) -> None:
+        if prompt < self._least_prompt:
+            message = f"SGLang: images are missing in a prompt of {prompt:,} tokens"
+            raise WorkerError(502, message, reason="protocol")
+
+    def _chunk(self, ids: list[int]) -> Chunk | None:
         """Return the ids that may be shown now; none follows a stop string."""
-        ids, finish, prompt, total, cached, _, overran = event
-        shown = [] if self._has_stops else ids
-        for n, number in enumerate(ids if self._has_stops else (), 1):
-            shown += self._gate.push((number,), self._tokens[number])
-            if self._gate.hit is not None:
-                finish, total = "stop", total - len(ids) + n
-                break
-        if finish is not None:
-            shown += self._gate.flush()
-        if not shown and finish is None:
+        finish, total = self._finish, self._total
+        kept = self._kept(ids)
+        if overran := len(kept) < len(ids):
+            finish, total, ids = self._must_end, total - len(ids) + len(kept), kept
+        hit = None
+        if self._gate is not None:
+            ids, shown = [], ids
+            for number, token in enumerate(shown, 1):
+                ids += self._gate.push((token,), self._tokens[token])
+                if self._gate.hit is not None:
+                    finish, total = "stop", total - len(shown) + number
+                    break
+            if finish is not None:
+                ids += self._gate.flush()
+            hit = self._gate.hit
+        if not ids and finish is None:
             return None
-        stop_text, trim = self._gate.hit or (None, 0)
-        logprobs = self._taken(len(shown))
+        stop_text, trim = hit or (None, 0)
+        logprobs = () if self._top is None else self._taken(len(ids))
         return Chunk(
-            tuple(shown), finish, prompt, total, stop_text, trim, cached, logprobs, overran
+            tuple(ids),
+            finish,
+            self._prompt,
+            total,
+            stop_text,
+            trim,
+            self._cached,
+            logprobs,
+            overran,
         )
+
+    def _kept(self, ids: list[int]) -> list[int]:
+        """Return the ids without those beyond the end of the answer."""
+        kept = [] if self._must_end else ids[: self._left]
+        if not self._stops.isdisjoint(kept):
+            end = next(n for n, number in enumerate(kept, 1) if number in self._stops)
+            kept = kept[:end]
+            self._must_end = "stop"
+        self._left -= len(kept)
+        if not self._left:
+            self._must_end = self._must_end or "length"
+        return kept
 
     def _taken(self, count: int) -> tuple[TokenLogprob, ...]:
         """Take the log probabilities of the next tokens."""
-        if self._top is None:
-            return ()
         taken = tuple(self._logprobs[:count])
         del self._logprobs[:count]
         return taken

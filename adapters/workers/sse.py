@@ -27,18 +27,16 @@ class EventDecoder:
         self._maximum = max_event_bytes
 
     def push(self, data: bytes) -> list[bytes]:
-        first, *lines = data.split(b"\n")
-        self._keep(first)
-        if not lines:
-            return []
-        whole, rest = b"".join(self._parts), lines.pop()
-        self._parts, self._size = [], 0
+        *lines, rest = data.split(b"\n")
         if len(data) > self._maximum:
             self._check(max(map(len, lines), default=0))
-        self._keep(rest)
-        # comments may be many
-        found = [line for line in (whole, *lines) if line.startswith(b"data:")]
-        return [line[5:].strip(b" \r") for line in found]
+        if lines and self._parts:
+            self._keep(lines[0])
+            lines[0] = b"".join(self._parts)
+            self._parts, self._size = [], 0
+        if rest:
+            self._keep(rest)
+        return [line[5:].strip(b" \r") for line in lines if line.startswith(b"data:")]
 
     def _keep(self, part: bytes) -> None:
         self._size += len(part)

@@ -36,7 +36,15 @@ def noise_compiler() -> Compiler:
 
 
 async def collect(worker: Worker, generation: Generation) -> list[Chunk]:
-    return [chunk async for chunk in worker.generate(generation)]
+    """Return the chunks of a run that is never paused."""
+    chunks: list[Chunk] = []
+
+    def receive(chunk: Chunk) -> bool:
+        chunks.append(chunk)
+        return True
+
+    await worker.run(generation, receive).wait()
+    return chunks
 
 
 def ids_of(chunks: list[Chunk]) -> list[int]:

@@ -6,15 +6,15 @@ with ``--incremental-streaming-output``, a grammar that does not compile, an abo
 
 import asyncio
 import json
-from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Mapping
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Awaitable, Callable
 from pathlib import Path
 from typing import Any
 
 import httpx
 
 from adapters.workers import Chunk, Generation, SGLangWorker, WorkerError
-from adapters.workers.http_client import NO_HEADERS, AiohttpClient, Response
+from adapters.workers.http_client import HttpClient
+from adapters.workers.http_connection import Receiver
 
 from .helpers import ids_of
 
@@ -43,7 +43,7 @@ class Body(httpx.AsyncByteStream):
         self.closed = True
 
 
-class MockClient(AiohttpClient):
+class MockClient(HttpClient):
     """A client whose answers ``handler`` makes; any exception is a broken connection."""
 
     def __init__(self, handler: Callable[[httpx.Request], Awaitable[httpx.Response]]) -> None:
@@ -51,28 +51,44 @@ class MockClient(AiohttpClient):
             transport=httpx.MockTransport(handler), base_url="http://worker"
         )
 
-    @asynccontextmanager
-    async def request(
-        self, method: str, path: str, *, headers: Mapping[str, str] = NO_HEADERS, **options: Any
-    ) -> AsyncGenerator["MockAnswer", None]:
-        try:
-            content = options.get("content")
-            sent = self._client.stream(method, path, content=content, headers=dict(headers))
-            async with sent as answer:
-                yield MockAnswer(answer)
-        except httpx.HTTPError as error:
-            raise WorkerError(502, str(error), reason="connection") from error
+    def begin(self, method: str, path: str, receiver: Receiver, **options: Any) -> Any:
+        content, headers = options.get("content"), dict(options.get("headers") or {})
+        sent = self._client.stream(method, path, content=content, headers=headers)
+        return MockExchange(sent, receiver)
 
     async def aclose(self) -> None:
         await self._client.aclose()
 
 
-class MockAnswer(Response):
-    def __init__(self, answer: httpx.Response) -> None:
-        self.status, self._answer = answer.status_code, answer
+class MockExchange:
+    """Passes on an answer of httpx."""
 
-    def pieces(self) -> AsyncIterator[bytes]:
-        return self._answer.aiter_bytes()
+    def __init__(self, sent: Any, receiver: Receiver) -> None:
+        self._sent, self._receiver = sent, receiver
+        self._is_stopped = False
+        self._resumed = asyncio.Event()
+        self._resumed.set()
+
+    async def wait(self) -> None:
+        try:
+            async with self._sent as answer:
+                self._receiver.on_head(answer.status_code)
+                async for data in answer.aiter_bytes():
+                    self._receiver.on_data(data)
+                    if self._is_stopped:
+                        return
+                    await self._resumed.wait()
+        except httpx.HTTPError as error:
+            raise WorkerError(502, str(error), reason="connection") from error
+
+    def stop(self, *, is_ending: bool) -> None:
+        self._is_stopped = True
+
+    def pause(self) -> None:
+        self._resumed.clear()
+
+    def resume(self) -> None:
+        self._resumed.set()
 
 
 class Server:

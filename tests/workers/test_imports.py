@@ -5,7 +5,7 @@ import sys
 
 import pytest
 
-HEAVY = ("torch", "transformers", "aiohttp", "numpy", "engine")
+HEAVY = ("torch", "transformers", "httptools", "numpy", "engine")
 
 
 @pytest.mark.parametrize(
@@ -14,7 +14,7 @@ HEAVY = ("torch", "transformers", "aiohttp", "numpy", "engine")
         ("import adapters.workers", ()),
         ("from adapters.workers import Generation, WorkerError", ()),
         ("import adapters.workers.noise_vocabulary", ()),
-        ("from adapters.workers import SGLangWorker", ("aiohttp",)),
+        ("from adapters.workers import SGLangWorker", ("httptools",)),
         ("from adapters.workers import NoiseWorker", ("engine",)),
     ],
 )
@@ -33,7 +33,7 @@ def test_unknown_names_are_attribute_errors() -> None:
 
 @pytest.mark.parametrize(
     ("worker", "missing", "extra"),
-    [("TransformersWorker", "torch", "embedded"), ("SGLangWorker", "aiohttp", "gateway")],
+    [("TransformersWorker", "torch", "embedded"), ("SGLangWorker", "httptools", "gateway")],
 )
 def test_a_missing_extra_is_named(worker: str, missing: str, extra: str) -> None:
     code = f"import sys; sys.modules[{missing!r}] = None; from adapters.workers import {worker}"

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from adapters.workers import Chunk, Generation, NoiseWorker, SamplingOptions, WorkerError
-from adapters.workers.sglang import most_bytes
+from adapters.workers.sglang_run import most_bytes
 from engine import Compiler, Matcher
 
 from .helpers import check_invariants, collect, ids_of, noise_compiler, run, tag

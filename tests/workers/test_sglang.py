@@ -10,6 +10,7 @@ import pytest
 from adapters.workers import SamplingOptions, SGLangWorker, WorkerError
 from adapters.workers.sglang_wire import request_id
 
+from ..pulling import pulled
 from .helpers import check_invariants, collect, ids_of, run
 from .sglang_fakes import (
     PROMPT,
@@ -83,7 +84,7 @@ def test_an_abort_from_outside_is_an_error() -> None:
     shown: list[Any] = []
 
     async def read() -> None:
-        async for chunk in recorded("aborted").worker().generate(ask()):
+        async for chunk in pulled(recorded("aborted").worker(), ask()):
             shown.append(chunk)
 
     with pytest.raises(WorkerError, match="Aborted") as caught:
@@ -176,7 +177,7 @@ def test_leaving_early_aborts_and_closes() -> None:
     async def leave() -> tuple[Server, Body]:
         body = Body((RECORDED / "free.sse").read_bytes())
         server = Server(lambda: httpx.Response(200, stream=body))
-        stream = server.worker().generate(ask())
+        stream = pulled(server.worker(), ask())
         await anext(stream)
         await stream.aclose()
         await asyncio.sleep(0.05)
@@ -197,7 +198,7 @@ def test_cancelling_twice_aborts() -> None:
     async def cancel() -> Server:
         body = Stuck((RECORDED / "free.sse").read_bytes())
         server = Server(lambda: httpx.Response(200, stream=body))
-        stream = server.worker().generate(ask())
+        stream = pulled(server.worker(), ask())
         await anext(stream)
         closing = asyncio.ensure_future(stream.aclose())
         await asyncio.sleep(0.05)

@@ -9,8 +9,9 @@ import httpx
 import pytest
 
 from adapters.workers import FailureReason, PromptTooLong, SGLangWorker, WorkerError
-from adapters.workers.sglang import EVENT_BYTES, MAX_ANSWER_BYTES, TOKEN_BYTES
+from adapters.workers.http_client import MAX_ANSWER_BYTES
 from adapters.workers.sglang_health import SHOWN
+from adapters.workers.sglang_run import EVENT_BYTES, TOKEN_BYTES
 from adapters.workers.sglang_wire import PIECE, request_body
 
 from .helpers import collect, run

@@ -13,6 +13,7 @@ import pytest
 
 from adapters.workers import Image, PromptImage, PromptTooLong, SGLangWorker, WorkerError
 
+from ..pulling import pulled
 from .helpers import check_invariants, collect, ids_of, run
 from .sglang_fakes import (
     PROMPT,
@@ -104,11 +105,11 @@ def test_a_sent_body_is_not_kept_while_the_answer_streams() -> None:
         port = server.sockets[0].getsockname()[1]
         worker = SGLangWorker(f"http://127.0.0.1:{port}", tokens=TOKENS)
         worker.sees_images = True
-        async with aclosing(worker.generate(ask(images=(image,)))) as chunks:
+        async with aclosing(pulled(worker, ask(images=(image,)))) as chunks:
             await anext(chunks)
             held = tracemalloc.get_traced_memory()[0]
         server.close()
-        await worker._client.aclose()
+        await worker.client.aclose()
         return held
 
     tracemalloc.start()

@@ -1,0 +1,236 @@
+"""One generation of a SGLang server: a streamed request, whose chunks go out by plain calls.
+
+bytes of the connection -> payloads of events -> a chunk -> the receiver
+
+Invariants       I1 a request that does not end at the server is aborted there.
+                 I2 no error is kept, and none that is raised refers to itself: the cycle would keep
+                    the images of the prompt.
+                 I3 the receiver runs in the context of ``wait``.
+Not here         the connection (http_client), the JSON (sglang_wire), the server's state (sglang).
+"""
+
+import asyncio
+import json
+from collections.abc import Callable, Sequence
+from contextvars import copy_context
+from dataclasses import replace
+from functools import partial
+from typing import Protocol
+
+from .base import Generation, Receive, WorkerError
+from .http_client import MAX_ANSWER_BYTES, Exchange, HttpClient, WholeAnswer
+from .sglang_errors import LessRoom, server_error
+from .sglang_wire import PIECE, StreamReader, request_body, request_id
+from .sse import MAX_EVENT_BYTES, EventDecoder, EventTooLong
+
+#: bytes of an event, plus TOKEN_BYTES for each requested token: ids, text and escapes
+EVENT_BYTES, TOKEN_BYTES = 1 << 20, 256
+#: bytes of a log probability with its token's id
+LOGPROB_BYTES = 64
+#: the payload that ends a stream
+DONE = b"[DONE]"
+
+
+class Server(Protocol):
+    """What a run needs of its server. ``running``: request ids."""
+
+    client: HttpClient
+    tokens: Sequence[bytes]
+    stop_token_ids: Sequence[int]
+    running: set[str]
+    is_closed: bool
+    is_incremental: bool
+
+    @property
+    def max_model_len(self) -> int | None: ...
+
+    @property
+    def sees_images(self) -> bool | None: ...
+
+    def abort(self, rid: str) -> None:
+        """Abort a request in a task of its own."""
+
+    def refused(self, error: WorkerError) -> WorkerError | None:
+        """Return the error of a server that reads other specs; None: it is another one."""
+
+
+class SGLangRun:
+    """See Run."""
+
+    def __init__(self, server: Server, generation: Generation, receive: Receive) -> None:
+        self._server = server
+        self._generation = generation
+        self._receive = receive
+        self._exchange: Exchange | None = None
+        self._is_paused = False
+
+    async def wait(self) -> None:
+        """See Run. A prompt with images may leave less room than max_tokens: only the server knows,
+        and says so in its refusal.
+        """
+        generation = self._generation
+        if generation.images and not self._server.sees_images:
+            message = "the server does not say that its model sees images"
+            raise WorkerError(503, message, reason="unavailable")
+        try:
+            await self._answer(generation)
+            return
+        except LessRoom as error:
+            if not generation.images or not 0 < error.room < generation.max_tokens:
+                raise
+            generation = replace(generation, max_tokens=error.room)
+        await self._answer(generation)
+
+    def pause(self) -> None:
+        self._is_paused = True
+        if self._exchange is not None:
+            self._exchange.pause()
+
+    def resume(self) -> None:
+        self._is_paused = False
+        if self._exchange is not None:
+            self._exchange.resume()
+
+    async def _answer(self, generation: Generation) -> None:
+        server = self._server
+        _check_open(server)
+        rid = request_id(generation.rid)
+        trace = generation.traceparent
+        # the body is no variable here: it is not kept while the answer streams
+        exchange = server.client.begin(
+            "POST",
+            "/generate",
+            self,
+            content=await self._encoded(generation, rid),
+            headers={} if trace is None else {"traceparent": trace},
+        )
+        reader = StreamReader(generation, server.tokens, server.stop_token_ids)
+        self._begin(exchange, reader, most_bytes(generation))
+        server.running.add(rid)
+        try:
+            await exchange.wait()
+            if self._refusal is not None:
+                raise refusal(self._refusal.status, self._refusal.body)
+            if not self._has_ended:
+                raise WorkerError(502, "SGLang ended the stream too early", reason="truncated")
+        except WorkerError as error:
+            if server.is_closed and error.reason in ("connection", "protocol"):
+                raise shutting_down() from error
+            refused = server.refused(error)
+            try:
+                if refused is not None:
+                    raise refused from error
+            finally:
+                del refused  # its traceback refers to this frame
+            raise
+        finally:
+            self._exchange = None
+            server.running.discard(rid)
+            if not reader.finished:
+                server.abort(rid)
+
+    async def _encoded(self, generation: Generation, rid: str) -> bytes:
+        server = self._server
+        encode = partial(
+            request_body,
+            generation,
+            rid,
+            vocabulary=len(server.tokens),
+            context=server.max_model_len,
+            stop_token_ids=server.stop_token_ids,
+            is_incremental=server.is_incremental,
+        )
+        images = sum(len(image.data) for image, _ in generation.images)
+        is_short = len(generation.prompt) + images <= PIECE
+        return encode() if is_short else await _in_thread(encode)
+
+    # -- called by the exchange
+
+    def _begin(self, exchange: Exchange, reader: StreamReader, most: int) -> None:
+        self._exchange, self._reader = exchange, reader
+        self._decoder, self._most, self._idle = EventDecoder(most), most, 0
+        self._refusal: WholeAnswer | None = None
+        self._has_ended = False
+        self._run_in_context = copy_context().run
+        if self._is_paused:
+            exchange.pause()
+
+    def on_head(self, status: int) -> None:
+        if status != 200:
+            self._refusal = WholeAnswer(MAX_ANSWER_BYTES)
+            self._refusal.on_head(status)
+
+    def on_data(self, data: bytes) -> None:
+        """Read what arrived together. Raises WorkerError, and what the receiver raises."""
+        if self._refusal is not None:
+            self._refusal.on_data(data)
+            return
+        try:
+            payloads = self._decoder.push(data)
+        except EventTooLong as error:
+            raise WorkerError(502, f"SGLang: {error}", reason="protocol") from error
+        is_over = DONE in payloads
+        if is_over:
+            del payloads[payloads.index(DONE) :]
+        self._idle += len(data)
+        if self._idle > self._most:
+            message = f"SGLang: more than {self._most:,} bytes without a token"
+            raise WorkerError(502, message, reason="protocol")
+        if payloads and self._has_all(payloads):
+            self._has_ended = True
+        if (is_over or self._has_ended) and self._exchange is not None:
+            self._exchange.stop(is_ending=self._reader.finished)
+
+    def _has_all(self, payloads: list[bytes]) -> bool:
+        """Pass on a chunk, and return whether the receiver needs no other."""
+        chunk, failure = self._reader.read(payloads)
+        if chunk is not None:
+            self._idle = 0
+            is_wanted = self._run_in_context(self._receive, chunk)
+            if chunk.finish_reason is not None or not is_wanted:
+                return True
+        if failure is not None:
+            try:
+                raise failure
+            finally:
+                del failure  # its traceback refers to this frame
+        return False
+
+
+def most_bytes(generation: Generation) -> int:
+    """Return the most bytes of an event: it may hold the ids, the text and the log probabilities of
+    the whole answer.
+    """
+    top = generation.sampling.logprobs
+    token = TOKEN_BYTES if top is None else TOKEN_BYTES + LOGPROB_BYTES * (1 + top)
+    return min(MAX_EVENT_BYTES, EVENT_BYTES + token * generation.max_tokens)
+
+
+def refusal(status: int, data: bytes) -> WorkerError:
+    """Return the error of a response that is not a stream."""
+    text = data.decode(errors="replace")
+    try:
+        body = json.loads(text)
+    except (ValueError, RecursionError):
+        body = text
+    if isinstance(body, dict):
+        body = body.get("error") or body.get("detail") or body
+    return server_error(body, status=status)
+
+
+def _check_open(server: Server) -> None:
+    if server.is_closed:
+        raise shutting_down()
+
+
+def shutting_down() -> WorkerError:
+    return WorkerError(503, "the worker is shutting down", reason="unavailable")
+
+
+async def _in_thread(encode: Callable[[], bytes]) -> bytes:
+    """Return what is encoded, off the event loop. The future of a thread is part of a reference
+    cycle, so it must not hold megabytes.
+    """
+    bodies: list[bytes] = []
+    await asyncio.to_thread(lambda: bodies.append(encode()))
+    return bodies.pop()
