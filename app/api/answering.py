@@ -92,7 +92,7 @@ class Answering:
                 # for the end of a shutdown, see RequestMiddleware
                 exchange.failed = stream.failed
                 return EventStream(
-                    Pulled(stream),
+                    stream,
                     headers=stream.headers,
                     comments=self.comments,
                     comment=surface.keep_alive,
