@@ -7,6 +7,8 @@ throughput   16 users; 64 chunks for each stream, sent by the worker at once
 paced        streams with a token every 20 ms: the gaps between receptions that users see
 memory       MB at the start with a real vocabulary, and KB of each idle stream
 first        milliseconds to the first byte at half the throughput, beside the worker itself
+
+With ``--calls``, every answer of throughput and paced is a tool call (``calls.py``).
 """
 
 import argparse
@@ -27,6 +29,7 @@ from engine import SPEC_VERSION
 from tests.app.small_tokenizer import TEMPLATE, folder
 from tests.redis_server import free_port
 
+from .calls import call_of
 from .memory import idle_streams, resident, tokenizer_folder
 from .processes import Process, running
 
@@ -37,9 +40,12 @@ INTERVAL_MS = 20.0
 IDLE_MS = 30_000.0
 
 
-def worker(stack: ExitStack, tokenizer: str, chunks: int, interval_ms: float = 0) -> Process:
-    """Start a worker."""
-    vocabulary = load_tokenizer(tokenizer, "auto").vocabulary
+def worker(
+    stack: ExitStack, tokenizer: str, chunks: int, interval_ms: float = 0, *, calls: bool = False
+) -> Process:
+    """Start a worker. ``calls``: its answers are tool calls."""
+    loaded = load_tokenizer(tokenizer, "auto")
+    vocabulary = loaded.vocabulary
     plugin = {"spec_version": SPEC_VERSION, "vocabulary": vocabulary.fingerprint}
     info = {
         "grammar_backend": "switchyard",
@@ -50,6 +56,8 @@ def worker(stack: ExitStack, tokenizer: str, chunks: int, interval_ms: float = 0
     command = [sys.executable, "-m", "bench.gateway.zero_worker", "--port", str(port)]
     command += ["--chunks", str(chunks), "--interval-ms", str(interval_ms), "--model", MODEL]
     command += ["--stop", str(vocabulary.stop_token_ids[0]), "--info", json.dumps(info)]
+    if calls:
+        command += ["--call", json.dumps(call_of(loaded, chunks - 1))]
     made = Process("worker", command, port)
     stack.enter_context(running(made))
     return made
@@ -75,6 +83,14 @@ def gateways(asked: argparse.Namespace, url: str, tokenizer: str) -> Iterator[Pr
         command += ["--port", str(port), "--policy", "round_robin", "--log-level", "error"]
         command += ["--prometheus-port", str(free_port())]
         yield Process("sglang-router", command, port)
+    if asked.smg:
+        port = free_port()
+        command = [asked.smg, "-m", "smg.launch_router", "--worker-urls", url]
+        command += ["--host", "127.0.0.1", "--port", str(port), "--policy", "round_robin"]
+        # a failure counts instead of being sent again
+        command += ["--disable-retries", "--log-level", "error"]
+        command += ["--prometheus-port", str(free_port())]
+        yield Process("smg", command, port)
     if asked.litellm:
         port = free_port()
         config = Path(tokenizer) / "litellm.yaml"
@@ -138,33 +154,50 @@ def table(title: str, found: dict[str, dict[str, list[float]]], figures: list[st
 
 @contextmanager
 def started(
-    asked: argparse.Namespace, interval_ms: float = 0, *, with_worker: bool = False
+    asked: argparse.Namespace,
+    interval_ms: float = 0,
+    *,
+    with_worker: bool = False,
+    calls: bool = False,
 ) -> Iterator[list[Process]]:
+    """Start the worker and the gateways. ``calls``: answers are tool calls."""
     with ExitStack() as stack:
-        tokenizer = folder(Path(stack.enter_context(tempfile.TemporaryDirectory())), TEMPLATE)
-        behind = worker(stack, tokenizer, asked.chunks, interval_ms)
+        folder_ = Path(stack.enter_context(tempfile.TemporaryDirectory()))
+        # a token of a call has several characters in a real vocabulary only
+        tokenizer = (
+            tokenizer_folder(folder_, asked.vocabulary) if calls else folder(folder_, TEMPLATE)
+        )
+        behind = worker(stack, tokenizer, asked.chunks, interval_ms, calls=calls)
         found = [*gateways(asked, behind.url, tokenizer)]
         for each in found:
             stack.enter_context(running(each))
         yield [*found, *([behind] if with_worker else [])]
 
 
+def offered(asked: argparse.Namespace) -> tuple[str, ...]:
+    """Return the options of a load whose requests offer a tool, if calls are measured."""
+    return ("--calls",) if asked.calls else ()
+
+
 def throughput(asked: argparse.Namespace) -> None:
-    options = ("--users", str(asked.users), "--seconds", str(asked.seconds))
-    with started(asked) as processes:
-        rounds(processes, 1, "--users", str(asked.users), "--seconds", "1")
+    users = ("--users", str(asked.users), *offered(asked))
+    options = (*users, "--seconds", str(asked.seconds))
+    with started(asked, calls=asked.calls) as processes:
+        rounds(processes, 1, *users, "--seconds", "1")
         found = rounds(processes, asked.rounds, *options)
     figures = ["requests/s", "events/s", "cpu ms/request", "first ms p50", "first ms p99", "failed"]
-    print(table(f"{asked.users} users, {asked.chunks} chunks", found, figures), end="\n\n")
+    title = f"{asked.users} users, {asked.chunks} chunks{' of a call' if asked.calls else ''}"
+    print(table(title, found, figures), end="\n\n")
 
 
 def paced(asked: argparse.Namespace) -> None:
-    with started(asked, INTERVAL_MS) as processes:
+    with started(asked, INTERVAL_MS, calls=asked.calls) as processes:
         for users in map(int, asked.streams.split(",")):
             options = ("--users", str(users), "--seconds", str(asked.seconds), "--paced")
-            found = rounds(processes, asked.rounds, *options)
+            found = rounds(processes, asked.rounds, *options, *offered(asked))
             figures = ["requests/s", "gap ms p99", "first ms p50", "first ms p99", "failed"]
-            print(table(f"{users} paced streams", found, figures), end="\n\n")
+            title = f"{users} paced {'calls' if asked.calls else 'streams'}"
+            print(table(title, found, figures), end="\n\n")
 
 
 def first(asked: argparse.Namespace) -> None:
@@ -204,12 +237,16 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m bench.gateway", description=__doc__)
     parser.add_argument("parts", nargs="*", metavar="part", help=", ".join(PARTS))
     parser.add_argument("--router", help="a Python with sglang-router")
+    parser.add_argument("--smg", help="a Python with smg")
     parser.add_argument("--litellm", help="a Python with litellm[proxy]")
     parser.add_argument("--processes", type=int, default=1, help="of switchyard")
     parser.add_argument("--users", type=int, default=16)
     parser.add_argument("--chunks", type=int, default=64)
+    parser.add_argument(
+        "--calls", action="store_true", help="throughput, paced: answers are tool calls"
+    )
     parser.add_argument("--streams", default="50,100,200", help="paced: numbers of streams")
-    parser.add_argument("--vocabulary", default="o200k_harmony", help="of memory")
+    parser.add_argument("--vocabulary", default="o200k_harmony", help="of memory and --calls")
     parser.add_argument("--seconds", type=float, default=5, help="of each load")
     parser.add_argument("--rounds", type=int, default=3)
     asked = parser.parse_args()

@@ -18,6 +18,8 @@ from urllib.parse import urlsplit
 
 import uvloop
 
+from .calls import TOOLS
+
 END = b"0\r\n\r\n"
 #: seconds that answers may take after the end of a run; what is open then does not count
 LAST_WORDS_S = 10.0
@@ -117,6 +119,8 @@ async def run(asked: argparse.Namespace) -> dict[str, Any]:
     parts = urlsplit(asked.url)
     body = {"model": asked.model, "stream": True, "max_tokens": 1000}
     body["messages"] = [{"role": "user", "content": "Tell me about the weather in Oslo."}]
+    if asked.calls:
+        body["tools"] = TOOLS
     content = json.dumps(body).encode()
     head = f"POST /v1/chat/completions HTTP/1.1\r\nhost: {parts.netloc}\r\n"
     head += f"content-type: application/json\r\ncontent-length: {len(content)}\r\n"
@@ -167,6 +171,7 @@ def main() -> None:
     parser.add_argument("--model", default="m")
     parser.add_argument("--users", type=int, default=16)
     parser.add_argument("--seconds", type=float, default=10)
+    parser.add_argument("--calls", action="store_true", help="offer a tool")
     parser.add_argument("--paced", action="store_true", help="measure the gaps between receptions")
     parser.add_argument("--rate", type=float, default=0, help="requests/s of all users together")
     parser.add_argument(

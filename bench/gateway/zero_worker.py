@@ -1,7 +1,8 @@
 """A worker that costs next to nothing: every answer is the same bytes, made in advance.
 
 It speaks SGLang's ``/generate`` and OpenAI's ``/v1/chat/completions``, so that it serves
-Switchyard and proxies alike. With ``--interval-ms`` it sends a token at a time.
+Switchyard and proxies alike. With ``--interval-ms`` it sends a token at a time, with ``--call`` the
+tokens of a tool call.
 
 python -m bench.gateway.zero_worker --port 30000 --chunks 64
 """
@@ -9,9 +10,12 @@ python -m bench.gateway.zero_worker --port 30000 --chunks 64
 import argparse
 import asyncio
 import json
+from collections.abc import Sequence
 from typing import Any, cast
 
 import uvloop
+
+from .calls import Call, call_deltas
 
 HEAD = (
     b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream; charset=utf-8\r\n"
@@ -28,11 +32,11 @@ def event(value: Any) -> bytes:
     return chunk(b"data: " + json.dumps(value).encode() + b"\n\n")
 
 
-def native_chunks(token: int, stop: int, count: int) -> list[bytes]:
-    """Return the events of SGLang with incremental ids; the last one stops."""
+def native_chunks(tokens: Sequence[int], stop: int) -> list[bytes]:
+    """Return the events of SGLang with incremental ids; one more stops."""
     found = []
-    for number in range(1, count + 1):
-        is_last = number == count
+    for number, token in enumerate([*tokens, stop], 1):
+        is_last = number > len(tokens)
         meta = {
             "id": "x",
             "finish_reason": {"type": "stop", "matched": stop} if is_last else None,
@@ -40,20 +44,22 @@ def native_chunks(token: int, stop: int, count: int) -> list[bytes]:
             "completion_tokens": number,
             "cached_tokens": 0,
         }
-        ids = [stop if is_last else token]
-        found.append(event({"text": "a", "output_ids": ids, "meta_info": meta}))
+        found.append(event({"text": "a", "output_ids": [token], "meta_info": meta}))
     return [*found, chunk(b"data: [DONE]\n\n") + LAST]
 
 
-def openai_chunks(model: str, count: int) -> list[bytes]:
-    """Return the chunks of a chat completion."""
+def text_deltas(count: int) -> list[dict[str, Any]]:
+    return [{"role": "assistant", "content": ""}, *[{"content": "a"}] * (count - 1)]
+
+
+def openai_chunks(model: str, deltas: Sequence[dict[str, Any] | None], reason: str) -> list[bytes]:
+    """Return the chunks of a chat completion; those of None are empty."""
     same = {"id": "x", "object": "chat.completion.chunk", "created": 1, "model": model}
     found = []
-    for number in range(count):
-        delta = {"role": "assistant", "content": ""} if number == 0 else {"content": "a"}
-        finish = "stop" if number == count - 1 else None
+    for number, delta in enumerate(deltas, 1):
+        finish = reason if number == len(deltas) else None
         choice = {"index": 0, "delta": delta, "finish_reason": finish}
-        found.append(event({**same, "choices": [choice]}))
+        found.append(b"" if delta is None else event({**same, "choices": [choice]}))
     return [*found, chunk(b"data: [DONE]\n\n") + LAST]
 
 
@@ -62,9 +68,15 @@ class Answers:
 
     def __init__(self, asked: argparse.Namespace) -> None:
         self.interval = asked.interval_ms / 1000
+        tokens = [asked.token] * (asked.chunks - 1)
+        deltas: list[dict[str, Any] | None] = [*text_deltas(asked.chunks)]
+        if asked.call:
+            call = Call(*json.loads(asked.call))
+            tokens, deltas = call.tokens, call_deltas(call)
+        reason = "tool_calls" if asked.call else "stop"
         self.streams = {
-            b"/generate": native_chunks(asked.token, asked.stop, asked.chunks),
-            b"/v1/chat/completions": openai_chunks(asked.model, asked.chunks),
+            b"/generate": native_chunks(tokens, asked.stop),
+            b"/v1/chat/completions": openai_chunks(asked.model, deltas, reason),
         }
         info = {"model_path": asked.model, "served_model_name": asked.model, "version": "0.5.23"}
         info |= json.loads(asked.info)
@@ -92,14 +104,23 @@ class Connection(asyncio.Protocol):
     def data_received(self, data: bytes) -> None:
         self._data += data
         while (end := self._data.find(b"\r\n\r\n")) >= 0:
-            head = self._data[:end].lower()
-            at = head.find(b"content-length:")
-            size = int(head[at + 15 :].split(b"\r\n", 1)[0]) if at >= 0 else 0
-            if len(self._data) < end + 4 + size:
+            after = self._end_of_request(self._data[:end].lower())
+            if not 0 <= after <= len(self._data):
                 return
             path = self._data.split(b" ", 2)[1].partition(b"?")[0]
-            self._data = self._data[end + 4 + size :]
+            self._data = self._data[after:]
             self._answer(path)
+
+    def _end_of_request(self, head: bytes) -> int:
+        """Return where the body ends; -1 if the last of its chunks is missing."""
+        at = head.find(b"content-length:")
+        if at >= 0:
+            return len(head) + 4 + int(head[at + 15 :].split(b"\r\n", 1)[0])
+        if b"transfer-encoding: chunked" not in head:
+            return len(head) + 4
+        # SMG streams bodies; those of a load have no CR LF, so this is the last chunk
+        last = self._data.find(b"\r\n" + LAST, len(head) + 2)
+        return last if last < 0 else last + 2 + len(LAST)
 
     def _answer(self, path: bytes) -> None:
         chunks = self._answers.streams.get(path)
@@ -137,6 +158,7 @@ def main() -> None:
     parser.add_argument("--chunks", type=int, default=64)
     parser.add_argument("--interval-ms", type=float, default=0)
     parser.add_argument("--token", type=int, default=70, help="the token of every chunk")
+    parser.add_argument("--call", help="JSON: a Call; it replaces --chunks")
     parser.add_argument("--stop", type=int, default=0, help="the token that ends an answer")
     parser.add_argument("--model", default="m")
     parser.add_argument("--info", default="{}", help="JSON: more fields of /server_info")
