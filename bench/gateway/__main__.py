@@ -111,6 +111,7 @@ def load(process: Process, *options: str) -> dict[str, Any]:
     found: dict[str, Any] = json.loads(made.stdout)
     used = process.cpu_seconds() - before
     found["cpu_ms"] = 1000 * used / max(1, found["requests"])
+    found["cpu_us_event"] = 1e6 * used / max(1, found["events"])
     return found
 
 
@@ -127,6 +128,7 @@ def rounds(
                 "requests/s": result["requests_per_s"],
                 "events/s": result["events_per_s"],
                 "cpu ms/request": result["cpu_ms"],
+                "cpu us/event": result["cpu_us_event"],
                 "first ms p50": first[0],
                 "first ms p99": first[1],
                 "gap ms p99": gaps[1],
@@ -195,7 +197,8 @@ def paced(asked: argparse.Namespace) -> None:
         for users in map(int, asked.streams.split(",")):
             options = ("--users", str(users), "--seconds", str(asked.seconds), "--paced")
             found = rounds(processes, asked.rounds, *options, *offered(asked))
-            figures = ["requests/s", "gap ms p99", "first ms p50", "first ms p99", "failed"]
+            figures = ["requests/s", "cpu us/event", "gap ms p99", "first ms p50", "first ms p99"]
+            figures.append("failed")
             title = f"{users} paced {'calls' if asked.calls else 'streams'}"
             print(table(title, found, figures), end="\n\n")
 

@@ -158,6 +158,7 @@ def summary(results: Results, seconds: float) -> dict[str, Any]:
         "refused": len(results.refused),
         "refused_ms_p50_p99": at(results.refused, 50, 99),
         "requests_per_s": round(len(results.whole) / seconds, 1),
+        "events": results.events,
         "events_per_s": round(results.events / seconds),
         "first_ms_p50_p99": at(results.first, 50, 99),
         "whole_ms_p50_p99": at(results.whole, 50, 99),
