@@ -90,8 +90,9 @@ class _Routes:
             self.log,
             comments=Comments(self.settings.stream_comment_seconds),
         )
+        generation = generation_router(models, answering, bodies, self._identify)
+        self.app.include_router(generation)
         routers = [
-            generation_router(models, answering, bodies),
             responses_router(StoredResponses(state, self.background), models, bodies),
             conversations_router(Conversations(conversations, state), bodies),
             messages_router(models, bodies),
@@ -105,7 +106,7 @@ class _Routes:
 
         for router in routers:
             self.app.include_router(router, dependencies=[Depends(with_key)])
-        self.app.state.endpoints = endpoints_of(routers)
+        self.app.state.endpoints = endpoints_of([generation, *routers])
         self._add_sockets(bodies)
 
     def _add_sockets(self, bodies: BodyReader) -> None:

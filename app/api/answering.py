@@ -6,14 +6,16 @@ return await answering.answer(...)                   waits for its turn, then an
 """
 
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Coroutine
 from dataclasses import KW_ONLY, dataclass, replace
 from functools import partial
 from typing import Any, TypeVar
 
 import structlog
 from fastapi import APIRouter, Request, Response
+from fastapi.routing import APIRoute
 
+from ..access import Client
 from ..admission import Admission, Ticket
 from ..errors import client_left
 from ..observability import Logger, Metrics, Outcome, RequestLog, RequestRecord
@@ -148,20 +150,43 @@ class Answering:
         record.error = client_left().code
 
 
-def generation_router(models: ServedModels, answering: Answering, bodies: BodyReader) -> APIRouter:
-    """Return the routes of all APIs that generate."""
-    router = APIRouter()
+class _DirectRoute(APIRoute):
+    """A route whose endpoint alone answers a request. It has no dependencies, since FastAPI's way
+    through them takes 30 us of CPU, a fifth of all that happens around the endpoint.
+    """
+
+    def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
+        endpoint: Callable[[Request], Coroutine[Any, Any, Response]] = self.endpoint
+        return endpoint
+
+
+def generation_router(
+    models: ServedModels,
+    answering: Answering,
+    bodies: BodyReader,
+    identify: Callable[[Request], Client],
+) -> APIRouter:
+    """Return the routes of all APIs that generate. Dependencies of the router would not be called.
+
+    ``identify`` returns the client of a request. Raises ApiError.
+    """
+    router = APIRouter(route_class=_DirectRoute)
     for surface in SURFACES:
-        create = _route(surface, models, answering, bodies)
+        create = _route(surface, models, answering, bodies, identify)
         router.post(surface.path, **surface.operation)(create)
     return router
 
 
 def _route(
-    surface: Surface[Any], models: ServedModels, answering: Answering, bodies: BodyReader
+    surface: Surface[Any],
+    models: ServedModels,
+    answering: Answering,
+    bodies: BodyReader,
+    identify: Callable[[Request], Client],
 ) -> Callable[[Request], Awaitable[Response]]:
     async def create(request: Request) -> Response:
         exchange = exchange_of(request)
+        exchange.client = identify(request)
         ticket = await answering.begin(exchange, request)
         body, size = await bodies.read(surface.body, request)
         ticket.count_off(exchange.media_bytes)
