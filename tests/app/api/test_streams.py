@@ -5,7 +5,9 @@ from typing import Any
 
 import openai
 import pytest
+from fastapi import Depends, Request
 
+from app.api.answering import _DirectRoute
 from tests.app.examples import ALARM, LIGHT, MESSAGES, TOOLS, body, json_schema, tool
 from tests.app.gateway import Gateway
 from tests.app.messages import added_up, events, whole
@@ -150,3 +152,12 @@ def test_a_client_that_leaves_ends_the_workers_generations(stream: bool):
 
 def running(gateway: Gateway) -> float:
     return gateway.metric("switchyard_workers_running", what="0:noise")
+
+
+def test_dependencies_of_generating_routes_are_refused():
+    """They would not be called, and a check that is not called is none."""
+
+    def create(request: Request) -> None: ...
+
+    with pytest.raises(ValueError, match="would not be called"):
+        _DirectRoute("/x", create, dependencies=[Depends(create)])
