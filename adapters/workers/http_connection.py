@@ -201,6 +201,7 @@ class Connection(asyncio.Protocol):
             at += len(piece)
             self._head_left -= len(piece)
             parser.feed_data(piece)
+        self._blank_left = HEAD_BYTES + at
         if at < len(data):
             parser.feed_data(data[at:])
 
@@ -209,7 +210,7 @@ class Connection(asyncio.Protocol):
         pieces, asked = self._pieces, self._asked
         if not pieces:
             data = b""
-            if self._status and not self._is_head_new:
+            if self._status:
                 self._blank_left -= size
             if self._blank_left < 0:
                 self.fail(f"more than {HEAD_BYTES:,} bytes between two of a body", is_broken=False)
