@@ -90,7 +90,7 @@ class Exchange:
         return content
 
     def pause(self) -> None:
-        """Ask for no data for a while. What is on its way still comes."""
+        """Ask for no data for a while. Some that is on its way still comes."""
         self._is_paused = True
         if self._connection is not None:
             self._connection.pause()

@@ -388,7 +388,7 @@ def test_an_answer_that_ends_with_the_last_piece_keeps_its_connection(run: Run) 
 
 
 class Wrong(BaseException):
-    """What a receiver raises."""
+    """An error of a receiver."""
 
 
 def test_what_a_receiver_raises_comes_out(run: Run) -> None:
@@ -413,7 +413,7 @@ def test_what_a_receiver_raises_comes_out(run: Run) -> None:
 
 
 class Held:
-    """What a receiver holds, as the images of a prompt."""
+    """Something that a receiver holds, as the images of a prompt."""
 
 
 def test_an_error_keeps_nothing_without_a_collection(run: Run) -> None:
