@@ -1,14 +1,17 @@
 """A run of a SGLang server: when it ends, what comes out of it, and that it can be paused."""
 
 import asyncio
+import gc
 import json
+import re
 from contextvars import ContextVar
 from typing import Any
+from weakref import ref
 
 import httpx
 import pytest
 
-from adapters.workers import Chunk, SGLangWorker
+from adapters.workers import Chunk, Image, PromptImage, SGLangWorker, WorkerError
 
 from .helpers import ids_of, run
 from .sglang_fakes import RECORDED, TOKENS, Body, Server, ask, event, recorded, streamed
@@ -169,3 +172,59 @@ def test_a_run_needs_the_end_of_no_stream(size: int) -> None:
     server = Server(lambda: httpx.Response(200, stream=body))
     run(asyncio.wait_for(server.worker().run(ask(), lambda chunk: True).wait(), 10))
     assert body.closed
+
+
+class Share:
+    """Lives as long as an image."""
+
+
+#: an answer to a prompt with an image, and the words of its error
+FAILURES = {
+    "a refusal": (b"HTTP/1.1 400 x\r\ncontent-length: 2\r\n\r\nno", "no"),
+    "a broken event": (b"HTTP/1.1 200 x\r\n\r\ndata: {}\n\n", "not an event"),
+    "other specs": (
+        b"HTTP/1.1 400 x\r\n\r\n/switchyard/version: must be 7",
+        "reads version 7 of grammar specs",
+    ),
+    "no HTTP": (b"SSH-2.0\r\n", "an invalid answer"),
+    "a broken connection": (b"", "the server closed it"),
+    "a truncated stream": (b"HTTP/1.1 200 x\r\n\r\ndata: [DONE]\n\n", "too early"),
+}
+
+
+@pytest.mark.parametrize("name", FAILURES)
+def test_an_error_does_not_keep_the_images_of_its_prompt(name: str) -> None:
+    """They are freed with the error, without a garbage collection."""
+    sent, words = FAILURES[name]
+
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        head = await reader.readuntil(b"\r\n\r\n")
+        await reader.readexactly(int(re.findall(rb"content-length: (\d+)", head.lower())[0]))
+        writer.write(sent)
+        writer.close()
+
+    async def fail(worker: SGLangWorker) -> tuple[str, ref[Share]]:
+        message = ""
+        share = Share()
+        image = PromptImage(Image("image/png", "iVBORw0K", b"1" * 16, 1, 1, share), 0)
+        try:
+            await worker.run(ask(images=(image,)), lambda chunk: True).wait()
+        except WorkerError as error:
+            message = error.message
+        return message, ref(share)
+
+    async def work() -> None:
+        server = await asyncio.start_server(serve, "127.0.0.1", 0)
+        url = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"
+        worker = SGLangWorker(url, tokens=TOKENS, plugin={"spec_version": 1})
+        worker.sees_images = True
+        message, share = await fail(worker)
+        assert words in message and share() is None
+        await worker.aclose()
+        server.close()
+
+    gc.disable()
+    try:
+        run(work())
+    finally:
+        gc.enable()
