@@ -2,8 +2,8 @@
 
 Errors           every failure is a WorkerError whose reason says what kind it was.
 Not here         connections (http_pool), requests (http_exchange), answers (http_connection);
-                 redirects, cookies, proxies of the environment (HTTP_PROXY), compression and HEAD,
-                 which nobody uses; the paths and bodies of a server (sglang); deadlines of answers,
+                 redirects, cookies, proxies of the environment (HTTP_PROXY), compression and HEAD:
+                 all unused; the paths and bodies of a server (sglang); deadlines of answers,
                  which also bound a server that does not read a request (the app's).
 """
 

@@ -1,6 +1,8 @@
 """One connection to a server: a request at a time, whose answer is passed on by plain calls.
 
 llhttp (httptools) parses answers. All bytes of a body that one read brings are passed on together.
+With aiohttp, whose answers are pulled, a worker's stream of 64 chunks cost 2.5 times as much CPU
+(1.4 ms and 0.56 ms, with 16 streams and pauses between the chunks).
 
 Invariants       I1 a connection is kept only if its request is sent, its answer ended where the
                     framing says, the server keeps it too, and no byte followed.
@@ -28,12 +30,12 @@ HEAD_PIECE = 4_096
 LONG_BODY = 1 << 20
 #: bytes of a longer one that are sent at a time
 BODY_PIECE = 1 << 18
-#: bytes and seconds that the rest of an answer may take which nobody wants any more
+#: bytes and seconds that the unwanted rest of an answer may take
 REST_BYTES, REST_S = 65_536, 1.0
 
 
 class Receiver(Protocol):
-    """Takes an answer by plain calls. What they raise ends the answer."""
+    """Takes an answer by plain calls. An exception ends the answer."""
 
     def on_head(self, status: int) -> None:
         """Take the status. Called once, before any data."""
@@ -50,7 +52,7 @@ class Answered(Receiver, Protocol):
 
 
 class Owner(Protocol):
-    """What a connection belongs to."""
+    """The pool of a connection."""
 
     def on_idle(self, connection: "Connection") -> None:
         """Take a connection that is ready for another request."""
@@ -173,7 +175,7 @@ class Connection(asyncio.Protocol):
 
     def data_received(self, data: bytes) -> None:
         if not self._is_due():
-            self.abort()  # of an answer that nobody asked for
+            self.abort()  # bytes without a request
             return
         parser, fault = cast(HttpResponseParser, self._parser), ""
         try:
@@ -201,6 +203,7 @@ class Connection(asyncio.Protocol):
             at += len(piece)
             self._head_left -= len(piece)
             parser.feed_data(piece)
+        self._blank_left = HEAD_BYTES + at
         if at < len(data):
             parser.feed_data(data[at:])
 
@@ -209,7 +212,7 @@ class Connection(asyncio.Protocol):
         pieces, asked = self._pieces, self._asked
         if not pieces:
             data = b""
-            if self._status and not self._is_head_new:
+            if self._status:
                 self._blank_left -= size
             if self._blank_left < 0:
                 self.fail(f"more than {HEAD_BYTES:,} bytes between two of a body", is_broken=False)

@@ -50,8 +50,8 @@ class Exchange:
             if connection is None or not await self._is_answered(connection):
                 await self._is_answered(await self._pool.connected())
         finally:
-            self._content = self._connection = self._error = None
-            del self.on_data  # part of a cycle
+            self._content = self._connection = self._error = self._deadline = None
+            del self.on_data, self._receiver  # parts of cycles
 
     async def _is_answered(self, connection: Connection) -> bool:
         """Return whether there was an answer; False: a kept connection broke before."""
@@ -90,7 +90,7 @@ class Exchange:
         return content
 
     def pause(self) -> None:
-        """Ask for no data for a while. What is on its way still comes."""
+        """Ask for no data for a while. Some that is on its way still comes."""
         self._is_paused = True
         if self._connection is not None:
             self._connection.pause()

@@ -64,13 +64,15 @@ class ConnectionPool:
     async def _connect(self, made: list[Connection]) -> None:
         loop, where = asyncio.get_running_loop(), f"{self._host}:{self._port}"
         try:
-            async with asyncio.timeout(self._connect_seconds) as deadline:
+            async with asyncio.timeout(self._connect_seconds):
                 _, connection = await loop.create_connection(
                     lambda: Connection(self), self._host, self._port, ssl=self._tls
                 )
         except (OSError, ValueError) as error:  # TLS's errors are OSErrors; a bad name: ValueError
+            # the deadline's own error has no number; a variable for it would be part of a cycle
+            is_late = isinstance(error, TimeoutError) and error.errno is None
             why = f"{type(error).__name__}: {error}"
-            if deadline.expired():
+            if is_late:
                 why = f"it took more than {self._connect_seconds:g} s"
             message = f"cannot connect to {where}: {why}"
             raise WorkerError(502, message, reason="connection") from error

@@ -32,7 +32,7 @@ DONE = b"[DONE]"
 
 
 class Server(Protocol):
-    """What a run needs of its server. ``running``: request ids."""
+    """The state of a server that runs need. ``running``: request ids."""
 
     client: HttpClient
     tokens: Sequence[bytes]

@@ -193,16 +193,18 @@ class StreamReader:
         A failure is one that the event reports, or that it is not an event of SGLang.
         """
         ids: list[int] = []
-        for number, payload in enumerate(payloads):
-            try:
+        count = 0
+        try:
+            for payload in payloads:
                 self._take(payload, ids)
-            except WorkerError as error:
-                chunk = self._chunk(ids) if number else None
-                is_last = chunk is not None and chunk.finish_reason is not None
-                return chunk, None if is_last else error
-            if self._finish is not None:
-                break
-        return self._chunk(ids) if payloads else None, None
+                count += 1
+                if self._finish is not None:
+                    break
+        except WorkerError as error:
+            chunk = self._chunk(ids) if count else None
+            is_last = chunk is not None and chunk.finish_reason is not None
+            return chunk, None if is_last else error
+        return self._chunk(ids) if count else None, None
 
     def _take(self, payload: bytes, ids: list[int]) -> None:
         """Read one event, and add its new ids.

@@ -27,7 +27,8 @@ class EventDecoder:
         self._maximum = max_event_bytes
 
     def push(self, data: bytes) -> list[bytes]:
-        *lines, rest = data.split(b"\n")
+        lines = data.split(b"\n")
+        rest = lines.pop()
         if len(data) > self._maximum:
             self._check(max(map(len, lines), default=0))
         if lines and self._parts:
@@ -36,7 +37,11 @@ class EventDecoder:
             self._parts, self._size = [], 0
         if rest:
             self._keep(rest)
-        return [line[5:].strip(b" \r") for line in lines if line.startswith(b"data:")]
+        found = []
+        for line in lines:
+            if line[:5] == b"data:":
+                found.append(line[5:].strip(b" \r"))
+        return found
 
     def _keep(self, part: bytes) -> None:
         self._size += len(part)

@@ -1,16 +1,18 @@
 """The HTTP client of workers over real sockets: what arrives, and the reason of every failure."""
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Coroutine
 from contextlib import suppress
+from typing import Any
 
 import pytest
 
 from adapters.workers import FailureReason, WorkerError
-from adapters.workers.http_client import LONG_BODY, AiohttpClient
+from adapters.workers.http_client import HttpClient
+from adapters.workers.http_connection import LONG_BODY
+from adapters.workers.http_exchange import Exchange
 
-from .helpers import run
-
+Run = Callable[[Coroutine[Any, Any, Any]], Any]
 Answer = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]
 
 STREAM = b"HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n"
@@ -40,6 +42,27 @@ async def silent(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> 
     await asyncio.sleep(5)
 
 
+class Taken:
+    """A receiver that keeps what it gets, and stops after ``most`` pieces."""
+
+    exchange: Exchange
+
+    def __init__(self, most: int | None = None) -> None:
+        self.status = 0
+        self.pieces: list[bytes] = []
+        self.most = most
+
+    def on_head(self, status: int) -> None:
+        assert self.status == 0
+        self.status = status
+
+    def on_data(self, data: bytes) -> None:
+        assert self.status
+        self.pieces.append(data)
+        if len(self.pieces) == self.most:
+            self.exchange.stop(is_ending=False)
+
+
 async def asked(answer: Answer, read_s: float | None = None) -> tuple[int, list[bytes]]:
     """Return the status and the pieces of one answer."""
 
@@ -51,31 +74,32 @@ async def asked(answer: Answer, read_s: float | None = None) -> tuple[int, list[
 
     server = await asyncio.start_server(serve, "127.0.0.1", 0)
     port = server.sockets[0].getsockname()[1]
-    client = AiohttpClient(f"http://127.0.0.1:{port}", {"Authorization": "Bearer k"})
+    client = HttpClient(f"http://127.0.0.1:{port}", {"Authorization": "Bearer k"})
+    taken = Taken()
     try:
-        async with client.request("POST", "/x", content=b"{}", read_s=read_s) as response:
-            return response.status, [piece async for piece in response.pieces()]
+        await client.begin("POST", "/x", taken, content=b"{}", read_s=read_s).wait()
+        return taken.status, taken.pieces
     finally:
         await client.aclose()
         server.close()
 
 
-def test_pieces_arrive_as_they_are_sent() -> None:
+def test_pieces_arrive_as_they_are_sent(run: Run) -> None:
     chunks = (b"3\r\none\r\n", b"3\r\ntwo\r\n", b"0\r\n\r\n")
     assert run(asked(saying(STREAM, *chunks))) == (200, [b"one", b"two"])
 
 
-def test_pieces_that_are_sent_together_are_one() -> None:
+def test_pieces_that_are_sent_together_are_one(run: Run) -> None:
     assert run(asked(saying(STREAM + b"3\r\none\r\n3\r\ntwo\r\n0\r\n\r\n"))) == (200, [b"onetwo"])
 
 
 @pytest.mark.parametrize("status", [302, 404, 503])
-def test_other_statuses_are_answers(status: int) -> None:
+def test_other_statuses_are_answers(run: Run, status: int) -> None:
     head = b"HTTP/1.1 %d x\r\nlocation: /y\r\ncontent-length: 1\r\n\r\n" % status
     assert run(asked(saying(head + b"a"))) == (status, [b"a"])
 
 
-def test_compressed_answers_are_not_unpacked() -> None:
+def test_compressed_answers_are_not_unpacked(run: Run) -> None:
     head = b"HTTP/1.1 200 OK\r\ncontent-encoding: gzip\r\ncontent-length: 1\r\n\r\n"
     assert run(asked(saying(head + b"a"))) == (200, [b"a"])
 
@@ -94,19 +118,18 @@ def test_compressed_answers_are_not_unpacked() -> None:
         (saying(STREAM + b"3\r\none\r\n", pause_s=5), "timeout"),
     ],
 )
-def test_failures_have_reasons(answer: Answer, reason: FailureReason) -> None:
+def test_failures_have_reasons(run: Run, answer: Answer, reason: FailureReason) -> None:
     with pytest.raises(WorkerError) as caught:
         run(asked(answer, read_s=0.5))
     assert caught.value.reason == reason
     assert caught.value.status == (504 if reason == "timeout" else 502)
 
 
-def test_a_refused_connection_is_a_failure_of_the_connection() -> None:
+def test_a_refused_connection_is_a_failure_of_the_connection(run: Run) -> None:
     async def work() -> None:
-        client = AiohttpClient("http://127.0.0.1:9", {})
+        client = HttpClient("http://127.0.0.1:9", {})
         try:
-            async with client.request("GET", "/"):
-                raise AssertionError
+            await client.fetch("GET", "/", read_s=5)
         finally:
             await client.aclose()
 
@@ -115,10 +138,11 @@ def test_a_refused_connection_is_a_failure_of_the_connection() -> None:
     assert (caught.value.status, caught.value.reason) == (502, "connection")
 
 
-def test_leaving_early_closes_the_connection() -> None:
+def test_leaving_early_closes_the_connection(run: Run) -> None:
     closed = asyncio.Event()
 
     async def endless(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.readuntil(b"\r\n\r\n")
         writer.write(STREAM)
         # what was not read yet makes the end of the connection a reset
         with suppress(ConnectionError):
@@ -132,10 +156,10 @@ def test_leaving_early_closes_the_connection() -> None:
     async def work() -> None:
         server = await asyncio.start_server(endless, "127.0.0.1", 0)
         port = server.sockets[0].getsockname()[1]
-        client = AiohttpClient(f"http://127.0.0.1:{port}", {})
-        async with client.request("GET", "/") as response:
-            async for _ in response.pieces():
-                break
+        client = HttpClient(f"http://127.0.0.1:{port}", {})
+        taken = Taken(most=1)
+        taken.exchange = client.begin("GET", "/", taken)
+        await taken.exchange.wait()
         await asyncio.wait_for(closed.wait(), 10)
         await client.aclose()
         server.close()
@@ -144,7 +168,9 @@ def test_leaving_early_closes_the_connection() -> None:
 
 
 @pytest.mark.parametrize("connect_s", [0.05, 30.0])
-def test_the_deadline_of_a_connection_covers_tls_and_nothing_later(connect_s: float) -> None:
+def test_the_deadline_of_a_connection_covers_tls_and_nothing_later(
+    run: Run, connect_s: float
+) -> None:
     """The server accepts, and takes its time for what follows: its TLS, or its answer."""
 
     async def connect(scheme: str) -> int:
@@ -158,10 +184,11 @@ def test_the_deadline_of_a_connection_covers_tls_and_nothing_later(connect_s: fl
 
         server = await asyncio.start_server(serve, "127.0.0.1", 0)
         port = server.sockets[0].getsockname()[1]
-        client = AiohttpClient(f"{scheme}://127.0.0.1:{port}", {}, connect_seconds=connect_s)
+        client = HttpClient(f"{scheme}://127.0.0.1:{port}", {}, connect_seconds=connect_s)
         try:
-            async with asyncio.timeout(1.0), client.request("GET", "/") as response:
-                return response.status
+            async with asyncio.timeout(1.0):
+                status, _ = await client.fetch("GET", "/", read_s=5)
+                return status
         finally:
             await client.aclose()
             server.close()
@@ -204,19 +231,19 @@ class Closing:
     ],
 )
 def test_a_request_is_sent_again_if_the_server_closes_a_kept_connection(
-    good: int, answers: list[object], requests: list[int]
+    run: Run, good: int, answers: list[object], requests: list[int]
 ) -> None:
     closing = Closing(good)
 
     async def ask() -> list[object]:
         server = await asyncio.start_server(closing, "127.0.0.1", 0)
-        client = AiohttpClient(f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}", {})
+        client = HttpClient(f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}", {})
         found: list[object] = []
         for _ in range(3):
             try:
-                async with client.request("POST", "/x", content=b"{}") as response:
-                    found.append(response.status)
-                    assert [piece async for piece in response.pieces()] == [b"a"]
+                status, body = await client.fetch("POST", "/x", content=b"{}", read_s=5)
+                found.append(status)
+                assert body == b"a"
             except WorkerError as error:
                 found.append(error.reason)
         await client.aclose()
@@ -228,7 +255,7 @@ def test_a_request_is_sent_again_if_the_server_closes_a_kept_connection(
 
 
 @pytest.mark.parametrize("size", [LONG_BODY, LONG_BODY + 1, 3 * LONG_BODY])
-def test_a_long_body_arrives_whole_also_when_it_is_sent_again(size: int) -> None:
+def test_a_long_body_arrives_whole_also_when_it_is_sent_again(run: Run, size: int) -> None:
     """The server closes the kept connection instead of answering the second request."""
     body = bytes(range(256)) * (size // 256) + b"a" * (size % 256)
     bodies: list[bytes] = []
@@ -245,10 +272,9 @@ def test_a_long_body_arrives_whole_also_when_it_is_sent_again(size: int) -> None
 
     async def ask() -> None:
         server = await asyncio.start_server(serve, "127.0.0.1", 0)
-        client = AiohttpClient(f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}", {})
+        client = HttpClient(f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}", {})
         for _ in range(2):
-            async with client.request("POST", "/x", content=body) as response:
-                assert [piece async for piece in response.pieces()] == [b"a"]
+            assert await client.fetch("POST", "/x", content=body, read_s=5) == (200, b"a")
         await client.aclose()
         server.close()
 
@@ -284,7 +310,7 @@ HEADS = {
 
 
 @pytest.mark.parametrize("name", HEADS)
-def test_a_head_without_an_end_is_cut(name: str) -> None:
+def test_a_head_without_an_end_is_cut(run: Run, name: str) -> None:
     """REGRESSION: endless informational answers kept the event loop busy, also without a client."""
     answer, sent = endless(*HEADS[name])
 
@@ -299,7 +325,7 @@ def test_a_head_without_an_end_is_cut(name: str) -> None:
     run(ask())
 
 
-def test_some_informational_answers_come_before_an_answer_of_any_size() -> None:
+def test_some_informational_answers_come_before_an_answer_of_any_size(run: Run) -> None:
     hint = b"HTTP/1.1 103 x\r\nlink: </y>\r\n\r\n"
     body = b"%x\r\n%s\r\n0\r\n\r\n" % (1 << 20, b"x" * (1 << 20))
     status, pieces = run(asked(saying(hint * 100 + STREAM + body)))
