@@ -186,8 +186,7 @@ class TokenLogprob(NamedTuple):
         return cls(0.0, ((token, 0.0),) if top else ())
 
 
-@dataclass(frozen=True, slots=True)
-class Chunk:
+class Chunk(NamedTuple):
     """The output since the previous chunk.
 
     ``trim`` counts the bytes at the end of *all* text so far that must not be shown: the stop

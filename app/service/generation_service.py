@@ -158,7 +158,7 @@ class GenerationService:
         if len(prompts) > 1:
             # a chunk has the tokens of its own prompt, the record those of all
             def on_chunk(chunk: Chunk) -> None:
-                record.count(replace(chunk, prompt_tokens=sum(prompts)))
+                record.count(chunk._replace(prompt_tokens=sum(prompts)))
 
         return Choices(
             [self._choice(prepared, choice, record, on_chunk) for choice in prepared.choices],
