@@ -47,6 +47,7 @@ from .schema_tools import (
 )
 from .sharing.artifact_cache import ArtifactLog
 from .sharing.namespaces import Namespaces, namespace_of, split_namespace, with_namespace
+from .sharing.spec_hash import SpecHash
 from .versions import ARTIFACT_VERSION, SPEC_VERSION
 from .vocabulary.vocabulary import Vocabulary
 
@@ -77,6 +78,7 @@ __all__ = [
     "Relaxed",
     "Report",
     "SpecError",
+    "SpecHash",
     "Style",
     "StyleRegion",
     "UnsupportedSchema",

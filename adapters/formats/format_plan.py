@@ -38,6 +38,16 @@ class FormatPlan:
     default_location: Location = UNKNOWN
     json_rules: JsonRules = NO_RULES
     style_layout: Mapping[str, Any] = field(default_factory=dict)
+    _derived: dict[Callable[..., Any], "FormatPlan"] = field(
+        default_factory=dict, init=False, repr=False, compare=False
+    )
+
+    def derived(self, make: "Callable[[FormatPlan], FormatPlan]") -> "FormatPlan":
+        """Return ``make(self)``, made once. ``make``: a function of a module, such as a dialect."""
+        found = self._derived.get(make)
+        if found is None:
+            found = self._derived[make] = make(self)
+        return found
 
     def reader(self) -> Reader:
         """Return a reader of one answer."""

@@ -14,6 +14,8 @@ from ..protocol import ReasoningEffort, ReasoningOptions, ThinkingFields
 Value = TypeVar("Value")
 
 _NO_OPTIONS = ReasoningOptions()
+#: the fields of most requests, and what they say
+_NOTHING, _UNASKED = (None,) * 6, AskedThinking()
 _SWITCHES = {"enabled": True, "disabled": False}
 
 
@@ -28,6 +30,9 @@ def common_thinking(
         ApiError: 400, two fields contradict each other.
     """
     options, thinking = reasoning or _NO_OPTIONS, fields.thinking
+    budgets_of_own = fields.thinking_token_budget, fields.thinking_budget
+    if (reasoning, thinking, effort[1], fields.enable_thinking, *budgets_of_own) == _NOTHING:
+        return _UNASKED
     efforts = [effort, ("reasoning.effort", options.effort)]
     switches = [
         *((place, None if each is None else each != "none") for place, each in efforts),

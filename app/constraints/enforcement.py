@@ -6,8 +6,7 @@ enforce (grammar_backend) are reported like relaxed ones, and refused in strict 
 """
 
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 
@@ -23,6 +22,8 @@ from .tenant_caches import TenantCaches
 
 #: compiles a plan with a budget
 Work = Callable[[WorkBudget], ConstraintPlan]
+Refused = ConstraintRefused | BeyondBackend
+_REFUSALS = (FormatError, ConstraintRefused, BeyondBackend)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,9 +52,11 @@ class Enforcement:
             engine.InternalError: a fault of the engine.
         """
         start = time.perf_counter()
-        with self._counting():
+        try:
             self.backend.check(output)
-            plan = self.wire.plan(output, self.special_texts)
+            plan = self.caches.plans.of(self.wire, self.special_texts, output)
+        except _REFUSALS as error:
+            raise self._counted(error) from None
         return partial(self._compile, output, plan, time.perf_counter() - start)
 
     def _compile(
@@ -62,7 +65,7 @@ class Enforcement:
         """``seconds``: what the format plan took."""
         start = time.perf_counter()
         backend, compiler = self.backend, self.caches.compiler
-        with self._counting():
+        try:
             self._check_grammars(plan, budget)
             relaxed: tuple[RelaxedKeyword, ...] = ()
             try:
@@ -75,6 +78,8 @@ class Enforcement:
                     raise refusal(plan.locate(left.pointer), left) from None
             spec, kind = backend.spec(enforced, output)
             relaxed += backend.unenforced(plan)
+        except _REFUSALS as error:
+            raise self._counted(error) from None
         self.metrics.compile_seconds.observe(seconds + time.perf_counter() - start)
         self._report(relaxed)
         if spec is not None:
@@ -120,17 +125,12 @@ class Enforcement:
         raise refusal(plan.locate(error.pointer), error) from None
 
     # -- metrics and log ---------------------------------------------------------------------------
-    @contextmanager
-    def _counting(self) -> Iterator[None]:
-        """Count refusals, and make them of what the format cannot write."""
-        try:
-            yield
-        except FormatError as error:
-            self.metrics.refused("format")
-            raise ConstraintRefused(error.location, error.message, "format") from None
-        except (ConstraintRefused, BeyondBackend) as error:
-            self.metrics.refused(error.label)
-            raise
+    def _counted(self, error: FormatError | Refused) -> Refused:
+        """Count a refusal, and return it; one is made of what the format cannot write."""
+        if isinstance(error, FormatError):
+            error = ConstraintRefused(error.location, error.message, "format")
+        self.metrics.refused(error.label)
+        return error
 
     def _report(self, relaxed: tuple[RelaxedKeyword, ...]) -> None:
         for each in relaxed:

@@ -54,7 +54,7 @@ class GrammarBackend:
         Raises:
             FormatError, SpecError, LimitExceeded, Cancelled: see ``engine.Compiler``.
         """
-        plan = for_own_engine(plan)
+        plan = plan.derived(for_own_engine)
         # the text is the cache key, and the worker's input
         return plan, compiler.compile_structural_tag(plan.spec_json, budget=budget)
 
@@ -96,7 +96,7 @@ class _Foreign(GrammarBackend):
     ) -> tuple[FormatPlan, Compiled]:
         # compile strictly first, so that unenforceable keywords are refused
         compiler.compile_structural_tag(plan.spec, budget=budget)
-        loose = for_reading_foreign(plan).spec
+        loose = plan.derived(for_reading_foreign).spec
         return plan, compiler.compile_structural_tag(loose, budget=budget)
 
     def token_ids(self, plan: FormatPlan, vocabulary: Vocabulary) -> frozenset[int] | None:

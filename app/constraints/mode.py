@@ -35,8 +35,9 @@ class ModeSwitch:
         """Raise ApiError 400 if the request relies on a constraint that ``mode`` does not
         enforce.
         """
-        param = relied_upon(output)
-        if mode != "enforce" and param is not None and self.unenforced_strict == "refuse":
+        if mode == "enforce" or self.unenforced_strict != "refuse":
+            return
+        if (param := relied_upon(output)) is not None:
             raise _refused(param, mode)
 
 

@@ -198,7 +198,9 @@ def _check_strict(request: GenerationRequest) -> None:
 
 def _builtin_tools(request: GenerationRequest) -> tuple[BuiltinTool, ...]:
     """Return the builtin tools, in the variable of gpt-oss's own chat template."""
-    value = request.template_variables.get("builtin_tools") or ()
+    value = request.template_variables.get("builtin_tools")
+    if not value:
+        return ()
     known = get_args(BuiltinTool)
     if not isinstance(value, list | tuple) or any(name not in known for name in value):
         raise bad_request(
@@ -274,4 +276,4 @@ def template_variables(request: GenerationRequest, output: OutputSpec) -> dict[s
 
 def output_after_prompt(output: OutputSpec, thought: Thought) -> OutputSpec:
     """Return the spec of an answer that begins where its prompt ends."""
-    return replace(output, thought=thought)
+    return output if thought == output.thought else replace(output, thought=thought)

@@ -4,18 +4,21 @@ With ``SWITCHYARD_CACHE_NAMESPACE=key`` each API key has caches of its own, so t
 measure whether another one has used a schema (engine.sharing.namespaces).
 """
 
-from typing import NamedTuple
+from dataclasses import dataclass, field
 
 from engine import Compiler, Namespaces, Relaxations, namespace_of
 
 from .compile_scheduler import CompileRunner
+from .format_plans import FormatPlans
 
 
-class TenantCaches(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class TenantCaches:
     """Everything that answers faster for a schema that was seen before."""
 
     compiler: Compiler
     relaxations: Relaxations
+    plans: FormatPlans = field(default_factory=FormatPlans)
 
 
 TenantNamespaces = Namespaces[TenantCaches]

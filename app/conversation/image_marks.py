@@ -39,7 +39,8 @@ class ImageMarks:
 
     def numbers(self, texts: Iterable[str | None]) -> list[int]:
         """Return the numbers of the images in these texts, in their order."""
-        return [int(number) for text in texts for number in self._mark.findall(text or "")]
+        marked = (text for text in texts if text and self._secret in text)
+        return [int(number) for text in marked for number in self._mark.findall(text)]
 
     def around(self, text: str) -> list[str]:
         """Return the texts around marks, one more than there are marks."""
@@ -58,8 +59,10 @@ class ImageMarks:
 
     def _with_parts(self, message: Mapping[str, Any], form: ImagePart) -> Mapping[str, Any]:
         content = message["content"]
-        # probes have parts already
-        first, *others = self.around(content) if isinstance(content, str) else [""]
+        # probes have parts already; mostly there is no mark, and this search is the faster one
+        if not isinstance(content, str) or self._secret not in content:
+            return message
+        first, *others = self.around(content)
         if not others:
             return message
         parts = text_part(first)

@@ -47,6 +47,8 @@ class TemplateInputs:
         if self.is_text:
             functions = [tool["function"] for tool in given or ()]
             given = json.dumps(functions, ensure_ascii=False, indent=4) if functions else ""
+        if not self.dates:
+            return {self.tools: given}
         return {**dict.fromkeys(self.dates, date.today().isoformat()), self.tools: given}
 
 

@@ -37,6 +37,8 @@ class NamedFormat:
 
     def instructions(self, tools: Sequence[Tool], output: OutputSpec) -> str:
         """Return the text of a system message about the tools and the output."""
+        if not (tools or output.instructions or output.tells_schema):
+            return ""
         text = self._wire.instructions(self._tools(tools), self._output(output))
         return self._control.adopted(text)
 

@@ -85,6 +85,8 @@ def paired(messages: Sequence[Plain]) -> History:
     Raises:
         ApiError: 400, more than MAX_UNANSWERED calls have no result.
     """
+    if not any(each["role"] == "tool" or "tool_calls" in each for each in messages):
+        return History([*messages], [*range(len(messages))])
     calls = {
         at: [_Call(call, call["id"]) for call in message["tool_calls"]]
         for at, message in enumerate(messages)

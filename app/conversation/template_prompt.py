@@ -86,7 +86,7 @@ class TemplatePrompt:
             has_tools=bool(self._tools),
             is_opened=is_opened,
             as_text=self._as_text,
-            marks=self._marks,
+            marks=None if self._profile.images == "no" else self._marks,
         )
 
     def _instructions_for(self, messages: Messages) -> str:

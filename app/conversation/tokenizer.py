@@ -309,6 +309,8 @@ def _whole_characters(text: str) -> str:
     """Return a text that a tokenizer takes: escapes in a call's arguments may spell half a
     surrogate pair.
     """
+    if text.isascii():
+        return text
     return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
 
 

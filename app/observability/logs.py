@@ -4,12 +4,14 @@ No global configuration: a logger is created once and passed on. Events carry na
 only, never text of a client; tracebacks come without local variables.
 """
 
+import json
 import logging
-from typing import TextIO
+from typing import Any, TextIO
 
+import orjson
 import structlog
 from structlog.tracebacks import ExceptionDictTransformer
-from structlog.typing import FilteringBoundLogger
+from structlog.typing import EventDict, FilteringBoundLogger
 
 #: the type of the app's logger
 Logger = FilteringBoundLogger
@@ -17,19 +19,38 @@ Logger = FilteringBoundLogger
 
 def make_logger(level: str, out: TextIO) -> Logger:
     """Return a logger that writes JSON lines of at least ``level`` to ``out``."""
-    logger: Logger = structlog.wrap_logger(
+    made = structlog.wrap_logger(
         structlog.WriteLogger(out),
         processors=[
             structlog.contextvars.merge_contextvars,
             structlog.processors.add_log_level,
             structlog.processors.TimeStamper(fmt="iso", utc=True),
             structlog.processors.ExceptionRenderer(ExceptionDictTransformer(show_locals=False)),
-            structlog.processors.JSONRenderer(sort_keys=False, default=str),
+            _written,
         ],
         wrapper_class=structlog.make_filtering_bound_logger(level),
         cache_logger_on_first_use=False,
     )
+    # a lazy proxy would make a logger for each line
+    logger: Logger = made.bind()
     return logger
+
+
+#: types that ``json`` writes with ``default``
+_OTHERS = orjson.OPT_PASSTHROUGH_DATACLASS | orjson.OPT_PASSTHROUGH_DATETIME
+
+
+def _written(logger: Any, method: str, event: EventDict) -> str:
+    """Return an event as JSON in ASCII. The line of a request takes 12 us with ``json``, 1 with
+    ``orjson``, which refuses large integers and rare types, and writes characters as they are.
+    """
+    try:
+        line = orjson.dumps(event, option=_OTHERS)
+        if line.isascii():
+            return line.decode("ascii")
+    except TypeError:
+        pass
+    return json.dumps(event, default=str, separators=(",", ":"))
 
 
 class Forward(logging.Handler):

@@ -296,11 +296,16 @@ class ModelMetrics:
         self._first_token = metrics.first_token_seconds.labels(model)
         self._token = metrics.token_seconds.labels(model)
         self._answer = metrics.answer_seconds.labels(model)
+        self._tokens: dict[TokenKind, Counter] = {}
+        self._finished: dict[str, Counter] = {}
         self.stream_errors = metrics.stream_errors
 
     def tokens(self, kind: TokenKind, number: int) -> None:
         """Count tokens."""
-        self._metrics.tokens.labels(self._model, kind).inc(number)
+        counter = self._tokens.get(kind)
+        if counter is None:
+            counter = self._tokens[kind] = self._metrics.tokens.labels(self._model, kind)
+        counter.inc(number)
 
     def first_token(self, record: RequestRecord) -> None:
         """Observe the time to the first token."""
@@ -324,7 +329,10 @@ class ModelMetrics:
 
     def finished(self, reason: str) -> None:
         """Count a choice by its finish reason."""
-        self._metrics.finished.labels(self._model, reason).inc()
+        counter = self._finished.get(reason)
+        if counter is None:
+            counter = self._finished[reason] = self._metrics.finished.labels(self._model, reason)
+        counter.inc()
 
     def worker_failed(self, worker: str, reason: str) -> None:
         """Count a failed attempt or probe."""

@@ -53,7 +53,7 @@ class RequestLog:
     def __init__(self) -> None:
         self.tracer: Tracer | None = None
         self._running: dict[RequestRecord, None] = {}
-        self._recent: deque[EndedRequest] = deque(maxlen=MAX_RECENT)
+        self._recent: deque[tuple[RequestRecord, Outcome]] = deque(maxlen=MAX_RECENT)
 
     def begin(self, record: RequestRecord, traceparent: str | None = None) -> None:
         """Add a running request; ``traceparent``: the client's header."""
@@ -66,7 +66,7 @@ class RequestLog:
         if record not in self._running:
             return
         del self._running[record]
-        self._recent.append({"id": record.id, **record.facts(), **outcome})
+        self._recent.append((record, outcome))
         if self.tracer is not None:
             self.tracer.end(record, method=method, route=outcome["route"], status=outcome["status"])
 
@@ -85,4 +85,7 @@ class RequestLog:
 
     def recent(self) -> list[EndedRequest]:
         """Describe the last requests, the latest first."""
-        return list(reversed(self._recent))
+        return [
+            {"id": record.id, **record.facts(), **outcome}
+            for record, outcome in reversed(self._recent)
+        ]

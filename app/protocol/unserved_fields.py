@@ -230,6 +230,9 @@ class Body(Exact):
     @classmethod
     def ignored_in(cls, body: Mapping[str, Any]) -> list[str]:
         """Return the fields of a valid body that have no effect, and are named to the client."""
-        named = _NAMED.union(cls.ignored).intersection(body)
-        named = named.difference(cls.model_fields, cls.silent)
-        return [f"{name} field" for name in sorted(named) if body[name] not in NOTHING]
+        named = [name for name in body if name in _NAMED or name in cls.ignored]
+        if not named:
+            return []
+        without = {*cls.model_fields, *cls.silent}
+        named = sorted(name for name in named if name not in without)
+        return [f"{name} field" for name in named if body[name] not in NOTHING]

@@ -7,7 +7,7 @@ Not here   which media models see (conversation.media), reading images (images).
 """
 
 from collections.abc import Sequence
-from dataclasses import KW_ONLY, dataclass, replace
+from dataclasses import KW_ONLY, dataclass, field, replace
 from typing import NamedTuple
 
 from adapters.formats import OutputSpec
@@ -50,7 +50,7 @@ class ChatPrompt(NamedTuple):
 @dataclass(frozen=True, slots=True)
 class ChatPrompts:
     """The prompts of one model. ``max_images``: that it sees in one request. ``max_json_values``:
-    of JSON that a request's field has as text.
+    of JSON that a request's field has as text. ``shown``: how prompts show answers.
     """
 
     settings: ModelSettings
@@ -60,6 +60,11 @@ class ChatPrompts:
     _: KW_ONLY
     max_images: int = MAX_IMAGES
     max_json_values: int = MAX_JSON_VALUES
+    shown: ShownAnswers = field(init=False)
+
+    def __post_init__(self) -> None:
+        shown = shown_answers(self.tokenizer.wire, self.tokenizer.profile)
+        object.__setattr__(self, "shown", shown)
 
     async def load(self, request: GenerationRequest, client: str) -> Loaded | None:
         """Return the images of a request; None: the model sees none.
@@ -120,22 +125,18 @@ class ChatPrompts:
             max_json_values=self.max_json_values,
         )
 
-    @property
-    def shown(self) -> ShownAnswers:
-        """How prompts show answers."""
-        return shown_answers(self.tokenizer.wire, self.tokenizer.profile)
-
     def _rendered(
         self, request: GenerationRequest, output: OutputSpec, shown: ShownMedia
     ) -> ChatPrompt:
         history = paired(plain_messages(shown.messages))
-        verbosity = "" if self.tokenizer.reads("verbosity") else request.verbosity
-        told = VERBOSITY.get(verbosity or "", "")
+        told = VERBOSITY.get(request.verbosity or "", "")
+        if told and self.tokenizer.reads("verbosity"):
+            told = ""
         try:
             rendered = self.tokenizer.render(
                 history.messages,
                 output.prompt_tools,
-                replace(output, instructions=told),
+                replace(output, instructions=told) if told else output,
                 template_variables(request, output),
             )
         except ApiError as error:

@@ -56,9 +56,10 @@ from .prepared_request import ChoicePlan, PreparedRequest, plans_of
 from .request_context import RequestContext
 from .text_prompts import PromptTokens, read_prompts
 
-#: weight of a message or a past call, beside its bytes: some chat templates look at all others for
-#: each of them, which takes seconds for 2,000
-TURN_BYTES = 256
+#: weight of a message or a past call, beside its bytes, and of each pair of them while these are
+#: few: some chat templates look at all others for each, which takes seconds for 2,000. A chat of
+#: eight short messages takes 0.1 ms less without a thread
+TURN_BYTES, PAIR_BYTES = 256, 16
 
 Result = TypeVar("Result")
 
@@ -372,11 +373,15 @@ def weight_of(request: GenerationRequest, size: int) -> int:
     the calls and images in them.
     """
     messages = request.messages or ()
-    parts = [part for message in messages for part in message.parts]
-    urls = [part.url for part in parts if isinstance(part, Media) and part.url is not None]
-    calls = sum(isinstance(part, Call) for part in parts)
-    turns = len(messages) + calls + len(urls)
-    return max(0, size - sum(map(len, urls))) + TURN_BYTES * turns
+    turns = len(messages)
+    for message in messages:
+        for part in message.parts:
+            if isinstance(part, Media) and part.url is not None:
+                turns += 1
+                size -= len(part.url)
+            elif isinstance(part, Call):
+                turns += 1
+    return max(0, size) + turns * min(TURN_BYTES, PAIR_BYTES * turns)
 
 
 class AnswerStream:

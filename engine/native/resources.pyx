@@ -9,6 +9,9 @@ import _thread
 from ..errors import Cancelled, LimitExceeded
 from ..limits import Limits
 
+#: of budgets that find cached results only
+cdef object NO_STEPS = Limits(compile_steps=0)
+
 
 cdef class WorkBudget:
     def __init__(self, limits=None):
@@ -20,7 +23,7 @@ cdef class WorkBudget:
     @staticmethod
     def exhausted():
         """Return a budget without steps: compiles find cached results, or raise Cancelled."""
-        budget = WorkBudget(Limits(compile_steps=0))
+        budget = WorkBudget(NO_STEPS)
         budget.cancel()
         return budget
 
