@@ -100,11 +100,13 @@ def check_ending(
     Raises:
         ApiError: 400.
     """
-    name = next((name for name in ("ignore_eos", "min_tokens") if name in options.active), None)
+    name = "ignore_eos" if options.ignore_eos else "min_tokens" if options.min_tokens else None
+    if name is None:
+        return
     stops = {
         vocabulary.tokens[number].decode(errors="replace") for number in vocabulary.stop_token_ids
     }
-    if name is not None and not _ends_in_text(answer, stops):
+    if not _ends_in_text(answer, stops):
         raise unsupported_parameter(
             name,
             "is not supported beside tools or a response format, which decide where the answer "
