@@ -2,7 +2,6 @@
 
 import asyncio
 import re
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -164,7 +163,7 @@ LOGPROBS: list[tuple[dict[str, Any], int | None]] = [
 async def test_log_probabilities_are_carried_to_the_worker(fields: dict[str, Any], top: int | None):
     made = service("logprobs")
     steps = [
-        replace(step, logprobs=(TokenLogprob(0.0),) * len(step.token_ids))
+        step._replace(logprobs=(TokenLogprob(0.0),) * len(step.token_ids))
         for step in made.worker.scripts[0]
         if isinstance(step, Chunk)
     ]
