@@ -20,7 +20,7 @@ class GeneratorRun:
             async for chunk in chunks:
                 if not self._receive(chunk):
                     return
-                if self._resumed is not None:
+                while self._resumed is not None:
                     await self._resumed.wait()
 
     def pause(self) -> None:

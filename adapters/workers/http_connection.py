@@ -12,7 +12,7 @@ Bounds           a head, with the informational answers (1xx) before it, has at 
                  so have lines between two pieces of a body (extensions and trailers of chunks).
 Refused          a second length, another transfer encoding than chunked, another version than 1.x,
                  101 (no request asks for another protocol).
-Not here         new and kept connections, second attempts, deadlines (http_client).
+Not here         new and kept connections (http_pool), second attempts, deadlines (http_exchange).
 """
 
 import asyncio

@@ -123,6 +123,8 @@ class Exchange:
             self._deadline.reschedule(asyncio.get_running_loop().time() + self._read_s)
 
     def on_end(self, error: BaseException | None) -> None:
+        # it may belong to another exchange before ``wait`` goes on
+        self._connection = None
         if not self._done.done():
             self._error = error
             self._done.set_result(None)

@@ -25,11 +25,11 @@ class ConnectionPool:
 
     Args:
         connect_seconds: for a new connection, with name resolution and TLS.
-        tls: True: the system's CAs and no certificate; None: no TLS.
+        tls: None: no TLS.
     """
 
     def __init__(
-        self, host: str, port: int, *, connect_seconds: float, tls: ssl.SSLContext | bool | None
+        self, host: str, port: int, *, connect_seconds: float, tls: ssl.SSLContext | None
     ) -> None:
         self._host, self._port = host, port
         self._connect_seconds = connect_seconds
@@ -52,6 +52,7 @@ class ConnectionPool:
 
     async def connected(self) -> Connection:
         """Return a new connection. Raises WorkerError."""
+        self._check_open()
         made: list[Connection] = []
         try:
             # no variable for the task: with an error it would be part of a cycle
@@ -78,9 +79,13 @@ class ConnectionPool:
             raise WorkerError(502, message, reason="connection") from error
         if self._is_closed:
             connection.abort()
-            raise WorkerError(502, "the client is closed", reason="connection")
+            self._check_open()
         self._open.add(connection)
         made.append(connection)
+
+    def _check_open(self) -> None:
+        if self._is_closed:
+            raise WorkerError(502, "the client is closed", reason="connection")
 
     def on_idle(self, connection: Connection) -> None:
         """Keep a connection. Called by connections."""

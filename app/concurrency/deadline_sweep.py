@@ -61,8 +61,11 @@ class DeadlineSweep:
     def _look(self) -> None:
         now = asyncio.get_running_loop().time()
         passed = [each for each in self._deadlines if each.at <= now]
-        self._deadlines.difference_update(passed)
         earliest = min((each.at for each in self._deadlines), default=math.inf)
+        # at the next look come those that are left if a call fails
         self._set_timer(max(earliest, now + TICK_S))
         for each in passed:
-            each.on_passed()
+            # an earlier call may have discarded or moved it
+            if each in self._deadlines and each.at <= now:
+                self.discard(each)
+                each.on_passed()

@@ -70,10 +70,10 @@ class AttemptRun:
         receiver wants no more. Raises WorkerError, and what the receiver raised.
         """
         self._receive = receive
-        self._sweep.add(self._deadline)
         self._run = self._worker.run(self._generation, self._take)
         if self._is_paused:
             self._run.pause()
+        self._sweep.add(self._deadline)
         try:
             async with asyncio.timeout(None) as bound:
                 # at once: the loop's times begin with 0
@@ -122,15 +122,13 @@ class AttemptRun:
         if not self.has_begun:
             self.has_begun = True
             self._on_begin()
-        if wants_more and finish is None:
-            self._set_deadline()
-            return True
-        self._is_complete = True
-        return False
+        self._is_complete = not wants_more or finish is not None
+        self._set_deadline()
+        return not self._is_complete
 
     def _set_deadline(self) -> None:
         seconds = self._deadlines.token if self.has_begun else self._deadlines.first_token
-        is_off = seconds is None or self._is_paused
+        is_off = seconds is None or self._is_paused or self._is_complete
         self._sweep.move(self._deadline, math.inf if is_off else self._time() + (seconds or 0.0))
 
 

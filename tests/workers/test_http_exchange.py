@@ -328,6 +328,34 @@ def test_a_connection_that_was_paused_at_the_end_is_read_again(run: Run) -> None
     run(work())
 
 
+@pytest.mark.parametrize("is_whole", [True, False])
+def test_an_exchange_that_has_ended_pauses_its_connection_no_more(run: Run, is_whole: bool) -> None:
+    """REGRESSION: a client's buffer filled between the end of an answer and the next turn of its
+    task. Then the kept connection stayed paused, and the next request on it had no answer.
+    """
+
+    async def in_two_parts(reader: Reader, writer: Writer, number: int) -> bool:
+        writer.write(GOOD if is_whole else GOOD[:-1])
+        if not is_whole:
+            await asyncio.sleep(0.05)
+            writer.write(GOOD[-1:])
+        return True
+
+    def end(taken: Taken) -> None:
+        asyncio.get_running_loop().call_soon(taken.exchange.pause)
+        if not is_whole:
+            taken.exchange.stop(is_ending=True)
+
+    async def work() -> None:
+        async with served(in_two_parts) as made:
+            await begun(made, Taken(end)).wait()
+            await until(lambda: made.client._pool._idle)
+            assert await made.ask() == (200, b"good")
+            assert made.counts == [2]
+
+    run(work())
+
+
 # -- ends
 
 
@@ -559,5 +587,38 @@ def test_tls(run: Run, authority: trustme.CA, is_trusted: bool, tmp_path: Path) 
                 await sent.wait()
                 assert taken.size == 1_000_000
             assert made.counts == [2]
+
+    run(work())
+
+
+def test_the_authorities_of_the_system_are_loaded_once(
+    run: Run, authority: trustme.CA, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """REGRESSION: each new connection loaded them, which held up the event loop for 40 ms."""
+    server, loaded, load = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER), [0], ssl.create_default_context
+    authority.issue_cert("127.0.0.1").configure_cert(server)
+
+    def counted(*args: Any, **options: Any) -> ssl.SSLContext:
+        loaded[0] += 1
+        return load(*args, **options)
+
+    monkeypatch.setattr(ssl, "create_default_context", counted)
+
+    async def work() -> None:
+        async with served(good, server_tls=server) as made:
+            for _ in range(3):
+                assert await made.ask() == "connection"
+            assert loaded[0] <= 1
+
+    run(work())
+
+
+def test_a_closed_client_opens_no_connection(run: Run) -> None:
+    async def work() -> None:
+        async with served(good) as made:
+            await made.client.aclose()
+            assert await made.ask() == "connection"
+            await asyncio.sleep(0.01)
+            assert made.counts == []
 
     run(work())

@@ -1,7 +1,8 @@
 """The pool: who gets a generation, and what happens when a worker fails."""
 
 import asyncio
-from collections.abc import Sequence
+import math
+from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing
 from dataclasses import replace
 from typing import Any
@@ -12,6 +13,7 @@ import pytest
 from adapters.workers import (
     Chunk,
     FailureReason,
+    Generation,
     Image,
     PromptImage,
     Receive,
@@ -279,6 +281,41 @@ async def test_a_paused_answer_has_no_deadline():
         await asyncio.sleep(0.1)
         assert await anext(chunks) == DONE
         assert made.failures == []
+
+
+@pytest.mark.parametrize("wanted", [1, 2])
+async def test_a_complete_answer_has_no_deadline(wanted: int):
+    """REGRESSION: a worker failed whose generation took longer to end than its next token may."""
+    deadlines: list[float] = []
+
+    class Ending(Fake):
+        async def generate(self, generation: Generation) -> AsyncGenerator[Chunk, None]:
+            try:
+                yield Chunk((1,))
+                yield DONE
+            finally:
+                deadlines.extend(each.at for each in made.pool._sweep._deadlines)
+
+    async with counted(Ending("a"), first_token_seconds=60, token_seconds=60) as made:
+        received: list[Chunk] = []
+
+        def receive(chunk: Chunk) -> bool:
+            received.append(chunk)
+            return len(received) < wanted
+
+        await made.pool.generate(generation(), lambda _: receive)
+        assert (len(received), deadlines) == (wanted, [math.inf])
+
+
+async def test_a_generation_that_cannot_begin_leaves_no_deadline():
+    class Unable(Fake):
+        def run(self, generation: Generation, receive: Receive) -> Any:
+            raise ValueError("a bug")
+
+    async with counted(Unable("a")) as made:
+        with pytest.raises(ValueError, match="a bug"):
+            await run(made.pool)
+        assert not made.pool._sweep._deadlines
 
 
 async def test_a_limit_of_the_engine_is_not_the_workers_failure():
