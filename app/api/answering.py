@@ -38,7 +38,7 @@ Answer = TypeVar("Answer")
 
 @dataclass(frozen=True, slots=True)
 class Answering:
-    """See the file's header. ``comments``: see EventStream."""
+    """See the file's header. ``comments``: of all event streams."""
 
     admission: Admission
     background: BackgroundResponses
