@@ -38,7 +38,7 @@ Answer = TypeVar("Answer")
 
 @dataclass(frozen=True, slots=True)
 class Answering:
-    """See the file's header. ``comments``: see EventStream."""
+    """See the file's header. ``comments``: of all event streams."""
 
     admission: Admission
     background: BackgroundResponses
@@ -142,8 +142,8 @@ class Answering:
     def _end_run(self, record: RequestRecord) -> None:
         seconds = time.perf_counter() - record.started
         outcome: Outcome = {"route": "background", "status": 200, "ms": round(seconds * 1000, 1)}
-        self.requests.end(record, method="POST", outcome=outcome)
-        self.logger.info("background response", id=record.id, **outcome, **record.facts())
+        facts = self.requests.end(record, method="POST", outcome=outcome)
+        self.logger.info("background response", id=record.id, **outcome, **facts)
 
     def _leave(self, record: RequestRecord) -> None:
         self.metrics.disconnects.inc()

@@ -93,9 +93,8 @@ class RequestMiddleware:
         self._metrics.requests.labels(method, route, status).inc()
         self._metrics.request_seconds.labels(route).observe(seconds)
         outcome: Outcome = {"route": route, "status": status, "ms": round(seconds * 1000, 1)}
-        self._requests.end(exchange.record, method=method, outcome=outcome)
+        facts = self._requests.end(exchange.record, method=method, outcome=outcome)
         if route not in _QUIET or status >= 400:
-            facts = exchange.record.facts()
             self._logger.info("request", method=method, **outcome, **facts)
 
 

@@ -173,9 +173,10 @@ class Choices:
             choice.pause()
 
     def resume(self) -> None:
+        """Ask again, but for choices of which too many items wait for ``send_to``."""
         self._is_paused = False
-        if self._take is not None:
-            for choice in self._choices:
+        for choice, held in zip(self._choices, self._held, strict=True):
+            if self._take is not None or held < WAITING:
                 choice.resume()
 
     async def aclose(self) -> None:

@@ -53,7 +53,7 @@ class RequestLog:
     def __init__(self) -> None:
         self.tracer: Tracer | None = None
         self._running: dict[RequestRecord, None] = {}
-        self._recent: deque[tuple[RequestRecord, Outcome]] = deque(maxlen=MAX_RECENT)
+        self._recent: deque[tuple[str, RequestFacts, Outcome]] = deque(maxlen=MAX_RECENT)
 
     def begin(self, record: RequestRecord, traceparent: str | None = None) -> None:
         """Add a running request; ``traceparent``: the client's header."""
@@ -61,14 +61,17 @@ class RequestLog:
         if self.tracer is not None:
             record.trace = self.tracer.begin(traceparent)
 
-    def end(self, record: RequestRecord, *, method: str, outcome: Outcome) -> None:
-        """Note how a request ended, if it was begun."""
+    def end(self, record: RequestRecord, *, method: str, outcome: Outcome) -> RequestFacts:
+        """Note how a request ended, if it was begun. Return its facts, for its log line."""
+        facts = record.facts()
         if record not in self._running:
-            return
+            return facts
         del self._running[record]
-        self._recent.append((record, outcome))
+        # the record may list thousands of ignored parts, and attempts
+        self._recent.append((record.id, facts, outcome))
         if self.tracer is not None:
             self.tracer.end(record, method=method, route=outcome["route"], status=outcome["status"])
+        return facts
 
     def running(self) -> list[RunningRequest]:
         """Describe the running requests, the oldest first."""
@@ -86,6 +89,5 @@ class RequestLog:
     def recent(self) -> list[EndedRequest]:
         """Describe the last requests, the latest first."""
         return [
-            {"id": record.id, **record.facts(), **outcome}
-            for record, outcome in reversed(self._recent)
+            {"id": number, **facts, **outcome} for number, facts, outcome in reversed(self._recent)
         ]

@@ -29,7 +29,7 @@ class TracedReader(Reader):
         self._value_runs: deque[Run] = deque()
         #: of the white space in ``_gap``
         self._gap_runs: list[Run] = []
-        #: the position of the next byte that the decoder has not handed out
+        #: the position of the next byte that is not decoded
         self._next = 0
 
     def take_runs(self, delta: ContentDelta) -> list[Run]:

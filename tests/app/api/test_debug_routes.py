@@ -2,13 +2,14 @@
 
 import json
 import socket
+import weakref
 from typing import Any
 
 import httpx
 import pytest
 
 from app.observability.request_log import MAX_RECENT, RequestLog
-from app.observability.request_record import RequestRecord
+from app.observability.request_record import MAX_IGNORED, RequestRecord
 from tests.app.examples import TOOLS, body
 from tests.app.gateway import PATIENCE, Gateway, gateway_fixture
 from tests.app.operators import BEARER, KEY
@@ -111,3 +112,19 @@ def test_the_ended_requests_are_bounded():
             log.end(record, method="POST", outcome={"route": "/", "status": 200})
     assert [log.recent()[0]["id"], log.recent()[-1]["id"]] == [str(MAX_RECENT), "1"]
     assert log.running() == []
+
+
+class Parts(list[str]):
+    """A list that may have weak references."""
+
+
+def test_of_an_ended_request_only_what_is_shown_is_kept():
+    """REGRESSION: all parts that a request left out were kept, of a large body a million."""
+    parts = Parts(f"input/{number} compaction" for number in range(MAX_IGNORED + 1))
+    log, record, kept = RequestLog(), RequestRecord("r", ignored=parts), weakref.ref(parts)
+    log.begin(record)
+    log.end(record, method="POST", outcome={"route": "/", "status": 200, "ms": 1.0})
+    del record, parts
+    (shown,) = log.recent()
+    assert len(shown["ignored"]) == MAX_IGNORED
+    assert kept() is None

@@ -4,9 +4,11 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
+import httpx
 import openai
 import pytest
 
+from app.api.surfaces import SURFACES
 from tests.app.examples import LIGHT, MESSAGES, TOOLS, body, json_schema, tool
 from tests.app.gateway import Gateway
 
@@ -228,8 +230,6 @@ def test_a_body_in_chunks_is_counted_too(gateway: Gateway):
         for _ in range(100):
             yield b" " * 100_000
 
-    import httpx
-
     answer = httpx.post(f"{gateway.url}/v1/chat/completions", content=chunks(), timeout=60)
     assert (answer.status_code, answer.json()["error"]["code"]) == (413, "request_too_large")
 
@@ -261,6 +261,24 @@ def test_with_keys_only_keys_open_and_only_v1_asks():
         assert guarded.get("/health/ready").status_code == 200
         assert guarded.get("/metrics").status_code == 200
         assert "two" not in guarded.log.getvalue()
+
+
+def test_every_route_of_v1_asks_for_a_key_before_it_reads_the_body():
+    with Gateway(api_keys="one") as guarded:
+        paths = guarded.get("/openapi.json").json()["paths"]
+        asked = [
+            (method, path.replace("{", "").replace("}", ""))
+            for path, item in paths.items()
+            for method in item
+            if path.startswith("/v1/")
+        ]
+        found = {
+            (method, path): httpx.request(method, guarded.url + path, timeout=60).status_code
+            for method, path in asked
+        }
+    # those of operators are closed: there is no key of theirs
+    assert {each: status for each, status in found.items() if status not in (401, 403)} == {}
+    assert {found["post", surface.path] for surface in SURFACES} == {401}
 
 
 def test_nothing_a_client_wrote_is_logged(gateway: Gateway):
