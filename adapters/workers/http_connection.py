@@ -89,6 +89,12 @@ class Connection(asyncio.Protocol):
         """Return whether a byte of the last answer arrived."""
         return self._head_left < HEAD_BYTES
 
+    @property
+    def _is_sent(self) -> bool:
+        """Return whether the whole request has left this process."""
+        transport = self._transport
+        return self._unsent is None and not (transport and transport.get_write_buffer_size())
+
     # -- requests
 
     def ask(self, asked: Answered, head: bytes, content: bytes) -> None:
@@ -285,14 +291,16 @@ class Connection(asyncio.Protocol):
 
     def _end(self, *, is_kept: bool) -> None:
         """End a complete answer."""
-        is_kept = is_kept and self._unsent is None
+        is_sent = self._is_sent
         asked = self._release()
-        if is_kept and self.is_open:
+        if is_kept and is_sent and self.is_open:
             self.is_reused = True
             self.resume()
             self._owner.on_idle(self)
-        else:
+        elif is_sent:
             self.close()
+        else:
+            self.abort()  # ``close`` would wait for a server that may never read
         if asked is not None:
             asked.on_end(None)
 

@@ -613,6 +613,34 @@ def test_the_authorities_of_the_system_are_loaded_once(
     run(work())
 
 
+@pytest.mark.parametrize("is_kept", [True, False])
+def test_a_server_that_answers_and_reads_no_request_keeps_no_connection(
+    run: Run, is_kept: bool
+) -> None:
+    head = b"HTTP/1.1 413 Too large\r\ncontent-length: 1\r\n"
+    head += b"\r\n" if is_kept else b"connection: close\r\n\r\n"
+
+    async def work() -> None:
+        left = asyncio.Event()
+
+        async def refusing(reader: Reader, writer: Writer, number: int) -> bool:
+            await until(lambda: any(each._is_full for each in made.client._pool._open))
+            writer.write(head + b"a")
+            await left.wait()
+            return False
+
+        async with served(refusing) as made:
+            taken = Taken()
+            await begun(made, taken, content=b"a" * 64 * LONG_BODY).wait()
+            assert (taken.status, taken.size) == (413, 1)
+            try:
+                await until(lambda: not made.client._pool._open)
+            finally:
+                left.set()
+
+    run(work())
+
+
 def test_a_closed_client_opens_no_connection(run: Run) -> None:
     async def work() -> None:
         async with served(good) as made:
