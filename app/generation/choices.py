@@ -13,8 +13,9 @@ Invariants   I1 ``start`` returns true when every choice has its first item, or 
              I3 a choice's ChoiceEnd is passed on after its generation has ended: a caller closes
                 the choices after the last ChoiceEnd, which would cancel a generation that still
                 runs. The last deltas come with it.
-             I4 at most WAITING items of a choice wait for ``send_to``: its worker is paused then,
-                as all are while the client does not read.
+             I4 about WAITING items for each choice wait for ``send_to``, of all together: then the
+                worker of one that adds more is paused, as all are while the client does not read.
+                A choice may have all of them, since its worker's slot may be what others wait for.
 """
 
 import asyncio
@@ -29,7 +30,7 @@ from .choice_decoder import ChoiceDecoder, ChoiceDeltas, ChoiceEnd, ChoiceItem
 #: items of an answer, each with the number of its choice
 Batch = Sequence[tuple[int, ChoiceItem]]
 
-#: items of a choice that wait until all others have begun; its worker is paused at this number
+#: items for each choice that wait until all have begun
 WAITING = 32
 
 
@@ -118,8 +119,6 @@ class Choices:
         self._timeout = timeout
         self._tasks: list[asyncio.Task[None]] = []
         self._waiting: list[tuple[int, ChoiceItem]] = []
-        #: of each choice, its items that wait
-        self._held = [0] * len(choices)
         self._take: Callable[[Batch], None] | None = None
         #: choices without their first item, and without their end
         self._silent = {*range(len(choices))}
@@ -173,10 +172,10 @@ class Choices:
             choice.pause()
 
     def resume(self) -> None:
-        """Ask again, but for choices of which too many items wait for ``send_to``."""
+        """Ask again, but for choices that have begun if too many items wait for ``send_to``."""
         self._is_paused = False
-        for choice, held in zip(self._choices, self._held, strict=True):
-            if self._take is not None or held < WAITING:
+        for number, choice in enumerate(self._choices):
+            if self._take is not None or number in self._silent or not self._is_full():
                 choice.resume()
 
     async def aclose(self) -> None:
@@ -219,9 +218,11 @@ class Choices:
         self._silent.discard(number)
         if not self._silent:
             self._has_begun.set()
-        self._held[number] += len(batch)
-        if self._held[number] >= WAITING:
+        if self._is_full():
             self._choices[number].pause()
+
+    def _is_full(self) -> bool:
+        return len(self._waiting) >= WAITING * len(self._choices)
 
     def _fail(self, error: Exception) -> None:
         """Keep the first failure, which ends the answer."""

@@ -296,14 +296,14 @@ async def test_a_choice_whose_items_wait_for_a_silent_one_is_paused():
     answer = Answer(2)
     first, second = answer.models
     await answer.running()
-    for number in range(WAITING):
+    for number in range(2 * WAITING):
         assert not first.is_paused, number
         first.say("a")
     assert (first.is_paused, second.is_paused) == (True, False)
     second.say("b")
     assert await answer.choices.start()
     async with answer.sent():
-        assert answer.taken == [(0, "a")] * WAITING + [(1, "b")]
+        assert answer.taken == [(0, "a")] * (2 * WAITING) + [(1, "b")]
         assert not first.is_paused
         first.say("c")
         second.say("d")
@@ -342,7 +342,7 @@ async def test_silent_choices_go_on_after_a_pause():
     answer = Answer(2)
     first, second = answer.models
     await answer.running()
-    for _ in range(WAITING):
+    for _ in range(2 * WAITING):
         first.say("a")
     answer.choices.pause()
     assert second.is_paused
