@@ -8,7 +8,8 @@ from typing import Any
 from adapters.workers import Chunk, FailureReason, Generation, Health, WorkerError
 from app.pool.recovery import PROBE, Observer
 from app.pool.worker_pool import Pool
-from tests.generating import Generating, pulled
+from tests.generating import Generating
+from tests.pulling import pulled_from
 
 DONE = Chunk((1,), "stop")
 #: a step of a script: a chunk, an error to raise, or None to wait for ever
@@ -115,7 +116,7 @@ def generation() -> Generation:
 
 
 def chunks_of(pool: Pool) -> AsyncGenerator[Chunk, None]:
-    return pulled(pool, generation())
+    return pulled_from(pool, generation())
 
 
 async def run(pool: Pool) -> list[Chunk]:

@@ -38,7 +38,7 @@ from tests.app.pool.fakes import (
     generation,
     run,
 )
-from tests.generating import pulled
+from tests.pulling import pulled_from
 from tests.waiting import eventually
 from tests.workers.sglang_fakes import MockClient
 
@@ -64,7 +64,7 @@ async def test_only_workers_that_see_images_get_them(retried: Step):
     pool = Pool([blind, seeing, other], policy=First())
     assert pool.sees_images and not Pool([blind]).sees_images
     asked = replace(generation(), images=SEEN)
-    assert [chunk async for chunk in pulled(pool, asked)] == [DONE]
+    assert [chunk async for chunk in pulled_from(pool, asked)] == [DONE]
     assert (blind.calls, seeing.calls, other.calls) == (0, 1, int(retried is not DONE))
 
 
@@ -77,7 +77,7 @@ async def test_images_wait_for_a_worker_that_sees_them_even_if_it_is_draining_or
     pool.drain("b", is_draining=True)
     assert pool.sees_images
     with pytest.raises(WorkerError, match="no worker takes images") as caught:
-        await anext(pulled(pool, replace(generation(), images=SEEN)))
+        await anext(pulled_from(pool, replace(generation(), images=SEEN)))
     assert caught.value.status == 503 and blind.calls == 0
 
 
@@ -88,7 +88,7 @@ async def test_images_wait_while_no_worker_is_known():
     pool = Pool([unknown, blind])
     assert pool.sees_images
     with pytest.raises(WorkerError, match="no worker takes images") as caught:
-        await anext(pulled(pool, replace(generation(), images=SEEN)))
+        await anext(pulled_from(pool, replace(generation(), images=SEEN)))
     assert (caught.value.status, unknown.calls, blind.calls) == (503, 0, 0)
 
 

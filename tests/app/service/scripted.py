@@ -28,7 +28,8 @@ from tests.app.bodies import parse_request
 from tests.app.examples import body
 from tests.app.messages import payloads
 from tests.app.planners import make_planner
-from tests.generating import Generating, written
+from tests.generating import Generating
+from tests.pulling import written
 
 #: a step of a script: a chunk, an error to raise, or None to wait for ever
 Step = Chunk | Exception | None

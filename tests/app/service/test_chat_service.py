@@ -13,7 +13,7 @@ from app.generation.choices import WAITING
 from tests.app.examples import LIGHT, TOOLS, json_schema
 from tests.app.messages import added_up, whole
 from tests.app.service.scripted import Service, Step, context, error, request, script, tokens
-from tests.generating import written
+from tests.pulling import written
 
 END = "<|im_end|>"
 CALL = '<tool_call>\n{"name": "set_light", "arguments": {"on": true}}\n</tool_call>'

@@ -21,7 +21,7 @@ from app.service.messages_service import MessagesService
 from app.service.tokenize_service import TokenizeService
 from tests.app.messages import payloads
 from tests.app.service.scripted import Service, context, request, script, tokens
-from tests.generating import written
+from tests.pulling import written
 
 
 class Unreadable(NamedTuple):

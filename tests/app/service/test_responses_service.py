@@ -25,7 +25,7 @@ from tests.app.examples import LIGHT
 from tests.app.messages import payloads
 from tests.app.service.backgrounds import background_of, conversations_of
 from tests.app.service.scripted import Service, Step, context, error, script, tokens
-from tests.generating import written
+from tests.pulling import written
 
 END = "<|im_end|>"
 CALL = '<tool_call>\n{"name": "set_light", "arguments": {"on": true}}\n</tool_call>'
